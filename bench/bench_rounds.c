@@ -98,6 +98,7 @@ static struct cv_rounds instance(const struct setting *setting,
                    arena),
           setting->workers, setting->port == CLEAVE_PORT_ONE, NULL },
         setting->load,
+        NULL,
     };
 }
 

@@ -4,7 +4,7 @@
  *
  * Workers from alike to a thousand times as fast as others, latencies or none, links from far
  * wider to far narrower than speeds, results or none, three ports, speeds that change and
- * workers that are away for a while, lifespans, chunks that stay open and streams of which
+ * workers that are away for a while, little memory, lifespans, chunks that stay open and streams of which
  * nobody is told the end. Costs are as declared, or off by an error that policies expect: then
  * means of many runs are compared. `make check-platforms` (PLATFORMS=10000) tries more of them
  * than the few by default, in which searches are short; CLEAVE_FIRST_PLATFORM=17 begins
@@ -33,6 +33,7 @@ static const double AUTO = 1.001, ROUNDING = 1e-9;
 
 struct draw {
     struct cv_random random;
+    double memory; /* units that the workers can take about; 0: any */
     struct cleave_platform *platform;
     struct cleave_job job;
     char text[16384];
@@ -66,6 +67,27 @@ static int put_profile(struct cv_random *random, double time_s, char *text, size
                     from + time_s * 0.8, between(random, 0.2, 1.2));
 }
 
+/* Numbers of their own: platforms without it are what they are. */
+static int put_memory(struct draw *out, uint32_t number, uint32_t worker, char *text,
+                      size_t room)
+{
+    struct cv_random random;
+
+    if (!(out->memory > 0))
+        return 0;
+    cv_random_at(&random, 78, number, worker, 1);
+    return snprintf(text, room, ", memory: %.17g",
+                    out->memory * between(&random, 0.5, 1.5));
+}
+
+static void draw_memory(struct draw *out, uint32_t number, double share)
+{
+    struct cv_random random;
+
+    cv_random_at(&random, 78, number, 0, 0);
+    out->memory = chance(&random, 0.2) ? share * scale(&random, 0.02, 1) : 0;
+}
+
 /* Everything follows from the number. */
 static void draw(struct draw *out, uint32_t number)
 {
@@ -88,6 +110,7 @@ static void draw(struct draw *out, uint32_t number)
     link = scale(random, 0.3, 50) * sqrt((double)n);
     start = chance(random, 0.2) ? 0 : scale(random, 0.001, 3);
     load = scale(random, 5, 500) * n;
+    draw_memory(out, number, load / n);
     at = (size_t)snprintf(out->text, sizeof out->text, "port: %s\nworkers:\n",
                           ports[(int)(3 * cv_random_uniform(random))]);
     for (uint32_t w = 0; w < n; w++) {
@@ -104,6 +127,7 @@ static void draw(struct draw *out, uint32_t number)
         if (profiles && chance(random, 0.7))
             at += (size_t)put_profile(random, load / speeds * (w + 1) / n, out->text + at,
                                       sizeof out->text - at);
+        at += (size_t)put_memory(out, number, w, out->text + at, sizeof out->text - at);
         at += (size_t)snprintf(out->text + at, sizeof out->text - at, " }\n");
     }
     if (cleave_platform_parse("drawn", out->text, at, &out->platform, &err) != CLEAVE_OK)
@@ -118,6 +142,10 @@ static void draw(struct draw *out, uint32_t number)
     } else if (chance(random, 0.25)) {
         out->job.reads = kinds[(int)(4 * cv_random_uniform(random))];
         out->job.hold = chance(random, 0.5) ? load * between(random, 0.02, 0.5) : 0;
+        if (out->memory > 0) { /* open chunks have no size to speak of */
+            out->job.reads = NULL;
+            out->job.hold = 0;
+        }
     }
     if (out->job.lifespan_s == 0 && chance(random, 0.25))
         out->job.error = between(random, 0.02, 0.5);

@@ -37,7 +37,8 @@ static void make(struct cv_rounds *rounds, struct cv_trip *trips, uint32_t n,
                               fixed * f[3],      fixed * f[4], fixed * f[2] };
     }
     *rounds = (struct cv_rounds){ { trips, n, number % 2 == 0, NULL },
-                                  n * pow(10, 1 + cv_random_uniform(&random)) };
+                                  n * pow(10, 1 + cv_random_uniform(&random)),
+                                  NULL };
 }
 
 static double sum_of(const struct cv_rounds_plan *plan)
@@ -81,7 +82,7 @@ static double by_definition(const struct cv_rounds *rounds,
 static void one_worker_by_hand(void **state)
 {
     const struct cv_trip trip = { 0.1, 1, 0.05, 0.5, 0.25, 0.5 };
-    const struct cv_rounds rounds = { { &trip, 1, false, NULL }, 20 };
+    const struct cv_rounds rounds = { { &trip, 1, false, NULL }, 20, NULL };
     uint32_t zeros[6] = { 0 };
     struct cv_words words = { zeros, zeros, 1, 1 };
     struct cv_closed_form form;
@@ -264,20 +265,21 @@ static void lifespans_are_kept(void **state)
 
         make(&rounds, trips, 5, number);
         cv_arena_init(&arena);
-        assert_int_equal(cv_rounds_for_lifespan(&rounds.returns, 40, CV_ROUNDS_FAST, 1,
-                                                &arena, &plan, &work, NULL),
+        assert_int_equal(cv_rounds_for_lifespan(&rounds.returns, NULL, 40, CV_ROUNDS_FAST,
+                                                1, &arena, &plan, &work, NULL),
                          CLEAVE_OK);
         assert_true(work > 0);
         near(sum_of(&plan) / work, 1, 1e-9);
         assert_true(by_definition(&rounds, &plan) <= 40);
         near(plan.makespan_s, 40, 1e-6);
-        again = (struct cv_rounds){ rounds.returns, work };
+        again = (struct cv_rounds){ rounds.returns, work, NULL };
         assert_int_equal(cv_rounds_best(&again, CV_ROUNDS_FAST, 1, &arena, &plan, NULL,
                                         NULL),
                          CLEAVE_OK);
         assert_true(fabs(plan.makespan_s / 40 - 1) < 0.02);
-        assert_int_equal(cv_rounds_for_lifespan(&rounds.returns, 1e-9, CV_ROUNDS_FAST, 1,
-                                                &arena, &plan, &work, NULL),
+        assert_int_equal(cv_rounds_for_lifespan(&rounds.returns, NULL, 1e-9,
+                                                CV_ROUNDS_FAST, 1, &arena, &plan, &work,
+                                                NULL),
                          CLEAVE_OK);
         assert_true(number % 3 == 0 || work == 0);
         cv_arena_done(&arena);

@@ -22,6 +22,7 @@
 #include "model/platform/profile.h"
 #include "model/returns/returns_bounds.h"
 #include "model/rounds/rounds_bound.h"
+#include "model/rounds/rounds_links.h"
 
 enum { MOST_STEPS = 200 };
 /* Up to so many workers the convex bound takes milliseconds. */
@@ -205,12 +206,15 @@ static size_t add_rounds(const struct cv_bound_query *query, struct cv_arena *sc
         { cv_trips(query->workers, query->nworkers, query->result_ratio, 0, scratch),
           query->nworkers, query->port == CLEAVE_PORT_ONE, NULL },
         query->load,
+        query->memory,
     };
     double bound;
 
     if (rounds.returns.trips == NULL)
         return 0;
-    bound = query->lifespan_s > 0
+    bound = query->port == CLEAVE_PORT_MULTI
+                ? cv_rounds_links_bound(&rounds, query->lifespan_s, scratch)
+            : query->lifespan_s > 0
                 ? cv_rounds_bound_work(&rounds.returns, query->lifespan_s, scratch)
                 : cv_rounds_bound(&rounds, scratch);
     return bound < 0 ? 0 : add(out, count, "rounds", bound);
@@ -247,13 +251,60 @@ static size_t steady_bounds(const struct cv_bound_query *query, struct cv_arena 
     }
     if (query->one_round && query->port != CLEAVE_PORT_MULTI)
         count = add_one_round(query, scratch, out, count);
-    else if (query->result_ratio > 0 && query->port != CLEAVE_PORT_MULTI)
+    else if (query->result_ratio > 0)
         count = add_rounds(query, scratch, out, count);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || (lives ? out[i].value_s < out[tightest].value_s
                              : out[i].value_s > out[tightest].value_s))
             tightest = i;
     *out_tightest = tightest;
+    return count;
+}
+
+/* No chunk is larger than memory allows, so that each unit has at least so much of the
+ * latencies; they cost nothing besides. NULL when memory is short. */
+static struct cleave_worker *in_parts(const struct cv_bound_query *query,
+                                      struct cv_arena *scratch)
+{
+    struct cleave_worker *out = cv_array(scratch, query->nworkers, sizeof *out);
+
+    for (uint32_t i = 0; out != NULL && i < query->nworkers; i++) {
+        struct cleave_worker *w = &out[i];
+        const double most = query->memory[i];
+
+        *w = query->workers[i];
+        if (isinf(most))
+            continue;
+        w->speed_ups /= 1 + w->speed_ups * w->compute_latency_s / most;
+        w->bandwidth_ups /= 1 + w->bandwidth_ups * w->latency_s / most;
+        if (query->result_ratio > 0)
+            w->return_bandwidth_ups /= 1 + w->return_bandwidth_ups * w->return_latency_s /
+                                               (most * query->result_ratio);
+        w->compute_latency_s = w->latency_s = w->return_latency_s = 0;
+    }
+    return out;
+}
+
+/* Bounds of workers that do not change, with those that memory makes. */
+static size_t memory_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,
+                            struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest)
+{
+    const bool lives = query->lifespan_s > 0;
+    struct cv_bound_query parts = *query;
+    struct cleave_bound tighter[CV_MAX_BOUNDS];
+    size_t count = steady_bounds(query, scratch, out, out_tightest), other = 0;
+
+    if (query->memory == NULL || count == 0)
+        return count;
+    parts.memory = NULL;
+    parts.workers = in_parts(query, scratch);
+    if (parts.workers == NULL || steady_bounds(&parts, scratch, tighter, &other) == 0)
+        return 0;
+    if (lives ? tighter[other].value_s < out[*out_tightest].value_s
+              : tighter[other].value_s > out[*out_tightest].value_s) {
+        *out_tightest = count < CV_MAX_BOUNDS ? count : *out_tightest;
+        count = add(out, count, "memory", tighter[other].value_s);
+    }
     return count;
 }
 
@@ -265,7 +316,8 @@ size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scrat
     size_t count, tightest = 0;
 
     if (query->profiles == NULL)
-        return steady_bounds(query, scratch, out, out_tightest);
+        return memory_bounds(query, scratch, out, out_tightest);
+    steady.memory = NULL;
     steady.workers =
         cv_at_their_best(query->workers, query->profiles, query->nworkers, scratch);
     if (steady.workers == NULL)

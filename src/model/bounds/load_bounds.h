@@ -11,17 +11,19 @@ struct cv_bound_query {
         *profiles; /* per worker; NULL: speeds do not change     */
     uint32_t nworkers;
     enum cleave_port port;
-    double load;         /* units, when there is no lifespan                        */
-    double lifespan_s;   /* above 0: bounds are the most units done by then         */
-    double result_ratio; /* units of result per unit of load                        */
-    bool one_round;      /* only schedules with at most one chunk per worker        */
+    double load;          /* units, when there is no lifespan                        */
+    double lifespan_s;    /* above 0: bounds are the most units done by then         */
+    double result_ratio;  /* units of result per unit of load                        */
+    bool one_round;       /* only schedules with at most one chunk per worker        */
+    const double *memory; /* per worker: units of the largest chunk; NULL: any      */
 };
 
 /* With profiles there are two: "available", on the integrals of speeds and bandwidths, and
  * "steady", the tightest for workers that are always as fast as they ever are. Else all
  * bounds there are: those of cv_bounds, which results can only worsen, "results" (what
- * comes back has to pass the port), for any number of rounds behind a shared port "rounds",
- * and for one round "prefix, one round" and "convex, one round". Bounds on the
+ * comes back has to pass the port), for any number of rounds "rounds", for one round "prefix,
+ * one round" and "convex, one round", and where workers have little memory "memory", the
+ * tightest for workers whose units have each a part of the latencies. Bounds on the
  * time for a load, or on the units for a lifespan. As cv_bounds otherwise; *out_tightest is
  * the largest time or the fewest units. */
 size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,

@@ -19,7 +19,8 @@
 /* An instance: what to compute, by whom. */
 struct cv_rounds {
     struct cv_returns returns;
-    double load; /* units */
+    double load;          /* units */
+    const double *memory; /* per worker: units of the largest chunk; NULL: any */
 };
 
 struct cv_words {
@@ -87,10 +88,11 @@ enum cleave_status cv_rounds_best(const struct cv_rounds *rounds,
                                   enum cv_rounds_effort effort, uint64_t seed,
                                   struct cv_arena *arena, struct cv_rounds_plan *out,
                                   struct cv_words *words, struct cleave_error *err);
-/* The plan with the most work in a lifespan; *out_load is how much. */
+/* The plan with the most work in a lifespan; *out_load is how much. `memory` as above. */
 enum cleave_status cv_rounds_for_lifespan(const struct cv_returns *returns,
-                                          double lifespan_s, enum cv_rounds_effort effort,
-                                          uint64_t seed, struct cv_arena *arena,
+                                          const double *memory, double lifespan_s,
+                                          enum cv_rounds_effort effort, uint64_t seed,
+                                          struct cv_arena *arena,
                                           struct cv_rounds_plan *out, double *out_load,
                                           struct cleave_error *err);
 

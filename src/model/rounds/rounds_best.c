@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "model/returns/returns_search.h"
+#include "model/rounds/rounds_memory.h"
 #include "model/rounds/rounds_search.h"
 
 enum { LETTERS_EACH = 26, LETTERS_MORE = 64 };
@@ -114,6 +115,8 @@ static enum cleave_status try_one_round(struct making *making,
     if (trip.n == 0)
         return CLEAVE_OK;
     CV_TRY(plan_of(making, &trip, &plan));
+    if (making->rounds->memory != NULL)
+        CV_TRY(cv_rounds_cut(making->rounds, 0, making->arena, &plan, making->err));
     if (plan.makespan_s < making->one_round.makespan_s)
         making->one_round = plan;
     if (making->thorough)
@@ -209,21 +212,24 @@ static enum cleave_status finish(struct making *making, struct cv_rounds_plan *o
         (void)cv_rounds_try(search);
         CV_TRY(cv_rounds_take(&making->room, search->best.end_s, making->arena, out,
                               making->err));
+        if (making->rounds->memory != NULL)
+            CV_TRY(cv_rounds_cut(making->rounds, 0, making->arena, out, making->err));
         if (words != NULL)
             *words = search->best.words;
     }
-    if (!making->thorough)
+    if (!making->thorough && making->rounds->memory == NULL)
         return CLEAVE_OK;
     CV_TRY(cv_rounds_lp(making->rounds, out, making->arena, making->err));
-    if (isinf(search->best.end_s) || making->rounds->returns.n > CV_DENSE_MOST)
+    if (isinf(search->best.end_s) || making->rounds->returns.n > CV_DENSE_MOST ||
+        making->rounds->memory != NULL)
         return CLEAVE_OK;
     return cv_rounds_polish(search, POLISH_WORK, making->arena, out, making->err);
 }
 
-enum cleave_status cv_rounds_best(const struct cv_rounds *rounds,
-                                  enum cv_rounds_effort effort, uint64_t seed,
-                                  struct cv_arena *arena, struct cv_rounds_plan *out,
-                                  struct cv_words *words, struct cleave_error *err)
+static enum cleave_status look(const struct cv_rounds *rounds,
+                               enum cv_rounds_effort effort, uint64_t seed,
+                               struct cv_arena *arena, struct cv_rounds_plan *out,
+                               struct cv_words *words, struct cleave_error *err)
 {
     struct making making = { .rounds = rounds,
                              .arena = arena,
@@ -243,4 +249,39 @@ enum cleave_status cv_rounds_best(const struct cv_rounds *rounds,
     if (isinf(making.search.best.end_s) && isinf(making.one_round.makespan_s))
         return cv_fail(err, CLEAVE_EINPUT, "found no plan for these costs");
     return finish(&making, out, words);
+}
+
+/* Little memory: chunks are as large as it allows, or are planned as if latencies were part of
+ * every unit and cut then. */
+static enum cleave_status look_in_parts(const struct cv_rounds *rounds,
+                                        enum cv_rounds_effort effort, uint64_t seed,
+                                        struct cv_arena *arena,
+                                        struct cv_rounds_plan *out,
+                                        struct cleave_error *err)
+{
+    struct cv_rounds whole = { rounds->returns, rounds->load, NULL };
+    struct cv_rounds_plan plan;
+
+    CV_TRY(look(rounds, effort, seed, arena, out, NULL, err));
+    whole.returns.trips = cv_trips_in_parts(rounds, arena);
+    if (whole.returns.trips == NULL)
+        return cv_fail_memory(err, "the search for rounds");
+    CV_TRY(look(&whole, CV_ROUNDS_FAST, seed, arena, &plan, NULL, err));
+    CV_TRY(cv_rounds_cut(rounds, 0, arena, &plan, err));
+    CV_TRY(cv_rounds_lp(rounds, &plan, arena, err));
+    if (plan.makespan_s < out->makespan_s)
+        *out = plan;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_rounds_best(const struct cv_rounds *rounds,
+                                  enum cv_rounds_effort effort, uint64_t seed,
+                                  struct cv_arena *arena, struct cv_rounds_plan *out,
+                                  struct cv_words *words, struct cleave_error *err)
+{
+    if (rounds->memory == NULL)
+        return look(rounds, effort, seed, arena, out, words, err);
+    if (words != NULL)
+        words->nsend = words->nback = 0;
+    return look_in_parts(rounds, effort, seed, arena, out, err);
 }

@@ -371,88 +371,127 @@ static void search_mix(struct bounding *b, struct look *best, struct bracket *br
     }
 }
 
-/* Kinds of workers, guides, and the better one of them with coarse cells and a good mix for
- * a time of `part` of the plan's. 1, or 0: there is no bound; negative: memory is short. */
-static int begin(struct bounding *b, double part, struct look *out,
-                 struct cv_rounds_guide *out_guide)
+/* Kinds of workers and guides. 1, or 0: there is no bound; negative: memory is short. */
+static int prepare(struct bounding *b, struct cv_rounds_guide guides[2], uint32_t *out_n)
 {
-    const bool few = b->rounds->returns.n <= FEW;
-    struct cv_rounds_guide guides[2];
     struct cleave_error err;
-    uint32_t n = 0, which = 0;
     enum cleave_status status;
 
     if (!cv_kinds_init(&b->kinds, &b->rounds->returns, b->arena))
         return -1;
     if (b->kinds.n > CV_ROUNDS_BOUND_MOST)
         return 0;
-    status = make_guides(b, guides, &n, &err);
+    status = make_guides(b, guides, out_n, &err);
     if (status != CLEAVE_OK)
         return status == CLEAVE_ENOMEM ? -1 : 0;
-    if (!set_up(b))
-        return -1;
+    return set_up(b) ? 1 : -1;
+}
+
+/* A good mix for a guide, with coarse cells, at a time of `part` of the plan's. False when
+ * memory is short. */
+static bool look_by(struct bounding *b, const struct cv_rounds_guide *guide, double part,
+                    struct look *out)
+{
+    if (!take_guide(b, guide, cells_for(b, COARSE)))
+        return false;
+    look_first(b, part * b->end_s, out);
+    if (b->rounds->returns.n <= FEW)
+        look_around(b, part * b->end_s, out);
+    return true;
+}
+
+/* Go on with the guide that is the better one at a time of `part` of the plan's. */
+static bool choose(struct bounding *b, const struct cv_rounds_guide *guides, uint32_t n,
+                   double part, struct look *out, uint32_t *out_which)
+{
+    uint32_t which = 0;
+
     out->value = INFINITY;
     for (uint32_t i = 0; i < n; i++) {
         struct look look;
 
-        if (!take_guide(b, &guides[i], cells_for(b, COARSE)))
-            return -1;
-        look_first(b, part * b->end_s, &look);
-        if (few)
-            look_around(b, part * b->end_s, &look);
+        if (!look_by(b, &guides[i], part, &look))
+            return false;
         if (look.value < out->value) {
             *out = look;
             which = i;
         }
     }
-    if (which + 1 < n && !take_guide(b, &guides[which], cells_for(b, COARSE)))
+    *out_which = which;
+    return which + 1 == n || take_guide(b, &guides[which], cells_for(b, COARSE));
+}
+
+/* The bound that a guide comes to, from a mix that is good. Negative: memory is short. */
+static double bound_by(struct bounding *b, const struct cv_rounds_guide *guide,
+                       struct look *mix)
+{
+    struct bracket found = { 0 };
+
+    search_mix(b, mix, &found);
+    if (!(found.low > 0) || found.low >= b->end_s)
+        return found.low * SAFE;
+    if (!take_guide(b, guide, cells_for(b, FINE)))
         return -1;
-    *out_guide = guides[which];
-    return 1;
+    return SAFE * refine(b, &mix->mix, 4,
+                         (found.high_value - found.low_value) / (found.high - found.low),
+                         found.low);
 }
 
 double cv_rounds_bound(const struct cv_rounds *rounds, struct cv_arena *scratch)
 {
     struct bounding b = { .rounds = rounds, .arena = scratch };
-    struct cv_rounds_guide guide;
-    struct bracket found = { 0 };
+    struct cv_rounds_guide guides[2];
     struct look mix;
-    const int begun = begin(&b, 0.98, &mix, &guide);
+    uint32_t n = 0, which = 0;
+    double best = 0;
+    const int begun = prepare(&b, guides, &n);
 
     if (begun <= 0)
         return begun;
-    search_mix(&b, &mix, &found);
-    if (!(found.low > 0) || found.low >= b.end_s)
-        return found.low * SAFE;
-    if (!take_guide(&b, &guide, cells_for(&b, FINE)))
-        return -1;
-    return SAFE * refine(&b, &mix.mix, 4,
-                         (found.high_value - found.low_value) / (found.high - found.low),
-                         found.low);
+    if (rounds->returns.n > FEW)
+        return choose(&b, guides, n, 0.98, &mix, &which)
+                   ? bound_by(&b, &guides[which], &mix)
+                   : -1;
+    /* Plans that are equally good may guide to prices that are not, and which of them was
+     * found is a matter of the last digit: all guides are followed to the end. */
+    for (uint32_t i = 0; i < n; i++) {
+        double bound;
+
+        if (!look_by(&b, &guides[i], 0.98, &mix))
+            return -1;
+        bound = bound_by(&b, &guides[i], &mix);
+        if (bound < 0)
+            return -1;
+        best = fmax(best, bound);
+    }
+    return best;
 }
 
 double cv_rounds_bound_work(const struct cv_returns *returns, double lifespan_s,
                             struct cv_arena *scratch)
 {
-    struct cv_rounds rounds = { *returns, 0 };
+    struct cv_rounds rounds = { *returns, 0, NULL };
     struct bounding b = { .rounds = &rounds, .arena = scratch };
-    struct cv_rounds_guide guide;
+    struct cv_rounds_guide guides[2];
     struct cv_rounds_plan plan;
     struct cleave_error err;
     struct look mix;
+    uint32_t n = 0, which = 0;
     int begun;
 
-    if (cv_rounds_for_lifespan(returns, lifespan_s, CV_ROUNDS_FAST, 1, scratch, &plan,
-                               &rounds.load, &err) != CLEAVE_OK)
+    if (cv_rounds_for_lifespan(returns, NULL, lifespan_s, CV_ROUNDS_FAST, 1, scratch,
+                               &plan, &rounds.load, &err) != CLEAVE_OK)
         return -1;
     if (!(rounds.load > 0))
         return INFINITY;
-    begun = begin(&b, 1, &mix, &guide);
+    begun = prepare(&b, guides, &n);
     if (begun <= 0)
         return begun < 0 ? -1 : INFINITY;
+    if (!choose(&b, guides, n, 1, &mix, &which))
+        return -1;
     mix.value = value_at(&b, &mix.mix, lifespan_s);
     look_around(&b, lifespan_s, &mix);
-    if (!take_guide(&b, &guide, cells_for(&b, FINE)))
+    if (!take_guide(&b, &guides[which], cells_for(&b, FINE)))
         return -1;
     /* Whatever the load: all that the port's time and the workers are worth. */
     return (rounds.load + value_at(&b, &mix.mix, lifespan_s)) / SAFE;

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/fail.h"
-#include "model/rounds/rounds.h"
+#include "model/rounds/rounds_memory.h"
 
 enum { MOST_PLANS = 12, MOST_HALVES = 60 };
 /* Near enough to scale. */
@@ -28,14 +28,15 @@ static double scaled_s(const struct cv_returns *returns,
                             plan->nchunks, room, room + plan->nchunks);
 }
 
-/* Scale the plan so that it ends by the lifespan; false: not even without units. */
-static bool fit(const struct cv_returns *returns, double lifespan_s,
+/* Scale the plan by `most` or less, so that it ends by the lifespan; false: not even without
+ * units. */
+static bool fit(const struct cv_returns *returns, double lifespan_s, double most,
                 struct cv_rounds_plan *plan, struct cv_arena *arena, double *out_scale)
 {
     double *units = cv_array(arena, plan->nchunks, sizeof *units);
     double *room = cv_array(arena, (size_t)plan->nchunks + returns->n, sizeof *room);
     uint32_t *order = cv_array(arena, plan->nchunks, sizeof *order);
-    double low = 0, high = 2;
+    double low = 0, high = most;
 
     if (units == NULL || room == NULL || order == NULL)
         return false;
@@ -71,13 +72,14 @@ static double next_load(const struct bracket *bracket, double lifespan_s)
 }
 
 enum cleave_status cv_rounds_for_lifespan(const struct cv_returns *returns,
-                                          double lifespan_s, enum cv_rounds_effort effort,
-                                          uint64_t seed, struct cv_arena *arena,
+                                          const double *memory, double lifespan_s,
+                                          enum cv_rounds_effort effort, uint64_t seed,
+                                          struct cv_arena *arena,
                                           struct cv_rounds_plan *out, double *out_load,
                                           struct cleave_error *err)
 {
     struct bracket bracket = { 0, 0, INFINITY, INFINITY };
-    struct cv_rounds rounds = { *returns, 0 };
+    struct cv_rounds rounds = { *returns, 0, memory };
     double least, scale = 1;
 
     for (uint32_t i = 0; i < returns->n; i++)
@@ -103,7 +105,9 @@ enum cleave_status cv_rounds_for_lifespan(const struct cv_returns *returns,
     }
     if (effort != CV_ROUNDS_FAST)
         CV_TRY(cv_rounds_best(&rounds, effort, seed, arena, out, NULL, err));
-    if (!fit(returns, lifespan_s, out, arena, &scale))
+    if (memory != NULL) /* so that there is room to grow */
+        CV_TRY(cv_rounds_cut(&rounds, 2 * NEAR, arena, out, err));
+    if (!fit(returns, lifespan_s, memory != NULL ? 1 + 2 * NEAR : 2, out, arena, &scale))
         out->nchunks = 0;
     else
         *out_load = rounds.load * scale;

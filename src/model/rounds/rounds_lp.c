@@ -5,7 +5,7 @@
  * together. Most work subject to these rows is a linear program that begins feasible with
  * nothing. The work is concave in the lifespan, and the multipliers of the rows are its
  * slope, so that Newton's method finds the lifespan for a load, from below after its first
- * step. */
+ * step. Where workers have little memory each size has a row of its own. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ struct program {
     const struct cv_rounds *rounds;
     const struct cv_rounds_plan *plan;
     uint32_t n, m;       /* chunks, rows                                        */
-    uint32_t *from, *to; /* of each row: chunks, in the order sent; port last: NONE */
+    uint32_t *from, *to; /* of each row: chunks, in the order sent; or see below    */
     uint32_t *back;      /* chunk -> its place in the order of returning        */
     double *fixed_s;     /* of each row                                         */
     double *rows;        /* m x n, scaled                                       */
@@ -31,7 +31,7 @@ struct program {
     double slope;   /* units per second more */
 };
 
-enum { PORT = UINT32_MAX };
+enum { PORT = UINT32_MAX, MEMORY = UINT32_MAX - 1 };
 
 static const struct cv_trip *trip_of(const struct program *p, uint32_t chunk)
 {
@@ -46,6 +46,10 @@ static void parts_of(const struct program *p, uint32_t row, uint32_t chunk, bool
     if (from == PORT) {
         part[0] = part[2] = true;
         part[1] = false;
+        return;
+    }
+    if (from == MEMORY) {
+        part[0] = part[1] = part[2] = chunk == to;
         return;
     }
     part[0] = chunk <= from;
@@ -94,6 +98,11 @@ static uint32_t list_rows(struct program *p)
             p->from[m] = p->to[m] = PORT;
         m++;
     }
+    for (uint32_t k = 0; p->rounds->memory != NULL && k < p->n; k++, m++)
+        if (p->from != NULL) {
+            p->from[m] = MEMORY;
+            p->to[m] = k;
+        }
     return m;
 }
 
@@ -105,7 +114,10 @@ static double solve(struct program *p, double lifespan_s, double *units)
 
     memcpy(tableau->matrix, p->rows, (size_t)p->m * p->n * sizeof *p->rows);
     for (uint32_t i = 0; i < p->m; i++) {
-        tableau->simplex.value[i] = 1 - p->fixed_s[i] / lifespan_s;
+        tableau->simplex.value[i] = p->from[i] == MEMORY
+                                        ? p->rounds->memory[p->plan->worker[p->to[i]]] *
+                                              p->own_s[p->to[i]] / lifespan_s
+                                        : 1 - p->fixed_s[i] / lifespan_s;
         if (tableau->simplex.value[i] < 0)
             return -1;
     }
@@ -115,7 +127,7 @@ static double solve(struct program *p, double lifespan_s, double *units)
         return -1;
     p->slope = 0;
     for (uint32_t j = 0; j < p->n; j++) {
-        if (tableau->outside[j] >= p->n)
+        if (tableau->outside[j] >= p->n && p->from[tableau->outside[j] - p->n] != MEMORY)
             p->slope -= tableau->worth[j] * p->largest;
         units[j] *= lifespan_s / p->own_s[j];
         work += units[j];
@@ -213,7 +225,8 @@ static bool optimise(struct solving *s, double *lifespan_s)
             return fabs(work - load) <= 1e-6 * load;
         *lifespan_s += (load - work) / p->slope;
         for (uint32_t i = 0; i < p->m; i++) /* nothing at all needs its time, too */
-            *lifespan_s = fmax(*lifespan_s, p->fixed_s[i] * (1 + 1e-12));
+            if (p->from[i] != MEMORY)
+                *lifespan_s = fmax(*lifespan_s, p->fixed_s[i] * (1 + 1e-12));
     }
     return false;
 }

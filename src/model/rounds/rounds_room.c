@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/rounds/rounds_memory.h"
+
 static bool set_costs(struct cv_rounds_room *room, struct cv_arena *arena)
 {
     const struct cv_returns *returns = &room->rounds->returns;
@@ -175,6 +177,42 @@ static void order_returns(struct cv_rounds_room *room, const struct cv_words *wo
         order[count++] = room->back_id[k];
 }
 
+/* Sends and computations of chunks of which some are sent in parts. */
+static double send_in_parts(struct cv_rounds_room *room)
+{
+    double now_s = 0;
+
+    for (uint32_t i = 0; i < room->nchunks; i++) {
+        const uint32_t k = room->send_order[i], w = room->worker[k];
+        const struct cv_rounds_cost *c = &room->costs[w];
+        const double parts = cv_parts_of(room->units[k], room->rounds->memory[w]);
+        const double send_s = c->send_fixed_s + room->units[k] / parts * c->send_s;
+        const double own_s = c->compute_fixed_s + room->units[k] / parts * c->compute_s;
+        /* Either the first part or the last one, that has to come, is waited for. */
+        const double start_s = fmax(now_s + send_s, room->ready_s[w]);
+
+        now_s += parts * send_s;
+        room->ends_s[k] = room->ready_s[w] = fmax(start_s + parts * own_s, now_s + own_s);
+    }
+    return now_s;
+}
+
+/* Returns likewise: parts are ready one after the other. */
+static double return_in_parts(struct cv_rounds_room *room, double now_s)
+{
+    for (uint32_t i = 0; i < room->nchunks; i++) {
+        const uint32_t k = room->back_order[i], w = room->worker[k];
+        const struct cv_rounds_cost *c = &room->costs[w];
+        const double parts = cv_parts_of(room->units[k], room->rounds->memory[w]);
+        const double back_s = c->back_fixed_s + room->units[k] / parts * c->back_s;
+        const double own_s = c->compute_fixed_s + room->units[k] / parts * c->compute_s;
+
+        now_s = fmax(fmax(now_s, room->ends_s[k] - (parts - 1) * own_s) + parts * back_s,
+                     room->ends_s[k] + back_s);
+    }
+    return now_s;
+}
+
 /* Inline versions of the costs: this is the inner loop of every search. */
 double cv_rounds_orders(struct cv_rounds_room *room, const struct cv_words *words)
 {
@@ -189,6 +227,11 @@ double cv_rounds_orders(struct cv_rounds_room *room, const struct cv_words *word
     for (uint32_t k = 0; k < words->nback; k++)
         room->worker[room->back_id[k]] = words->back[k];
     order_sends(room, words);
+    if (room->rounds->memory != NULL) {
+        now_s = send_in_parts(room);
+        order_returns(room, words);
+        return return_in_parts(room, room->rounds->returns.single ? now_s : 0);
+    }
     for (uint32_t i = 0; i < room->nchunks; i++) {
         const uint32_t k = room->send_order[i], w = room->worker[k];
         const struct cv_rounds_cost *c = &costs[w];

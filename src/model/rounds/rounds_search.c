@@ -37,6 +37,9 @@ double cv_rounds_try(struct cv_rounds_search *search)
 {
     struct cv_candidate *trial = &search->trial;
 
+    /* Parts of chunks may end before the closed form says. */
+    if (search->room->rounds->memory != NULL)
+        search->room->limit_s = INFINITY;
     trial->end_s = trial->chain > 0 ? cv_rounds_chain(search->room, &trial->words,
                                                       trial->chain, trial->lifo)
                                     : cv_rounds_dense(search->room, &trial->words);

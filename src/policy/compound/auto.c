@@ -1,7 +1,7 @@
 /* auto.c -- picks a policy from what is known. SPDX-License-Identifier: MIT
  *
- * Where a theorem says who is best, that one: without results, errors and speeds that
- * change, xmi-k for equal workers on a shared port and links where links share none (proofs
+ * Where a theorem says who is best, that one: without results, errors, speeds that
+ * change and little memory, xmi-k for equal workers on a shared port and links where links share none (proofs
  * in docs/theory/bounds.md). Costs that may be off: portfolio. Else, also of a stream and where
  * chunks may stay open, every policy that takes
  * the load is simulated with the declared costs, and the one that ends first is taken: none
@@ -31,7 +31,7 @@ static const struct cleave_policy *proved_best(const struct cleave_view *view,
 {
     const struct cleave_policy *planner = cv_best_planner(view, out_why);
 
-    if (view->result_ratio > 0 || view->profiles != NULL ||
+    if (view->result_ratio > 0 || view->profiles != NULL || view->memory != NULL ||
         planner == &cleave_policy_umr_plus)
         return NULL;
     return planner;

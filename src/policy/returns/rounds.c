@@ -14,10 +14,14 @@
  * workers, and O(chunks workers + workers^3) for free ones, which up to 64 workers are tried.
  * About 3 ms for 10 workers, 12 ms for 30, 1 s for 1,000; thorough 0.3 s for 10.
  *
+ * Workers behind ports of their own (multi) are independent, and the plan is the best of all
+ * (model/rounds/rounds_link.h). Chunks that a worker has too little memory for are sent in
+ * parts.
+ *
  * The theorem, the closed form and the bound are proved in docs/theory/rounds.md. */
 #include <string.h>
 
-#include "model/rounds/rounds.h"
+#include "model/rounds/rounds_links.h"
 #include "policy/returns/round_trip.h"
 
 struct rounds {
@@ -90,11 +94,17 @@ static enum cleave_status rounds_plan(void *state, const struct cleave_view *vie
     CV_TRY(read_effort(rounds->effort, &effort, err));
     if (returns.trips == NULL)
         return cv_fail_memory(err, "the plan");
-    if (view->lifespan_s > 0) {
-        CV_TRY(cv_rounds_for_lifespan(&returns, view->lifespan_s, effort, view->seed,
-                                      setup->arena, &rounds->plan, &rounds->work, err));
+    if (view->port == CLEAVE_PORT_MULTI) {
+        CV_TRY(cv_rounds_links(&(struct cv_rounds){ returns, view->units_total,
+                                                    view->memory },
+                               view->lifespan_s, setup->arena, &rounds->plan,
+                               &rounds->work, err));
+    } else if (view->lifespan_s > 0) {
+        CV_TRY(cv_rounds_for_lifespan(&returns, view->memory, view->lifespan_s, effort,
+                                      view->seed, setup->arena, &rounds->plan,
+                                      &rounds->work, err));
     } else {
-        const struct cv_rounds instance = { returns, view->units_total };
+        const struct cv_rounds instance = { returns, view->units_total, view->memory };
 
         CV_TRY(cv_rounds_best(&instance, effort, view->seed, setup->arena, &rounds->plan,
                               NULL, err));
@@ -129,6 +139,9 @@ static void rounds_decide(void *state, const struct cleave_view *view,
         /* All at once: no result may come between two sends. */
         for (uint32_t k = 0; k < plan->nchunks; k++)
             cleave_order_send(orders, plan->worker[k], plan->units[k]);
+    } else if (event->kind == CLEAVE_DONE && view->result_ratio > 0 &&
+               view->port == CLEAVE_PORT_MULTI) {
+        cleave_order_return(orders, event->worker, event->chunk);
     } else if (event->kind == CLEAVE_DONE && view->result_ratio > 0) {
         rounds->ready[event->chunk] = true;
         while (rounds->next_back < plan->nchunks &&
@@ -155,7 +168,6 @@ const struct cleave_policy cleave_policy_rounds = {
     .name = "rounds",
     .summary = "several rounds with results: the best orders of both ways found",
     .reference = "cleave",
-    .needs = CLEAVE_NEEDS_SHARED_PORT,
     .orders_returns = true,
     .state_size = sizeof(struct rounds),
     .params = rounds_params,

@@ -46,6 +46,7 @@ static size_t bounds_for(const struct cv_load_case *load_case,
         .lifespan_s = load_case->load.lifespan_s,
         .result_ratio = view->result_ratio,
         .one_round = view->result_ratio > 0 && planned->policy->one_round,
+        .memory = load_case->load.opens ? NULL : view->memory,
     };
 
     return workers == NULL ? 0 : cv_load_bounds(&query, arena, out, out_tightest);
