@@ -633,9 +633,43 @@ static void a_stream_is_served_to_its_end(void **state)
     cleave_platform_free(platform);
 }
 
+/* A link that is as fast as its worker: which of them is the slower one is a matter of the last
+ * digits of times, and must not be one of the makespan. */
+static void ties_do_not_decide(void **state)
+{
+    static const double speeds[] = { 1, 2, 2, 0.5, 4, 2, 0.5, 2, 4, 1 };
+    static const double links[] = { 8, 4, 32, 16, 16, 4, 16, 32, 4, 8 };
+    double least_s = INFINITY, most_s = 0;
+
+    (void)state;
+    for (int k = -3; k <= 3; k++) {
+        struct cleave_worker workers[10];
+        struct cleave_platform *platform = NULL;
+        struct cv_run run = { .number = 0 };
+        double end_s;
+
+        for (int w = 0; w < 10; w++) {
+            const double link = links[w] * (1 + (w % 3 - 1) * k * 4e-16);
+
+            workers[w] = (struct cleave_worker){ speeds[w], 0, link, 0, link, 0 };
+        }
+        assert_int_equal(cleave_platform_new(CLEAVE_PORT_MULTI, workers, 10, &platform,
+                                             NULL),
+                         CLEAVE_OK);
+        run.platform = platform;
+        end_s =
+            drive(platform, NULL, &cv_engine_native, NULL, 333.3, &run, NULL).makespan_s;
+        least_s = fmin(least_s, end_s);
+        most_s = fmax(most_s, end_s);
+        cleave_platform_free(platform);
+    }
+    assert_true(most_s <= least_s * (1 + 1e-9));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ties_do_not_decide),
         cmocka_unit_test(a_fit_finds_exact_costs),
         cmocka_unit_test(one_size_tells_no_latency),
         cmocka_unit_test(nonsense_teaches_nothing),

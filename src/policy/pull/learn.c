@@ -148,7 +148,7 @@ static double in_time(const struct learn *learn, const struct cleave_view *view,
     const double rest_s = cv_rest_of(&learn->known, seen, now_s);
 
     if (cv_shares_port(view) || seen->held == 0 ||
-        !(seen->link.rate_ups > cv_speed_of(&learn->known, seen)))
+        !(seen->link.rate_ups > cv_speed_of(&learn->known, seen) * (1 + CV_ALIKE)))
         return INFINITY;
     return fmax(cv_largest_of(seen) * fmin(learn->growth, SLOW_GROWTH),
                 seen->link.rate_ups * (rest_s - seen->link.latency_s));
@@ -237,11 +237,11 @@ static uint32_t next_served(const struct learn *learn, const struct cleave_view 
         rest_s = cv_rest_of(&learn->known, seen, now_s);
         ready_s = cv_ready_in(&learn->known, seen, now_s);
         alone_s = ready_s + view->units_left / seen->effective_ups;
-        if (any == NOBODY || alone_s < soonest_s) {
+        if (any == NOBODY || alone_s < soonest_s - CV_ALIKE * now_s) {
             soonest_s = alone_s;
             any = w;
         }
-        if (rest_s < least_s &&
+        if (rest_s < least_s - CV_ALIKE * now_s &&
             (isinf(end_s) || seen->effective_ups * (end_s - ready_s) >
                                  CRUMB * worthwhile(learn, view, seen))) {
             least_s = rest_s;

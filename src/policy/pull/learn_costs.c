@@ -209,7 +209,9 @@ void cv_known_divide_port(struct cv_known *known, const struct cleave_view *view
         const double bandwidth = bandwidth_of(&known->workers[w]);
         uint32_t at = i;
 
-        for (; at > 0 && bandwidth_of(&known->workers[order[at - 1]]) < bandwidth; at--)
+        for (; at > 0 &&
+               bandwidth_of(&known->workers[order[at - 1]]) < bandwidth * (1 - CV_ALIKE);
+             at--)
             order[at] = order[at - 1];
         order[at] = w;
     }
@@ -264,8 +266,8 @@ double cv_rest_of(const struct cv_known *known, const struct cv_seen *seen, doub
  * of its time may have been latency. */
 double cv_ready_in(const struct cv_known *known, const struct cv_seen *seen, double now_s)
 {
-    const bool narrow =
-        seen->link.rate_ups > 0 && seen->link.rate_ups < cv_speed_of(known, seen);
+    const bool narrow = seen->link.rate_ups > 0 &&
+                        seen->link.rate_ups < cv_speed_of(known, seen) * (1 - CV_ALIKE);
     const double before_s = narrow && seen->held > 0
                                 ? arrives_in(seen, seen->held - 1, now_s)
                                 : cv_rest_of(known, seen, now_s);

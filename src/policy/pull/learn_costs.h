@@ -12,6 +12,9 @@
 /* Chunks a worker may hold, and those it may lose one after the other before it is left
  * out. */
 enum { CV_AHEAD = 2, CV_LOSSES = 3 };
+/* A link and its worker that are equally fast come out a little different, by the last digits
+ * of times: within this part of it neither is the slower one. */
+static const double CV_ALIKE = 1e-9;
 
 struct cv_seen {
     struct cv_fit compute, link;
