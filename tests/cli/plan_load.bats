@@ -221,6 +221,7 @@ END
     awk -v m="$(number real_rounds)" 'BEGIN { exit !(m > 2 && m < 4) }'
     cleave 0 plan load -p $LAB -l 2000 --policy umr --param select=0 --json
     has '"left_out": []'
+    has '"expected": null'
     near "$(number makespan)" 1173.867 1e-6
 }
 

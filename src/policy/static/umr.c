@@ -217,7 +217,8 @@ static void note_left_out(struct cleave_setup *setup, const struct cleave_view *
 static void note_facts(struct cleave_setup *setup, const struct cv_umr *plan)
 {
     cv_note_fact(setup, "real_rounds", plan->real_rounds);
-    cv_note_fact(setup, "expected", plan->expected_s);
+    /* Where links cannot keep up with all workers the formula says nothing. */
+    cv_note_fact(setup, "expected", plan->expected_s > 0 ? plan->expected_s : NAN);
     cv_note_fact(setup, "first_chunk", plan->plan.units[0]);
 }
 
