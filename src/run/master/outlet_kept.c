@@ -2,19 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <cleave/execute.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "base/text.h"
-#include "engine/fold_pace.h"
-#include "engine/fold_plan.h"
 #include "run/fold/fold_command.h"
-#include "run/fold/fold_log.h"
-#include "run/master/kept_orders.h"
-#include "run/master/outlet_kinds.h"
-#include "run/wire/frame_kinds.h"
+#include "run/master/kept_words.h"
 
 /* From this many partials per worker on that could be folded, those that are busy fold,
  * too: enough for a full call each. From FILES on in any case if each has a descriptor,
@@ -24,168 +17,9 @@ enum { CROWD = CV_FOLD_MOST, FILES = 256 };
 _Static_assert((int)CV_FOLD_MOST <= (int)CV_FOLD_STEP_MOST,
                "a step has room for a full call");
 
-struct kept {
-    struct cv_outlet outlet;
-    struct cv_staff *staff; /* borrowed, as the four below                             */
-    struct cv_books *books;
-    const struct cv_desks *desks;
-    struct cv_gather *gather;
-    struct cv_fold_log *log;
-    struct cv_fold_plan *plan; /* owned                                                */
-    struct cv_kept_orders orders;
-    struct cv_fold_pace pace; /* of the folds so far                                   */
-    struct cv_timer near;     /* one of them has at most a transfer to go              */
-    bool *may, *there;        /* owned: per worker                                    */
-    struct cv_piece *pieces;  /* owned: those whose outputs are kept, to be done again */
-    size_t npieces, piece_room;
-    size_t crowd;    /* partials from which on all fold                                */
-    uint32_t losing; /* the worker that is being lost                                  */
-    struct cv_store *result; /* owned while it comes                                   */
-    uint64_t result_id, result_bytes;
-    uint32_t holder;  /* of the result                                                  */
-    uint32_t retries; /* of a fold                                                      */
-    bool fetching, came, stopped, failed, by_command;
-    struct cleave_error err; /* once failed                                            */
-    struct cv_fold_counts counts;
-};
-
-static struct kept *kept_of(struct cv_outlet *outlet)
+static struct cv_kept *kept_of(struct cv_outlet *outlet)
 {
-    return (struct kept *)outlet; /* it is its first member */
-}
-
-static void fail(struct kept *kept, const struct cleave_error *err)
-{
-    if (!kept->failed)
-        kept->err = *err;
-    kept->failed = true;
-}
-
-/* --- words from hosts --------------------------------------------------------------------- */
-
-/* How often it was tried: as often as it may be. Its time is that until it was heard of,
- * with that of moving its parts. */
-static void count_tries(struct kept *kept, uint64_t tries,
-                        const struct cv_kept_order *order)
-{
-    const uint64_t most = (uint64_t)kept->retries + 1;
-    const uint64_t counted = tries > most ? most : tries;
-
-    kept->counts.calls += counted;
-    kept->counts.retries += counted > 0 ? counted - 1 : 0;
-    kept->counts.seconds += cv_clock_s() - order->given_s;
-}
-
-static void folded(struct kept *kept, const struct cv_host *host,
-                   const struct cv_frame_head *head, uint64_t tries)
-{
-    struct cv_kept_order *order = cv_kept_order_take(&kept->orders, head->chunk);
-
-    if (order == NULL) { /* it was called off when a giver was lost */
-        cv_kept_say(&kept->orders, host->first, CV_FRAME_FORGET, head->chunk, 0);
-        return;
-    }
-    count_tries(kept, tries, order);
-    cv_fold_pace_saw(&kept->pace, &order->step, cv_clock_s() - order->given_s, -1);
-    cv_fold_log_add(kept->log, order->step.at, order->given_s, cv_clock_s(),
-                    order->step.count);
-    kept->counts.gone += order->step.count - 1;
-    cv_fold_plan_done(kept->plan, &order->step, order->id, head->value);
-    cv_kept_order_end(&kept->orders, order);
-}
-
-static void fold_failed(struct kept *kept, const struct cv_frame_head *head,
-                        uint64_t tries, const char *text)
-{
-    struct cv_kept_order *order = cv_kept_order_take(&kept->orders, head->chunk);
-    struct cleave_error err;
-    char shown[200];
-
-    if (order == NULL)
-        return;
-    count_tries(kept, tries, order);
-    cv_fold_plan_undo(kept->plan, &order->step);
-    cv_fail(&err, CLEAVE_EENGINE, "%s on %u partial results%s",
-            cv_shown(text, strlen(text), shown, sizeof shown), order->step.count,
-            tries > 1 ? ", also when tried again" : "");
-    kept->by_command |= !kept->failed;
-    fail(kept, &err);
-    free(order);
-}
-
-/* What it says of an order: how often it was tried, and what was wrong if it failed. */
-static void order_ended(struct kept *kept, struct cv_host *host,
-                        const struct cv_frame_head *head, const unsigned char *payload)
-{
-    struct cv_unpacker unpacker = { payload, head->length, false };
-    const uint64_t tries = cv_unpack_number(&unpacker);
-    struct cv_arena arena;
-    const char *text;
-
-    cv_arena_init(&arena);
-    text = head->type == CV_FRAME_FOLD_FAILED ? cv_unpack_text(&unpacker, &arena) : "";
-    if (!cv_unpack_good(&unpacker))
-        cv_host_accuse(host, "%s that says what cannot be", cv_frame_name(head->type));
-    else if (head->type == CV_FRAME_FOLDED)
-        folded(kept, host, head, tries);
-    else
-        fold_failed(kept, head, tries, text);
-    cv_arena_done(&arena);
-}
-
-static void result_came(struct kept *kept, struct cv_host *host,
-                        const struct cv_frame_head *head, const unsigned char *payload)
-{
-    const bool last = (head->flags & CV_FRAME_LAST) != 0;
-    const uint64_t bytes = cv_store_size(kept->result) + head->length;
-    struct cleave_error err;
-
-    cv_kept_got_on(&kept->orders, kept->holder);
-    if (head->value != cv_store_size(kept->result)) {
-        cv_host_accuse(host, "%llu bytes of a result were sent before, and %llu came",
-                       (unsigned long long)head->value,
-                       (unsigned long long)cv_store_size(kept->result));
-        return;
-    }
-    if (bytes > kept->result_bytes || (last && bytes < kept->result_bytes)) {
-        cv_host_accuse(host, "a result has %llu bytes, and %llu have come",
-                       (unsigned long long)kept->result_bytes, (unsigned long long)bytes);
-        return;
-    }
-    if (cv_store_write(kept->result, payload, head->length, &err) != CLEAVE_OK)
-        fail(kept, &err);
-    kept->came = last;
-    if (last)
-        kept->orders.fetched = CV_FOLD_NOBODY;
-}
-
-static enum cv_stage stage_of(const struct kept *kept, const struct cv_host *host,
-                              const struct cv_frame_head *head)
-{
-    if (head->type == CV_FRAME_HEADWAY)
-        return kept->there[host->first] ? CV_STAGE_HOLDS : CV_STAGE_NO_FOLD;
-    if (head->type != CV_FRAME_PARTIAL)
-        return cv_kept_stage(&kept->orders, host, head->chunk);
-    return kept->fetching && !kept->came && kept->result != NULL &&
-                   head->chunk == kept->result_id &&
-                   kept->staff->host_of[kept->holder] == host
-               ? CV_STAGE_FETCHING
-               : CV_STAGE_NO_FOLD;
-}
-
-static void host_frame(void *context, struct cv_host *host,
-                       const struct cv_frame_head *head, const unsigned char *payload)
-{
-    struct kept *kept = context;
-
-    if (!cv_host_admit(host, stage_of(kept, host, head), head))
-        return;
-    if (head->type == CV_FRAME_PARTIAL)
-        result_came(kept, host, head, payload);
-    else if (head->type == CV_FRAME_HEADWAY)
-        cv_kept_heard(&kept->orders, host->first, head->value, head->chunk);
-    else
-        order_ended(kept, host, head, payload);
+    return (struct cv_kept *)outlet; /* it is its first member */
 }
 
 /* --- partials ----------------------------------------------------------------------------- */
@@ -194,7 +28,7 @@ static enum cleave_status kept_add(struct cv_outlet *outlet, struct cv_store *st
                                    const struct cv_piece *piece,
                                    const struct cv_slot *maker, struct cleave_error *err)
 {
-    struct kept *kept = kept_of(outlet);
+    struct cv_kept *kept = kept_of(outlet);
 
     cv_store_drop(store); /* nothing came */
     if (kept->npieces == kept->piece_room) {
@@ -223,7 +57,7 @@ static enum cleave_status kept_skip(struct cv_outlet *outlet, uint64_t begin,
 static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
                                    struct cleave_error *err)
 {
-    struct kept *kept = context;
+    struct cv_kept *kept = context;
     struct cv_books *books = kept->books;
     const struct cv_want again = { .units = (double)(end - begin), .told = true };
     struct cv_piece piece;
@@ -246,7 +80,7 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
     return cv_books_lose(books, kept->losing, &again, &piece, err);
 }
 
-static enum cleave_status lose(struct kept *kept, uint32_t worker,
+static enum cleave_status lose(struct cv_kept *kept, uint32_t worker,
                                struct cleave_error *err)
 {
     struct cv_kept_order *order;
@@ -274,7 +108,7 @@ static enum cleave_status lose(struct kept *kept, uint32_t worker,
 static enum cleave_status kept_status(struct cv_outlet *outlet, bool *out_command,
                                       struct cleave_error *err)
 {
-    struct kept *kept = kept_of(outlet);
+    struct cv_kept *kept = kept_of(outlet);
 
     for (uint32_t w = 0; w < kept->staff->nworkers; w++) {
         if (!kept->there[w] || cv_staff_there(kept->staff, w))
@@ -292,14 +126,14 @@ static enum cleave_status kept_status(struct cv_outlet *outlet, bool *out_comman
 
 /* --- folding ------------------------------------------------------------------------------ */
 
-static bool idle(const struct kept *kept, uint32_t worker)
+static bool idle(const struct cv_kept *kept, uint32_t worker)
 {
     return cv_books_next(kept->books, worker) == NULL &&
            !cv_desks_busy(kept->desks, worker);
 }
 
 /* Whether more partials will come by themselves. */
-static bool more_to_come(const struct kept *kept)
+static bool more_to_come(const struct cv_kept *kept)
 {
     return kept->orders.under_way != NULL || kept->books->running > 0 ||
            kept->books->pending > 0;
@@ -312,7 +146,7 @@ static void look_again(void *context)
 }
 
 /* Partials that nothing can be done with go to those who will soon have folded. */
-static enum cleave_status send_ahead(struct kept *kept, struct cleave_error *err)
+static enum cleave_status send_ahead(struct cv_kept *kept, struct cleave_error *err)
 {
     const double now_s = cv_clock_s();
     double next_s = INFINITY;
@@ -336,7 +170,7 @@ static enum cleave_status send_ahead(struct kept *kept, struct cleave_error *err
                          err);
 }
 
-static enum cleave_status go_on(struct kept *kept, struct cleave_error *err)
+static enum cleave_status go_on(struct cv_kept *kept, struct cleave_error *err)
 {
     const uint32_t n = kept->staff->nworkers;
     /* The first fold is made at once, so that it is known soon what they take. */
@@ -360,7 +194,7 @@ static enum cleave_status go_on(struct kept *kept, struct cleave_error *err)
 }
 
 /* Let the last partial come here. */
-static enum cleave_status fetch(struct kept *kept, struct cleave_error *err)
+static enum cleave_status fetch(struct cv_kept *kept, struct cleave_error *err)
 {
     if (!cv_fold_plan_last(kept->plan, &kept->result_id, &kept->holder,
                            &kept->result_bytes))
@@ -373,7 +207,7 @@ static enum cleave_status fetch(struct kept *kept, struct cleave_error *err)
 
 /* There is one partial, and there will be no other. It comes while chunks are handed out: if its
  * holder is lost, all of it can be done again. */
-static bool is_last(const struct kept *kept)
+static bool is_last(const struct cv_kept *kept)
 {
     return !kept->stopped && !kept->failed && !more_to_come(kept) &&
            !(cv_source_left(kept->books->source) > 0) &&
@@ -382,7 +216,7 @@ static bool is_last(const struct kept *kept)
 
 static enum cleave_status kept_work(struct cv_outlet *outlet, struct cleave_error *err)
 {
-    struct kept *kept = kept_of(outlet);
+    struct cv_kept *kept = kept_of(outlet);
 
     CV_TRY(go_on(kept, err));
     return is_last(kept) && !kept->fetching ? fetch(kept, err) : CLEAVE_OK;
@@ -391,7 +225,7 @@ static enum cleave_status kept_work(struct cv_outlet *outlet, struct cleave_erro
 /* More than one partial is to be folded even when none is; and the last one comes. */
 static bool kept_busy(const struct cv_outlet *outlet)
 {
-    const struct kept *kept = (const struct kept *)outlet;
+    const struct cv_kept *kept = (const struct cv_kept *)outlet;
 
     return kept->orders.under_way != NULL ||
            (!kept->stopped && !kept->failed && cv_fold_plan_count(kept->plan) > 1) ||
@@ -400,7 +234,7 @@ static bool kept_busy(const struct cv_outlet *outlet)
 
 static void kept_stop(struct cv_outlet *outlet)
 {
-    struct kept *kept = kept_of(outlet);
+    struct cv_kept *kept = kept_of(outlet);
 
     if (kept->stopped)
         return;
@@ -423,7 +257,7 @@ static void kept_stop(struct cv_outlet *outlet)
 static enum cleave_status kept_settle(struct cv_outlet *outlet, bool *out_done,
                                       struct cleave_error *err)
 {
-    struct kept *kept = kept_of(outlet);
+    struct cv_kept *kept = kept_of(outlet);
     struct cv_store *result;
 
     if (!kept->fetching) {
@@ -448,12 +282,12 @@ static enum cleave_status kept_settle(struct cv_outlet *outlet, bool *out_done,
 
 static uint64_t kept_covered(const struct cv_outlet *outlet)
 {
-    return cv_fold_plan_covered(((const struct kept *)outlet)->plan);
+    return cv_fold_plan_covered(((const struct cv_kept *)outlet)->plan);
 }
 
 static struct cv_fold_counts kept_counts(const struct cv_outlet *outlet)
 {
-    const struct kept *kept = (const struct kept *)outlet;
+    const struct cv_kept *kept = (const struct cv_kept *)outlet;
     struct cv_fold_counts counts = kept->counts;
 
     for (const struct cv_kept_order *order = kept->orders.under_way; order != NULL;
@@ -465,7 +299,7 @@ static struct cv_fold_counts kept_counts(const struct cv_outlet *outlet)
 
 static void kept_free(struct cv_outlet *outlet)
 {
-    struct kept *kept = kept_of(outlet);
+    struct cv_kept *kept = kept_of(outlet);
 
     if (kept->staff != NULL)
         cv_poller_cancel(kept->staff->hosts.poller, &kept->near);
@@ -500,7 +334,8 @@ bool cv_outlet_kept_possible(const struct cleave_execution *asked)
 }
 
 /* What is empty at first, and a word to the hosts. */
-static enum cleave_status prepare(struct kept *kept, const struct cleave_execution *asked,
+static enum cleave_status prepare(struct cv_kept *kept,
+                                  const struct cleave_execution *asked,
                                   struct cleave_error *err)
 {
     const uint32_t n = kept->staff->nworkers;
@@ -522,7 +357,7 @@ static enum cleave_status prepare(struct kept *kept, const struct cleave_executi
 enum cleave_status cv_outlet_kept(const struct cv_outlet_options *options,
                                   struct cv_outlet **out, struct cleave_error *err)
 {
-    struct kept *kept;
+    struct cv_kept *kept;
     enum cleave_status status;
 
     CV_TRY(cv_fold_check_command(options->asked->reduce.command, err));
@@ -544,7 +379,7 @@ enum cleave_status cv_outlet_kept(const struct cv_outlet_options *options,
         return status;
     }
     kept->staff->hosts.keeps = true;
-    kept->staff->hosts.other = host_frame;
+    kept->staff->hosts.other = cv_kept_frame;
     kept->staff->hosts.other_context = kept;
     *out = &kept->outlet;
     return CLEAVE_OK;

@@ -1,0 +1,42 @@
+/* kept_words.h -- outputs that stay with hosts: what is known of them, and what hosts say of it.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_KEPT_WORDS_H
+#define CV_KEPT_WORDS_H
+#include "engine/fold_pace.h"
+#include "engine/fold_plan.h"
+#include "run/fold/fold_log.h"
+#include "run/master/kept_orders.h"
+#include "run/master/outlet_kinds.h"
+
+struct cv_kept {
+    struct cv_outlet outlet;
+    struct cv_staff *staff; /* borrowed, as the four below                             */
+    struct cv_books *books;
+    const struct cv_desks *desks;
+    struct cv_gather *gather;
+    struct cv_fold_log *log;
+    struct cv_fold_plan *plan; /* owned                                                */
+    struct cv_kept_orders orders;
+    struct cv_fold_pace pace; /* of the folds so far                                   */
+    struct cv_timer near;     /* one of them has at most a transfer to go              */
+    bool *may, *there;        /* owned: per worker                                    */
+    struct cv_piece *pieces;  /* owned: those whose outputs are kept, to be done again */
+    size_t npieces, piece_room;
+    size_t crowd;    /* partials from which on all fold                                */
+    uint32_t losing; /* the worker that is being lost                                  */
+    struct cv_store *result; /* owned while it comes                                   */
+    uint64_t result_id, result_bytes;
+    uint32_t holder;  /* of the result                                                  */
+    uint32_t retries; /* of a fold                                                      */
+    bool fetching, came, stopped, failed, by_command;
+    struct cleave_error err; /* once failed                                            */
+    struct cv_fold_counts counts;
+};
+
+/* The reduction fails; the first reason counts. */
+void cv_kept_fail(struct cv_kept *kept, const struct cleave_error *err);
+/* A frame about partial results, for `other` of the hosts. */
+void cv_kept_frame(void *context, struct cv_host *host, const struct cv_frame_head *head,
+                   const unsigned char *payload);
+
+#endif
