@@ -12,7 +12,7 @@
 #include "base/write_all.h"
 #include "run/kit/poller.h"
 #include "run/kit/process.h"
-#include "run/master/series.h"
+#include "run/execute/series.h"
 #include "run/output/gather.h"
 #include "run/slot/steady_length.h"
 

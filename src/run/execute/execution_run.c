@@ -1,0 +1,179 @@
+/* execution_run.c -- a run from its plan until its outputs are written. SPDX-License-Identifier: MIT */
+#include "base/fail.h"
+#include "engine/driver.h"
+#include "run/execute/execution.h"
+#include "run/master/real_engine.h"
+#include "run/master/resume.h"
+
+static enum cleave_status drive(struct cv_execution *execution, struct cleave_error *err)
+{
+    struct cv_run run = { .platform = execution->muster.platform };
+    struct cv_driver *driver;
+    struct cv_outcome outcome;
+    enum cleave_status status;
+
+    CV_TRY(cv_driver_open(&execution->planned, &cv_engine_real,
+                          execution->muster.platform, &execution->run, &driver, err));
+    status = cv_driver_run(driver, &run, execution->asked->tell.trace, &outcome, err);
+    cv_driver_close(driver);
+    return cv_execution_name_signal(&execution->run, status);
+}
+
+/* Write what is still to be written. After a halt, what comes behind a chunk that was not
+ * done never will be. */
+static enum cleave_status flush(struct cv_execution *execution, struct cleave_error *err)
+{
+    struct cv_real_run *run = &execution->run;
+    enum cv_gather_state state;
+
+    for (;;) {
+        const enum cleave_status status = cv_gather_pump(run->gather, 0, &state, err);
+
+        CV_TRY(cv_real_run_written(run, err));
+        if (status != CLEAVE_OK || state == CV_GATHER_IDLE)
+            return status;
+        if (run->stopped_by != 0)
+            return cv_fail_stopped(err);
+        CV_TRY(cv_poller_wait(run->poller, -1, err));
+    }
+}
+
+/* Items do not hang together: after a halt, outputs behind those that are left are wanted all
+ * the same. */
+static enum cleave_status pass_over_left(struct cv_execution *execution,
+                                         struct cleave_error *err)
+{
+    struct cv_real_run *run = &execution->run;
+    struct cv_range_set left;
+    struct cv_range range;
+    enum cleave_status status;
+
+    if (!run->halted || run->stopped_by != 0 || run->asked->items.words == NULL ||
+        run->asked->reduce.command != NULL)
+        return CLEAVE_OK;
+    cv_range_set_init(&left);
+    status = cv_ledger_left(&run->books.ledger, cv_source_extent(run->books.source),
+                            &left, err);
+    for (uint64_t at = 0; status == CLEAVE_OK && cv_range_set_find(&left, at, &range);
+         at = range.end)
+        status = cv_outlet_skip(run->outlet, range.begin, range.end, err);
+    cv_range_set_done(&left);
+    return status;
+}
+
+/* A record that the end of the input cuts short: something is missing there, and though all
+ * that came was done, the result is not that of whole records. */
+static enum cleave_status check_torn(const struct cv_execution *execution,
+                                     struct cleave_error *err)
+{
+    struct cleave_error note;
+    bool torn = false;
+
+    CV_TRY(cv_source_torn(execution->run.books.source, &torn, &note, err));
+    if (!torn)
+        return CLEAVE_OK;
+    if (err != NULL)
+        *err = note;
+    return note.status;
+}
+
+/* What was done twice is worth a word whatever else has failed. */
+static void note_fault(const struct cv_execution *execution)
+{
+    const struct cv_books *books = &execution->run.books;
+    struct cleave_error err;
+
+    if (execution->asked->tell.note != NULL &&
+        cv_ledger_check(&books->ledger, books->source, false, &err) != CLEAVE_OK)
+        execution->asked->tell.note(execution->asked->tell.context, err.text);
+}
+
+/* A file that is decoded is damaged: do what is left of all that is before. */
+static bool begin_again(struct cv_execution *execution)
+{
+    struct cv_real_run *run = &execution->run;
+    struct cv_books *books = &run->books;
+    struct cv_range_set left;
+    bool again = false;
+
+    if (run->stopped_by != 0 || run->halted || run->staff.hosts.count > 0)
+        return false;
+    cv_range_set_init(&left);
+    if (cv_ledger_left(&books->ledger, cv_source_extent(books->source), &left, NULL) ==
+        CLEAVE_OK)
+        again = cv_source_shorten(books->source, &left);
+    cv_range_set_done(&left);
+    if (!again)
+        return false;
+    books->pending = books->growing = 0;
+    books->wanted = 0;
+    books->running = 0;
+    run->news.broken = false;
+    cv_planned_done(&execution->planned);
+    execution->is_planned = false;
+    return true;
+}
+
+static enum cleave_status drive_all(struct cv_execution *execution,
+                                    struct cleave_error *err)
+{
+    enum cleave_status status = CLEAVE_OK;
+    double left = cv_source_left(execution->run.books.source);
+
+    while (left > 0) {
+        CV_TRY(cv_execution_plan(execution, left, err));
+        status = drive(execution, err);
+        if (status == CLEAVE_OK || !begin_again(execution))
+            return status;
+        left = cv_source_left(execution->run.books.source);
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status run_all(struct cv_execution *execution,
+                                  struct cleave_error *err)
+{
+    struct cv_real_run *run = &execution->run;
+    enum cleave_status status;
+
+    if (run->books.journal != NULL)
+        CV_TRY(cv_resume_known(run, err));
+    status = drive_all(execution, err);
+    if (status == CLEAVE_OK)
+        status = cv_real_run_settle(run, err);
+    if (status == CLEAVE_OK || run->halted) {
+        struct cleave_error *told = status == CLEAVE_OK ? err : NULL;
+        enum cleave_status written = pass_over_left(execution, told);
+
+        if (written == CLEAVE_OK)
+            written = flush(execution, told);
+        status = written == CLEAVE_OK ? status : written;
+    }
+    if (status == CLEAVE_OK)
+        status = cv_real_run_complete(run, err);
+    else
+        note_fault(execution);
+    return status == CLEAVE_OK ? check_torn(execution, err) : status;
+}
+
+/* A run that failed for several reasons has one status: that of the first of these. */
+static enum cleave_status name_failure(const struct cv_real_run *run,
+                                       enum cleave_status status,
+                                       struct cleave_error *err)
+{
+    if (status == CLEAVE_OK)
+        return CLEAVE_OK;
+    if (run->stopped_by != 0)
+        status = CLEAVE_ESTOPPED;
+    else if (run->output_closed)
+        status = CLEAVE_ECLOSED;
+    if (err != NULL)
+        err->status = status;
+    return status;
+}
+
+enum cleave_status cv_execution_run(struct cv_execution *execution,
+                                    struct cleave_error *err)
+{
+    return name_failure(&execution->run, run_all(execution, err), err);
+}
