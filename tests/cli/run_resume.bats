@@ -84,6 +84,26 @@ overwrite() {
     [[ $stderr == "cleave: link.db: "*"symbolic link"* ]]
 }
 
+@test "a file that has the name of what is kept beside a journal is not lost" {
+    prepare
+    for suffix in wal shm journal; do
+        cp in j.db-$suffix
+        chmod 600 j.db-$suffix
+        cleave 2 run -q -i in --journal j.db -- cat
+        [ "$stderr" = "cleave: j.db: a file of this name and -$suffix behind it is there, which is not the journal's and would be lost: name another journal" ]
+        cmp in j.db-$suffix
+        rm j.db-$suffix
+    done
+    # What a run that was killed has left there is read.
+    rm j.db
+    local command='read -r x; echo "$x"; cat; case $x in "line 1"??" "*) mkdir killed 2>/dev/null && kill -9 $PPID;; esac; :'
+    timeout 60 "$CLEAVE" run -q -i in -j 1 --block 500 --journal j.db -- sh -c "$command" >out 2>&1 || true
+    [ -s j.db-wal ]
+    cleave 0 run -q -i in -j 1 --block 500 --journal j.db --resume --joblog log -- sh -c "$command"
+    [ "$output" = "$(cat in)" ]
+    [ "$(wc -l <log)" -lt 13 ]
+}
+
 @test "SIGUSR1 ends with 75 if the journal has got further, else as any signal" {
     prepare
     # The first chunk is done, the second tells the run that its time is up.

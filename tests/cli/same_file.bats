@@ -80,6 +80,25 @@ same() {
     refuses "--results: cannot write 'no/such.csv': No such file or directory" run --results no/such.csv -- echo ::: a
 }
 
+@test "run: what is kept beside a journal is no other file" {
+    prepare
+    for suffix in wal shm journal; do
+        cp f j-$suffix
+        ls -A >before
+        same "--journal: 'j-$suffix'" "--input 'j-$suffix'" run -i j-$suffix --journal j -- cat
+        same "--journal: './j-$suffix'" "--input 'j-$suffix'" run -i g -i j-$suffix --journal ./j -- cat
+        cmp f j-$suffix
+        rm j-$suffix
+        ls -A >before
+        for option in --output --joblog --trace; do
+            run --separate-stderr "$CLEAVE" run -i g --journal j $option j-$suffix -- cat
+            [ "$status" -eq 2 ]
+            [[ $stderr == "cleave: --"*": 'j-$suffix' is the same file as --"*" 'j-$suffix'" ]]
+            untouched
+        done
+    done
+}
+
 @test "run: two that are written" {
     prepare
     for pair in "--output --joblog" "--output --trace" "--output --journal" "--trace --joblog" \

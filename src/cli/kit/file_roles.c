@@ -11,6 +11,8 @@
 #include "base/new_file.h"
 #include "cli/kit/output.h"
 
+enum { COMPANIONS = 3 }; /* of a journal */
+
 /* One file of a call. */
 struct use {
     const char *option; /* "--input", "standard input"                                */
@@ -72,9 +74,28 @@ static bool is_forced(const struct cv_verb *verb, const char *values)
     return false;
 }
 
-static void add_option(struct uses *uses, const struct cv_verb *verb,
-                       const struct cv_option *option, const char *values)
+/* SQLite keeps files beside a journal, and removes them at the end. */
+static void add_companions(struct uses *uses, struct cv_arena *arena, const char *option,
+                           const char *path)
 {
+    static const char *const suffixes[COMPANIONS] = { "-wal", "-shm", "-journal" };
+    const size_t room = strlen(path) + sizeof "-journal";
+
+    for (size_t i = 0; i < COMPANIONS; i++) {
+        char *name = cv_array(arena, room, 1);
+
+        if (name == NULL)
+            continue; /* opening the journal would fail as well */
+        snprintf(name, room, "%s%s", path, suffixes[i]);
+        add_path(uses, option, name, true);
+    }
+}
+
+static void add_option(struct uses *uses, const struct cv_call *call,
+                       const struct cv_option *option)
+{
+    const struct cv_verb *verb = call->verb;
+    const char *values = call->values;
     const void *field = values + option->offset;
     const enum cv_file_role role = role_of(option);
     const bool written = role >= CV_FILE_JOURNAL;
@@ -92,6 +113,8 @@ static void add_option(struct uses *uses, const struct cv_verb *verb,
         use->probe = use->path != NULL && role >= CV_FILE_WRITTEN;
         if (role == CV_FILE_KEPT && !is_forced(verb, values))
             use->how = CV_NEW_FILE_ONLY;
+        if (role == CV_FILE_JOURNAL && use->path != NULL)
+            add_companions(uses, call->arena, option->name, use->path);
     }
     if (role == CV_FILE_INPUT && paths->count == 0)
         add_stream(uses, STDIN_FILENO);
@@ -106,7 +129,7 @@ static size_t most_files(const struct cv_option *option, const char *values)
                ? ((const struct cv_strings *)(const void *)(values + option->offset))
                          ->count +
                      1
-               : 1;
+               : 1 + COMPANIONS;
 }
 
 static bool find_uses(const struct cv_call *call, const struct cv_other_file *others,
@@ -124,7 +147,7 @@ static bool find_uses(const struct cv_call *call, const struct cv_other_file *ot
         return false;
     for (group = verb->groups; group->title != NULL; group++)
         for (const struct cv_option *o = group->options; o->name != NULL; o++)
-            add_option(out, verb, o, call->values);
+            add_option(out, call, o);
     for (size_t i = 0; verb->operand_files && i < call->noperands; i++)
         add_path(out, verb->operands, call->operands[i], false);
     if (verb->command && call->noperands > 0 && strchr(call->operands[0], '/') != NULL)

@@ -30,6 +30,7 @@
 
 #include "base/fail.h"
 #include "run/journal/journal_inner.h"
+#include "run/journal/journal_trust.h"
 
 enum { APPLICATION = 0x636c766a /* "clvj" */, BUSY_MS = 10000 };
 enum { MOST_BYTES = 64 << 20 }; /* of a value: long command lines are the largest */
@@ -58,56 +59,6 @@ static const struct table tables[] = {
 };
 
 enum { TABLES = sizeof tables / sizeof *tables };
-
-/* --- whose file it is ------------------------------------------------------------------- */
-
-/* Whether only we can have written what a file holds. */
-static enum cleave_status trust(const struct cv_journal *journal, const char *suffix,
-                                const struct stat *facts, struct cleave_error *err)
-{
-    const struct cv_place place = { journal->path, 0, 0, NULL };
-
-    if (!S_ISREG(facts->st_mode))
-        return cv_fail_at(err, &place,
-                          "expected a journal or a new file, got one%s%s that is no "
-                          "regular file",
-                          *suffix != '\0' ? " with " : "", suffix);
-    if (facts->st_uid != geteuid())
-        return cv_fail_at(err, &place,
-                          "the journal%s%s belongs to user %lu, not to you: if you trust "
-                          "what it holds, copy it to a file of your own",
-                          *suffix != '\0' ? "'s file " : "", suffix,
-                          (unsigned long)facts->st_uid);
-    if (facts->st_size > 0 && (facts->st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return cv_fail_at(err, &place,
-                          "others may write to the journal%s%s (mode %03o): if you trust "
-                          "what it holds, take that away with chmod go-w",
-                          *suffix != '\0' ? "'s file " : "", suffix,
-                          (unsigned)(facts->st_mode & 0777));
-    return CLEAVE_OK;
-}
-
-/* The files beside it are part of what SQLite reads. */
-static enum cleave_status trust_companions(const struct cv_journal *journal,
-                                           struct cleave_error *err)
-{
-    static const char *const suffixes[] = { "-wal", "-shm", "-journal" };
-    const size_t length = strlen(journal->path);
-    char *path = malloc(length + sizeof "-journal");
-    enum cleave_status status = CLEAVE_OK;
-    struct stat facts;
-
-    if (path == NULL)
-        return cv_fail_memory(err, "a journal");
-    memcpy(path, journal->path, length);
-    for (size_t i = 0; status == CLEAVE_OK && i < 3; i++) {
-        strcpy(path + length, suffixes[i]);
-        if (lstat(path, &facts) == 0)
-            status = trust(journal, suffixes[i], &facts, err);
-    }
-    free(path);
-    return status;
-}
 
 /* --- the file --------------------------------------------------------------------------- */
 
@@ -163,8 +114,7 @@ static enum cleave_status look_at_file(struct cv_journal *journal,
 
     if (fstat(journal->lock, &facts) != 0)
         return cv_fail_at(err, &place, "cannot read the journal: %s", strerror(errno));
-    CV_TRY(trust(journal, "", &facts, err));
-    CV_TRY(trust_companions(journal, err));
+    CV_TRY(cv_journal_trust(journal->path, &facts, err));
     /* It becomes a journal now, and those are for their owners alone. */
     if (facts.st_size == 0 && (facts.st_mode & 0777) != 0600)
         (void)fchmod(journal->lock, 0600);
