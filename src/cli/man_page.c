@@ -103,15 +103,22 @@ static void add_facts(struct cv_text *out, const char *title, const struct cv_fa
 
 static void add_examples(struct cv_text *out, const char *examples)
 {
+    enum { ROOM = 72 }; /* columns beside the margin of a page */
+
     cv_text_add(out, ".SH EXAMPLES\n.nf\n");
     while (*examples != '\0') {
-        const size_t length = strcspn(examples, "\n");
+        struct cv_text lines = { NULL, 0, 0, false };
 
-        add_roff(out, examples, length);
-        cv_text_add(out, "\n");
-        examples += length;
-        if (*examples == '\n')
-            examples++;
+        examples = cv_help_example(examples, ROOM, &lines);
+        for (const char *line = lines.bytes; line != NULL && *line != '\0';) {
+            const size_t length = strcspn(line, "\n");
+
+            add_roff(out, line, length);
+            cv_text_add(out, "\n");
+            line += length + (line[length] == '\n');
+        }
+        out->failed = out->failed || lines.failed;
+        cv_text_done(&lines);
     }
     cv_text_add(out, ".fi\n");
 }

@@ -28,5 +28,6 @@ load helper
         [ "$status" -eq 0 ]
         [ -z "$stderr" ]
         has "EXIT STATUS"
+        [ -z "$(MANWIDTH=80 man -l "$page" | col -bx | awk 'length > 80')" ]
     done
 }

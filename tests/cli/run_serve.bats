@@ -83,7 +83,7 @@ ask() {
     touch go
     wait $job
     cmp in out
-    for bad in 8000x 127.0.0.1 '' 127.0.0.1:70000 localhost:; do
+    for bad in 8000x 127.0.0.1 127.0.0.1:70000 localhost:; do
         refuses "--serve: expected 127.0.0.1:PORT, got '$bad'" run --serve "$bad" -i in -o two -- cat
     done
     refuses "--serve: only this machine is served: expected 127.0.0.1:8000, got '0.0.0.0:8000'; \

@@ -83,17 +83,61 @@ static void list_options(const char *title, const struct cv_option *options,
     }
 }
 
-/* Command lines, indented, one per line of `examples`. */
+/* How much of a command line of `length` bytes stands in the first of several lines: up to a
+ * space that is in no quotes, before an option if that is far enough; all of it if it fits,
+ * or has no such space. */
+static size_t example_part(const char *line, size_t length, size_t room)
+{
+    size_t part = 0, option = 0;
+    bool quoted = false;
+
+    if (length <= room)
+        return length;
+    for (size_t i = 0; i < length && (i + 2 <= room || part == 0); i++) {
+        quoted ^= line[i] == '\'';
+        if (line[i] == ' ' && !quoted)
+            part = i;
+        if (part == i && line[i + 1] == '-')
+            option = i;
+    }
+    if (2 * option > room)
+        return option;
+    return part > 0 ? part : length;
+}
+
+const char *cv_help_example(const char *examples, size_t room, struct cv_text *out)
+{
+    enum { INDENT = 6 };
+    size_t length = strcspn(examples, "\n");
+    size_t part = example_part(examples, length, room);
+
+    cv_text_add(out, "%.*s", (int)part, examples);
+    while (part < length) {
+        examples += part + 1;
+        length -= part + 1;
+        part = example_part(examples, length, room - INDENT);
+        cv_text_add(out, " \\\n%*s%.*s", INDENT, "", (int)part, examples);
+    }
+    examples += length;
+    return *examples == '\n' ? examples + 1 : examples;
+}
+
+/* Command lines, indented. */
 static void list_examples(const char *examples, struct cv_text *out)
 {
     cv_text_add(out, "\n%s:\n", strchr(examples, '\n') != NULL ? "Examples" : "Example");
     while (*examples != '\0') {
-        const size_t length = strcspn(examples, "\n");
+        struct cv_text lines = { NULL, 0, 0, false };
 
-        cv_text_add(out, "  %.*s\n", (int)length, examples);
-        examples += length;
-        if (*examples == '\n')
-            examples++;
+        examples = cv_help_example(examples, CV_HELP_WIDTH - 2, &lines);
+        for (const char *line = lines.bytes; line != NULL && *line != '\0';) {
+            const size_t length = strcspn(line, "\n");
+
+            cv_text_add(out, "  %.*s\n", (int)length, line);
+            line += length + (line[length] == '\n');
+        }
+        out->failed = out->failed || lines.failed;
+        cv_text_done(&lines);
     }
 }
 

@@ -13,6 +13,10 @@ void cv_help_verb(const struct cv_verb *verb, struct cv_text *out);
 /* "cleave plan load --platform FILE --load AMOUNT [OPTION]..." */
 void cv_help_usage(const struct cv_verb *verb, struct cv_text *out);
 
+/* The first command line of `examples`, without its end, in lines of `room` columns at most: all but
+ * the last end with a backslash, and others are indented. Returns where the next one begins. */
+const char *cv_help_example(const char *examples, size_t room, struct cv_text *out);
+
 /* Whether the page of a verb has to say it; NULL is the page of the program. */
 bool cv_help_says(const struct cv_fact *fact, const struct cv_verb *verb);
 
