@@ -37,6 +37,7 @@ page_lacks() {
     grep -qE 'umr-plus</b>, picked by auto: of [0-9]+ policies simulated none ends sooner' page.html
     page_has '28.586 s</dd>'
     page_has "0.50% over the bound"
+    page_has 'All end within</dt><dd class="big num">0 s</dd>'
     page_has '28.444 s</dd><dd class="sub">price</dd>'
     page_has '<th scope="row">annex</th>'
     page_has "no order was found in which it shortens the makespan"
