@@ -91,6 +91,23 @@ says() {
     [ ! -e ../a/plain.txt ]
 }
 
+@test "--cleanup on a host that is in the same folder removes nothing of what was there" {
+    cd "$BATS_TEST_TMPDIR"
+    printf 'workers:\n  - {name: here, slots: 2, speed: 1e6, bandwidth: 1e9}\n' >h.yaml
+    mkdir sub
+    seq 10 >a
+    seq 20 >sub/b
+    echo tool >base
+    job --hosts h.yaml --transferfile {} --basefile base --return {}.out --cleanup 'cat base {} >{}.out' ::: a sub/b
+    cmp a.out <(echo tool; seq 10)
+    cmp sub/b.out <(echo tool; seq 20)
+    rm a.out sub/b.out
+    [ "$(cat a sub/b base)" = "$(seq 10; seq 20; echo tool)" ]
+    # What is given back in the place of what was sent is there as well.
+    job --hosts h.yaml --transferfile {} --return {} --cleanup 'echo more >>{}' ::: a
+    [ "$(tail -n 1 a)" = more ]
+}
+
 @test "names are the same there, or what is behind /./" {
     prepare
     mkdir deep res

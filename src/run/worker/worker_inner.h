@@ -6,6 +6,7 @@
 #include "run/wire/remote.h"
 #include "run/slot/slot.h"
 #include "run/worker/worker_serve.h"
+#include "run/worker/worker_ours.h"
 
 struct cleave_items;
 struct cv_task_item;
@@ -76,6 +77,8 @@ struct cv_worker {
     struct cleave_items *items; /* of the arena: what slots ask for; NULL: no items     */
     char **base;                /* owned: names of files for all items                 */
     size_t nbase, base_room;
+    struct cv_worker_ours
+        ours;         /* owned: files that were not here before, with --cleanup */
     char *own_folder; /* owned: made for this job; NULL: none                           */
     int *files; /* owned: those of the job, when all were found                         */
     struct cv_content_hasher *hasher;

@@ -86,6 +86,26 @@ void cv_worker_item_seat(struct cv_worker *worker, struct cv_slot *slot)
 
 /* --- its files come ----------------------------------------------------------------------- */
 
+/* One that is there already, as it was sent, may be that very file: it stays as it is. */
+static enum cleave_status put_file(struct cv_worker *worker,
+                                   const struct cv_task_item *item,
+                                   const struct cv_parcel_file *file, uint64_t at,
+                                   struct cleave_error *err)
+{
+    if (worker->job.cleanup)
+        CV_TRY(cv_worker_ours_claim(&worker->ours, file->name, err));
+    if (!cv_worker_ours_has(&worker->ours, file->name) && cv_worker_item_is_here(file))
+        return CLEAVE_OK;
+    return cv_travel_put(file->name,
+                         &(struct cv_travel_file){ .fd = item->fd,
+                                                   .begin = at,
+                                                   .end = at + file->size,
+                                                   .mode = (unsigned)file->mode,
+                                                   .mtime_ns = file->mtime_ns,
+                                                   .overwrites = true },
+                         err);
+}
+
 /* Files [first, last) of the parcel. */
 static enum cleave_status place(struct cv_worker *worker, struct cv_task_item *item,
                                 uint64_t first, uint64_t last, struct cleave_error *err)
@@ -96,14 +116,7 @@ static enum cleave_status place(struct cv_worker *worker, struct cv_task_item *i
         const struct cv_parcel_file *file = &item->parcel.files[i];
 
         if (i >= first && file->travels)
-            CV_TRY(cv_travel_put(file->name,
-                                 &(struct cv_travel_file){ .fd = item->fd,
-                                                           .begin = at,
-                                                           .end = at + file->size,
-                                                           .mode = (unsigned)file->mode,
-                                                           .mtime_ns = file->mtime_ns,
-                                                           .overwrites = true },
-                                 err));
+            CV_TRY(put_file(worker, item, file, at, err));
         else if (i >= first && !cv_worker_item_is_here(file)) {
             item->unseen = true;
             return cv_fail(err, CLEAVE_EINPUT, "%.150s is not here, or another one",
@@ -179,6 +192,8 @@ enum cleave_status cv_worker_item_begin(struct cv_worker *worker, struct cv_task
         return cv_fail(err, CLEAVE_EINPUT, "%.150s is not here, or another one",
                        item->parcel.files[0].name);
     item->placed = true;
+    for (size_t i = 0; worker->job.cleanup && item->parcel.returns[i] != NULL; i++)
+        CV_TRY(cv_worker_ours_claim(&worker->ours, item->parcel.returns[i], err));
     return place(worker, item, item->parcel.nbase, item->parcel.nfiles, err);
 }
 
@@ -308,18 +323,18 @@ static bool is_used(const struct cv_worker *worker, const struct cv_task *by,
     return false;
 }
 
-/* What was sent for it, and what has gone back; but nothing that was here already. */
+/* What was sent for it, and what has gone back; but nothing that was here before. */
 static void remove_files(struct cv_worker *worker, struct cv_task *task)
 {
     const struct cv_task_item *item = task->item;
 
     for (size_t i = 0; item->parcel.returns[i] != NULL; i++)
         if (!is_used(worker, task, item->parcel.returns[i]))
-            cv_travel_remove(item->parcel.returns[i]);
+            cv_worker_ours_remove(&worker->ours, item->parcel.returns[i]);
     for (uint64_t i = item->parcel.nbase; i < item->parcel.nfiles; i++)
         if (item->parcel.files[i].travels &&
             !is_used(worker, task, item->parcel.files[i].name))
-            cv_travel_remove(item->parcel.files[i].name);
+            cv_worker_ours_remove(&worker->ours, item->parcel.files[i].name);
 }
 
 enum cleave_status cv_worker_item_end(struct cv_worker *worker, struct cv_task *task,

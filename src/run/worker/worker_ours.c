@@ -1,0 +1,63 @@
+/* worker_ours.c -- files that a worker has made for items, and may remove.
+ * SPDX-License-Identifier: MIT */
+#include "run/worker/worker_ours.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "run/kit/travel.h"
+
+static size_t find(const struct cv_worker_ours *ours, const char *name)
+{
+    size_t i = 0;
+
+    while (i < ours->count && strcmp(ours->names[i], name) != 0)
+        i++;
+    return i;
+}
+
+bool cv_worker_ours_has(const struct cv_worker_ours *ours, const char *name)
+{
+    return find(ours, name) < ours->count;
+}
+
+enum cleave_status cv_worker_ours_claim(struct cv_worker_ours *ours, const char *name,
+                                        struct cleave_error *err)
+{
+    struct stat facts;
+    char **grown;
+
+    if (cv_worker_ours_has(ours, name) || lstat(name, &facts) == 0)
+        return CLEAVE_OK;
+    grown = cv_grow(ours->names, &ours->room, ours->count + 1, sizeof *grown);
+    if (grown == NULL)
+        return cv_fail_memory(err, "the files of items");
+    ours->names = grown;
+    grown[ours->count] = strdup(name);
+    if (grown[ours->count] == NULL)
+        return cv_fail_memory(err, "the files of items");
+    ours->count++;
+    return CLEAVE_OK;
+}
+
+void cv_worker_ours_remove(struct cv_worker_ours *ours, const char *name)
+{
+    const size_t at = find(ours, name);
+
+    if (at == ours->count)
+        return;
+    cv_travel_remove(name);
+    free(ours->names[at]);
+    ours->names[at] = ours->names[--ours->count];
+}
+
+void cv_worker_ours_done(struct cv_worker_ours *ours)
+{
+    while (ours->count > 0)
+        free(ours->names[--ours->count]);
+    free(ours->names);
+    *ours = (struct cv_worker_ours){ .names = NULL };
+}
