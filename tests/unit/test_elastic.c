@@ -658,6 +658,29 @@ static void who_swallows_all_is_tested(void **state)
     test_free(desk);
 }
 
+/* Answers of a host take 50 ms: what it read within 10 ms may have been read at once, and it is
+ * tested like one that swallows all. */
+static void what_the_way_takes_is_no_pace(void **state)
+{
+    struct desk *desk = test_malloc(sizeof *desk);
+
+    (void)state;
+    desk_begin(desk);
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
+    desk_tell(desk,
+              (struct cleave_event){ .kind = CLEAVE_SEEN, .units = 500, .time_s = 2.05 });
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 2.06 });
+    assert_non_null(ordered(desk, CLEAVE_LOOK, 0)); /* has it written anything? */
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_SEEN, .units = 1000, .time_s = 2.11 });
+    assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
+    for (uint32_t w = 0; w < 3; w++)
+        assert_null(ordered(desk, CLEAVE_EXTEND, w));
+    cv_arena_done(&desk->arena);
+    test_free(desk);
+}
+
 /* Over a link it may be heard that a command reads when it has ended: it was not done at once,
  * and does not get all that is left. */
 static void what_is_heard_late_is_no_speed(void **state)
@@ -832,6 +855,7 @@ int main(void)
         cmocka_unit_test(a_start_on_nothing_answers_no_range),
         cmocka_unit_test(who_swallows_all_is_tested),
         cmocka_unit_test(what_is_heard_late_is_no_speed),
+        cmocka_unit_test(what_the_way_takes_is_no_pace),
         cmocka_unit_test(a_chunk_that_nothing_follows_is_closed),
         cmocka_unit_test(who_does_not_begin_loses_all),
         cmocka_unit_test(who_is_late_serves_when_all_others_are_gone),

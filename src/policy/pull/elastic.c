@@ -233,6 +233,8 @@ static void note(const struct cv_turn *turn, const struct cleave_event *event)
         drained(turn, event);
         break;
     case CLEAVE_SEEN:
+        if (hand->looking)
+            elastic->round_s = fmax(elastic->round_s, event->time_s - hand->looked_s);
         answered(elastic, &hand->looking);
         if (hand->state == CV_HAND_OPEN && !hand->drained)
             cv_turn_sample(turn, event->worker, event->units);

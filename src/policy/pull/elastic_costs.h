@@ -36,6 +36,7 @@ struct cv_hand {
     double bound_s;     /* ... and given its first unit                             */
     double started_s;   /* it has read since then; below 0: not yet                 */
     double closed_s;    /* when it was closed                                       */
+    double looked_s;    /* when it was last asked how far it is                     */
     double drained_s;   /* when it was last heard to have read all it was given     */
     double given, read; /* units of its chunk; those read at sampled_s              */
     double sampled_s;   /* the last look                                            */
@@ -90,6 +91,7 @@ struct cv_elastic {
     uint32_t thief;   /* for whom something is recalled, or CV_NOBODY                   */
     uint32_t waits;   /* looks and recalls that are not answered yet                    */
     uint32_t unread;  /* chunks that showed nothing of the command                      */
+    double round_s;   /* the longest that an answer to that has taken                   */
     uint32_t rounds;  /* pieces that the first one was given after its first            */
     uint32_t recalls; /* since a chunk was last finished                                */
     uint32_t warmed; /* so many commands may have been started before anything is known */
@@ -136,6 +138,13 @@ static inline bool cv_hand_is_free(const struct cv_hand *hand)
 
 /* Once measured, a speed may be off by so much. */
 enum { CV_AS_MEASURED = 3 };
+
+/* Whether what came within that time was slower than so many ways to a host and back. */
+static inline bool cv_elastic_tells(const struct cv_elastic *elastic, double since_s,
+                                    double rounds)
+{
+    return since_s > 2 * rounds * elastic->round_s;
+}
 
 /* Somebody has a chunk that is not empty. */
 bool cv_elastic_busy(const struct cv_elastic *elastic);

@@ -186,8 +186,9 @@ void cv_kind_seen(const struct cv_turn *turn, uint32_t worker)
             return;
         }
         judge(turn, worker, hand->given / fmax(since_s, 1e-9),
-              hand->given < OWN_PACE * cv_elastic_pipe(turn->view, worker) *
-                                (since_s - ROUND_S * turn->elastic->rounds));
+              cv_elastic_tells(turn->elastic, since_s, 1 + turn->elastic->rounds) &&
+                  hand->given < OWN_PACE * cv_elastic_pipe(turn->view, worker) *
+                                    (since_s - ROUND_S * turn->elastic->rounds));
     } else {
         cv_turn_wake(turn, turn->now_s + fmax(FIRST_LOOK_S, since_s));
     }

@@ -96,11 +96,13 @@ static bool gulping(const struct cv_turn *turn, struct cv_hand *hand, bool moved
 void cv_turn_sample(const struct cv_turn *turn, uint32_t worker, double read)
 {
     struct cv_hand *hand = &turn->elastic->hands[worker];
+    const double since_s = turn->now_s - hand->from_s;
     const bool moved = read > hand->read;
 
     hand->read = read;
     hand->sampled_s = turn->now_s;
     if (turn->view->burst_s > 0 ? gulping(turn, hand, moved)
                                 : even(turn, hand, read - hand->from))
-        hand->own = hand->pace_ups < OWN_PACE * cv_elastic_pipe(turn->view, worker);
+        hand->own = hand->pace_ups < OWN_PACE * cv_elastic_pipe(turn->view, worker) &&
+                    cv_elastic_tells(turn->elastic, since_s, 1);
 }

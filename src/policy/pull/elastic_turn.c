@@ -110,6 +110,7 @@ void cv_turn_recall(const struct cv_turn *turn, uint32_t worker, double units)
 void cv_turn_look(const struct cv_turn *turn, uint32_t worker)
 {
     turn->elastic->hands[worker].looking = true;
+    turn->elastic->hands[worker].looked_s = turn->now_s;
     turn->elastic->waits++;
     cleave_order_look(turn->orders, worker);
 }
