@@ -95,7 +95,8 @@ static bool is_too_slow(const struct cv_real_run *run, const struct cv_host *hos
         chunks += run->staff.tallies[host->first + i].chunks;
         taken_back += run->staff.tallies[host->first + i].taken_back;
     }
-    if (host->state != CV_HOST_READY || host->shares || host->sees || chunks > 0 || taken_back == 0)
+    if (host->state != CV_HOST_READY || host->shares || host->sees || chunks > 0 ||
+        taken_back == 0)
         return false;
     if (host->rate_Bps > 0)
         snprintf(reason, size,
