@@ -330,6 +330,23 @@ static void who_reads_much_at_once_does_not_stand_still(void **state)
     }
 }
 
+/* A first chunk is a start and next to no work, and the start takes 5 % more or less time: that
+ * does not make equal workers unequal, some by 20 times, who would be waited for then. */
+static void a_start_that_varies_is_no_speed(void **state)
+{
+    (void)state;
+    for (uint32_t n = 16; n <= 64; n *= 2) {
+        const struct scene scene = { .kind = "late",
+                                     .start_s = 1,
+                                     .work_s = 100,
+                                     .n = n,
+                                     .gulp_s = 0.01,
+                                     .noise = 0.05 };
+
+        assert_true(play(&scene, NULL) < 2 * (1 + 100.0 / n));
+    }
+}
+
 /* One takes 5 s to start, as is known, and the others are done after 1.5 s. */
 static void who_starts_too_late_is_not_started(void **state)
 {
@@ -846,6 +863,7 @@ int main(void)
         cmocka_unit_test(who_becomes_slow_has_little),
         cmocka_unit_test(who_is_not_sure_has_little),
         cmocka_unit_test(who_reads_much_at_once_does_not_stand_still),
+        cmocka_unit_test(a_start_that_varies_is_no_speed),
         cmocka_unit_test(who_starts_too_late_is_not_started),
         cmocka_unit_test(one_worker_is_not_in_its_own_way),
         cmocka_unit_test(everything_is_done_and_done_again_the_same),
