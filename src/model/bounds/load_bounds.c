@@ -206,7 +206,7 @@ static size_t add_rounds(const struct cv_bound_query *query, struct cv_arena *sc
         { cv_trips(query->workers, query->nworkers, query->result_ratio, 0, scratch),
           query->nworkers, query->port == CLEAVE_PORT_ONE, NULL },
         query->load,
-        query->memory,
+        query->port == CLEAVE_PORT_MULTI ? query->memory : NULL,
     };
     double bound;
 

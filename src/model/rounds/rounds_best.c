@@ -15,7 +15,7 @@
 
 enum { LETTERS_EACH = 26, LETTERS_MORE = 64 };
 enum { ANNEALED = 20000, GREEDY = 10000 };
-static const double POLISH_WORK = 6e6;
+static const double POLISH_WORK = 6e6, QUICK_PROGRAM = 1e4;
 /* Up to so many workers orders of one round are searched for, in about a second. */
 enum { ORDERS_MOST = 40 };
 /* Up to so many, fifo and lifo take less than a millisecond with fixed costs. */
@@ -197,6 +197,15 @@ static bool set_up(struct making *making, uint64_t seed)
            cv_rounds_search_init(&making->search, &making->room, seed, making->arena);
 }
 
+/* Whether the program of a plan takes some ten milliseconds at most: it has about as many
+ * numbers as the cube of the chunks over twice the workers. */
+static bool is_quick(const struct cv_rounds *rounds, const struct cv_rounds_plan *plan)
+{
+    const double n = plan->nchunks;
+
+    return n * n * n <= QUICK_PROGRAM * 2 * rounds->returns.n;
+}
+
 /* The best words as a plan; better sizes from the linear program if that is wanted. */
 static enum cleave_status finish(struct making *making, struct cv_rounds_plan *out,
                                  struct cv_words *words)
@@ -217,7 +226,8 @@ static enum cleave_status finish(struct making *making, struct cv_rounds_plan *o
         if (words != NULL)
             *words = search->best.words;
     }
-    if (!making->thorough && making->rounds->memory == NULL)
+    if (!making->thorough &&
+        (making->rounds->memory == NULL || !is_quick(making->rounds, out)))
         return CLEAVE_OK;
     CV_TRY(cv_rounds_lp(making->rounds, out, making->arena, making->err));
     if (isinf(search->best.end_s) || making->rounds->returns.n > CV_DENSE_MOST ||
@@ -268,7 +278,8 @@ static enum cleave_status look_in_parts(const struct cv_rounds *rounds,
         return cv_fail_memory(err, "the search for rounds");
     CV_TRY(look(&whole, CV_ROUNDS_FAST, seed, arena, &plan, NULL, err));
     CV_TRY(cv_rounds_cut(rounds, 0, arena, &plan, err));
-    CV_TRY(cv_rounds_lp(rounds, &plan, arena, err));
+    if (effort != CV_ROUNDS_FAST || is_quick(rounds, &plan))
+        CV_TRY(cv_rounds_lp(rounds, &plan, arena, err));
     if (plan.makespan_s < out->makespan_s)
         *out = plan;
     return CLEAVE_OK;

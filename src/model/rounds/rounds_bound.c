@@ -22,6 +22,8 @@ enum { COARSE = 32, FINE = 160 };
 enum { FEW = 6 };
 enum { LETTERS_EACH = 26, LETTERS_MORE = 64, GUIDE_CHANGES = 1500, FREE_CHANGES = 3000 };
 static const double POLISH_WORK = 1e6;
+/* Programs of more chunks gain little over the closed form, in tenths of seconds each. */
+enum { POLISH_CHUNKS = 32 };
 /* What rounding can do to a bound. */
 static const double SPACING = 0.5;
 static const double SAFE = 1 - 1e-9;
@@ -280,6 +282,8 @@ static enum cleave_status make_plan(struct bounding *b, struct cv_rounds_search 
     (void)cv_rounds_dense(search->room, &best->words);
     CV_TRY(cv_rounds_take(search->room, best->end_s, b->arena, out, err));
     CV_TRY(cv_rounds_lp(b->rounds, out, b->arena, err));
+    if (out->nchunks > POLISH_CHUNKS)
+        return CLEAVE_OK;
     return cv_rounds_polish(search, POLISH_WORK, b->arena, out, err);
 }
 
