@@ -274,14 +274,14 @@ static enum cleave_status judge(const struct scene *scene, bool quick,
     const struct distances far = measure(scene);
     const int steady = CURVES - DROPS, worst = CURVES - 1;
 
-    CV_TRY(cv_figure_claim(result,
-                           best_period(scene, worst) <= best_period(scene, steady), err,
-                           "the higher the dynamicity, the shorter rounds should be",
-                           "f = 0.01 s: best to the end %g s when steady, %g, %g, %g, %g "
-                           "and %g s for drops of 0.1 to 0.9",
-                           best_period(scene, steady), best_period(scene, steady + 1),
-                           best_period(scene, steady + 2), best_period(scene, steady + 3),
-                           best_period(scene, steady + 4), best_period(scene, worst)));
+    CV_TRY(cv_figure_claim(
+        result, best_period(scene, worst) <= best_period(scene, steady), err,
+        "rounds should be shorter for the highest dynamicity than for none",
+        "f = 0.01 s: best to the end %g s when steady, %g, %g, %g, %g "
+        "and %g s for drops of 0.1 to 0.9",
+        best_period(scene, steady), best_period(scene, steady + 1),
+        best_period(scene, steady + 2), best_period(scene, steady + 3),
+        best_period(scene, steady + 4), best_period(scene, worst)));
     CV_TRY(cv_figure_claim(result, far.spread < 1e-3, err,
                            "while the stream lasts dynamicity costs nothing: the next "
                            "data is there half a round ahead",
