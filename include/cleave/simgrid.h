@@ -24,6 +24,10 @@ struct cleave_simgrid {
     double unit_bytes;    /* what a unit of load is; 0: 1 MB                       */
     double unit_flops;    /* the same; 0: 1 Gflop                                  */
     double partial_bytes; /* what a partial is, in a reduction; 0: 1 MB            */
+    /* Optional: room for lines "HOST: reason" of hosts that were not measured, since no
+     * message gets to them and back; cut short if need be.                           */
+    char *left_out;
+    size_t left_out_size;
 };
 
 /* Is the program here? Then `path`, if not NULL, is filled with where. On failure err says

@@ -1,9 +1,13 @@
 /* measure.c -- what hosts and routes of a topology cost when nothing else goes on.
  * SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
@@ -46,7 +50,11 @@ static void measure_way(sg_host_t from, sg_host_t to, double unit_bytes,
         bytes *= 8;
         large_s = send_s(from, to, bytes);
     }
-    *out_rate = tidy((bytes - unit_bytes) / (large_s - small_s));
+    /* A route without links, as between peers with coordinates, carries any number of bytes
+     * in no time: at least so many as were tried. */
+    *out_rate = large_s > small_s * (1 + 1e-9)
+                    ? tidy((bytes - unit_bytes) / (large_s - small_s))
+                    : tidy(bytes / fmax(small_s, 1e-9));
     *out_latency_s = tidy(fmax(0, small_s - unit_bytes / *out_rate));
     if (*out_latency_s < 1e-7 * small_s)
         *out_latency_s = 0;
@@ -64,32 +72,143 @@ static double measure_speed(sg_host_t host)
     return tidy(flops / (simgrid_get_clock() - begin_s));
 }
 
-void cv_measure_star(struct world *world)
-{
-    const uint32_t n = world->told.nodes;
-    const double unit = world->told.unit_bytes;
-    struct cleave_worker *workers = cv_world_take(world, n, sizeof *workers);
-    struct cv_wire_answer answer = { .reply = CV_WIRE_STAR, .count = n };
+/* --- hosts that cannot be used --------------------------------------------------------------- */
 
-    sg_cfg_set_double("surf/precision", FINE);
-    for (uint32_t i = 0; i < n; i++) {
-        sg_host_t host = world->hosts[i];
+/* The first line that SimGrid marked as an error, without the mark, or else the last one. */
+static void read_words(int words, char *out, size_t size)
+{
+    char text[4096], *line, *rest = text;
+    const ssize_t length = pread(words, text, sizeof text - 1, 0);
+
+    text[length > 0 ? length : 0] = '\0';
+    snprintf(out, size, "it cannot be reached");
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        const char *mark = strstr(line, "/CRITICAL] ");
+
+        if (mark == NULL)
+            mark = strstr(line, "/ERROR] ");
+        if (line[strspn(line, " \t")] != '\0')
+            snprintf(out, size, "%s", mark != NULL ? strchr(mark, ' ') + 1 : line);
+        if (mark != NULL)
+            return;
+    }
+}
+
+/* What was found out so far: the hosts before `at`. */
+struct found {
+    volatile uint32_t at;
+    struct cleave_worker workers[];
+};
+
+static void measure_from(const struct world *world, struct found *found)
+{
+    const double unit = world->told.unit_bytes;
+
+    for (; found->at < world->told.nodes; found->at++) {
+        struct cleave_worker *worker = &found->workers[found->at];
+        sg_host_t host = world->hosts[found->at];
         double rate;
 
-        measure_way(world->master, host, unit, &workers[i].latency_s, &rate);
-        workers[i].bandwidth_ups = tidy(rate / unit);
-        measure_way(host, world->master, unit, &workers[i].return_latency_s, &rate);
-        workers[i].return_bandwidth_ups = tidy(rate / unit);
-        workers[i].speed_ups = tidy(measure_speed(host) / world->told.unit_flops);
-        answer.bytes += strlen(sg_host_get_name(host)) + 1;
+        measure_way(world->master, host, unit, &worker->latency_s, &rate);
+        worker->bandwidth_ups = tidy(rate / unit);
+        measure_way(host, world->master, unit, &worker->return_latency_s, &rate);
+        worker->return_bandwidth_ups = tidy(rate / unit);
+        worker->speed_ups = tidy(measure_speed(host) / world->told.unit_flops);
     }
-    answer.bytes += n * sizeof *workers;
+}
+
+/* A host without a route, or that is off, ends SimGrid. So a copy of this process measures,
+ * in memory that both see: when it has ended, found->at is the first host that cannot be
+ * used, the number of hosts if there is none. */
+static void measure_in_copy(struct world *world, struct found *found, char *why,
+                            size_t size)
+{
+    const int words = memfd_create("words", MFD_CLOEXEC);
+    const pid_t id = words < 0 ? -1 : fork();
+    int state = 0;
+
+    if (id < 0)
+        cv_world_fail(world, CLEAVE_EENGINE, "cannot start another world of SimGrid");
+    if (id == 0) {
+        dup2(words, STDERR_FILENO);
+        measure_from(world, found);
+        _exit(0);
+    }
+    while (waitpid(id, &state, 0) < 0 && errno == EINTR)
+        continue;
+    read_words(words, why, size);
+    close(words);
+}
+
+/* So many that fail one after the other: it is no use to try thousands. */
+enum { HOPELESS = 8 };
+
+/* Measure all hosts, and leave those out that cannot be used; `left_out` says which, and
+ * why. */
+static void measure_hosts(struct world *world, struct found *found, char *left_out,
+                          size_t size)
+{
+    size_t length = 0, failed = 0;
+    char why[300] = "";
+
+    left_out[0] = '\0';
+    if (CV_WORLD_WATCHED) {
+        measure_from(world, found);
+        return;
+    }
+    for (;;) {
+        const uint32_t before = found->at;
+
+        measure_in_copy(world, found, why, sizeof why);
+        if (found->at >= world->told.nodes)
+            return;
+        failed = found->at > before ? 1 : failed + 1;
+        if (length < size)
+            length += (size_t)snprintf(left_out + length, size - length, "%s: %s\n",
+                                       sg_host_get_name(world->hosts[found->at]), why);
+        memmove(&world->hosts[found->at], &world->hosts[found->at + 1],
+                (world->told.nodes - found->at - 1) * sizeof *world->hosts);
+        world->told.nodes--;
+        if (failed == HOPELESS && world->told.nodes > found->at) {
+            if (length < size)
+                length +=
+                    (size_t)snprintf(left_out + length, size - length,
+                                     "%u more, which were not tried: so many before "
+                                     "them failed\n",
+                                     world->told.nodes - found->at);
+            world->told.nodes = found->at;
+        }
+        if (world->told.nodes == 0)
+            cv_world_fail(world, CLEAVE_EINPUT,
+                          "%.150s: no host can be used by the master '%.60s': %.200s",
+                          world->topology, sg_host_get_name(world->master), why);
+    }
+}
+
+void cv_measure_star(struct world *world)
+{
+    static char left_out[4096];
+    const size_t bytes =
+        sizeof(struct found) + world->told.nodes * sizeof(struct cleave_worker);
+    struct found *found =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct cv_wire_answer answer = { .reply = CV_WIRE_STAR };
+    uint32_t n;
+
+    if (found == MAP_FAILED)
+        cv_world_fail(world, CLEAVE_ENOMEM, "out of memory for a world of SimGrid");
+    sg_cfg_set_double("surf/precision", FINE);
+    measure_hosts(world, found, left_out, sizeof left_out);
+    n = answer.count = world->told.nodes;
+    answer.bytes = n * sizeof *found->workers + strlen(left_out);
+    for (uint32_t i = 0; i < n; i++)
+        answer.bytes += strlen(sg_host_get_name(world->hosts[i])) + 1;
     cv_world_answer(world, &answer, sizeof answer);
-    cv_world_answer(world, workers, n * sizeof *workers);
+    cv_world_answer(world, found->workers, n * sizeof *found->workers);
     for (uint32_t i = 0; i < n; i++)
         cv_world_answer(world, sg_host_get_name(world->hosts[i]),
                         strlen(sg_host_get_name(world->hosts[i])) + 1);
-    free(workers);
+    cv_world_answer(world, left_out, strlen(left_out));
 }
 
 /* All ordered pairs, or as many by chance when there are too many. */

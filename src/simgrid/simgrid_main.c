@@ -22,22 +22,11 @@
 
 #include "simgrid/world.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define WATCHED 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define WATCHED 1
-#endif
-#ifndef WATCHED
-#define WATCHED 0
-#endif
-
 /* Actors switch fastest by the boost library, where SimGrid was built with it. Sanitizers
  * only understand threads. */
 static const char *way_to_switch(void)
 {
-    if (WATCHED)
+    if (CV_WORLD_WATCHED)
         return "--cfg=contexts/factory:thread";
     if (dlsym(RTLD_DEFAULT, "make_fcontext") != NULL)
         return "--cfg=contexts/factory:boost";
@@ -128,6 +117,10 @@ static void live_in(struct world *world)
     sg_actor_set_data(server, world);
     sg_actor_start(server, live, 0, NULL);
     simgrid_run();
+    /* The server never ends by itself. */
+    fputs("it ended before the run did: the host of the master goes off, by a profile of "
+          "the platform file\n",
+          stderr);
     _exit(1);
 }
 

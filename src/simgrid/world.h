@@ -11,6 +11,18 @@
 #include <simgrid/forward.h>
 #include "engine/simgrid_wire.h"
 
+/* Sanitizers only understand threads, and a process with threads cannot be copied. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CV_WORLD_WATCHED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CV_WORLD_WATCHED 1
+#endif
+#ifndef CV_WORLD_WATCHED
+#define CV_WORLD_WATCHED 0
+#endif
+
 struct world;
 
 /* It has ended; it goes on with what it says now; it is forgotten. */

@@ -223,6 +223,49 @@ XML
     [[ $stderr == "cleave-simgrid is started by cleave: "* ]]
 }
 
+@test "hosts that cannot be used are left out, with the reason" {
+    here
+    # Sanitizers need threads, with which a world cannot be copied to try hosts in.
+    if [ -n "$CLEAVE_SANITIZE" ]; then
+        skip 'this cleave-simgrid has a sanitizer in it'
+    fi
+    cat >"$BATS_TEST_TMPDIR/torn.xml" <<END
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <zone id="all" routing="Full">
+    <host id="a" speed="1Gf"/>
+    <host id="b" speed="1Gf"/>
+    <host id="c" speed="2Gf"/>
+    <link id="l" bandwidth="125MBps" latency="1ms"/>
+    <route src="a" dst="c"><link_ctn id="l"/></route>
+  </zone>
+</platform>
+END
+    cleave 0 calibrate --topology "$BATS_TEST_TMPDIR/torn.xml"
+    has 'name: c'
+    [[ $output != *'name: b'* ]]
+    [[ $stderr == 'cleave: left out b: '*'no connecting path'* ]]
+    cleave 0 simulate load --topology "$BATS_TEST_TMPDIR/torn.xml" -l 100 -n 1 --policy umr-plus --json
+    valid_json
+    # Nobody is left; and a route that takes no time for any size has some bandwidth all the same.
+    sed '/<route/d' "$BATS_TEST_TMPDIR/torn.xml" >"$BATS_TEST_TMPDIR/apart.xml"
+    cleave 2 calibrate --topology "$BATS_TEST_TMPDIR/apart.xml"
+    [[ $stderr == *"no host can be used by the master 'a': "* ]]
+    cat >"$BATS_TEST_TMPDIR/peers.xml" <<END
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <zone id="all" routing="Vivaldi">
+    <host id="p" coordinates="25.5 9.4 1.4" speed="1Gf"/>
+    <host id="q" coordinates="-12.7 -9.9 2.1" speed="1Gf"/>
+  </zone>
+</platform>
+END
+    cleave 0 calibrate --topology "$BATS_TEST_TMPDIR/peers.xml"
+    awk -v b="$(sed -n 's/ *bandwidth: //p' <<<"$output")" 'BEGIN { exit !(b > 1e9) }'
+}
+
 @test "wrong words about topologies" {
     here
     refuses "--engine: a topology is for simgrid; native has only the star of the platform \

@@ -53,7 +53,8 @@ static void hear_star(struct cv_simgrid_child *child)
     struct cleave_error err = { .text = "" };
     struct cleave_platform *platform = NULL;
 
-    if (cv_simgrid_hear_star(child, CLEAVE_PORT_ONE, &platform, &err) == CLEAVE_OK) {
+    if (cv_simgrid_hear_star(child, &(struct cleave_simgrid){ 0 }, CLEAVE_PORT_ONE,
+                             &platform, &err) == CLEAVE_OK) {
         require(cleave_platform_nworkers(platform) > 0);
         for (uint32_t w = 0; w < cleave_platform_nworkers(platform); w++) {
             const struct cleave_worker *worker = &cleave_platform_workers(platform)[w];

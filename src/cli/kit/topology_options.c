@@ -121,6 +121,15 @@ int cv_topology_open(const char *engine, const struct cv_topology_options *optio
     return options->file == NULL ? CV_EXIT_DONE : fill(options, arena, simgrid);
 }
 
+/* One line for each host that was left out. */
+static void say_left_out(char *lines)
+{
+    char *line;
+
+    while ((line = strsep(&lines, "\n")) != NULL && line[0] != '\0')
+        (void)cv_complain(CV_EXIT_DONE, "left out %s", line);
+}
+
 int cv_topology_platform(const struct cv_topology_options *options,
                          const struct cleave_simgrid *simgrid,
                          struct cleave_platform **out)
@@ -128,7 +137,8 @@ int cv_topology_platform(const struct cv_topology_options *options,
     static const enum cleave_port ports[] = { CLEAVE_PORT_ONE, CLEAVE_PORT_DUPLEX,
                                               CLEAVE_PORT_MULTI };
     enum { PORTS = sizeof ports / sizeof *ports };
-    char shown[CV_ECHO_ROOM];
+    char shown[CV_ECHO_ROOM], left_out[4096] = "";
+    struct cleave_simgrid measured = *simgrid;
     struct cleave_error err;
     size_t i = 0;
 
@@ -139,7 +149,10 @@ int cv_topology_platform(const struct cv_topology_options *options,
         return cv_complain(CV_EXIT_USAGE,
                            "--port: expected one, duplex or multi, got '%s'",
                            cv_echo(options->port, shown));
-    if (cleave_simgrid_measure(simgrid, ports[i], out, &err) != CLEAVE_OK)
+    measured.left_out = left_out;
+    measured.left_out_size = sizeof left_out;
+    if (cleave_simgrid_measure(&measured, ports[i], out, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
+    say_left_out(left_out);
     return CV_EXIT_DONE;
 }

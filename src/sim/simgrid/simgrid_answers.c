@@ -3,6 +3,7 @@
  * It is of the same build, but it is another program, with a large library in it: what it
  * says is looked at before anything is counted or indexed by it. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,9 +85,9 @@ static enum cleave_status no_star(struct cleave_error *err)
                    "belong together");
 }
 
-/* Names one behind the other, each with its zero. */
+/* Names one behind the other, each with its zero; *out_end is where the last one ends. */
 static enum cleave_status read_names(const char *bytes, size_t length,
-                                     struct cv_group *groups, uint32_t n,
+                                     struct cv_group *groups, uint32_t n, size_t *out_end,
                                      struct cleave_error *err)
 {
     size_t at = 0;
@@ -99,11 +100,13 @@ static enum cleave_status read_names(const char *bytes, size_t length,
         groups[i].count = 1;
         at += strlen(bytes + at) + 1;
     }
-    return at == length ? CLEAVE_OK : no_star(err);
+    *out_end = at;
+    return at <= length ? CLEAVE_OK : no_star(err);
 }
 
-/* Workers first, then their names. */
+/* Workers first, then their names, then lines about those that were left out. */
 static enum cleave_status make_platform(const char *bytes, uint32_t n, size_t length,
+                                        const struct cleave_simgrid *where,
                                         enum cleave_port port,
                                         struct cleave_platform **out,
                                         struct cleave_error *err)
@@ -112,10 +115,14 @@ static enum cleave_status make_platform(const char *bytes, uint32_t n, size_t le
     const size_t names = n * sizeof *workers;
     struct cv_group *groups = calloc(n, sizeof *groups);
     enum cleave_status status;
+    size_t end = 0;
 
     if (groups == NULL)
         return cv_fail_memory(err, "the workers of a topology");
-    status = read_names(bytes + names, length - names, groups, n, err);
+    status = read_names(bytes + names, length - names, groups, n, &end, err);
+    if (status == CLEAVE_OK && where->left_out != NULL)
+        snprintf(where->left_out, where->left_out_size, "%.*s",
+                 (int)(length - names - end), bytes + names + end);
     if (status == CLEAVE_OK)
         status = cv_platform_build(port, workers, groups, n, out, NULL, err);
     free(groups);
@@ -123,6 +130,7 @@ static enum cleave_status make_platform(const char *bytes, uint32_t n, size_t le
 }
 
 enum cleave_status cv_simgrid_hear_star(struct cv_simgrid_child *child,
+                                        const struct cleave_simgrid *where,
                                         enum cleave_port port,
                                         struct cleave_platform **out,
                                         struct cleave_error *err)
@@ -139,7 +147,7 @@ enum cleave_status cv_simgrid_hear_star(struct cv_simgrid_child *child,
     status = bytes == NULL ? cv_fail_memory(err, "the workers of a topology")
                            : cv_simgrid_hear_more(child, bytes, answer.bytes, err);
     if (status == CLEAVE_OK)
-        status = make_platform(bytes, answer.count, answer.bytes, port, out, err);
+        status = make_platform(bytes, answer.count, answer.bytes, where, port, out, err);
     free(bytes);
     return status;
 }

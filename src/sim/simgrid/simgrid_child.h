@@ -53,6 +53,7 @@ enum cleave_status cv_simgrid_hear_event(struct cv_simgrid_child *child,
                                          struct cleave_error *err);
 /* What was measured. */
 enum cleave_status cv_simgrid_hear_star(struct cv_simgrid_child *child,
+                                        const struct cleave_simgrid *where,
                                         enum cleave_port port,
                                         struct cleave_platform **out,
                                         struct cleave_error *err);

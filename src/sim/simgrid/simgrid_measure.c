@@ -24,7 +24,7 @@ enum cleave_status cleave_simgrid_measure(const struct cleave_simgrid *where,
     opening.told.task = CV_WIRE_MEASURE_STAR;
     opening.told.nodes = where->workers == NULL ? where->nworkers : 0;
     CV_TRY(cv_simgrid_start(&opening, &child, err));
-    status = cv_simgrid_hear_star(child, port, out, err);
+    status = cv_simgrid_hear_star(child, where, port, out, err);
     cv_simgrid_stop(child);
     return status;
 }
