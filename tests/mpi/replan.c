@@ -6,6 +6,7 @@
  * root, that nobody is told what it cannot do, and how long it takes. */
 #include <math.h>
 #include "model/ready/ready_tree.h"
+#include "mpi/reduce/replan_habit.h"
 #include "mpi/reduce/replan_plan.h"
 #include "mpi_check.h"
 
@@ -195,6 +196,56 @@ static void check_pace(struct check *check)
     cv_replan_free(plan);
 }
 
+/* Calls of 64 ranks, which come within `spread`; own and planned are what MPI_Reduce and a
+ * plan take, a transfer takes 1. How many of 1,000 calls are planned. */
+static int planned_calls(double spread, double own_s, double planned_s)
+{
+    struct cv_habit habit = { 0 };
+    double came_s[64];
+    int planned = 0;
+
+    for (uint64_t call = 0; call < 1000; call++) {
+        struct cv_habit_call seen = { came_s, 64, 7, 7, 1, 0.1 };
+        const bool was_hopeless = habit.hopeless;
+
+        if (habit.unasked > 0) {
+            habit.unasked--;
+            continue;
+        }
+        for (uint64_t i = 0; i < 64; i++) {
+            came_s[i] = 7 + spread * (double)(mixed(call, i, 3) % 1000) / 1000;
+            seen.last_s = fmax(seen.last_s, came_s[i]);
+        }
+        cv_habit_see(&habit, &seen);
+        if (habit.own_s == 0 || was_hopeless || !habit.apart) {
+            cv_habit_rest(&habit, was_hopeless);
+            cv_habit_own(&habit, own_s);
+        } else {
+            planned++;
+            cv_habit_planned(&habit, planned_s);
+        }
+    }
+    return planned;
+}
+
+static void check_habit(struct check *check)
+{
+    CHECK(check,
+          cv_habit_of(0) == 0 && cv_habit_of(4) == 1 && cv_habit_of(65536) == 8 &&
+              cv_habit_of(1e300) == CV_HABITS - 1,
+          "sizes");
+    /* Far apart, and quicker: nearly always. */
+    CHECK(check, planned_calls(100, 8, 4) > 990, "%d", planned_calls(100, 8, 4));
+    /* Not quicker: ever more seldom; at once, when MPI_Reduce is quicker than any tree. */
+    CHECK(check, planned_calls(100, 8, 9) < 40 && planned_calls(100, 8, 9) > 5, "%d",
+          planned_calls(100, 8, 9));
+    CHECK(check, planned_calls(100, 8, 20) < planned_calls(100, 8, 9), "%d",
+          planned_calls(100, 8, 20));
+    CHECK(check, planned_calls(100, 1.05, 1) <= 1, "%d", planned_calls(100, 1.05, 1));
+    /* All together. */
+    CHECK(check, planned_calls(0.5, 100, 50) == 0, "%d", planned_calls(0.5, 100, 50));
+}
+
 int main(void)
 {
     struct stage stage = { .n = 0 };
@@ -213,6 +264,7 @@ int main(void)
         cv_replan_free(stage.plan);
     }
     check_pace(&stage.check);
+    check_habit(&stage.check);
     CHECK(&stage.check, sum / CASES < 1.2 && most < 4, "too long");
     printf("replan: %ld checks, %ld failed; longer than with times known by %.3f "
            "combinations, "

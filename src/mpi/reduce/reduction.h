@@ -77,7 +77,7 @@ struct cv_in_replan {
     int said;               /* how many it has said it has combined; -1: nothing yet  */
     MPI_Request *data;      /* the segment under way; NULL: none                      */
     double since_s, last_s; /* at the root: when it came, when the last one had     */
-    double moment_s;        /* how much later is about the same time                */
+    double d, c;            /* what a transfer and a combination take               */
 };
 
 struct cv_reduction;

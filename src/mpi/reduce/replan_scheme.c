@@ -13,14 +13,15 @@
  *
  * It pays as long as ranks come far apart, and the root sees whether it does: how long after
  * the last had come the result was there, with a plan and, when all were told to use
- * MPI_Reduce because they had come at about the same time, without. The first call of a
- * size goes there in any case. Where a plan is not quicker, or all come together, more and
- * more calls go to MPI_Reduce unasked, and then one is tried again. */
+ * MPI_Reduce, without. The first call of a size goes there in any case, later ones where
+ * plans do not pay or all come within a moment, and then more and more of them unasked
+ * (replan_habit.h). */
 #include <math.h>
 #include <stdlib.h>
 
 #include "mpi/reduce/hop.h"
 #include "mpi/reduce/mpi_try.h"
+#include "mpi/reduce/replan_habit.h"
 #include "mpi/reduce/replan_plan.h"
 
 /* What a rank says: how many partials it has combined. What it is told: whom to send to, or
@@ -29,25 +30,12 @@
 enum { TOLD_TO, TOLD_UNASKED, TOLD_FROM };
 enum { TO_NOBODY = -1, TO_MPI = -2 };
 
-/* What is known of calls of a size, by factors of four. */
-enum { SIZES = 24, MOST_DOUBLINGS = 6 };
-
-struct habit {
-    double own_s, planned_s; /* from the last arrival to the result: by MPI_Reduce, by a
-                                plan; 0: unknown. At the root.                          */
-    bool apart;              /* the time before, somebody came late. At the root.       */
-    int doublings;           /* of the calls that go to MPI_Reduce unasked. At the root */
-    int unasked;             /* of these, left. On all ranks                            */
-};
-
-/* A plan is worth it if it is so much quicker. */
-static const double quicker = 0.97;
-
 enum { BEGIN, AWAIT, RECEIVE, SEND };
 
 struct cv_replanning {
     int *told;              /* by the root or, there, what is told to one        */
     int *expect;            /* whom this rank is to expect, in turn              */
+    double *came_s;         /* at the root: when each rank came                   */
     int *heard;             /* at the root: what each rank said                 */
     int *which;             /* at the root: who has said something               */
     MPI_Request *listening; /* at the root for each rank, behind a place for a
@@ -56,7 +44,7 @@ struct cv_replanning {
     MPI_Request saying;
     double combine_byte_s; /* what the operator took in it, 0: unknown            */
     double *pace;          /* at the root, of each rank                          */
-    struct habit habits[SIZES];
+    struct cv_habit habits[CV_HABITS];
     MPI_Status *statuses;
     struct cv_replan *plan; /* owned */
 };
@@ -87,7 +75,7 @@ static int make_replanning(struct cv_team *team)
     of->heard = calloc(n, sizeof *of->heard);
     of->listening = calloc(n + 1, sizeof(MPI_Request));
     of->statuses = calloc(n, sizeof(MPI_Status));
-    of->pace = calloc(n, sizeof *of->pace);
+    of->pace = calloc(2 * n, sizeof *of->pace);
     if (of->plan == NULL || of->told == NULL || of->heard == NULL ||
         of->listening == NULL || of->statuses == NULL || of->pace == NULL) {
         free_replanning(of);
@@ -95,6 +83,7 @@ static int make_replanning(struct cv_team *team)
     }
     of->expect = of->told + n + TOLD_FROM;
     of->which = of->expect + n;
+    of->came_s = of->pace + n;
     for (size_t i = 0; i <= n; i++)
         of->listening[i] = MPI_REQUEST_NULL;
     team->replanning = of;
@@ -102,13 +91,9 @@ static int make_replanning(struct cv_team *team)
     return MPI_SUCCESS;
 }
 
-static struct habit *habit_of(const struct cv_reduction *r)
+static struct cv_habit *habit_of(const struct cv_reduction *r)
 {
-    int size = 0;
-
-    for (double least = 4; size < SIZES - 1 && r->vector.bytes >= least; least *= 4)
-        size++;
-    return &r->team->replanning->habits[size];
+    return &r->team->replanning->habits[cv_habit_of(r->vector.bytes)];
 }
 
 static bool is_root(const struct cv_reduction *r)
@@ -170,7 +155,7 @@ static int hear(struct cv_reduction *r, int rank)
 
     cv_replan_hear(of->plan, rank, of->heard[rank], now);
     if (of->heard[rank] == 0)
-        at->last_s = now;
+        of->came_s[rank] = at->last_s = now;
     /* It has been told of more in the meantime, and will say when it has that. */
     return cv_replan_is_idle(of->plan, rank) ? MPI_SUCCESS : listen_to(r, rank);
 }
@@ -258,31 +243,36 @@ static void open_plan(struct cv_reduction *r)
         of->pace[i] = rank_s[i] * team->size / sum;
     if (most > 0 && team->settings.transfer_s == 0)
         d *= sum / team->size / most;
-    r->at.replan.moment_s = d + c;
+    r->at.replan.d = d;
+    r->at.replan.c = c;
     cv_replan_begin(of->plan, r->root, d, c, most > 0 ? of->pace : NULL);
 }
 
-static void double_unasked(struct habit *habit)
+/* All have come. */
+static void look_back(struct cv_reduction *r)
 {
-    habit->unasked = 1 << habit->doublings;
-    if (habit->doublings < MOST_DOUBLINGS)
-        habit->doublings++;
+    const struct cv_in_replan *at = &r->at.replan;
+
+    cv_habit_see(habit_of(r),
+                 &(struct cv_habit_call){ r->team->replanning->came_s, r->team->size,
+                                          at->since_s, at->last_s, at->d, at->c });
 }
 
 /* All use MPI_Reduce, the root among them. */
 static int all_by_mpi(struct cv_reduction *r)
 {
-    struct habit *habit = habit_of(r);
+    struct cv_habit *habit = habit_of(r);
+    const bool was_hopeless = habit->hopeless;
     double since;
 
-    if (habit->own_s > 0)
-        double_unasked(habit);
+    look_back(r);
+    cv_habit_rest(habit, was_hopeless);
     for (int i = 0; i < r->team->size; i++)
         if (i != r->root)
             CV_MPI_TRY(tell(r, i, TO_MPI));
     since = PMPI_Wtime();
     CV_MPI_TRY(by_mpi(r));
-    habit->own_s = PMPI_Wtime() - since;
+    cv_habit_own(habit, PMPI_Wtime() - since);
     return MPI_SUCCESS;
 }
 
@@ -291,27 +281,23 @@ static int open_root(struct cv_reduction *r, bool *out)
 {
     struct cv_replanning *of = r->team->replanning;
     struct cv_in_replan *at = &r->at.replan;
-    struct habit *habit = habit_of(r);
+    const struct cv_habit *habit = habit_of(r);
     double until = 0;
 
     for (int i = 0; i < r->team->size; i++)
         if (i != r->root)
             CV_MPI_TRY(listen_to(r, i));
     open_plan(r);
-    at->since_s = at->last_s = PMPI_Wtime();
+    at->since_s = at->last_s = of->came_s[r->root] = PMPI_Wtime();
     cv_replan_hear(of->plan, r->root, 0, at->since_s);
-    if (r->blocks && habit->own_s == 0)
+    if (r->blocks && (habit->own_s == 0 || habit->hopeless))
         until = HUGE_VAL;
     else if (r->blocks && !habit->apart)
-        until = at->since_s + at->moment_s;
+        until = at->since_s + at->d + at->c;
     CV_MPI_TRY(wait_for_all(r, until, out));
     *out = *out && r->blocks;
     if (*out)
         return all_by_mpi(r);
-    if (habit->planned_s > quicker * habit->own_s && habit->own_s > 0)
-        double_unasked(habit);
-    else
-        habit->doublings = 0;
     return direct(r);
 }
 
@@ -403,15 +389,14 @@ static void learn(struct cv_reduction *r)
 {
     struct cv_replanning *of = r->team->replanning;
     const struct cv_in_replan *at = &r->at.replan;
-    struct habit *habit = habit_of(r);
     const double took_s = PMPI_Wtime() - at->last_s;
 
     if (r->combined_bytes > 0)
         of->combine_byte_s = r->combine_s / r->combined_bytes;
     if (!is_root(r) || at->to == TO_MPI)
         return;
-    habit->apart = at->last_s > at->since_s + at->moment_s;
-    habit->planned_s = habit->planned_s > 0 ? (habit->planned_s + took_s) / 2 : took_s;
+    look_back(r);
+    cv_habit_planned(habit_of(r), took_s);
 }
 
 static int replan_advance(struct cv_reduction *r, MPI_Request **out)

@@ -1,0 +1,45 @@
+/* replan_habit.h -- whether plans pay, by what the root has seen. SPDX-License-Identifier: MIT
+ *
+ * Calls of about the same size are judged together: how long after the last arrival the
+ * result was there, by MPI_Reduce and by plans, and from when ranks came what no tree could
+ * have beaten (model/ready/ready_times.h). Where MPI_Reduce is quicker than that, or plans
+ * prove not to be quicker, 1, 2, 4, ... calls in a row go to MPI_Reduce unasked. Pure. */
+#ifndef CV_REPLAN_HABIT_H
+#define CV_REPLAN_HABIT_H
+#include <stdbool.h>
+
+enum { CV_HABITS = 24 }; /* sizes, by factors of four */
+
+/* All zero at first. At the root of the calls, but for `unasked`. */
+struct cv_habit {
+    double own_s;        /* by MPI_Reduce; 0: unknown                          */
+    double planned_s[2]; /* by the last two plans; 0: unknown                  */
+    double least_s[2];   /* by any tree, for arrivals as they were, twice      */
+    bool apart;          /* the time before, somebody came late            */
+    bool worked;         /* some plan was quicker than MPI_Reduce          */
+    bool hopeless;       /* plans are not quicker, or no tree can be       */
+    int doublings;
+    int unasked; /* calls to come that go to MPI_Reduce; the same on all ranks */
+};
+
+/* Which one is for a size. */
+int cv_habit_of(double bytes);
+
+/* When n ranks came, the root at since_s and the last one at last_s, and what a transfer
+ * and a combination take. came_s is changed. */
+struct cv_habit_call {
+    double *came_s;
+    int n;
+    double since_s, last_s, d, c;
+};
+
+/* All have come to a call, and so had others before. */
+void cv_habit_see(struct cv_habit *habit, const struct cv_habit_call *call);
+/* How long after that the result was there. */
+void cv_habit_own(struct cv_habit *habit, double took_s);
+void cv_habit_planned(struct cv_habit *habit, double took_s);
+/* A call for which all have come goes to MPI_Reduce: how many more do, then. was_hopeless:
+ * before this call was seen. */
+void cv_habit_rest(struct cv_habit *habit, bool was_hopeless);
+
+#endif
