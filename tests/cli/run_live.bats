@@ -71,3 +71,10 @@ draws() {
     refuses "--live: standard error is no terminal; --progress plain writes lines for a log" \
         run --live -i in -- cat
 }
+
+@test "a slow worker has a rate" {
+    prepare
+    head -n 1000 in >few
+    draws 40 ' MB/s' -i few -j one --block 1k -- sh -c 'sleep 0.1; cat'
+    grep -qE '^  one +[0-9]+ .* 0\.0[0-9]+  works$' lines
+}

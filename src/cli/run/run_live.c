@@ -59,10 +59,14 @@ static void add_amounts(const struct cleave_worker_progress *worker, struct cv_t
     cv_run_add_bytes(&bytes, worker->units + worker->read);
     cv_text_add(out, "  %9s", bytes.bytes != NULL ? bytes.bytes : "");
     cv_text_done(&bytes);
-    if (worker->busy_s > 0 && worker->units > 0)
-        cv_text_add(out, "  %8.1f", worker->units / worker->busy_s / 1e6);
-    else
+    if (worker->busy_s > 0 && worker->units > 0) {
+        const double rate = worker->units / worker->busy_s / 1e6;
+
+        /* A slow one is not one that stands still. */
+        cv_text_add(out, rate < 0.1 ? "  %8.3g" : "  %8.1f", rate);
+    } else {
         cv_text_add(out, "  %8s", "-");
+    }
 }
 
 /* Add a line, cut where the screen ends. */
