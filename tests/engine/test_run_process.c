@@ -170,7 +170,9 @@ static void a_command_that_is_not_there_is_named(void **state)
     assert_refused(WORDS("/tmp"), "cannot run '/tmp': Is a directory");
     assert_refused(WORDS(""), "cannot run '': the name is empty");
     assert_refused((const char *const[]){ NULL }, "expected a command, got none");
-    snprintf(text, sizeof text, "cannot run '%s': Permission denied", path);
+    snprintf(text, sizeof text,
+             "cannot run '%s': Permission denied; if it is a script, chmod +x %s", path,
+             path);
     assert_refused(WORDS(path), text);
 
     /* One that goes away after it was found. */
