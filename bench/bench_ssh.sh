@@ -10,7 +10,7 @@
 # block sizes, which are tried first. Then both are done BENCH_REPEATS (3) times in turn, so that whatever
 # else runs here is met by both, and the middle one of the ratios counts. `connecting` is cleave with
 # connections of its own, and `declared` with a file of hosts that knows what they cost: by how much
-# the summary's prediction is off, connecting apart.
+# the summary's prediction is off, connecting apart. BENCH_KINDS="equal" or "quarter" is one of the two.
 # Prints CSV: what, seconds, how long after the command line its first command began, and what is
 # wanted. Exit status 77: this machine cannot make such hosts.
 lines=${1:-40000}
