@@ -122,11 +122,9 @@ commas between, such as 2,0,1, got '1,,2'" $job --send-order 1,,2 --return-order
     pair multi >"$BATS_TEST_TMPDIR/multi.yaml"
     refuses "policy 'fifo' is about a port that links share, but this master has port: \
 multi; links and auto plan for that" plan load -p "$BATS_TEST_TMPDIR/multi.yaml" -l 5 --result-ratio 1 --policy fifo
-    refuses "policy 'rounds' is about a port that links share, but this master has port: \
-multi; links and auto plan for that" plan load -p "$BATS_TEST_TMPDIR/multi.yaml" -l 5 --result-ratio 1 --policy rounds
     printf 'workers: [{name: a, speed: 2, bandwidth: 9}, {name: b, speed: 3, bandwidth: 9, memory: 2}]\n' >"$BATS_TEST_TMPDIR/small.yaml"
-    cleave 2 plan load -p "$BATS_TEST_TMPDIR/small.yaml" -l 60 --result-ratio 1 --policy rounds
-    [[ $stderr == "cleave: policy 'rounds' sends "*" units to worker 1 at once, which has memory for 2; auto picks who keeps to that" ]]
+    cleave 2 plan load -p "$BATS_TEST_TMPDIR/small.yaml" -l 60 --result-ratio 1 --policy lifo
+    [[ $stderr == "cleave: policy 'lifo' sends "*" units to worker 1 at once, which has memory for 2; auto picks who keeps to that" ]]
     cleave 0 plan load -p "$BATS_TEST_TMPDIR/small.yaml" -l 60 --result-ratio 1 --no-gantt
 }
 
