@@ -368,6 +368,8 @@ tests_of() {
     run "$CLEAVE_SOURCE_DIR/bench/compare-page" -n nothing
     [ "$status" -eq 1 ]
     [[ $output == "compare-page: expected parts of: file, compute, pipe, "*", got 'nothing'" ]]
+    # What a second machine measured is on the page as it was kept.
+    "$CLEAVE_SOURCE_DIR/bench/compare-page" -b -n nothing | diff "$CLEAVE_SOURCE_DIR/docs/guide/comparison.md" -
 }
 
 @test "words of documents, man pages and messages are in a dictionary" {
