@@ -125,7 +125,8 @@ if(found AND NOT BATS)
 endif()
 foreach(script ${found})
     cmake_path(GET script STEM name)
-    cleave_add_test(cli/${name} quick ${BATS} ${script})
+    # Whoever runs tests in the background may ignore these, and what ignores them is not stopped.
+    cleave_add_test(cli/${name} quick env --default-signal=HUP,INT ${BATS} ${script})
     cleave_no_leaks(cli/${name})
 endforeach()
 

@@ -118,6 +118,9 @@ static void become(const struct trial *trial, bool first, const struct ends *end
 
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* Of one that was started in the background, which a run would ignore as well. */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
     dup2(ends->in, STDIN_FILENO);
     dup2(ends->out, STDOUT_FILENO);
     dup2(ends->err, STDERR_FILENO);
