@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,16 +87,15 @@ static enum cleave_status trust_companion(const char *path, char *beside,
 enum cleave_status cv_journal_trust(const char *path, const struct stat *facts,
                                     struct cleave_error *err)
 {
-    const size_t length = strlen(path);
-    char *beside = malloc(length + sizeof "-journal");
+    const size_t room = strlen(path) + sizeof "-journal";
+    char *beside = malloc(room);
     enum cleave_status status = trust_file(path, "", facts, err);
 
     if (beside == NULL && status == CLEAVE_OK)
         status = cv_fail_memory(err, "a journal");
     for (size_t i = 0; status == CLEAVE_OK && i < sizeof companions / sizeof *companions;
          i++) {
-        memcpy(beside, path, length);
-        strcpy(beside + length, companions[i].suffix);
+        snprintf(beside, room, "%s%s", path, companions[i].suffix);
         status = trust_companion(path, beside, &companions[i], err);
     }
     free(beside);
