@@ -71,7 +71,8 @@ static void a_bad_host_is_left_out(void **state)
     }
 }
 
-/* One that is bad for a while is given work again. */
+/* One that is bad for a while is given work again, once others have done what it failed. `learn`
+ * may have that done together with all that is left; then nothing is left to give. */
 static void who_recovers_is_back(void **state)
 {
     (void)state;
@@ -82,7 +83,8 @@ static void who_recovers_is_back(void **state)
         trial.block = i % 2 == 0 ? 0 : 100;
         machines[0].script.fails = 2;
         run(&trial, &result);
-        if (result->nabsent > 0 || result->workers[0].chunks == 0)
+        if (result->nabsent > 0 ||
+            (result->workers[0].chunks == 0 && (i % 2 == 1 || machines[0].failed > 1)))
             complain(&trial, "it had no part");
         cleave_execution_free(result);
         free(trial.bytes);
