@@ -237,7 +237,7 @@ static uint32_t next_served(const struct learn *learn, const struct cleave_view 
         rest_s = cv_rest_of(&learn->known, seen, now_s);
         ready_s = cv_ready_in(&learn->known, seen, now_s);
         alone_s = ready_s + view->units_left / seen->effective_ups;
-        if (any == NOBODY || alone_s < soonest_s - CV_ALIKE * now_s) {
+        if (any == NOBODY || alone_s < soonest_s - CV_ALIKE * (now_s + alone_s)) {
             soonest_s = alone_s;
             any = w;
         }
@@ -292,6 +292,9 @@ static void recall(struct learn *learn, const struct cleave_view *view, uint32_t
         !(learn->known.workers[late].effective_ups > 0))
         return;
     rest_s = cv_rest_of(&learn->known, &learn->known.workers[late], now_s);
+    if (!(rest_s >
+          CV_ALIKE * now_s)) /* it is done at this very instant, by another clock */
+        return;
     speed_ups = learn->known.workers[late].effective_ups;
     units = (rest_s - start_s) /
             (1 / speed_ups + 1 / cv_speed_of(&learn->known, helper) +
