@@ -35,6 +35,17 @@ plain() {
 @test "openmpi: outputs in order" { plain openmpi; }
 @test "mpich: outputs in order" { plain mpich; }
 
+by_lines() {
+    needs "$1"
+    RANKS=3 ranks "$1" 0 -q --line-buffer -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --block 100k -- tr 0-4 A-E
+    same
+    RANKS=3 ranks "$1" 0 -q --line-buffer --tag 'echo x; : {}; echo y' ::: a b c
+    [ "$(sort <<<"$output")" = "$(printf '%s\t%s\n' a x a y b x b y c x c y)" ]
+}
+
+@test "openmpi: lines as they come" { by_lines openmpi; }
+@test "mpich: lines as they come" { by_lines mpich; }
+
 two_files() {
     needs "$1"
     printf 'x\ny' >"$BATS_TEST_TMPDIR/one"
