@@ -178,7 +178,7 @@ static void blocks_in_another_order_are_noticed(void **state)
     uint8_t block[70000];
 
     (void)state;
-    add_frame(&tape, 65536 * 8, CHECKS | CHECKED, false);
+    add_frame(&tape, (size_t)65536 * 8, CHECKS | CHECKED, false);
     first = tape.bytes + 7;
     last = tape.bytes + tape.length - 8;
     for (uint8_t *at = first; at + 4 < last;) {
