@@ -25,7 +25,8 @@ static enum cleave_status enter(struct cv_journal *journal, enum cv_journal_mode
         if (chunks > 0 && mode == CV_JOURNAL_NEW)
             return cv_fail_at(err, &place,
                               "expected a new journal, got one with %" PRId64
-                              " finished %s of this run: --resume goes on with it, --overwrite forgets it",
+                              " finished %s of this run: --resume goes on with it, "
+                              "--overwrite forgets it",
                               chunks, chunks == 1 ? "chunk" : "chunks");
         if (chunks == 0)
             CV_TRY(cv_journal_drop_tables(journal, err));
