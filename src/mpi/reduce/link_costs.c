@@ -132,7 +132,7 @@ static void summarize(struct cv_link_costs *costs, const double *all, int size)
 {
     double small = 0, large = 0;
 
-    for (int i = 0; i < size; i++) {
+    for (size_t i = 0; i < (size_t)size; i++) {
         costs->rank_s[i] = all[2 * i + 1];
         small = all[2 * i] > small ? all[2 * i] : small;
         large = all[2 * i + 1] > large ? all[2 * i + 1] : large;

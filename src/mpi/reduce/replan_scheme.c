@@ -239,8 +239,8 @@ static void open_plan(struct cv_reduction *r)
         sum += rank_s[i];
         most = rank_s[i] > most ? rank_s[i] : most;
     }
-    for (int i = 0; most > 0 && i < team->size; i++)
-        of->pace[i] = rank_s[i] * team->size / sum;
+    for (int i = 0; rank_s != NULL && most > 0 && i < team->size; i++)
+        of->pace[i] = rank_s[i] > 0 ? rank_s[i] * team->size / sum : 1; /* no partner */
     if (most > 0 && team->settings.transfer_s == 0)
         d *= sum / team->size / most;
     r->at.replan.d = d;
