@@ -44,9 +44,15 @@ tells() {
     tells 2 run -q -i "$NAME" --progress "$NAME" -- cat
     tells 2 run -q -i "$NAME" --workers "$NAME" -- cat
     tells 2 run -q "--$NAME" -- cat
-    "$CLEAVE" run -q -i "$NAME" --block 100 --failed "$NAME/bad" -- false >out 2>err || true
-    [ "$(wc -l <err)" -eq 2 ]
-    run ! grep -q '[^ -~]' err
+    tells 2 run -q -i "$NAME" --block 100 --failed "$NAME/bad" -- false
+    # Names of others in the folder that are nearly the same.
+    touch $'almost\e\n\xff it'
+    for name in $'almost\e\n\xff' $'almots\e\n\xff it'; do
+        "$CLEAVE" run -q -i "$name" -- cat 2>err || [ $? -eq 2 ]
+        grep -F "did you mean 'almost\\x1b\\x0a\\xff it'?" err
+        [ "$(wc -l <err)" -eq 1 ]
+        run ! grep -q '[^ -~]' err
+    done
 }
 
 @test "other verbs: the same" {

@@ -125,11 +125,11 @@ static int refuse_absent(const char *name, const struct folder_names *near,
                          const char *base)
 {
     const char *longer = find_longer(near, base);
-    char shown[CV_ECHO_ROOM], other[CV_ECHO_ROOM], hint[512] = "";
+    char shown[CV_ECHO_ROOM], hint[512] = "";
 
     if (longer != NULL)
         snprintf(hint, sizeof hint, "; did you mean '%s'? Spaces need the quotes",
-                 cv_echo(longer, other));
+                 longer);
     else
         cv_suggest(base, near->count, name_in, near, hint, sizeof hint);
     if (strncmp(hint, "; did", 5) != 0)
@@ -145,6 +145,7 @@ static int look_around(struct names *names, const char *name)
     struct folder_names *near = cv_array(names->arena, 1, sizeof *near);
     char *folder = cv_arena_text(names->arena, length > 0 ? name : ".");
     struct dirent *entry;
+    char shown[CV_ECHO_ROOM];
     DIR *open;
 
     if (near == NULL || folder == NULL)
@@ -154,12 +155,14 @@ static int look_around(struct names *names, const char *name)
     open = opendir(folder);
     near->count = 0;
     while (open != NULL && near->count < NEAR_MOST && (entry = readdir(open)) != NULL) {
-        near->items[near->count] = cv_arena_text(names->arena, entry->d_name);
+        /* As they can be shown: a name may hold anything. */
+        near->items[near->count] =
+            cv_arena_text(names->arena, cv_echo(entry->d_name, shown));
         near->count += near->items[near->count] != NULL && entry->d_name[0] != '.';
     }
     if (open != NULL)
         closedir(open);
-    return refuse_absent(name, near, name + length);
+    return refuse_absent(name, near, cv_echo(name + length, shown));
 }
 
 static int add_input(struct names *names, const char *name)
