@@ -93,7 +93,7 @@ same() {
         for option in --output --joblog --trace; do
             run --separate-stderr "$CLEAVE" run -i g --journal j $option j-$suffix -- cat
             [ "$status" -eq 2 ]
-            [[ $stderr == "cleave: --"*": 'j-$suffix' is the same file as --"*" 'j-$suffix'" ]]
+            [[ $stderr == "cleave: --"*": 'j-$suffix' is the same file as --"*" 'j-$suffix': write to another" ]]
             untouched
         done
     done

@@ -82,9 +82,9 @@ load helper
 }
 
 @test "arguments that are missing, empty or too many" {
-    refuses "--input: expected FILE, got ''" run -i '' -- cat
-    refuses "--input: expected FILE, got ''" run -i $LAB --input= -- cat
-    refuses "--arg-file: expected FILE, got ''" run -a '' -- echo {}
+    refuses "--input: expected FILE, got '': is a variable of the shell not set?" run -i '' -- cat
+    refuses "--input: expected FILE, got '': is a variable of the shell not set?" run -i $LAB --input= -- cat
+    refuses "--arg-file: expected FILE, got '': is a variable of the shell not set?" run -a '' -- echo {}
     refuses "--platform FILE is required" plan load --load 5
     refuses "expected --load AMOUNT, or --lifespan TIME to do as much as ends by then" \
         plan load --platform $LAB
