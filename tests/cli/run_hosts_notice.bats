@@ -113,7 +113,7 @@ leaves() {
 
 @test "a machine that has joined leaves in order when its process is told to end" {
     prepare 'true'
-    sed -i "s|^if.*|if [ \$CLEAVE_WORKER = join1 ]; then echo x; fi >>$T/joined; if false; then|; s|^else|else :; fi; if [ \$CLEAVE_WORKER = b ]; then|" work
+    sed -i "s|^if.*|if [ \$CLEAVE_WORKER = join1 ]; then echo x >>$T/joined; while [ ! -e $T/told ]; do sleep 0.02; done; fi; if false; then|; s|^else|else :; fi; if [ \$CLEAVE_WORKER = b ]; then|" work
     sed -i "s|here.a|joined|" work
     sed -i '/name: a/d' h.yaml
     timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --join-socket s --block 2000 --grace 60 -- "$T/work" >out 2>err 3>&- &
@@ -123,6 +123,7 @@ leaves() {
     join_pid=$!
     appears joined
     kill -TERM $join_pid
+    touch told
     wait $join_pid
     wait $job_pid
     cmp expected out

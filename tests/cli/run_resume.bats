@@ -139,7 +139,8 @@ END
     cd "$BATS_TEST_TMPDIR"
     seq 2000 >in
     seq 100 >more
-    local command='sleep 0.3; exec cat'
+    # It is seen to read before it ends.
+    local command='sleep 0.3; read -r line; echo "$line"; sleep 0.2; exec cat'
     cleave 0 run -q -i in -j 2 --journal j -- sh -c "$command"
     cleave 0 run -i in -i more -j 2 --journal j --resume -o out -- sh -c "$command"
     [[ "$stderr" =~ 'cleave: by the journal a command takes '[0-9.]+' s to start' ]]
