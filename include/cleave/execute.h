@@ -420,7 +420,8 @@ struct cleave_execution_result {
     uint64_t lost; /* chunks that were lost with a host and done by others            */
     struct cleave_platform *platform; /* owned: the workers that took part; NULL: a signal
                                          came before anything was begun               */
-    int stopped_by; /* signal that stopped the run, or 0                        */
+    int stopped_by; /* signal that stopped the run, or 0. The caller finds it and the
+                       others that stop runs blocked, to put things away undisturbed  */
     bool halted;
     uint32_t bad_ends;  /* persistent commands that did not end with status 0       */
     bool output_closed; /* nobody read the output any more                          */

@@ -157,6 +157,11 @@ enum cleave_status cv_poller_signals(struct cv_poller *poller, const int *signal
     return CLEAVE_OK;
 }
 
+void cv_poller_hold_signals(struct cv_poller *poller)
+{
+    (void)poller;
+}
+
 enum cleave_status cv_poller_set_guard(struct cv_poller *poller,
                                        void (*failed)(void *context,
                                                       const struct cleave_error *err),

@@ -208,6 +208,33 @@ static void signals_arrive_and_the_mask_comes_back(void **state)
         assert_int_equal(sigismember(&before, signal), sigismember(&after, signal));
 }
 
+/* Whoever was stopped puts things away: the same signal once more does not end it meanwhile. */
+static void signals_that_are_held_stay_blocked(void **state)
+{
+    const int signals[] = { SIGINT, SIGTERM };
+    struct cv_poller *poller;
+    sigset_t before, after, pending;
+    int got = 0;
+
+    (void)state;
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    must(cv_poller_new(&poller, &err));
+    must(cv_poller_signals(poller, signals, 2, keep_signal, &got, &err));
+    raise(SIGTERM);
+    must(cv_poller_wait(poller, 10, &err));
+    cv_poller_hold_signals(poller);
+    raise(SIGTERM); /* says nothing new */
+    cv_poller_free(poller);
+    sigpending(&pending);
+    assert_false(sigismember(&pending, SIGTERM));
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    assert_true(sigismember(&after, SIGTERM) && sigismember(&after, SIGINT));
+    assert_int_equal(sigismember(&before, SIGPIPE), sigismember(&after, SIGPIPE));
+    raise(SIGTERM); /* would have ended this process */
+    assert_int_equal(sigwaitinfo(&after, NULL), SIGTERM);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 static void a_bad_descriptor_is_an_error(void **state)
 {
     struct cv_poller *poller;
@@ -250,6 +277,7 @@ int main(void)
         cmocka_unit_test(what_is_removed_is_not_called),
         cmocka_unit_test(timers_are_called_in_order),
         cmocka_unit_test(signals_arrive_and_the_mask_comes_back),
+        cmocka_unit_test(signals_that_are_held_stay_blocked),
         cmocka_unit_test(a_bad_descriptor_is_an_error),
         cmocka_unit_test(there_is_one_descriptor_for_no_input),
     };

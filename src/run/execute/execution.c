@@ -95,8 +95,10 @@ static void signalled(void *context, int signal)
 
     if (signal == SIGHUP && execution->asked->hosts.more != NULL)
         execution->run.rehost = true;
-    else if (!cv_signal_is_ignored(signal))
+    else if (!cv_signal_is_ignored(signal)) {
         execution->run.stopped_by = signal;
+        cv_poller_hold_signals(execution->run.poller);
+    }
 }
 
 /* The largest piece of a stream is such a part of what is kept of it: while all workers

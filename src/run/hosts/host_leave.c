@@ -40,11 +40,28 @@ void cv_host_dismiss(struct cv_host *host)
     begin_to_leave(host);
 }
 
+/* Batch systems tell all processes of a job to end, this one too, but not at the same time. */
+static const double HUSH_S = 1;
+
+bool cv_hosts_hush(const struct cv_hosts *hosts)
+{
+    return hosts->told_s > 0 && cv_clock_s() < hosts->told_s + HUSH_S;
+}
+
+/* Who waits looks again. */
+static void hush_over(void *context)
+{
+    (void)context;
+}
+
 void cv_host_notice(struct cv_host *host)
 {
-    const struct cv_hosts *hosts = host->hosts;
+    struct cv_hosts *hosts = host->hosts;
 
     host->noticed = true;
+    if (cv_poller_set(hosts->poller, &hosts->hush, cv_clock_s() + HUSH_S, hush_over,
+                      hosts, NULL) == CLEAVE_OK)
+        hosts->told_s = cv_clock_s();
     if (host->leaving) /* it has been told so by us already */
         return;
     /* A signal that ends the run may reach hosts as well. */

@@ -45,6 +45,8 @@ void cv_hosts_done(struct cv_hosts *hosts)
 {
     if (hosts->count > 0)
         say_goodbye(hosts);
+    if (hosts->told_s > 0)
+        cv_poller_cancel(hosts->poller, &hosts->hush);
     for (size_t i = 0; i < hosts->count; i++) {
         cv_host_tell_rest(hosts->items[i]);
         cv_host_done(hosts->items[i]);
@@ -197,7 +199,7 @@ static bool any_in(const struct cv_hosts *hosts, enum cv_host_state a,
 bool cv_hosts_may_come(const struct cv_hosts *hosts)
 {
     return any_in(hosts, CV_HOST_DOWN, CV_HOST_DOWN) ||
-           any_in(hosts, CV_HOST_CONNECTING, CV_HOST_GREETED);
+           any_in(hosts, CV_HOST_CONNECTING, CV_HOST_GREETED) || cv_hosts_hush(hosts);
 }
 
 bool cv_hosts_any_hope(const struct cv_hosts *hosts)

@@ -21,7 +21,7 @@ enum cleave_status cv_hosts_connect(struct cv_hosts *hosts, double patience_s,
                                     struct cleave_error *err);
 /* Whether any is ready or may be. */
 bool cv_hosts_any_hope(const struct cv_hosts *hosts);
-/* Whether one that is not ready may become so. */
+/* Whether one that is not ready may become so, or all are told to end just now. */
 bool cv_hosts_may_come(const struct cv_hosts *hosts);
 
 #endif

@@ -154,6 +154,8 @@ struct cv_hosts {
     struct cv_host **items; /* owned                                                    */
     size_t count, room;
     size_t nready, nleaving; /* those that leave are still ready                        */
+    double told_s; /* when one has last given notice; 0: none has                 */
+    struct cv_timer hush; /* a moment later                                             */
     struct cv_remote_file *files; /* of the input, if it can be shared                  */
     size_t nfiles;
     bool packed; /* one of them is compressed                                          */
@@ -193,6 +195,9 @@ void cv_host_tell_rest(const struct cv_host *host);
 void cv_host_dismiss(struct cv_host *host);
 /* The same of one that is ready and has said itself that it has to go. */
 void cv_host_notice(struct cv_host *host);
+/* Whether one has done so a moment ago: who has told it may be about to tell this process, so that
+ * nothing is concluded from there being nobody left. */
+bool cv_hosts_hush(const struct cv_hosts *hosts);
 /* It is not to go after all, unless it has said so itself. */
 void cv_host_keep(struct cv_host *host);
 /* It has ended all that it had, and goes. */

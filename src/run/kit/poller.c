@@ -32,6 +32,8 @@ struct cv_poller {
     sigset_t old_mask;
     int signals; /* signalfd, or -1 */
     bool heard;  /* one of them has come */
+    bool holds;  /* they stay blocked    */
+    sigset_t watched;
     struct cv_watch signal_watch;
     void (*signal_call)(void *context, int signal);
     void *signal_context;
@@ -108,6 +110,11 @@ void cv_poller_free(struct cv_poller *poller)
 
         while (read(poller->signals, &again, sizeof again) == (ssize_t)sizeof again)
             ;
+    }
+    if (poller->holds) { /* at no time is there a gap */
+        for (int signal = 1; signal < NSIG; signal++)
+            if (sigismember(&poller->watched, signal) == 1)
+                sigaddset(&poller->old_mask, signal);
     }
     pthread_sigmask(SIG_SETMASK, &poller->old_mask, NULL);
     if (poller->signals >= 0)
@@ -397,8 +404,14 @@ enum cleave_status cv_poller_signals(struct cv_poller *poller, const int *signal
         return status;
     }
     poller->nwatches--; /* nobody waits for a signal alone */
+    poller->watched = set;
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     return CLEAVE_OK;
+}
+
+void cv_poller_hold_signals(struct cv_poller *poller)
+{
+    poller->holds = poller->signals >= 0;
 }
 
 /* --- waiting ------------------------------------------------------------------------------ */

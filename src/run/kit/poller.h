@@ -72,6 +72,9 @@ enum cleave_status cv_poller_signals(struct cv_poller *poller, const int *signal
                                      size_t count,
                                      void (*call)(void *context, int signal),
                                      void *context, struct cleave_error *err);
+/* They stay blocked when the poller is gone: whoever was stopped by one has things to put away,
+ * and those who send it to all processes of a job send it more than once. */
+void cv_poller_hold_signals(struct cv_poller *poller);
 /* Have a guard for the commands that belong to what goes on here; once. It begins when
  * that has gone on for a moment, so that what is short costs nothing more; `failed` is
  * called if it cannot. */
