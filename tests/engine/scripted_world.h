@@ -412,14 +412,13 @@ struct machine {
     struct cv_link *link;
     uint64_t connection; /* number of the one there is                                 */
     bool open, silent;
-    uint32_t made, failed; /* connections, commands                                    */
-    uint32_t heard[256];   /* frames of each kind                                      */
-    uint64_t data;         /* bytes of pieces that have come                           */
-    struct cv_timer dies, pumps, works[WORLD_SEATS], speaks[WORLD_SEATS];
     bool lines; /* the job asks for them                                               */
     bool noticed;
-    struct cv_timer notice;
-    uint32_t given_back; /* pieces                                                     */
+    uint32_t made, failed; /* connections, commands                                    */
+    uint32_t given_back;   /* pieces                                                   */
+    uint32_t heard[256];   /* frames of each kind                                      */
+    uint64_t data;         /* bytes of pieces that have come                           */
+    struct cv_timer dies, pumps, works[WORLD_SEATS], speaks[WORLD_SEATS], notice;
     double free_s[2]; /* when the link is, to and from it                              */
     struct task *tasks; /* owned, the oldest first                                     */
     struct mail *mails; /* owned                                                       */
