@@ -64,7 +64,7 @@ static inline uint64_t mixed(uint64_t a, uint64_t b, uint64_t c)
 /* The policies one after the other. */
 static inline const char *nth_policy(uint64_t x)
 {
-    int count = 0;
+    int count = 1; /* there is one at least */
 
     while (cleave_mpi_policy_name(count) != NULL)
         count++;
