@@ -45,10 +45,11 @@ prepare() {
         # shellcheck disable=SC2016,SC2086
         job -i in --hosts h.yaml $how -- sh -c '[ -n "$HAS" ] && cat'
         cmp in out
-        says 'cleave: b: was rested: '
+        # `learn` may have a do all of it.
+        [ -z "$how" ] || says 'cleave: b: was rested: '
     done
     # shellcheck disable=SC2016
-    cleave 0 run -i in -o out --hosts h.yaml --json -- sh -c '[ -n "$HAS" ] && cat'
+    cleave 0 run -i in -o out --hosts h.yaml --block 20k --json -- sh -c '[ -n "$HAS" ] && cat'
     [[ $output =~ '"name": "b.0", '[^}]*'"rests": '[1-9] ]]
 }
 
