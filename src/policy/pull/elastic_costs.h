@@ -136,6 +136,10 @@ static inline bool cv_hand_is_free(const struct cv_hand *hand)
            (hand->state == CV_HAND_IDLE || hand->state == CV_HAND_WARM);
 }
 
+/* Paces are taken over so many seconds at least. */
+static const double CV_SAMPLE_S = 1e-3;
+/* Who reads slower than this part of what a pipe carries does so at its own pace. */
+static const double CV_OWN_PACE = 0.3;
 /* Once measured, a speed may be off by so much. */
 enum { CV_AS_MEASURED = 3 };
 

@@ -21,8 +21,6 @@ static const double MOMENT_S = 2.5e-4;
 /* The first pace is taken after this time; of what several pieces took, so much each may
  * have been the way to the worker and back. */
 static const double FIRST_LOOK_S = 1.1e-3, ROUND_S = 2e-4;
-/* Who reads slower than this part of what a pipe carries does so at its own pace. */
-static const double OWN_PACE = 0.3;
 /* Who reads slowly is tested if its share takes longer than so many starts. */
 static const double TEST_STARTS = 4;
 /* Ranges that take no longer than so many starts may stay as they are. */
@@ -187,7 +185,7 @@ void cv_kind_seen(const struct cv_turn *turn, uint32_t worker)
         }
         judge(turn, worker, hand->given / fmax(since_s, 1e-9),
               cv_elastic_tells(turn->elastic, since_s, 1 + turn->elastic->rounds) &&
-                  hand->given < OWN_PACE * cv_elastic_pipe(turn->view, worker) *
+                  hand->given < CV_OWN_PACE * cv_elastic_pipe(turn->view, worker) *
                                     (since_s - ROUND_S * turn->elastic->rounds));
     } else {
         cv_turn_wake(turn, turn->now_s + fmax(FIRST_LOOK_S, since_s));

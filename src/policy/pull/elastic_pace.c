@@ -9,10 +9,6 @@
 
 #include "policy/pull/elastic.h"
 
-/* Paces are taken over so many seconds at least. */
-static const double SAMPLE_S = 1e-3;
-/* Who reads slower than this part of what a pipe carries does so at its own pace. */
-static const double OWN_PACE = 0.3;
 /* A pipe is narrow until so many windows have been read. */
 static const double NARROW = 4;
 /* A sample of so many times what is read at once is as good as any. */
@@ -26,8 +22,8 @@ static bool even(const struct cv_turn *turn, struct cv_hand *hand, double units)
     const double ahead = turn->view->ahead, since_s = turn->now_s - hand->from_s;
 
     if (hand->from_s >= 0) {
-        if (!(since_s > SAMPLE_S) || !(units > ahead || hand->pace_ups < 0 ||
-                                       since_s * hand->pace_ups > 4 * ahead))
+        if (!(since_s > CV_SAMPLE_S) || !(units > ahead || hand->pace_ups < 0 ||
+                                          since_s * hand->pace_ups > 4 * ahead))
             return false;
         hand->pace_ups = units / since_s;
     }
@@ -57,7 +53,7 @@ static void learn_pace(const struct cv_turn *turn, struct cv_hand *hand)
         hand->moving_ups >= 0 ? hand->moving_ups : turn->elastic->scale_ups * hand->prior;
     const bool steady = since_s >= STEADY * turn->view->burst_s;
 
-    if (!(since_s > SAMPLE_S))
+    if (!(since_s > CV_SAMPLE_S))
         return;
     hand->moving_ups = steady || !(thought_ups > 0)
                            ? units / since_s
@@ -103,6 +99,6 @@ void cv_turn_sample(const struct cv_turn *turn, uint32_t worker, double read)
     hand->sampled_s = turn->now_s;
     if (turn->view->burst_s > 0 ? gulping(turn, hand, moved)
                                 : even(turn, hand, read - hand->from))
-        hand->own = hand->pace_ups < OWN_PACE * cv_elastic_pipe(turn->view, worker) &&
+        hand->own = hand->pace_ups < CV_OWN_PACE * cv_elastic_pipe(turn->view, worker) &&
                     cv_elastic_tells(turn->elastic, since_s, 1);
 }

@@ -4,8 +4,6 @@
 
 #include "policy/pull/elastic.h"
 
-/* Paces are taken over so many seconds at least. */
-static const double SAMPLE_S = 1e-3;
 static const double SOON_S = 1e-5;
 /* One is looked at again after this part of its time. */
 static const double AGAIN = 1.0 / 16;
@@ -139,7 +137,7 @@ bool cv_turn_look_round(const struct cv_turn *turn)
         const double since_s = turn->now_s - hand->sampled_s;
 
         if (hand->state != CV_HAND_OPEN || hand->started_s < 0 || hand->drained ||
-            hand->looking || !(since_s > SAMPLE_S))
+            hand->looking || !(since_s > CV_SAMPLE_S))
             continue;
         if (hand->pace_ups > 0 &&
             since_s < AGAIN * cv_elastic_rest(elastic, w, turn->now_s))
