@@ -11,6 +11,7 @@
 #include "policy/kit/fit.h"
 #include "policy/kit/vacant.h"
 #include "sim/load/native.h"
+#include "engine_here.h"
 #include "trace_check.h"
 
 enum { MOST_WORKERS = 8 };
@@ -283,30 +284,6 @@ struct frail {
     uint32_t given[MOST_WORKERS];
 };
 
-static enum cleave_status frail_open(const struct cleave_platform *platform,
-                                     const void *source, void **out,
-                                     struct cleave_error *err)
-{
-    union {
-        const void *in;
-        void *out;
-    } same = { source };
-
-    (void)platform;
-    (void)err;
-    *out = same.out;
-    return CLEAVE_OK;
-}
-
-static enum cleave_status frail_begin(void *engine, const struct cv_run *run,
-                                      struct cleave_error *err)
-{
-    (void)engine;
-    (void)run;
-    (void)err;
-    return CLEAVE_OK;
-}
-
 static void frail_add(struct frail *frail, struct cleave_event event)
 {
     assert_true(frail->count < sizeof frail->events / sizeof *frail->events);
@@ -372,8 +349,8 @@ static void frail_close(void *engine)
 static const struct cv_engine frail_engine = {
     .name = "frail",
     .summary = "loses chunks",
-    .open = frail_open,
-    .begin = frail_begin,
+    .open = engine_here_open,
+    .begin = engine_here_begin,
     .submit = frail_submit,
     .wait = frail_wait,
     .close = frail_close,
@@ -477,8 +454,8 @@ static enum cleave_status vanishing_wait(void *engine, struct cleave_event *out,
 static const struct cv_engine vanishing_engine = {
     .name = "vanishing",
     .summary = "loses its only worker",
-    .open = frail_open,
-    .begin = frail_begin,
+    .open = engine_here_open,
+    .begin = engine_here_begin,
     .submit = vanishing_submit,
     .wait = vanishing_wait,
     .close = frail_close,

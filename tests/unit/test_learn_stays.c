@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "engine/driver.h"
+#include "engine_here.h"
 
 /* As of a GPU beside cores. */
 enum { CORES = 15, WORKERS = CORES + 1, SEEDS = 12 };
@@ -37,30 +38,6 @@ static double takes(struct staying *here, uint32_t worker, double units)
                           (rest_s > 0 ? fmax(0, here->batch_s / 5 - rest_s) : 0);
 
     return time_s * exp(here->spread * cv_random_normal(&here->random));
-}
-
-static enum cleave_status staying_open(const struct cleave_platform *platform,
-                                       const void *source, void **out,
-                                       struct cleave_error *err)
-{
-    union {
-        const void *in;
-        void *out;
-    } same = { source };
-
-    (void)platform;
-    (void)err;
-    *out = same.out;
-    return CLEAVE_OK;
-}
-
-static enum cleave_status staying_begin(void *engine, const struct cv_run *run,
-                                        struct cleave_error *err)
-{
-    (void)engine;
-    (void)run;
-    (void)err;
-    return CLEAVE_OK;
 }
 
 static void add_event(struct staying *here, struct cleave_event event)
@@ -127,8 +104,8 @@ static void staying_close(void *engine)
 static const struct cv_engine staying_engine = {
     .name = "staying",
     .summary = "commands that stay",
-    .open = staying_open,
-    .begin = staying_begin,
+    .open = engine_here_open,
+    .begin = engine_here_begin,
     .submit = staying_submit,
     .wait = staying_wait,
     .close = staying_close,
