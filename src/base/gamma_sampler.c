@@ -22,7 +22,7 @@ static uint64_t next_word(const struct cv_words *words)
     return words->next(words->source);
 }
 
-double cv_exponential_from(unsigned layer, double u, const struct cv_words *more)
+static double exponential_from(unsigned layer, double u, const struct cv_words *more)
 {
     double x, upper, lower, shift = 0;
 
@@ -50,7 +50,7 @@ double cv_exponential(const struct cv_words *words)
 {
     uint64_t word = next_word(words);
 
-    return cv_exponential_from(word & (CV_LAYERS - 1), cv_unit(word), words);
+    return exponential_from(word & (CV_LAYERS - 1), cv_unit(word), words);
 }
 
 /* Beyond the widest rectangle of the normal, by Marsaglia's method of 1964. */

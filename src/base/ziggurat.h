@@ -59,9 +59,8 @@ static inline bool cv_exponential_sure(unsigned layer, double u, double *out)
     return u < cv_exponential_layers[layer].sure;
 }
 
-/* The variates in full: from `word`, or layer and u, and from more words as needed. */
+/* The variates in full: from `word` and from more words as needed. */
 double cv_normal_from(uint64_t word, const struct cv_words *more);
-double cv_exponential_from(unsigned layer, double u, const struct cv_words *more);
 /* The same with all words from `words`. */
 double cv_exponential(const struct cv_words *words);
 

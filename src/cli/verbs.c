@@ -27,7 +27,8 @@ const struct cv_verb *cv_verb_at(size_t index)
     return index < VERBS ? verbs[index] : NULL;
 }
 
-bool cv_verb_starts(const struct cv_verb *verb, int count, const char *const *words)
+/* Does the verb's name start with these words? */
+static bool starts_with(const struct cv_verb *verb, int count, const char *const *words)
 {
     const char *name = verb->name;
 
@@ -74,11 +75,11 @@ const struct cv_verb *cv_verb_find(int count, const char *const *words, int *out
     for (size_t i = 0; i < VERBS; i++) {
         const int needed = words_in(verbs[i]->name);
 
-        if (needed <= plain && cv_verb_starts(verbs[i], needed, words)) {
+        if (needed <= plain && starts_with(verbs[i], needed, words)) {
             *out_used = needed;
             return verbs[i];
         }
-        if (plain > 0 && plain < needed && cv_verb_starts(verbs[i], plain, words))
+        if (plain > 0 && plain < needed && starts_with(verbs[i], plain, words))
             started = plain;
     }
     *out_used = started;
@@ -122,7 +123,7 @@ int cv_verb_unknown(int count, const char *const *words)
 
     snprintf(typed, sizeof typed, "%s", cv_echo(words[0], shown));
     for (size_t i = 0; i < VERBS; i++) {
-        if (cv_verb_starts(verbs[i], 1, words))
+        if (starts_with(verbs[i], 1, words))
             offer.names[offer.count++] = verbs[i]->name;
     }
     if (offer.count == 0)
@@ -158,7 +159,7 @@ void cv_help_list(int count, const char *const *words, struct cv_text *out)
     for (size_t i = 0; i < cv_verb_count(); i++) {
         const struct cv_verb *verb = cv_verb_at(i);
 
-        if (cv_verb_starts(verb, count, words))
+        if (starts_with(verb, count, words))
             cv_text_add(out, "  %-16s %s\n", verb->name, verb->summary);
     }
     cv_text_add(out,

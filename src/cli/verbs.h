@@ -51,9 +51,6 @@ const struct cv_verb *cv_verb_find(int count, const char *const *words, int *out
 /* Complain that `words` name no verb, with the nearest names. Returns the exit status. */
 int cv_verb_unknown(int count, const char *const *words);
 
-/* Does the verb's name start with these words? */
-bool cv_verb_starts(const struct cv_verb *verb, int count, const char *const *words);
-
 /* Help: the verbs whose names start with `words`, each with its summary; all for
  * count 0. */
 void cv_help_list(int count, const char *const *words, struct cv_text *out);

@@ -124,9 +124,9 @@ static enum cleave_status read_all(struct reader *reader, struct cv_doubles *out
     return out->count > 0 ? CLEAVE_OK : fail_here(reader, "expected a time per node", 0);
 }
 
-enum cleave_status cv_ready_parse(const char *name, const char *text, size_t length,
-                                  double **out, size_t *out_count,
-                                  struct cleave_error *err)
+/* From `length` bytes of text, which has a 0 behind it. */
+static enum cleave_status parse(const char *name, const char *text, size_t length,
+                                double **out, size_t *out_count, struct cleave_error *err)
 {
     struct reader reader = { name, text, text, text + length, false, err };
     struct cv_doubles times = { NULL, 0, 0 };
@@ -149,7 +149,7 @@ enum cleave_status cv_ready_load(const char *path, double **out, size_t *out_cou
     char *text;
 
     CV_TRY(cv_input_read(path, FILE_MOST, &text, &length, err));
-    status = cv_ready_parse(cv_input_name(path), text, length, out, out_count, err);
+    status = parse(cv_input_name(path), text, length, out, out_count, err);
     free(text);
     return status;
 }

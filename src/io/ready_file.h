@@ -13,9 +13,5 @@ enum { CV_READY_MOST = 1 << 30 }; /* nodes */
 /* *out is owned by the caller (free). "-" is standard input. */
 enum cleave_status cv_ready_load(const char *path, double **out, size_t *out_count,
                                  struct cleave_error *err);
-/* The same from `length` bytes of text, which has a 0 behind it. */
-enum cleave_status cv_ready_parse(const char *name, const char *text, size_t length,
-                                  double **out, size_t *out_count,
-                                  struct cleave_error *err);
 
 #endif

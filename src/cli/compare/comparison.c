@@ -30,8 +30,9 @@ double cv_compare_value(const struct cv_comparison *found,
     return found->lives ? cell->stats.load : cell->stats.mean_s;
 }
 
-const struct cv_compare_cell *cv_compare_best(const struct cv_comparison *found,
-                                              size_t index)
+/* The best for a value of the sweep; NULL when nothing applies. */
+static const struct cv_compare_cell *best_of(const struct cv_comparison *found,
+                                             size_t index)
 {
     const struct cv_compare_cell *cells = cv_compare_cells(found, index), *best = NULL;
 
@@ -61,7 +62,7 @@ double cv_compare_over_best(const struct cv_comparison *found, size_t index,
                             const struct cv_compare_cell *cell)
 {
     return over(found, cv_compare_value(found, cell),
-                cv_compare_value(found, cv_compare_best(found, index)));
+                cv_compare_value(found, best_of(found, index)));
 }
 
 static int by_time(const void *a, const void *b)
@@ -109,7 +110,7 @@ void cv_compare_sweep_table(const struct cv_comparison *found,
     cv_table_init(&table, columns, n + 2);
     for (size_t i = 0; i < found->sweep.count; i++) {
         const struct cv_compare_cell *cells = cv_compare_cells(found, i);
-        const struct cv_compare_cell *best = cv_compare_best(found, i);
+        const struct cv_compare_cell *best = best_of(found, i);
 
         snprintf(number, sizeof number, "%.5g", found->sweep.values[i]);
         cv_table_text(&table, number);

@@ -36,9 +36,6 @@ const struct cv_compare_cell *cv_compare_cells(const struct cv_comparison *found
  * apply. */
 double cv_compare_value(const struct cv_comparison *found,
                         const struct cv_compare_cell *cell);
-/* The best for a value of the sweep; NULL when nothing applies. */
-const struct cv_compare_cell *cv_compare_best(const struct cv_comparison *found,
-                                              size_t index);
 /* How far a cell is from the bound and from the best of its value. */
 double cv_compare_over_bound(const struct cv_comparison *found, size_t index,
                              const struct cv_compare_cell *cell);

@@ -25,7 +25,7 @@ static double period_of(const struct cv_periodic *profile, double time_s)
     return count;
 }
 
-double cv_periodic_factor(const struct cv_periodic *profile, double time_s)
+static double factor_at(const struct cv_periodic *profile, double time_s)
 {
     const double begin = first_of_period(profile, period_of(profile, time_s));
 
@@ -44,7 +44,7 @@ struct cleave_step *cv_periodic_steps(const struct cv_periodic *profile, double 
         steps = cv_array(arena, 2 * (size_t)fmax(1, last - first + 1) + 1, sizeof *steps);
     if (steps == NULL)
         return NULL;
-    steps[n++] = (struct cleave_step){ 0, cv_periodic_factor(profile, 0) };
+    steps[n++] = (struct cleave_step){ 0, factor_at(profile, 0) };
     for (uint32_t count = 0; count <= last - first; count++) {
         const double begin = first_of_period(profile, first + count);
         const struct cleave_step edges[] = { { begin, 1 - profile->drop },

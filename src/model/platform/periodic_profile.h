@@ -16,9 +16,7 @@ struct cv_periodic {
     double duty; /* 0 .. 1: part of the period with the drop */
 };
 
-double cv_periodic_factor(const struct cv_periodic *profile, double time_s);
-
-/* The same profile as steps from time 0 up to `until_s`, *out_n of them; NULL when memory
+/* The profile as steps from time 0 up to `until_s`, *out_n of them; NULL when memory
  * is short or there would be too many. The last step lasts for ever, as it does in a
  * platform. */
 struct cleave_step *cv_periodic_steps(const struct cv_periodic *profile, double until_s,

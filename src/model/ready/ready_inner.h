@@ -64,10 +64,6 @@ static inline void cv_ready_note(struct cv_ready_planner *planner, double time_s
         planner->next_s = time_s;
 }
 
-/* The node that has the result owns the first chain: what it needs to receive k + 1. */
-double cv_ready_root_needs(const struct cv_ready_job *job,
-                           const struct cv_ready_steps *steps, uint32_t k);
-
 struct cv_ready_late *cv_ready_late_new(struct cv_arena *arena, uint32_t chains);
 /* Whether a tree was found for early with d > c, up to who owns which chain: of the slots
  * a node may have it gets the one with the greatest t, or the greatest level. */

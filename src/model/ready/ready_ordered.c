@@ -22,7 +22,10 @@ static int32_t add_bit(int32_t *bits, uint32_t *count, int32_t depth)
     return depth;
 }
 
-bool cv_alphabetic_fits(const int32_t *depth, uint32_t n, int32_t *bits, int32_t *carries)
+/* Whether there is an ordered binary tree whose leaf i has at most depth[i]; negative: it
+ * cannot. `bits` is room for n + 1 numbers. carries[i], which may be NULL, becomes the
+ * depth at which leaf i and the one before it part, for i > 0. */
+static bool leaves_fit(const int32_t *depth, uint32_t n, int32_t *bits, int32_t *carries)
 {
     uint32_t count = 0;
     int32_t changed = 0; /* the coarsest bit that changed since the last leaf began */
@@ -76,7 +79,7 @@ static bool fits(struct search *search, double time_s, int32_t *carries)
 
         search->depth[i] = (int32_t)fmax(-1, fmin(most, 1e9));
     }
-    return cv_alphabetic_fits(search->depth, job->n, search->bits, carries);
+    return leaves_fit(search->depth, job->n, search->bits, carries);
 }
 
 static int increasing(const void *a, const void *b)

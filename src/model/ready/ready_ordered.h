@@ -33,10 +33,4 @@ enum cleave_status cv_ready_ordered(const struct cv_ready_job *job,
                                     struct cv_ordered_tree *tree, double *out_s,
                                     struct cleave_error *err);
 
-/* Whether there is an ordered binary tree whose leaf i has at most depth[i]; negative: it
- * cannot. `bits` is room for n + 1 numbers. carries[i], which may be NULL, becomes the
- * depth at which leaf i and the one before it part, for i > 0. */
-bool cv_alphabetic_fits(const int32_t *depth, uint32_t n, int32_t *bits,
-                        int32_t *carries);
-
 #endif

@@ -190,8 +190,9 @@ static void give_rest(struct cv_ready_planner *planner, const struct cv_ready_jo
     }
 }
 
-double cv_ready_root_needs(const struct cv_ready_job *job,
-                           const struct cv_ready_steps *steps, uint32_t k)
+/* The node that has the result owns the first chain: what it needs to receive k + 1. */
+static double root_needs(const struct cv_ready_job *job,
+                         const struct cv_ready_steps *steps, uint32_t k)
 {
     return job->model == CLEAVE_READY_EARLY ? (k + 1.0) * job->c
                                             : steps->b + k * steps->a;
@@ -218,7 +219,7 @@ static bool begin(struct cv_ready_planner *planner, const struct cv_ready_job *j
     }
     cv_ready_give(planner, job, 0, root, 0);
     for (uint32_t k = 0; k + 1 < job->n; k++) {
-        const double needs = cv_ready_root_needs(job, steps, k);
+        const double needs = root_needs(job, steps, k);
 
         if (needs > time_s - job->ready_s[root]) {
             cv_ready_note(planner, needs + job->ready_s[root]);
@@ -305,7 +306,7 @@ static void note_root(struct cv_ready_planner *planner, const struct cv_ready_jo
     if (received > 0)
         planner->needed_s =
             fmax(planner->needed_s,
-                 job->ready_s[root] + cv_ready_root_needs(job, &steps, received - 1));
+                 job->ready_s[root] + root_needs(job, &steps, received - 1));
 }
 
 /* parent may be NULL: only whether there is a tree. */

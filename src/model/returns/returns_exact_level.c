@@ -16,7 +16,8 @@
 
 /* --- candidates --------------------------------------------------------------------- */
 
-void cv_exact_try_orders(struct cv_exact *exact, const struct cv_exact_level *level)
+/* As cv_exact_try_pair, with the workers of the level and no others. */
+static void try_orders(struct cv_exact *exact, const struct cv_exact_level *level)
 {
     uint32_t send[CV_EXACT_MOST], back[CV_EXACT_MOST];
 
@@ -127,7 +128,7 @@ static bool level_vertex(const struct cv_exact *exact, const struct cv_exact_lev
 void cv_exact_try_level(struct cv_exact *exact, const struct cv_exact_level *level)
 {
     if (exact->keep && (level->direct || level_vertex(exact, level)))
-        cv_exact_try_orders(exact, level);
+        try_orders(exact, level);
     if (!exact->keep && !level->direct && level->worth > exact->most &&
         shares_positive(level, 0, 0, exact->noise))
         exact->most = level->worth;
@@ -273,5 +274,5 @@ void cv_exact_try_pair(struct cv_exact *exact, const struct cv_exact_level *leve
     struct cv_exact_level with = *level;
 
     put_in(&with, x, s, f);
-    cv_exact_try_orders(exact, &with);
+    try_orders(exact, &with);
 }

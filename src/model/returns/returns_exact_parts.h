@@ -60,9 +60,8 @@ struct cv_exact {
     struct cv_inverse check, best;
 };
 
-/* Solve the orders of a level afresh and keep them if they are better; the same with x
- * put in at places s and f. Both do nothing while bounding. */
-void cv_exact_try_orders(struct cv_exact *exact, const struct cv_exact_level *level);
+/* Solve the orders of a level afresh, with x put in at places s and f, and keep them if they
+ * are better. Does nothing while bounding. */
 void cv_exact_try_pair(struct cv_exact *exact, const struct cv_exact_level *level,
                        uint32_t x, uint32_t s, uint32_t f);
 /* The workers of the level and no others. */

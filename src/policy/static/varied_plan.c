@@ -78,7 +78,9 @@ static double units_between(const struct cleave_view *view, uint32_t w, double b
                : 0;
 }
 
-double cv_varied_makespan(const struct cleave_view *view, const struct cv_plan *plan,
+/* When the last worker ends, on any master, results left aside: as cv_plan_makespan with
+ * the profiles of the view. `ready` has room for a double per worker, `port` as well. */
+static double makespan_of(const struct cleave_view *view, const struct cv_plan *plan,
                           double *ready, double *port)
 {
     const bool multi = view->port == CLEAVE_PORT_MULTI;
@@ -356,7 +358,7 @@ enum cleave_status cv_varied_plan(const struct cleave_view *view, bool one_round
     if (!make_room(&fill, setup->arena))
         return cv_fail_memory(err, "a plan");
     if (other != NULL)
-        other_s = cv_varied_makespan(view, other, fill.ready, fill.port);
+        other_s = makespan_of(view, other, fill.ready, fill.port);
     end_s = late_enough(&fill) * (1 + 2 * GAIN);
     best = best_shape(&fill, &end_s);
     if (!does_it(&fill, &best, end_s) && isinf(other_s))
@@ -365,7 +367,7 @@ enum cleave_status cv_varied_plan(const struct cleave_view *view, bool one_round
                        "less, or longer times",
                        view->units_total);
     cv_plan_settle(&fill.plan, view->units_total);
-    *out_s = cv_varied_makespan(view, &fill.plan, fill.ready, fill.port);
+    *out_s = makespan_of(view, &fill.plan, fill.ready, fill.port);
     *out = fill.plan;
     if (other != NULL && other_s <= *out_s) {
         *out = *other;

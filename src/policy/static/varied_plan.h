@@ -6,11 +6,6 @@
 #include "model/load/plan.h"
 #include "policy/kit/setup.h"
 
-/* When the last worker ends, on any master, results left aside: as cv_plan_makespan with
- * the profiles of the view. `ready` has room for a double per worker, `port` as well. */
-double cv_varied_makespan(const struct cleave_view *view, const struct cv_plan *plan,
-                          double *ready, double *port);
-
 /* The best plan found for the whole load of the view, which has profiles; with
  * `one_round` a worker has one chunk at most. `other`, if not NULL, is a plan made
  * without profiles that the result is never worse than. *out_s is its makespan. A search

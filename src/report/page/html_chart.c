@@ -17,7 +17,8 @@ struct drawing {
     double close; /* nearer pieces are drawn as one */
 };
 
-const char *cv_page_class(enum cv_span_kind kind)
+/* The class of a kind in page.css. */
+static const char *class_of(enum cv_span_kind kind)
 {
     static const char *const classes[CV_SPAN_KINDS] = {
         [CV_SPAN_SEND] = "k-send",       [CV_SPAN_COMPUTE] = "k-compute",
@@ -71,7 +72,7 @@ static void put_spans(struct drawing *drawing, const struct cv_sheet_span *spans
         if (!any) {
             fprintf(drawing->file,
                     "<path class=\"%s%s\" stroke-width=\"%.1f\" d=\"M0 %.1f",
-                    cv_page_class(kind), shade == 1 ? "2" : "", thick, y);
+                    class_of(kind), shade == 1 ? "2" : "", thick, y);
             any = true;
         }
         if (stroke.to >= stroke.from && from - stroke.to < drawing->close) {
@@ -161,7 +162,7 @@ static void put_port(struct drawing *drawing, enum cv_span_kind kind, double y)
             cover[c] += fmin(to, (double)c + 1) - fmax(from, (double)c);
     }
     fprintf(drawing->file, "<path class=\"%s\" stroke-width=\"12\" d=\"M0 %.1f",
-            cv_page_class(kind), y);
+            class_of(kind), y);
     for (size_t c = 0; c < CELLS; c++) {
         if (cover[c] < 0.5)
             continue;
@@ -267,11 +268,11 @@ void cv_page_legend(FILE *file, const struct cv_sheet *sheet)
         fprintf(file,
                 "<li><svg width=\"22\" height=\"16\" aria-hidden=\"true\"><rect "
                 "class=\"%s\" y=\"%d\" width=\"22\" height=\"%d\"/>",
-                cv_page_class(kind), link ? 5 : 1, link ? 6 : 14);
+                class_of(kind), link ? 5 : 1, link ? 6 : 14);
         if (kind == CV_SPAN_COMPUTE || kind == CV_SPAN_COMBINE)
             fprintf(file,
                     "<rect class=\"%s2\" x=\"11\" y=\"1\" width=\"11\" height=\"14\"/>",
-                    cv_page_class(kind));
+                    class_of(kind));
         if (kind == CV_SPAN_RETURN || kind == CV_SPAN_LOST)
             fputs("<path stroke=\"var(--page)\" d=\"M1 11l6-6m0 6l6-6m0 6l6-6\"/>", file);
         fprintf(file, "</svg>%s</li>\n",

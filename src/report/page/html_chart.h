@@ -18,7 +18,4 @@ void cv_page_legend(FILE *file, const struct cv_sheet *sheet);
 void cv_page_meter(FILE *file, const struct cv_sheet *sheet,
                    const struct cv_sheet_node *node);
 
-/* The class of a kind in page.css. */
-const char *cv_page_class(enum cv_span_kind kind);
-
 #endif

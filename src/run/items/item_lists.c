@@ -128,7 +128,8 @@ enum cleave_status cv_item_lists_close(struct cv_item_lists *lists,
     return CLEAVE_OK;
 }
 
-const char *cv_item_list_at(const struct cv_item_list *list, size_t index)
+/* Value `index` of a list. */
+static const char *value_at(const struct cv_item_list *list, size_t index)
 {
     return list->comes ? cv_item_window_at(&list->window, index)
                        : list->bytes + list->starts[index];
@@ -159,7 +160,7 @@ void cv_item_lists_row(const struct cv_item_lists *lists, uint64_t row, const ch
             const size_t count = count_of(list);
 
             if (count > 0)
-                out[i] = cv_item_list_at(list, list->first + (size_t)(index % count));
+                out[i] = value_at(list, list->first + (size_t)(index % count));
         }
     }
 }

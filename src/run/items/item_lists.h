@@ -51,8 +51,6 @@ void cv_item_lists_over(struct cv_item_lists *lists, uint64_t row);
 /* Count the rows when all lists are there, or more values of the one that comes. */
 enum cleave_status cv_item_lists_close(struct cv_item_lists *lists,
                                        struct cleave_error *err);
-/* Value `index` of a list. */
-const char *cv_item_list_at(const struct cv_item_list *list, size_t index);
 /* The values of a row, one of each list. */
 void cv_item_lists_row(const struct cv_item_lists *lists, uint64_t row, const char **out);
 

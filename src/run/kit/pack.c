@@ -54,15 +54,12 @@ void cv_pack_raw(struct cv_packer *packer, const void *bytes, size_t length)
         memcpy(out, bytes, length);
 }
 
-void cv_pack_bytes(struct cv_packer *packer, const void *bytes, size_t length)
-{
-    cv_pack_number(packer, length);
-    cv_pack_raw(packer, bytes, length);
-}
-
 void cv_pack_text(struct cv_packer *packer, const char *text)
 {
-    cv_pack_bytes(packer, text, strlen(text));
+    const size_t length = strlen(text);
+
+    cv_pack_number(packer, length);
+    cv_pack_raw(packer, text, length);
 }
 
 uint64_t cv_unpack_number(struct cv_unpacker *unpacker)

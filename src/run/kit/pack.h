@@ -19,7 +19,6 @@ struct cv_packer {
 void cv_pack_done(struct cv_packer *packer);
 void cv_pack_number(struct cv_packer *packer, uint64_t value);
 void cv_pack_real(struct cv_packer *packer, double value);
-void cv_pack_bytes(struct cv_packer *packer, const void *bytes, size_t length);
 /* The bytes alone, without their length. */
 void cv_pack_raw(struct cv_packer *packer, const void *bytes, size_t length);
 void cv_pack_text(struct cv_packer *packer, const char *text);

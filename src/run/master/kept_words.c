@@ -9,7 +9,8 @@
 #include "base/text.h"
 #include "run/wire/frame_kinds.h"
 
-void cv_kept_fail(struct cv_kept *kept, const struct cleave_error *err)
+/* The reduction fails; the first reason counts. */
+static void fail(struct cv_kept *kept, const struct cleave_error *err)
 {
     if (!kept->failed)
         kept->err = *err;
@@ -62,7 +63,7 @@ static void fold_failed(struct cv_kept *kept, const struct cv_frame_head *head,
             cv_shown(text, strlen(text), shown, sizeof shown), order->step.count,
             tries > 1 ? ", also when tried again" : "");
     kept->by_command |= !kept->failed;
-    cv_kept_fail(kept, &err);
+    fail(kept, &err);
     free(order);
 }
 
@@ -106,7 +107,7 @@ static void result_came(struct cv_kept *kept, struct cv_host *host,
         return;
     }
     if (cv_store_write(kept->result, payload, head->length, &err) != CLEAVE_OK)
-        cv_kept_fail(kept, &err);
+        fail(kept, &err);
     kept->came = last;
     if (last)
         kept->orders.fetched = CV_FOLD_NOBODY;

@@ -33,8 +33,6 @@ struct cv_kept {
     struct cv_fold_counts counts;
 };
 
-/* The reduction fails; the first reason counts. */
-void cv_kept_fail(struct cv_kept *kept, const struct cleave_error *err);
 /* A frame about partial results, for `other` of the hosts. */
 void cv_kept_frame(void *context, struct cv_host *host, const struct cv_frame_head *head,
                    const unsigned char *payload);

@@ -23,7 +23,8 @@ static void broke(void *context, const struct cleave_error *err)
     slot->broke(slot->context, err);
 }
 
-void cv_open_end_wait(struct cv_slot *slot)
+/* It waits for more no longer. */
+static void end_wait(struct cv_slot *slot)
 {
     if (slot->open.dry_s > 0)
         slot->open.idle_s += cv_clock_s() - slot->open.dry_s;
@@ -156,7 +157,7 @@ bool cv_slot_is_open(const struct cv_slot *slot)
 enum cleave_status cv_slot_extend(struct cv_slot *slot, const struct cv_piece *longer,
                                   struct cleave_error *err)
 {
-    cv_open_end_wait(slot);
+    end_wait(slot);
     return slot->kind->extend(slot, longer, err);
 }
 
@@ -165,7 +166,7 @@ void cv_slot_shut(struct cv_slot *slot)
     if (!slot->busy || !slot->open.more)
         return;
     slot->open.more = false;
-    cv_open_end_wait(slot);
+    end_wait(slot);
     slot->kind->shut(slot);
 }
 

@@ -70,8 +70,6 @@ bool cv_open_is_open(const struct cv_slot *slot);
 enum cleave_status cv_open_extend(struct cv_slot *slot, const struct cv_piece *longer,
                                   struct cleave_error *err);
 void cv_open_shut(struct cv_slot *slot);
-/* It waits for more no longer. */
-void cv_open_end_wait(struct cv_slot *slot);
 
 /* Give the piece to the process that stays, from its beginning (steady_give.c). */
 enum cleave_status cv_steady_give(struct cv_slot *slot, struct cleave_error *err);

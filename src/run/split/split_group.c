@@ -167,8 +167,8 @@ struct cv_key_text cv_group_key_text(const struct cv_splitter *splitter,
                              : find_match(group, bytes, length);
 }
 
-struct cv_group_key cv_group_key(const struct cv_splitter *splitter, const char *bytes,
-                                 size_t length)
+static struct cv_group_key key_of(const struct cv_splitter *splitter, const char *bytes,
+                                  size_t length)
 {
     struct cv_key_text key;
     XXH128_hash_t hash;
@@ -185,7 +185,7 @@ struct cv_group_key cv_group_key(const struct cv_splitter *splitter, const char 
 bool cv_group_add(const struct cv_splitter *splitter, struct cv_group_state *state,
                   const char *bytes, size_t length)
 {
-    const struct cv_group_key key = cv_group_key(splitter, bytes, length);
+    const struct cv_group_key key = key_of(splitter, bytes, length);
     const uint64_t most = splitter->group->records;
     const bool starts = state->count > 0 && (most > 0 ? state->count == most
                                                       : key.high != state->key.high ||

@@ -22,8 +22,6 @@ struct cv_key_text cv_group_key_text(const struct cv_splitter *splitter,
 struct cv_group_key {
     uint64_t high, low; /* its hash */
 };
-struct cv_group_key cv_group_key(const struct cv_splitter *splitter, const char *bytes,
-                                 size_t length);
 
 /* Where one stands in a row of records; all zero before the first. */
 struct cv_group_state {

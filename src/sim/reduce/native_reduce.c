@@ -68,7 +68,7 @@ static enum cleave_status reduce_wait(void *engine, struct cleave_event *out,
     return CLEAVE_OK;
 }
 
-const struct cv_engine cv_engine_native_reduce = {
+static const struct cv_engine overlapping = {
     .name = "native",
     .summary = "built-in simulator of reductions",
     .open = reduce_open,
@@ -78,7 +78,9 @@ const struct cv_engine cv_engine_native_reduce = {
     .close = reduce_close,
 };
 
-const struct cv_engine cv_engine_native_reduce_plain = {
+/* For policies that do not hear of arrivals: there a node does one thing at a time, so that
+ * a transfer and the combination after it are one event. */
+static const struct cv_engine plain = {
     .name = "native",
     .summary = "built-in simulator of reductions without overlap",
     .open = plain_open,
@@ -90,6 +92,5 @@ const struct cv_engine cv_engine_native_reduce_plain = {
 
 const struct cv_engine *cv_native_reduce_for(const struct cleave_policy *policy)
 {
-    return policy->hears_arrivals ? &cv_engine_native_reduce
-                                  : &cv_engine_native_reduce_plain;
+    return policy->hears_arrivals ? &overlapping : &plain;
 }
