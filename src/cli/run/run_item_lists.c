@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "cli/kit/file_roles.h"
 #include "cli/kit/output.h"
-#include "cli/run/run_rows.h"
+#include "cli/log/run_rows.h"
 #include "run/items/item_read.h"
 #include "run/items/item_stream.h"
 #include "run/split/split.h"

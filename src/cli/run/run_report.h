@@ -4,9 +4,9 @@
 #define CV_RUN_REPORT_H
 #include <stdio.h>
 #include "cli/live/live_page.h"
-#include "cli/run/job_log.h"
+#include "cli/log/job_log.h"
 #include "cli/run/run_options.h"
-#include "cli/run/run_rows.h"
+#include "cli/log/run_rows.h"
 #include "run/items/item_commands.h"
 #include "report/terminal/pace.h"
 

@@ -4,7 +4,7 @@
 #define CV_RUN_RESULTS_H
 #include <cleave/execute.h>
 #include "cli/run/run_options.h"
-#include "cli/run/run_rows.h"
+#include "cli/log/run_rows.h"
 #include "run/items/item_commands.h"
 #include "run/items/item_taken.h"
 

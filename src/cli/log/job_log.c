@@ -1,6 +1,6 @@
 /* job_log.c -- a line for every end of a command, with the columns of GNU parallel.
  * SPDX-License-Identifier: MIT */
-#include "cli/run/job_log.h"
+#include "cli/log/job_log.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  *
  * Columns, names and quotes are those of GNU parallel. A row is the output of its item for the
  * run, which writes it in the place of what the command wrote: so rows are in order. */
-#include "cli/run/run_rows.h"
+#include "cli/log/run_rows.h"
 
 #include <errno.h>
 #include <fcntl.h>
