@@ -1,14 +1,11 @@
 /* verb_run.c -- cleave run. SPDX-License-Identifier: MIT */
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <cleave/trace.h>
-#include "base/text.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_command.h"
+#include "cli/run/run_fill.h"
 #include "cli/run/run_foreign.h"
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_item_files.h"
@@ -19,203 +16,9 @@
 #include "cli/run/run_report.h"
 #include "cli/run/run_sink.h"
 #include "cli/run/run_slurm.h"
-#include "cli/kit/settings.h"
 #include "cli/kit/trace_output.h"
 #include "run/framed.h"
 #include "run/master/sharing.h"
-
-/* Variables for commands on hosts: NAME=VALUE, or NAME as it is here. */
-static int read_environment(const struct cv_call *call, const char *const **out)
-{
-    const struct cv_strings *asked =
-        &((const struct cv_run_options *)call->values)->environment;
-    const char **texts = cv_array(call->arena, asked->count + 1, sizeof *texts);
-    size_t count = 0;
-
-    for (size_t i = 0; texts != NULL && i < asked->count; i++) {
-        const char *value = getenv(asked->items[i]);
-        struct cv_text text = { NULL, 0, 0, false };
-
-        if (strchr(asked->items[i], '=') != NULL) {
-            texts[count++] = asked->items[i];
-            continue;
-        }
-        if (value == NULL)
-            return cv_complain(CV_EXIT_USAGE, "--env: there is no variable '%s'",
-                               asked->items[i]);
-        cv_text_add(&text, "%s=%s", asked->items[i], value);
-        texts[count] = text.failed ? NULL : cv_arena_text(call->arena, text.bytes);
-        cv_text_done(&text);
-        if (texts[count++] == NULL)
-            texts = NULL;
-    }
-    *out = texts;
-    return texts != NULL ? CV_EXIT_DONE
-                         : cv_complain(CV_EXIT_FAILED, "out of memory for the variables");
-}
-
-static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
-                      struct cv_run_report *report, struct cleave_execution *out)
-{
-    const struct cv_run_options *values = call->values;
-
-    if (crew->nhosts == 0 && values->hosts_file == NULL && /* which may get some */
-        (values->push || values->push_from.count > 0 || values->shared_input ||
-         values->ssh != NULL || values->program != NULL ||
-         values->work_directory != NULL || values->environment.count > 0))
-        return cv_complain(CV_EXIT_USAGE, "--ssh, --remote, --push, --shared-input, "
-                                          "--workdir and --env need --hosts with other "
-                                          "machines, or --slurm");
-    if (crew->nhosts == 0 && values->hosts_file == NULL &&
-        (values->transfers.count > 0 || values->transfer || values->returns.count > 0 ||
-         values->basefiles.count > 0 || values->cleanup))
-        return cv_complain(
-            CV_EXIT_USAGE,
-            "--transferfile, --transfer, --return, --basefile and --cleanup "
-            "need --hosts with other machines: here, commands see all files");
-    out->hosts.list = crew->hosts;
-    out->hosts.count = crew->nhosts;
-    out->hosts.connect_timeout_s = values->connect_timeout_s;
-    if (values->slurm && !(values->connect_timeout_s > 0))
-        out->hosts.connect_timeout_s = CV_SLURM_CONNECT_S;
-    out->hosts.timeout_s = values->host_timeout_s;
-    out->hosts.shared_input = values->shared_input != 0;
-    out->hosts.fold = values->mpi != 0;
-    out->hosts.work_directory = values->work_directory;
-    if (cv_hosts_asked(values) || values->slurm)
-        out->hosts.more = cv_run_more_hosts;
-    out->hosts.watched = cv_hosts_file(values);
-    out->hosts.join_path = values->join_socket;
-    out->hosts.notice_s = values->grace_s > 0 ? values->grace_s : -1;
-    /* mpirun sees to ranks that die; one that is only slow should not count as such. */
-    if (values->mpi && !(out->hosts.timeout_s > 0))
-        out->hosts.timeout_s = 60;
-    report->options = values;
-    report->arena = call->arena;
-    return read_environment(call, &out->hosts.environment);
-}
-
-/* Who decides, and how. */
-static int fill_policy(const struct cv_call *call, struct cleave_execution *out)
-{
-    const struct cv_run_options *values = call->values;
-    const struct cleave_setting *whole;
-    const struct cleave_policy *policy;
-    struct cv_settings settings;
-    struct cleave_error err;
-    size_t count;
-    int status = cv_settings_open(&settings, &values->params, 1, call->arena);
-
-    if (values->policy != NULL && strcmp(values->policy, "auto") != 0)
-        out->sharing.policy = values->policy;
-    out->sharing.settings = settings.items;
-    out->sharing.nsettings = settings.count;
-    out->sharing.block = values->block;
-    if (values->records > 0 && values->block <= 0 && values->policy == NULL)
-        out->sharing.block = 1; /* the first boundary: a group of records */
-    if (status != CV_EXIT_DONE || !(values->block > 0))
-        return status;
-    if (values->block < 1)
-        return cv_complain(CV_EXIT_USAGE, "--block: expected at least 1 byte, got %g",
-                           values->block);
-    if (cv_sharing_policy(&out->sharing, &policy, NULL) != CLEAVE_OK)
-        return cv_complain(CV_EXIT_USAGE,
-                           "expected --policy or --block, got --policy %s and --block",
-                           out->sharing.policy);
-    if (cv_sharing_settings(&out->sharing, call->arena, &whole, &count, &err) !=
-        CLEAVE_OK)
-        return cv_complain_error(&err);
-    return CV_EXIT_DONE;
-}
-
-/* What is done about failures, and what is remembered. */
-static void fill_failing(const struct cv_run_options *values,
-                         struct cleave_execution *out)
-{
-    out->failing.retries = values->retries > 0 ? (uint32_t)values->retries - 1 : 0;
-    out->failing.strict = values->retries > 0;
-    out->failing.isolate = values->isolate != 0;
-    out->journal.path = values->journal;
-    out->journal.resume = values->resume != 0;
-    out->journal.overwrite = values->overwrite != 0;
-    out->failing.directory = values->failed;
-}
-
-/* What is asked for, from the options. */
-static int fill(const struct cv_call *call, const struct cv_crew *crew,
-                struct cv_run_report *report, struct cleave_execution *out)
-{
-    const struct cv_run_options *values = call->values;
-    const char **command =
-        cv_array(call->arena, call->noperands + 1, sizeof(const char *));
-    int status;
-
-    if (command == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
-    if (values->progress != NULL && strcmp(values->progress, "plain") != 0)
-        return cv_complain(CV_EXIT_USAGE, "--progress: expected plain, got '%s'",
-                           values->progress);
-    if (values->live && !report->live)
-        return cv_complain(CV_EXIT_USAGE, "--live: standard error is no terminal; "
-                                          "--progress plain writes lines for a log");
-    if (values->commutative && values->reduce == NULL)
-        return cv_complain(CV_EXIT_USAGE, "--commutative needs --reduce CMD");
-    if ((values->resume || values->overwrite) && values->journal == NULL)
-        return cv_complain(CV_EXIT_USAGE, "--resume and --overwrite need --journal FILE");
-    memcpy(command, call->operands, call->noperands * sizeof *command);
-    status = fill_policy(call, out);
-    if (status == CV_EXIT_DONE)
-        status = cv_halt_read(values->halt, out);
-    if (status == CV_EXIT_DONE)
-        status =
-            cv_timeout_read(values->timeout,
-                            cv_run_items_asked(call) && crew->nhosts == 0, &out->failing);
-    out->command = command;
-    if (status == CV_EXIT_DONE && values->cat)
-        status = cv_run_cat(call, &out->command);
-    /* A file is whole when its command begins. */
-    out->tell_records = cv_run_command_asks(out->command) || values->cat;
-    out->input.files = values->inputs.items;
-    out->input.count = values->inputs.count;
-    out->output.name = values->output != NULL && strcmp(values->output, "-") != 0
-                           ? values->output
-                           : "standard output";
-    out->input.split = values->split;
-    out->input.header = values->header != NULL;
-    out->input.header_how = cv_header_how(values->header);
-    out->input.records = values->records;
-    out->input.together = values->together;
-    out->input.pairs = values->pairs;
-    out->input.decode = values->decode;
-    out->input.fetch = values->fetch;
-    out->input.size = values->fetch_size;
-    out->input.max_record = cv_record_limit(values->max_record);
-    out->persistent = values->persistent != 0;
-    out->crew.platform = crew->platform;
-    out->crew.prefixes = crew->prefixes;
-    out->crew.guard = values->mpi == 0;
-    out->crew.delay_s = values->delay_s;
-    out->crew.least_memory = (uint64_t)values->memfree;
-    if (status == CV_EXIT_DONE)
-        status = cv_load_read(values->load, &out->crew.most_load);
-    status = status == CV_EXIT_DONE ? fill_hosts(call, crew, report, out) : status;
-    out->output.header = cv_header_out_how(values);
-    out->output.unordered = values->unordered != 0;
-    out->output.lines = values->line_buffer != 0;
-    out->reduce.command = values->reduce;
-    out->reduce.commutative = values->commutative != 0;
-    out->output.memory = (uint64_t)values->memory;
-    out->output.directory = values->directory;
-    fill_failing(values, out);
-    out->tell.attempted = cv_run_attempted;
-    out->tell.progress =
-        report->bar || report->live || report->plain || values->serve != NULL
-            ? cv_run_progress
-            : NULL;
-    out->tell.note = cv_run_note;
-    out->tell.context = report;
-    return status;
-}
 
 /* A signal has stopped it. SIGUSR1 is the notice of a time limit: whoever gives it wants to
  * know whether another run would get further. */
@@ -534,7 +337,7 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
 
     if (status == CV_EXIT_DONE) {
         run.report.reach = run.reach;
-        status = fill(call, &run.crew, &run.report, &run.execution);
+        status = cv_run_fill(call, &run.crew, &run.report, &run.execution);
         run.execution.crew.pin = pin;
         if (status == CV_EXIT_DONE && run.has_items && !values->dry_run)
             status = cv_run_items_fill(call, &run.items, &run.execution);
