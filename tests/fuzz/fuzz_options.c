@@ -11,6 +11,7 @@
 #include "cli/kit/output.h"
 #include "cli/kit/settings.h"
 #include "cli/run/run_options.h"
+#include "cli/run/run_values.h"
 #include "cli/verbs.h"
 #include "engine/driver.h"
 #include "model/platform/nominal.h"

@@ -12,6 +12,7 @@
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_items.h"
 #include "cli/run/run_slurm.h"
+#include "cli/run/run_values.h"
 #include "run/master/sharing.h"
 
 /* Variables for commands on hosts: NAME=VALUE, or NAME as it is here. */

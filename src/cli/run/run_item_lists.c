@@ -9,6 +9,7 @@
 #include "cli/kit/file_roles.h"
 #include "cli/kit/output.h"
 #include "cli/log/run_rows.h"
+#include "cli/run/run_values.h"
 #include "run/items/item_read.h"
 #include "run/items/item_stream.h"
 #include "run/split/split.h"

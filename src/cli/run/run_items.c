@@ -13,6 +13,7 @@
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_item_files.h"
 #include "cli/run/run_item_lists.h"
+#include "cli/run/run_values.h"
 #include "run/items/item_stream.h"
 
 /* --- finding them ------------------------------------------------------------------------- */

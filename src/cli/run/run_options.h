@@ -63,18 +63,8 @@ struct cv_crew {
 void cv_split_list(struct cv_text *out);
 void cv_split_words(struct cv_text *out);
 void cv_decode_words(struct cv_text *out);
-/* The number of --load; 0: none was given. Returns an exit status. */
-int cv_load_read(const char *text, double *out);
-/* What --pin says; NULL: nothing. Returns an exit status. */
-int cv_pin_read(const char *text, enum cleave_pin *out);
 /* Put `nice -n N` before the commands of workers of this machine. */
 int cv_crew_be_nice(struct cv_crew *crew, uint64_t nice, struct cv_arena *arena);
-/* What --header says, where ':' is one record as with GNU parallel. */
-const char *cv_header_how(const char *text);
-/* What --header-out says, which alone means what --header does; NULL: it was not given. */
-const char *cv_header_out_how(const struct cv_run_options *values);
-/* The bytes of --max-record; 0: it was not given. */
-uint64_t cv_record_limit(double bytes);
 
 /* How hosts are reached. */
 struct cv_reach {
@@ -120,10 +110,6 @@ int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
                 struct cv_arena *arena);
 /* When that plan ends, in seconds; NAN when there is none. */
 double cv_run_predict(const struct cleave_execution *execution, struct cv_arena *arena);
-/* "2min" or, of items on this machine, "200%". Returns an exit status. */
-int cv_timeout_read(const char *text, bool items_here, struct cleave_failing *out);
-/* "never", "now,fail=1", "soon,fail=10%". */
-int cv_halt_read(const char *text, struct cleave_execution *out);
 
 /* Whether what is asked for can be had with hosts that lead others, of which the first of the
  * crew is named. Returns an exit status. */

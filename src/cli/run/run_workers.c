@@ -100,42 +100,6 @@ uint32_t cv_crew_count(const struct cv_crew *crew)
                                   : (uint32_t)cv_usable_cores();
 }
 
-int cv_load_read(const char *text, double *out)
-{
-    char shown[CV_ECHO_ROOM], *rest = NULL;
-    double number;
-
-    *out = 0;
-    if (text == NULL)
-        return CV_EXIT_DONE;
-    number = strtod(text, &rest);
-    if (rest != text && strcmp(rest, "%") == 0) {
-        number *= cv_usable_cores() / 100.0;
-        rest++;
-    }
-    if (rest == text || *rest != '\0' || !(number > 0) || number > 1e9)
-        return cv_complain(
-            CV_EXIT_USAGE,
-            "--load: expected a number above 0, or N%% of the cores, got '%s'",
-            cv_echo(text, shown));
-    *out = number;
-    return CV_EXIT_DONE;
-}
-
-int cv_pin_read(const char *text, enum cleave_pin *out)
-{
-    char shown[CV_ECHO_ROOM];
-
-    *out = CLEAVE_PIN_NONE;
-    if (text == NULL)
-        return CV_EXIT_DONE;
-    *out = strcmp(text, "nodes") == 0 ? CLEAVE_PIN_NODES : CLEAVE_PIN_CORES;
-    if (*out == CLEAVE_PIN_CORES && text[0] != '\0' && strcmp(text, "cores") != 0)
-        return cv_complain(CV_EXIT_USAGE, "--pin: expected cores or nodes, got '%s'",
-                           cv_echo(text, shown));
-    return CV_EXIT_DONE;
-}
-
 int cv_crew_be_nice(struct cv_crew *crew, uint64_t nice, struct cv_arena *arena)
 {
     const uint32_t count = cv_crew_count(crew);

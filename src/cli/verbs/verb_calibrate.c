@@ -11,6 +11,7 @@
 #include "cli/kit/output_file.h"
 #include "cli/run/run_command.h"
 #include "cli/run/run_options.h"
+#include "cli/run/run_values.h"
 #include "io/platform_writer.h"
 #include "model/platform/platform_internal.h"
 #include "run/kit/usable_cores.h"

@@ -16,6 +16,7 @@
 #include "cli/run/run_report.h"
 #include "cli/run/run_sink.h"
 #include "cli/run/run_slurm.h"
+#include "cli/run/run_values.h"
 #include "cli/kit/trace_output.h"
 #include "run/framed.h"
 #include "run/master/sharing.h"

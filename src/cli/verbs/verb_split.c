@@ -7,6 +7,7 @@
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
 #include "cli/run/run_options.h"
+#include "cli/run/run_values.h"
 #include "io/json_out.h"
 #include "run/decode/codec.h"
 #include "run/decode/decoder.h"

@@ -7,7 +7,7 @@
 #include <cleave/execute.h>
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
-#include "cli/run/run_options.h"
+#include "cli/run/run_values.h"
 #include "run/kit/content_hash.h"
 #include "run/wire/call_back.h"
 #include "run/wire/call_relay.h"
