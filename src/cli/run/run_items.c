@@ -66,8 +66,8 @@ int cv_run_items_missed(const struct cv_run_options *values)
 
 /* --- opening them ------------------------------------------------------------------------- */
 
-/* What makes no sense together. */
-static int check(const struct cv_run_options *values)
+/* What makes no sense together, of the places that items come from. */
+static int check_lists(const struct cv_run_options *values)
 {
     char mark;
 
@@ -87,6 +87,18 @@ static int check(const struct cv_run_options *values)
             "--delimiter: expected one byte, or one of \\n, \\t and \\0, got "
             "'%s'",
             values->delimiter);
+    if (values->header != NULL && cv_header_how(values->header)[0] != '\0')
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "--header: of items expected ':', the names in their first row, "
+            "got '%s'",
+            values->header);
+    return CV_EXIT_DONE;
+}
+
+/* The same of how many a command gets. */
+static int check_counts(const struct cv_run_options *values)
+{
     if ((values->fill || values->fill_words) && values->max_lines > 0)
         return cv_complain(CV_EXIT_USAGE, "expected -L or one of -m and -X, got both");
     if (values->max_args == 0 &&
@@ -114,6 +126,12 @@ static int check(const struct cv_run_options *values)
             CV_EXIT_USAGE,
             "items are done one at a time: expected no --block; -n N gives N "
             "of them to a command");
+    return CV_EXIT_DONE;
+}
+
+/* The same of what becomes of outputs. */
+static int check_outputs(const struct cv_run_options *values)
+{
     if (values->ungroup && (values->tag || values->tagstring != NULL))
         return cv_complain(
             CV_EXIT_USAGE,
@@ -131,12 +149,6 @@ static int check(const struct cv_run_options *values)
             CV_EXIT_USAGE,
             "commands on hosts cannot write to the output themselves: expected "
             "no --ungroup; --line-buffer writes each line as it comes");
-    if (values->header != NULL && cv_header_how(values->header)[0] != '\0')
-        return cv_complain(
-            CV_EXIT_USAGE,
-            "--header: of items expected ':', the names in their first row, "
-            "got '%s'",
-            values->header);
     if (values->persistent || values->header_out != NULL || values->pairs != NULL ||
         values->isolate || values->failed != NULL || values->cat)
         return cv_complain(
@@ -166,7 +178,8 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     struct cleave_error err;
     enum cleave_status status;
 
-    if (check(values) != CV_EXIT_DONE)
+    if (check_lists(values) != CV_EXIT_DONE || check_counts(values) != CV_EXIT_DONE ||
+        check_outputs(values) != CV_EXIT_DONE)
         return CV_EXIT_USAGE;
     if (words == NULL)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
