@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "run/execute/execution.h"
 #include "run/master/attempt_report.h"
-#include "run/master/run_result.h"
+#include "run/execute/run_result.h"
 
 static enum cleave_status open_parts(struct cv_execution *execution,
                                      struct cleave_error *err)

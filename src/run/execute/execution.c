@@ -13,7 +13,7 @@
 #include "run/decode/decoder.h"
 #include "run/master/attempt_report.h"
 #include "run/master/comers.h"
-#include "run/master/resume.h"
+#include "run/execute/resume.h"
 #include "run/master/sharing.h"
 
 #define CV_CODEC_WORD(upper, lower) ", " #lower

@@ -5,7 +5,7 @@
 #include "model/platform/nominal.h"
 #include "run/execute/execution.h"
 #include "run/kit/usable_cores.h"
-#include "run/master/resume.h"
+#include "run/execute/resume.h"
 #include "run/master/sharing.h"
 
 /* Of workers that nothing is known of: how many times faster one may be than another, here

@@ -3,7 +3,7 @@
 #include "engine/driver.h"
 #include "run/execute/execution.h"
 #include "run/master/real_engine.h"
-#include "run/master/resume.h"
+#include "run/execute/resume.h"
 
 static enum cleave_status drive(struct cv_execution *execution, struct cleave_error *err)
 {

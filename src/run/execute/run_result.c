@@ -1,5 +1,5 @@
 /* run_result.c -- what came of a run. SPDX-License-Identifier: MIT */
-#include "run/master/run_result.h"
+#include "run/execute/run_result.h"
 
 #include <math.h>
 #include <stdio.h>

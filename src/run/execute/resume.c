@@ -1,5 +1,5 @@
 /* resume.c -- begin where an earlier run ended. SPDX-License-Identifier: MIT */
-#include "run/master/resume.h"
+#include "run/execute/resume.h"
 
 #include <inttypes.h>
 #include <stdio.h>
