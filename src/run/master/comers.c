@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "run/master/chunk_start.h"
 #include "run/master/muster.h"
 #include "run/master/open_chunks.h"
-#include "run/master/real_chunks.h"
 
 /* Places and desks for one that had none. */
 static bool settle(struct cv_real_run *run, struct cv_host *host)

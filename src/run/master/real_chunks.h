@@ -1,21 +1,9 @@
-/* real_chunks.h -- a chunk, from its beginning to its end. SPDX-License-Identifier: MIT */
+/* real_chunks.h -- what a slot tells of its chunk, to the end. SPDX-License-Identifier: MIT */
 #ifndef CV_REAL_CHUNKS_H
 #define CV_REAL_CHUNKS_H
 #include "run/master/real_run.h"
 
-/* Give a worker the desk it needs, on this machine or on another; the run may have had it
- * for a place of nobody. */
-enum cleave_status cv_chunks_seat(struct cv_real_run *run, uint32_t worker,
-                                  struct cleave_error *err);
-/* Begin an order that was taken from the books, on an errand that is free. */
-enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *errand,
-                                   uint32_t owner, const struct cv_want *want,
-                                   const struct cv_piece *piece,
-                                   struct cleave_error *err);
-/* The same for one that failed, or half of one, and is still under way in the books. */
-enum cleave_status cv_chunks_begin_again(struct cv_real_run *run,
-                                         struct cv_errand *errand,
-                                         const struct cv_again *again,
-                                         struct cleave_error *err);
+/* The run hears all that the slot has to tell. */
+void cv_chunks_listen(struct cv_real_run *run, struct cv_slot *slot);
 
 #endif

@@ -6,9 +6,9 @@
 
 #include "base/fail.h"
 #include "run/master/chunk_failure.h"
+#include "run/master/chunk_start.h"
 #include "run/master/comers.h"
 #include "run/master/open_chunks.h"
-#include "run/master/real_chunks.h"
 #include "run/master/real_orders.h"
 #include "run/master/real_run.h"
 #include "run/master/progress_look.h"

@@ -3,8 +3,8 @@
 #include "run/master/real_orders.h"
 
 #include "base/fail.h"
+#include "run/master/chunk_start.h"
 #include "run/master/open_chunks.h"
-#include "run/master/real_chunks.h"
 
 /* How much of the input it takes: of items, no more than a command can have. */
 static uint64_t most_of(const struct cv_real_run *run, const struct cv_want *want)
