@@ -63,6 +63,16 @@ struct cv_compare_output {
     const char *page;
     int force;
 };
+/* Rows of an option table; WHERE(name) is the offset of a field of the struct above. */
+/* clang-format off */
+#define CV_COMPARE_OUTPUT_OPTIONS(WHERE)                                               \
+    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",   \
+      .offset = WHERE(page), .file = CV_FILE_KEPT,                                     \
+      .help = "Write a page with plots and tables to this file instead; - is standard " \
+              "output." },                                                             \
+    { .name = "--force", .letter = 'f', .value = 1, .offset = WHERE(force),            \
+      .help = "Replace that file if it exists." }
+/* clang-format on */
 
 /* What a page says beside the numbers. */
 struct cv_compare_words {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include "cli/kit/counted.h"
+#include "cli/kit/option_rows.h"
 #include "cli/kit/output.h"
 #include "report/terminal/table.h"
 
@@ -38,8 +39,7 @@ const struct cv_option cv_items_job_options[] = {
       .offset = FIELD(error), .least = 0, .most = 10,
       .help = "How far sizes and costs may be off, as a standard deviation relative to "
               "them: 0.2 for 20%. Default 0." },
-    { .name = "--seed", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(seed),
-      .help = "Random numbers depend on this and nothing else. Default 1." },
+    CV_ROW_SEED(FIELD),
     { .name = NULL },
 };
 
@@ -47,26 +47,19 @@ const struct cv_option cv_items_policy_options[] = {
     { .name = "--policy", .kind = CV_OPTION_TEXT, .argument = "NAME",
       .offset = FIELD(policy),
       .help = "Who gets which item, and when: items, the default, or items-list." },
-    { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",
-      .offset = FIELD(params),
-      .help = "Set a parameter of the policy, as 'cleave policies NAME' lists them. May "
-              "be given several times." },
+    CV_ROW_PARAM(FIELD),
     { .name = NULL },
 };
 
 const struct cv_option cv_items_trial_options[] = {
-    { .name = "--runs", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(runs), .least = 1, .most = 1e8,
-      .help = "How many runs with noise. Default 1000." },
+    CV_ROW_RUNS(FIELD, " with noise"),
     { .name = "--noise", .kind = CV_OPTION_TEXT, .argument = "KIND",
       .offset = FIELD(noise),
       .help = "Each item takes its declared time multiplied by a random factor of mean 1, "
               "which is its own whoever does it: gamma:CV with that coefficient of "
               "variation, normal:E with that standard deviation and never below 0.1, or "
               "none. Default normal:E with the E of --error, and none without." },
-    { .name = "--threads", .letter = 'j', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(threads), .least = 0, .most = 4096,
-      .help = "Threads to use; results do not depend on it. Default 0: one per core." },
+    CV_ROW_THREADS(FIELD),
     { .name = "--engine", .kind = CV_OPTION_TEXT, .argument = "NAME",
       .offset = FIELD(engine),
       .help = "What simulates: one of 'cleave engines'. Default native." },

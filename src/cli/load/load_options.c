@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cleave/trace.h>
+#include "cli/kit/option_rows.h"
 #include "cli/kit/output.h"
 #include "cli/kit/settings.h"
 #include "cli/kit/trace_output.h"
@@ -79,8 +80,7 @@ const struct cv_load_options cv_load_presets = {
       .least = 0, .most = 10,                                                           \
       .help = "How far the declared costs may be off, as a standard deviation relative "\
               "to them: 0.2 for 20%. Policies may plan for it. Default 0." },           \
-    { .name = "--seed", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(seed),\
-      .help = "Random numbers depend on this and nothing else. Default 1." }
+    CV_ROW_SEED(FIELD)
 
 const struct cv_option cv_job_options[] = {
     { .name = "--platform", .letter = 'p', .kind = CV_OPTION_TEXT, .argument = "FILE",
@@ -128,30 +128,20 @@ const struct cv_option cv_policy_options[] = {
     { .name = "--return-order", .kind = CV_OPTION_TEXT, .argument = "1,0,2",
       .offset = FIELD(return_order),
       .help = "For policy orders: the same workers in the order of returning results." },
-    { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",
-      .offset = FIELD(params),
-      .help = "Set a parameter of the policy, as 'cleave policies NAME' lists them. May "
-              "be given several times." },
+    CV_ROW_PARAM(FIELD),
     { .name = NULL },
 };
 
 const struct cv_option cv_trial_options[] = {
-    { .name = "--runs", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(runs), .least = 1, .most = 1e8,
-      .help = "How many runs with noise. Default 1000." },
+    CV_ROW_RUNS(FIELD, " with noise"),
     { .name = "--noise", .kind = CV_OPTION_TEXT, .argument = "KIND",
       .offset = FIELD(noise),
       .help = "Each transfer and each computation takes its declared time multiplied by "
               "a random factor of mean 1: gamma:CV with that coefficient of variation, "
               "normal:E with that standard deviation and never below 0.1, or none. "
               "Default normal:E with the E of --error, and none without." },
-    { .name = "--threads", .letter = 'j', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(threads), .least = 0, .most = 4096,
-      .help = "Threads to use; results do not depend on it. Default 0: one per core." },
-    { .name = "--engine", .kind = CV_OPTION_TEXT, .argument = "NAME",
-      .offset = FIELD(engine),
-      .help = "What simulates: one of 'cleave engines'. Default native, or simgrid with "
-              "--topology." },
+    CV_ROW_THREADS(FIELD),
+    CV_ROW_ENGINE(FIELD),
     CV_TOPOLOGY_OPTION(WHERE),
     CV_TOPOLOGY_MASTER(WHERE),
     CV_TOPOLOGY_WORKERS(WHERE),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cleave/trace.h>
+#include "cli/kit/option_rows.h"
 #include "cli/kit/output.h"
 #include "cli/kit/settings.h"
 #include "cli/kit/trace_output.h"
@@ -82,30 +83,19 @@ const struct cv_option cv_reduce_policy_options[] = {
       .offset = FIELD(root),
       .help = "The node that has the result in the end, for policy ready; the same as "
               "--param root=NODE." },
-    { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",
-      .offset = FIELD(params),
-      .help = "Set a parameter of the policy, as 'cleave policies NAME' lists them. May "
-              "be given several times." },
+    CV_ROW_PARAM(FIELD),
     { .name = NULL },
 };
 
 const struct cv_option cv_reduce_trial_options[] = {
-    { .name = "--runs", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(runs), .least = 1, .most = 1e8,
-      .help = "How many runs, each with costs drawn anew. Default 1000." },
-    { .name = "--seed", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(seed),
-      .help = "Random numbers depend on this and nothing else. Default 1." },
+    CV_ROW_RUNS(FIELD, ", each with costs drawn anew"),
+    CV_ROW_SEED(FIELD),
     { .name = "--compute-model", .kind = CV_OPTION_TEXT, .argument = "MODEL",
       .offset = FIELD(model),
       .help = "fresh: every combination draws its own time. fixed: a node takes the same "
               "time for all of its own, so that some nodes are slow. Default fresh." },
-    { .name = "--threads", .letter = 'j', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(threads), .least = 0, .most = 4096,
-      .help = "Threads to use; results do not depend on it. Default 0: one per core." },
-    { .name = "--engine", .kind = CV_OPTION_TEXT, .argument = "NAME",
-      .offset = FIELD(engine),
-      .help = "What simulates: one of 'cleave engines'. Default native, or simgrid with "
-              "--topology." },
+    CV_ROW_THREADS(FIELD),
+    CV_ROW_ENGINE(FIELD),
     CV_TOPOLOGY_OPTION(WHERE),
     CV_TOPOLOGY_HOSTS(WHERE),
     { .name = "--partial", .kind = CV_OPTION_UNITS, .argument = "SIZE",

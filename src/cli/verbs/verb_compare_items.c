@@ -3,6 +3,7 @@
 #include "cli/items/items_options.h"
 #include "cli/kit/counted.h"
 #include "cli/kit/json_fields.h"
+#include "cli/kit/option_rows.h"
 #include "cli/kit/output.h"
 #include "cli/load/load_json.h"
 #include "cli/load/load_rows.h"
@@ -15,10 +16,7 @@ static const struct cv_option policy_options[] = {
     { .name = "--policies", .kind = CV_OPTION_TEXT, .argument = "A,B,...",
       .offset = FIELD(policies),
       .help = "The policies to compare, separated by commas. Default: all for items." },
-    { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",
-      .offset = FIELD(params),
-      .help = "Set a parameter of all policies; those without it do not apply. May be "
-              "given several times." },
+    CV_ROW_PARAM_OF_ALL(FIELD),
     { .name = NULL },
 };
 

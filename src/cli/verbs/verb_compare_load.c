@@ -3,6 +3,7 @@
 #include <string.h>
 #include "cli/compare/comparison.h"
 #include "cli/kit/json_fields.h"
+#include "cli/kit/option_rows.h"
 #include "cli/load/load_json.h"
 #include "cli/load/load_options.h"
 #include "cli/load/then_reduce.h"
@@ -21,6 +22,7 @@ struct compare_options {
 
 #define FIELD(name) offsetof(struct compare_options, load.name)
 #define OWN(name) offsetof(struct compare_options, name)
+#define OUTPUT(name) OWN(output.name)
 
 /* clang-format off */
 static const struct cv_option policy_options[] = {
@@ -33,10 +35,7 @@ static const struct cv_option policy_options[] = {
       .least = 1, .most = 1e9,
       .help = "The same as --param rounds=M: compares the policies that have this "
               "parameter." },
-    { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",
-      .offset = FIELD(params),
-      .help = "Set a parameter of all policies; those without it do not apply. May be "
-              "given several times." },
+    CV_ROW_PARAM_OF_ALL(FIELD),
     { .name = NULL },
 };
 
@@ -57,13 +56,7 @@ static const struct cv_option output_options[] = {
       .help = "Write JSON: load, bound, rows and not_applicable." },
     { .name = "--csv", .value = 1, .offset = OWN(csv),
       .help = "Write comma-separated values, with a heading." },
-    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
-      .offset = OWN(output.page),
-      .file = CV_FILE_KEPT,
-      .help = "Write a page with plots and tables to this file instead; - is standard "
-              "output." },
-    { .name = "--force", .letter = 'f', .value = 1, .offset = OWN(output.force),
-      .help = "Replace that file if it exists." },
+    CV_COMPARE_OUTPUT_OPTIONS(OUTPUT),
     { .name = NULL },
 };
 /* clang-format on */

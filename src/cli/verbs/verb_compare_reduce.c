@@ -7,6 +7,7 @@
 #include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/kit/counted.h"
+#include "cli/kit/option_rows.h"
 #include "cli/reduce/ready_options.h"
 #include "cli/reduce/reduce_json.h"
 #include "cli/reduce/reduce_options.h"
@@ -21,7 +22,7 @@ struct compare_options {
 };
 
 #define FIELD(name) offsetof(struct compare_options, reduce.name)
-#define OWN(name) offsetof(struct compare_options, name)
+#define OUTPUT(name) offsetof(struct compare_options, output.name)
 
 /* clang-format off */
 static const struct cv_option policy_options[] = {
@@ -36,10 +37,7 @@ static const struct cv_option policy_options[] = {
     { .name = "--max-reducers", .kind = CV_OPTION_COUNT, .argument = "K",
       .offset = FIELD(max_reducers), .least = 1, .most = 4294967295.0,
       .help = "The same as --param max_reducers=K." },
-    { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",
-      .offset = FIELD(params),
-      .help = "Set a parameter of all policies; those without it do not apply. May be "
-              "given several times." },
+    CV_ROW_PARAM_OF_ALL(FIELD),
     { .name = NULL },
 };
 
@@ -59,13 +57,7 @@ static const struct cv_option output_options[] = {
       .help = "Write JSON: the rows, and what does not apply." },
     { .name = "--csv", .value = 1, .offset = FIELD(csv),
       .help = "Write comma-separated values, with a heading." },
-    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
-      .offset = OWN(output.page),
-      .file = CV_FILE_KEPT,
-      .help = "Write a page with plots and tables to this file instead; - is standard "
-              "output." },
-    { .name = "--force", .letter = 'f', .value = 1, .offset = OWN(output.force),
-      .help = "Replace that file if it exists." },
+    CV_COMPARE_OUTPUT_OPTIONS(OUTPUT),
     { .name = NULL },
 };
 /* clang-format on */

@@ -4,6 +4,7 @@
 #include <cleave/trace.h>
 #include "cli/items/items_options.h"
 #include "cli/items/items_text.h"
+#include "cli/kit/option_rows.h"
 #include "cli/kit/output.h"
 #include "cli/kit/trace_output.h"
 
@@ -22,20 +23,10 @@ static const struct cv_option output_options[] = {
       .help = "List every item, in the order in which they are given out." },
     { .name = "--explain", .value = 1, .offset = OWN(explain),
       .help = "Say what each bound is about, and who is last with what." },
-    { .name = "--all-workers", .value = 1, .offset = FIELD(all_workers),
-      .help = "List every worker, however many there are." },
-    { .name = "--gantt", .value = 1, .offset = FIELD(gantt),
-      .help = "Draw a chart of the schedule; this is the default." },
-    { .name = "--no-gantt", .value = 0, .offset = FIELD(gantt),
-      .help = "Draw no chart." },
-    { .name = "--width", .kind = CV_OPTION_COUNT, .argument = "COLUMNS",
-      .offset = FIELD(width), .least = 40, .most = 1000,
-      .help = "Width of the chart. Default: that of the terminal." },
-    { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
-      .offset = FIELD(trace),
-      .file = CV_FILE_WRITTEN,
-      .help = "Write every event and order to this file, as JSON lines. A file of that "
-              "name is replaced. " CV_TRACE_FORMATS_HELP },
+    CV_ROW_ALL_WORKERS(FIELD),
+    CV_ROW_GANTT(FIELD),
+    CV_ROW_WIDTH(FIELD, "the chart"),
+    CV_ROW_TRACE(FIELD, "Write every event and order"),
     { .name = NULL },
 };
 /* clang-format on */

@@ -3,6 +3,7 @@
 #include "cli/load/load_json.h"
 #include "cli/load/load_options.h"
 #include "cli/kit/output.h"
+#include "cli/kit/option_rows.h"
 #include "cli/load/plan_text.h"
 #include "cli/load/then_reduce.h"
 #include "cli/kit/trace_output.h"
@@ -15,20 +16,10 @@ static const struct cv_option output_options[] = {
       .help = "Write JSON: policy, makespan, bound, every chunk and who is left out." },
     { .name = "--chunks", .value = 1, .offset = FIELD(all_chunks),
       .help = "List every chunk instead of a summary of the rounds." },
-    { .name = "--all-workers", .value = 1, .offset = FIELD(all_workers),
-      .help = "List every worker, however many there are." },
-    { .name = "--gantt", .value = 1, .offset = FIELD(gantt),
-      .help = "Draw a chart of the schedule; this is the default." },
-    { .name = "--no-gantt", .value = 0, .offset = FIELD(gantt),
-      .help = "Draw no chart." },
-    { .name = "--width", .kind = CV_OPTION_COUNT, .argument = "COLUMNS",
-      .offset = FIELD(width), .least = 40, .most = 1000,
-      .help = "Width of the chart. Default: that of the terminal." },
-    { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
-      .offset = FIELD(trace),
-      .file = CV_FILE_WRITTEN,
-      .help = "Write every event and order to this file, as JSON lines. A file of that "
-              "name is replaced. " CV_TRACE_FORMATS_HELP },
+    CV_ROW_ALL_WORKERS(FIELD),
+    CV_ROW_GANTT(FIELD),
+    CV_ROW_WIDTH(FIELD, "the chart"),
+    CV_ROW_TRACE(FIELD, "Write every event and order"),
     { .name = NULL },
 };
 /* clang-format on */

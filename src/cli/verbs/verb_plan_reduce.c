@@ -4,6 +4,7 @@
 #include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/kit/counted.h"
+#include "cli/kit/option_rows.h"
 #include "cli/reduce/ready_explain.h"
 #include "cli/reduce/ready_options.h"
 #include "cli/reduce/reduce_explain.h"
@@ -33,14 +34,8 @@ static const struct cv_option output_options[] = {
       .help = "Draw the tree if it has at most 32 nodes; this is the default." },
     { .name = "--no-tree", .value = 0, .offset = FIELD(tree),
       .help = "Draw no tree." },
-    { .name = "--width", .kind = CV_OPTION_COUNT, .argument = "COLUMNS",
-      .offset = FIELD(width), .least = 40, .most = 1000,
-      .help = "Width of the drawing. Default: that of the terminal." },
-    { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
-      .offset = FIELD(trace),
-      .file = CV_FILE_WRITTEN,
-      .help = "Write every event and order to this file, as JSON lines. A file of that "
-              "name is replaced. " CV_TRACE_FORMATS_HELP },
+    CV_ROW_WIDTH(FIELD, "the drawing"),
+    CV_ROW_TRACE(FIELD, "Write every event and order"),
     { .name = NULL },
 };
 /* clang-format on */

@@ -4,6 +4,7 @@
 #include <cleave/platform.h>
 #include <cleave/version.h>
 #include "base/text.h"
+#include "cli/kit/option_rows.h"
 #include "cli/kit/output.h"
 #include "cli/kit/output_file.h"
 #include "cli/kit/verb.h"
@@ -57,8 +58,7 @@ static const struct cv_option platform_options[] = {
     { .name = "--port", .kind = CV_OPTION_TEXT, .argument = "RULE", .offset = FIELD(port),
       .help = "How the master sends: one message at a time (one), one each way "
               "(duplex), or one per worker (multi). Default one." },
-    { .name = "--seed", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(seed),
-      .help = "Random numbers depend on this and nothing else. Default 1." },
+    CV_ROW_SEED(FIELD),
     { .name = NULL },
 };
 

@@ -5,6 +5,7 @@
 #include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/kit/counted.h"
+#include "cli/kit/option_rows.h"
 #include "cli/kit/progress.h"
 #include "cli/reduce/reduce_json.h"
 #include "cli/reduce/reduce_options.h"
@@ -23,14 +24,8 @@ static const struct cv_option output_options[] = {
     { .name = "--json", .value = 1, .offset = FIELD(json),
       .help = "Write JSON: policy, nodes, runs and the times; with --costs also the tree "
               "that came about." },
-    { .name = "--width", .kind = CV_OPTION_COUNT, .argument = "COLUMNS",
-      .offset = FIELD(width), .least = 40, .most = 1000,
-      .help = "Width of charts. Default: that of the terminal." },
-    { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
-      .offset = FIELD(trace),
-      .file = CV_FILE_WRITTEN,
-      .help = "Write every event and order of the first run to this file, as JSON "
-              "lines. A file of that name is replaced. " CV_TRACE_FORMATS_HELP },
+    CV_ROW_WIDTH(FIELD, "charts"),
+    CV_ROW_TRACE(FIELD, "Write every event and order of the first run"),
     { .name = NULL },
 };
 /* clang-format on */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <cleave/trace.h>
 #include "cli/kit/output.h"
+#include "cli/kit/option_rows.h"
 #include "cli/kit/settings.h"
 #include "cli/stream/stream_json.h"
 #include "cli/stream/stream_options.h"
@@ -34,13 +35,8 @@ static const struct cv_option run_options[] = {
       .offset = FIELD(window),
       .help = "Also sum up what happens between these two seconds. Default: up to the "
               "end of the streams." },
-    { .name = "--threads", .letter = 'j', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(threads), .least = 0, .most = 4096,
-      .help = "Threads to use; results do not depend on it. Default 0: one per core." },
-    { .name = "--engine", .kind = CV_OPTION_TEXT, .argument = "NAME",
-      .offset = FIELD(engine),
-      .help = "What simulates: one of 'cleave engines'. Default native, or simgrid with "
-              "--topology." },
+    CV_ROW_THREADS(FIELD),
+    CV_ROW_ENGINE(FIELD),
     CV_TOPOLOGY_OPTION(WHERE),
     CV_TOPOLOGY_MASTER(WHERE),
     CV_TOPOLOGY_WORKERS(WHERE),
@@ -55,11 +51,7 @@ static const struct cv_option output_options[] = {
       .help = "List every stream, and what every worker did." },
     { .name = "--json", .value = 1, .offset = FIELD(json),
       .help = "Write JSON: throughput, CPU efficiency, rounds, contentions, idle time." },
-    { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
-      .offset = FIELD(trace),
-      .file = CV_FILE_WRITTEN,
-      .help = "With one stream: write every event and order to this file, as JSON lines. "
-              "A file of that name is replaced. " CV_TRACE_FORMATS_HELP },
+    CV_ROW_TRACE(FIELD, "With one stream: write every event and order"),
     { .name = NULL },
 };
 /* clang-format on */
