@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "cli/figures/verb_figures.h"
-#include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/kit/progress.h"
 #include "figures/figure_list.h"
 #include "figures/figures_files.h"
 #include "figures/figures_text.h"
+#include "io/json_out.h"
 
 static void show_progress(void *context, uint64_t done, uint64_t total)
 {

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "report/terminal/table.h"
 

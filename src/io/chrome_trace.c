@@ -26,24 +26,6 @@ struct output {
     enum cleave_port port;
 };
 
-static void put_text(struct cv_json *json, const char *key, const char *text)
-{
-    cv_json_key(json, key);
-    cv_json_text(json, text);
-}
-
-static void put_count(struct cv_json *json, const char *key, uint64_t value)
-{
-    cv_json_key(json, key);
-    cv_json_count(json, value);
-}
-
-static void put_number(struct cv_json *json, const char *key, double value)
-{
-    cv_json_key(json, key);
-    cv_json_number(json, value);
-}
-
 /* Name a process, or with tid a thread. */
 static void put_name(struct output *output, uint64_t pid, const uint64_t *tid,
                      const char *name, const char *role)
@@ -53,15 +35,14 @@ static void put_name(struct output *output, uint64_t pid, const uint64_t *tid,
 
     cv_json_on_line(json);
     cv_json_object(json);
-    put_text(json, "ph", "M");
-    put_text(json, "name", tid != NULL ? "thread_name" : "process_name");
-    put_count(json, "pid", pid);
+    cv_field_text(json, "ph", "M");
+    cv_field_text(json, "name", tid != NULL ? "thread_name" : "process_name");
+    cv_field_count(json, "pid", pid);
     if (tid != NULL)
-        put_count(json, "tid", *tid);
-    cv_json_key(json, "args");
-    cv_json_object(json);
+        cv_field_count(json, "tid", *tid);
+    cv_field_object(json, "args");
     snprintf(text, sizeof text, "%.200s%s", name, role);
-    put_text(json, "name", text);
+    cv_field_text(json, "name", text);
     cv_json_end(json);
     cv_json_end(json);
 }
@@ -73,21 +54,20 @@ static void put_event(struct output *output, uint64_t pid, uint64_t tid, const c
 
     cv_json_on_line(json);
     cv_json_object(json);
-    put_text(json, "ph", "X");
-    put_text(json, "name", name);
-    put_text(json, "cat", cv_span_name(span->kind));
-    put_count(json, "pid", pid);
-    put_count(json, "tid", tid);
-    put_number(json, "ts", span->start_s * 1e6);
-    put_number(json, "dur", (span->end_s - span->start_s) * 1e6);
-    cv_json_key(json, "args");
-    cv_json_object(json);
+    cv_field_text(json, "ph", "X");
+    cv_field_text(json, "name", name);
+    cv_field_text(json, "cat", cv_span_name(span->kind));
+    cv_field_count(json, "pid", pid);
+    cv_field_count(json, "tid", tid);
+    cv_field_number(json, "ts", span->start_s * 1e6);
+    cv_field_number(json, "dur", (span->end_s - span->start_s) * 1e6);
+    cv_field_object(json, "args");
     if (output->story->platform != NULL) {
-        put_count(json, "chunk", span->chunk);
-        put_number(json, "units", span->units);
+        cv_field_count(json, "chunk", span->chunk);
+        cv_field_number(json, "units", span->units);
     } else {
-        put_count(json, "from", span->peer);
-        put_count(json, "to", span->worker);
+        cv_field_count(json, "from", span->peer);
+        cv_field_count(json, "to", span->worker);
     }
     cv_json_end(json);
     cv_json_end(json);
@@ -186,15 +166,14 @@ static void put_facts(struct output *output)
     const struct cleave_trace_facts *facts = cleave_trace_facts(output->story->trace);
     struct cv_json *json = &output->json;
 
-    cv_json_key(json, "otherData");
-    cv_json_object(json);
-    put_text(json, "policy", output->story->policy);
+    cv_field_object(json, "otherData");
+    cv_field_text(json, "policy", output->story->policy);
     if (output->story->platform != NULL)
-        put_number(json, "load", output->story->load);
+        cv_field_number(json, "load", output->story->load);
     if (facts->command != NULL)
-        put_text(json, "command", facts->command);
+        cv_field_text(json, "command", facts->command);
     if (facts->bound.name != NULL)
-        put_number(json, "bound", facts->bound.value_s);
+        cv_field_number(json, "bound", facts->bound.value_s);
     cv_json_end(json);
 }
 
@@ -218,10 +197,9 @@ enum cleave_status cv_chrome_write(const struct cv_trace_story *story, FILE *fil
         output.port = cleave_platform_port(story->platform);
     cv_json_init(json, file, true);
     cv_json_object(json);
-    put_text(json, "displayTimeUnit", "ms");
+    cv_field_text(json, "displayTimeUnit", "ms");
     put_facts(&output);
-    cv_json_key(json, "traceEvents");
-    cv_json_list(json);
+    cv_field_list(json, "traceEvents");
     if (story->platform != NULL && output.port != CLEAVE_PORT_MULTI)
         put_name(&output, MASTER, NULL, "master", "");
     put_name(&output, CREW, NULL, story->platform != NULL ? "workers" : "nodes", "");

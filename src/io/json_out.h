@@ -3,8 +3,7 @@
  *     struct cv_json json;
  *     cv_json_init(&json, stdout, true);
  *     cv_json_object(&json);
- *     cv_json_key(&json, "policy");
- *     cv_json_text(&json, "umr");
+ *     cv_field_text(&json, "policy", "umr");
  *     cv_json_end(&json);
  *     ok = cv_json_close(&json);
  *
@@ -51,5 +50,15 @@ void cv_json_whole(struct cv_json *json, int64_t value);
 void cv_json_count(struct cv_json *json, uint64_t value);
 void cv_json_bool(struct cv_json *json, bool value);
 void cv_json_null(struct cv_json *json);
+
+/* Key and value at once. With key NULL the value is an element of a list. */
+void cv_field_object(struct cv_json *json, const char *key);
+void cv_field_list(struct cv_json *json, const char *key);
+/* An object that is written on one line. */
+void cv_field_line(struct cv_json *json, const char *key);
+void cv_field_text(struct cv_json *json, const char *key, const char *text);
+void cv_field_number(struct cv_json *json, const char *key, double value);
+void cv_field_count(struct cv_json *json, const char *key, uint64_t value);
+void cv_field_bool(struct cv_json *json, const char *key, bool value);
 
 #endif

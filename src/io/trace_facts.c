@@ -15,14 +15,7 @@ static void put_text(struct cv_json *json, const char *key, const char *text)
 {
     if (text == NULL)
         return;
-    cv_json_key(json, key);
-    cv_json_text(json, text);
-}
-
-static void put_number(struct cv_json *json, const char *key, double value)
-{
-    cv_json_key(json, key);
-    cv_json_number(json, value);
+    cv_field_text(json, key, text);
 }
 
 static bool has_any(const struct cleave_trace_facts *facts)
@@ -37,8 +30,7 @@ void cv_trace_facts_write(struct cv_json *json, const struct cleave_trace_facts 
 {
     if (!has_any(facts))
         return;
-    cv_json_key(json, "about");
-    cv_json_object(json);
+    cv_field_object(json, "about");
     put_text(json, "version", CLEAVE_VERSION);
     put_text(json, "command", facts->command);
     put_text(json, "engine", facts->engine);
@@ -46,17 +38,15 @@ void cv_trace_facts_write(struct cv_json *json, const struct cleave_trace_facts 
     put_text(json, "picked", facts->picked);
     put_text(json, "why", facts->why);
     if (facts->lifespan_s > 0)
-        put_number(json, "lifespan", facts->lifespan_s);
+        cv_field_number(json, "lifespan", facts->lifespan_s);
     if (facts->bound.name != NULL && isfinite(facts->bound.value_s)) {
-        cv_json_key(json, "bound");
-        cv_json_object(json);
+        cv_field_object(json, "bound");
         put_text(json, "name", facts->bound.name);
-        put_number(json, "value", facts->bound.value_s);
+        cv_field_number(json, "value", facts->bound.value_s);
         cv_json_end(json);
     }
     if (facts->nleft_out > 0 && platform != NULL) {
-        cv_json_key(json, "left_out");
-        cv_json_list(json);
+        cv_field_list(json, "left_out");
         for (size_t i = 0; i < facts->nleft_out; i++) {
             cv_json_object(json);
             put_text(json, "worker",

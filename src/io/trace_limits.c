@@ -9,8 +9,7 @@
 void cv_trace_limits_write(struct cv_json *json, const struct cleave_view *view)
 {
     if (view->profiles != NULL) {
-        cv_json_key(json, "profiles");
-        cv_json_list(json);
+        cv_field_list(json, "profiles");
         for (uint32_t w = 0; w < view->nworkers; w++) {
             cv_json_list(json);
             for (uint32_t i = 0; i < view->profiles[w].nsteps; i++) {
@@ -22,8 +21,7 @@ void cv_trace_limits_write(struct cv_json *json, const struct cleave_view *view)
         cv_json_end(json);
     }
     if (view->memory != NULL) {
-        cv_json_key(json, "memory");
-        cv_json_list(json);
+        cv_field_list(json, "memory");
         for (uint32_t w = 0; w < view->nworkers; w++)
             cv_json_number(json, isinf(view->memory[w]) ? 0 : view->memory[w]);
         cv_json_end(json);

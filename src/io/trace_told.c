@@ -10,18 +10,11 @@
 #include "io/trace_limits.h"
 #include "model/platform/worker_fields.h"
 
-static void put_number(struct cv_json *json, const char *key, double value)
-{
-    cv_json_key(json, key);
-    cv_json_number(json, value);
-}
-
 static void put_flag(struct cv_json *json, const char *key, bool value)
 {
     if (!value)
         return;
-    cv_json_key(json, key);
-    cv_json_bool(json, true);
+    cv_field_bool(json, key, true);
 }
 
 /* Results are reduced, so many at a time. */
@@ -29,8 +22,7 @@ static void put_folders(struct cv_json *json, const struct cleave_view *view)
 {
     if (view->folders == 0)
         return;
-    cv_json_key(json, "folders");
-    cv_json_count(json, view->folders);
+    cv_field_count(json, "folders", view->folders);
     put_flag(json, "folds_apart", view->folds_apart);
 }
 
@@ -40,30 +32,28 @@ static void put_opens(struct cv_json *json, const struct cleave_view *view)
     if (!view->opens)
         return;
     put_flag(json, "opens", true);
-    put_number(json, "ahead", view->ahead);
-    put_number(json, "hold", view->hold);
-    put_number(json, "unequal", view->unequal);
+    cv_field_number(json, "ahead", view->ahead);
+    cv_field_number(json, "hold", view->hold);
+    cv_field_number(json, "unequal", view->unequal);
     if (view->burst_s > 0)
-        put_number(json, "burst", view->burst_s);
+        cv_field_number(json, "burst", view->burst_s);
     if (view->varies > 0)
-        put_number(json, "varies", view->varies);
+        cv_field_number(json, "varies", view->varies);
 }
 
 static void put_reads(struct cv_json *json, const struct cleave_told *told)
 {
     if (told->reads == NULL)
         return;
-    cv_json_key(json, "reads");
-    cv_json_text(json, told->reads);
-    put_number(json, "supply", told->supply);
+    cv_field_text(json, "reads", told->reads);
+    cv_field_number(json, "supply", told->supply);
 }
 
 static void put_sizes(struct cv_json *json, const struct cleave_view *view)
 {
     if (view->nitems == 0)
         return;
-    cv_json_key(json, "sizes");
-    cv_json_list(json);
+    cv_field_list(json, "sizes");
     for (uint64_t i = 0; i < view->nitems; i++)
         cv_json_number(json, view->sizes[i]);
     cv_json_end(json);
@@ -73,11 +63,9 @@ static void put_settings(struct cv_json *json, const struct cleave_told *told)
 {
     if (told->nsettings == 0)
         return;
-    cv_json_key(json, "params");
-    cv_json_object(json);
+    cv_field_object(json, "params");
     for (size_t i = 0; i < told->nsettings; i++) {
-        cv_json_key(json, told->settings[i].key);
-        cv_json_text(json, told->settings[i].value);
+        cv_field_text(json, told->settings[i].key, told->settings[i].value);
     }
     cv_json_end(json);
 }
@@ -88,8 +76,7 @@ static void put_each(struct cv_json *json, const char *key, uint32_t n,
 {
     if (each_s == NULL)
         return;
-    cv_json_key(json, key);
-    cv_json_list(json);
+    cv_field_list(json, key);
     for (uint32_t i = 0; i < n; i++)
         cv_json_number(json, each_s[i]);
     cv_json_end(json);
@@ -121,8 +108,7 @@ static void put_workers(struct cv_json *json, const struct cleave_view *view)
 {
     const uint32_t alike = count_alike(view);
 
-    cv_json_key(json, "workers");
-    cv_json_list(json);
+    cv_field_list(json, "workers");
     for (uint32_t w = 0; w < view->nworkers - alike; w++) {
         cv_json_list(json);
         for (size_t i = 0; i < CV_WORKER_FIELDS; i++)
@@ -132,8 +118,7 @@ static void put_workers(struct cv_json *json, const struct cleave_view *view)
     }
     cv_json_end(json);
     if (alike > 0) {
-        cv_json_key(json, "alike");
-        cv_json_count(json, alike);
+        cv_field_count(json, "alike", alike);
     }
 }
 
@@ -141,26 +126,23 @@ void cv_trace_told_write(struct cv_json *json, const struct cleave_told *told)
 {
     const struct cleave_view *view = &told->view;
 
-    cv_json_key(json, "told");
-    cv_json_object(json);
-    cv_json_key(json, "seed");
-    cv_json_count(json, view->seed);
+    cv_field_object(json, "told");
+    cv_field_count(json, "seed", view->seed);
     put_settings(json, told);
     if (view->workers == NULL) {
-        put_number(json, "transfer", view->transfer_s);
-        put_number(json, "compute", view->compute_s);
+        cv_field_number(json, "transfer", view->transfer_s);
+        cv_field_number(json, "compute", view->compute_s);
         put_each(json, "compute_each", view->nworkers, view->compute_each_s);
         put_each(json, "ready", view->nworkers, view->ready_s);
         if (view->ready_s != NULL) {
-            cv_json_key(json, "ready_model");
-            cv_json_count(json, view->ready_model);
+            cv_field_count(json, "ready_model", view->ready_model);
         }
     } else {
         if (isfinite(view->units_total))
-            put_number(json, "units", view->units_total);
-        put_number(json, "result_ratio", view->result_ratio);
-        put_number(json, "lifespan", view->lifespan_s);
-        put_number(json, "error", view->error);
+            cv_field_number(json, "units", view->units_total);
+        cv_field_number(json, "result_ratio", view->result_ratio);
+        cv_field_number(json, "lifespan", view->lifespan_s);
+        cv_field_number(json, "error", view->error);
         put_flag(json, "sends_first", view->sends_first);
         put_flag(json, "before_round", view->before_round);
         put_flag(json, "real", view->real);

@@ -17,30 +17,13 @@ struct cast {
     bool items; /* chunks are items */
 };
 
-static void put_number(struct cv_json *json, const char *key, double value)
-{
-    cv_json_key(json, key);
-    cv_json_number(json, value);
-}
-
-static void put_count(struct cv_json *json, const char *key, uint64_t value)
-{
-    cv_json_key(json, key);
-    cv_json_count(json, value);
-}
-
-static void put_text(struct cv_json *json, const char *key, const char *text)
-{
-    cv_json_key(json, key);
-    cv_json_text(json, text);
-}
-
 static void put_worker(struct cv_json *json, const struct cast *cast, uint32_t worker)
 {
     if (cast->platform != NULL)
-        put_text(json, "worker", cleave_platform_worker_name(cast->platform, worker));
+        cv_field_text(json, "worker",
+                      cleave_platform_worker_name(cast->platform, worker));
     else
-        put_count(json, "worker", worker);
+        cv_field_count(json, "worker", worker);
 }
 
 static void write_header(struct cv_json *json, const struct cast *cast,
@@ -48,19 +31,19 @@ static void write_header(struct cv_json *json, const struct cast *cast,
                          const struct cleave_trace_facts *facts)
 {
     cv_json_object(json);
-    put_text(json, "format", CV_TRACE_FORMAT);
-    put_text(json, "policy", policy);
+    cv_field_text(json, "format", CV_TRACE_FORMAT);
+    cv_field_text(json, "policy", policy);
     if (cast->platform != NULL) {
-        put_number(json, "load", load);
-        put_text(json, "port", cleave_port_name(cleave_platform_port(cast->platform)));
-        cv_json_key(json, "workers");
-        cv_json_list(json);
+        cv_field_number(json, "load", load);
+        cv_field_text(json, "port",
+                      cleave_port_name(cleave_platform_port(cast->platform)));
+        cv_field_list(json, "workers");
         for (uint32_t i = 0; i < cast->count; i++)
             cv_json_text(json, cleave_platform_worker_name(cast->platform, i));
         cv_json_end(json);
     } else {
-        put_text(json, "task", "reduce");
-        put_count(json, "nodes", cast->count);
+        cv_field_text(json, "task", "reduce");
+        cv_field_count(json, "nodes", cast->count);
     }
     cv_trace_facts_write(json, facts, cast->platform);
     cv_json_end(json);
@@ -90,37 +73,36 @@ static void write_event(struct cv_json *json, const struct cleave_entry *entry,
     const struct cleave_event *event = &entry->as.event;
 
     cv_json_object(json);
-    put_text(json, "event", kinds[event->kind]);
+    cv_field_text(json, "event", kinds[event->kind]);
     if (is_of_chunk(event->kind)) {
         put_worker(json, cast, event->worker);
-        put_count(json, "chunk", event->chunk);
-        put_number(json, "units", event->units);
+        cv_field_count(json, "chunk", event->chunk);
+        cv_field_number(json, "units", event->units);
     } else if (event->kind == CLEAVE_FOLDED) {
         put_worker(json, cast, event->worker);
-        put_number(json, "units", event->units);
+        cv_field_number(json, "units", event->units);
     } else if (event->kind == CLEAVE_ENDED) {
-        put_number(json, "units", event->units);
+        cv_field_number(json, "units", event->units);
     } else if (event->kind != CLEAVE_START) {
         put_worker(json, cast, event->worker);
         if (event->kind != CLEAVE_WAKE && event->kind != CLEAVE_READY)
-            put_count(json, "peer", event->peer);
+            cv_field_count(json, "peer", event->peer);
     }
-    put_number(json, "start", event->start_s);
-    put_number(json, "end", event->time_s);
+    cv_field_number(json, "start", event->start_s);
+    cv_field_number(json, "end", event->time_s);
     if (event->kind == CLEAVE_DONE && event->read_s > 0)
-        put_number(json, "read", event->read_s);
+        cv_field_number(json, "read", event->read_s);
     if (event->kind == CLEAVE_DONE && event->fold_s > 0)
-        put_number(json, "fold", event->fold_s);
+        cv_field_number(json, "fold", event->fold_s);
     if (event->kind == CLEAVE_SEEN) {
-        put_number(json, "output", event->output);
-        put_number(json, "cpu", event->cpu_s);
+        cv_field_number(json, "output", event->output);
+        cv_field_number(json, "cpu", event->cpu_s);
     }
     if (event->more) {
-        cv_json_key(json, "more");
-        cv_json_bool(json, true);
+        cv_field_bool(json, "more", true);
     }
     if (entry->knows_left)
-        put_number(json, "left", entry->units_left);
+        cv_field_number(json, "left", entry->units_left);
     cv_json_end(json);
     cv_json_close(json);
 }
@@ -131,22 +113,22 @@ void cv_trace_order_fields(struct cv_json *json, const struct cleave_order *orde
     switch (order->kind) {
     case CLEAVE_SEND:
         if (items)
-            put_count(json, "item", order->item);
-        put_number(json, "units", order->units);
+            cv_field_count(json, "item", order->item);
+        cv_field_number(json, "units", order->units);
         break;
     case CLEAVE_OPEN:
     case CLEAVE_EXTEND:
     case CLEAVE_RECALL:
-        put_number(json, "units", order->units);
+        cv_field_number(json, "units", order->units);
         break;
     case CLEAVE_COMBINE:
-        put_count(json, "peer", order->peer);
+        cv_field_count(json, "peer", order->peer);
         break;
     case CLEAVE_RETURN:
-        put_count(json, "chunk", order->chunk);
+        cv_field_count(json, "chunk", order->chunk);
         break;
     case CLEAVE_WAKE_AT:
-        put_number(json, "time", order->time_s);
+        cv_field_number(json, "time", order->time_s);
         break;
     case CLEAVE_CLOSE:
     case CLEAVE_LOOK:
@@ -158,7 +140,7 @@ static void write_order(struct cv_json *json, const struct cleave_order *order,
                         const struct cast *cast)
 {
     cv_json_object(json);
-    put_text(json, "order", cv_trace_order_name(order->kind));
+    cv_field_text(json, "order", cv_trace_order_name(order->kind));
     put_worker(json, cast, order->worker);
     cv_trace_order_fields(json, order, cast->items);
     cv_json_end(json);

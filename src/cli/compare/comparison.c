@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/quantity.h"
-#include "cli/kit/json_fields.h"
+#include "cli/kit/output.h"
 #include "cli/kit/counted.h"
+#include "io/json_out.h"
 #include "report/terminal/table.h"
 
 bool cv_compare_is_sweep(const struct cv_comparison *found)

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/kit/counted.h"
-#include "cli/kit/json_fields.h"
+#include "cli/kit/output.h"
 #include "cli/load/load_json.h"
+#include "io/json_out.h"
 #include "report/terminal/table.h"
 #include "report/terminal/terminal_gantt.h"
 

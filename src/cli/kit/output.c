@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "io/json_out.h"
+
 void cv_guard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
@@ -90,6 +92,18 @@ int cv_print_take(struct cv_text *text)
     if (failed)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the output");
     return CV_EXIT_DONE;
+}
+
+void cv_result_open(struct cv_json *json)
+{
+    cv_json_init(json, stdout, true);
+    cv_json_object(json);
+}
+
+int cv_result_close(struct cv_json *json)
+{
+    cv_json_end(json);
+    return cv_json_close(json) ? CV_EXIT_DONE : CV_EXIT_FAILED;
 }
 
 int cv_finish_output(int status)

@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "cli/kit/exit_status.h"
 
+struct cv_json;
+
 /* Make sure that descriptors 0, 1 and 2 are taken, so that no file opened later can be
  * mistaken for one of them. Writing to one that was closed fails, as it should, and so
  * does writing past the limit of a file's size (RLIMIT_FSIZE), which would otherwise end
@@ -30,6 +32,10 @@ int cv_complain_error(const struct cleave_error *err);
 
 /* Print text that was put together, release it and return the exit status. */
 int cv_print_take(struct cv_text *text);
+/* Begin the object that is the whole result, on stdout; end it. Ending returns an exit
+ * status; why a write failed is told when stdout is closed. */
+void cv_result_open(struct cv_json *json);
+int cv_result_close(struct cv_json *json);
 /* Flush and close stdout. Returns `status`, or CV_EXIT_FAILED after a message when
  * something could not be written; a reader that went away gets no message. */
 int cv_finish_output(int status);

@@ -1,7 +1,6 @@
 /* load_json.c -- plans and simulations as JSON on stdout. SPDX-License-Identifier: MIT */
 #include "cli/load/load_json.h"
 
-#include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/load/plan_text.h"
 

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
+#include "io/json_out.h"
 #include "report/terminal/table.h"
 
 int cv_price_open(const struct cv_load_options *options, const struct cv_load_job *load,

@@ -1,11 +1,11 @@
 /* then_reduce_show.c -- plans of a load whose results are reduced, as text and JSON.
  * SPDX-License-Identifier: MIT */
 #include "cli/kit/counted.h"
-#include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/load/load_json.h"
 #include "cli/load/plan_text.h"
 #include "cli/load/then_reduce.h"
+#include "io/json_out.h"
 #include "model/reduce/reduce_tree.h"
 #include "report/terminal/table.h"
 

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cli/kit/json_fields.h"
-
 void cv_field_bounds(struct cv_json *json, const struct cleave_tree *tree)
 {
     cv_field_number(json, "lower_bound", tree->lower_bound_s);

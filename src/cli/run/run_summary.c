@@ -3,9 +3,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include "cli/kit/counted.h"
-#include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_report.h"
+#include "io/json_out.h"
 #include "report/terminal/limit_text.h"
 #include "report/terminal/table.h"
 #include "run/kit/usable_cores.h"

@@ -4,8 +4,8 @@
 
 #include <string.h>
 #include "cli/kit/counted.h"
-#include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
+#include "io/json_out.h"
 #include "model/stream/stream_cip.h"
 #include "report/terminal/table.h"
 

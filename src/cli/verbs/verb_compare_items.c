@@ -2,11 +2,11 @@
 #include "cli/compare/comparison.h"
 #include "cli/items/items_options.h"
 #include "cli/kit/counted.h"
-#include "cli/kit/json_fields.h"
 #include "cli/kit/option_rows.h"
 #include "cli/kit/output.h"
 #include "cli/load/load_json.h"
 #include "cli/load/load_rows.h"
+#include "io/json_out.h"
 #include "report/terminal/table.h"
 
 #define FIELD(name) offsetof(struct cv_items_options, load.name)

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/compare/comparison.h"
-#include "cli/kit/json_fields.h"
 #include "cli/kit/option_rows.h"
 #include "cli/load/load_json.h"
 #include "cli/load/load_options.h"
@@ -10,6 +9,7 @@
 #include "cli/load/load_rows.h"
 #include "cli/kit/output.h"
 #include "cli/load/plan_text.h"
+#include "io/json_out.h"
 #include "report/terminal/table.h"
 
 /* The options of all verbs about a load come first, as their tables expect. */

@@ -4,7 +4,6 @@
 #include <string.h>
 #include "base/quantity.h"
 #include "cli/kit/engines.h"
-#include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/kit/counted.h"
 #include "cli/kit/option_rows.h"
@@ -13,6 +12,7 @@
 #include "cli/reduce/reduce_options.h"
 #include "cli/reduce/reduce_rows.h"
 #include "cli/reduce/tree_text.h"
+#include "io/json_out.h"
 #include "report/terminal/table.h"
 
 /* The options of all verbs about a reduction come first, as their tables expect. */

@@ -1,9 +1,9 @@
 /* verb_engines.c -- cleave engines. SPDX-License-Identifier: MIT */
 #include "base/text.h"
 #include "cli/kit/engines.h"
-#include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
+#include "io/json_out.h"
 #include "report/terminal/table.h"
 
 struct engines_options {

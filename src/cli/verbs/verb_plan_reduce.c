@@ -1,7 +1,6 @@
 /* verb_plan_reduce.c -- cleave plan reduce. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <cleave/trace.h>
-#include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/kit/counted.h"
 #include "cli/kit/option_rows.h"
@@ -12,6 +11,7 @@
 #include "cli/reduce/reduce_options.h"
 #include "cli/kit/trace_output.h"
 #include "cli/reduce/tree_text.h"
+#include "io/json_out.h"
 #include "model/reduce/law.h"
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_length.h"

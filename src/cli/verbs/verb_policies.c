@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <cleave/policy.h>
-#include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
+#include "io/json_out.h"
 #include "report/terminal/table.h"
 
 struct policies_options {

@@ -136,18 +136,6 @@ static int print_text(const struct cv_trace_file *file,
     return cv_print_take(&out);
 }
 
-static void put_number(struct cv_json *json, const char *key, double value)
-{
-    cv_json_key(json, key);
-    cv_json_number(json, value);
-}
-
-static void put_count(struct cv_json *json, const char *key, uint64_t value)
-{
-    cv_json_key(json, key);
-    cv_json_count(json, value);
-}
-
 /* As on the lines of a trace. */
 static void put_order(struct cv_json *json, const char *key,
                       const struct cv_trace_file *file, bool there,
@@ -162,8 +150,7 @@ static void put_order(struct cv_json *json, const char *key,
     }
     cv_json_on_line(json);
     cv_json_object(json);
-    cv_json_key(json, "order");
-    cv_json_text(json, cv_trace_order_name(order->kind));
+    cv_field_text(json, "order", cv_trace_order_name(order->kind));
     cv_json_key(json, "worker");
     if (header->task == CLEAVE_TASK_LOAD && order->worker < header->nworkers)
         cv_json_text(json, header->names[order->worker]);
@@ -180,20 +167,18 @@ static void print_json(const struct cv_trace_file *file,
 
     cv_json_init(&json, stdout, true);
     cv_json_object(&json);
-    cv_json_key(&json, "policy");
-    cv_json_text(&json, file->header.policy);
-    cv_json_key(&json, "same");
-    cv_json_bool(&json, found->same);
-    put_count(&json, "orders", found->orders);
-    put_number(&json, "unrecorded", outside);
+    cv_field_text(&json, "policy", file->header.policy);
+    cv_field_bool(&json, "same", found->same);
+    cv_field_count(&json, "orders", found->orders);
+    cv_field_number(&json, "unrecorded", outside);
     cv_json_key(&json, "difference");
     if (found->same) {
         cv_json_null(&json);
     } else {
         cv_json_object(&json);
-        put_count(&json, "order", found->orders + 1);
-        put_count(&json, "line", found->entry + 2);
-        put_number(&json, "time", found->time_s);
+        cv_field_count(&json, "order", found->orders + 1);
+        cv_field_count(&json, "line", found->entry + 2);
+        cv_field_number(&json, "time", found->time_s);
         put_order(&json, "recorded", file, found->has_recorded, &found->recorded);
         put_order(&json, "now", file, found->has_now, &found->now);
         cv_json_end(&json);

@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 #include "base/text.h"
 #include "cli/kit/counted.h"
-#include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/kit/output_file.h"
 #include "cli/kit/verb.h"
 #include "cli/sample/sample.h"
+#include "io/json_out.h"
 #include "report/terminal/table.h"
 
 struct sample_options {

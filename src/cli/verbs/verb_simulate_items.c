@@ -2,13 +2,13 @@
 #include "cli/items/items_options.h"
 #include "cli/kit/counted.h"
 #include "cli/kit/engines.h"
-#include "cli/kit/json_fields.h"
 #include "cli/kit/option_rows.h"
 #include "cli/kit/output.h"
 #include "cli/kit/progress.h"
 #include "cli/kit/times_text.h"
 #include "cli/kit/trace_output.h"
 #include "cli/load/load_json.h"
+#include "io/json_out.h"
 #include "report/terminal/table.h"
 
 #define FIELD(name) offsetof(struct cv_items_options, load.name)

@@ -1,7 +1,6 @@
 /* verb_simulate_load.c -- cleave simulate load. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
-#include "cli/kit/json_fields.h"
 #include "cli/kit/option_rows.h"
 #include "cli/load/load_json.h"
 #include "cli/load/load_options.h"
@@ -11,6 +10,7 @@
 #include "cli/kit/progress.h"
 #include "cli/kit/times_text.h"
 #include "cli/kit/trace_output.h"
+#include "io/json_out.h"
 #include "report/terminal/table.h"
 
 #define FIELD(name) offsetof(struct cv_load_options, name)

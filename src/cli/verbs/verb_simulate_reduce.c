@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <cleave/trace.h>
-#include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/kit/counted.h"
 #include "cli/kit/option_rows.h"
@@ -12,6 +11,7 @@
 #include "cli/kit/times_text.h"
 #include "cli/kit/trace_output.h"
 #include "cli/reduce/tree_text.h"
+#include "io/json_out.h"
 #include "model/reduce/law.h"
 #include "model/reduce/reduce_markov.h"
 #include "policy/compound/registry.h"

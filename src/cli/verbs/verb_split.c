@@ -105,12 +105,6 @@ struct told {
     uint64_t places; /* with --index: that were written */
 };
 
-static void put_count(struct cv_json *json, const char *key, uint64_t value)
-{
-    cv_json_key(json, key);
-    cv_json_count(json, value);
-}
-
 static void written(void *context, const struct cv_piece_file *file)
 {
     struct told *told = context;
@@ -121,11 +115,10 @@ static void written(void *context, const struct cv_piece_file *file)
         return;
     cv_json_object(&told->json);
     cv_json_on_line(&told->json);
-    cv_json_key(&told->json, "name");
-    cv_json_text(&told->json, file->name);
-    put_count(&told->json, "begin", file->begin);
-    put_count(&told->json, "end", file->end);
-    put_count(&told->json, "bytes", file->bytes);
+    cv_field_text(&told->json, "name", file->name);
+    cv_field_count(&told->json, "begin", file->begin);
+    cv_field_count(&told->json, "end", file->end);
+    cv_field_count(&told->json, "bytes", file->bytes);
     cv_json_end(&told->json);
 }
 
@@ -261,8 +254,7 @@ static int run(const struct cv_call *call)
     if (told.as_json) {
         cv_json_init(&told.json, stdout, true);
         cv_json_object(&told.json);
-        cv_json_key(&told.json, "pieces");
-        cv_json_list(&told.json);
+        cv_field_list(&told.json, "pieces");
     }
     if (split(values, &told, &input_bytes, &err) != CLEAVE_OK) {
         status = cv_complain_error(&err);
@@ -271,10 +263,9 @@ static int run(const struct cv_call *call)
     }
     if (told.as_json) {
         cv_json_end(&told.json);
-        put_count(&told.json, "input_bytes", input_bytes);
-        put_count(&told.json, "bytes", told.bytes);
-        cv_json_key(&told.json, "done");
-        cv_json_bool(&told.json, status == CV_EXIT_DONE);
+        cv_field_count(&told.json, "input_bytes", input_bytes);
+        cv_field_count(&told.json, "bytes", told.bytes);
+        cv_field_bool(&told.json, "done", status == CV_EXIT_DONE);
         cv_json_end(&told.json);
         cv_json_close(&told.json);
     } else if (status == CV_EXIT_DONE && values->quiet == 0) {
