@@ -133,6 +133,8 @@ refuses() {
     printf 'a\n' >one
     timeout $LONG "$CLEAVE" split -i one -n 1 -o 'o-{}' --json >json
     [ "$(tr -d ' \n' <json)" = '{"pieces":[{"name":"o-001","begin":0,"end":2,"bytes":2}],"input_bytes":2,"bytes":2,"done":true}' ]
+    timeout $LONG "$CLEAVE" split -i in -n 3 -o 'j-{}' --json >json # each piece on a line
+    [ "$(grep -c '^    {"name": "j-00[123]", .*}' json)" -eq 3 ]
     timeout $LONG "$CLEAVE" split -i in -n 2 -o 'q-{}' 2>err
     [ "$(cat err)" = '13893 bytes in 2 pieces' ]
 }

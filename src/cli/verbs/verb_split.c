@@ -113,8 +113,7 @@ static void written(void *context, const struct cv_piece_file *file)
     told->bytes += file->bytes;
     if (!told->as_json)
         return;
-    cv_json_object(&told->json);
-    cv_json_on_line(&told->json);
+    cv_field_line(&told->json, NULL);
     cv_field_text(&told->json, "name", file->name);
     cv_field_count(&told->json, "begin", file->begin);
     cv_field_count(&told->json, "end", file->end);
