@@ -6,24 +6,11 @@
 #include <cmocka.h>
 
 #include "run/input/source.h"
+#include "own_folder.h"
 #include "run_check.h"
 #include "unit/split_check.h"
 
 enum { MOST = 600 };
-
-static char folder[] = "/tmp/cleave-limit-XXXXXX";
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) == NULL;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return rmdir(folder);
-}
 
 /* The first record with more than `most` bytes: its start; SIZE_MAX: there is none. */
 static size_t first_long(const struct split_input *input, size_t most)
@@ -86,7 +73,7 @@ static void try_limit(const struct split_input *input, struct cv_random *random,
         assert_int_equal(pipe(pipes), 0);
         snprintf(path, sizeof path, "/dev/fd/%d", pipes[0]);
     } else {
-        snprintf(path, sizeof path, "%s/input", folder);
+        path_of(path, "input");
         write_file(path, input->bytes, input->n);
     }
     assert_ok(cv_source_open(&name, 1, &options, &source, &err));

@@ -9,30 +9,11 @@
 #include <sys/stat.h>
 
 #include "run/input/source.h"
+#include "own_folder.h"
 #include "run_check.h"
 #include "unit/split_check.h"
 
 enum { MOST = 1200, FILES = 3, HANDS = 5 };
-
-static char folder[] = "/tmp/cleave-source-XXXXXX";
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) == NULL;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return rmdir(folder);
-}
-
-static char *path_of(char *buffer, const char *name)
-{
-    snprintf(buffer, 128, "%s/%s", folder, name);
-    return buffer;
-}
 
 /* --- a model ------------------------------------------------------------------------------ */
 

@@ -11,27 +11,8 @@
 
 #include "run/input/cut_file.h"
 #include "run/input/source_inner.h"
+#include "own_folder.h"
 #include "run_check.h"
-
-static char folder[] = "/tmp/cleave-stream-XXXXXX";
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) == NULL;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return rmdir(folder);
-}
-
-static char *path_of(char *buffer, const char *name)
-{
-    snprintf(buffer, 128, "%s/%s", folder, name);
-    return buffer;
-}
 
 /* Bytes of memory that this process has. ThreadSanitizer keeps notes about all that was
  * written: then it says nothing. */
