@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/completion.h"
-#include "cli/kit/help.h"
 #include "cli/verbs.h"
 
 static const char head[] =

@@ -1,5 +1,4 @@
 /* completion_zsh.c -- the completion scripts for zsh and fish. SPDX-License-Identifier: MIT */
-#include <stdio.h>
 #include <string.h>
 #include "cli/completion.h"
 #include "cli/kit/help.h"

@@ -2,7 +2,6 @@
 #include "io/trace_export.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/fail.h"

@@ -6,7 +6,6 @@
  *   of the right output, or what was there before.
  * - Nothing is left: no process, no file. */
 #include <dirent.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>

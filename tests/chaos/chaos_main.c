@@ -14,7 +14,6 @@
  *   -v                  say what is done
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <getopt.h>
 #include <inttypes.h>

@@ -4,7 +4,6 @@
  * A record begins with a byte that no other line or place where one could wrongly be cut
  * begins with, so that a command can tell whether it was given whole records. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "chaos/chaos.h"

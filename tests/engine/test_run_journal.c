@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <sched.h>

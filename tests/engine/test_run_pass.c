@@ -5,8 +5,6 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include <fcntl.h>
-
 #include "run/output/gather_parts.h"
 #include "run/kit/poller.h"
 #include "run/kit/process.h"

@@ -8,8 +8,6 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include <errno.h>
-
 #include "run/kit/feed.h"
 #include "run/output/gather_parts.h"
 #include "run/kit/poller.h"

@@ -1,7 +1,6 @@
 /* json_tree.c -- a JSON file as a tree. SPDX-License-Identifier: MIT */
 #include "json_tree.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "cli/load/then_reduce.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include "base/quantity.h"
 #include "cli/kit/output.h"

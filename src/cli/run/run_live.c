@@ -1,7 +1,6 @@
 /* run_live.c -- what every worker does, while it does it. SPDX-License-Identifier: MIT */
 #include "cli/run/run_live.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void cv_run_add_bytes(struct cv_text *text, double bytes)

@@ -6,7 +6,6 @@
  * first it is known how much. */
 #include <math.h>
 #include <string.h>
-#include "cli/kit/output.h"
 #include "cli/run/run_report.h"
 
 static const double NEAR = 0.05;  /* a prediction that is wrong by more needs a reason  */

@@ -18,7 +18,6 @@
 #include "base/new_file.h"
 #include "base/write_all.h"
 #include "cli/kit/output.h"
-#include "run/kit/process.h"
 
 /* --- names -------------------------------------------------------------------------------- */
 

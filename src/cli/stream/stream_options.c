@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/stream/stream_options.h"
 
-#include <stdio.h>
 #include <string.h>
 #include "base/quantity.h"
 #include "cli/kit/output.h"

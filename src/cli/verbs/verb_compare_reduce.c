@@ -1,8 +1,6 @@
 /* verb_compare_reduce.c -- cleave compare reduce. SPDX-License-Identifier: MIT */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "base/quantity.h"
 #include "cli/kit/engines.h"
 #include "cli/kit/output.h"
 #include "cli/kit/counted.h"

@@ -1,6 +1,5 @@
 /* verb_simulate_load.c -- cleave simulate load. SPDX-License-Identifier: MIT */
 #include <math.h>
-#include <stdio.h>
 #include "cli/kit/option_rows.h"
 #include "cli/load/load_json.h"
 #include "cli/load/load_options.h"

@@ -4,9 +4,7 @@
  * preempted, the run is told to stop; what it has finished is in its journal, the job goes
  * back to the queue and goes on from there. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/companion.h"
 #include "base/shell_word.h"
 #include "cli/kit/output.h"

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cli/kit/counted.h"
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
 #include "cli/run/run_options.h"

@@ -1,7 +1,6 @@
 /* figure_plot.c -- putting panels together. SPDX-License-Identifier: MIT */
 #include "figures/kit/figure_plot.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

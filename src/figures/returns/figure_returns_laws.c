@@ -5,7 +5,6 @@
  * Theorems 1 to 3 and Propositions 1 to 5, each on random clusters with equal nodes: how
  * many break it. Theorems 4 and 5 and section V-B have figures of their own. */
 #include <math.h>
-#include <stdio.h>
 
 #include "figures/kit/figure_plot.h"
 #include "figures/returns/figure_returns_cluster.h"

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "figures/streams/figure_streams_scene.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "model/platform/platform_internal.h"

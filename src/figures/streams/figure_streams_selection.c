@@ -10,7 +10,6 @@
 
 #include <cleave/stream_plan.h>
 #include "figures/kit/figure_plot.h"
-#include "figures/streams/figure_streams_scene.h"
 #include "model/platform/published.h"
 
 enum { WORKERS = 1000 };

@@ -9,7 +9,6 @@
 
 #include "model/stream/stream_costs.h"
 #include "figures/kit/figure_plot.h"
-#include "figures/streams/figure_streams_scene.h"
 #include "model/platform/published.h"
 
 enum { KINDS = CV_PUBLISHED_KINDS };

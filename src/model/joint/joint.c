@@ -6,7 +6,6 @@
 
 #include "base/fail.h"
 #include "model/reduce/reduce_length.h"
-#include "model/reduce/reduce_tree.h"
 
 /* What is being tried: places of an order that gets shorter. */
 struct trial {

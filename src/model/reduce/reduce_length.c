@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "model/reduce/reduce_length.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { MOST_ROUNDS = 64, MOST_WAITS = 2 * MOST_ROUNDS + 2 };

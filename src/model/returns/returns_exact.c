@@ -21,7 +21,6 @@
 
 #include "base/fail.h"
 #include "model/returns/returns_bounds.h"
-#include "model/returns/returns_parts.h"
 
 /* What placing one worker is counted as. */
 static const double level_steps = 1000;

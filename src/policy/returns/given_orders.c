@@ -8,7 +8,6 @@
  *
  * O. Beaumont, A. L. Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters,
  * 2010; who takes part as in docs/theory/returns.md. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

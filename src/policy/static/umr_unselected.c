@@ -5,8 +5,6 @@
  * workers that differ. */
 #include "policy/static/umr_unselected.h"
 
-#include <math.h>
-
 #include "base/fail.h"
 #include "policy/static/umr_choice.h"
 

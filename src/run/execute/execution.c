@@ -11,7 +11,6 @@
 #include "policy/compound/registry.h"
 #include "run/asked/asked_check.h"
 #include "run/decode/decoder.h"
-#include "run/master/attempt_report.h"
 #include "run/master/comers.h"
 #include "run/execute/resume.h"
 #include "run/master/sharing.h"

@@ -3,7 +3,6 @@
 
 #include "base/fail.h"
 #include "run/execute/execution.h"
-#include "run/master/attempt_report.h"
 
 /* As it was before the first input, but for who works and what links they have. */
 static void forget_input(struct cv_execution *execution)

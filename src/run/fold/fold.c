@@ -2,13 +2,11 @@
 #include "run/fold/fold.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/text.h"
 #include "run/fold/fold_command.h"
 #include "run/fold/fold_log.h"
 #include "run/fold/fold_set.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <cleave/execute.h>
 
-#include "base/arena.h"
 #include "base/fail.h"
 #include "run/fetch/fetch_command.h"
 #include "run/input/source_inner.h"

@@ -5,7 +5,6 @@
 
 #include "base/fail.h"
 #include "run/master/outlet_kinds.h"
-#include "run/master/sharing.h"
 
 struct folding {
     struct cv_outlet outlet;

@@ -2,7 +2,6 @@
 #include "run/wire/call_relay.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>

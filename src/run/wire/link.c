@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/fail.h"
 #include "run/kit/process.h"
 #include "run/wire/remote.h"

@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "run/wire/link_inner.h"
-#include "run/wire/remote.h"
 
 enum { TURNS = 16 }; /* frames put out before others get their turn */
 

@@ -8,7 +8,6 @@
 
 #include "base/fail.h"
 #include "base/new_file.h"
-#include "run/kit/travel.h"
 #include "run/worker/worker_item.h"
 
 enum { OPEN_FOLDERS = 16 };

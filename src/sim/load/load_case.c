@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "model/platform/profile.h"
 #include "policy/compound/registry.h"
 #include "sim/load/forecast.h"
 #include "sim/load/native.h"

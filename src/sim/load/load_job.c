@@ -8,7 +8,6 @@
 #include "sim/load/case_bounds.h"
 #include "sim/load/lifespan.h"
 #include "sim/many/monte_carlo.h"
-#include "sim/load/native.h"
 #include "sim/simgrid/simgrid_engine.h"
 
 /* Bounds are computed to about this much. */

@@ -1,13 +1,10 @@
 /* reduce_job.c -- plan and simulate a reduction: the public calls.
  * SPDX-License-Identifier: MIT */
-#include <math.h>
 #include <stdlib.h>
 
 #include <cleave/reduce.h>
 #include "engine/driver.h"
 #include "model/reduce/reduce_costs.h"
-#include "model/reduce/reduce_length.h"
-#include "model/reduce/reduce_tree.h"
 #include "policy/compound/registry.h"
 #include "sim/many/monte_carlo.h"
 #include "sim/reduce/native_reduce.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/fail.h"
 #include "model/platform/platform_internal.h"
 #include "sim/simgrid/simgrid_child.h"

@@ -6,7 +6,6 @@
 #include "sim/simgrid/simgrid_child.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
