@@ -31,12 +31,15 @@ void cv_figure_done(struct cv_figure_result *result)
         cv_arena_done(&result->arena);
 }
 
-static double *add_row(struct cv_figure_result *result, const char *label, bool file_only)
+static double *add_row(struct cv_figure_result *result, bool file_only,
+                       const char *format, va_list arguments)
 {
     struct cv_figure_row *row = cv_array(&result->arena, 1, sizeof *row);
+    char label[128];
 
     if (row == NULL)
         return NULL;
+    vsnprintf(label, sizeof label, format, arguments);
     row->label = cv_arena_text(&result->arena, label);
     row->values = cv_array(&result->arena, result->ncolumns, sizeof *row->values);
     if (row->label == NULL || row->values == NULL)
@@ -49,14 +52,26 @@ static double *add_row(struct cv_figure_result *result, const char *label, bool 
     return row->values;
 }
 
-double *cv_figure_row(struct cv_figure_result *result, const char *label)
+double *cv_figure_row(struct cv_figure_result *result, const char *label, ...)
 {
-    return add_row(result, label, false);
+    va_list arguments;
+    double *values;
+
+    va_start(arguments, label);
+    values = add_row(result, false, label, arguments);
+    va_end(arguments);
+    return values;
 }
 
-double *cv_figure_file_row(struct cv_figure_result *result, const char *label)
+double *cv_figure_file_row(struct cv_figure_result *result, const char *label, ...)
 {
-    return add_row(result, label, true);
+    va_list arguments;
+    double *values;
+
+    va_start(arguments, label);
+    values = add_row(result, true, label, arguments);
+    va_end(arguments);
+    return values;
 }
 
 enum cleave_status cv_figure_claim(struct cv_figure_result *result, bool holds,

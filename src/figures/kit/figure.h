@@ -60,9 +60,11 @@ enum cleave_status cv_figure_make(const struct cv_figure *figure,
 void cv_figure_done(struct cv_figure_result *result);
 
 /* For those who make figures: a row of result->ncolumns values to fill, or NULL. */
-double *cv_figure_row(struct cv_figure_result *result, const char *label);
+double *cv_figure_row(struct cv_figure_result *result, const char *label, ...)
+    CV_PRINTF(2, 3);
 /* The same for a row that only files have. */
-double *cv_figure_file_row(struct cv_figure_result *result, const char *label);
+double *cv_figure_file_row(struct cv_figure_result *result, const char *label, ...)
+    CV_PRINTF(2, 3);
 enum cleave_status cv_figure_claim(struct cv_figure_result *result, bool holds,
                                    struct cleave_error *err, const char *claim,
                                    const char *numbers, ...) CV_PRINTF(5, 6);

@@ -135,11 +135,8 @@ static enum cleave_status fill(const struct means *means, struct cv_figure_resul
                                struct cleave_error *err)
 {
     for (int i = 0; i < POINTS; i++) {
-        char label[32];
-        double *values;
+        double *values = cv_figure_row(result, "%.4g", spreads[i]);
 
-        snprintf(label, sizeof label, "%.4g", spreads[i]);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int law = 0; law < LAWS; law++)

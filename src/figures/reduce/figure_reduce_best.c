@@ -140,11 +140,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
     result->note = "0: binomial is the best, 1: fibonacci, 2: ordered-tree-dyn. By how "
                    "many percent: in the CSV file.";
     for (int i = 0; i < SPREADS; i++) {
-        char label[32];
-        double *values;
+        double *values = cv_figure_row(result, "%g", cv_cell_spreads[i]);
 
-        snprintf(label, sizeof label, "%g", cv_cell_spreads[i]);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int j = 0; j < RATIOS; j++) {

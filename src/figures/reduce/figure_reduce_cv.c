@@ -182,11 +182,8 @@ static enum cleave_status fill(const struct curve *curve, struct cv_figure_resul
                                struct cleave_error *err)
 {
     for (int i = 0; i < POINTS; i++) {
-        char label[32];
-        double *values;
+        double *values = cv_figure_row(result, "%.4g", curve->cv[i]);
 
-        snprintf(label, sizeof label, "%.4g", curve->cv[i]);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int p = 0; p < POLICIES; p++) {

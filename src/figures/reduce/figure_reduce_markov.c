@@ -5,7 +5,6 @@
  * variance of tree-dyn's length by a Markov chain, for transfers of rate 1 and
  * combinations that are free or have rate 2, beside simulation. */
 #include <math.h>
-#include <stdio.h>
 
 #include <cleave/reduce.h>
 #include "model/reduce/reduce_markov.h"
@@ -164,11 +163,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
     result->note = "Transfers are exponential with rate 1; combinations are free in the "
                    "first six columns and have rate 2 in the last three.";
     for (int i = 0; i < SIZES; i++) {
-        char label[16];
-        double *values;
+        double *values = cv_figure_row(result, "%u", sizes[i]);
 
-        snprintf(label, sizeof label, "%u", sizes[i]);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         CV_TRY(one_size(job, sizes[i], values, &sum, err));

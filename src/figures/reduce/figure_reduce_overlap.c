@@ -5,7 +5,6 @@
  * length of fibonacci over that of tree-dyn, for spreads of the costs (rows) and ratios
  * of mean combination to mean transfer (columns). */
 #include <math.h>
-#include <stdio.h>
 
 #include "figures/kit/figure_plot.h"
 #include "figures/reduce/figure_reduce_cells.h"
@@ -82,11 +81,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
         "Mean length of fibonacci over tree-dyn; ratios above 1 are in the CSV "
         "file.";
     for (int i = 0; i < SPREADS; i++) {
-        char label[32];
-        double *values;
+        double *values = cv_figure_row(result, "%g", cv_cell_spreads[i]);
 
-        snprintf(label, sizeof label, "%g", cv_cell_spreads[i]);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int j = 0; j < RATIOS; j++) {

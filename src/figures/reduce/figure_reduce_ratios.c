@@ -8,7 +8,6 @@
  * everything, made worse step by step, and against the platform of Theorem 1 for up to
  * 144 nodes. */
 #include <math.h>
-#include <stdio.h>
 
 #include "figures/kit/figure_plot.h"
 #include "figures/reduce/figure_reduce_worst.h"
@@ -121,12 +120,9 @@ static enum cleave_status fill(const struct hunt *hunt, struct cv_figure_result 
         CV_TRY(build(which, built, err));
         for (int m = 0; m < METHODS; m++) {
             const struct cv_worst *worst = &hunt->by[0].worst[which][m];
-            char label[48];
-            double *values;
+            double *values = cv_figure_row(result, "%s, %s", cv_worst_methods[m],
+                                           cv_worst_cases[which]);
 
-            snprintf(label, sizeof label, "%s, %s", cv_worst_methods[m],
-                     cv_worst_cases[which]);
-            values = cv_figure_row(result, label);
             if (values == NULL)
                 return cv_fail_memory(err, "a figure");
             values[TRIED] = (double)hunt->by[0].tried[which];

@@ -82,11 +82,8 @@ static enum cleave_status fill(const struct schedule *s, const char *before,
     result->ncolumns = COLUMNS;
     result->note = "Transfers and combinations take 1 s each.";
     for (uint32_t i = 0; i < s->n; i++) {
-        char label[32];
-        double *values;
+        double *values = cv_figure_row(result, "%s%u", before, i);
 
-        snprintf(label, sizeof label, "%s%u", before, i);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         if (s->parent[i] < 0)

@@ -6,7 +6,6 @@
  * Fibonacci tree when one of them is nothing: the worst for each. Which of equal nodes
  * goes first is not said there; both ways are shown. */
 #include <math.h>
-#include <stdio.h>
 
 #include "model/reduce/reduce_length.h"
 #include "model/reduce/tree_strategy.h"
@@ -88,15 +87,13 @@ static enum cleave_status fill(const struct ratios *ratios,
     int next = 0;
 
     for (uint32_t n = 2; n <= ratios->most; n++) {
-        char label[16];
         double *values;
 
-        snprintf(label, sizeof label, "%u", n);
         if (next < SHOWN && n == shown[next]) {
-            values = cv_figure_row(result, label);
+            values = cv_figure_row(result, "%u", n);
             next++;
         } else
-            values = cv_figure_file_row(result, label);
+            values = cv_figure_file_row(result, "%u", n);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int k = 0; k < CURVES; k++)

@@ -6,7 +6,6 @@
  * clusters of four workers with tau between 0.5 and 1.5 and equal nodes, against the
  * optimum over all orders and sets, proved. */
 #include <math.h>
-#include <stdio.h>
 
 #include "model/returns/returns_bounds.h"
 #include "model/returns/returns_search.h"
@@ -135,11 +134,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
         "time; losses are the largest.";
     for (int i = 0; i < RATES; i++) {
         const double rate = pow(10, 0.5 * i);
-        char label[16];
-        double *values;
+        double *values = cv_figure_row(result, "%.4g", rate);
 
-        snprintf(label, sizeof label, "%.4g", rate);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         CV_TRY(one_rate(rate, job->quick ? 60 : 1000, values, err));

@@ -7,7 +7,6 @@
  * change places, for costs of computing (rows, in units of the slower link's) and result
  * ratios (columns). */
 #include <math.h>
-#include <stdio.h>
 
 #include "model/returns/returns.h"
 #include "figures/kit/figure_plot.h"
@@ -89,11 +88,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
         "below this part of the slower link's; FIFO does more above it.";
     for (int i = 0; i < COMPUTES; i++) {
         const double compute = pow(10, -2 + i * 0.5);
-        char label[32];
-        double *values;
+        double *values = cv_figure_row(result, "%.3g", compute);
 
-        snprintf(label, sizeof label, "%.3g", compute);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int j = 0; j < RATIOS; j++) {

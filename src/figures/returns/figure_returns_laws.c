@@ -329,7 +329,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
     result->note = "Random clusters of 2 to 8 workers with equal nodes, one message each "
                    "way at a time.";
     for (int i = 0; i < LAWS; i++) {
-        double *values = cv_figure_row(result, laws[i].label);
+        double *values = cv_figure_row(result, "%s", laws[i].label);
 
         if (values == NULL)
             return cv_fail_memory(err, "a figure");

@@ -6,7 +6,6 @@
  * prints the rate of a node as R = pi + rho; unpacking, computing and packing take (1 +
  * delta) pi + rho. */
 #include <math.h>
-#include <stdio.h>
 
 #include "figures/kit/figure_plot.h"
 #include "figures/returns/figure_returns_cluster.h"
@@ -110,11 +109,8 @@ static enum cleave_status fill(double when[WORKERS][COLUMNS],
     result->note =
         "tau 1, 2 and 3 s per unit, rho 3 s, pi 1 s, delta 0.5, lifespan 20 s.";
     for (int i = 0; i < WORKERS; i++) {
-        char label[16];
-        double *values;
+        double *values = cv_figure_row(result, "C%d", i + 1);
 
-        snprintf(label, sizeof label, "C%d", i + 1);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int c = 0; c < COLUMNS; c++)

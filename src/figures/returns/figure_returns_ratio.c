@@ -5,7 +5,6 @@
  * whose links differ by a given factor, in any order and in the best one; and the family
  * of one worker behind a slow link, served first, which reaches the bound. */
 #include <math.h>
-#include <stdio.h>
 
 #include "model/returns/returns_search.h"
 #include "figures/kit/figure_plot.h"
@@ -130,11 +129,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
     result->ncolumns = COLUMNS;
     result->note = "2 to 4 workers, nodes too differ; one message each way at a time.";
     for (int i = 0; i < SPREADS; i++) {
-        char label[16];
-        double *values;
+        double *values = cv_figure_row(result, "%g", spreads[i]);
 
-        snprintf(label, sizeof label, "%g", spreads[i]);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         CV_TRY(one_spread(i, job->quick ? 100 : 3000, values, &tally, err));

@@ -7,7 +7,6 @@
  * the result ratio (rows), for both port rules. Answers what Beaumont and Rosenberg,
  * 2010, leave open. */
 #include <math.h>
-#include <stdio.h>
 
 #include "model/returns/returns.h"
 #include "model/returns/returns_search.h"
@@ -69,12 +68,10 @@ static enum cleave_status fill(bool single, const struct cv_figure_job *job,
 {
     for (int d = 0; d < RATIOS; d++)
         for (int c = 0; c < COMPUTES; c++) {
-            char label[64];
-            double *values;
+            double *values =
+                cv_figure_row(result, "%s, delta %g, R/tau %g",
+                              single ? "one port" : "duplex", ratios[d], computes[c]);
 
-            snprintf(label, sizeof label, "%s, delta %g, R/tau %g",
-                     single ? "one port" : "duplex", ratios[d], computes[c]);
-            values = cv_figure_row(result, label);
             if (values == NULL)
                 return cv_fail_memory(err, "a figure");
             for (int l = 0; l < LINKS; l++)

@@ -7,7 +7,6 @@
  * it is nonincreasing: with equal links the printed order is LIFO, where FIFO is
  * optimal. Both, against the optimum of random clusters of four workers. */
 #include <math.h>
-#include <stdio.h>
 
 #include "model/returns/returns_search.h"
 #include "figures/kit/figure_plot.h"
@@ -123,11 +122,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
     result->note = "Returns by nonincreasing tau y / u, then by increasing as printed; "
                    "losses against the optimum over all orders and sets, proved.";
     for (int i = 0; i < DELTAS; i++) {
-        char label[16];
-        double *values;
+        double *values = cv_figure_row(result, "%g", deltas[i]);
 
-        snprintf(label, sizeof label, "%g", deltas[i]);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         CV_TRY(one_delta(deltas[i], job->quick ? 60 : 600, values, err));

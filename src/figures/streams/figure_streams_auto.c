@@ -6,7 +6,6 @@
  * that follows what is measured, and against that with rounds that get shorter when the
  * end is known. */
 #include <math.h>
-#include <stdio.h>
 
 #include "figures/kit/figure_plot.h"
 #include "figures/streams/figure_streams_scene.h"
@@ -113,12 +112,9 @@ static enum cleave_status make(const struct cv_figure_job *job,
     set_up(runs);
     CV_TRY(cv_scene_runs(job, &runs[0][0], (size_t)ROWS * WAYS, err));
     for (int i = 0; i < ROWS; i++) {
-        char label[48];
-        double *values;
+        double *values = cv_figure_row(result, "T %g, drop %g", horizons_s[i / DROPS],
+                                       drops[i % DROPS]);
 
-        snprintf(label, sizeof label, "T %g, drop %g", horizons_s[i / DROPS],
-                 drops[i % DROPS]);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int way = 0; way < WAYS; way++)

@@ -5,7 +5,6 @@
  * are a fifth of what they should be; mean length of the rounds of 1000 workers of
  * Table 1, all with the same compute latency. */
 #include <math.h>
-#include <stdio.h>
 
 #include "figures/kit/figure_plot.h"
 #include "figures/streams/figure_streams_scene.h"
@@ -107,11 +106,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
                                          .first = 0.2 };
     CV_TRY(cv_scene_runs(job, runs, LATENCIES, err));
     for (int r = 0; r < ROUNDS; r++) {
-        char label[16];
-        double *values;
+        double *values = cv_figure_row(result, "%d", r + 1);
 
-        snprintf(label, sizeof label, "%d", r + 1);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int i = 0; i < LATENCIES; i++) {

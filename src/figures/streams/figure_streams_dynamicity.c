@@ -183,12 +183,10 @@ static enum cleave_status fill(const struct scene *scene, struct cv_figure_resul
 {
     for (int c = scene->first_curve; c < CURVES + TURNS; c++) {
         const bool turn = c >= CURVES;
-        char label[64];
-        double *values;
+        double *values =
+            cv_figure_row(result, "%sf %g, drop %g", turn ? "in turn, " : "",
+                          turn ? 0.01 : latencies_s[c / DROPS], drops[c % DROPS]);
 
-        snprintf(label, sizeof label, "%sf %g, drop %g", turn ? "in turn, " : "",
-                 turn ? 0.01 : latencies_s[c / DROPS], drops[c % DROPS]);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int p = scene->first_period; p < PERIODS; p++) {

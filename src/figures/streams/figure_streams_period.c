@@ -275,12 +275,11 @@ static enum cleave_status fill(const struct curve *curves, size_t n, int first,
 {
     for (size_t i = 0; i < n; i++) {
         const struct curve *curve = &curves[i];
-        char label[64];
-        double *values;
+        double *values =
+            cv_figure_row(result, "T %g, f %g, %s", horizons_s[curve->horizon],
+                          latencies_s[curve->latency],
+                          curve->start == 0 ? "spread" : "close");
 
-        snprintf(label, sizeof label, "T %g, f %g, %s", horizons_s[curve->horizon],
-                 latencies_s[curve->latency], curve->start == 0 ? "spread" : "close");
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int p = first; p < PERIODS; p++) {

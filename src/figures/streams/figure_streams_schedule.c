@@ -191,11 +191,8 @@ static enum cleave_status fill(const struct posts *posts,
         "links, 200 units/s each way; delays 10 % longer than equation 3 says.";
     for (uint32_t w = 0; w < WORKERS; w++) {
         const unsigned n = posts->count[w];
-        char label[8];
-        double *values;
+        double *values = cv_figure_row(result, "%u", w);
 
-        snprintf(label, sizeof label, "%u", w);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         values[POSTS] = n;

@@ -6,7 +6,6 @@
  * 100 s and no margin one master serves everybody, so the figure used shorter rounds or
  * large margins, as here. */
 #include <math.h>
-#include <stdio.h>
 
 #include <cleave/stream_plan.h>
 #include "figures/kit/figure_plot.h"
@@ -241,17 +240,14 @@ static enum cleave_status fill(const struct cv_figure_job *job,
     for (size_t i = 0; i < POINTS; i++) {
         const struct point *point = &points[i];
         bool ring_optimal, own_optimal;
-        char label[48];
         double *values;
 
         if (job->quick && !point->quick)
             continue;
-        if (point->margin > 0)
-            snprintf(label, sizeof label, "%g s, margin %g, %u", point->tau_s,
-                     point->margin, point->streams);
-        else
-            snprintf(label, sizeof label, "%g s, %u", point->tau_s, point->streams);
-        values = cv_figure_row(result, label);
+        values = point->margin > 0
+                     ? cv_figure_row(result, "%g s, margin %g, %u", point->tau_s,
+                                     point->margin, point->streams)
+                     : cv_figure_row(result, "%g s, %u", point->tau_s, point->streams);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         CV_TRY(plan(platform, point, CLEAVE_WEIGHTS_RING, &values[RING_USED],

@@ -5,7 +5,6 @@
  * 100 s: what a worker gives, and what it takes of its master by the published weights,
  * which reckon with the worst worker before it, and by its own messages. */
 #include <math.h>
-#include <stdio.h>
 
 #include "model/stream/stream_costs.h"
 #include "figures/kit/figure_plot.h"
@@ -132,11 +131,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
         "The first four columns are the table, the others follow for rounds of "
         "100 s, results as large as data.";
     for (int i = 0; i < KINDS; i++) {
-        char label[16];
-        double *values;
+        double *values = cv_figure_row(result, "S%d", i);
 
-        snprintf(label, sizeof label, "S%d", i);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         values[SPEED] = workers[i].speed_ups;

@@ -6,7 +6,6 @@
  * to odd N and even R to even N, so neighbours are taken together: alone they would
  * zigzag. */
 #include <math.h>
-#include <stdio.h>
 
 #include "figures/kit/figure_plot.h"
 #include "figures/umr/figure_umr_grid.h"
@@ -162,13 +161,10 @@ static enum cleave_status make(const struct cv_figure_job *job,
     sum_up(&grid, &curves);
     for (int p = 0; p < PAIRS; p++) {
         const int ratio = CV_GRID_LEAST_R + 2 * p;
-        char label[16];
-        double *values;
+        double *values = p % 4 == 0 || p < 6 || p == PAIRS - 1
+                             ? cv_figure_row(result, "%d-%d", ratio, ratio + 1)
+                             : cv_figure_file_row(result, "%d-%d", ratio, ratio + 1);
 
-        snprintf(label, sizeof label, "%d-%d", ratio, ratio + 1);
-        values = p % 4 == 0 || p < 6 || p == PAIRS - 1
-                     ? cv_figure_row(result, label)
-                     : cv_figure_file_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int x = 0; x < XMIS; x++)

@@ -7,7 +7,6 @@
  *
  *     M = sqrt(2 W / (B (3 alpha + N beta))). */
 #include <math.h>
-#include <stdio.h>
 
 #include "policy/static/umr_rounds.h"
 #include "figures/kit/figure_plot.h"
@@ -95,11 +94,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
     result->note = "Rounds, rounded up, by the latency of computing (rows) and that of a "
                    "message (columns), in seconds; before rounding: in the CSV file.";
     for (int a = 0; a <= MOST; a++) {
-        char label[16];
-        double *values;
+        double *values = cv_figure_row(result, "%d", a);
 
-        snprintf(label, sizeof label, "%d", a);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int b = 0; b <= MOST; b++) {

@@ -5,7 +5,6 @@
  * latencies. The curve for alpha = 0 only comes out with a limit that equation 9 does not
  * have, a first chunk of at least Delta, as the text of section 6.2.2 asks for. */
 #include <math.h>
-#include <stdio.h>
 
 #include "policy/static/umr.h"
 #include "policy/static/umr_rounds.h"
@@ -141,15 +140,13 @@ static enum cleave_status make(const struct cv_figure_job *job,
     result->ncolumns = NCOLUMNS;
     result->note = "Rounds of UMR on 5 workers, 2000 units, latencies in seconds.";
     for (int r = LEAST; r <= MOST; r++) {
-        char label[16];
         double *values;
 
         for (int c = 0; c < CURVES; c++)
             CV_TRY(rounds_at(r, c, &result->arena, &curves->rounds[r][c], err));
         curves->rounds[r][EQUATION] = root_at(r);
-        snprintf(label, sizeof label, "%d", r);
-        values = r <= 12 || r % 10 == 0 ? cv_figure_row(result, label)
-                                        : cv_figure_file_row(result, label);
+        values = r <= 12 || r % 10 == 0 ? cv_figure_row(result, "%d", r)
+                                        : cv_figure_file_row(result, "%d", r);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int c = 0; c < NCOLUMNS; c++)

@@ -8,7 +8,6 @@
  * where a chunk would be negative is not printed: here it is left out and the others are
  * scaled to the load. Beyond the paper: umr-plus. */
 #include <math.h>
-#include <stdio.h>
 
 #include "model/platform/generate.h"
 #include "policy/kit/bandwidth_order.h"
@@ -161,11 +160,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
     result->note = "Makespan over load / sum of speeds, mean over 400 samples (10 if "
                    "quick) of 10 workers.";
     for (int h = 0; h < HETS; h++) {
-        char label[16];
-        double *values;
+        double *values = cv_figure_row(result, "%g", hets[h]);
 
-        snprintf(label, sizeof label, "%g", hets[h]);
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int way = 0; way < COLUMNS; way++)

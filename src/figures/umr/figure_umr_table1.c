@@ -65,7 +65,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
     result->columns = columns;
     result->ncolumns = COLUMNS;
     for (int i = 0; i < APPLICATIONS; i++) {
-        double *values = cv_figure_row(result, applications[i].name);
+        double *values = cv_figure_row(result, "%s", applications[i].name);
 
         if (values == NULL)
             return cv_fail_memory(err, "a figure");

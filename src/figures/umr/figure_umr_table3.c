@@ -3,7 +3,6 @@
  *
  * Yang and Casanova, multi-round algorithms, Table 3 over the settings of Table 2. */
 #include <math.h>
-#include <stdio.h>
 
 #include "figures/kit/figure_plot.h"
 #include "figures/umr/figure_umr_grid.h"
@@ -65,14 +64,11 @@ static enum cleave_status fill(const struct summary *sum, struct cv_figure_resul
     double worst = 0;
 
     for (int m = 0; m < METHODS; m++) {
-        char label[16] = "umr";
-        double *values;
+        double *values =
+            m == XMI_K ? cv_figure_row(result, "xmi-k")
+            : m > 0    ? cv_figure_row(result, "xmi, %d round%s", m, m > 1 ? "s" : "")
+                       : cv_figure_row(result, "umr");
 
-        if (m == XMI_K)
-            snprintf(label, sizeof label, "xmi-k");
-        else if (m > 0)
-            snprintf(label, sizeof label, "xmi, %d round%s", m, m > 1 ? "s" : "");
-        values = cv_figure_row(result, label);
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         values[1] = sum->ratio[m];
