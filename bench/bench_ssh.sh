@@ -23,11 +23,8 @@ command -v parallel >/dev/null || { say "GNU parallel is not there"; exit 77; }
 
 for host in $hosts; do echo "$host"; done >list
 "$bed" up list bed || exit $?
-{
-    printf 'ControlMaster auto\nControlPath %s/mux-%%n\nControlPersist 300\n' "$folder"
-    cat bed/ssh_config
-} >masters
-for host in $hosts; do ssh -F masters "$host" true </dev/null || exit 2; done
+# shellcheck disable=SC2086 # a list of names
+open_masters $hosts
 yes "$(printf '%099d' 0)" | head -n "$lines" >input
 cat >work.c <<'END'
 #include <stdio.h>
@@ -84,13 +81,13 @@ minus() {
     awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", a - b }'
 }
 
-# ours KIND CONFIG -- sets took and first.
+# ours KIND SSH -- sets took and first.
 ours() {
     local from
     rm -f begun
     from=$(now)
     "$cleave" run -q -i input -o out --hosts "$(echo "$hosts" | sed 's/$/:1/' | paste -sd ,)" \
-        --ssh "ssh -F $folder/$2" --remote "$cleave" -- "$folder/work" "$1" || exit 1
+        --ssh "$2" --remote "$cleave" -- "$folder/work" "$1" || exit 1
     took=$(minus "$(now)" "$from")
     first=$(minus "$(sort -g begun | head -n 1)" "$from")
     cmp -s out expected || { say "outputs differ"; exit 1; }
@@ -100,7 +97,7 @@ ours() {
 theirs() {
     local from
     from=$(now)
-    parallel --will-cite -k --pipepart -a input --block "$2" --ssh "ssh -F $folder/masters" \
+    parallel --will-cite -k --pipepart -a input --block "$2" --ssh "$masters" \
         -S "$(echo "$hosts" | sed 's/^/1\//' | paste -sd ,)" "$folder/work" "$1" >out 2>/dev/null </dev/null ||
         { say "parallel failed"; exit 1; }
     took=$(minus "$(now)" "$from")
@@ -126,7 +123,7 @@ declared() {
             echo "  - {name: $host, ssh: $host, slots: 1, speed: $speed, compute_latency: 20ms, bandwidth: 1e9}"
         done
     } >hosts.yaml
-    "$cleave" run --json -i input -o out --hosts hosts.yaml --ssh "ssh -F $folder/masters" \
+    "$cleave" run --json -i input -o out --hosts hosts.yaml --ssh "$masters" \
         --remote "$cleave" -- "$folder/work" "$1" >summary || exit 1
     cmp -s out expected || { say "outputs differ"; exit 1; }
     awk -v a="$(sed -n 's/^ *"makespan_s": \([^,]*\),*$/\1/p' summary | head -n 1)" \
@@ -139,7 +136,7 @@ bytes=$(stat -c %s input)
 for kind in ${BENCH_KINDS:-equal quarter}; do
     times='' firsts='' off=''
     for _ in $(seq "$repeats"); do
-        ours $kind bed/ssh_config
+        ours $kind "ssh -F $folder/bed/ssh_config"
         times="$times $took" firsts="$firsts $first"
     done
     echo "$kind cleave connecting,$(least $times),$(least $firsts),first_s at most 1"
@@ -151,7 +148,7 @@ for kind in ${BENCH_KINDS:-equal quarter}; do
     done
     times='' firsts='' ratios=''
     for _ in $(seq "$repeats"); do
-        ours $kind masters
+        ours $kind "$masters"
         mine=$took times="$times $took" firsts="$firsts $first"
         theirs $kind $block
         ratios="$ratios $(over "$(least "$took" "$best")" "$mine")"
