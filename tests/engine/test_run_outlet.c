@@ -198,6 +198,27 @@ static void idle_workers_fold(void **state)
     close_world(&world);
 }
 
+/* Who computes on another machine is free to have something folded here meanwhile. */
+static void who_computes_elsewhere_is_not_in_the_way(void **state)
+{
+    struct world world;
+
+    (void)state;
+    open_world(&world, "cat");
+    for (uint64_t i = 0; i < 8; i++)
+        add(&world, i);
+    for (int i = 0; i < WORKERS; i++)
+        world.errands[i].slot.busy = true;
+    assert_ok(cv_outlet_work(world.outlet, &err));
+    assert_false(cv_outlet_busy(world.outlet)); /* all are at work here */
+    world.hosts[1] = (struct cv_host *)&world;  /* a host, which is not looked at */
+    assert_ok(cv_outlet_work(world.outlet, &err));
+    assert_int_equal(cv_outlet_counts(world.outlet).calls, 1);
+    settle(&world);
+    assert_written(&world, "0 1 2 3 4 5 6 7 ");
+    close_world(&world);
+}
+
 /* When it is crowded, a worker folds once before each chunk. */
 static void crowded_workers_fold_first(void **state)
 {
@@ -277,6 +298,7 @@ int main(void)
         cmocka_unit_test(folded_outputs_keep_their_order),
         cmocka_unit_test(a_result_covers_all_of_the_input),
         cmocka_unit_test(idle_workers_fold),
+        cmocka_unit_test(who_computes_elsewhere_is_not_in_the_way),
         cmocka_unit_test(crowded_workers_fold_first),
         cmocka_unit_test(a_command_that_fails_is_told),
         cmocka_unit_test(nothing_is_folded_after_a_stop),
