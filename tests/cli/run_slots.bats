@@ -61,6 +61,13 @@ S
         *) echo "$line" && return 1 ;;
         esac
     done
+    # Those that stay elsewhere count the slots of their machine.
+    printf 'workers:\n  - {name: %s, slots: 2, speed: 1e6, bandwidth: 1e9}\n' g h | sed 3d >p.yaml
+    cleave 0 run -q -i a --hosts p.yaml --block 20 --persistent ./stays
+    [ "${#lines[@]}" -gt 1 ]
+    for line in "${lines[@]}"; do
+        [[ $line == [gh]".0 1" || $line == [gh]".1 2" ]]
+    done
 }
 
 @test "numbers that are none are refused" {
