@@ -22,6 +22,13 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
         set_target_properties(${target} PROPERTIES OUTPUT_NAME ${program}
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
     endforeach()
+    # The same program is one that knows nothing of cleave, below.
+    add_executable(test-mpi-${flavour}-own_sessions tests/mpi/sessions.c)
+    target_compile_definitions(test-mpi-${flavour}-own_sessions PRIVATE BY_CLEAVE)
+    target_link_libraries(test-mpi-${flavour}-own_sessions PRIVATE cleave-mpi-${flavour}
+        cleave-flags)
+    set_target_properties(test-mpi-${flavour}-own_sessions PROPERTIES OUTPUT_NAME own_sessions
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
     # It has a call of the MPI library's that is to be found first.
     set_target_properties(test-mpi-${flavour}-order PROPERTIES ENABLE_EXPORTS ON)
     # The inner parts, without messages.
@@ -112,4 +119,5 @@ if(mpich IN_LIST CLEAVE_MPI_FLAVOURS)
     cleave_mpi_test(window mpich 2 order 1000 100 board=window,segment=16KiB)
     cleave_mpi_test(nonblocking mpich 2 nonblocking 40)
     cleave_mpi_test(errors mpich 2 errors)
+    cleave_mpi_test(sessions mpich 2 own_sessions both)
 endif()

@@ -1,5 +1,6 @@
 /* sessions.c -- an MPI program with sessions, which knows nothing of cleave, for the
- * preload. SPDX-License-Identifier: MIT
+ * preload; and, with BY_CLEAVE, one that reduces by calls of cleave.
+ * SPDX-License-Identifier: MIT
  *
  * Usage: sessions [both]. Communicators of a session work before there is a world
  * (MPI_Init), with `both` beside one and after it. Exit status 77: this MPI has none. */
@@ -7,6 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef BY_CLEAVE
+#include <cleave/mpi.h>
+
+/* In an order that is given, whatever the operator. */
+#define REDUCE(...) cleave_mpi_reduce(__VA_ARGS__, "ordered-tree-dyn")
+#define REDUCE_ALL(...) cleave_mpi_allreduce(__VA_ARGS__, "tree-dyn")
+#else
+#define REDUCE MPI_Reduce
+#define REDUCE_ALL MPI_Allreduce
+#endif
 
 #if MPI_VERSION < 4
 int main(void)
@@ -55,11 +67,11 @@ static void reduce(MPI_Comm comm)
         for (int i = 0; i < count; i++)
             own[i] = rank + i % 7;
         memset(sum, 0, sizeof sum);
-        MPI_Reduce(own, sum, count, MPI_INT, op, root, comm);
+        REDUCE(own, sum, count, MPI_INT, op, root, comm);
         if (rank == root)
             check(sum, count, ranks);
         memcpy(sum, own, sizeof sum);
-        MPI_Allreduce(MPI_IN_PLACE, sum, count, MPI_INT, op, comm);
+        REDUCE_ALL(MPI_IN_PLACE, sum, count, MPI_INT, op, comm);
         check(sum, count, ranks);
     }
     MPI_Op_free(&ours);
