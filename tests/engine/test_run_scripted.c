@@ -329,8 +329,11 @@ static void too_late_is_no_hope(void **state)
         machines[1].script.earlies = 1;
         run(&trial, &result);
         assert_non_null(result);
-        /* Only learn takes it on. */
+        /* Only learn takes it on: others do not even connect to it again. */
         assert_true(strcmp(trial.policy, "learn") != 0 || !(result->left_bytes > 0));
+        if (strcmp(trial.policy, "learn") != 0 &&
+            (machines[1].made != 1 || strstr(trial.said, "h1: left out: ") == NULL))
+            complain(&trial, "it was connected to in vain");
         cleave_execution_free(result);
         free(trial.bytes);
     }
