@@ -142,6 +142,22 @@ ESCAPED='setsid sh -c "echo \$\$ >pid.new; mv pid.new pid; exec sleep 1000" & wh
     kill "$(cat pid)"
 }
 
+@test "--timeout: time in which the run itself is stopped is not held against a command that has ended" {
+    prepare
+    seq 10000 >many
+    "$CLEAVE" run -q -j 2 --block 25k -i many --timeout 2 --retries 1 -o out -- \
+        sh -c 'touch begun.$CLEAVE_SLOT; until [ -e go ]; do sleep 0.02; done; cat' 2>err 3>&- &
+    local master=$!
+    appears begun.1
+    appears begun.2
+    kill -STOP $master
+    touch go
+    sleep 2.5
+    kill -CONT $master
+    wait $master || { cat err; return 1; }
+    cmp many out
+}
+
 @test "SIGTERM ends the run, whoever holds an output" {
     prepare
     "$CLEAVE" run -q -j 1 --block 1k -i in -- sh -c "$ESCAPED; sleep 1000" >out 2>err 3>&- &

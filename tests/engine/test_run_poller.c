@@ -137,6 +137,48 @@ static void what_is_removed_is_not_called(void **state)
     cv_poller_free(poller);
 }
 
+/* A process that was stopped finds a timer long due, and what that has waited for: it looks at
+ * that first, but not for ever. */
+static void a_timer_that_is_late_waits_for_what_has_come(void **state)
+{
+    struct cv_poller *poller;
+    struct calls calls = { .count = 0 };
+    struct caller reader = { .calls = &calls, .number = 1 };
+    struct caller late = { .calls = &calls, .number = 2 };
+    struct cv_pipe pipe;
+    int waits = 0;
+    char byte;
+
+    (void)state;
+    must(cv_poller_new(&poller, &err));
+    must(cv_pipe_open(&pipe, &err));
+    assert_int_equal(write(pipe.write, "x", 1), 1);
+    must(cv_poller_add(poller, &reader.watch, pipe.read, CV_READABLE, watch_called,
+                       &reader, &err));
+    must(
+        cv_poller_set(poller, &late.timer, cv_clock_s() - 10, timer_called, &late, &err));
+    must(cv_poller_wait(poller, -1, &err));
+    must(cv_poller_wait(poller, -1, &err));
+    assert_int_equal(calls.count, 2);
+    assert_int_equal(calls.list[1], 1);
+    assert_int_equal(read(pipe.read, &byte, 1), 1);
+    must(cv_poller_wait(poller, -1, &err));
+    assert_int_equal(calls.list[2], 2);
+
+    /* Something comes all the time. */
+    assert_int_equal(write(pipe.write, "x", 1), 1);
+    must(
+        cv_poller_set(poller, &late.timer, cv_clock_s() - 10, timer_called, &late, &err));
+    for (calls.count = 0; calls.count == 0 || calls.list[calls.count - 1] != 2; waits++) {
+        calls.count = 0;
+        must(cv_poller_wait(poller, -1, &err));
+    }
+    assert_true(waits > 10 && waits < 1000);
+    cv_poller_remove(poller, &reader.watch);
+    cv_pipe_close(&pipe);
+    cv_poller_free(poller);
+}
+
 static void timers_are_called_in_order(void **state)
 {
     enum { TIMERS = 50 };
@@ -275,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pipe_tells_when_it_is_ready),
         cmocka_unit_test(what_is_removed_is_not_called),
+        cmocka_unit_test(a_timer_that_is_late_waits_for_what_has_come),
         cmocka_unit_test(timers_are_called_in_order),
         cmocka_unit_test(signals_arrive_and_the_mask_comes_back),
         cmocka_unit_test(signals_that_are_held_stay_blocked),

@@ -29,6 +29,7 @@ struct cv_poller {
     size_t ntimers, capacity;
     struct epoll_event batch[BATCH]; /* what is under way: [at, count)             */
     int at, count;
+    int looks; /* since a timer was late                                            */
     sigset_t old_mask;
     int signals; /* signalfd, or -1 */
     bool heard;  /* one of them has come */
@@ -48,6 +49,11 @@ struct cv_poller {
 };
 
 static const double GUARD_AFTER_S = 0.01;
+
+/* A timer that is so late is one of a process that did not run, be it that it was stopped
+ * (SIGSTOP, Ctrl-Z): what has happened meanwhile may be what it waits for, and is looked at first. */
+static const double LATE_S = 0.1;
+enum { LOOKS = 64 }; /* ... so many times at most */
 
 double cv_cpu_clock_s(void)
 {
@@ -350,6 +356,18 @@ void cv_poller_cancel(struct cv_poller *poller, struct cv_timer *timer)
         sift_down(poller, last, index);
 }
 
+/* Whether what has happened is looked at before timers are called, although some are due. */
+static bool looks_first(struct cv_poller *poller, bool interrupted)
+{
+    if ((interrupted || poller->count > 0) && poller->looks < LOOKS &&
+        poller->heap[0]->due_s < cv_clock_s() - LATE_S) {
+        poller->looks++;
+        return true;
+    }
+    poller->looks = 0;
+    return false;
+}
+
 /* Call what is due. One that is set anew for the past waits for the next turn, so that a
  * timer cannot keep the descriptors waiting. */
 static void call_timers(struct cv_poller *poller)
@@ -471,7 +489,7 @@ static void call_watches(struct cv_poller *poller)
 enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
                                   struct cleave_error *err)
 {
-    bool always = false;
+    bool always = false, interrupted = false;
 
     for (const struct cv_watch *watch = poller->always; watch != NULL;
          watch = watch->next)
@@ -493,14 +511,15 @@ enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
         const int error = errno;
 
         poller->count = 0;
-        if (error != EINTR)
+        interrupted = error == EINTR;
+        if (!interrupted)
             return cv_fail(err, CLEAVE_EENGINE, "cannot wait for descriptors: %s",
                            strerror(error));
     }
     if (poller->guard_due_s > 0)
         begin_guard(poller);
     call_watches(poller);
-    if (poller->ntimers > 0)
+    if (poller->ntimers > 0 && !looks_first(poller, interrupted))
         call_timers(poller);
     return CLEAVE_OK;
 }
