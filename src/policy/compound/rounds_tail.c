@@ -80,14 +80,19 @@ static enum cleave_status find_tail(const struct cleave_view *view,
 {
     double best_s = INFINITY;
 
+    /* A limit may end the search: then the best so far counts. */
     *out = fmin(0.3, 0.5 * view->error);
     if (!(view->error > 0) || setup->forecast == NULL)
         return CLEAVE_OK;
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+        enum cleave_status status;
         double mean_s;
 
-        CV_TRY(cleave_setup_forecast(setup, candidates[i].policy, view, TRIALS, &mean_s,
-                                     err));
+        status = cleave_setup_forecast(setup, candidates[i].policy, view, TRIALS, &mean_s,
+                                       err);
+        if (status == CLEAVE_EPOLICY && cv_meter_over(setup->meter))
+            break;
+        CV_TRY(status);
         if (mean_s < best_s) {
             best_s = mean_s;
             *out = candidates[i].tail;
