@@ -471,6 +471,18 @@ double cv_rounds_bound(const struct cv_rounds *rounds, struct cv_arena *scratch)
     return best;
 }
 
+/* All that the port's time and the workers are worth by the lifespan, whatever the load, from
+ * a mix that is good. Negative: memory is short. */
+static double work_by(struct bounding *b, const struct cv_rounds_guide *guide,
+                      double lifespan_s, struct look *mix)
+{
+    mix->value = value_at(b, &mix->mix, lifespan_s);
+    look_around(b, lifespan_s, mix);
+    if (!take_guide(b, guide, cells_for(b, FINE)))
+        return -1;
+    return (b->rounds->load + value_at(b, &mix->mix, lifespan_s)) / SAFE;
+}
+
 double cv_rounds_bound_work(const struct cv_returns *returns, double lifespan_s,
                             struct cv_arena *scratch)
 {
@@ -481,6 +493,7 @@ double cv_rounds_bound_work(const struct cv_returns *returns, double lifespan_s,
     struct cleave_error err;
     struct look mix;
     uint32_t n = 0, which = 0;
+    double best = INFINITY;
     int begun;
 
     if (cv_rounds_for_lifespan(returns, NULL, lifespan_s, CV_ROUNDS_FAST, 1, scratch,
@@ -491,12 +504,19 @@ double cv_rounds_bound_work(const struct cv_returns *returns, double lifespan_s,
     begun = prepare(&b, guides, &n);
     if (begun <= 0)
         return begun < 0 ? -1 : INFINITY;
-    if (!choose(&b, guides, n, 1, &mix, &which))
-        return -1;
-    mix.value = value_at(&b, &mix.mix, lifespan_s);
-    look_around(&b, lifespan_s, &mix);
-    if (!take_guide(&b, &guides[which], cells_for(&b, FINE)))
-        return -1;
-    /* Whatever the load: all that the port's time and the workers are worth. */
-    return (rounds.load + value_at(&b, &mix.mix, lifespan_s)) / SAFE;
+    if (returns->n > FEW)
+        return choose(&b, guides, n, 1, &mix, &which)
+                   ? work_by(&b, &guides[which], lifespan_s, &mix)
+                   : -1;
+    for (uint32_t i = 0; i < n; i++) {
+        double work;
+
+        if (!look_by(&b, &guides[i], 1, &mix))
+            return -1;
+        work = work_by(&b, &guides[i], lifespan_s, &mix);
+        if (work < 0)
+            return -1;
+        best = fmin(best, work);
+    }
+    return best;
 }

@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: MIT
  *
  * The makespan grows with the load, nearly along a line: loads are planned for until the
- * makespan is near the lifespan, at the wanted effort in the end, and then all sizes of the
- * last plan are scaled so that it ends in time, to the last digits. */
+ * makespan is near the lifespan, at the wanted effort in the end. But plans come from a search,
+ * which finds a better one for one load than for another, so that it may never be near. All
+ * sizes of each plan are scaled so that it ends in time, to the last digits, and the plan
+ * that does most then is taken. */
 #include <math.h>
 
 #include "base/fail.h"
@@ -71,6 +73,35 @@ static double next_load(const struct bracket *bracket, double lifespan_s)
     return fmax(load, bracket->low + 0.01 * (bracket->high - bracket->low));
 }
 
+/* Plans for a lifespan, and the one that does most in it. */
+struct hunt {
+    double lifespan_s, load; /* units */
+    struct cv_arena *arena;
+    struct cv_rounds_plan best;
+};
+
+/* The plan for a load, scaled to end in time, if it does more than the best so far. Its own
+ * makespan is told. */
+static enum cleave_status try_load(struct hunt *hunt, const struct cv_rounds *rounds,
+                                   enum cv_rounds_effort effort, uint64_t seed,
+                                   double *out_s, struct cleave_error *err)
+{
+    struct cv_rounds_plan plan;
+    double scale = 0;
+
+    CV_TRY(cv_rounds_best(rounds, effort, seed, hunt->arena, &plan, NULL, err));
+    *out_s = plan.makespan_s;
+    if (rounds->memory != NULL) /* so that there is room to grow */
+        CV_TRY(cv_rounds_cut(rounds, 2 * NEAR, hunt->arena, &plan, err));
+    if (fit(&rounds->returns, hunt->lifespan_s, rounds->memory != NULL ? 1 + 2 * NEAR : 2,
+            &plan, hunt->arena, &scale) &&
+        rounds->load * scale > hunt->load) {
+        hunt->best = plan;
+        hunt->load = rounds->load * scale;
+    }
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_rounds_for_lifespan(const struct cv_returns *returns,
                                           const double *memory, double lifespan_s,
                                           enum cv_rounds_effort effort, uint64_t seed,
@@ -78,38 +109,34 @@ enum cleave_status cv_rounds_for_lifespan(const struct cv_returns *returns,
                                           struct cv_rounds_plan *out, double *out_load,
                                           struct cleave_error *err)
 {
+    struct hunt hunt = { .lifespan_s = lifespan_s, .arena = arena };
     struct bracket bracket = { 0, 0, INFINITY, INFINITY };
     struct cv_rounds rounds = { *returns, 0, memory };
-    double least, scale = 1;
+    double least, end_s;
 
     for (uint32_t i = 0; i < returns->n; i++)
         rounds.load += lifespan_s / returns->trips[i].compute_s;
     least = NOTHING * rounds.load;
-    *out_load = 0;
     for (int i = 0; i < MOST_PLANS && rounds.load > least; i++) {
-        CV_TRY(cv_rounds_best(&rounds, CV_ROUNDS_FAST, seed, arena, out, NULL, err));
-        if (fabs(out->makespan_s / lifespan_s - 1) < NEAR)
+        CV_TRY(try_load(&hunt, &rounds, CV_ROUNDS_FAST, seed, &end_s, err));
+        if (fabs(end_s / lifespan_s - 1) < NEAR)
             break;
-        if (out->makespan_s > lifespan_s) {
+        if (end_s > lifespan_s) {
             bracket.high = rounds.load;
-            bracket.high_s = out->makespan_s;
+            bracket.high_s = end_s;
         } else {
             bracket.low = rounds.load;
-            bracket.low_s = out->makespan_s;
+            bracket.low_s = end_s;
         }
         rounds.load = next_load(&bracket, lifespan_s);
     }
-    if (!(rounds.load > least)) {
-        out->nchunks = 0;
-        return CLEAVE_OK;
+    if (effort != CV_ROUNDS_FAST && hunt.load > least) {
+        rounds.load = hunt.load;
+        CV_TRY(try_load(&hunt, &rounds, effort, seed, &end_s, err));
     }
-    if (effort != CV_ROUNDS_FAST)
-        CV_TRY(cv_rounds_best(&rounds, effort, seed, arena, out, NULL, err));
-    if (memory != NULL) /* so that there is room to grow */
-        CV_TRY(cv_rounds_cut(&rounds, 2 * NEAR, arena, out, err));
-    if (!fit(returns, lifespan_s, memory != NULL ? 1 + 2 * NEAR : 2, out, arena, &scale))
+    *out = hunt.best;
+    *out_load = hunt.load > least ? hunt.load : 0;
+    if (!(hunt.load > least))
         out->nchunks = 0;
-    else
-        *out_load = rounds.load * scale;
     return CLEAVE_OK;
 }

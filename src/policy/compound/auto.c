@@ -7,7 +7,8 @@
  * the load is simulated with the declared costs, and the one that ends first is taken: none
  * of them is better than what auto picks. That takes at most `limit` seconds, counted in steps
  * and not by a clock, so that the pick is the same on every machine; who would take longer
- * is left out. What it picked and why is noted with the plan. */
+ * is left out. For a lifespan those who know what they do in it are asked; whoever opens the run
+ * tries the others (sim/load/lifespan.h). What it picked and why is noted with the plan. */
 #include <math.h>
 #include <stdio.h>
 
@@ -48,7 +49,11 @@ static enum cleave_status plan_contest(struct automatic *automatic,
     CV_TRY(cv_contest(view, runs, automatic->limit_s, setup, &contest, err));
     CV_TRY(cv_contest_plan(&contest, &automatic->inner, view, setup, err));
     cv_contest_late(&contest, automatic->limit_s, late, sizeof late);
-    if (contest.second == NULL)
+    if (view->lifespan_s > 0)
+        cv_note_picked(setup, contest.best->name,
+                       "of %u policies that plan for a lifespan none does more%s",
+                       contest.tried, late);
+    else if (contest.second == NULL)
         cv_note_picked(setup, contest.best->name, "no other policy takes this load%s",
                        late);
     else if (contest.second_s > contest.best_s * (1 + 1e-9))
@@ -71,6 +76,8 @@ static enum cleave_status auto_plan(void *state, const struct cleave_view *view,
     const char *why;
     char limit[40];
 
+    if (view->lifespan_s > 0)
+        return plan_contest(automatic, view, 1, setup, err);
     if (isinf(view->units_total))
         return plan_contest(automatic, view, view->error > 0 ? STREAM_RUNS : 1, setup,
                             err);
@@ -100,6 +107,13 @@ static void auto_decide(void *state, const struct cleave_view *view,
     cv_inner_decide(&((struct automatic *)state)->inner, view, event, orders);
 }
 
+static double auto_work(const void *state)
+{
+    const struct cv_inner *inner = &((const struct automatic *)state)->inner;
+
+    return inner->policy->work(inner->planned);
+}
+
 static const struct cleave_param auto_params[] = {
     CV_LIMIT_PARAM(struct automatic, limit_s),
     { 0 },
@@ -118,4 +132,5 @@ const struct cleave_policy cleave_policy_auto = {
     .plan = auto_plan,
     .start = auto_start,
     .decide = auto_decide,
+    .work = auto_work,
 };

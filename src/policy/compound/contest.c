@@ -25,6 +25,8 @@ static bool takes_part(const struct cleave_policy *policy, const struct cleave_v
 {
     if (policy->task != CLEAVE_TASK_LOAD || (policy->needs & CLEAVE_NEEDS_FORECAST) != 0)
         return false;
+    if (view->lifespan_s > 0 && policy->work == NULL)
+        return false;
     if (policy->minds_folds) /* what it gains is not in a forecast */
         return false;
     if (policy->orders_returns && policy->one_round && !(view->result_ratio > 0) &&
@@ -33,6 +35,21 @@ static bool takes_part(const struct cleave_policy *policy, const struct cleave_v
     if (policy == &cleave_policy_best_orders || policy == &cleave_policy_small_results)
         return view->nworkers <= CV_SEARCH_QUICK;
     return true;
+}
+
+/* When it ends, or in a lifespan the time that a unit takes: less is better. */
+static enum cleave_status measure(const struct cleave_policy *policy,
+                                  const struct cleave_view *view, uint32_t runs,
+                                  struct cleave_setup *setup, double *out_s,
+                                  struct cleave_error *err)
+{
+    double units;
+
+    if (!(view->lifespan_s > 0))
+        return cleave_setup_forecast(setup, policy, view, runs, out_s, err);
+    CV_TRY(cv_setup_work(setup, policy, view, &units, err));
+    *out_s = view->lifespan_s / units;
+    return CLEAVE_OK;
 }
 
 /* Who does not take the load is left aside; anything else that fails is told. */
@@ -50,7 +67,7 @@ static enum cleave_status enter(struct cv_contest *contest,
         contest->late++;
         return CLEAVE_OK;
     }
-    status = cleave_setup_forecast(setup, policy, view, runs, &end_s, err);
+    status = measure(policy, view, runs, setup, &end_s, err);
     if (setup->meter->spent - before >= allowed.limit)
         contest->late++;
     if (status == CLEAVE_EINPUT || status == CLEAVE_EPOLICY)
@@ -113,7 +130,7 @@ static enum cleave_status enter_all(struct cv_contest *contest,
         }
     if (contest->best == NULL) { /* its reason is as good as any */
         setup->meter->limit = INFINITY;
-        return cleave_setup_forecast(setup, planner, view, runs, &contest->best_s, err);
+        return measure(planner, view, runs, setup, &contest->best_s, err);
     }
     return CLEAVE_OK;
 }

@@ -12,7 +12,9 @@ struct cv_contest {
     double allowed; /* steps that the best one had for its plan                       */
 };
 
-/* The least mean makespan of `runs` simulated runs with the expected error of the view.
+/* If the view has a lifespan, those who know what they do in it say so, and who does most is
+ * the best; the times are then those of a unit. Else:
+ * The least mean makespan of `runs` simulated runs with the expected error of the view.
  * Everyone in the registry who takes such a load with its preset parameters takes part,
  * those aside who try others themselves, and on large platforms those whose plans take
  * long. Of equals the one made for the platform wins, then who is first in the registry.

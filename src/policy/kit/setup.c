@@ -93,18 +93,34 @@ void cleave_setup_proved(struct cleave_setup *setup, const char *among, bool opt
     setup->notes->optimal = optimal;
 }
 
+static enum cleave_status not_offered(const struct cleave_policy *policy,
+                                      struct cleave_error *err)
+{
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "a forecast of policy '%s' was asked for, which is not offered here",
+                   policy->name);
+}
+
 enum cleave_status cleave_setup_forecast(struct cleave_setup *setup,
                                          const struct cleave_policy *policy,
                                          const struct cleave_view *view, uint32_t runs,
                                          double *out_s, struct cleave_error *err)
 {
     if (setup->forecast == NULL || runs == 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "a forecast of policy '%s' was asked for, which is not offered "
-                       "here",
-                       policy->name);
+        return not_offered(policy, err);
     return setup->forecast->mean(setup->forecast->context, policy, view, runs,
                                  setup->meter, out_s, err);
+}
+
+enum cleave_status cv_setup_work(struct cleave_setup *setup,
+                                 const struct cleave_policy *policy,
+                                 const struct cleave_view *view, double *out,
+                                 struct cleave_error *err)
+{
+    if (setup->forecast == NULL)
+        return not_offered(policy, err);
+    return setup->forecast->work(setup->forecast->context, policy, view, setup->meter,
+                                 out, err);
 }
 
 void cv_return_when_done(const struct cleave_view *view, const struct cleave_event *event,

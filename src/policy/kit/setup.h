@@ -39,6 +39,10 @@ struct cv_forecast {
                                const struct cleave_view *view, uint32_t runs,
                                struct cv_meter *meter, double *out,
                                struct cleave_error *err);
+    /* How many units the policy says that it does within the view's lifespan. */
+    enum cleave_status (*work)(void *context, const struct cleave_policy *policy,
+                               const struct cleave_view *view, struct cv_meter *meter,
+                               double *out, struct cleave_error *err);
     void *context;
 };
 
@@ -50,6 +54,13 @@ struct cleave_setup {
     /* Set by the start of a policy whose `go` needs no row: see row_lane.h. */
     void (*take)(struct cv_row_lane *lane);
 };
+
+/* How many units a policy that knows it does within the view's lifespan; as
+ * cleave_setup_forecast it fails where that is not offered. */
+enum cleave_status cv_setup_work(struct cleave_setup *setup,
+                                 const struct cleave_policy *policy,
+                                 const struct cleave_view *view, double *out,
+                                 struct cleave_error *err);
 
 /* cleave_setup_left_out with a format. Drops the note when memory is short or nobody
  * listens. */

@@ -44,15 +44,17 @@ static enum cleave_status mean_makespan(struct cv_planned *planned,
     return status;
 }
 
-static enum cleave_status forecast(const struct cv_forecast_open *scene,
-                                   const struct cleave_policy *policy,
-                                   const struct cleave_view *view, uint32_t runs,
-                                   struct cv_meter *meter, double *out,
-                                   struct cleave_error *err)
+/* Half of what is left of the meter is for the plan. */
+static enum cleave_status make_ready(const struct cv_forecast_open *scene,
+                                     const struct cleave_policy *policy,
+                                     const struct cleave_view *view,
+                                     struct cv_meter *meter, struct cv_planned *planned,
+                                     struct cleave_error *err)
 {
     struct cv_meter plan_meter =
         meter != NULL ? cv_meter_half(meter) : (struct cv_meter){ 0 };
     const struct cv_load load = { .units = view->units_total,
+                                  .lifespan_s = view->lifespan_s,
                                   .result_ratio = view->result_ratio,
                                   .sends_first = view->sends_first,
                                   .before_round = view->before_round,
@@ -62,16 +64,40 @@ static enum cleave_status forecast(const struct cv_forecast_open *scene,
                                   .hold = view->hold,
                                   .seed = view->seed,
                                   .meter = meter != NULL ? &plan_meter : NULL };
+    enum cleave_status status;
+
+    status = cv_planned_init(planned, policy, NULL, 0, scene->platform, view->workers,
+                             &load, NULL, err);
+    cv_meter_spend(meter, plan_meter.spent);
+    return status;
+}
+
+static enum cleave_status forecast(const struct cv_forecast_open *scene,
+                                   const struct cleave_policy *policy,
+                                   const struct cleave_view *view, uint32_t runs,
+                                   struct cv_meter *meter, double *out,
+                                   struct cleave_error *err)
+{
     struct cv_planned planned;
     enum cleave_status status;
 
-    status = cv_planned_init(&planned, policy, NULL, 0, scene->platform, view->workers,
-                             &load, NULL, err);
-    cv_meter_spend(meter, plan_meter.spent);
-    CV_TRY(status);
+    CV_TRY(make_ready(scene, policy, view, meter, &planned, err));
     status = mean_makespan(&planned, scene, runs, meter, out, err);
     cv_planned_done(&planned);
     return status;
+}
+
+static enum cleave_status work_of(const struct cv_forecast_open *scene,
+                                  const struct cleave_policy *policy,
+                                  const struct cleave_view *view, struct cv_meter *meter,
+                                  double *out, struct cleave_error *err)
+{
+    struct cv_planned planned;
+
+    CV_TRY(make_ready(scene, policy, view, meter, &planned, err));
+    *out = planned.view.units_total;
+    cv_planned_done(&planned);
+    return CLEAVE_OK;
 }
 
 static enum cleave_status forecast_plain(void *context,
@@ -92,6 +118,23 @@ static enum cleave_status forecast_open(void *context, const struct cleave_polic
     return forecast(context, policy, view, runs, meter, out, err);
 }
 
+static enum cleave_status work_plain(void *context, const struct cleave_policy *policy,
+                                     const struct cleave_view *view,
+                                     struct cv_meter *meter, double *out,
+                                     struct cleave_error *err)
+{
+    return work_of(&(struct cv_forecast_open){ .platform = context }, policy, view, meter,
+                   out, err);
+}
+
+static enum cleave_status work_open(void *context, const struct cleave_policy *policy,
+                                    const struct cleave_view *view,
+                                    struct cv_meter *meter, double *out,
+                                    struct cleave_error *err)
+{
+    return work_of(context, policy, view, meter, out, err);
+}
+
 /* Contexts are only read: both take them back as const. */
 static void *as_context(const void *read_only)
 {
@@ -105,10 +148,10 @@ static void *as_context(const void *read_only)
 
 struct cv_forecast cv_native_forecast(const struct cleave_platform *platform)
 {
-    return (struct cv_forecast){ forecast_plain, as_context(platform) };
+    return (struct cv_forecast){ forecast_plain, work_plain, as_context(platform) };
 }
 
 struct cv_forecast cv_open_forecast(const struct cv_forecast_open *scene)
 {
-    return (struct cv_forecast){ forecast_open, as_context(scene) };
+    return (struct cv_forecast){ forecast_open, work_open, as_context(scene) };
 }

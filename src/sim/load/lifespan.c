@@ -2,8 +2,11 @@
  *
  * Makespans are nearly affine in the load, so lines through the last two points are followed.
  * Each point is a plan and a run. For a policy that picks others, as auto does, that would
- * be a contest for each: instead the units are found for the policy that it picks, and then it
- * is asked again at these units, until it picks no other, or one that does not do more. All of
+ * be a contest for each. Some of those it picks from know what they do in a lifespan, and
+ * plan for it better than by loads that are looked for from outside: plans that come from a search
+ * do not end later by as much as the load grows. So these are asked first. If at
+ * their units somebody ends sooner, the units are found for the one that is picked, and then
+ * all are asked again there, until it is no other, or one that does not do more. All of
  * it shares the limit of such a policy. */
 #include "sim/load/lifespan.h"
 
@@ -64,6 +67,11 @@ static enum cleave_status plan_units(const struct quest *quest, double units,
     return status;
 }
 
+static bool ends_sooner(const struct quest *quest, double end_s)
+{
+    return end_s < quest->load_case->load.lifespan_s * (1 - CLOSE);
+}
+
 static enum cleave_status makespan_of(const struct quest *quest, double units,
                                       const char **out_picked, double *out_s,
                                       struct cleave_error *err)
@@ -88,16 +96,16 @@ static double units_of_all(const struct cv_load_case *load_case)
 }
 
 /* The most units that end within the lifespan: lines through the last two points, and the
- * bracket halved where that leads out of it. */
-static enum cleave_status find_units(const struct quest *quest, double *out,
-                                     struct cleave_error *err)
+ * bracket halved where that leads out of it. That `low` units end by then is known, or 0. */
+static enum cleave_status find_units(const struct quest *quest, double low, double low_s,
+                                     double *out, struct cleave_error *err)
 {
     const double lifespan_s = quest->load_case->load.lifespan_s;
-    double low = 0, high = INFINITY, low_s = 0, high_s = 0;
+    double high = INFINITY, high_s = 0;
     double units = units_of_all(quest->load_case), least = units * NOTHING;
     const char *picked;
 
-    for (int step = 0; step < MOST_STEPS && low_s < lifespan_s * (1 - CLOSE); step++) {
+    for (int step = 0; step < MOST_STEPS && ends_sooner(quest, low_s); step++) {
         double end_s = 0;
 
         if (units < least) /* latencies alone take longer */
@@ -125,25 +133,31 @@ static enum cleave_status find_units(const struct quest *quest, double *out,
     return CLEAVE_OK;
 }
 
-/* The same for a policy that picks: by whom it picks. */
-static enum cleave_status find_by_picks(const struct quest *quest, double *out,
-                                        struct cleave_error *err)
+/* The same for a policy that picks: by whom it picks. So many units are known to end in
+ * time. */
+static enum cleave_status find_by_picks(const struct quest *quest, double known,
+                                        double *out, struct cleave_error *err)
 {
     struct quest by = { .load_case = quest->load_case, .meter = quest->meter };
-    double units = units_of_all(quest->load_case), found = 0, end_s;
+    double units = known > 0 ? known : units_of_all(quest->load_case), found = 0, end_s;
     const char *picked = NULL;
 
-    *out = 0;
+    *out = known;
     for (int turn = 0; turn < MOST_PICKS; turn++) {
         const struct cleave_policy *last = by.policy;
 
         CV_TRY(makespan_of(quest, units, &picked, &end_s, err));
+        if (turn == 0 && known > 0 && !ends_sooner(quest, end_s))
+            break;
         if (picked == NULL)
-            return find_units(quest, out, err);
+            return find_units(quest, 0, 0, out, err);
         CV_TRY(cleave_policy_find(CLEAVE_TASK_LOAD, picked, &by.policy, err));
         if (by.policy == last)
             break;
-        CV_TRY(find_units(&by, &found, err));
+        if (ends_sooner(quest, end_s))
+            CV_TRY(find_units(&by, units, end_s, &found, err));
+        else
+            CV_TRY(find_units(&by, 0, 0, &found, err));
         if (!(found > *out))
             break;
         *out = units = found;
@@ -169,6 +183,60 @@ static enum cleave_status plan_found(const struct quest *quest, double units,
     return fail_lifespan(lifespan_s, err);
 }
 
+/* What a policy that knows it does in a lifespan, of speeds that do not change. */
+static bool knows(const struct quest *quest)
+{
+    return quest->policy->work != NULL && !cv_is_changing(quest->load_case->platform);
+}
+
+/* The plan of those who know what they do in the lifespan, among whom the policy picks, if
+ * there are any and they are right. */
+static enum cleave_status plan_known(const struct quest *quest,
+                                     struct cv_planned *planned, bool *out_planned,
+                                     struct cleave_error *err)
+{
+    const struct cv_run run = cv_load_case_run(quest->load_case);
+    struct cv_load load = quest->load_case->load;
+    enum cleave_status status;
+    double end_s = INFINITY;
+
+    *out_planned = false;
+    if (!knows(quest) || load.error > 0)
+        return CLEAVE_OK;
+    load.meter = quest->meter;
+    status = cv_load_case_plan_by(quest->load_case, quest->policy, quest->settings,
+                                  quest->nsettings, &load, planned, err);
+    if (status == CLEAVE_EINPUT) /* nobody knows */
+        return CLEAVE_OK;
+    CV_TRY(status);
+    if (planned->view.units_total > 0)
+        status = cv_planned_run_once(planned, cv_load_case_engine(quest->load_case, NULL),
+                                     &run, &end_s, err);
+    *out_planned = status == CLEAVE_OK && end_s <= load.lifespan_s * (1 + CLOSE);
+    if (!*out_planned)
+        cv_planned_done(planned);
+    return status;
+}
+
+/* By those who know, or by those who do more at loads that were looked for. */
+static enum cleave_status plan_by_picks(const struct quest *quest,
+                                        struct cv_planned *planned,
+                                        struct cleave_error *err)
+{
+    enum cleave_status status;
+    double known, units = 0;
+    bool is_planned;
+
+    CV_TRY(plan_known(quest, planned, &is_planned, err));
+    known = is_planned ? planned->view.units_total : 0;
+    status = find_by_picks(quest, known, &units, err);
+    if (status == CLEAVE_OK && is_planned && !(units > known))
+        return CLEAVE_OK;
+    if (is_planned)
+        cv_planned_done(planned);
+    return status == CLEAVE_OK ? plan_found(quest, units, planned, err) : status;
+}
+
 static enum cleave_status plan_lifespan(const struct cv_load_case *load_case,
                                         const struct cleave_job *job,
                                         struct cv_planned *planned,
@@ -185,9 +253,8 @@ static enum cleave_status plan_lifespan(const struct cv_load_case *load_case,
     double units = 0;
 
     if (picks(load_case->policy))
-        CV_TRY(find_by_picks(&quest, &units, err));
-    else
-        CV_TRY(find_units(&quest, &units, err));
+        return plan_by_picks(&quest, planned, err);
+    CV_TRY(find_units(&quest, 0, 0, &units, err));
     return plan_found(&quest, units, planned, err);
 }
 
@@ -198,8 +265,8 @@ enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
     const double lifespan_s = load_case->load.lifespan_s;
 
     /* Those who know how much they do by then know it for speeds that do not change. */
-    if (lifespan_s > 0 &&
-        (load_case->policy->work == NULL || cv_is_changing(load_case->platform)))
+    if (lifespan_s > 0 && (load_case->policy->work == NULL || picks(load_case->policy) ||
+                           cv_is_changing(load_case->platform)))
         return plan_lifespan(load_case, job, planned, err);
     CV_TRY(cv_load_case_plan_by(load_case, load_case->policy, job->settings,
                                 job->nsettings, &load_case->load, planned, err));
