@@ -15,7 +15,7 @@ CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-threads \
-        check-clang check-fuzz check-mpich-suite check-platforms chaos mutants lint lint-changed format benches bench-plan bench-reduce \
+        check-clang check-fuzz check-mpich-suite check-ends check-platforms chaos mutants lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-leaders bench-mpi bench-smpi bench-mpi-run bench-decode bench-arrivals bench-ssh accept \
         install deb check-deb image check-image dist release check-release wheel site cast clean help tests
 
@@ -71,8 +71,11 @@ check-mpich-suite: build ## MPICH's own tests of reductions, preloaded; MPICH_SO
 chaos: tests ## CHAOS (200) random faults of SEED (1) happen to runs, and nothing may be lost
 	@build/chaos -n $(CHAOS) -s $(SEED) -j $(JOBS) --cleave build/cleave
 
-check-platforms: tests ## auto against every policy on PLATFORMS (10000) random platforms, and all bounds
-	@CLEAVE_PLATFORMS=$(or $(PLATFORMS),10000) build/tests/policy/random_platforms
+check-ends: tests ## PLATFORMS (10000) random platforms from FIRST (0) on: every run ends, no bound is beaten
+	@tools/random-platforms build/tests/policy/random_ends $(or $(FIRST),0) $(or $(PLATFORMS),10000) $(JOBS)
+
+check-platforms: tests ## the same platforms: auto against every policy, which takes far longer
+	@tools/random-platforms build/tests/policy/random_platforms $(or $(FIRST),0) $(or $(PLATFORMS),10000) $(JOBS)
 
 mutants: ## break the code one line at a time, and see a test fail each time (AREA=...)
 	@tools/install-deps check

@@ -1,0 +1,158 @@
+/* random_ends.c -- every policy on platforms drawn at random: each run ends, no bound is beaten.
+ * SPDX-License-Identifier: MIT
+ *
+ * What is drawn is in random_draw.h. Bounds are computed once for all policies, those of one
+ * round for the ones that are about it, and searches are cut short: what they find must end
+ * and respect bounds at any time. Where an error is expected some runs have it; then only their
+ * end counts. `make check-ends` (PLATFORMS=10000, FIRST=17) tries more than the few by default. */
+#include "random_draw.h"
+
+#include "sim/load/case_bounds.h"
+#include "sim/load/lifespan.h"
+
+enum { PLATFORMS = 60, NOISY_RUNS = 3 };
+
+/* What bounds may be beaten by rounding: times, and units by a lifespan. */
+static const double ROUNDING = 1e-9, UNITS_ROUNDING = 1e-6;
+/* Steps of a search, and seconds for those who try others. */
+static const double SEARCH = 2e7;
+static const char *const TRIALS = "0.04";
+
+struct scene {
+    uint32_t number;
+    struct draw drawn;
+    struct cv_arena arena; /* of the bounds */
+    bool known[2];
+    size_t count[2];
+    struct cleave_bound bounds[2][CV_MAX_BOUNDS]; /* of any rounds, and of one */
+};
+
+static void set_bounds(struct scene *scene, const struct cv_load_case *load_case,
+                       const struct cv_planned *planned)
+{
+    const bool one_round = planned->policy->one_round;
+    size_t tightest;
+
+    if (scene->known[one_round])
+        return;
+    scene->count[one_round] = cv_load_case_bounds(load_case, planned, &scene->arena,
+                                                  scene->bounds[one_round], &tightest);
+    assert_true(scene->count[one_round] > 0);
+    scene->known[one_round] = true;
+}
+
+static bool is_beaten(const struct cleave_bound *bound, double lifespan_s, double units,
+                      double end_s)
+{
+    if (lifespan_s > 0)
+        return units > bound->value_s * (1 + UNITS_ROUNDING);
+    return end_s < bound->value_s * (1 - ROUNDING);
+}
+
+static void check_bounds(const struct scene *scene, const struct cv_planned *planned,
+                         double end_s)
+{
+    const bool one_round = planned->policy->one_round;
+    const double lifespan_s = scene->drawn.job.lifespan_s;
+    const double units = planned->view.units_total;
+
+    for (size_t i = 0; i < scene->count[one_round]; i++) {
+        const struct cleave_bound *bound = &scene->bounds[one_round][i];
+
+        if (is_beaten(bound, lifespan_s, units, end_s))
+            FAULT(&scene->drawn, "%s: %.17g units in %.17g s beat the bound '%s', %.17g",
+                  planned->policy->name, units, end_s, bound->name, bound->value_s);
+    }
+    if (lifespan_s > 0 && end_s > lifespan_s * (1 + ROUNDING))
+        FAULT(&scene->drawn, "%s: ends at %.17g s, after the lifespan",
+              planned->policy->name, end_s);
+}
+
+static double run_it(const struct scene *scene, const struct cv_load_case *load_case,
+                     const struct cv_planned *planned, double error, uint32_t run_number)
+{
+    struct cv_run run = cv_load_case_run(load_case);
+    struct cleave_error err;
+    enum cleave_status status;
+    double end_s;
+
+    run.number = run_number;
+    if (error > 0)
+        run.noise = (struct cv_noise){ .drawn = { CLEAVE_NOISE_NORMAL, error },
+                                       .seed = scene->number,
+                                       .run = run_number };
+    status = cv_planned_run_once(planned, cv_load_case_engine(load_case, NULL), &run,
+                                 &end_s, &err);
+    if (status == CLEAVE_OK)
+        return end_s;
+    if (status != CLEAVE_EINPUT) /* chunks that memory is too little for are refused */
+        FAULT(&scene->drawn, "%s, error %g: %s", planned->policy->name, error, err.text);
+    return NAN; /* beats nothing */
+}
+
+static void try_case(struct scene *scene, const struct cv_load_case *load_case,
+                     const struct cleave_job *job)
+{
+    struct cv_planned planned;
+    struct cleave_error err;
+    enum cleave_status status = cv_load_case_plan(load_case, job, &planned, &err);
+
+    if (status == CLEAVE_EINPUT) /* it is not for such a load */
+        return;
+    if (status != CLEAVE_OK) {
+        FAULT(&scene->drawn, "%s: %s", job->policy, err.text);
+        return;
+    }
+    set_bounds(scene, load_case, &planned);
+    check_bounds(scene, &planned, run_it(scene, load_case, &planned, 0, 0));
+    for (uint32_t i = 0; i < NOISY_RUNS && job->error > 0; i++)
+        run_it(scene, load_case, &planned, job->error, i);
+    cv_planned_done(&planned);
+}
+
+static void try_policy(struct scene *scene, const struct cleave_policy *policy)
+{
+    const struct cleave_setting limit = { "limit", TRIALS };
+    struct cv_meter meter = { 0, SEARCH };
+    struct cleave_job job = scene->drawn.job;
+    struct cv_load_case load_case;
+    struct cleave_error err;
+
+    job.policy = policy->name;
+    if ((policy->needs & CLEAVE_NEEDS_FORECAST) != 0) {
+        job.settings = &limit;
+        job.nsettings = 1;
+    }
+    if (cv_load_case_open(&load_case, &job, &err) != CLEAVE_OK)
+        fail_msg("platform %u: %s", scene->number, err.text);
+    load_case.load.meter = &meter;
+    try_case(scene, &load_case, &job);
+    cv_load_case_close(&load_case);
+}
+
+static void one_platform(uint32_t number)
+{
+    struct scene scene = { .number = number };
+
+    draw(&scene.drawn, number);
+    cv_arena_init(&scene.arena);
+    for (size_t p = 0; p < cleave_policy_count(); p++)
+        if (cleave_policy_at(p)->task == CLEAVE_TASK_LOAD)
+            try_policy(&scene, cleave_policy_at(p));
+    cv_arena_done(&scene.arena);
+    cleave_platform_free(scene.drawn.platform);
+}
+
+static void all_ends_and_no_bound_is_beaten(void **state)
+{
+    (void)state;
+    try_platforms(one_platform, PLATFORMS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(
+        all_ends_and_no_bound_is_beaten) };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
