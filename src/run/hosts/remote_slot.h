@@ -20,11 +20,19 @@ bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head);
 void cv_remote_forget(struct cv_slot *slot);
 
 /* A host that is ready says something that it may (host_rules.h), of the piece of a slot or of
- * one that nobody waits for (NULL). */
+ * one that nobody waits for (NULL). In remote_frames.c. */
 void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
                      const struct cv_frame_head *head, const unsigned char *payload);
-/* The host has gone: so have the pieces of its slots. */
+/* The host has gone: so have the pieces of its slots. In remote_end.c. */
 void cv_remote_lose(struct cv_host *host);
+
+/* --- for those who hear of it (remote_end.c, remote_frames.c) ------------------------------ */
+
+/* Send the slot's piece, from its beginning. */
+enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *err);
+/* If it was asked whether the piece can be shorter, that is the answer. */
+void cv_remote_cut_answered(struct cv_slot *slot, bool done);
+void cv_remote_drop_store(struct cv_slot *slot);
 
 /* --- limits (remote_limit.c) -------------------------------------------------------------- */
 
