@@ -96,6 +96,16 @@ number() {
     printf '%s\n' "$output" | sed -n "s/.*\"$1\": \([-0-9.e+]*\).*/\1/p" | head -n 1
 }
 
+# hosts LINE... -- a platform file of hosts, each with its fields.
+hosts() {
+    echo "port: multi"
+    echo "workers:"
+    local line
+    for line in "$@"; do
+        echo "  - {speed: 1e7, bandwidth: 1e8, $line}"
+    done
+}
+
 # on_terminal ARGUMENT... -- run with stdout and stderr on a terminal of 100 columns;
 # $output is what both wrote.
 on_terminal() {

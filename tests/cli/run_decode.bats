@@ -264,7 +264,7 @@ sent() {
 
 @test "what lies in blocks goes to other machines as it is, and is decoded there" {
     prepare
-    printf 'port: multi\nworkers:\n  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
+    hosts 'name: a, slots: 2' >h.yaml
     for form in bgz zst xz; do
         blocks $form
         # Open chunks, closed ones, and half blocks. All of it goes at most twice, for blocks that two need.
@@ -291,7 +291,7 @@ sent() {
 
 @test "a host that sees a compressed file decodes its blocks from there, and only ranges travel" {
     prepare
-    printf 'port: multi\nworkers:\n  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8}\n  - {name: b, slots: 1, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
+    hosts 'name: a, slots: 2' 'name: b, slots: 1' >h.yaml
     for form in bgz zst lz4 xz; do
         blocks $form
         if [ $form = lz4 ]; then # with its size in front
@@ -344,7 +344,7 @@ sent() {
 
 @test "a block that cannot be decoded at a host is named as it would be here" {
     prepare
-    printf 'port: multi\nworkers:\n  - {name: a, slots: 1, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
+    hosts 'name: a, slots: 1' >h.yaml
     for form in bgz zst xz; do
         blocks $form
         size=$(stat -c %s many.$form)
@@ -359,7 +359,7 @@ sent() {
 
 @test "what has to be decoded from its start is decoded here for other machines" {
     prepare
-    printf 'port: multi\nworkers:\n  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
+    hosts 'name: a, slots: 2' >h.yaml
     blocks xz
     timeout $LONG "$CLEAVE" run -i "$P/seq.gz" --hosts h.yaml --json -o out -- cat >json 2>err
     cmp seq out
@@ -373,7 +373,7 @@ sent() {
 
 @test "a record that fails is found in compressed pieces, here and at other machines" {
     prepare
-    printf 'port: multi\nworkers:\n  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
+    hosts 'name: a, slots: 2' >h.yaml
     for where in "xz -j 2" "zst --hosts h.yaml"; do
         blocks "${where%% *}"
         fails_with 1 -i "many.${where%% *}" ${where#* } --isolate --block 50k -- \
@@ -386,7 +386,7 @@ sent() {
 
 @test "a command that takes too long on a compressed piece is ended, here and at other machines" {
     prepare
-    printf 'port: multi\nworkers:\n  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
+    hosts 'name: a, slots: 2' >h.yaml
     for where in "xz -j 2" "bgz --hosts h.yaml"; do
         blocks "${where%% *}"
         # It reads but the first byte of it: what feeds it is ended with it.

@@ -37,9 +37,7 @@ prepare() {
 
 @test "a host that lacks something costs nothing" {
     prepare
-    printf '%s\n' 'port: multi' 'workers:' \
-        '  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8, command: env HAS=1}' \
-        '  - {name: b, slots: 3, speed: 1e7, bandwidth: 1e8, command: env}' >h.yaml
+    hosts 'name: a, slots: 2, command: env HAS=1' 'name: b, slots: 3' >h.yaml
     local how
     for how in '' '--block 20k' '--policy umr'; do
         # shellcheck disable=SC2016,SC2086
@@ -210,9 +208,7 @@ y\""
     fails_with 1 -i few -j 1 --block 1M --isolate --timeout 1.5 -- sh -c 'x=$(cat); case $x in 1*) exec sleep 9875 ;; esac; echo "$x"'
     [ "$(cat out)" = 2 ]
     says '(records 1 to 1): the command took longer than 1.5 s'
-    printf '%s\n' 'port: multi' 'workers:' \
-        '  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8, command: env}' \
-        '  - {name: b, slots: 1, speed: 1e7, bandwidth: 1e8, command: env}' >h.yaml
+    hosts 'name: a, slots: 2' 'name: b, slots: 1' >h.yaml
     sed -E 's/^(1|34567)$/& BAD/' in >bad
     for how in '' '--block 100k' '--policy umr'; do
         # shellcheck disable=SC2086

@@ -104,10 +104,7 @@ says() {
 
 @test "hosts fetch what they compute, and another tries what one cannot" {
     prepare
-    printf 'port: multi\nworkers:\n' >h.yaml
-    for name in a b; do
-        printf '  - {name: %s, slots: 1, speed: 1e7, bandwidth: 1e8, command: env AT=%s}\n' $name $name
-    done >>h.yaml
+    hosts 'name: a, slots: 1, command: env AT=a' 'name: b, slots: 1, command: env AT=b' >h.yaml
     # Only a header goes over the link; what else is fetched says who did it.
     (echo head && seq 50000) >in
     timeout $LONG "$CLEAVE" run -i in --fetch "echo \$AT >>who; $CUT" --size "$SIZE" --header \

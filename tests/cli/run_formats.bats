@@ -33,7 +33,7 @@ array() {
     cmp expected out
     cat in | job --split json --block 1 -j 2 -- cat
     cmp expected out
-    printf 'port: multi\nworkers:\n  - {name: a, speed: 1e7, bandwidth: 1e8, slots: 2}\n' >h.yaml
+    hosts 'name: a, slots: 2' >h.yaml
     job -i in --split json --block 1 --hosts h.yaml -- cat
     cmp expected out
     job -i in --split json --block 1 --hosts h.yaml --shared-input -- cat
@@ -294,7 +294,7 @@ capture() {
     cmp in out
     fails_with 2 -i in --split xml:pp -- cat
     says "cleave: in: expected elements of the name 'pp', got none"
-    printf 'port: multi\nworkers:\n  - {name: a, speed: 1e7, bandwidth: 1e8, slots: 2}\n' >h.yaml
+    hosts 'name: a, slots: 2' >h.yaml
     fails_with 2 -i in --split xml:p --hosts h.yaml -- cat
     says "cleave: --split xml:p: expected commands on this machine, got hosts: what closes a document is not sent (cleave split writes files for them)"
 }

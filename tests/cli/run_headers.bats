@@ -102,7 +102,7 @@ shown() {
 @test "--header-out: hosts give the same; another header is an error that shows both" {
     prepare
     { echo k,v; seq -f '%.0f,x' 2000; } >in
-    printf 'port: multi\nworkers:\n  - {name: a, speed: 1e7, bandwidth: 1e8, slots: 2}\n' >h.yaml
+    hosts 'name: a, slots: 2' >h.yaml
     job -i in --header --header-out --block 2k --hosts h.yaml -- cat
     cmp in out
     fails_with 1 -i in --header-out --block 2k -j 1 -- head -n 1

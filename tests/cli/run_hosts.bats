@@ -21,16 +21,6 @@ prepare() {
     tr 0-9 a-j <in >expected
 }
 
-# hosts LINE... -- a platform file of hosts, each with its fields.
-hosts() {
-    echo "port: multi"
-    echo "workers:"
-    local line
-    for line in "$@"; do
-        echo "  - {speed: 1e7, bandwidth: 1e8, $line}"
-    done
-}
-
 @test "outputs of hosts are the same as here" {
     prepare
     hosts 'name: a, slots: 1' 'name: b, slots: 3, command: env' >h.yaml

@@ -4,6 +4,7 @@
 # until the test has read it: nothing here depends on how long things last.
 load helper
 load job
+load lines
 
 LONG=100
 
@@ -11,42 +12,13 @@ prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1
     seq 1 1000 >in
     mkfifo go
-    {
-        echo "port: multi"
-        echo "workers:"
-        echo "  - {speed: 1e7, bandwidth: 1e8, name: a, slots: 1, command: env}"
-        echo "  - {speed: 1e7, bandwidth: 1e8, name: b, slots: 2, command: env}"
-    } >h.yaml
-}
-
-# begin ARGUMENT... -- cleave run; what it writes is read from descriptor 7.
-begin() {
-    exec 7< <(
-        got=0
-        timeout $LONG "$CLEAVE" run --hosts h.yaml --line-buffer "$@" 2>err 3>&- || got=$?
-        echo "status $got" >status
-    )
-}
-
-reads() {
-    local line
-    read -r line <&7
-    [ "$line" = "$1" ] || {
-        echo "expected '$1', got '$line'"
-        return 1
-    }
+    hosts 'name: a, slots: 1, command: env' 'name: b, slots: 2, command: env' >h.yaml
 }
 
 @test "lines of the chunk in front are written as they come from hosts" {
     prepare
-    # The first chunk's command waits until its first line has been seen.
     for how in "" "--block 1k"; do
-        begin -q -i in $how -- \
-            sh -c 'read x; echo $x; if [ $x = 1 ]; then printf 2; read y <go; read z; echo; fi; cat'
-        reads 1
-        echo >go
-        cmp <(sed 1d in) <(cat <&7)
-        exec 7<&-
+        front_lines --hosts h.yaml $how
     done
     # The whole output, with much of it before a command has ended.
     seq 1 300000 >many
@@ -63,24 +35,13 @@ reads() {
 
 @test "what a host said before its command failed stands, and is not tried again" {
     prepare
-    begin -i in --block 1k -- \
-        sh -c 'read x; echo $x; [ $x != 1 ] || { echo 1 >>tries; read y <go; printf 2; exit 3; }; cat'
-    reads 1
-    echo >go
-    cat <&7 >rest
-    exec 7<&-
-    [ "$(cat tries)" = 1 ]
-    grep -q '^cleave: in: bytes 0 to 10[0-9]* (records 1 to [0-9]*): the command exited with status 3$' err
-    [[ "$(cat rest)" =~ ^2[1-9][0-9]+$'\n' ]]
-    tail -n 500 rest | cmp - <(tail -n 500 in)
-    appears status
-    [ "$(cat status)" = "status 1" ]
+    failed_lines --hosts h.yaml
 }
 
 @test "a chunk whose host is lost after lines of it were written has failed" {
     prepare
     # Its parent is the worker.
-    begin -i in --block 1k --joblog log -- \
+    begin --hosts h.yaml -i in --block 1k --joblog log -- \
         sh -c 'read x; echo $x; [ $x != 1 ] || { echo 1 >>tries; read y <go; kill -9 $PPID; sleep 60; }; cat'
     reads 1
     echo >go
@@ -94,7 +55,7 @@ reads() {
     [ "$(cat status)" = "status 1" ]
     # Of a chunk that is not in front nothing was written: it is done again, and all is there.
     rm -f status tries
-    begin -q -i in --block 1k -- \
+    begin --hosts h.yaml -q -i in --block 1k -- \
         sh -c 'read x; echo $x; if [ $x = 1 ]; then read y <go; elif [ ! -e once ]; then touch once; kill -9 $PPID; sleep 60; fi; cat'
     reads 1
     appears once
@@ -109,7 +70,7 @@ reads() {
     prepare
     mkfifo on
     for more in "" "--tag"; do
-        begin -q $more 'if [ {} = 1 ]; then echo first; printf half; read x <go; echo " line"; else read x <on; echo between; fi' ::: 1 2
+        begin --hosts h.yaml -q $more 'if [ {} = 1 ]; then echo first; printf half; read x <go; echo " line"; else read x <on; echo between; fi' ::: 1 2
         reads "${more:+1	}first"
         echo >on
         reads "${more:+2	}between"

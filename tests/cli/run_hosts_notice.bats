@@ -12,12 +12,7 @@ prepare() {
     cd "$T" || return 1
     seq 1 20000 >in
     tr 0-9 a-j <in >expected
-    {
-        echo "port: multi"
-        echo "workers:"
-        echo "  - {speed: 1e7, bandwidth: 1e8, name: a, slots: 1, command: env}"
-        echo "  - {speed: 1e7, bandwidth: 1e8, name: b, slots: 1, command: env}"
-    } >h.yaml
+    hosts 'name: a, slots: 1' 'name: b, slots: 1' >h.yaml
     # b waits until a has begun; what is begun is noted. $1 is what the first command of a does.
     cat >work <<END
 #!/bin/sh

@@ -73,7 +73,7 @@ joined() {
     printf 'x\ny\nz\n' >expected
     job -i one -i two --persistent -j 1 -- cat # frames come back as they are
     cmp expected out
-    printf 'port: multi\nworkers:\n  - {name: a, speed: 1e7, bandwidth: 1e8, slots: 1}\n' >h.yaml
+    hosts 'name: a, slots: 1' >h.yaml
     job -i one -i two --hosts h.yaml -- cat
     cmp expected out
     job -i one -i two --hosts h.yaml --shared-input --journal j.db -- cat
@@ -325,7 +325,7 @@ b' --block 1 -- wc -l
 
 @test "an input that is written to while its last chunk is worked on is an error" {
     prepare
-    printf 'port: multi\nworkers:\n  - {name: a, speed: 1e7, bandwidth: 1e8, slots: 1}\n' >h.yaml
+    hosts 'name: a, slots: 1' >h.yaml
     for more in '-j 1' '--hosts h.yaml' '--hosts h.yaml --shared-input'; do
         seq 100 >in
         touch -d @1000000000 in

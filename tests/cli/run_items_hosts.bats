@@ -12,20 +12,8 @@ prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1
     mkdir a b m m/in
     cd m || return 1
-    {
-        echo "port: multi"
-        echo "workers:"
-        echo "  - {speed: 1e7, bandwidth: 1e8, name: a, slots: 2, command: env --chdir=$PWD/../a}"
-        echo "  - {speed: 1e7, bandwidth: 1e8, name: b, slots: 1, command: env --chdir=$PWD/../b}"
-    } >h.yaml
-}
-
-says() {
-    grep -qF -- "$1" err || {
-        echo "expected: $1"
-        cat err
-        return 1
-    }
+    hosts "name: a, slots: 2, command: env --chdir=$PWD/../a" \
+        "name: b, slots: 1, command: env --chdir=$PWD/../b" >h.yaml
 }
 
 @test "outputs of items on hosts are those of items here" {

@@ -1,6 +1,9 @@
 # run_outputs.bats -- cleave run -o: a result is whole, or the old one is there.
 # SPDX-License-Identifier: MIT
 load helper
+load lines
+
+LONG=60
 
 prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -242,26 +245,8 @@ part() {
 @test "lines of the chunk in front are written as they come" {
     prepare
     mkfifo go
-    # The command waits until its first line has been seen, and with it the others' turn.
-    exec 7< <(timeout 60 "$CLEAVE" run -q -i in -j 2 --line-buffer -- \
-        sh -c 'read x; echo $x; if [ $x = 1 ]; then printf 2; read y <go; read z; echo; fi; cat' 3>&-)
-    read -r line <&7
-    [ "$line" = 1 ]
-    echo >go
-    cmp <(sed 1d in) <(cat <&7)
-    exec 7<&-
-    # What was written of a chunk stands, and the chunk is not tried again.
-    exec 7< <(timeout 60 "$CLEAVE" run -i in -j 2 --block 1k --line-buffer -- \
-        sh -c 'read x; echo $x; [ $x != 1 ] || { echo 1 >>tries; read y <go; printf 2; exit 3; }; cat' 2>err 3>&-)
-    read -r line <&7
-    [ "$line" = 1 ]
-    echo >go
-    cat <&7 >rest
-    exec 7<&-
-    [ "$(cat tries)" = 1 ]
-    grep -q '^cleave: in: bytes 0 to 10[0-9]* (records 1 to [0-9]*): the command exited with status 3$' err
-    [[ "$(cat rest)" =~ ^2[1-9][0-9]+$'\n' ]]
-    tail -n 500 rest | cmp - <(tail -n 500 in)
+    front_lines -j 2
+    failed_lines -j 2
     # Lines of any chunk, if the order does not matter.
     "$CLEAVE" run -q -i in -j 2 --block 1k --line-buffer -u -- cat 3>&- | sort -n | cmp - in
     for option in '--retries 2' --isolate; do

@@ -153,7 +153,7 @@ refuses() {
     # One that is wrong is an error, here and where hosts decode: the first frame has 7 bytes less than it says.
     cp z-001.zst lie.zst
     printf '\007' | dd of=lie.zst bs=1 seek=$((size - 29)) conv=notrunc status=none
-    printf 'port: multi\nworkers:\n  - {name: a, speed: 1e7, bandwidth: 1e8, slots: 2}\n' >h.yaml
+    hosts 'name: a, slots: 2' >h.yaml
     run -2 timeout $LONG "$CLEAVE" run -q -i lie.zst -j 2 -- wc -c
     run -1 timeout $LONG "$CLEAVE" run -q -i lie.zst --block 4300000 --hosts h.yaml -- wc -c
 }
