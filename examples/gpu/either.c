@@ -8,12 +8,20 @@
  * Each line of the input is a number. It is mixed so often as ROUNDS says and written in
  * hexadecimal digits; the result is the same on a core and on a GPU. With stay it is a command
  * for cleave run --persistent. A program made by nvcc computes on the first GPU it sees, and on
- * a core if it sees none: CUDA_VISIBLE_DEVICES says which. */
+ * a core if it sees none: CUDA_VISIBLE_DEVICES says which.
+ *
+ * Where there is no GPU, a core can stand in for one, to see how the load is shared out: with
+ * EITHER_PACE=N it answers N numbers in a second, asleep for the rest of the time, in batches of a
+ * sixteenth of a second, and with EITHER_START=S its start takes S seconds. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifdef __CUDACC__
 #define EITHER __host__ __device__
@@ -104,17 +112,51 @@ static bool mix_on_gpu(uint64_t *numbers, size_t count, uint32_t rounds)
 }
 #endif
 
+/* --- a core that stands in ---------------------------------------------------------------- */
+
+static double pace; /* numbers in a second; 0: as many as can be */
+
+static double number_of(const char *variable)
+{
+    const char *text = getenv(variable);
+
+    return text != NULL ? strtod(text, NULL) : 0;
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void sleep_s(double seconds)
+{
+    struct timespec rest;
+
+    if (seconds <= 0)
+        return;
+    rest.tv_sec = (time_t)seconds;
+    rest.tv_nsec = (long)((seconds - (double)rest.tv_sec) * 1e9);
+    while (nanosleep(&rest, &rest) != 0)
+        continue;
+}
+
 /* --- in and out --------------------------------------------------------------------------- */
 
 /* Mix some numbers, at most a batch, and write them. */
 static bool answer(uint64_t *numbers, size_t count, uint32_t rounds)
 {
     static const char digits[] = "0123456789abcdef";
+    const double from_s = pace > 0 ? now_s() : 0;
 
     if (there == NULL)
         mix_on_core(numbers, count, rounds);
     else if (!mix_on_gpu(numbers, count, rounds))
         return false;
+    if (pace > 0)
+        sleep_s((double)count / pace - (now_s() - from_s));
     for (size_t i = 0; i < count; i++) {
         char line[17];
 
@@ -195,18 +237,29 @@ static bool work_on(uint64_t *numbers, size_t batch, uint32_t rounds)
     return good;
 }
 
+/* How many numbers are read before they are mixed. */
+static size_t find_batch(void)
+{
+    if (pace <= 0)
+        return find_gpu() ? BATCH_GPU : BATCH_CORE;
+    return pace / 16 < 1 ? 1 : pace / 16 < BATCH_GPU ? (size_t)(pace / 16) : BATCH_GPU;
+}
+
 int main(int argc, char **argv)
 {
     const uint32_t rounds = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0;
-    const size_t batch = find_gpu() ? BATCH_GPU : BATCH_CORE;
     const bool stay = argc > 2 && strcmp(argv[2], "stay") == 0;
     uint64_t *numbers;
+    size_t batch;
     bool good;
 
     if (rounds == 0 || (argc > 2 && !stay)) {
         fputs("usage: either ROUNDS [stay]\n", stderr);
         return 2;
     }
+    pace = number_of("EITHER_PACE");
+    sleep_s(number_of("EITHER_START"));
+    batch = find_batch();
     numbers = (uint64_t *)malloc(batch * sizeof *numbers);
     good = numbers != NULL &&
            (stay ? work_on(numbers, batch, rounds) : work_once(numbers, batch, rounds));
