@@ -43,18 +43,34 @@ static const char *option_name(const void *context, size_t index)
     return option != NULL ? option->name : "--help";
 }
 
-static int unknown_option(const struct reader *reader, const char *typed)
+/* The option of another program that was typed; NULL: none that is known. `begins`: a
+ * letter may have its argument behind it, as -s100. */
+static const struct cv_foreign *find_foreign(const struct reader *reader,
+                                             const char *typed, bool begins)
 {
-    char hint[512], shown[CV_ECHO_ROOM];
-    size_t count = 0;
-
-    cv_echo(typed, shown);
     for (const struct cv_foreign *known = reader->foreign;
          known != NULL && known->name != NULL; known++)
         if (strcmp(known->name, typed) == 0 ||
-            (known->name[1] != '-' && strncmp(known->name, typed, 2) == 0))
-            return cv_complain(CV_EXIT_USAGE, "there is no option '%s' here; instead: %s",
-                               known->name, known->instead);
+            (begins && strlen(known->name) == 2 && strncmp(known->name, typed, 2) == 0))
+            return known;
+    return NULL;
+}
+
+static int refuse_foreign(const struct cv_foreign *known)
+{
+    return cv_complain(CV_EXIT_USAGE, "there is no option '%s' here; instead: %s",
+                       known->name, known->instead);
+}
+
+static int unknown_option(const struct reader *reader, const char *typed)
+{
+    const struct cv_foreign *known = find_foreign(reader, typed, true);
+    char hint[512], shown[CV_ECHO_ROOM];
+    size_t count = 0;
+
+    if (known != NULL)
+        return refuse_foreign(known);
+    cv_echo(typed, shown);
     while (option_at(reader->groups, count) != NULL)
         count++;
     cv_suggest(shown, count + 1, option_name, reader->groups, hint, sizeof hint);
@@ -267,6 +283,12 @@ static int read_long(struct reader *reader, const char *word)
 
 static int read_letters(struct reader *reader, const char *word)
 {
+    /* -np, -exec: a word of its own elsewhere, letters here. */
+    const struct cv_foreign *known =
+        word[2] != '\0' ? find_foreign(reader, word, false) : NULL;
+
+    if (known != NULL)
+        return refuse_foreign(known);
     for (const char *letter = word + 1; *letter != '\0'; letter++) {
         const struct cv_option *option;
         const char *text = NULL;

@@ -1,4 +1,4 @@
-/* run_foreign.h -- options of GNU parallel and xargs that are called something else here.
+/* run_foreign.h -- options of other programs that are called something else here.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_RUN_FOREIGN_H
 #define CV_RUN_FOREIGN_H

@@ -1,0 +1,80 @@
+# mistakes_options.bats -- options of other programs are answered with what to type here.
+# SPDX-License-Identifier: MIT
+load helper
+
+setup() {
+    unset NO_COLOR COLUMNS LC_CTYPE LANG
+    export LC_ALL=C
+    cd "$BATS_TEST_TMPDIR"
+    table=$BATS_TEST_DIRNAME/../../src/cli/run/run_foreign.c
+}
+
+# answered TYPE OPTION... -- each of them is refused with this.
+answered() {
+    local type=$1 option
+    shift
+    for option; do
+        run --separate-stderr "$CLEAVE" run "$option" 4 -i /dev/null -- wc
+        [ "$status" -eq 2 ]
+        [[ $stderr == *"$type"* ]] || {
+            echo "$option: expected to be told: $type"
+            echo "$stderr"
+            return 1
+        }
+    done
+}
+
+@test "how many at a time, as others say it" {
+    answered "; instead: -j N" --nworkers --n-workers --threads --nthreads --num-threads --processes --cores --n-jobs --max-workers
+    answered "mpirun -np N cleave run --mpi; without MPI -j N" -np --np
+    answered "cleave run --slurm inside of sbatch or salloc; on one machine -j N" --ntasks --nodes --cpus-per-task
+    answered "-j 'gpu[0-1]:env CUDA_VISIBLE_DEVICES={i}'" --gpus --gres
+}
+
+@test "how much at a time" {
+    answered "sizes follow from what chunks cost; --block SIZE fixes them" --chunksize --chunk-size --npartitions
+    answered "--block SIZE" --blocksize --block-size -b
+    answered "--records N for chunks" --lines --nrecords -l
+}
+
+@test "machines, files and forms" {
+    answered "--hosts HOSTS" -H --host
+    answered "--hosts-file FILE" --hostfile --machinefile -machinefile
+    answered "-i FILE" --infile --file -f
+    answered "-o FILE" --outfile --out --output-dir
+    answered "--split csv" --csv
+    answered "--split HOW" --format -F
+    answered "find ... -print0 | cleave run -0 -a - COMMAND" -exec -name
+    answered "cleave --version" --version -V
+}
+
+@test "what happens with failures" {
+    answered "--halt now,fail=1" --stop-on-error -e
+    answered "one that fails does not stop the others (--halt)" --keep-going
+    answered "--journal FILE, and --resume to go on" --continue --checkpoint
+    answered "--retries N" --retry
+}
+
+@test "each row of the table is reached, and tells of options that there are" {
+    "$CLEAVE" run --help >help
+    grep -oE '^    \{ "[^"]+"' "$table" | cut -d '"' -f 2 >names
+    [ "$(wc -l <names)" -gt 150 ]
+    [ -z "$(sort names | uniq -d)" ]
+    while read -r name; do
+        run "$CLEAVE" run "$name"
+        [[ $output == *"there is no option '$name' here"* ]] || {
+            echo "$name is an option of cleave run, too: $output"
+            return 1
+        }
+        # Behind a program of others are options of theirs.
+        grep -oE -- ' --[a-z][a-z-]+' <<<" ${output#*instead: }" | sort -u | while read -r option; do
+            grep -qE -- "(^| )$option( |,|\$)" help || case $option in
+            --version | --mca) ;;
+            *)
+                echo "$name: there is no $option"
+                exit 1
+                ;;
+            esac
+        done
+    done <names
+}
