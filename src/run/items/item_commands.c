@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/text.h"
 #include "run/items/item_rows.h"
 #include "run/items/item_shell.h"
 #include "run/items/item_signs.h"
 #include "run/items/item_stream.h"
+#include "run/kit/cannot_run.h"
 
 void cv_item_commands_done(struct cv_item_commands *commands)
 {
@@ -41,7 +41,6 @@ static enum cleave_status choose_shell(struct cv_item_commands *commands, bool a
     const bool there = away && program != NULL && strchr(program, '/') != NULL;
     const bool found = plain && program != NULL && !there && cv_item_is_program(program);
     enum cleave_status status = CLEAVE_OK;
-    char shown[128];
 
     if (!found && (away || !(commands->template.as_words && program != NULL))) {
         commands->shell = cv_item_shell();
@@ -50,8 +49,7 @@ static enum cleave_status choose_shell(struct cv_item_commands *commands, bool a
     }
     if (!found && !away && plain && program != NULL && status == CLEAVE_OK &&
         (commands->shell == NULL || !cv_item_shell_knows(commands->shell, program)))
-        status = cv_fail(err, CLEAVE_EINPUT, "cannot run '%s': not found in PATH",
-                         cv_shown(program, strlen(program), shown, sizeof shown));
+        status = cv_cannot_find(program, err);
     free(program);
     return status;
 }

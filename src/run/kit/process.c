@@ -15,7 +15,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "base/text.h"
+#include "run/kit/cannot_run.h"
 
 extern char **environ;
 
@@ -92,49 +92,6 @@ static enum cleave_status copy_words(struct cv_command *command,
     return CLEAVE_OK;
 }
 
-static enum cleave_status fail_start(const char *name, const char *why,
-                                     struct cleave_error *err)
-{
-    char shown[256];
-
-    return cv_fail(err, CLEAVE_EINPUT, "cannot run '%s': %s",
-                   cv_shown(name, strlen(name), shown, sizeof shown), why);
-}
-
-/* No program of that name is in PATH: what it may be instead. */
-static enum cleave_status fail_absent(const char *name, struct cleave_error *err)
-{
-    static const char *const words[] = { "alias",  "cd",     "eval",  "exec",
-                                         "export", "read",   "set",   "source",
-                                         "type",   "ulimit", "umask", "unset" };
-    char why[512], shown[256];
-
-    cv_shown(name, strlen(name), shown, sizeof shown);
-    if (access(name, X_OK) == 0) {
-        snprintf(why, sizeof why, "not found in PATH; the one in this folder is ./%s",
-                 shown);
-        return fail_start(name, why, err);
-    }
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(name, words[i]) == 0) {
-            snprintf(why, sizeof why,
-                     "not found in PATH; it is a word of the shell: sh -c '%s ...'",
-                     name);
-            return fail_start(name, why, err);
-        }
-    return fail_start(name, "not found in PATH", err);
-}
-
-/* A file that is there and may not be run. */
-static enum cleave_status fail_denied(const char *name, struct cleave_error *err)
-{
-    char why[512], shown[256];
-
-    snprintf(why, sizeof why, "%s; if it is a script, chmod +x %s", strerror(EACCES),
-             cv_shown(name, strlen(name), shown, sizeof shown));
-    return fail_start(name, why, err);
-}
-
 /* 0 if `path` is a file that may be run, else an errno. */
 static int check_program(const char *path)
 {
@@ -157,13 +114,11 @@ static enum cleave_status find_program(struct cv_command *command,
     int error, found = 0;
 
     if (name[0] == '\0')
-        return fail_start(name, "the name is empty", err);
+        return cv_cannot_run(name, "the name is empty", err);
     if (strchr(name, '/') != NULL) {
         error = check_program(name);
-        if (error == EACCES)
-            return fail_denied(name, err);
         if (error != 0)
-            return fail_start(name, strerror(error), err);
+            return cv_cannot_start(name, name, error, err);
         path = strdup(name);
         goto out;
     }
@@ -184,8 +139,8 @@ static enum cleave_status find_program(struct cv_command *command,
             found = EACCES;
         free(path);
         if (folders[length] == '\0')
-            return found != 0 ? fail_start(name, strerror(found), err)
-                              : fail_absent(name, err);
+            return found != 0 ? cv_cannot_run(name, strerror(found), err)
+                              : cv_cannot_find(name, err);
         folders += length + 1;
     }
 out:
@@ -195,13 +150,15 @@ out:
     return CLEAVE_OK;
 }
 
-/* As execvp does with a file that is no program: let the shell read it. */
+/* As execvp does with a file that is no program: let the shell read it. Of one for another
+ * processor it would only say that its syntax is wrong. */
 static enum cleave_status make_script(struct cv_command *command,
                                       struct cleave_error *err)
 {
     static char shell[] = "/bin/sh";
     const size_t count = count_words((const char *const *)command->argv);
 
+    command->elf = cv_is_elf(command->path);
     command->script = calloc(count + 2, sizeof *command->script);
     if (command->script == NULL)
         return cv_fail_memory(err, "a command");
@@ -371,7 +328,7 @@ static int spawn(pid_t *pid, const struct cv_command *command,
     if (error == 0)
         error = posix_spawn(pid, command->path, &actions, &attributes, command->argv,
                             command->environment);
-    if (error == ENOEXEC)
+    if (error == ENOEXEC && !command->elf)
         error = posix_spawn(pid, command->script[0], &actions, &attributes,
                             command->script, command->environment);
     posix_spawnattr_destroy(&attributes);
@@ -382,8 +339,7 @@ static int spawn(pid_t *pid, const struct cv_command *command,
 enum cleave_status cv_process_fail_start(const struct cv_command *command, int error,
                                          struct cleave_error *err)
 {
-    return fail_start(command->argv[0],
-                      error == EAGAIN ? "too many processes" : strerror(error), err);
+    return cv_cannot_start(command->argv[0], command->path, error, err);
 }
 
 /* The same on the processors of the command: a child has those of the thread that starts
@@ -416,7 +372,7 @@ static int begin(struct cv_process *process, const struct cv_command *command,
                                  &(struct cv_starting){
                                      .path = command->path,
                                      .argv = command->argv,
-                                     .script = command->script,
+                                     .script = command->elf ? NULL : command->script,
                                      .environment = command->environment,
                                      .files = { files->in, files->out, files->errors,
                                                 files->extra },

@@ -45,6 +45,7 @@ struct cv_command {
     size_t nenvironment, nset, capacity;
     const cpu_set_t *cpus; /* borrowed: where it runs; NULL: anywhere               */
     char **script; /* owned: what is run if the file is no program; words are of argv   */
+    bool elf; /* it is a program, if not one for this machine: no shell is to read it */
 };
 
 /* Words of `prefix` (a worker's own; may be NULL) and `argv`, each ended by NULL. The

@@ -197,7 +197,7 @@ static int become(void *context)
     if (got == 0)
         got = call(SYS_execve, (long)what->path, (long)what->argv,
                    (long)what->environment, 0);
-    if (got == -ENOEXEC)
+    if (got == -ENOEXEC && what->script != NULL)
         got = call(SYS_execve, (long)what->script[0], (long)what->script,
                    (long)what->environment, 0);
     atomic_store(&start->error, (int)-got);

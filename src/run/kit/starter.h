@@ -25,8 +25,8 @@ struct cv_start; /* one that is under way */
 struct cv_starting {
     const char *path;
     char *const *argv;
-    char *const
-        *script; /* what to run if `path` is no program: a shell and its words   */
+    char *const *
+        script; /* what to run if `path` is no program: a shell and its words; NULL: it is */
     char *const *environment;
     int files[4]; /* become descriptors 0 to 3; -1: left as it is                */
     const sigset_t

@@ -208,6 +208,7 @@ enum cleave_status cv_slot_tailor(struct cv_slot *slot, struct cleave_error *err
     char **words;
 
     own->command.path = slot->base->path;
+    own->command.elf = slot->base->elf;
     own->command.cpus = slot->base->cpus;
     if (items != NULL) {
         CV_TRY(cv_item_piece_words(items, &slot->piece, slot->worker + 1, &words, err));
