@@ -17,6 +17,8 @@ class CleaveError(Exception):
     ``result`` is what a run did until then, where it came to doing something.
     """
 
+    __module__ = "cleave"
+
     def __init__(self, text: str, status: int, result: Optional["Result"] = None) -> None:
         super().__init__(text)
         self.status = status
@@ -38,24 +40,36 @@ def _program() -> str:
 
 
 def _options(options: Dict[str, Any]) -> List[str]:
-    """Words for the command line: name_of=value is --name-of value."""
+    """Words for the command line: name_of=value is --name-of=value, j=4 is -j4."""
     words: List[str] = []
     for name, value in options.items():
-        flag = "--" + name.strip("_").replace("_", "-")
+        name = name.strip("_").replace("_", "-")
+        flag, between = ("-" + name, "") if len(name) == 1 else ("--" + name, "=")
         if value is None or value is False:
             continue
         if value is True:
             words.append(flag)
         elif isinstance(value, (list, tuple)):
             for one in value:
-                words.append(f"{flag}={_text(one)}")
+                words.append(f"{flag}{between}{_text(one)}")
         else:
-            words.append(f"{flag}={_text(value)}")
+            words.append(f"{flag}{between}{_text(value)}")
     return words
 
 
 def _text(value: Any) -> str:
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    return os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
+
+
+def _words(command: Union[str, Sequence[Any]]) -> List[str]:
+    if isinstance(command, str):
+        return [command]
+    if callable(command):
+        raise TypeError(
+            "command: expected its words, got a function: put it into a script that ends in "
+            "cleave.worker(function), and run that with persistent=True"
+        )
+    return [_text(word) for word in command]
 
 
 def _start(words: Sequence[str], data: Optional[bytes]) -> "subprocess.CompletedProcess[bytes]":
@@ -72,6 +86,8 @@ def _start(words: Sequence[str], data: Optional[bytes]) -> "subprocess.Completed
         raise CleaveError(
             f"there is no command '{_program()}': install cleave, or let CLEAVE name it", 127
         ) from None
+    except OSError as error:
+        raise CleaveError(f"cannot run '{_program()}': {error.strerror}", 126) from None
 
 
 def _said(done: "subprocess.CompletedProcess[bytes]") -> str:
@@ -104,11 +120,19 @@ def _inputs(
     return [f"--input={os.fspath(name)}" for name in given], None
 
 
+def _made_in(folder: str) -> Optional[bytes]:
+    """The output, or what there is of it where something failed."""
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), "rb") as made:
+            return made.read()
+    return None
+
+
 def run(
-    command: Union[str, Sequence[str]],
+    command: Union[str, Sequence[Any]],
     *,
     input: Union[None, bytes, PathLike, Sequence[PathLike]] = None,
-    items: Optional[Iterable[str]] = None,
+    items: Optional[Iterable[Any]] = None,
     output: Optional[PathLike] = None,
     check: bool = True,
     **options: Any,
@@ -116,25 +140,28 @@ def run(
     """Run a command over an input, in chunks, or once for each of some items.
 
     ``input`` is a file, several, or bytes. ``output`` is a file; without it the output is in
-    the result. A run that fails is a CleaveError, unless ``check`` is false.
+    the result. A run that fails is a CleaveError, unless ``check`` is false. Items may be
+    texts, paths and numbers.
     """
+    called = _words(command)
     words, data = _inputs(input)
     if items is not None:
         if data is not None:
             raise ValueError("items and an input of bytes cannot both be given")
         words += ["--null", "--arg-file=-"]
-        data = b"".join(item.encode() + b"\0" for item in items)
+        data = b"".join(os.fsencode(_text(item)) + b"\0" for item in items)
     with tempfile.TemporaryDirectory(prefix="cleave-") as folder:
         path = os.fspath(output) if output is not None else os.path.join(folder, "out")
         words = ["run", "--json", f"--output={path}", *words, *_options(options), "--"]
-        words += [command] if isinstance(command, str) else list(command)
-        done = _start(words, data)
+        done = _start(words + called, data)
         result = Result(done.returncode, messages=_said(done))
         if done.stdout:
             result.facts = json.loads(done.stdout)
-        if output is None and os.path.exists(path):
-            with open(path, "rb") as made:
-                result.output = made.read()
+        if output is None:
+            result.output = _made_in(folder)
+            result.messages = "\n".join(
+                line for line in result.messages.splitlines() if folder not in line
+            )
     if check and done.returncode != 0:
         raise CleaveError(result.messages, done.returncode, result)
     return result

@@ -7,6 +7,7 @@ import traceback
 from typing import BinaryIO, Callable, Optional, Union
 
 FAILED = b"\xff" * 8
+MOST = 1 << 48  # bytes of a chunk: more is text that was read as a length
 
 Answer = Union[bytes, str, None]
 
@@ -35,6 +36,8 @@ def worker(
     for. What is printed on the way goes to standard error, as standard output is taken.
     """
     if chunks is None:
+        if sys.stdin.isatty():
+            sys.exit(f"start it with: cleave run --persistent -i FILE -- {sys.argv[0]}")
         chunks = sys.stdin.buffer
     if answers is None:
         # Keep the pipe for answers alone.
@@ -45,8 +48,13 @@ def worker(
         if not head:
             break
         length = int.from_bytes(head, "big")
+        if len(head) < 8 or length > MOST:
+            raise EOFError(
+                "expected chunks behind their lengths, as 'cleave run --persistent' sends "
+                f"them, got {head!r}"
+            )
         chunk = _read(chunks, length)
-        if len(head) < 8 or len(chunk) < length:
+        if len(chunk) < length:
             raise EOFError(f"a chunk of {length} bytes ends after {len(chunk)}")
         try:
             text = answer(chunk)

@@ -3,11 +3,14 @@ import hashlib
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 import zipfile
+from pathlib import Path
+from typing import Callable, Union
 
 TOP = os.environ.get("CLEAVE_SOURCE_DIR") or os.path.join(os.path.dirname(__file__), "..", "..")
 sys.path.insert(0, os.path.join(TOP, "python"))
@@ -22,20 +25,20 @@ def frame(data: bytes) -> bytes:
 
 
 class Worker(unittest.TestCase):
-    def answers(self, answer, data: bytes) -> bytes:
+    def answers(self, answer: Callable[[bytes], Union[bytes, str, None]], data: bytes) -> bytes:
         out = io.BytesIO()
         cleave.worker(answer, chunks=io.BytesIO(data), answers=out)
         return out.getvalue()
 
-    def test_frames(self):
+    def test_frames(self) -> None:
         made = self.answers(bytes.upper, frame(b"one\n") + frame(b"") + frame(b"two\n"))
         self.assertEqual(made, frame(b"ONE\n") + frame(b"") + frame(b"TWO\n"))
 
-    def test_texts_and_nothing(self):
+    def test_texts_and_nothing(self) -> None:
         self.assertEqual(self.answers(lambda c: "é", frame(b"x")), frame("é".encode()))
         self.assertEqual(self.answers(lambda c: None, frame(b"x")), frame(b""))
 
-    def test_an_exception_fails_its_chunk_only(self):
+    def test_an_exception_fails_its_chunk_only(self) -> None:
         def divide(chunk: bytes) -> str:
             return str(6 // int(chunk))
 
@@ -47,13 +50,13 @@ class Worker(unittest.TestCase):
             sys.stderr = old
         self.assertEqual(made, frame(b"2") + b"\xff" * 8 + frame(b"3"))
 
-    def test_a_chunk_that_is_cut_short(self):
+    def test_a_chunk_that_is_cut_short(self) -> None:
         with self.assertRaises(EOFError):
             self.answers(bytes.upper, frame(b"whole") + (9).to_bytes(8, "big") + b"part")
 
 
 class Command(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
@@ -61,7 +64,7 @@ class Command(unittest.TestCase):
         with open(self.numbers, "w") as file:
             file.writelines(f"{i}\n" for i in range(5000))
 
-    def test_chunks(self):
+    def test_chunks(self) -> None:
         done = cleave.run(["cat"], input=self.numbers, workers=2, block="4k")
         with open(self.numbers, "rb") as file:
             self.assertEqual(done.output, file.read())
@@ -69,18 +72,25 @@ class Command(unittest.TestCase):
         self.assertGreater(done.facts["chunks"], 1)
         self.assertEqual(len(done.facts["workers"]), 2)
 
-    def test_bytes_and_a_file(self):
+    def test_bytes_and_a_file(self) -> None:
         path = os.path.join(self.folder, "out")
         done = cleave.run(["tr", "a", "b"], input=b"a\na\n", output=path)
         self.assertIsNone(done.output)
         with open(path, "rb") as file:
             self.assertEqual(file.read(), b"b\nb\n")
 
-    def test_items(self):
+    def test_items(self) -> None:
         done = cleave.run(["echo", "[{}]"], items=["a b", "c\nd"], workers=2)
         self.assertEqual(done.output, b"[a b]\n[c\nd]\n")
+        done = cleave.run(["echo"], items=[1, 2.5, Path("a/b"), b"c"], j=1)
+        self.assertEqual(done.output, b"1\n2.5\na/b\nc\n")
+        self.assertEqual(len(done.facts["workers"]), 1)
 
-    def test_a_persistent_command(self):
+    def test_a_function_is_no_command(self) -> None:
+        with self.assertRaisesRegex(TypeError, "cleave.worker"):
+            cleave.run(len, input=self.numbers)  # type: ignore[arg-type]
+
+    def test_a_persistent_command(self) -> None:
         command = os.path.join(self.folder, "count.py")
         with open(command, "w") as file:
             file.write(
@@ -92,31 +102,43 @@ class Command(unittest.TestCase):
         done = cleave.run(
             [sys.executable, command], input=self.numbers, persistent=True, workers=2, block="8k"
         )
-        self.assertEqual(sum(int(n) for n in done.output.split()), 5000)
+        self.assertEqual(sum(int(n) for n in (done.output or b"").split()), 5000)
+        # Without persistent=True it would take text for a length.
+        with self.assertRaisesRegex(cleave.CleaveError, "as 'cleave run --persistent' sends"):
+            cleave.run([sys.executable, command], input=self.numbers, workers=1, block="1M")
 
-    def test_what_fails_is_told(self):
+    def test_what_fails_is_told(self) -> None:
         with self.assertRaises(cleave.CleaveError) as caught:
             cleave.run(["false"], input=self.numbers, workers=1)
         self.assertEqual(caught.exception.status, 1)
         self.assertIn("exited with status 1", str(caught.exception))
+        assert caught.exception.result is not None
         self.assertEqual(caught.exception.result.facts["exit_status"], 1)
         done = cleave.run(["false"], input=self.numbers, workers=1, check=False)
         self.assertEqual(done.status, 1)
+        # What commands have written is there, and nothing is said of files that are not.
+        done = cleave.run("echo {}; test {} != 2", items=[1, 2, 3], check=False)
+        self.assertEqual((done.status, done.output), (1, b"1\n2\n3\n"))
+        self.assertNotIn("was not made", done.messages)
+        self.assertIn("item 2", done.messages)
         with self.assertRaisesRegex(cleave.CleaveError, "did you mean '--split'"):
             cleave.run(["cat"], input=self.numbers, spilt="csv")
 
-    def test_a_command_that_is_not_there(self):
+    def test_a_command_that_is_not_there(self) -> None:
         old = os.environ.get("CLEAVE")
         os.environ["CLEAVE"] = "/nowhere/cleave"
         try:
             with self.assertRaisesRegex(cleave.CleaveError, "install cleave"):
+                cleave.plan("load", platform=UNEQUAL, load=1)
+            os.environ["CLEAVE"] = self.numbers
+            with self.assertRaisesRegex(cleave.CleaveError, "Permission denied"):
                 cleave.plan("load", platform=UNEQUAL, load=1)
         finally:
             del os.environ["CLEAVE"]
             if old is not None:
                 os.environ["CLEAVE"] = old
 
-    def test_plans(self):
+    def test_plans(self) -> None:
         plan = cleave.plan("load", platform=UNEQUAL, load=2000, policy="umr")
         self.assertEqual(plan["policy"], "umr")
         self.assertGreaterEqual(plan["makespan"], plan["bound"]["value"])
@@ -127,14 +149,24 @@ class Command(unittest.TestCase):
 
 
 class Package(unittest.TestCase):
-    def test_versions_are_those_of_the_command(self):
+    def test_versions_are_those_of_the_command(self) -> None:
         with open(os.path.join(TOP, "include", "cleave", "version.h")) as file:
-            version = re.search('CLEAVE_VERSION "(.*)"', file.read()).group(1)
+            found = re.search('CLEAVE_VERSION "(.*)"', file.read())
+        assert found is not None
+        version = found.group(1)
         self.assertEqual(cleave.__version__, version)
         with open(os.path.join(TOP, "python", "pyproject.toml")) as file:
             self.assertIn(f'\nversion = "{version}"\n', file.read())
 
-    def test_a_wheel(self):
+    @unittest.skipUnless(shutil.which("mypy"), "mypy is not there")
+    def test_types(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(
+                ["mypy", "--strict", "--cache-dir", folder, os.path.join(TOP, "python", "cleave")],
+                check=True,
+            )
+
+    def test_a_wheel(self) -> None:
         sums = set()
         for _ in range(2):
             with tempfile.TemporaryDirectory() as folder:
