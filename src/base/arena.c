@@ -123,3 +123,15 @@ void *cv_grow(void *array, size_t *capacity, size_t needed, size_t size)
         *capacity = wanted;
     return grown;
 }
+
+bool cv_make_room(void *array, size_t *capacity, size_t needed, size_t size)
+{
+    void *old, *grown;
+
+    memcpy(&old, array, sizeof old);
+    grown = cv_grow(old, capacity, needed, size);
+    if (grown == NULL)
+        return false;
+    memcpy(array, &grown, sizeof grown);
+    return true;
+}

@@ -4,6 +4,7 @@
  * block, so a loop of runs allocates only in its first turn. */
 #ifndef CV_ARENA_H
 #define CV_ARENA_H
+#include <stdbool.h>
 #include <stddef.h>
 
 struct cv_arena_block;
@@ -29,5 +30,13 @@ void *cv_arena_bytes(const struct cv_arena *arena, size_t *out_size);
 /* Grow a heap array to hold at least `needed` elements: doubling, overflow checked.
  * Returns the new array, or NULL with the old one untouched. *capacity is updated. */
 void *cv_grow(void *array, size_t *capacity, size_t needed, size_t size);
+/* The same for one that may have the room: `array` is the address of the pointer to it.
+ * False with all untouched when memory is short. */
+bool cv_make_room(void *array, size_t *capacity, size_t needed, size_t size);
+/* Whether a heap array has room for `needed` elements, after it has been grown if it had
+ * not. `array` is the pointer itself. */
+#define CV_ROOM(array, capacity, needed) \
+    (*(capacity) >= (needed) ||          \
+     cv_make_room(&(array), (capacity), (needed), sizeof *(array)))
 
 #endif

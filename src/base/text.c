@@ -160,15 +160,9 @@ void cv_text_add(struct cv_text *text, const char *format, ...)
         text->failed = true;
         return;
     }
-    if (text->length + (size_t)added + 1 > text->capacity) {
-        char *grown =
-            cv_grow(text->bytes, &text->capacity, text->length + (size_t)added + 1, 1);
-
-        if (grown == NULL) {
-            text->failed = true;
-            return;
-        }
-        text->bytes = grown;
+    if (!CV_ROOM(text->bytes, &text->capacity, text->length + (size_t)added + 1)) {
+        text->failed = true;
+        return;
     }
     va_start(arguments, format);
     vsnprintf(text->bytes + text->length, text->capacity - text->length, format,

@@ -116,14 +116,8 @@ enum cleave_status cv_fold_plan_add(struct cv_fold_plan *plan, uint64_t id,
         plan->skipped += end - begin;
         return CLEAVE_OK;
     }
-    if (plan->count == plan->room) {
-        struct cv_fold_item *grown =
-            cv_grow(plan->items, &plan->room, plan->count + 1, sizeof *grown);
-
-        if (grown == NULL)
-            return cv_fail_memory(err, "partial results");
-        plan->items = grown;
-    }
+    if (!CV_ROOM(plan->items, &plan->room, plan->count + 1))
+        return cv_fail_memory(err, "partial results");
     span = malloc(sizeof *span);
     if (span == NULL)
         return cv_fail_memory(err, "partial results");

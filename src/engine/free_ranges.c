@@ -21,13 +21,7 @@ void cv_free_ranges_done(struct cv_free_ranges *ranges)
 
 bool cv_free_ranges_reserve(struct cv_free_ranges *ranges)
 {
-    struct cv_free_range *grown =
-        cv_grow(ranges->items, &ranges->room, ranges->count + 1, sizeof *grown);
-
-    if (grown == NULL)
-        return false;
-    ranges->items = grown;
-    return true;
+    return CV_ROOM(ranges->items, &ranges->room, ranges->count + 1);
 }
 
 static void drop(struct cv_free_ranges *ranges, size_t i)

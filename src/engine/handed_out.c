@@ -38,16 +38,10 @@ static void forget(struct cv_handed_out *handed)
 /* At least half of it is free then, so that it is not looked through for every order. */
 static bool make_room(struct cv_handed_out *handed)
 {
-    double *grown;
-
     forget(handed);
     if (handed->count < handed->room / 2)
         return true;
-    grown = cv_grow(handed->asked, &handed->room, 2 * handed->count + 8, sizeof *grown);
-    if (grown == NULL)
-        return false;
-    handed->asked = grown;
-    return true;
+    return CV_ROOM(handed->asked, &handed->room, 2 * handed->count + 8);
 }
 
 bool cv_handed_out_ask(struct cv_handed_out *handed, double units)

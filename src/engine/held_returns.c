@@ -24,16 +24,10 @@ void cv_held_returns_done(struct cv_held_returns *held)
 
 bool cv_held_returns_add(struct cv_held_returns *held, const struct cleave_order *order)
 {
-    struct cleave_order *grown;
-
     if (held->first == held->count)
         held->first = held->count = 0;
-    if (held->count == held->room) {
-        grown = cv_grow(held->items, &held->room, held->count + 1, sizeof *grown);
-        if (grown == NULL)
-            return false;
-        held->items = grown;
-    }
+    if (!CV_ROOM(held->items, &held->room, held->count + 1))
+        return false;
     held->items[held->count++] = *order;
     return true;
 }

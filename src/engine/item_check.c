@@ -12,15 +12,8 @@ bool cv_item_check_begin(struct cv_item_check *check, uint64_t nitems)
     check->nitems = check->given = check->nchunks = 0;
     if (nitems == 0)
         return true;
-    if (nitems > check->has_room) {
-        bool *grown = nitems < SIZE_MAX ? cv_grow(check->has, &check->has_room,
-                                                  (size_t)nitems, sizeof *grown)
-                                        : NULL;
-
-        if (grown == NULL)
-            return false;
-        check->has = grown;
-    }
+    if (nitems >= SIZE_MAX || !CV_ROOM(check->has, &check->has_room, (size_t)nitems))
+        return false;
     memset(check->has, 0, (size_t)nitems * sizeof *check->has);
     check->nitems = nitems;
     return true;
@@ -55,14 +48,8 @@ enum cleave_status cv_item_check_order(struct cv_item_check *check, const char *
                        "policy '%s' gave item %llu of %llu to worker %u: %s", policy,
                        (unsigned long long)order->item, (unsigned long long)check->nitems,
                        order->worker, fault);
-    if (check->nchunks == check->of_room) {
-        uint64_t *grown = cv_grow(check->of, &check->of_room, (size_t)check->nchunks + 1,
-                                  sizeof *grown);
-
-        if (grown == NULL)
-            return cv_fail_memory(err, "the items of a run");
-        check->of = grown;
-    }
+    if (!CV_ROOM(check->of, &check->of_room, (size_t)check->nchunks + 1))
+        return cv_fail_memory(err, "the items of a run");
     check->of[check->nchunks++] = order->item;
     check->has[order->item] = true;
     check->given++;

@@ -81,12 +81,8 @@ static enum cleave_status note_order(struct replay *replay,
                                      struct cleave_error *err)
 {
     if (order->kind == CLEAVE_SEND || order->kind == CLEAVE_OPEN) {
-        struct chunk *grown =
-            cv_grow(replay->chunks, &replay->room, replay->nchunks + 1, sizeof *grown);
-
-        if (grown == NULL)
+        if (!CV_ROOM(replay->chunks, &replay->room, replay->nchunks + 1))
             return cv_fail_memory(err, "a replay");
-        replay->chunks = grown;
         replay->chunks[replay->nchunks++] = (struct chunk){ order->worker, 0 };
     } else if (order->kind == CLEAVE_COMBINE) {
         if (replay->nodes == NULL)

@@ -23,14 +23,8 @@ void cv_return_check_done(struct cv_return_check *check)
 
 bool cv_return_check_sent(struct cv_return_check *check, uint32_t worker)
 {
-    if (check->count == check->room) {
-        struct cv_return_chunk *grown =
-            cv_grow(check->chunks, &check->room, check->count + 1, sizeof *grown);
-
-        if (grown == NULL)
-            return false;
-        check->chunks = grown;
-    }
+    if (!CV_ROOM(check->chunks, &check->room, check->count + 1))
+        return false;
     check->chunks[check->count++] = (struct cv_return_chunk){ worker, ON_ITS_WAY };
     return true;
 }

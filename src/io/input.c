@@ -46,13 +46,8 @@ static enum cleave_status read_all(FILE *file, const char *name, size_t limit,
     for (;;) {
         size_t got;
 
-        if (capacity - length < FIRST_READ) {
-            char *grown = cv_grow(*bytes, &capacity, length + FIRST_READ + 1, 1);
-
-            if (grown == NULL)
-                return cv_fail_memory(err, "an input file");
-            *bytes = grown;
-        }
+        if (!CV_ROOM(*bytes, &capacity, length + FIRST_READ + 1))
+            return cv_fail_memory(err, "an input file");
         got = fread(*bytes + length, 1, capacity - length - 1, file);
         length += got;
         if (ferror(file))

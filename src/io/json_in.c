@@ -224,13 +224,8 @@ enum cleave_status cv_json_in_text(struct cv_json_in *in, const char **out,
         const char *at = in->at;
         size_t n;
 
-        if (in->capacity < length + 5) {
-            char *grown = cv_grow(in->text, &in->capacity, length + 5, 1);
-
-            if (grown == NULL)
-                return cv_fail_memory(err, "a string");
-            in->text = grown;
-        }
+        if (!CV_ROOM(in->text, &in->capacity, length + 5))
+            return cv_fail_memory(err, "a string");
         if (at >= in->end)
             return fail_at(in, start, "expected a string with quotes at both ends", err);
         if (*at == '"')

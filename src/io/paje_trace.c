@@ -83,15 +83,11 @@ struct changes {
 
 static void add(struct changes *changes, struct change change)
 {
-    struct change *grown =
-        cv_grow(changes->items, &changes->capacity, changes->count + 1, sizeof *grown);
-
-    if (grown == NULL) {
+    if (!CV_ROOM(changes->items, &changes->capacity, changes->count + 1)) {
         changes->failed = true;
         return;
     }
-    changes->items = grown;
-    grown[changes->count++] = change;
+    changes->items[changes->count++] = change;
 }
 
 static void add_state(struct changes *changes, const struct cv_span *span, size_t order,

@@ -170,31 +170,11 @@ static enum cleave_status take_field(struct reader *reader, const struct field *
 
 static bool grow(struct reader *reader)
 {
-    size_t needed = reader->ngroups + 1;
-    void *grown;
+    const size_t needed = reader->ngroups + 1;
 
-    if (needed > reader->kinds_capacity) {
-        grown = cv_grow(reader->kinds, &reader->kinds_capacity, needed,
-                        sizeof *reader->kinds);
-        if (grown == NULL)
-            return false;
-        reader->kinds = grown;
-    }
-    if (needed > reader->groups_capacity) {
-        grown = cv_grow(reader->groups, &reader->groups_capacity, needed,
-                        sizeof *reader->groups);
-        if (grown == NULL)
-            return false;
-        reader->groups = grown;
-    }
-    if (needed > reader->places_capacity) {
-        grown = cv_grow(reader->places, &reader->places_capacity, needed,
-                        sizeof *reader->places);
-        if (grown == NULL)
-            return false;
-        reader->places = grown;
-    }
-    return true;
+    return CV_ROOM(reader->kinds, &reader->kinds_capacity, needed) &&
+           CV_ROOM(reader->groups, &reader->groups_capacity, needed) &&
+           CV_ROOM(reader->places, &reader->places_capacity, needed);
 }
 
 /* Add a worker whose fields are all read; `token` began it. */

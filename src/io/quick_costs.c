@@ -11,14 +11,8 @@
 
 bool cv_doubles_add(struct cv_doubles *list, double value)
 {
-    if (list->count == list->capacity) {
-        double *grown =
-            cv_grow(list->at, &list->capacity, list->count + 1, sizeof *list->at);
-
-        if (grown == NULL)
-            return false;
-        list->at = grown;
-    }
+    if (!CV_ROOM(list->at, &list->capacity, list->count + 1))
+        return false;
     list->at[list->count++] = value;
     return true;
 }

@@ -148,13 +148,8 @@ static enum cleave_status take_step(struct cv_reading *reading,
     CV_TRY(cv_read_next(reading, &value));
     if (value.node != CV_NODE_END)
         return cv_read_fail(reading, &value, "expected the end of a [time, factor] pair");
-    if (steps->count == steps->capacity) {
-        void *grown = cv_grow(steps->at, &steps->capacity, steps->count + 1, sizeof step);
-
-        if (grown == NULL)
-            return cv_fail_memory(reading->err, "a profile");
-        steps->at = grown;
-    }
+    if (!CV_ROOM(steps->at, &steps->capacity, steps->count + 1))
+        return cv_fail_memory(reading->err, "a profile");
     steps->at[steps->count++] = step;
     return CLEAVE_OK;
 }

@@ -308,13 +308,10 @@ static enum cleave_status read_log(struct lines *lines,
     char *line;
 
     while (status == CLEAVE_OK && (line = next_line(lines)) != NULL) {
-        struct job *grown = cv_grow(jobs, &room, count + 1, sizeof *grown);
-
-        if (grown == NULL) {
+        if (!CV_ROOM(jobs, &room, count + 1)) {
             status = cv_fail_memory(lines->err, "the lines of a job log");
             break;
         }
-        jobs = grown;
         status = read_job(lines, line, at, platform, &jobs[count++]);
     }
     if (status == CLEAVE_OK)

@@ -136,18 +136,12 @@ static enum cleave_status read_left_out(struct reading *reading)
 
     status = cv_json_in_open(&lines->in, '[', lines->err);
     while (status == CLEAVE_OK) {
-        struct cleave_left_out *grown;
-
         status = cv_json_in_more(&lines->in, ']', &first, &more, lines->err);
         if (status != CLEAVE_OK || !more)
             break;
-        grown = cv_grow(items, &capacity, count + 1, sizeof *items);
-        if (grown != NULL) {
-            items = grown;
-            status = read_one_left_out(reading, &items[count++]);
-        } else {
-            status = cv_fail_memory(lines->err, "the facts of a trace");
-        }
+        status = CV_ROOM(items, &capacity, count + 1)
+                     ? read_one_left_out(reading, &items[count++])
+                     : cv_fail_memory(lines->err, "the facts of a trace");
     }
     kept = status == CLEAVE_OK ? cv_array(reading->arena, count, sizeof *kept) : NULL;
     if (kept != NULL && count > 0)

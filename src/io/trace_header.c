@@ -115,17 +115,13 @@ static enum cleave_status read_workers(struct reading *reading)
     place = cv_json_in_place(&lines->in, lines->in.at);
     status = cv_json_in_open(&lines->in, '[', lines->err);
     while (status == CLEAVE_OK) {
-        const char **grown;
-
         status = cv_json_in_more(&lines->in, ']', &first, &more, lines->err);
         if (status != CLEAVE_OK || !more || count == CLEAVE_MAX_WORKERS)
             break;
-        grown = cv_grow(names, &capacity, count + 1, sizeof *names);
-        if (grown == NULL) {
+        if (!CV_ROOM(names, &capacity, count + 1)) {
             status = cv_fail_memory(lines->err, "the names of workers");
             break;
         }
-        names = grown;
         status = keep_text(reading, &names[count++]);
     }
     place.field = "workers";

@@ -34,7 +34,7 @@ static enum cleave_status read_numbers(struct cv_trace_lines *lines,
                                        double **out, size_t *out_count)
 {
     struct cv_place place = cv_json_in_place(&lines->in, lines->in.at);
-    double *numbers = NULL, *grown;
+    double *numbers = NULL;
     enum cleave_status status;
     bool first = true, more;
     size_t room = 0, count = 0;
@@ -45,12 +45,10 @@ static enum cleave_status read_numbers(struct cv_trace_lines *lines,
         status = cv_json_in_more(&lines->in, ']', &first, &more, lines->err);
         if (status != CLEAVE_OK || !more)
             break;
-        grown = cv_grow(numbers, &room, count + 1, sizeof *grown);
-        if (grown == NULL) {
+        if (!CV_ROOM(numbers, &room, count + 1)) {
             status = cv_fail_memory(lines->err, "the facts of a trace");
             break;
         }
-        numbers = grown;
         status = cv_json_in_number(&lines->in, &numbers[count], lines->err);
         if (status == CLEAVE_OK && !(numbers[count++] >= 0))
             status = cv_fail_at(lines->err, &place, "expected numbers of at least 0");

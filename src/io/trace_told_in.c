@@ -99,18 +99,15 @@ static enum cleave_status read_workers(const struct reading *reading)
     place.field = "workers";
     status = cv_json_in_open(in, '[', reading->lines->err);
     while (status == CLEAVE_OK) {
-        struct cleave_worker *grown;
         double costs[CV_WORKER_FIELDS] = { 0 };
 
         status = cv_json_in_more(in, ']', &first, &more, reading->lines->err);
         if (status != CLEAVE_OK || !more || count == CLEAVE_MAX_WORKERS)
             break;
-        grown = cv_grow(workers, &room, count + 1u, sizeof *grown);
-        if (grown == NULL) {
+        if (!CV_ROOM(workers, &room, count + 1u)) {
             status = short_of_memory(reading);
             break;
         }
-        workers = grown;
         status = read_costs(reading, "workers", CV_WORKER_FIELDS, costs);
         for (size_t i = 0; i < CV_WORKER_FIELDS; i++)
             *cv_worker_cost(&workers[count], &cv_worker_fields[i]) = costs[i];
@@ -212,17 +209,13 @@ static enum cleave_status read_sizes(const struct reading *reading)
 
     status = cv_json_in_open(in, '[', reading->lines->err);
     while (status == CLEAVE_OK) {
-        double *grown;
-
         status = cv_json_in_more(in, ']', &first, &more, reading->lines->err);
         if (status != CLEAVE_OK || !more)
             break;
-        grown = cv_grow(sizes, &room, count + 1, sizeof *grown);
-        if (grown == NULL) {
+        if (!CV_ROOM(sizes, &room, count + 1)) {
             status = short_of_memory(reading);
             break;
         }
-        sizes = grown;
         status = read_cost(reading, "sizes", &sizes[count++]);
     }
     kept = status == CLEAVE_OK ? cv_array(reading->arena, count, sizeof *kept) : NULL;
@@ -249,17 +242,13 @@ static enum cleave_status read_settings(const struct reading *reading)
 
     status = cv_json_in_open(in, '{', reading->lines->err);
     while (status == CLEAVE_OK) {
-        struct cleave_setting *grown;
-
         status = cv_json_in_more(in, '}', &first, &more, reading->lines->err);
         if (status != CLEAVE_OK || !more)
             break;
-        grown = cv_grow(settings, &capacity, count + 1, sizeof *settings);
-        if (grown == NULL) {
+        if (!CV_ROOM(settings, &capacity, count + 1)) {
             status = short_of_memory(reading);
             break;
         }
-        settings = grown;
         status = cv_json_in_key(in, &text, reading->lines->err);
         if (status == CLEAVE_OK)
             status = keep_text(reading, text, &settings[count].key);

@@ -61,15 +61,12 @@ enum cleave_status cv_run_rows_errors(struct cv_run_rows *rows, uint64_t item, i
                                       struct cleave_error *err)
 {
     size_t at = 0;
-    struct cv_row_errors *grown;
     int fd;
 
     while (at < rows->nerrors && rows->errors[at].item != item)
         at++;
-    grown = cv_grow(rows->errors, &rows->room, at + 1, sizeof *grown);
-    if (grown == NULL)
+    if (!CV_ROOM(rows->errors, &rows->room, at + 1))
         return cv_fail_memory(err, "--results");
-    rows->errors = grown;
     fd = memfd_create("stderr", MFD_CLOEXEC);
     *out = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
     if (*out < 0) {
@@ -79,10 +76,10 @@ enum cleave_status cv_run_rows_errors(struct cv_run_rows *rows, uint64_t item, i
                        strerror(errno));
     }
     if (at < rows->nerrors)
-        close(grown[at].fd);
+        close(rows->errors[at].fd);
     else
         rows->nerrors++;
-    grown[at] = (struct cv_row_errors){ item, fd };
+    rows->errors[at] = (struct cv_row_errors){ item, fd };
     return CLEAVE_OK;
 }
 
@@ -103,18 +100,14 @@ static int take_errors(struct cv_run_rows *rows, uint64_t item)
 /* Any bytes, zeros as well. */
 static void add_bytes(struct cv_text *out, const char *bytes, size_t length)
 {
-    char *grown = out->failed
-                      ? NULL
-                      : cv_grow(out->bytes, &out->capacity, out->length + length + 1, 1);
-
-    out->failed |= grown == NULL;
-    if (grown == NULL)
+    out->failed =
+        out->failed || !CV_ROOM(out->bytes, &out->capacity, out->length + length + 1);
+    if (out->failed)
         return;
-    out->bytes = grown;
     if (length > 0)
-        memcpy(grown + out->length, bytes, length);
+        memcpy(out->bytes + out->length, bytes, length);
     out->length += length;
-    grown[out->length] = '\0';
+    out->bytes[out->length] = '\0';
 }
 
 /* With quotes around it if it holds a quote, a blank or what parts columns. */

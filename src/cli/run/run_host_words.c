@@ -128,14 +128,8 @@ static enum cleave_status meet(struct cv_host_words *words,
                        host->name);
     if (found < end)
         return CLEAVE_OK;
-    if (words->count == words->room) {
-        struct cv_host_word *grown =
-            cv_grow(words->items, &words->room, words->count + 1, sizeof *grown);
-
-        if (grown == NULL)
-            return cv_fail_memory(err, "the hosts");
-        words->items = grown;
-    }
+    if (!CV_ROOM(words->items, &words->room, words->count + 1))
+        return cv_fail_memory(err, "the hosts");
     words->items[words->count++] = *host;
     return CLEAVE_OK;
 }

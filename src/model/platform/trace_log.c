@@ -54,14 +54,8 @@ enum cleave_status cleave_trace_add(struct cleave_trace *trace,
                                     const struct cleave_entry *entry,
                                     struct cleave_error *err)
 {
-    if (trace->count == trace->capacity) {
-        struct cleave_entry *grown =
-            cv_grow(trace->entries, &trace->capacity, trace->count + 1, sizeof *grown);
-
-        if (grown == NULL)
-            return cv_fail_memory(err, "a trace");
-        trace->entries = grown;
-    }
+    if (!CV_ROOM(trace->entries, &trace->capacity, trace->count + 1))
+        return cv_fail_memory(err, "a trace");
     trace->entries[trace->count++] = *entry;
     return CLEAVE_OK;
 }

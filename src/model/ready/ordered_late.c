@@ -77,14 +77,8 @@ static bool add_cut(struct table *table, uint32_t i, uint32_t j, uint32_t k, boo
     const double t = (left ? at(table, k + 1, j) : at(table, i, k))->done_s;
     const double d = table->job->d, c = table->job->c;
 
-    if (*count + held->count > table->capacity) {
-        struct pair *room =
-            cv_grow(table->room, &table->capacity, *count + held->count, sizeof *room);
-
-        if (room == NULL)
-            return false;
-        table->room = room;
-    }
+    if (!CV_ROOM(table->room, &table->capacity, *count + held->count))
+        return false;
     for (uint32_t x = 0; x < held->count; x++)
         table->room[(*count)++] = (struct pair){ fmax(t + d + c, held->at[x].p + d),
                                                  held->at[x].q + c, k, x, left };

@@ -5,15 +5,11 @@
 
 struct cleave_order *cv_orders_grow(struct cleave_orders *orders)
 {
-    struct cleave_order *grown =
-        cv_grow(orders->items, &orders->capacity, orders->count + 1, sizeof *grown);
-
-    if (grown == NULL) {
+    if (!CV_ROOM(orders->items, &orders->capacity, orders->count + 1)) {
         orders->out_of_memory = true;
         return NULL;
     }
-    orders->items = grown;
-    return grown + orders->count;
+    return orders->items + orders->count;
 }
 
 void cleave_order_send(struct cleave_orders *orders, uint32_t worker, double units)

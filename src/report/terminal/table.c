@@ -28,16 +28,12 @@ void cv_table_done(struct cv_table *table)
 
 static struct cv_cell *add_cell(struct cv_table *table)
 {
-    struct cv_cell *cells =
-        cv_grow(table->cells, &table->capacity, table->ncells + 1, sizeof *cells);
-
-    if (cells == NULL) {
+    if (!CV_ROOM(table->cells, &table->capacity, table->ncells + 1)) {
         table->failed = true;
         return NULL;
     }
-    table->cells = cells;
-    cells[table->ncells] = (struct cv_cell){ NULL, NAN };
-    return &cells[table->ncells++];
+    table->cells[table->ncells] = (struct cv_cell){ NULL, NAN };
+    return &table->cells[table->ncells++];
 }
 
 void cv_table_text(struct cv_table *table, const char *text)

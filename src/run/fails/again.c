@@ -17,15 +17,11 @@ void cv_agains_done(struct cv_agains *agains)
 enum cleave_status cv_agains_push(struct cv_agains *agains, const struct cv_again *again,
                                   bool first, struct cleave_error *err)
 {
-    struct cv_again *grown =
-        cv_grow(agains->items, &agains->room, agains->count + 1, sizeof *grown);
-
-    if (grown == NULL)
+    if (!CV_ROOM(agains->items, &agains->room, agains->count + 1))
         return cv_fail_memory(err, "chunks that failed");
-    agains->items = grown;
     if (first)
-        memmove(grown + 1, grown, agains->count * sizeof *grown);
-    grown[first ? 0 : agains->count] = *again;
+        memmove(agains->items + 1, agains->items, agains->count * sizeof *agains->items);
+    agains->items[first ? 0 : agains->count] = *again;
     agains->count++;
     return CLEAVE_OK;
 }

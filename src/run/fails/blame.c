@@ -17,13 +17,9 @@ void cv_blame_done(struct cv_blame *blame)
 static enum cleave_status add(struct cv_blame *blame, const struct cv_suspect *suspect,
                               struct cleave_error *err)
 {
-    struct cv_suspect *grown =
-        cv_grow(blame->suspects, &blame->room, blame->count + 1, sizeof *blame->suspects);
-
-    if (grown == NULL)
+    if (!CV_ROOM(blame->suspects, &blame->room, blame->count + 1))
         return cv_fail_memory(err, "chunks that were lost");
-    blame->suspects = grown;
-    grown[blame->count++] = *suspect;
+    blame->suspects[blame->count++] = *suspect;
     return CLEAVE_OK;
 }
 

@@ -17,17 +17,11 @@ struct cv_fold_note {
 void cv_fold_log_add(struct cv_fold_log *log, uint32_t worker, double start_s,
                      double end_s, size_t count)
 {
-    struct cv_fold_note *notes;
-
     if (log == NULL)
         return;
-    if (log->count == log->room) {
-        notes = cv_grow(log->notes, &log->room, log->count + 1, sizeof *notes);
-        if (notes == NULL) {
-            log->short_of_memory = true;
-            return;
-        }
-        log->notes = notes;
+    if (!CV_ROOM(log->notes, &log->room, log->count + 1)) {
+        log->short_of_memory = true;
+        return;
     }
     log->notes[log->count++] = (struct cv_fold_note){ start_s, end_s, count, worker };
 }

@@ -83,14 +83,8 @@ enum cleave_status cv_fold_set_add(struct cv_fold_set *set,
     if (set->commutative && partial->store == NULL)
         return CLEAVE_OK;
     assert(set->commutative || partial->begin < partial->end);
-    if (set->count == set->capacity) {
-        struct cv_partial *larger =
-            cv_grow(set->items, &set->capacity, set->count + 1, sizeof *larger);
-
-        if (larger == NULL)
-            return cv_fail_memory(err, "partial results");
-        set->items = larger;
-    }
+    if (!CV_ROOM(set->items, &set->capacity, set->count + 1))
+        return cv_fail_memory(err, "partial results");
     at = place(set, &added);
     if (!set->commutative) {
         struct cv_partial before;

@@ -87,14 +87,8 @@ static enum cleave_status walk_from(struct cv_cut_file *file, uint64_t boundary,
 static enum cleave_status add_slot(struct cv_cut_file *file, uint64_t boundary,
                                    struct cleave_error *err)
 {
-    uint64_t *larger = file->nslots < file->slots_capacity
-                           ? file->slots
-                           : cv_grow(file->slots, &file->slots_capacity, file->nslots + 1,
-                                     sizeof *larger);
-
-    if (larger == NULL)
+    if (!CV_ROOM(file->slots, &file->slots_capacity, file->nslots + 1))
         return cv_fail_memory(err, "an index of the input");
-    file->slots = larger;
     file->slots[file->nslots++] = boundary;
     return CLEAVE_OK;
 }

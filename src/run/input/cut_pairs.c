@@ -16,14 +16,8 @@ enum { GRAIN = 1 << 20, CUTS_MOST = 1 << 14 };
 static enum cleave_status add_cut(struct cv_cut_pairs *pairs, struct cv_pair_cut cut,
                                   struct cleave_error *err)
 {
-    if (pairs->ncuts == pairs->capacity) {
-        struct cv_pair_cut *larger =
-            cv_grow(pairs->cuts, &pairs->capacity, pairs->ncuts + 1, sizeof *larger);
-
-        if (larger == NULL)
-            return cv_fail_memory(err, "an index of the input");
-        pairs->cuts = larger;
-    }
+    if (!CV_ROOM(pairs->cuts, &pairs->capacity, pairs->ncuts + 1))
+        return cv_fail_memory(err, "an index of the input");
     pairs->cuts[pairs->ncuts++] = cut;
     return CLEAVE_OK;
 }

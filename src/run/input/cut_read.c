@@ -58,13 +58,8 @@ static enum cleave_status fill(struct cv_cut_file *file, uint64_t offset, size_t
     /* To read all of a large file may take minutes. */
     if (cv_signal_waits())
         return cv_fail_stopped(err);
-    if (length > file->capacity) {
-        char *larger = cv_grow(file->block, &file->capacity, length, 1);
-
-        if (larger == NULL)
-            return cv_fail_memory(err, "a block of the input");
-        file->block = larger;
-    }
+    if (!CV_ROOM(file->block, &file->capacity, length))
+        return cv_fail_memory(err, "a block of the input");
     file->block_at = offset;
     file->held = 0;
     while (file->well != NULL && file->held < length) {

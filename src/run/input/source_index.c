@@ -78,8 +78,7 @@ static bool read_slots(struct cv_cut_file *cut, const char *at)
     if (!read_number(&at, ' ', &grain) || !read_number(&at, '\n', &count) || grain == 0 ||
         count == 0 || count > MOST_BYTES / sizeof *cut->slots)
         return false;
-    cut->slots = cv_grow(cut->slots, &cut->slots_capacity, (size_t)count, sizeof last);
-    if (cut->slots == NULL)
+    if (!CV_ROOM(cut->slots, &cut->slots_capacity, (size_t)count))
         return false;
     for (cut->nslots = 0; cut->nslots < count; cut->nslots++) {
         uint64_t slot;

@@ -11,7 +11,6 @@ enum cleave_status cv_source_know(struct cv_source *source, size_t file, uint64_
     const size_t nfiles = source->stream != NULL ? 1 : source->nfiles;
     const struct cv_source_known *last =
         source->nknown > 0 ? &source->known[source->nknown - 1] : NULL;
-    struct cv_source_known *larger = source->known;
 
     if (file >= nfiles || begin >= end ||
         (last != NULL &&
@@ -20,12 +19,8 @@ enum cleave_status cv_source_know(struct cv_source *source, size_t file, uint64_
                        "expected finished ranges of the %zu inputs in order, got one of "
                        "input %zu that is not",
                        nfiles, file + 1);
-    if (source->nknown == source->known_capacity)
-        larger = cv_grow(source->known, &source->known_capacity, source->nknown + 1,
-                         sizeof *larger);
-    if (larger == NULL)
+    if (!CV_ROOM(source->known, &source->known_capacity, source->nknown + 1))
         return cv_fail_memory(err, "a list of finished ranges");
-    source->known = larger;
     source->known[source->nknown++] =
         (struct cv_source_known){ .file = file, .begin = begin, .end = end, .tag = tag };
     return CLEAVE_OK;

@@ -67,17 +67,13 @@ static enum cleave_status number(const struct cv_stream *stream, uint64_t offset
 enum cleave_status cv_stream_mark(struct cv_stream *stream, size_t index,
                                   struct cv_stream_mark mark, struct cleave_error *err)
 {
-    struct cv_stream_mark *marks = stream->marks;
+    struct cv_stream_mark *at;
 
-    if (stream->nmarks == stream->marks_capacity) {
-        marks =
-            cv_grow(marks, &stream->marks_capacity, stream->nmarks + 1, sizeof *marks);
-        if (marks == NULL)
-            return cv_fail_memory(err, "an index of the input");
-        stream->marks = marks;
-    }
-    memmove(marks + index + 1, marks + index, (stream->nmarks - index) * sizeof *marks);
-    marks[index] = mark;
+    if (!CV_ROOM(stream->marks, &stream->marks_capacity, stream->nmarks + 1))
+        return cv_fail_memory(err, "an index of the input");
+    at = stream->marks + index;
+    memmove(at + 1, at, (stream->nmarks - index) * sizeof *at);
+    *at = mark;
     stream->nmarks++;
     return CLEAVE_OK;
 }

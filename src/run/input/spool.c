@@ -110,14 +110,8 @@ static enum cleave_status add_stretch(struct cv_spool *spool, uint64_t begin,
 {
     struct cv_stretch new = { .begin = begin, .end = UINT64_MAX, .size = spool->size };
 
-    if (spool->count == spool->capacity) {
-        struct cv_stretch *more =
-            cv_grow(spool->stretches, &spool->capacity, spool->count + 1, sizeof *more);
-
-        if (more == NULL)
-            return cv_fail_memory(err, "an index of the input");
-        spool->stretches = more;
-    }
+    if (!CV_ROOM(spool->stretches, &spool->capacity, spool->count + 1))
+        return cv_fail_memory(err, "an index of the input");
     new.bytes = reserve(&new.size, least);
     if (new.bytes == NULL)
         return no_room(err);

@@ -18,14 +18,9 @@ void cv_item_arguments_done(struct cv_item_arguments *arguments)
 static enum cleave_status make_room(struct cv_item_arguments *out, size_t count,
                                     struct cleave_error *err)
 {
-    const char **grown = out->items;
-
-    if (count > out->room)
-        grown = cv_grow(out->items, &out->room, count, sizeof *grown);
-    if (grown == NULL)
-        return cv_fail_memory(err, "the arguments of a command");
-    out->items = grown;
-    return CLEAVE_OK;
+    return CV_ROOM(out->items, &out->room, count)
+               ? CLEAVE_OK
+               : cv_fail_memory(err, "the arguments of a command");
 }
 
 /* A column, without blanks around it. */
@@ -66,22 +61,18 @@ static enum cleave_status part_all(const struct cv_item_commands *commands,
     const char **values = out->items;
     size_t length = 0, at = 0;
     enum cleave_status status = CLEAVE_OK;
-    char *bytes = out->bytes;
 
     for (size_t i = 0; i < nvalues; i++)
         length += strlen(values[i]) + 1;
-    if (length > out->bytes_room)
-        bytes = cv_grow(bytes, &out->bytes_room, length, 1);
-    if (bytes == NULL)
+    if (!CV_ROOM(out->bytes, &out->bytes_room, length))
         return cv_fail_memory(err, "the arguments of a command");
-    out->bytes = bytes;
     out->items = NULL;
     out->count = out->room = 0;
     for (size_t i = 0; status == CLEAVE_OK && i < nvalues; i++) {
         const size_t size = strlen(values[i]) + 1;
 
-        memcpy(bytes + at, values[i], size);
-        status = part_value(&commands->columns, bytes + at, out, err);
+        memcpy(out->bytes + at, values[i], size);
+        status = part_value(&commands->columns, out->bytes + at, out, err);
         at += size;
     }
     free(values);

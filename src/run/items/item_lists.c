@@ -25,13 +25,9 @@ void cv_item_lists_done(struct cv_item_lists *lists)
 enum cleave_status cv_item_lists_begin(struct cv_item_lists *lists, bool linked,
                                        struct cleave_error *err)
 {
-    struct cv_item_list *grown =
-        cv_grow(lists->items, &lists->room, lists->count + 1, sizeof *grown);
-
-    if (grown == NULL)
+    if (!CV_ROOM(lists->items, &lists->room, lists->count + 1))
         return cv_fail_memory(err, "the items");
-    lists->items = grown;
-    grown[lists->count++] = (struct cv_item_list){ .linked = linked };
+    lists->items[lists->count++] = (struct cv_item_list){ .linked = linked };
     return CLEAVE_OK;
 }
 
@@ -60,28 +56,19 @@ enum cleave_status cv_item_lists_add(struct cv_item_lists *lists, const char *by
                                      size_t length, struct cleave_error *err)
 {
     struct cv_item_list *list = &lists->items[lists->count - 1];
-    char *text = list->bytes;
-    size_t *starts = list->starts;
 
     if (list->comes) {
         CV_TRY(cv_item_window_add(&list->window, bytes, length, err));
         list->count = list->window.count;
         return CLEAVE_OK;
     }
-    if (list->length + length + 1 > list->room)
-        text = cv_grow(text, &list->room, list->length + length + 1, 1);
-    if (text == NULL)
+    if (!CV_ROOM(list->bytes, &list->room, list->length + length + 1) ||
+        !CV_ROOM(list->starts, &list->starts_room, list->count + 1))
         return cv_fail_memory(err, "the items");
-    list->bytes = text;
-    if (list->count + 1 > list->starts_room)
-        starts = cv_grow(starts, &list->starts_room, list->count + 1, sizeof *starts);
-    if (starts == NULL)
-        return cv_fail_memory(err, "the items");
-    list->starts = starts;
-    starts[list->count++] = list->length;
+    list->starts[list->count++] = list->length;
     if (length > 0)
-        memcpy(text + list->length, bytes, length);
-    text[list->length + length] = '\0';
+        memcpy(list->bytes + list->length, bytes, length);
+    list->bytes[list->length + length] = '\0';
     list->length += length + 1;
     return CLEAVE_OK;
 }

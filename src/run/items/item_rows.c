@@ -133,13 +133,10 @@ enum cleave_status cv_item_rows_cut(struct cv_item_commands *commands,
     uint64_t scratch[2];
 
     for (uint64_t at = 0; status == CLEAVE_OK && at < rows;) {
-        uint64_t *grown = cv_grow(cuts, &room, count + 2, sizeof *cuts);
         const uint64_t left = rows - at;
 
-        if (grown == NULL)
+        if (!CV_ROOM(cuts, &room, count + 2))
             status = cv_fail_memory(err, "the commands");
-        else
-            cuts = grown;
         commands->cuts = scratch;
         if (status == CLEAVE_OK)
             status = count_fitting(commands, at, most > 0 && most < left ? most : left,

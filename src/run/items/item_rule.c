@@ -199,12 +199,8 @@ static int read_flags(const char **at, bool *all)
 
 static enum cleave_status make_room(struct cv_item_rule *rule, struct cleave_error *err)
 {
-    struct cv_item_change *grown =
-        cv_grow(rule->changes, &rule->room, rule->count + 1, sizeof *grown);
-
-    if (grown == NULL)
+    if (!CV_ROOM(rule->changes, &rule->room, rule->count + 1))
         return cv_fail_memory(err, "a place");
-    rule->changes = grown;
     return CLEAVE_OK;
 }
 

@@ -11,14 +11,10 @@
 static enum cleave_status add_name(struct cv_item_commands *commands, const char *name,
                                    struct cleave_error *err)
 {
-    char **grown = cv_grow(commands->names, &commands->names_room, commands->nnames + 1,
-                           sizeof *grown);
-
-    if (grown == NULL)
+    if (!CV_ROOM(commands->names, &commands->names_room, commands->nnames + 1))
         return cv_fail_memory(err, "the names of columns");
-    commands->names = grown;
-    grown[commands->nnames] = strdup(name);
-    if (grown[commands->nnames] == NULL)
+    commands->names[commands->nnames] = strdup(name);
+    if (commands->names[commands->nnames] == NULL)
         return cv_fail_memory(err, "the names of columns");
     commands->nnames++;
     return CLEAVE_OK;
@@ -47,15 +43,11 @@ enum cleave_status cv_item_signs_names(struct cv_item_commands *commands,
 static enum cleave_status add_rule(struct cv_item_commands *commands,
                                    struct cv_item_rule *rule, struct cleave_error *err)
 {
-    struct cv_item_rule *grown = cv_grow(commands->rules, &commands->rules_room,
-                                         commands->nrules + 1, sizeof *grown);
-
-    if (grown == NULL) {
+    if (!CV_ROOM(commands->rules, &commands->rules_room, commands->nrules + 1)) {
         cv_item_rule_done(rule);
         return cv_fail_memory(err, "--rpl");
     }
-    commands->rules = grown;
-    grown[commands->nrules++] = *rule;
+    commands->rules[commands->nrules++] = *rule;
     return CLEAVE_OK;
 }
 

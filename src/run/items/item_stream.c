@@ -82,21 +82,17 @@ static enum cleave_status get_bytes(const struct cv_piece *piece, struct buffer 
                                     const char **out, struct cleave_error *err)
 {
     const size_t length = (size_t)(piece->body.end - piece->body.begin);
-    char *grown = buffer->bytes;
     size_t at = 0;
 
     if (piece->fd < 0) {
         *out = piece->body_bytes;
         return CLEAVE_OK;
     }
-    if (length > buffer->room)
-        grown = cv_grow(grown, &buffer->room, length, 1);
-    if (grown == NULL)
+    if (!CV_ROOM(buffer->bytes, &buffer->room, length))
         return cv_fail_memory(err, "an item");
-    buffer->bytes = grown;
     while (at < length) {
-        const ssize_t got =
-            pread(piece->fd, grown + at, length - at, (off_t)(piece->body.begin + at));
+        const ssize_t got = pread(piece->fd, buffer->bytes + at, length - at,
+                                  (off_t)(piece->body.begin + at));
 
         if (got < 0 && errno == EINTR)
             continue;
@@ -105,7 +101,7 @@ static enum cleave_status get_bytes(const struct cv_piece *piece, struct buffer 
                            got < 0 ? strerror(errno) : "it has become shorter");
         at += (size_t)got;
     }
-    *out = grown;
+    *out = buffer->bytes;
     return CLEAVE_OK;
 }
 

@@ -15,13 +15,9 @@
 static enum cleave_status add_piece(struct cv_item_template *template,
                                     struct cv_item_piece piece, struct cleave_error *err)
 {
-    struct cv_item_piece *grown =
-        cv_grow(template->pieces, &template->room, template->count + 1, sizeof *grown);
-
-    if (grown == NULL)
+    if (!CV_ROOM(template->pieces, &template->room, template->count + 1))
         return cv_fail_memory(err, "the command");
-    template->pieces = grown;
-    grown[template->count++] = piece;
+    template->pieces[template->count++] = piece;
     template->places = template->places || piece.kind == CV_ITEM_PLACE;
     return CLEAVE_OK;
 }

@@ -37,43 +37,32 @@ static struct cv_item_block *growing(struct cv_item_window *window)
 {
     struct cv_item_block *last =
         window->nblocks > 0 ? &window->blocks[window->nblocks - 1] : NULL;
-    struct cv_item_block *grown;
 
     if (last != NULL && last->length < BLOCK_BYTES && last->count < BLOCK_VALUES)
         return last;
     if (last != NULL && last->left == 0)
         drop(window, window->nblocks - 1);
-    grown = cv_grow(window->blocks, &window->room, window->nblocks + 1, sizeof *grown);
-    if (grown == NULL)
+    if (!CV_ROOM(window->blocks, &window->room, window->nblocks + 1))
         return NULL;
-    window->blocks = grown;
-    grown += window->nblocks++;
-    *grown = (struct cv_item_block){ .first = window->count };
-    return grown;
+    last = &window->blocks[window->nblocks++];
+    *last = (struct cv_item_block){ .first = window->count };
+    return last;
 }
 
 enum cleave_status cv_item_window_add(struct cv_item_window *window, const char *bytes,
                                       size_t length, struct cleave_error *err)
 {
     struct cv_item_block *block = growing(window);
-    char *text = block != NULL ? block->bytes : NULL;
-    size_t *starts = block != NULL ? block->starts : NULL;
 
-    if (block != NULL && block->length + length + 1 > block->room)
-        text = cv_grow(text, &block->room, block->length + length + 1, 1);
-    if (text == NULL)
+    if (block == NULL ||
+        !CV_ROOM(block->bytes, &block->room, block->length + length + 1) ||
+        !CV_ROOM(block->starts, &block->starts_room, block->count + 1))
         return cv_fail_memory(err, "the items");
-    block->bytes = text;
-    if (block->count + 1 > block->starts_room)
-        starts = cv_grow(starts, &block->starts_room, block->count + 1, sizeof *starts);
-    if (starts == NULL)
-        return cv_fail_memory(err, "the items");
-    block->starts = starts;
-    starts[block->count++] = block->length;
+    block->starts[block->count++] = block->length;
     block->left++;
     if (length > 0)
-        memcpy(text + block->length, bytes, length);
-    text[block->length + length] = '\0';
+        memcpy(block->bytes + block->length, bytes, length);
+    block->bytes[block->length + length] = '\0';
     block->length += length + 1;
     window->count++;
     return CLEAVE_OK;

@@ -15,15 +15,8 @@ void cv_item_words_done(struct cv_item_words *words)
 
 static bool make_room(struct cv_item_words *words, size_t length)
 {
-    char *grown = words->bytes;
-
-    if (words->failed)
-        return false;
-    if (words->length + length > words->room)
-        grown = cv_grow(words->bytes, &words->room, words->length + length, 1);
-    words->failed = grown == NULL;
-    if (grown != NULL)
-        words->bytes = grown;
+    words->failed =
+        words->failed || !CV_ROOM(words->bytes, &words->room, words->length + length);
     return !words->failed;
 }
 

@@ -48,14 +48,8 @@ static enum cleave_status keep_row(struct cv_journal *journal,
                                    const struct cv_journal_row *row,
                                    struct cleave_error *err)
 {
-    if (journal->nrows == journal->row_room) {
-        struct cv_journal_row *grown =
-            cv_grow(journal->rows, &journal->row_room, journal->nrows + 1, sizeof *grown);
-
-        if (grown == NULL)
-            return cv_fail_memory(err, "the finished chunks of a journal");
-        journal->rows = grown;
-    }
+    if (!CV_ROOM(journal->rows, &journal->row_room, journal->nrows + 1))
+        return cv_fail_memory(err, "the finished chunks of a journal");
     journal->rows[journal->nrows++] = *row;
     return CLEAVE_OK;
 }

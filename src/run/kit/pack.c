@@ -15,19 +15,12 @@ void cv_pack_done(struct cv_packer *packer)
 
 static unsigned char *make_room(struct cv_packer *packer, size_t length)
 {
-    unsigned char *grown = packer->bytes;
-
-    if (packer->failed || length > SIZE_MAX - packer->length)
-        packer->failed = true;
-    else if (packer->length + length > packer->room)
-        grown = cv_grow(packer->bytes, &packer->room, packer->length + length, 1);
-    if (packer->failed || grown == NULL) {
-        packer->failed = true;
+    packer->failed = packer->failed || length > SIZE_MAX - packer->length ||
+                     !CV_ROOM(packer->bytes, &packer->room, packer->length + length);
+    if (packer->failed)
         return NULL;
-    }
-    packer->bytes = grown;
     packer->length += length;
-    return grown + packer->length - length;
+    return packer->bytes + packer->length - length;
 }
 
 void cv_pack_number(struct cv_packer *packer, uint64_t value)

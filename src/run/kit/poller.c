@@ -325,14 +325,9 @@ enum cleave_status cv_poller_set(struct cv_poller *poller, struct cv_timer *time
                                  double due_s, void (*call)(void *context), void *context,
                                  struct cleave_error *err)
 {
-    if (timer->place == 0 && poller->ntimers == poller->capacity) {
-        struct cv_timer **larger =
-            cv_grow(poller->heap, &poller->capacity, poller->ntimers + 1, sizeof *larger);
-
-        if (larger == NULL)
-            return cv_fail_memory(err, "a timer");
-        poller->heap = larger;
-    }
+    if (timer->place == 0 &&
+        !CV_ROOM(poller->heap, &poller->capacity, poller->ntimers + 1))
+        return cv_fail_memory(err, "a timer");
     cv_poller_cancel(poller, timer);
     *timer = (struct cv_timer){ .due_s = due_s, .call = call, .context = context };
     sift_up(poller, timer, poller->ntimers++);

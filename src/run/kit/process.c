@@ -236,19 +236,14 @@ enum cleave_status cv_command_set(struct cv_command *command, const char *name,
                                   const char *value, struct cleave_error *err)
 {
     size_t at = find_variable(command, name);
-    char **environment = command->environment;
-    char *text;
+    char **environment, *text;
 
     if (at == command->nenvironment) {
-        if (at + 2 > command->capacity) {
-            environment =
-                cv_grow(environment, &command->capacity, at + 2, sizeof *environment);
-            if (environment == NULL)
-                return cv_fail_memory(err, "a variable");
-            command->environment = environment;
-        }
-        environment[at + 1] = NULL;
+        if (!CV_ROOM(command->environment, &command->capacity, at + 2))
+            return cv_fail_memory(err, "a variable");
+        command->environment[at + 1] = NULL;
     }
+    environment = command->environment;
     if (asprintf(&text, "%s=%s", name, value) < 0) {
         environment[command->nenvironment] = NULL;
         return cv_fail_memory(err, "a variable");

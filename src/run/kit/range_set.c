@@ -97,20 +97,12 @@ static void split(struct cv_range_set *set, uint32_t at, uint64_t offset, uint32
 /* See to it that there is a node that is free. */
 static enum cleave_status make_room(struct cv_range_set *set, struct cleave_error *err)
 {
-    struct cv_range_node *larger;
-
     if (set->free != 0)
         return CLEAVE_OK;
     if (set->used == 0)
         set->used = 1;
-    if (set->used + 1 > set->capacity) {
-        larger = set->used < UINT32_MAX
-                     ? cv_grow(set->nodes, &set->capacity, set->used + 1, sizeof *larger)
-                     : NULL;
-        if (larger == NULL)
-            return cv_fail_memory(err, "a set of ranges");
-        set->nodes = larger;
-    }
+    if (set->used >= UINT32_MAX || !CV_ROOM(set->nodes, &set->capacity, set->used + 1))
+        return cv_fail_memory(err, "a set of ranges");
     set->free = (uint32_t)set->used++;
     set->nodes[set->free].left = 0;
     return CLEAVE_OK;

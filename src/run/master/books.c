@@ -59,16 +59,11 @@ static enum cleave_status make_room(struct cv_books *books, uint32_t worker,
                                     struct cleave_error *err)
 {
     struct cv_wants *wants = &books->wants[worker];
-    struct cv_want *grown;
 
     if (wants->first == wants->count)
         wants->first = wants->count = 0;
-    if (wants->count == wants->room) {
-        grown = cv_grow(wants->items, &wants->room, wants->count + 1, sizeof *grown);
-        if (grown == NULL)
-            return cv_fail_memory(err, "the orders of a run");
-        wants->items = grown;
-    }
+    if (!CV_ROOM(wants->items, &wants->room, wants->count + 1))
+        return cv_fail_memory(err, "the orders of a run");
     books->wanting[worker / 64] |= UINT64_C(1) << worker % 64;
     return CLEAVE_OK;
 }

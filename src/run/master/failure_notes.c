@@ -19,16 +19,14 @@ void cv_failure_notes_done(struct cv_failure_notes *notes)
 enum cleave_status cv_note_bad(struct cv_failure_notes *notes, struct cv_source *source,
                                const struct cv_piece *piece, struct cleave_error *err)
 {
-    struct cv_bad_records *grown, bad = { .begin = piece->begin, .end = piece->end };
+    struct cv_bad_records bad = { .begin = piece->begin, .end = piece->end };
 
     if (notes->nbad == CV_BAD_KEPT)
         return CLEAVE_OK;
-    grown = cv_grow(notes->bad, &notes->bad_room, notes->nbad + 1, sizeof *grown);
-    if (grown == NULL)
+    if (!CV_ROOM(notes->bad, &notes->bad_room, notes->nbad + 1))
         return cv_fail_memory(err, "records that failed");
-    notes->bad = grown;
     CV_TRY(cv_source_records(source, piece, &bad.first, &bad.count, err));
-    grown[notes->nbad++] = bad;
+    notes->bad[notes->nbad++] = bad;
     return CLEAVE_OK;
 }
 

@@ -344,15 +344,10 @@ void cv_kept_order_end(const struct cv_kept_orders *orders, struct cv_kept_order
 
 void cv_kept_order_drop(struct cv_kept_orders *orders, struct cv_kept_order *order)
 {
-    struct cv_kept_off *grown = orders->off;
-
-    if (orders->noff == orders->off_room)
-        grown = cv_grow(orders->off, &orders->off_room, orders->noff + 1, sizeof *grown);
-    if (grown != NULL) { /* or else its host will be taken for a liar */
-        orders->off = grown;
-        grown[orders->noff++] =
+    if (CV_ROOM(orders->off, &orders->off_room, orders->noff + 1))
+        orders->off[orders->noff++] =
             (struct cv_kept_off){ .id = order->id, .at = order->step.at };
-    }
+    /* else its host will be taken for a liar */
     free(order);
 }
 

@@ -18,16 +18,10 @@ void cv_news_tell(struct cv_news *news, struct cleave_event event)
 {
     if (news->first == news->count)
         news->first = news->count = 0;
-    if (news->count == news->room) {
-        struct cleave_event *grown =
-            cv_grow(news->events, &news->room, news->count + 1, sizeof *grown);
-
-        if (grown == NULL) {
-            cv_fail_memory(&news->err, "the events of a run");
-            news->broken = true;
-            return;
-        }
-        news->events = grown;
+    if (!CV_ROOM(news->events, &news->room, news->count + 1)) {
+        cv_fail_memory(&news->err, "the events of a run");
+        news->broken = true;
+        return;
     }
     event.time_s = cv_clock_s() - news->began_s;
     if (event.kind != CLEAVE_DONE && !(event.start_s > 0))

@@ -31,14 +31,8 @@ static enum cleave_status kept_add(struct cv_outlet *outlet, struct cv_store *st
     struct cv_kept *kept = kept_of(outlet);
 
     cv_store_drop(store); /* nothing came */
-    if (kept->npieces == kept->piece_room) {
-        struct cv_piece *grown =
-            cv_grow(kept->pieces, &kept->piece_room, kept->npieces + 1, sizeof *grown);
-
-        if (grown == NULL)
-            return cv_fail_memory(err, "partial results");
-        kept->pieces = grown;
-    }
+    if (!CV_ROOM(kept->pieces, &kept->piece_room, kept->npieces + 1))
+        return cv_fail_memory(err, "partial results");
     kept->pieces[kept->npieces++] = *piece;
     return cv_fold_plan_add(kept->plan,
                             cv_kept_base(&kept->orders, maker->worker) +

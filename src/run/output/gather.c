@@ -83,14 +83,8 @@ static enum cleave_status push(struct cv_gather *gather, struct cv_store *store,
 {
     size_t at = gather->count;
 
-    if (at == gather->capacity) {
-        struct cv_store **larger =
-            cv_grow(gather->heap, &gather->capacity, at + 1, sizeof *larger);
-
-        if (larger == NULL)
-            return cv_fail_memory(err, "outputs that wait");
-        gather->heap = larger;
-    }
+    if (!CV_ROOM(gather->heap, &gather->capacity, at + 1))
+        return cv_fail_memory(err, "outputs that wait");
     gather->count++;
     for (; at > 0 && gather->heap[(at - 1) / 2]->begin > store->begin; at = (at - 1) / 2)
         gather->heap[at] = gather->heap[(at - 1) / 2];

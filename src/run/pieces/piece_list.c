@@ -16,13 +16,8 @@ void cv_piece_list_done(struct cv_piece_list *list)
 static enum cleave_status add_file(struct cv_piece_list *list, uint64_t begin,
                                    struct cleave_error *err)
 {
-    struct cv_planned_file *larger = list->files;
-
-    if (list->nfiles == list->files_capacity)
-        larger = cv_grow(larger, &list->files_capacity, list->nfiles + 1, sizeof *larger);
-    if (larger == NULL)
+    if (!CV_ROOM(list->files, &list->files_capacity, list->nfiles + 1))
         return cv_fail_memory(err, "a list of pieces");
-    list->files = larger;
     list->files[list->nfiles++] =
         (struct cv_planned_file){ .first = list->nparts, .begin = begin, .end = begin };
     return CLEAVE_OK;
@@ -36,7 +31,6 @@ static enum cleave_status add_part(struct cv_piece_list *list,
     struct cv_planned_file *file = &list->files[list->nfiles - 1];
     struct cv_piece_part part = { piece->file, piece->header, piece->body,
                                   cv_piece_closing(piece) };
-    struct cv_piece_part *larger = list->parts;
     uint64_t header;
 
     /* A file has its header once, whatever it is made of. */
@@ -46,11 +40,8 @@ static enum cleave_status add_part(struct cv_piece_list *list,
         if (part.body.begin < header && header <= part.body.end)
             part.body.begin = header;
     }
-    if (list->nparts == list->parts_capacity)
-        larger = cv_grow(larger, &list->parts_capacity, list->nparts + 1, sizeof *larger);
-    if (larger == NULL)
+    if (!CV_ROOM(list->parts, &list->parts_capacity, list->nparts + 1))
         return cv_fail_memory(err, "a list of pieces");
-    list->parts = larger;
     list->parts[list->nparts++] = part;
     file->count++;
     file->end = piece->end;

@@ -122,12 +122,9 @@ static enum cleave_status put_lines(struct cv_slot *slot, size_t length,
 static enum cleave_status make_room(struct cv_line_output *lines, size_t length,
                                     struct cleave_error *err)
 {
-    char *grown = cv_grow(lines->bytes, &lines->room, lines->length + length, 1);
-
-    if (grown == NULL)
-        return cv_fail_memory(err, "a line of an output");
-    lines->bytes = grown;
-    return CLEAVE_OK;
+    return CV_ROOM(lines->bytes, &lines->room, lines->length + length)
+               ? CLEAVE_OK
+               : cv_fail_memory(err, "a line of an output");
 }
 
 /* So many bytes have come behind those that there were. */

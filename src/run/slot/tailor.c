@@ -44,21 +44,16 @@ static enum cleave_status put_words(struct cv_slot *slot, struct cleave_error *e
     struct cv_tailored *own = &slot->tailored;
     const struct cv_command *base = slot->base;
     size_t nwords = 0, count;
-    char **argv = own->command.argv, **script = own->command.script;
+    char **argv, **script;
 
     while (own->words[nwords] != NULL)
         nwords++;
     count = slot->nprefix + nwords;
-    if (count + 1 > own->argv_room)
-        argv = cv_grow(argv, &own->argv_room, count + 1, sizeof *argv);
-    if (argv == NULL)
+    if (!CV_ROOM(own->command.argv, &own->argv_room, count + 1) ||
+        !CV_ROOM(own->command.script, &own->script_room, count + 2))
         return cv_fail_memory(err, "a command");
-    own->command.argv = argv;
-    if (count + 2 > own->script_room)
-        script = cv_grow(script, &own->script_room, count + 2, sizeof *script);
-    if (script == NULL)
-        return cv_fail_memory(err, "a command");
-    own->command.script = script;
+    argv = own->command.argv;
+    script = own->command.script;
     memcpy(argv, base->argv, slot->nprefix * sizeof *argv);
     memcpy(argv + slot->nprefix, own->words, (nwords + 1) * sizeof *argv);
     script[0] = base->script[0];

@@ -102,14 +102,9 @@ static void end_of_stream(struct cv_link *link)
 static enum cleave_status await(struct cv_link *link, size_t more,
                                 struct cleave_error *err)
 {
-    unsigned char *grown = link->got;
-
-    if (link->got_room - link->ngot < more)
-        grown = cv_grow(link->got, &link->got_room, link->ngot + more, 1);
-    if (grown == NULL)
-        return cv_fail_memory(err, "a frame");
-    link->got = grown;
-    return CLEAVE_OK;
+    return CV_ROOM(link->got, &link->got_room, link->ngot + more)
+               ? CLEAVE_OK
+               : cv_fail_memory(err, "a frame");
 }
 
 void cv_link_can_read(void *context, unsigned events)

@@ -135,8 +135,6 @@ void cv_link_wake(struct cv_link *link)
  * NULL: memory is short. */
 static unsigned char *make_room(struct cv_link *link, size_t length)
 {
-    unsigned char *grown = link->put;
-
     if (link->channel != NULL && cv_link_pending(link) == 0 &&
         length <= link->channel->room) {
         link->place = link->channel->calls->place(link->channel, &link->deaf);
@@ -148,12 +146,9 @@ static unsigned char *make_room(struct cv_link *link, size_t length)
         link->nput -= link->put_from;
         link->put_from = 0;
     }
-    if (link->nput + length > link->put_room)
-        grown = cv_grow(link->put, &link->put_room, link->nput + length, 1);
-    if (grown == NULL)
-        return NULL;
-    link->put = grown;
-    return grown + link->nput;
+    return CV_ROOM(link->put, &link->put_room, link->nput + length)
+               ? link->put + link->nput
+               : NULL;
 }
 
 void cv_link_send(struct cv_link *link, const struct cv_frame_head *head,

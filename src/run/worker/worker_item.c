@@ -137,17 +137,14 @@ static enum cleave_status remember_base(struct cv_worker *worker,
                                         struct cleave_error *err)
 {
     const uint64_t count = item->parcel.nbase;
-    char **grown = cv_grow(worker->base, &worker->base_room,
-                           worker->nbase + (size_t)count + 1, sizeof *grown);
 
-    if (grown == NULL)
+    if (!CV_ROOM(worker->base, &worker->base_room, worker->nbase + (size_t)count + 1))
         return cv_fail_memory(err, "the files for all items");
-    worker->base = grown;
     for (uint64_t i = 0; i < count; i++) {
         if (!item->parcel.files[i].travels)
             continue;
-        grown[worker->nbase] = strdup(item->parcel.files[i].name);
-        if (grown[worker->nbase] == NULL)
+        worker->base[worker->nbase] = strdup(item->parcel.files[i].name);
+        if (worker->base[worker->nbase] == NULL)
             return cv_fail_memory(err, "the files for all items");
         worker->nbase++;
     }

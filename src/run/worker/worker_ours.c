@@ -28,16 +28,13 @@ enum cleave_status cv_worker_ours_claim(struct cv_worker_ours *ours, const char 
                                         struct cleave_error *err)
 {
     struct stat facts;
-    char **grown;
 
     if (cv_worker_ours_has(ours, name) || lstat(name, &facts) == 0)
         return CLEAVE_OK;
-    grown = cv_grow(ours->names, &ours->room, ours->count + 1, sizeof *grown);
-    if (grown == NULL)
+    if (!CV_ROOM(ours->names, &ours->room, ours->count + 1))
         return cv_fail_memory(err, "the files of items");
-    ours->names = grown;
-    grown[ours->count] = strdup(name);
-    if (grown[ours->count] == NULL)
+    ours->names[ours->count] = strdup(name);
+    if (ours->names[ours->count] == NULL)
         return cv_fail_memory(err, "the files of items");
     ours->count++;
     return CLEAVE_OK;

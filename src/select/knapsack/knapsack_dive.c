@@ -61,14 +61,8 @@ static bool read_values(struct cv_generator *generator)
 {
     const size_t n = generator->master.npatterns;
 
-    if (generator->values_capacity < n) {
-        double *grown =
-            cv_grow(generator->values, &generator->values_capacity, n, sizeof *grown);
-
-        if (grown == NULL)
-            return false;
-        generator->values = grown;
-    }
+    if (!CV_ROOM(generator->values, &generator->values_capacity, n))
+        return false;
     cv_master_values(&generator->master, generator->values);
     return true;
 }

@@ -55,14 +55,8 @@ bool cv_fill_copy(struct cv_fill *to, const struct cv_fill *from)
         const struct cv_fill_bin *source = &from->bins[b];
         struct cv_fill_bin *bin = &to->bins[b];
 
-        if (bin->capacity < source->nparts) {
-            struct cv_fill_part *parts =
-                cv_grow(bin->parts, &bin->capacity, source->nparts, sizeof *parts);
-
-            if (parts == NULL)
-                return false;
-            bin->parts = parts;
-        }
+        if (!CV_ROOM(bin->parts, &bin->capacity, source->nparts))
+            return false;
         if (source->nparts > 0)
             memcpy(bin->parts, source->parts, source->nparts * sizeof *bin->parts);
         bin->nparts = source->nparts;
@@ -82,14 +76,8 @@ bool cv_fill_put(struct cv_fill *fill, uint32_t bin, uint32_t size, uint32_t cou
     if (to->nparts > 0 && to->parts[to->nparts - 1].size == size) {
         to->parts[to->nparts - 1].count += count;
     } else {
-        if (to->nparts == to->capacity) {
-            struct cv_fill_part *parts =
-                cv_grow(to->parts, &to->capacity, to->nparts + 1, sizeof *parts);
-
-            if (parts == NULL)
-                return false;
-            to->parts = parts;
-        }
+        if (!CV_ROOM(to->parts, &to->capacity, to->nparts + 1))
+            return false;
         to->parts[to->nparts++] = (struct cv_fill_part){ size, count };
     }
     to->left -= fill->instance->sizes[size].weight * count;

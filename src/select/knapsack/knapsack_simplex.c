@@ -12,24 +12,12 @@
 
 enum { REFRESH = 60, PATIENCE = 200 };
 
-static bool grow(void **array, size_t *capacity, size_t needed, size_t size)
-{
-    void *grown = *array;
-
-    if (*capacity < needed)
-        grown = cv_grow(*array, capacity, needed, size);
-    if (grown != NULL)
-        *array = grown;
-    return grown != NULL;
-}
-
 static bool grow_columns(struct cv_master *master, size_t n)
 {
     struct cv_simplex *simplex = &master->simplex;
 
-    return grow((void **)&simplex->state, &master->state_capacity, n, 1) &&
-           grow((void **)&simplex->limit, &master->limit_capacity, n,
-                sizeof *simplex->limit);
+    return CV_ROOM(simplex->state, &master->state_capacity, n) &&
+           CV_ROOM(simplex->limit, &master->limit_capacity, n);
 }
 
 bool cv_master_init(struct cv_master *master, const struct cv_instance *instance)
@@ -93,10 +81,8 @@ bool cv_master_append(struct cv_master *master, uint32_t group, const uint32_t *
     const size_t width = master->instance->nsizes;
     const uint32_t n = master->npatterns;
 
-    if (!grow((void **)&master->count, &master->count_capacity, (n + 1) * width,
-              sizeof *master->count) ||
-        !grow((void **)&master->group, &master->group_capacity, n + 1,
-              sizeof *master->group) ||
+    if (!CV_ROOM(master->count, &master->count_capacity, (n + 1) * width) ||
+        !CV_ROOM(master->group, &master->group_capacity, n + 1) ||
         !grow_columns(master, master->nfixed + (size_t)n + 1))
         return false;
     memcpy(master->count + n * width, count, width * sizeof *count);

@@ -43,29 +43,13 @@ void cv_single_room_free(struct cv_single_room *room)
     free(room);
 }
 
-static bool grow(void **array, size_t *capacity, size_t needed, size_t size)
-{
-    void *grown;
-
-    if (*capacity >= needed)
-        return true;
-    grown = cv_grow(*array, capacity, needed, size);
-    if (grown != NULL)
-        *array = grown;
-    return grown != NULL;
-}
-
 static bool room_for(struct cv_single_room *room, size_t n)
 {
-    return grow((void **)&room->stack, &room->stack_capacity, n + 1,
-                sizeof *room->stack) &&
-           grow((void **)&room->total, &room->total_capacity, n + 1,
-                sizeof *room->total) &&
-           grow((void **)&room->lightest, &room->lightest_capacity, n + 1,
-                sizeof *room->lightest) &&
-           grow((void **)&room->density, &room->density_capacity, n + 1,
-                sizeof *room->density) &&
-           grow((void **)&room->count, &room->count_capacity, n + 1, sizeof *room->count);
+    return CV_ROOM(room->stack, &room->stack_capacity, n + 1) &&
+           CV_ROOM(room->total, &room->total_capacity, n + 1) &&
+           CV_ROOM(room->lightest, &room->lightest_capacity, n + 1) &&
+           CV_ROOM(room->density, &room->density_capacity, n + 1) &&
+           CV_ROOM(room->count, &room->count_capacity, n + 1);
 }
 
 struct sort_key {

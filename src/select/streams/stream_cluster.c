@@ -89,15 +89,11 @@ static void recount(const struct cv_stream_field *field,
 bool cv_cluster_add(struct cv_stream_field *field, struct cv_stream_cluster *cluster,
                     uint32_t worker)
 {
-    uint32_t *members = cv_grow(cluster->members, &cluster->room, (size_t)cluster->n + 1,
-                                sizeof *members);
-
-    if (members == NULL) {
+    if (!CV_ROOM(cluster->members, &cluster->room, (size_t)cluster->n + 1)) {
         field->no_memory = true;
         return false;
     }
-    cluster->members = members;
-    members[cluster->n++] = worker;
+    cluster->members[cluster->n++] = worker;
     count_in(field, cluster, worker);
     return true;
 }

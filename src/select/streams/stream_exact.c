@@ -261,18 +261,13 @@ static bool is_full(struct search *search, const struct pattern *pattern)
 
 static void list_pattern(struct search *search, const struct pattern *pattern)
 {
-    struct pattern *grown;
-
     if (!is_full(search, pattern))
         return;
-    grown =
-        cv_grow(search->patterns, &search->room, search->npatterns + 1, sizeof *grown);
-    if (grown == NULL) {
+    if (!CV_ROOM(search->patterns, &search->room, search->npatterns + 1)) {
         search->field->no_memory = search->gave_up = true;
         return;
     }
-    search->patterns = grown;
-    grown[search->npatterns++] = *pattern;
+    search->patterns[search->npatterns++] = *pattern;
 }
 
 static void list_patterns(struct search *search, uint32_t at, struct pattern *pattern)

@@ -11,17 +11,14 @@ enum { SPARE = 4 };
 bool cv_event_heap_reserve(struct cv_event_heap *heap, size_t room)
 {
     size_t capacity = heap->room == 0 ? 0 : heap->room + SPARE;
-    struct cv_pending *grown;
 
     if (room <= heap->room)
         return true;
-    grown = cv_grow(heap->items, &capacity, room + SPARE, sizeof *grown);
-    if (grown == NULL)
+    if (!CV_ROOM(heap->items, &capacity, room + SPARE))
         return false;
-    heap->items = grown;
     heap->room = capacity - SPARE;
     for (size_t i = heap->count; i < capacity; i++)
-        grown[i] = CV_PENDING_NEVER;
+        heap->items[i] = CV_PENDING_NEVER;
     return true;
 }
 

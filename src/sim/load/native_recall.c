@@ -58,13 +58,8 @@ static double shorten(struct native *native, struct chunk *chunk, double units,
 bool cv_native_report_room(struct native *native, size_t count)
 {
     struct reports *reports = &native->reports;
-    struct cleave_event *grown =
-        cv_grow(reports->items, &reports->room, reports->count + count, sizeof *grown);
 
-    if (grown == NULL)
-        return false;
-    reports->items = grown;
-    return true;
+    return CV_ROOM(reports->items, &reports->room, reports->count + count);
 }
 
 void cv_native_report(struct native *native, const struct cleave_event *event)

@@ -31,14 +31,9 @@ enum cleave_status cv_native_new_chunk(struct native *native, uint32_t *out,
         native->free_chunk = native->chunks[*out].next;
         return CLEAVE_OK;
     }
-    if (native->nchunks == native->chunk_room) {
-        struct chunk *grown = cv_grow(native->chunks, &native->chunk_room,
-                                      native->nchunks + 1, sizeof *grown);
-
-        if (grown == NULL || native->nchunks >= NONE)
-            return cv_fail_memory(err, "the chunks under way");
-        native->chunks = grown;
-    }
+    if (native->nchunks >= NONE ||
+        !CV_ROOM(native->chunks, &native->chunk_room, native->nchunks + 1))
+        return cv_fail_memory(err, "the chunks under way");
     *out = (uint32_t)native->nchunks++;
     return CLEAVE_OK;
 }

@@ -199,14 +199,8 @@ enum cleave_status cv_simgrid_say(struct cv_simgrid_child *child,
                                   const struct cv_wire_message *message,
                                   struct cleave_error *err)
 {
-    if (child->nkept == child->room) {
-        struct cv_wire_message *grown =
-            cv_grow(child->kept, &child->room, child->nkept + 1, sizeof *grown);
-
-        if (grown == NULL)
-            return cv_fail_memory(err, "the orders of a run");
-        child->kept = grown;
-    }
+    if (!CV_ROOM(child->kept, &child->room, child->nkept + 1))
+        return cv_fail_memory(err, "the orders of a run");
     child->kept[child->nkept++] = *message;
     return CLEAVE_OK;
 }

@@ -86,14 +86,9 @@ static void on_measured(void *context, uint32_t worker, double time_s, double si
     struct cv_stream_stats *stats = context;
     const uint32_t round = stats->workers[worker].measured++;
 
-    if (round >= stats->round_room) {
-        struct cleave_stream_round *grown =
-            cv_grow(stats->rounds, &stats->round_room, (size_t)round + 1, sizeof *grown);
-
-        stats->out_of_memory |= grown == NULL;
-        if (grown == NULL)
-            return;
-        stats->rounds = grown;
+    if (!CV_ROOM(stats->rounds, &stats->round_room, (size_t)round + 1)) {
+        stats->out_of_memory = true;
+        return;
     }
     while (stats->nrounds <= round)
         stats->rounds[stats->nrounds++] = (struct cleave_stream_round){ 0, 0, 0 };
