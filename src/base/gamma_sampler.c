@@ -17,12 +17,13 @@
 
 /* --- normal and exponential, where one word does not decide ------------------------- */
 
-static uint64_t next_word(const struct cv_words *words)
+static uint64_t next_word(const struct cv_word_source *words)
 {
     return words->next(words->source);
 }
 
-static double exponential_from(unsigned layer, double u, const struct cv_words *more)
+static double exponential_from(unsigned layer, double u,
+                               const struct cv_word_source *more)
 {
     double x, upper, lower, shift = 0;
 
@@ -46,7 +47,7 @@ static double exponential_from(unsigned layer, double u, const struct cv_words *
     return shift + x;
 }
 
-double cv_exponential(const struct cv_words *words)
+double cv_exponential(const struct cv_word_source *words)
 {
     uint64_t word = next_word(words);
 
@@ -54,7 +55,7 @@ double cv_exponential(const struct cv_words *words)
 }
 
 /* Beyond the widest rectangle of the normal, by Marsaglia's method of 1964. */
-static double normal_tail(const struct cv_words *more)
+static double normal_tail(const struct cv_word_source *more)
 {
     const double edge = cv_normal_layers[1].width;
     double x, y;
@@ -66,7 +67,7 @@ static double normal_tail(const struct cv_words *more)
     return edge + x;
 }
 
-double cv_normal_from(uint64_t word, const struct cv_words *more)
+double cv_normal_from(uint64_t word, const struct cv_word_source *more)
 {
     double x;
 
@@ -137,7 +138,7 @@ static bool accepts(const struct cv_gamma *law, double x, double v, double u)
     return log(u) < 0.5 * square + law->d * (1 - v * v * v + 3 * log(v));
 }
 
-static double draw_cube(const struct cv_gamma *law, const struct cv_words *words)
+static double draw_cube(const struct cv_gamma *law, const struct cv_word_source *words)
 {
     for (;;) {
         uint64_t first = next_word(words), second = next_word(words);
@@ -150,7 +151,8 @@ static double draw_cube(const struct cv_gamma *law, const struct cv_words *words
 
 /* Beyond the sides of the first layer the logarithm of the density, which is concave, is
  * below its tangents there. The tail on the side of t; whether it is accepted. */
-static bool draw_tail(const struct cv_gamma *law, const struct cv_words *words, double *t)
+static bool draw_tail(const struct cv_gamma *law, const struct cv_word_source *words,
+                      double *t)
 {
     const struct cv_gamma_layer *first = &law->layer[0];
     double e = cv_exponential(words), below;
@@ -161,7 +163,8 @@ static bool draw_tail(const struct cv_gamma *law, const struct cv_words *words, 
     return cv_exponential(words) > below;
 }
 
-static double draw_logarithm(const struct cv_gamma *law, const struct cv_words *words)
+static double draw_logarithm(const struct cv_gamma *law,
+                             const struct cv_word_source *words)
 {
     for (;;) {
         uint64_t word = next_word(words);
@@ -184,7 +187,7 @@ static double draw_logarithm(const struct cv_gamma *law, const struct cv_words *
     }
 }
 
-double cv_gamma_from(const struct cv_gamma *law, const struct cv_words *words)
+double cv_gamma_from(const struct cv_gamma *law, const struct cv_word_source *words)
 {
     switch (law->method) {
     case CV_GAMMA_CONSTANT:
@@ -203,7 +206,7 @@ double cv_gamma_from(const struct cv_gamma *law, const struct cv_words *words)
 struct stream {
     uint64_t seed;
     uint32_t run, i, j, taken;
-    struct cv_block block;
+    struct cv_random_block block;
 };
 
 static uint64_t next_of_stream(void *source)
@@ -222,7 +225,7 @@ double cv_gamma_at_slow(const struct cv_gamma *law, uint64_t seed, uint32_t run,
                         uint32_t i, uint32_t j)
 {
     struct stream stream = { .seed = seed, .run = run, .i = i, .j = j };
-    struct cv_words words = { next_of_stream, &stream };
+    struct cv_word_source words = { next_of_stream, &stream };
 
     return cv_gamma_from(law, &words);
 }
@@ -230,7 +233,7 @@ double cv_gamma_at_slow(const struct cv_gamma *law, uint64_t seed, uint32_t run,
 double cv_normal_at(uint64_t seed, uint32_t run, uint32_t i, uint32_t j)
 {
     struct stream stream = { .seed = seed, .run = run, .i = i, .j = j };
-    struct cv_words words = { next_of_stream, &stream };
+    struct cv_word_source words = { next_of_stream, &stream };
 
     return cv_normal_from(next_word(&words), &words);
 }

@@ -56,7 +56,7 @@ struct cv_gamma {
 void cv_gamma_init(struct cv_gamma *law, double mean, double cv);
 
 /* The variate in full, out of any words. */
-double cv_gamma_from(const struct cv_gamma *law, const struct cv_words *words);
+double cv_gamma_from(const struct cv_gamma *law, const struct cv_word_source *words);
 
 /* Where the compiler should not expect to go. */
 #if defined(__GNUC__)
@@ -85,7 +85,7 @@ static inline double cv_gamma_of_logarithm(const struct cv_gamma *law, double t)
 static inline double cv_gamma_at(const struct cv_gamma *law, uint64_t seed, uint32_t run,
                                  uint32_t i, uint32_t j)
 {
-    struct cv_block block;
+    struct cv_random_block block;
     unsigned layer;
     double x;
 

@@ -18,19 +18,19 @@
 
 enum { CV_PHILOX_ROUNDS = 7 };
 
-struct cv_block {
+struct cv_random_block {
     uint64_t word[2];
 };
 
 /* Block `block` of the stream (seed, run, i, j): Philox2x64 with CV_PHILOX_ROUNDS. */
-static inline struct cv_block cv_philox(uint64_t seed, uint32_t run, uint32_t i,
-                                        uint32_t j, uint32_t block)
+static inline struct cv_random_block cv_philox(uint64_t seed, uint32_t run, uint32_t i,
+                                               uint32_t j, uint32_t block)
 {
     philox2x64_ctr_t counter = { { (uint64_t)i << 32 | j, (uint64_t)run << 32 | block } };
     philox2x64_key_t key = { { seed } };
     philox2x64_ctr_t bits = philox2x64_R(CV_PHILOX_ROUNDS, counter, key);
 
-    return (struct cv_block){ { bits.v[0], bits.v[1] } };
+    return (struct cv_random_block){ { bits.v[0], bits.v[1] } };
 }
 
 #endif

@@ -65,7 +65,7 @@ static uint64_t next_bits(void *source)
 
 double cv_random_gamma(struct cv_random *random, double cv)
 {
-    const struct cv_words words = { next_bits, random };
+    const struct cv_word_source words = { next_bits, random };
     const double shape = 1 / (cv * cv);
     struct cv_gamma law;
 

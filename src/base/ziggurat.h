@@ -24,7 +24,7 @@ extern const struct cv_layer cv_normal_layers[CV_LAYERS + 1];
 extern const struct cv_layer cv_exponential_layers[CV_LAYERS + 1];
 
 /* Where random words come from. */
-struct cv_words {
+struct cv_word_source {
     uint64_t (*next)(void *source);
     void *source; /* borrowed */
 };
@@ -60,8 +60,8 @@ static inline bool cv_exponential_sure(unsigned layer, double u, double *out)
 }
 
 /* The variates in full: from `word` and from more words as needed. */
-double cv_normal_from(uint64_t word, const struct cv_words *more);
+double cv_normal_from(uint64_t word, const struct cv_word_source *more);
 /* The same with all words from `words`. */
-double cv_exponential(const struct cv_words *words);
+double cv_exponential(const struct cv_word_source *words);
 
 #endif

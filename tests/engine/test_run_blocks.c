@@ -137,7 +137,7 @@ static void memory_is_used_again(void **state)
     char *text = make_text(3, SIZE);
     enum cv_gather_state idle;
     struct cv_store *store;
-    const struct cv_block *spare;
+    const struct cv_store_block *spare;
 
     (void)state;
     for (uint64_t i = OUTPUTS; i > 0; i--) {

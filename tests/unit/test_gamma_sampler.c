@@ -286,17 +286,17 @@ static uint64_t signed_word_of(unsigned layer, double u)
 struct seldom {
     uint64_t first;
     double x, chance;
-    double (*draw)(const struct seldom *seldom, const struct cv_words *words);
+    double (*draw)(const struct seldom *seldom, const struct cv_word_source *words);
     const struct cv_gamma *law;
 };
 
-static double draw_normal(const struct seldom *seldom, const struct cv_words *words)
+static double draw_normal(const struct seldom *seldom, const struct cv_word_source *words)
 {
     (void)seldom;
     return cv_normal_from(words->next(words->source), words);
 }
 
-static double draw_gamma(const struct seldom *seldom, const struct cv_words *words)
+static double draw_gamma(const struct seldom *seldom, const struct cv_word_source *words)
 {
     return cv_gamma_from(seldom->law, words);
 }
@@ -309,7 +309,7 @@ static void check_chance(const struct seldom *seldom)
     assert_true(seldom->chance >= 0 && seldom->chance <= 1);
     for (uint32_t i = 0; i < (uint32_t)n; i++) {
         struct forced forced = { .first = seldom->first };
-        struct cv_words words = { next_forced, &forced };
+        struct cv_word_source words = { next_forced, &forced };
 
         cv_random_at(&forced.random, 8, i, (uint32_t)seldom->first, 0);
         accepted += seldom->draw(seldom, &words) == seldom->x;
@@ -414,7 +414,7 @@ static void tails_follow_their_law(void **state)
     (void)state;
     for (uint32_t i = 0; i < DRAWS; i++) {
         struct forced forced = { .taken = true };
-        struct cv_words words = { next_forced, &forced };
+        struct cv_word_source words = { next_forced, &forced };
         double sign = i % 2 == 0 ? 1 : -1;
 
         cv_random_at(&forced.random, 9, i, 0, 0);
@@ -431,7 +431,7 @@ static void tails_follow_their_law(void **state)
         parameter[0] = exp(high ? law.layer[0].sure_high : law.layer[0].sure_low);
         for (uint32_t i = 0; i < DRAWS; i++) {
             struct forced forced = { .first = word_of(0, high ? 1 - 1e-9 : 1e-9) };
-            struct cv_words words = { next_forced, &forced };
+            struct cv_word_source words = { next_forced, &forced };
             double x;
 
             cv_random_at(&forced.random, 10, i, (uint32_t)k, 0);
@@ -449,7 +449,7 @@ static void tails_follow_their_law(void **state)
 
 static void streams_are_functions_of_their_name(void **state)
 {
-    struct cv_block block = cv_philox(1, 2, 3, 4, 0);
+    struct cv_random_block block = cv_philox(1, 2, 3, 4, 0);
     struct cv_gamma law;
 
     (void)state;

@@ -21,7 +21,7 @@ struct known {
     const struct cv_item_query *query;
     double *sizes, *sums; /* ascending; of the k smallest                             */
     double *speeds;       /* descending                                               */
-    struct cv_item_class *classes, *rows;
+    struct cv_worker_class *classes, *rows;
     uint32_t nclasses;
     double offset_s; /* nobody begins earlier                                    */
 };
@@ -33,21 +33,21 @@ static int ascending(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static struct cv_item_class class_of(const struct cleave_worker *worker)
+static struct cv_worker_class class_of(const struct cleave_worker *worker)
 {
-    return (struct cv_item_class){ .start_s = worker->compute_latency_s,
-                                   .pace_s = 1 / worker->speed_ups,
-                                   .link_s = worker->latency_s,
-                                   .link_pace_s = 1 / worker->bandwidth_ups,
-                                   .count = 1,
-                                   .most = INFINITY };
+    return (struct cv_worker_class){ .start_s = worker->compute_latency_s,
+                                     .pace_s = 1 / worker->speed_ups,
+                                     .link_s = worker->latency_s,
+                                     .link_pace_s = 1 / worker->bandwidth_ups,
+                                     .count = 1,
+                                     .most = INFINITY };
 }
 
 /* Workers that are alike, together; none if there are too many kinds. */
 static void find_classes(struct known *known)
 {
     for (uint32_t w = 0; w < known->query->nworkers; w++) {
-        const struct cv_item_class class = class_of(&known->query->workers[w]);
+        const struct cv_worker_class class = class_of(&known->query->workers[w]);
         uint32_t c = 0;
 
         while (c < known->nclasses &&
@@ -89,7 +89,7 @@ static bool gather(struct known *known, struct cv_arena *scratch)
     qsort(known->speeds, query->nworkers, sizeof *known->speeds, ascending);
     known->offset_s = INFINITY;
     for (uint32_t w = 0; w < query->nworkers; w++) {
-        const struct cv_item_class class = class_of(&query->workers[w]);
+        const struct cv_worker_class class = class_of(&query->workers[w]);
 
         known->offset_s =
             fmin(known->offset_s, class.link_s + known->sizes[0] * class.link_pace_s);
@@ -129,7 +129,7 @@ static double quickest(const struct cv_item_query *query, double units, bool sen
     double least_s = INFINITY;
 
     for (uint32_t w = 0; w < query->nworkers; w++) {
-        const struct cv_item_class class = class_of(&query->workers[w]);
+        const struct cv_worker_class class = class_of(&query->workers[w]);
         double time_s = class.start_s + units * class.pace_s;
 
         if (sent)
@@ -156,19 +156,19 @@ static double port(const struct known *known)
 }
 
 /* The largest item that a worker of the class can do within the time. */
-static double most_within(const struct cv_item_class *class, double time_s)
+static double most_within(const struct cv_worker_class *class, double time_s)
 {
     return (time_s - class->link_s - class->start_s) /
            (class->pace_s + class->link_pace_s) * (1 + 1e-12);
 }
 
 /* A link of its own is busy as well, and may be what a worker waits for. */
-static struct cv_item_class narrowest(const struct known *known,
-                                      const struct cv_item_class *class)
+static struct cv_worker_class narrowest(const struct known *known,
+                                        const struct cv_worker_class *class)
 {
     const double n = (double)known->query->nitems;
     const double units = known->sums[known->query->nitems];
-    struct cv_item_class out = *class;
+    struct cv_worker_class out = *class;
 
     if (known->query->port == CLEAVE_PORT_MULTI &&
         n * class->link_s + units * class->link_pace_s >
@@ -194,7 +194,7 @@ static double divided(const struct known *known, double within_s, double enough_
     bool links = prices.port;
 
     for (uint32_t c = 0; c < known->nclasses; c++) {
-        const struct cv_item_class *class = &known->classes[c];
+        const struct cv_worker_class *class = &known->classes[c];
 
         known->rows[c] = narrowest(known, class);
         known->rows[c].most =

@@ -55,7 +55,7 @@ static uint64_t count_up_to(const struct cv_item_prices *in, double size)
 static double charge(struct work *work, uint32_t c, uint64_t begin, uint64_t end,
                      const double *y)
 {
-    const struct cv_item_class *class = &work->in->classes[c];
+    const struct cv_worker_class *class = &work->in->classes[c];
     const double count = (double)(end - begin);
     const double units = work->in->sums[end] - work->in->sums[begin];
     const double each_s = (count * class->start_s + units * class->pace_s) / class->count;
@@ -102,7 +102,7 @@ static uint32_t gather(struct work *work, double above, const double *y)
     uint32_t n = 0;
 
     for (uint32_t c = 0; c < in->nclasses; c++) {
-        const struct cv_item_class *class = &in->classes[c];
+        const struct cv_worker_class *class = &in->classes[c];
         const double price = y[c] / class->count;
         const struct line line = { price * class->start_s + port * class->link_s,
                                    price * class->pace_s + port * class->link_pace_s, c };
@@ -231,7 +231,7 @@ static void first_prices(const struct work *work, double *y)
     double sum = 0;
 
     for (uint32_t c = 0; c < work->in->nclasses; c++) {
-        const struct cv_item_class *class = &work->in->classes[c];
+        const struct cv_worker_class *class = &work->in->classes[c];
 
         y[c] = class->count / fmax(class->pace_s, 1e-300);
         sum += y[c];

@@ -18,7 +18,7 @@
 #include "base/arena.h"
 
 /* Workers that are alike. */
-struct cv_item_class {
+struct cv_worker_class {
     double start_s, pace_s;     /* of what is busy: per item and per unit              */
     double link_s, link_pace_s; /* of sending                                          */
     double count;               /* workers                                             */
@@ -26,7 +26,7 @@ struct cv_item_class {
 };
 
 struct cv_item_prices {
-    const struct cv_item_class *classes;
+    const struct cv_worker_class *classes;
     uint32_t nclasses;
     bool port;           /* sends share a port, which is one more row                   */
     const double *sizes; /* ascending                                                  */

@@ -139,7 +139,7 @@ static struct cv_law make_lognormal(const double *field)
 double cv_law_draw_other(const struct cv_law *law, uint64_t seed, uint32_t run,
                          uint32_t i, uint32_t j)
 {
-    const struct cv_block block = cv_philox(seed, run, i, j, 0);
+    const struct cv_random_block block = cv_philox(seed, run, i, j, 0);
     const double ends[] = { law->low, law->high };
     double x;
 

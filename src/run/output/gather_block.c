@@ -23,7 +23,7 @@ enum {
 
 /* Have all pages of a block in one call, rather than by a fault for each when it is first
  * written to. A kernel that does not know how gives them as ever. */
-static void take_pages(struct cv_block *block)
+static void take_pages(struct cv_store_block *block)
 {
 #ifdef MADV_POPULATE_WRITE
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -37,13 +37,13 @@ static void take_pages(struct cv_block *block)
 #endif
 }
 
-static struct cv_block *make_block(size_t room)
+static struct cv_store_block *make_block(size_t room)
 {
-    struct cv_block *block = malloc(sizeof *block + room);
+    struct cv_store_block *block = malloc(sizeof *block + room);
 
     if (block == NULL)
         return NULL;
-    *block = (struct cv_block){ .room = room };
+    *block = (struct cv_store_block){ .room = room };
     if (room == CV_BLOCK)
         take_pages(block);
     return block;
@@ -52,7 +52,7 @@ static struct cv_block *make_block(size_t room)
 void cv_blocks_trim(struct cv_gather *gather)
 {
     while (gather->spare_blocks != NULL) {
-        struct cv_block *next = gather->spare_blocks->next;
+        struct cv_store_block *next = gather->spare_blocks->next;
 
         free(gather->spare_blocks);
         gather->spare_blocks = next;
@@ -61,12 +61,12 @@ void cv_blocks_trim(struct cv_gather *gather)
 }
 
 /* A block, of which at least one byte is wanted. NULL: the memory is used up. */
-static struct cv_block *get_block(struct cv_gather *gather, size_t wanted)
+static struct cv_store_block *get_block(struct cv_gather *gather, size_t wanted)
 {
     const uint64_t most = gather->options.memory;
     const uint64_t left = most > gather->memory ? most - gather->memory : 0;
     size_t room = wanted > SMALL ? CV_BLOCK : SMALL;
-    struct cv_block *block = gather->spare_blocks;
+    struct cv_store_block *block = gather->spare_blocks;
 
     if (left < LEAST)
         return NULL;
@@ -87,7 +87,7 @@ static struct cv_block *get_block(struct cv_gather *gather, size_t wanted)
     return block;
 }
 
-static void put_block(struct cv_gather *gather, struct cv_block *block)
+static void put_block(struct cv_gather *gather, struct cv_store_block *block)
 {
     gather->memory -= block->room;
     if (block->room != CV_BLOCK ||
@@ -104,8 +104,8 @@ static void put_block(struct cv_gather *gather, struct cv_block *block)
 
 unsigned char *cv_blocks_room(struct cv_store *store, size_t wanted, size_t *out_room)
 {
-    struct cv_blocks *blocks = &store->blocks;
-    struct cv_block *last = blocks->last;
+    struct cv_store_blocks *blocks = &store->blocks;
+    struct cv_store_block *last = blocks->last;
 
     if (last == NULL || last->length == last->room) {
         last = get_block(store->gather, last == NULL ? wanted : CV_BLOCK);
@@ -129,7 +129,7 @@ void cv_blocks_added(struct cv_store *store, size_t bytes)
 
 const unsigned char *cv_blocks_front(const struct cv_store *store, size_t *out_length)
 {
-    const struct cv_blocks *blocks = &store->blocks;
+    const struct cv_store_blocks *blocks = &store->blocks;
 
     *out_length = blocks->first->length - blocks->begin;
     return blocks->first->bytes + blocks->begin;
@@ -137,8 +137,8 @@ const unsigned char *cv_blocks_front(const struct cv_store *store, size_t *out_l
 
 void cv_blocks_gone(struct cv_store *store, size_t bytes)
 {
-    struct cv_blocks *blocks = &store->blocks;
-    struct cv_block *first = blocks->first;
+    struct cv_store_blocks *blocks = &store->blocks;
+    struct cv_store_block *first = blocks->first;
 
     blocks->bytes -= bytes;
     blocks->begin += bytes;
@@ -153,8 +153,8 @@ void cv_blocks_gone(struct cv_store *store, size_t bytes)
 
 void cv_blocks_cut(struct cv_store *store)
 {
-    struct cv_blocks *blocks = &store->blocks;
-    struct cv_block *last = blocks->last, *before = blocks->first, *fitting;
+    struct cv_store_blocks *blocks = &store->blocks;
+    struct cv_store_block *last = blocks->last, *before = blocks->first, *fitting;
 
     if (last == NULL || last->room - last->length < last->room / CUT)
         return;
@@ -177,9 +177,9 @@ void cv_blocks_cut(struct cv_store *store)
 
 void cv_blocks_drop_last(struct cv_store *store, uint64_t bytes)
 {
-    struct cv_blocks *blocks = &store->blocks;
+    struct cv_store_blocks *blocks = &store->blocks;
     uint64_t left = blocks->begin + blocks->bytes - bytes;
-    struct cv_block *block = blocks->first, *next;
+    struct cv_store_block *block = blocks->first, *next;
 
     if (bytes == blocks->bytes) {
         cv_blocks_clear(store);
@@ -201,10 +201,10 @@ void cv_blocks_drop_last(struct cv_store *store, uint64_t bytes)
 void cv_blocks_clear(struct cv_store *store)
 {
     while (store->blocks.first != NULL) {
-        struct cv_block *next = store->blocks.first->next;
+        struct cv_store_block *next = store->blocks.first->next;
 
         put_block(store->gather, store->blocks.first);
         store->blocks.first = next;
     }
-    store->blocks = (struct cv_blocks){ 0 };
+    store->blocks = (struct cv_store_blocks){ 0 };
 }

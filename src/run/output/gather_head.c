@@ -17,7 +17,7 @@ static enum cleave_status peek(const struct cv_store *store, char *out, size_t l
 {
     size_t done = 0, skip = store->blocks.begin;
 
-    for (const struct cv_block *block = store->blocks.first;
+    for (const struct cv_store_block *block = store->blocks.first;
          block != NULL && done < length; block = block->next, skip = 0) {
         const size_t there = block->length - skip;
         const size_t part = there < length - done ? there : length - done;

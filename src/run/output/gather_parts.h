@@ -24,26 +24,27 @@ struct cv_extent {
 
 enum { CV_BLOCK = 256 * 1024 - 64 }; /* what a frame of 256 KiB has room for */
 
-struct cv_block {
-    struct cv_block *next;
+struct cv_store_block {
+    struct cv_store_block *next;
     size_t room, length; /* length: up to where it is filled                      */
     unsigned char bytes[];
 };
 
 /* An output, or its beginning, in memory of this process. */
-struct cv_blocks {
-    struct cv_block *first, *last; /* owned                                           */
-    size_t begin;                  /* of the first one: what is before it is gone     */
+struct cv_store_blocks {
+    struct cv_store_block *first,
+        *last;    /* owned                                           */
+    size_t begin; /* of the first one: what is before it is gone     */
     uint64_t bytes;
 };
 
 /* What did not fit into memory follows on disk. There, room is left for what is before
  * it, which takes no space and lets both be joined without moving the larger part. */
 struct cv_store {
-    struct cv_gather *gather;    /* borrowed                                        */
-    bool in_blocks;              /* rather than in files, as far as memory goes       */
-    struct cv_blocks blocks;     /* come first                                      */
-    struct cv_extent extents[2]; /* in memory, on disk; after blocks: on disk         */
+    struct cv_gather *gather;      /* borrowed                                        */
+    bool in_blocks;                /* rather than in files, as far as memory goes       */
+    struct cv_store_blocks blocks; /* come first                                      */
+    struct cv_extent extents[2];   /* in memory, on disk; after blocks: on disk         */
     size_t nextents;
     bool filling;    /* its last shelf is still taken                                */
     bool passes;     /* it is filled by lines; see gather_pass.c                       */
@@ -67,7 +68,7 @@ struct cv_gather {
 
     struct cv_shelf *shelves, *free_shelves[2]; /* owned; with room: in memory, on disk */
     uint64_t memory, disk, most_disk;           /* bytes held                           */
-    struct cv_block *spare_blocks;         /* owned: all of CV_BLOCK bytes          */
+    struct cv_store_block *spare_blocks;   /* owned: all of CV_BLOCK bytes          */
     uint64_t spare;                        /* bytes of them                        */
     struct cv_store *stores, *free_stores; /* owned                                */
 

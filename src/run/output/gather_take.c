@@ -77,7 +77,7 @@ static enum cleave_status put_down(struct cv_store *store, struct cleave_error *
     if (store->nextents > 0)
         cv_shelf_leave(store->gather, store->extents[0].shelf);
     store->nextents = 0;
-    store->blocks = (struct cv_blocks){ 0 };
+    store->blocks = (struct cv_store_blocks){ 0 };
     store->in_blocks = false;
     while (status == CLEAVE_OK && blocks.blocks.bytes > 0) {
         size_t some;

@@ -146,8 +146,8 @@ enum cleave_status cv_holding_send(struct cv_holding *holding, uint64_t id, uint
                                    uint64_t name, struct cleave_error *err)
 {
     struct cv_held *held = cv_holding_find(holding, id);
-    struct cv_parcel **line = peer == 0 ? &holding->for_master : &holding->for_peers;
-    struct cv_parcel *parcel;
+    struct cv_partial_out **line = peer == 0 ? &holding->for_master : &holding->for_peers;
+    struct cv_partial_out *parcel;
 
     if (held == NULL || !held->complete)
         return cv_fail(err, CLEAVE_EINPUT,
@@ -156,7 +156,7 @@ enum cleave_status cv_holding_send(struct cv_holding *holding, uint64_t id, uint
     if (parcel == NULL)
         return cv_fail_memory(err, "a partial result");
     held->users++;
-    *parcel = (struct cv_parcel){
+    *parcel = (struct cv_partial_out){
         .held = held, .peer = peer, .name = name, .at = held->taken.begin
     };
     while (*line != NULL)
@@ -169,8 +169,9 @@ enum cleave_status cv_holding_next(struct cv_holding *holding, bool for_master,
                                    struct cv_frame_head *head, unsigned char *payload,
                                    bool *out_any, struct cleave_error *err)
 {
-    struct cv_parcel **line = for_master ? &holding->for_master : &holding->for_peers;
-    struct cv_parcel *parcel = *line;
+    struct cv_partial_out **line =
+        for_master ? &holding->for_master : &holding->for_peers;
+    struct cv_partial_out *parcel = *line;
     const struct cv_taken *taken;
     uint64_t left, before;
     ssize_t got = 0;
@@ -203,10 +204,10 @@ enum cleave_status cv_holding_next(struct cv_holding *holding, bool for_master,
 
 /* --- the end ------------------------------------------------------------------------------ */
 
-static void drop_parcels(struct cv_parcel **line)
+static void drop_parcels(struct cv_partial_out **line)
 {
     while (*line != NULL) {
-        struct cv_parcel *parcel = *line;
+        struct cv_partial_out *parcel = *line;
 
         *line = parcel->next;
         free(parcel);

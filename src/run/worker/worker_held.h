@@ -17,17 +17,18 @@ struct cv_held {
 };
 
 /* A partial on its way out. */
-struct cv_parcel {
+struct cv_partial_out {
     struct cv_held *held;
     uint32_t peer; /* 0: the master                                                   */
     uint64_t name; /* what it is called there                                         */
     uint64_t at;   /* next byte                                                       */
-    struct cv_parcel *next;
+    struct cv_partial_out *next;
 };
 
 struct cv_holding {
-    struct cv_held *held;                     /* owned                                */
-    struct cv_parcel *for_peers, *for_master; /* owned, in order                      */
+    struct cv_held *held; /* owned                                */
+    struct cv_partial_out *for_peers,
+        *for_master; /* owned, in order                      */
 };
 
 /* The partial of that name, complete or not; NULL if there is none. */

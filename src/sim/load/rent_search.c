@@ -114,8 +114,9 @@ static enum cleave_status try_set(struct cv_rent_search *search, const uint32_t 
     found.cost = schedule->cost;
     consider(search, &found);
     if (search->sizes)
-        enough = cv_words_keep(&search->words, schedule, found.members, search->arena) &&
-                 cv_words_rounds(&search->words, members, n, search->arena);
+        enough =
+            cv_rent_words_keep(&search->words, schedule, found.members, search->arena) &&
+            cv_rent_words_rounds(&search->words, members, n, search->arena);
     cleave_schedule_free(schedule);
     return enough ? CLEAVE_OK : cv_fail_memory(err, "the orders of chunks");
 }
@@ -238,7 +239,7 @@ static enum cleave_status choose_sizes(struct cv_rent_search *search,
         if (i == 1 && search->any)
             break;
         if (plan == NULL ||
-            !cv_words_best(&search->words, all[i], search->arena, plan, &cost))
+            !cv_rent_words_best(&search->words, all[i], search->arena, plan, &cost))
             return cv_fail_memory(err, "the sizes of chunks");
         if (isinf(cost))
             continue;
@@ -294,8 +295,9 @@ enum cleave_status cv_rent_look(struct cv_rent_search *search, struct cleave_err
 
     search->fastest_s = search->cheapest = INFINITY;
     if (search->sizes &&
-        !cv_words_open(&search->words, &thrift,
-                       (size_t)(SETS_MOST + 2) * (CV_WORDS_EACH + 1), search->arena))
+        !cv_rent_words_open(&search->words, &thrift,
+                            (size_t)(SETS_MOST + 2) * (CV_RENT_WORDS_EACH + 1),
+                            search->arena))
         return cv_fail_memory(err, "the orders of chunks");
     for (uint32_t k = 1; k <= search->nworkers; k = next_count(k, search->nworkers))
         CV_TRY(try_set(search, search->order, k, err));

@@ -21,7 +21,7 @@ struct cv_rent_search {
     double *costs;
     uint32_t nworkers;
     uint32_t *order; /* cheapest unit first */
-    struct cv_words words;
+    struct cv_rent_words words;
     bool sizes; /* chosen for the price */
     struct cv_paid_set best;
     bool any;

@@ -12,13 +12,14 @@
 #include <string.h>
 
 enum { HALVINGS = 30, ROUNDS_MOST = 5, LATE_MOST = 3 };
-_Static_assert(1 + 1 + (ROUNDS_MOST - 1) * LATE_MOST <= CV_WORDS_EACH, "room for all");
+_Static_assert(1 + 1 + (ROUNDS_MOST - 1) * LATE_MOST <= CV_RENT_WORDS_EACH,
+               "room for all");
 static const double BETTER = 1 - 1e-7;
 
-bool cv_words_open(struct cv_words *words, const struct cv_thrift *thrift, size_t most,
-                   struct cv_arena *arena)
+bool cv_rent_words_open(struct cv_rent_words *words, const struct cv_thrift *thrift,
+                        size_t most, struct cv_arena *arena)
 {
-    *words = (struct cv_words){ .thrift = *thrift, .capacity = most };
+    *words = (struct cv_rent_words){ .thrift = *thrift, .capacity = most };
     words->words = cv_array(arena, most, sizeof *words->words);
     for (uint32_t w = 0; w < thrift->nworkers; w++) {
         const struct cleave_worker *worker = &thrift->workers[w];
@@ -34,7 +35,7 @@ bool cv_words_open(struct cv_words *words, const struct cv_thrift *thrift, size_
 
 /* Room for one more order of so many chunks; NULL: there are enough, or memory is short,
  * which *enough says. */
-static struct cv_plan *add_word(struct cv_words *words, uint64_t nchunks,
+static struct cv_plan *add_word(struct cv_rent_words *words, uint64_t nchunks,
                                 struct cv_arena *arena, bool *enough)
 {
     struct cv_plan *word = &words->words[words->nwords];
@@ -46,8 +47,9 @@ static struct cv_plan *add_word(struct cv_words *words, uint64_t nchunks,
     return *enough ? word : NULL;
 }
 
-bool cv_words_keep(struct cv_words *words, const struct cleave_schedule *schedule,
-                   const uint32_t *members, struct cv_arena *arena)
+bool cv_rent_words_keep(struct cv_rent_words *words,
+                        const struct cleave_schedule *schedule, const uint32_t *members,
+                        struct cv_arena *arena)
 {
     bool enough = true;
     struct cv_plan *word = add_word(words, schedule->nchunks, arena, &enough);
@@ -58,7 +60,7 @@ bool cv_words_keep(struct cv_words *words, const struct cleave_schedule *schedul
 }
 
 /* One chunk for each of the members, the widest link first. */
-static bool one_round(struct cv_words *words, const uint32_t *members, uint32_t n,
+static bool one_round(struct cv_rent_words *words, const uint32_t *members, uint32_t n,
                       struct cv_arena *arena)
 {
     bool enough = true;
@@ -77,8 +79,8 @@ static bool one_round(struct cv_words *words, const uint32_t *members, uint32_t 
     return enough;
 }
 
-bool cv_words_rounds(struct cv_words *words, const uint32_t *members, uint32_t n,
-                     struct cv_arena *arena)
+bool cv_rent_words_rounds(struct cv_rent_words *words, const uint32_t *members,
+                          uint32_t n, struct cv_arena *arena)
 {
     bool enough = one_round(words, members, n, arena);
 
@@ -103,7 +105,7 @@ struct best {
     double cost, deadline_s;
 };
 
-static double size_up(const struct cv_words *words, const struct cv_plan *word,
+static double size_up(const struct cv_rent_words *words, const struct cv_plan *word,
                       double deadline_s, struct cv_arena *arena, struct cv_plan *out)
 {
     struct cv_plan sized = *word;
@@ -125,8 +127,8 @@ static double size_up(const struct cv_words *words, const struct cv_plan *word,
 }
 
 /* The earliest deadline for which this order keeps to the budget. */
-static bool hurry(const struct cv_words *words, const struct cv_plan *word, double budget,
-                  struct cv_arena *arena, struct best *best)
+static bool hurry(const struct cv_rent_words *words, const struct cv_plan *word,
+                  double budget, struct cv_arena *arena, struct best *best)
 {
     double low = 0, high = best->deadline_s * BETTER;
 
@@ -147,7 +149,7 @@ static bool hurry(const struct cv_words *words, const struct cv_plan *word, doub
     return true;
 }
 
-static bool try_word(const struct cv_words *words, const struct cv_plan *word,
+static bool try_word(const struct cv_rent_words *words, const struct cv_plan *word,
                      const struct cleave_terms *terms, struct cv_arena *arena,
                      struct best *best)
 {
@@ -176,7 +178,7 @@ static bool without(const struct cv_plan *word, uint32_t worker, struct cv_arena
 }
 
 /* Workers leave as long as that is better. */
-static bool prune(const struct cv_words *words, const struct cleave_terms *terms,
+static bool prune(const struct cv_rent_words *words, const struct cleave_terms *terms,
                   struct cv_arena *arena, struct best *best)
 {
     for (uint32_t w = 0; w < words->thrift.nworkers; w++) {
@@ -191,8 +193,9 @@ static bool prune(const struct cv_words *words, const struct cleave_terms *terms
     return true;
 }
 
-bool cv_words_best(const struct cv_words *words, const struct cleave_terms *terms,
-                   struct cv_arena *arena, struct cv_plan *out, double *out_cost)
+bool cv_rent_words_best(const struct cv_rent_words *words,
+                        const struct cleave_terms *terms, struct cv_arena *arena,
+                        struct cv_plan *out, double *out_cost)
 {
     struct best best = { .cost = INFINITY, .deadline_s = words->longest_s };
 

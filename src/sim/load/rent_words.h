@@ -5,7 +5,7 @@
 #include <cleave/run.h>
 #include "model/load/thrift.h"
 
-struct cv_words {
+struct cv_rent_words {
     struct cv_thrift thrift;
     struct cv_plan *words;
     size_t nwords, capacity;
@@ -13,20 +13,22 @@ struct cv_words {
 };
 
 /* Room for `most` orders. False: memory is short. */
-bool cv_words_open(struct cv_words *words, const struct cv_thrift *thrift, size_t most,
-                   struct cv_arena *arena);
+bool cv_rent_words_open(struct cv_rent_words *words, const struct cv_thrift *thrift,
+                        size_t most, struct cv_arena *arena);
 /* Keep the order of a schedule's chunks; workers are numbered by members[]. */
-bool cv_words_keep(struct cv_words *words, const struct cleave_schedule *schedule,
-                   const uint32_t *members, struct cv_arena *arena);
+bool cv_rent_words_keep(struct cv_rent_words *words,
+                        const struct cleave_schedule *schedule, const uint32_t *members,
+                        struct cv_arena *arena);
 /* Keep orders of one chunk for each of the members, the widest link first, and of several
  * rounds; members[] has the dearest last, who begin in the last round only. */
-enum { CV_WORDS_EACH = 14 }; /* so many and the one above */
-bool cv_words_rounds(struct cv_words *words, const uint32_t *members, uint32_t n,
-                     struct cv_arena *arena);
+enum { CV_RENT_WORDS_EACH = 14 }; /* so many and the one above */
+bool cv_rent_words_rounds(struct cv_rent_words *words, const uint32_t *members,
+                          uint32_t n, struct cv_arena *arena);
 
 /* The cheapest sizes for a deadline, or the fastest for a budget (the deadline 0), in any of
  * the orders; *out_cost is INFINITY when there are none. False: memory is short. */
-bool cv_words_best(const struct cv_words *words, const struct cleave_terms *terms,
-                   struct cv_arena *arena, struct cv_plan *out, double *out_cost);
+bool cv_rent_words_best(const struct cv_rent_words *words,
+                        const struct cleave_terms *terms, struct cv_arena *arena,
+                        struct cv_plan *out, double *out_cost);
 
 #endif
