@@ -1,38 +1,21 @@
 # run_bar.bats -- what cleave run --bar draws. SPDX-License-Identifier: MIT
 load helper
+load drawn
 
 # A file of 10 MB and a command that reads 3 MB of them, waits for the file `go` and then
 # reads the rest: more than a pipe holds.
 prepare() {
-    command -v script >/dev/null || skip "script(1) is not there"
-    T=$BATS_TEST_TMPDIR
-    cd "$T" || return 1
+    in_own_folder
     yes 123456789 | head -n 1000000 >in
     printf '#!/bin/sh\nhead -c 3000000 >/dev/null\nwhile [ ! -e %s/go ]; do sleep 0.02; done\ncat >/dev/null\n' "$T" >some
     chmod +x some
 }
 
-# draws COLUMNS TEXT ARGUMENT... -- cleave run --bar on a terminal so wide shows the text before
-# the command may go on; all that it drew is in the file drawn.
+# draws COLUMNS TEXT ARGUMENT... -- cleave run --bar on a terminal so wide: see drawn.bash.
 draws() {
-    local columns=$1 text=$2 command
-    shift 2
-    rm -f go drawn
-    command="stty cols $columns rows 40; $(printf '%q ' "$CLEAVE" run -q --bar -o out "$@")"
-    TERM=xterm timeout 60 script -qec "$command" /dev/null >drawn 2>&1 3>&- &
-    local job=$!
-    for _ in $(seq 500); do
-        ! grep -qF -- "$text" drawn || break
-        sleep 0.02
-    done
-    touch go
-    wait $job
-    tr '\r' '\n' <drawn | sed 's/\x1b\[K//g' >lines
-    grep -F -- "$text" lines || {
-        echo "expected to see: $text"
-        tail -n 5 lines
-        return 1
-    }
+    local columns=$1
+    shift
+    draws_on "cols $columns rows 40" --bar "$@"
 }
 
 @test "the bar shows what commands have read" {

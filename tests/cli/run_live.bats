@@ -1,37 +1,20 @@
 # run_live.bats -- what cleave run --live draws. SPDX-License-Identifier: MIT
 load helper
+load drawn
 
 # A file of 1 MB, and a command that waits for the file `go`.
 prepare() {
-    command -v script >/dev/null || skip "script(1) is not there"
-    T=$BATS_TEST_TMPDIR
-    cd "$T" || return 1
+    in_own_folder
     yes 123456789 | head -n 100000 >in
     printf '#!/bin/sh\ncat >/dev/null\nwhile [ ! -e %s/go ]; do sleep 0.02; done\n' "$T" >some
     chmod +x some
 }
 
-# draws ROWS TEXT ARGUMENT... -- cleave run --live on a terminal of so many rows shows the text
-# before the commands may go on; all that it drew is in the file drawn, in lines.
+# draws ROWS TEXT ARGUMENT... -- cleave run --live on a terminal of so many rows: see drawn.bash.
 draws() {
-    local rows=$1 text=$2 command
-    shift 2
-    rm -f go drawn
-    command="stty cols 100 rows $rows; $(printf '%q ' "$CLEAVE" run -q --live -o out "$@")"
-    TERM=xterm timeout 60 script -qec "$command" /dev/null >drawn 2>&1 3>&- &
-    local job=$!
-    for _ in $(seq 500); do
-        ! grep -qF -- "$text" drawn || break
-        sleep 0.02
-    done
-    touch go
-    wait $job
-    tr '\r' '\n' <drawn | sed 's/\x1b\[[0-9]*[AJK]//g' >lines
-    grep -F -- "$text" lines || {
-        echo "expected to see: $text"
-        tail -n 9 lines
-        return 1
-    }
+    local rows=$1
+    shift
+    draws_on "cols 100 rows $rows" --live "$@"
 }
 
 @test "every worker has a line: what it does, or why it waits" {
