@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/arena.h"
 #include "cli/kit/counted.h"
 #include "cli/kit/output.h"
 #include "run/kit/usable_cores.h"
@@ -27,21 +28,6 @@ void cv_spread_done(struct cv_spread *spread)
     cv_spread_init(spread);
 }
 
-static bool make_room(struct cv_spread *spread)
-{
-    const size_t room = spread->room > 0 ? 2 * spread->room : 64;
-    struct cv_measured *items;
-
-    if (spread->count < spread->room)
-        return true;
-    items = realloc(spread->items, room * sizeof *items);
-    if (items == NULL)
-        return false;
-    spread->items = items;
-    spread->room = room;
-    return true;
-}
-
 void cv_spread_attempted(void *context, const struct cleave_attempt *attempt)
 {
     struct cv_spread *spread = context;
@@ -49,7 +35,9 @@ void cv_spread_attempted(void *context, const struct cleave_attempt *attempt)
 
     if (attempt->exit_code != 0 || attempt->end <= attempt->begin)
         return;
-    worker = make_room(spread) ? strdup(attempt->worker) : NULL;
+    worker = CV_ROOM(spread->items, &spread->room, spread->count + 1)
+                 ? strdup(attempt->worker)
+                 : NULL;
     if (worker == NULL) {
         spread->failed = true;
         return;

@@ -221,17 +221,14 @@ static enum cleave_status keep_in_folder(struct cv_run_items *items, uint64_t it
     char number[24];
     const int length =
         snprintf(number, sizeof number, "%llu", (unsigned long long)item + 1);
-    enum cleave_status status;
-    int file;
+    int file, wrong;
 
     CV_TRY(make_file(items, item, 2, &file, err));
-    if (write(file, number, (size_t)length) != length)
-        status =
-            cv_fail(err, CLEAVE_EENGINE, "--results: cannot write: %s", strerror(errno));
-    else
-        status = CLEAVE_OK;
+    wrong = cv_write_all(file, number, (size_t)length);
     close(file);
-    return status == CLEAVE_OK ? keep_output(items, item, fd, begin, end, err) : status;
+    return wrong == 0 ? keep_output(items, item, fd, begin, end, err)
+                      : cv_fail(err, CLEAVE_EENGINE, "--results: cannot write: %s",
+                                strerror(wrong));
 }
 
 /* In a file of any name, in the folder for such. */
