@@ -171,6 +171,15 @@ void cv_text_add(struct cv_text *text, const char *format, ...)
     text->length += (size_t)added;
 }
 
+char *cv_text_take(struct cv_text *text, struct cv_arena *arena)
+{
+    char *copy =
+        text->failed || text->bytes == NULL ? NULL : cv_arena_text(arena, text->bytes);
+
+    cv_text_done(text);
+    return copy;
+}
+
 size_t cv_utf8(const char *text, size_t length, uint32_t *out_code)
 {
     static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };

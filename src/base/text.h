@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include "base/fail.h"
 
+struct cv_arena;
+
 /* Edits (insert, delete, replace, swap neighbours) that turn one name into another. A
  * name of more than 64 bytes counts as different in every byte. */
 unsigned cv_edit_distance(const char *a, const char *b);
@@ -27,6 +29,8 @@ struct cv_text {
 
 void cv_text_done(struct cv_text *text);
 void cv_text_add(struct cv_text *text, const char *format, ...) CV_PRINTF(2, 3);
+/* A copy in the arena, and the text is released; NULL when memory was short. */
+char *cv_text_take(struct cv_text *text, struct cv_arena *arena);
 
 /* Length in bytes of the UTF-8 character at `text`, of which `length` bytes may be read;
  * 0 when there is none or it is malformed. *out_code, if not NULL, gets its code. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/arena.h"
 #include "base/text.h"
 
 static const char *const policies[] = { "one-round", "umr",       "rumr",
@@ -113,6 +114,21 @@ static void text_grows(void **state)
     cv_text_done(NULL);
 }
 
+static void text_moves_to_an_arena(void **state)
+{
+    struct cv_text text = { 0 };
+    struct cv_arena arena;
+
+    (void)state;
+    cv_arena_init(&arena);
+    cv_text_add(&text, "nice -n %d", 19);
+    assert_string_equal(cv_text_take(&text, &arena), "nice -n 19");
+    assert_null(text.bytes);
+    text.failed = true;
+    assert_null(cv_text_take(&text, &arena));
+    cv_arena_done(&arena);
+}
+
 static void utf8_is_strict(void **state)
 {
     static const struct {
@@ -195,6 +211,7 @@ int main(void)
         cmocka_unit_test(suggests),
         cmocka_unit_test(suggestion_fits_any_buffer),
         cmocka_unit_test(text_grows),
+        cmocka_unit_test(text_moves_to_an_arena),
         cmocka_unit_test(utf8_is_strict),
         cmocka_unit_test(printable_means_visible),
         cmocka_unit_test(shown_text_is_safe_and_fits),

@@ -35,8 +35,7 @@ static int read_environment(const struct cv_call *call, const char *const **out)
             return cv_complain(CV_EXIT_USAGE, "--env: there is no variable '%s'",
                                asked->items[i]);
         cv_text_add(&text, "%s=%s", asked->items[i], value);
-        texts[count] = text.failed ? NULL : cv_arena_text(call->arena, text.bytes);
-        cv_text_done(&text);
+        texts[count] = cv_text_take(&text, call->arena);
         if (texts[count++] == NULL)
             texts = NULL;
     }

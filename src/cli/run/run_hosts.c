@@ -40,9 +40,7 @@ static const char *runner_of(const struct cv_group *group, struct cv_arena *aren
     if (!cv_is_srun(command, &rest))
         return command;
     cv_text_add(&text, "%.*s --unbuffered%s", (int)(rest - command), command, rest);
-    command = text.failed ? NULL : cv_arena_text(arena, text.bytes);
-    cv_text_done(&text);
-    return command;
+    return cv_text_take(&text, arena);
 }
 
 static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
@@ -210,8 +208,7 @@ static enum cleave_status words_here(const struct cv_group *group, uint32_t inde
     CV_TRY(cv_gpu_name(index % group->gpus, gpu, sizeof gpu, err));
     cv_text_add(&text, "env CUDA_VISIBLE_DEVICES=%s %s", gpu,
                 group->command != NULL ? group->command : "");
-    *out = text.failed ? NULL : cv_arena_text(arena, text.bytes);
-    cv_text_done(&text);
+    *out = cv_text_take(&text, arena);
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
 }
 

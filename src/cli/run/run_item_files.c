@@ -121,8 +121,7 @@ static int name_folder(const struct cv_call *call, const char **folder)
         struct cv_text text = { NULL, 0, 0, false };
 
         cv_text_add(&text, "~%s", here + length);
-        *folder = text.bytes != NULL ? cv_arena_text(call->arena, text.bytes) : NULL;
-        cv_text_done(&text);
+        *folder = cv_text_take(&text, call->arena);
     } else {
         *folder = cv_arena_text(call->arena, here);
     }

@@ -71,7 +71,6 @@ static char *fill_in(struct cv_arena *arena, const char *words, const char *numb
                      uint32_t place)
 {
     struct cv_text text = { NULL, 0, 0, false };
-    char *copy;
 
     cv_text_add(&text, "%s", "");
     while (*words != '\0') {
@@ -89,9 +88,7 @@ static char *fill_in(struct cv_arena *arena, const char *words, const char *numb
             cv_text_add(&text, "%c", *words++);
         }
     }
-    copy = text.failed ? NULL : cv_arena_text(arena, text.bytes);
-    cv_text_done(&text);
-    return copy;
+    return cv_text_take(&text, arena);
 }
 
 /* One worker. */

@@ -113,8 +113,7 @@ int cv_crew_be_nice(struct cv_crew *crew, uint64_t nice, struct cv_arena *arena)
 
         cv_text_add(&text, "nice -n %llu %s", (unsigned long long)nice,
                     own != NULL ? own : "");
-        prefixes[w] = text.failed ? NULL : cv_arena_text(arena, text.bytes);
-        cv_text_done(&text);
+        prefixes[w] = cv_text_take(&text, arena);
         if (prefixes[w] == NULL)
             prefixes = NULL;
     }

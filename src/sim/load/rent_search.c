@@ -184,15 +184,11 @@ static bool renumber(struct cv_rent_search *search, struct cv_plan *plan,
 char *cv_rent_list(const struct cv_plan *plan, struct cv_arena *arena)
 {
     struct cv_text text = { NULL, 0, 0, false };
-    char *list = NULL;
 
     for (size_t k = 0; k < plan->nchunks; k++)
         cv_text_add(&text, "%s%u:%.17g", k > 0 ? "," : "", plan->worker[k],
                     plan->units[k]);
-    if (!text.failed)
-        list = cv_arena_text(arena, text.bytes);
-    cv_text_done(&text);
-    return list;
+    return cv_text_take(&text, arena);
 }
 
 /* Time and cost of a list of chunks. */
