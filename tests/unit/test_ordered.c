@@ -186,7 +186,7 @@ static void test_a_failure_has_its_place(void **state)
     assert_int_equal(atomic_load(&alive), 0);
 }
 
-/* One thread for both sides, which looks whether there is room. */
+/* One thread for both sides, which counts how many there is room for. */
 static void test_one_thread_gives_and_takes(void **state)
 {
     struct setting setting = { .fails_at = JOBS, .rounds = 1 };
@@ -197,8 +197,7 @@ static void test_one_thread_gives_and_takes(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 100; i++) {
-        if (cv_ordered_full(pool)) {
-            assert_int_equal(i - taken, MOST);
+        if (i - taken == MOST) {
             job = take(pool, 1, &status, NULL);
             assert_int_equal(job->number, taken++);
             drop(job);

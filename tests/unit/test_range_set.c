@@ -36,6 +36,16 @@ static void assert_first(const struct cv_range_set *set, uint64_t begin, uint64_
     assert_range(range, begin, end);
 }
 
+static size_t count_of(const struct cv_range_set *set)
+{
+    struct cv_range range;
+    size_t count = 0;
+
+    for (uint64_t at = 0; cv_range_set_find(set, at, &range); at = range.end)
+        count++;
+    return count;
+}
+
 static void an_input_is_taken_from_its_front(void **state)
 {
     struct cv_range_set set;
@@ -54,7 +64,7 @@ static void an_input_is_taken_from_its_front(void **state)
 
     /* A chunk failed: its bytes come first, and are not joined with what is far. */
     must_put(&set, 0, 300);
-    assert_int_equal(cv_range_set_count(&set), 2);
+    assert_int_equal(count_of(&set), 2);
     assert_true(cv_range_set_take(&set, UINT64_MAX, &range));
     assert_range(range, 0, 300);
     assert_true(cv_range_set_take(&set, UINT64_MAX, &range));
@@ -76,12 +86,12 @@ static void ranges_that_touch_are_one(void **state)
     must_put(&set, 0, 10);
     must_put(&set, 40, 50);
     must_put(&set, 7, 7);
-    assert_int_equal(cv_range_set_count(&set), 3);
+    assert_int_equal(count_of(&set), 3);
     must_put(&set, 10, 20);
-    assert_int_equal(cv_range_set_count(&set), 2);
+    assert_int_equal(count_of(&set), 2);
     assert_first(&set, 0, 30);
     must_put(&set, 5, 60);
-    assert_int_equal(cv_range_set_count(&set), 1);
+    assert_int_equal(count_of(&set), 1);
     assert_first(&set, 0, 60);
     assert_int_equal(cv_range_set_total(&set), 60);
 
@@ -139,7 +149,7 @@ static void compare(const struct cv_range_set *set, const bool *bytes)
         at = end;
     }
     assert_false(cv_range_set_find(set, before, &range));
-    assert_int_equal(cv_range_set_count(set), index);
+    assert_int_equal(count_of(set), index);
     assert_int_equal(cv_range_set_total(set), total);
 }
 
@@ -199,10 +209,11 @@ static void any_order_costs_a_tree(void **state)
         const uint64_t item = i * 40503 % MANY;
 
         must_put(&set, item, item + 1);
-        most = cv_range_set_count(&set) > most ? cv_range_set_count(&set) : most;
+        if (i % 4096 == 0)
+            most = count_of(&set) > most ? count_of(&set) : most;
     }
     assert_true(most > MANY / 8);
-    assert_int_equal(cv_range_set_count(&set), 1);
+    assert_int_equal(count_of(&set), 1);
     assert_int_equal(cv_range_set_total(&set), MANY);
     assert_true(set.steps < (uint64_t)MANY * 5 * 17);
     for (uint64_t i = 0; i < MANY; i++) {
@@ -210,7 +221,7 @@ static void any_order_costs_a_tree(void **state)
 
         must_remove(&set, item, item + 1);
     }
-    assert_int_equal(cv_range_set_count(&set), 0);
+    assert_int_equal(count_of(&set), 0);
     assert_true(set.steps < (uint64_t)MANY * 10 * 17);
     assert_true(set.used <= most + MANY / 4 + 2); /* nodes are used again */
     cv_range_set_done(&set);

@@ -139,14 +139,14 @@ static void no_values(void **state)
         struct cleave_error err;
         uint64_t records;
 
-        assert_int_equal(cv_splitter_count(splitter, cases[i].text, strlen(cases[i].text),
-                                           &records, &err),
+        assert_int_equal(cv_splitter_count_from(splitter, 0, 0, cases[i].text,
+                                                strlen(cases[i].text), &records, &err),
                          CLEAVE_EINPUT);
         assert_string_equal(err.text, cases[i].message);
         memset(padded, ' ', sizeof padded);
         memcpy(padded, cases[i].text, strlen(cases[i].text));
-        assert_int_equal(cv_splitter_count(splitter, padded, sizeof padded, &records,
-                                           &err),
+        assert_int_equal(cv_splitter_count_from(splitter, 0, 0, padded, sizeof padded,
+                                                &records, &err),
                          CLEAVE_EINPUT);
         assert_string_equal(err.text, cases[i].message);
     }
@@ -253,8 +253,8 @@ static void no_archives(void **state)
         struct cleave_error err;
         uint64_t records;
 
-        assert_int_equal(cv_splitter_count(splitter, cases[i].text, strlen(cases[i].text),
-                                           &records, &err),
+        assert_int_equal(cv_splitter_count_from(splitter, 0, 0, cases[i].text,
+                                                strlen(cases[i].text), &records, &err),
                          CLEAVE_EINPUT);
         assert_string_equal(err.text, cases[i].message);
     }

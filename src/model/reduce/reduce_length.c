@@ -73,25 +73,3 @@ double cv_reduce_length(uint64_t n, double d, double c)
     }
     return k * b; /* the last point, but for rounding */
 }
-
-uint64_t cv_reduce_capacity(double time_s, double d, double c)
-{
-    const double a = d > c ? d : c, b = d + c;
-    uint64_t paths[MOST_WAITS], sum = 1;
-
-    if (!(time_s >= b))
-        return 1;
-    /* 64 rounds of pairs are enough for 2^64 elements. */
-    if (a == 0 || time_s / b >= MOST_ROUNDS)
-        return UINT64_MAX;
-    for (unsigned i = 0; i < MOST_WAITS; i++)
-        paths[i] = 1;
-    for (unsigned j = 1; j <= MOST_ROUNDS; j++)
-        for (unsigned i = 0; i < MOST_WAITS; i++) {
-            if (j > 1 && i > 0)
-                paths[i] = add_capped(paths[i], paths[i - 1]);
-            if (i * a + j * b <= time_s)
-                sum = add_capped(sum, paths[i]);
-        }
-    return sum;
-}

@@ -18,7 +18,4 @@ unsigned cv_ceil_log2(uint64_t n);
  * of d and reductions of c that overlap; d and c finite, >= 0. No memory, any n. */
 double cv_reduce_length(uint64_t n, double d, double c);
 
-/* The most elements that can be reduced within `time_s`; UINT64_MAX for that or more. */
-uint64_t cv_reduce_capacity(double time_s, double d, double c);
-
 #endif

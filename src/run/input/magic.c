@@ -125,11 +125,6 @@ const struct cv_magic *cv_magic_find(const char *bytes, size_t length, bool *und
     return NULL;
 }
 
-const char *cv_magic_name(const struct cv_magic *magic)
-{
-    return magic->name;
-}
-
 bool cv_magic_is(const struct cv_magic *magic, const char *name)
 {
     return name != NULL && strcmp(magic->name, name) == 0;

@@ -17,7 +17,6 @@ struct cv_magic;
 /* What an input is that begins with these bytes; NULL: nothing of the kind. *undecided, if
  * it is NULL and there are fewer than CV_MAGIC_LOOK of them: more of them may tell. */
 const struct cv_magic *cv_magic_find(const char *bytes, size_t length, bool *undecided);
-const char *cv_magic_name(const struct cv_magic *magic);
 /* Whether it has this name, which may be NULL. */
 bool cv_magic_is(const struct cv_magic *magic, const char *name);
 /* What decodes it (run/decode/codec.h); NULL: nothing here does. */

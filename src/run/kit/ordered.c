@@ -173,16 +173,6 @@ void cv_ordered_close(struct cv_ordered *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
-bool cv_ordered_full(struct cv_ordered *pool)
-{
-    bool full;
-
-    pthread_mutex_lock(&pool->lock);
-    full = pool->end - pool->first == pool->options.most;
-    pthread_mutex_unlock(&pool->lock);
-    return full;
-}
-
 /* Whether the first job will never be there. */
 static bool is_over(const struct cv_ordered *pool)
 {

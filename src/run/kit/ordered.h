@@ -33,8 +33,6 @@ enum cleave_status cv_ordered_start(const struct cv_ordered_options *options,
 bool cv_ordered_give(struct cv_ordered *pool, void *job);
 /* There will be no more jobs. */
 void cv_ordered_close(struct cv_ordered *pool);
-/* Whether `give` would have to wait for `take`. */
-bool cv_ordered_full(struct cv_ordered *pool);
 /* Whether `take` would not have to wait. */
 bool cv_ordered_ready(struct cv_ordered *pool);
 /* Wait for the first job that was not taken and take it, with the status of its work. NULL: there are no

@@ -32,11 +32,6 @@ uint64_t cv_range_set_total(const struct cv_range_set *set)
     return set->total;
 }
 
-size_t cv_range_set_count(const struct cv_range_set *set)
-{
-    return set->count;
-}
-
 /* --- the tree ----------------------------------------------------------------------------- */
 
 /* The first node that ends behind `offset`, or at it if `touching`. */
@@ -131,7 +126,6 @@ static void insert(struct cv_range_set *set, struct cv_range range)
                                                            : &set->nodes[*link].right;
     split(set, *link, range.begin, &node->left, &node->right);
     *link = at;
-    set->count++;
 }
 
 static void erase(struct cv_range_set *set, uint32_t at)
@@ -146,7 +140,6 @@ static void erase(struct cv_range_set *set, uint32_t at)
     *link = merge(set, node->left, node->right);
     node->left = set->free;
     set->free = at;
-    set->count--;
 }
 
 /* --- the set ------------------------------------------------------------------------------ */

@@ -25,7 +25,6 @@ struct cv_range_set {
     size_t used, capacity;       /* of nodes                                            */
     uint32_t root, free;         /* free: the first of a list                           */
     uint32_t made;               /* nodes so far, of which weights are made             */
-    size_t count;
     uint64_t total;
     uint64_t steps; /* nodes that were looked at to change it, so far                   */
 };
@@ -33,9 +32,8 @@ struct cv_range_set {
 void cv_range_set_init(struct cv_range_set *set);
 void cv_range_set_done(struct cv_range_set *set);
 
-/* Bytes in the set, and the ranges they form. */
+/* Bytes in the set. */
 uint64_t cv_range_set_total(const struct cv_range_set *set);
-size_t cv_range_set_count(const struct cv_range_set *set);
 
 /* The range that holds `offset`, else the first one after it; false if there is none. So all of
  * them are

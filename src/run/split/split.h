@@ -89,11 +89,8 @@ bool cv_splitter_frames(const struct cv_splitter *splitter);
 /* Whether what closes chunks is a text of the input's own (xml). */
 bool cv_splitter_has_tail(const struct cv_splitter *splitter);
 
-/* How many records are in `length` bytes that begin and end at boundaries. */
-enum cleave_status cv_splitter_count(const struct cv_splitter *splitter,
-                                     const char *bytes, size_t length, uint64_t *out,
-                                     struct cleave_error *err);
-/* The same of bytes that begin at `offset` of the input, of which a walk knows the `form`. */
+/* How many records are in `length` bytes that begin and end at boundaries. They begin at
+ * `offset` of the input, of which a walk knows the `form`. */
 enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter, int form,
                                           uint64_t offset, const char *bytes,
                                           size_t length, uint64_t *out,

@@ -24,13 +24,6 @@ uint64_t cv_walk_records(const struct cv_walk *walk)
     return walk->found + walk->begun;
 }
 
-enum cleave_status cv_splitter_count(const struct cv_splitter *splitter,
-                                     const char *bytes, size_t length, uint64_t *out,
-                                     struct cleave_error *err)
-{
-    return cv_splitter_count_from(splitter, 0, 0, bytes, length, out, err);
-}
-
 enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter, int form,
                                           uint64_t offset, const char *bytes,
                                           size_t length, uint64_t *out,
