@@ -24,7 +24,7 @@ struct cv_run_options {
     const char *mpi_library, *leaders;
     double block, memory;
     const char *timeout;
-    uint64_t retries, rounds;
+    uint64_t retries;
     int isolate;
     int commutative, persistent, literal, cat, framed;
     const char *as;
