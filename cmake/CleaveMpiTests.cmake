@@ -47,8 +47,8 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
     cleave_add_test(mpi/${flavour}-choice quick test-mpi-${flavour}-choice)
     cleave_own_leaks(mpi/${flavour}-choice test-mpi-${flavour}-choice)
-    add_executable(test-mpi-${flavour}-replan tests/mpi/replan.c src/mpi/reduce/replan_plan.c
-        src/mpi/reduce/replan_habit.c)
+    add_executable(test-mpi-${flavour}-replan tests/mpi/replan.c src/mpi/plan/replan_plan.c
+        src/mpi/plan/replan_habit.c)
     target_link_libraries(test-mpi-${flavour}-replan PRIVATE PkgConfig::MPI_${flavour}
         cleave-static cleave-flags cleave-inside m)
     set_target_properties(test-mpi-${flavour}-replan PROPERTIES OUTPUT_NAME replan

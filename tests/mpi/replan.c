@@ -6,8 +6,8 @@
  * root, that nobody is told what it cannot do, and how long it takes. */
 #include <math.h>
 #include "model/ready/ready_tree.h"
-#include "mpi/reduce/replan_habit.h"
-#include "mpi/reduce/replan_plan.h"
+#include "mpi/plan/replan_habit.h"
+#include "mpi/plan/replan_plan.h"
 #include "mpi_check.h"
 
 enum { MOST = 40, CASES = 3000 };

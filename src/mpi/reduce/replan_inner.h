@@ -3,8 +3,8 @@
 #ifndef CV_REPLAN_INNER_H
 #define CV_REPLAN_INNER_H
 #include "mpi/reduce/reduction.h"
-#include "mpi/reduce/replan_habit.h"
-#include "mpi/reduce/replan_plan.h"
+#include "mpi/plan/replan_habit.h"
+#include "mpi/plan/replan_plan.h"
 
 /* What a rank says: how many partials it has combined. What it is told: whom to send to, or
  * that MPI_Reduce is to be used; how many calls after this one go there unasked; and whom

@@ -1,6 +1,6 @@
 /* replan_plan.c -- who sends to whom, decided as ranks say that they have come.
  * SPDX-License-Identifier: MIT */
-#include "mpi/reduce/replan_plan.h"
+#include "mpi/plan/replan_plan.h"
 
 #include <stdlib.h>
 

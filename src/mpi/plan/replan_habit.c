@@ -1,5 +1,5 @@
 /* replan_habit.c -- whether plans pay, by what the root has seen. SPDX-License-Identifier: MIT */
-#include "mpi/reduce/replan_habit.h"
+#include "mpi/plan/replan_habit.h"
 
 #include "model/ready/ready_times.h"
 
