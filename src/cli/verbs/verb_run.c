@@ -4,9 +4,9 @@
 #include <unistd.h>
 #include <cleave/trace.h>
 #include "cli/kit/output.h"
+#include "cli/kit/run_foreign.h"
 #include "cli/run/run_command.h"
 #include "cli/run/run_fill.h"
-#include "cli/run/run_foreign.h"
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_item_files.h"
 #include "cli/run/run_item_lists.h"

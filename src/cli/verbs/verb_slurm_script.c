@@ -9,7 +9,7 @@
 #include "base/shell_word.h"
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
-#include "cli/run/run_foreign.h"
+#include "cli/kit/run_foreign.h"
 #include "cli/run/run_items.h"
 #include "cli/run/run_options.h"
 

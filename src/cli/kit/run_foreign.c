@@ -3,7 +3,7 @@
  *
  * Those of GNU parallel and xargs, of rush, make, find, srun and mpirun, of Dask, and words that
  * people try who know none of these. A name that cleave run has itself never gets here. */
-#include "cli/run/run_foreign.h"
+#include "cli/kit/run_foreign.h"
 
 #include <stddef.h>
 
