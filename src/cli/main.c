@@ -14,6 +14,8 @@ static int run_other(int count, char *const *words, int started)
                                           strcmp(words[started], "-h") == 0);
     char shown[CV_ECHO_ROOM];
 
+    if (help && started == 0 && count > 1) /* --help run: of that one */
+        return cv_verb_call(&cv_verb_help, count - 1, words + 1);
     if (help) {
         cv_help_list(started, (const char *const *)words, &text);
         return cv_print_take(&text);

@@ -22,6 +22,27 @@ told() {
     }
 }
 
+@test "a number and its unit in two words" {
+    told 2 "a number and its unit are one word: 4MB" run --block 4 MB -i numbers -- wc -l
+    told 2 "a number and its unit are one word: 5min" run --timeout 5 minutes -i numbers -- wc -l
+    told 2 "a number and its unit are one word: 2GB" plan load -p x.yaml --load 2 GB
+    # Not a mistake: with quotes, or the way of GNU parallel and sleep(1).
+    run -0 "$CLEAVE" run -q --block '4 MB' --timeout 1h30m -i numbers -- wc -l
+    told 1 "the command took longer than 0.05 s" run -q --timeout 0m0.05s -i numbers --block 1M -- sleep 5
+    told 2 "2min or 1h30m" run --timeout 1h30 -i numbers -- wc -l
+    told 2 "2min or 1h30m" run --timeout 5mm -i numbers -- wc -l
+}
+
+@test "quotes that were forgotten" {
+    told 2 "bash -c takes its line as one word, and 'wc' is all of it: bash -c 'wc -l'" run -i numbers -- bash -c wc -l
+    told 2 "--reduce takes its command as one word, in quotes: --reduce 'sort -m {1} {2}'" \
+        run -i numbers --reduce sort -m {1} {2} -- sort
+    told 2 "items begin behind ':::'" run wc -l :: numbers
+    # Not mistakes.
+    run -0 "$CLEAVE" run -q -i numbers -- sh -c 'wc "$1"' name -l
+    run -0 "$CLEAVE" run -q -i numbers --literal -- echo ::
+}
+
 @test "programs that cannot be run" {
     mkdir folder bin
     printf '#!/no/such/interpreter -x\n' >other
@@ -44,4 +65,78 @@ told() {
     [ "$output" = 2000 ]
     seq 40000 >long
     told 2 "one argument has room for 128 KiB" run -d , -a long wc -l
+}
+
+@test "names of files that are something else" {
+    cp numbers other
+    told 2 "a shell knows ~ only outside of quotes" run -i '~/numbers' -- wc
+    told 2 "a shell knows ~ only outside of quotes" run -i numbers -o '~/out' -- wc
+    told 2 "each file has an option of its own: -i FILE -i FILE" run -i numbers,other -- wc
+    told 2 "each file has an option of its own" run -i 'numbers other' -- wc
+    told 2 "curl -sfL https://example.org/x | cleave ..." run -i https://example.org/x -- wc
+    told 2 "ssh me@there cat /x | cleave ..." run -i me@there:/x -- wc
+    told 2 "it ends in a carriage return" run -i $'numbers\r' -- wc
+    told 2 "see 'cleave split --help'" split -i numbers -n 4 part-
+    told 2 "; instead: --records N" split -l 1000 numbers
+    told 2 "; instead: --size SIZE" split -b 1M numbers
+    # Each of them can be the name of a file.
+    for name in 'a,b' 'a b' 'me@there:x' '~x'; do
+        cp numbers "$name"
+        run -0 "$CLEAVE" run -q -i "$name" -- wc -l
+    done
+}
+
+@test "a policy as others call it, also where there is nothing to share" {
+    : >empty
+    told 2 "unknown policy 'static'; what comes nearest is 'one-round'" run -i empty --policy static -- wc
+    told 2 "what comes nearest is 'guided'" run -i numbers --policy gss -- wc
+    told 2 "did you mean 'learn'?" run -i empty --policy lern -- wc
+    told 0 "the input is empty, so no command was started" run -i empty -- wc
+    told 0 "" run -q -i empty -- wc
+    [ -z "$stderr" ]
+}
+
+@test "an output of each chunk where one of all was meant" {
+    told 0 "one output for each of 9 chunks; for one of all: --reduce 'sort -m -n {1} {2}'" run -i numbers --block 1000 -- sort -n
+    told 0 "for one of all: --reduce \"awk '{ n += \\\$1 } END { print n }'\"" run -i numbers --block 1000 -- wc -l
+    told 0 "--reduce CMD makes one of them" run -i numbers --block 1000 -- tail -n 1
+    # What it says can be pasted.
+    eval "$(printf '%q run -q -i numbers --block 1000 %s -- wc -l' "$CLEAVE" \
+        "--reduce \"awk '{ n += \\\$1 } END { print n }'\"")" >counted
+    [ "$(cat counted)" = 2000 ]
+    told 2 "gets what it is to merge as one stream, which it leaves as it is: --reduce 'sort -m {1} {2}'" \
+        run -i numbers --reduce 'sort -m' -- sort
+    # Nothing is said of one chunk, of records that were asked for, or with -q.
+    told 0 "" run -i numbers --block 1M -- sort
+    [[ $stderr != *"one output"* ]]
+    told 0 "" run -i numbers --records 500 -- wc -l
+    [[ $stderr != *"one output"* ]]
+    told 0 "" run -q -i numbers --block 1000 -- sort
+    [ -z "$stderr" ]
+    told 0 "" run -i numbers --block 1000 -- cat
+    [[ $stderr != *"one output"* ]]
+}
+
+@test "the input as an argument of the command, too" {
+    told 0 "'numbers' is an argument of the command, too, which has then read all of it for every chunk" \
+        run -i numbers --block 1000 -- grep -c 1 numbers
+    told 0 "" run -i numbers -- cat - numbers
+    [[ $stderr != *"argument of the command"* ]]
+}
+
+@test "a search that finds nothing in some of the items" {
+    printf 'a\n' >one
+    told 1 "failed: 'grep ... || [ \$? = 1 ]' is content with it" run grep a ::: one numbers
+    told 1 "is content with it" run -q 'grep -c a {}' ::: one numbers
+    run -0 "$CLEAVE" run -q 'grep a {} || [ $? = 1 ]' ::: one numbers
+    told 1 "exited with status 2" run -q grep a ::: nothing
+    [[ $stderr != *"is content with it"* ]]
+}
+
+@test "help of a command, asked for before it" {
+    run -0 "$CLEAVE" --help split
+    [ "$output" = "$("$CLEAVE" split --help)" ]
+    run -0 "$CLEAVE" -h plan load
+    [ "$output" = "$("$CLEAVE" plan load --help)" ]
+    told 2 "unknown command 'spilt'; did you mean 'split'?" --help spilt
 }

@@ -330,7 +330,7 @@ same_rows() {
     [ "$(grep -cx '0\.[12]' <<<"$output")" = 3 ]
     refuses "--timeout: expected more than 100% of the median, got '50%'" run --timeout 50% true ::: a
     refuses "--timeout 200% is for items on this machine, whose commands can be compared: expected a time such as 500ms or 2min" run --timeout 200% cat
-    refuses "--timeout: expected a time of 0 or more such as 0.5, 500ms or 2min, or 200%, got 'x'" run --timeout x true ::: a
+    refuses "--timeout: expected a time of 0 or more such as 0.5, 500ms, 2min or 1h30m, or 200%, got 'x'" run --timeout x true ::: a
 }
 
 @test "lines are written when they are whole" {

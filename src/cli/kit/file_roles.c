@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "base/file_target.h"
 #include "base/new_file.h"
+#include "cli/kit/meant.h"
 #include "cli/kit/output.h"
 
 enum { COMPANIONS = 3 }; /* of a journal */
@@ -220,7 +221,7 @@ static int probe_folder(const struct use *use)
 /* A file that cannot be made is told now, not when all the work is done. */
 static int probe(const struct use *use)
 {
-    char shown[CV_ECHO_ROOM];
+    char shown[CV_ECHO_ROOM], hint[256];
     struct cleave_error err;
 
     if (use->folder)
@@ -231,8 +232,8 @@ static int probe(const struct use *use)
     if (err.status == CLEAVE_EREFUSED)
         return cv_complain(CV_EXIT_USAGE, "%s: '%s' exists; use --force to replace it",
                            use->option, shown);
-    return cv_complain(CV_EXIT_USAGE, "%s: cannot write '%s': %s", use->option, shown,
-                       err.text);
+    return cv_complain(CV_EXIT_USAGE, "%s: cannot write '%s': %s%s", use->option, shown,
+                       err.text, cv_meant_name(use->path, hint, sizeof hint));
 }
 
 int cv_files_check(const struct cv_call *call)

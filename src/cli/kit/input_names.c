@@ -11,6 +11,7 @@
 
 #include "base/file_target.h"
 #include "base/text.h"
+#include "cli/kit/meant.h"
 #include "cli/kit/output.h"
 
 struct names {
@@ -127,6 +128,9 @@ static int refuse_absent(const char *name, const struct folder_names *near,
     const char *longer = find_longer(near, base);
     char shown[CV_ECHO_ROOM], hint[512] = "";
 
+    if (cv_meant_name(name, hint, sizeof hint)[0] != '\0')
+        return cv_complain(CV_EXIT_USAGE, "%s: cannot read: %s%s", cv_echo(name, shown),
+                           strerror(ENOENT), hint);
     if (longer != NULL)
         snprintf(hint, sizeof hint, "; did you mean '%s'? Spaces need the quotes",
                  longer);

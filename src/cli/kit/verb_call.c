@@ -1,9 +1,11 @@
 /* verb_call.c -- from the words behind a verb to its exit status.
  * SPDX-License-Identifier: MIT */
 #include <string.h>
+#include <unistd.h>
 #include "cli/kit/file_roles.h"
 #include "cli/kit/help.h"
 #include "cli/kit/input_names.h"
+#include "cli/kit/meant.h"
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
 
@@ -15,6 +17,26 @@ static bool takes_input(const struct cv_verb *verb)
             if (o->letter == 'i' && o->file == CV_FILE_INPUT)
                 return true;
     return false;
+}
+
+/* A word that nobody asked for. */
+static int refuse_operand(const struct cv_verb *verb, const char *word, int count,
+                          char *const *words)
+{
+    char shown[CV_ECHO_ROOM], one[CV_ECHO_ROOM];
+
+    cv_echo(word, shown);
+    if (cv_meant_unit(count, words, word, one, sizeof one))
+        return cv_complain(CV_EXIT_USAGE,
+                           "unexpected argument '%s'; a number and its unit are one "
+                           "word: %s",
+                           shown, one);
+    if (takes_input(verb) && access(word, F_OK) == 0)
+        return cv_complain(CV_EXIT_USAGE,
+                           "unexpected argument '%s'; if it is an input: -i %s", shown,
+                           shown);
+    return cv_complain(CV_EXIT_USAGE, "unexpected argument '%s'; see 'cleave %s --help'",
+                       shown, verb->name);
 }
 
 int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
@@ -43,16 +65,7 @@ int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
         cv_help_verb(verb, &help);
         status = cv_print_take(&help);
     } else if (status == CV_EXIT_DONE && parsed.noperands > verb->max_operands) {
-        char shown[CV_ECHO_ROOM];
-
-        cv_echo(parsed.operands[verb->max_operands], shown);
-        status = takes_input(verb)
-                     ? cv_complain(CV_EXIT_USAGE,
-                                   "unexpected argument '%s'; if it is an input: -i %s",
-                                   shown, shown)
-                     : cv_complain(CV_EXIT_USAGE,
-                                   "unexpected argument '%s'; see 'cleave %s --help'",
-                                   shown, verb->name);
+        status = refuse_operand(verb, parsed.operands[verb->max_operands], count, words);
     } else if (status == CV_EXIT_DONE) {
         const struct cv_call call = { .values = values,
                                       .operands = parsed.operands,

@@ -7,9 +7,11 @@
  * it. */
 #include "cli/run/run_command.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "cli/kit/output.h"
+#include "cli/run/run_mistakes.h"
 #include "cli/run/run_options.h"
 #include "run/items/item_shell.h"
 
@@ -254,6 +256,11 @@ static void hint_empty(const struct cv_call *call)
     const struct cv_run_options *values = call->values;
     char shown[CV_ECHO_ROOM];
 
+    if (values->inputs.count > 0 || values->fetch != NULL) {
+        if (!values->quiet)
+            cv_complain(CV_EXIT_DONE, "the input is empty, so no command was started");
+        return;
+    }
     for (size_t i = 1; i < call->noperands; i++) {
         if (!is_plain_file(call->operands[i]))
             continue;
@@ -269,21 +276,35 @@ static void hint_empty(const struct cv_call *call)
         cv_complain(CV_EXIT_DONE, "standard input was empty; an input is -i FILE");
 }
 
+/* The program of a line of which the first word is one. */
+static const char *first_word(const char *line, char word[CV_ECHO_ROOM])
+{
+    snprintf(word, CV_ECHO_ROOM, "%.*s", (int)strcspn(line, " "), line);
+    return program_of(word);
+}
+
 void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome *how)
 {
     static const char *const searching[] = { "grep", "egrep", "fgrep", "zgrep", "rg" };
-    const char *program = call->noperands > 0 ? program_of(call->operands[0]) : "";
+    char word[CV_ECHO_ROOM];
+    const char *program = call->noperands > 0 ? first_word(call->operands[0], word) : "";
+    const bool searched =
+        how->failed > 0 && how->by_one &&
+        is_one_of(program, searching, sizeof searching / sizeof *searching);
 
-    if (how->failed > 0 && how->by_one &&
-        is_one_of(program, searching, sizeof searching / sizeof *searching))
+    if (searched)
         cv_complain(CV_EXIT_FAILED,
                     "%s exits with status 1 where it finds nothing, and that counts as "
-                    "failed: sh -c '%s ... || [ $? = 1 ]' is content with it",
-                    program, program);
-    else if (how->failed > 0 && how->all)
+                    "failed: %s'%s ... || [ $? = 1 ]' is content with it",
+                    program, how->items ? "" : "sh -c ", program);
+    if (how->items)
+        return; /* each of them has been told */
+    if (how->failed > 0 && how->all && !searched)
         hint_all_failed(call, how->failed > 1);
     if (how->empty)
         hint_empty(call);
+    else if (how->failed == 0)
+        cv_run_mistakes_hint(call, how->chunks);
 }
 
 bool cv_run_command_asks(const char *const *words)

@@ -17,10 +17,13 @@ struct cv_run_outcome {
     uint64_t failed; /* so many chunks                                                  */
     bool all;        /* and these are all                                               */
     bool by_one;     /* a command ended with status 1                                   */
-    bool empty;      /* standard input was read, and there was nothing                  */
+    uint64_t chunks; /* of these                                                        */
+    bool items;      /* no chunks, but commands of items                               */
+    bool empty;      /* there was nothing in the input                                  */
 };
 
-/* What may have been meant, of a run that failed or had nothing to do. */
+/* What may have been meant, of a run that failed, had nothing to do or whose output is one of
+ * each chunk. */
 void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome *how);
 
 /* Whether a word of it names a variable that commands are told of their chunk by, or it lists

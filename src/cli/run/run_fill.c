@@ -103,8 +103,13 @@ static int fill_policy(const struct cv_call *call, struct cleave_execution *out)
     out->sharing.block = values->block;
     if (values->records > 0 && values->block <= 0 && values->policy == NULL)
         out->sharing.block = 1; /* the first boundary: a group of records */
-    if (status != CV_EXIT_DONE || !(values->block > 0))
+    if (status != CV_EXIT_DONE)
         return status;
+    /* Now, and not only where there turns out to be something to share. */
+    if (!(values->block > 0))
+        return cv_sharing_policy(&out->sharing, &policy, &err) == CLEAVE_OK
+                   ? CV_EXIT_DONE
+                   : cv_complain_error(&err);
     if (values->block < 1)
         return cv_complain(CV_EXIT_USAGE, "--block: expected at least 1 byte, got %g",
                            values->block);

@@ -11,6 +11,7 @@
 #include "cli/run/run_item_files.h"
 #include "cli/run/run_item_lists.h"
 #include "cli/run/run_items.h"
+#include "cli/run/run_mistakes.h"
 #include "cli/run/run_mpi.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
@@ -140,14 +141,15 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     status = judge(execution, done, result, &err);
     if (done == CLEAVE_ESTOPPED && result != NULL)
         cv_run_stopped(result, values, report);
-    if (done == CLEAVE_OK && report->items == NULL)
+    if (done == CLEAVE_OK)
         cv_run_command_hint(call,
                             &(struct cv_run_outcome){
                                 .failed = result->failed,
                                 .all = result->failed == result->chunks,
                                 .by_one = report->by_one,
-                                .empty = values->inputs.count == 0 &&
-                                         result->chunks == 0 && result->resumed == 0 });
+                                .chunks = result->chunks + result->resumed,
+                                .items = report->items != NULL,
+                                .empty = result->chunks == 0 && result->resumed == 0 });
     /* What goes on from a journal makes a new file. */
     sink->kept = done == CLEAVE_ESTOPPED && values->journal != NULL;
     /* The result first, as it matters most; and all files before the summary, which says with
@@ -246,8 +248,10 @@ static int prepare(const struct cv_call *call, const struct cv_run_mpi *mpi,
     int status;
 
     run->has_items = cv_run_items_asked(call);
-    status = cv_run_command_check(call, values->literal != 0 || values->cat != 0,
-                                  run->has_items);
+    status = cv_run_mistakes_check(call, run->has_items);
+    if (status == CV_EXIT_DONE)
+        status = cv_run_command_check(call, values->literal != 0 || values->cat != 0,
+                                      run->has_items);
     if (status == CV_EXIT_DONE && !run->has_items)
         status = cv_run_items_missed(values);
     if (status == CV_EXIT_DONE && !run->has_items)

@@ -272,6 +272,34 @@ static int run(const struct cv_call *call)
     return status;
 }
 
+/* Options of split(1) and csplit(1). */
+/* clang-format off */
+static const struct cv_foreign foreign[] = {
+    { "-l", "--records N" },
+    { "--lines", "--records N" },
+    { "-b", "--size SIZE" },
+    { "--bytes", "--size SIZE" },
+    { "-C", "--size SIZE: pieces end where records do" },
+    { "--line-bytes", "--size SIZE: pieces end where records do" },
+    { "-d", "nothing: {} in the name of -o stands for a number" },
+    { "-x", "nothing: {} in the name of -o stands for a number" },
+    { "-a", "nothing: numbers have as many digits as they need" },
+    { "--numeric-suffixes", "nothing: {} in the name of -o stands for a number" },
+    { "--suffix-length", "nothing: numbers have as many digits as they need" },
+    { "--additional-suffix", "put it into the name: -o 'part-{}.csv'" },
+    { "--prefix", "-o 'PREFIX{}'" },
+    { "-f", "-o 'PREFIX{}'" },
+    { "--filter", "cleave run -i FILE -- COMMAND" },
+    { "--chunks", "-n N" },
+    { "--elide-empty-files", "--records N or --size SIZE, of which no piece is empty" },
+    { "-e", "--records N or --size SIZE, of which no piece is empty" },
+    { "--separator", "--split regex:RE" },
+    { "-t", "--split regex:RE" },
+    { "--version", "cleave --version" },
+    { NULL, NULL },
+};
+/* clang-format on */
+
 const struct cv_verb cv_verb_split = {
     .name = "split",
     .summary = "cut an input into files at record boundaries",
@@ -286,6 +314,7 @@ const struct cv_verb cv_verb_split = {
         "cleave split -i examples/costs.json --split json --size 1k -o costs-{}.json "
         "--json",
     .groups = groups,
+    .foreign = foreign,
     .values_size = sizeof(struct split_options),
     .run = run,
 };

@@ -43,10 +43,30 @@ static const char *policy_name(const void *context, size_t index)
     return "";
 }
 
+/* Names that OpenMP and papers have for policies of loads; NULL: none of them. */
+static const char *name_here(enum cleave_task task, const char *name)
+{
+    static const char *const names[][2] = {
+        { "static", "one-round" },      { "single-round", "one-round" },
+        { "dynamic", "self" },          { "ss", "self" },
+        { "self-scheduling", "self" },  { "gss", "guided" },
+        { "fac", "factoring" },         { "fac2", "factoring" },
+        { "wf", "weighted-factoring" }, { "adaptive", "learn" },
+        { "work-stealing", "learn" },   { "multi-round", "umr" },
+        { "multi-installment", "xmi" },
+    };
+
+    for (size_t i = 0; task == CLEAVE_TASK_LOAD && i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i][0], name) == 0)
+            return names[i][1];
+    return NULL;
+}
+
 enum cleave_status cleave_policy_find(enum cleave_task task, const char *name,
                                       const struct cleave_policy **out,
                                       struct cleave_error *err)
 {
+    const char *here = name_here(task, name);
     size_t count = 0;
     char near[256];
 
@@ -60,6 +80,9 @@ enum cleave_status cleave_policy_find(enum cleave_task task, const char *name,
         *out = policies[i];
         return CLEAVE_OK;
     }
+    if (here != NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "unknown policy '%s'; what comes nearest is '%s'", name, here);
     cv_suggest(name, count, policy_name, &task, near, sizeof near);
     return cv_fail(err, CLEAVE_EINPUT, "unknown policy '%s'%s", name, near);
 }

@@ -1,0 +1,94 @@
+/* meant.c -- what somebody meant whose words cannot be taken as they are.
+ * SPDX-License-Identifier: MIT */
+#include "cli/kit/meant.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/kit/output.h"
+
+enum { PART_MOST = 4096 };
+
+/* A unit, as it is written behind its number; NULL: the word is none. */
+static const char *find_unit(const char *word)
+{
+    static const char *const units[][2] = {
+        { "B", "" },      { "bytes", "" },      { "k", "k" },       { "K", "k" },
+        { "kB", "kB" },   { "KB", "kB" },       { "M", "M" },       { "MB", "MB" },
+        { "G", "G" },     { "GB", "GB" },       { "T", "T" },       { "TB", "TB" },
+        { "KiB", "KiB" }, { "MiB", "MiB" },     { "GiB", "GiB" },   { "TiB", "TiB" },
+        { "s", "s" },     { "sec", "s" },       { "seconds", "s" }, { "ms", "ms" },
+        { "us", "us" },   { "ns", "ns" },       { "m", "min" },     { "min", "min" },
+        { "h", "h" },     { "minutes", "min" }, { "hours", "h" },   { "%", "%" },
+    };
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(word, units[i][0]) == 0)
+            return units[i][1];
+    return NULL;
+}
+
+bool cv_meant_unit(int count, char *const *words, const char *word, char *buffer,
+                   size_t size)
+{
+    const char *unit = find_unit(word);
+
+    if (unit == NULL)
+        return false;
+    for (int i = 1; i < count; i++) {
+        const char *before = words[i - 1];
+
+        if (words[i] != word)
+            continue;
+        snprintf(buffer, size, "%s%s", before, unit);
+        return before[0] >= '0' && before[0] <= '9' &&
+               before[strspn(before, "0123456789.")] == '\0';
+    }
+    return false;
+}
+
+/* Whether the name is a list, as others take it, and its first part a file. */
+static bool is_list(const char *name)
+{
+    char first[PART_MOST];
+    const size_t length = strcspn(name, ", ");
+
+    if (name[length] == '\0' || length == 0 || length >= sizeof first)
+        return false;
+    memcpy(first, name, length);
+    first[length] = '\0';
+    return access(first, F_OK) == 0;
+}
+
+/* "me@host:path" and "host:path", as scp has them. */
+static bool is_remote(const char *name)
+{
+    const char *colon = strchr(name, ':');
+
+    return colon != NULL && colon > name && colon[1] != '\0' &&
+           memchr(name, '/', (size_t)(colon - name)) == NULL;
+}
+
+const char *cv_meant_name(const char *name, char *buffer, size_t size)
+{
+    const size_t length = strlen(name);
+    char shown[CV_ECHO_ROOM];
+
+    buffer[0] = '\0';
+    if (name[0] == '~')
+        snprintf(buffer, size, "; a shell knows ~ only outside of quotes");
+    else if (length > 0 && name[length - 1] == '\r')
+        snprintf(
+            buffer, size,
+            "; it ends in a carriage return, as lines of a script of Windows do: sed "
+            "-i 's/\\r$//' SCRIPT");
+    else if (strstr(name, "://") != NULL)
+        snprintf(buffer, size, "; of the network: curl -sfL %s | cleave ...",
+                 cv_echo(name, shown));
+    else if (is_list(name))
+        snprintf(buffer, size, "; each file has an option of its own: -i FILE -i FILE");
+    else if (is_remote(name))
+        snprintf(buffer, size, "; of another machine: ssh %.*s cat %s | cleave ...",
+                 (int)strcspn(name, ":"), name, cv_echo(strchr(name, ':') + 1, shown));
+    return buffer;
+}

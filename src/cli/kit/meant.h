@@ -1,0 +1,17 @@
+/* meant.h -- what somebody meant whose words cannot be taken as they are.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_MEANT_H
+#define CV_MEANT_H
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether `word`, one of `words`, is a unit whose number is the word before: "4 MB" without
+ * quotes. Then `buffer` gets both as one word. */
+bool cv_meant_unit(int count, char *const *words, const char *word, char *buffer,
+                   size_t size);
+
+/* What to say behind "cannot read" or "cannot write" of a name that was meant for a shell, for
+ * another machine or for several files; "" if it is an ordinary one. Returns `buffer`. */
+const char *cv_meant_name(const char *name, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,225 @@
+/* run_mistakes.c -- commands that would run, and do something else than was meant.
+ * SPDX-License-Identifier: MIT
+ *
+ * What a shell has made of a line is all that is known: quotes that were forgotten show by the
+ * words that stand alone. Only what cannot have been meant is refused; where it might have been,
+ * a line below the result tells. */
+#include "cli/run/run_mistakes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "cli/kit/meant.h"
+#include "cli/kit/output.h"
+#include "cli/run/run_options.h"
+#include "run/items/item_shell.h"
+
+enum { LINE_ROOM = 200 };
+
+static bool is_one_of(const char *word, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(word, list[i]) == 0)
+            return true;
+    return false;
+}
+
+static const char *program_of(const char *word)
+{
+    const char *slash = strrchr(word, '/');
+
+    return slash != NULL ? slash + 1 : word;
+}
+
+/* Words with blanks between, up to `end` or the last one; cut if they are many. */
+static void join(const char *const *words, size_t count, const char *end,
+                 char line[LINE_ROOM])
+{
+    size_t used = 0;
+
+    line[0] = '\0';
+    for (size_t i = 0; i < count && used < LINE_ROOM; i++) {
+        char shown[CV_ECHO_ROOM];
+
+        if (end != NULL && strcmp(words[i], end) == 0)
+            return;
+        used += (size_t)snprintf(line + used, LINE_ROOM - used, "%s%s", i > 0 ? " " : "",
+                                 cv_echo(words[i], shown));
+    }
+}
+
+/* --block 4 MB: the command would be MB. */
+static int check_unit(const struct cv_call *call)
+{
+    const char *word = call->operands[0];
+    char one[CV_ECHO_ROOM];
+
+    if (!cv_meant_unit(call->nwords, call->words, word, one, sizeof one) ||
+        cv_item_is_program(word))
+        return CV_EXIT_DONE;
+    return cv_complain(CV_EXIT_USAGE,
+                       "'%s' would be the command; a number and its unit are one word: "
+                       "%s",
+                       word, one);
+}
+
+/* wc -l :: a b */
+static int check_sign(const struct cv_call *call)
+{
+    for (size_t i = 1; i < call->noperands; i++)
+        if (strcmp(call->operands[i], "::") == 0)
+            return cv_complain(CV_EXIT_USAGE,
+                               "'::' is an argument of the command; items begin behind "
+                               "':::', --literal passes it on");
+    return CV_EXIT_DONE;
+}
+
+/* sh -c wc -l: the shell runs wc, and -l is its own name. A line that looks at what stands
+ * behind it has a $ in it. */
+static int check_shell_line(const struct cv_call *call)
+{
+    static const char *const shells[] = { "sh", "bash", "dash", "zsh", "ksh", "ash" };
+    const char *const *words = call->operands;
+    char line[LINE_ROOM];
+
+    if (call->noperands < 4 || strcmp(words[1], "-c") != 0 ||
+        !is_one_of(program_of(words[0]), shells, sizeof shells / sizeof *shells) ||
+        strpbrk(words[2], " \t\n$;|&") != NULL)
+        return CV_EXIT_DONE;
+    join(words + 2, call->noperands - 2, NULL, line);
+    return cv_complain(CV_EXIT_USAGE,
+                       "%s -c takes its line as one word, and '%s' is all of it: %s -c "
+                       "'%s'",
+                       words[0], words[2], words[0], line);
+}
+
+/* --reduce sort -m {1} {2}: only the first word belongs to it. */
+static int check_reduce_words(const struct cv_call *call, const char *reduce)
+{
+    const char *const *words = (const char *const *)call->words;
+    const size_t count = (size_t)call->nwords;
+    char line[LINE_ROOM];
+    bool places = false;
+    size_t at = 0;
+
+    for (size_t i = 0; i < call->noperands; i++)
+        places = places || strcmp(call->operands[i], "{1}") == 0 ||
+                 strcmp(call->operands[i], "{2}") == 0;
+    while (at < count && words[at] != reduce)
+        at++;
+    if (!places || strchr(reduce, ' ') != NULL || at == count)
+        return CV_EXIT_DONE;
+    join(words + at, count - at, "--", line);
+    return cv_complain(CV_EXIT_USAGE,
+                       "--reduce takes its command as one word, in quotes: --reduce '%s'",
+                       line);
+}
+
+/* sort -m of one stream is cat. */
+static int check_merge(const char *reduce)
+{
+    char line[LINE_ROOM];
+
+    if (strncmp(reduce, "sort ", 5) != 0 ||
+        (strstr(reduce, " -m") == NULL && strstr(reduce, " --merge") == NULL) ||
+        strpbrk(reduce, "{|;&<(") != NULL)
+        return CV_EXIT_DONE;
+    snprintf(line, sizeof line, "%s", reduce);
+    return cv_complain(CV_EXIT_USAGE,
+                       "--reduce: '%s' gets what it is to merge as one stream, which it "
+                       "leaves as it is: --reduce '%s {1} {2}'",
+                       line, line);
+}
+
+int cv_run_mistakes_check(const struct cv_call *call, bool items)
+{
+    const struct cv_run_options *values = call->values;
+    int status = CV_EXIT_DONE;
+
+    if (values->reduce != NULL)
+        status = check_merge(values->reduce);
+    if (call->noperands == 0 || status != CV_EXIT_DONE || items || values->literal)
+        return status;
+    status = check_unit(call);
+    if (status == CV_EXIT_DONE)
+        status = check_sign(call);
+    if (status == CV_EXIT_DONE && !values->cat)
+        status = check_shell_line(call);
+    if (status == CV_EXIT_DONE && values->reduce != NULL)
+        status = check_reduce_words(call, values->reduce);
+    return status;
+}
+
+/* --- what was done ------------------------------------------------------------------------- */
+
+/* The input as an argument, too: each command has read all of it instead of its chunk. One that
+ * has a '-' or a {} in it reads both. */
+static bool hint_argument(const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
+    char shown[CV_ECHO_ROOM];
+    const char *found = NULL;
+
+    for (size_t i = 1; i < call->noperands; i++) {
+        if (strcmp(call->operands[i], "-") == 0)
+            return false;
+        if (is_one_of(call->operands[i], values->inputs.items, values->inputs.count))
+            found = call->operands[i];
+    }
+    if (found == NULL)
+        return false;
+    cv_echo(found, shown);
+    cv_complain(CV_EXIT_DONE,
+                "'%s' is an argument of the command, too, which has then read all of it "
+                "for every chunk: chunks come on standard input, so leave it away",
+                shown);
+    return true;
+}
+
+/* The command that makes one of what this one wrote for each chunk; "" if there is none that is
+ * as simple; NULL: outputs one after the other are what it would have written. */
+static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
+{
+    static const char *const alone[] = { "head",    "tail",   "tac",       "shuf",
+                                         "nl",      "md5sum", "sha1sum",   "sha256sum",
+                                         "cksum",   "b2sum",  "sha512sum", "sum",
+                                         "datamash" };
+    static const char *const counts[] = { "-l", "-c", "-w", "-m" };
+    const char *program = program_of(call->operands[0]);
+    char options[LINE_ROOM];
+
+    if (is_one_of(program, alone, sizeof alone / sizeof *alone))
+        return "";
+    if (strcmp(program, "wc") == 0)
+        return call->noperands == 2 && is_one_of(call->operands[1], counts, 4)
+                   ? "\"awk '{ n += \\$1 } END { print n }'\""
+                   : "";
+    if (strcmp(program, "uniq") == 0)
+        return call->noperands == 1 ? "uniq" : "";
+    if (strcmp(program, "sort") != 0)
+        return NULL;
+    join(call->operands + 1, call->noperands - 1, NULL, options);
+    snprintf(line, LINE_ROOM, "'sort -m %.150s%s{1} {2}'", options,
+             options[0] != '\0' ? " " : "");
+    return line;
+}
+
+void cv_run_mistakes_hint(const struct cv_call *call, uint64_t chunks)
+{
+    const struct cv_run_options *values = call->values;
+    char line[LINE_ROOM];
+    const char *reduce;
+
+    if (values->quiet || call->noperands == 0 || values->cat || hint_argument(call) ||
+        chunks < 2 || values->reduce != NULL || values->records > 0 ||
+        values->together != NULL || values->unordered || values->json)
+        return;
+    reduce = find_reduce(call, line);
+    if (reduce != NULL)
+        cv_complain(CV_EXIT_DONE,
+                    "%s has written one output for each of %" PRIu64 " chunks; %s%s",
+                    program_of(call->operands[0]), chunks,
+                    reduce[0] != '\0' ? "for one of all: --reduce "
+                                      : "--reduce CMD makes one of them",
+                    reduce);
+}

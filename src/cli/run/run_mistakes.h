@@ -1,0 +1,17 @@
+/* run_mistakes.h -- commands that would run, and do something else than was meant.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_RUN_MISTAKES_H
+#define CV_RUN_MISTAKES_H
+#include <stdbool.h>
+#include <stdint.h>
+#include "cli/kit/verb.h"
+
+/* Words that a forgotten quote has torn apart, a sign that is nearly ':::', a --reduce that
+ * merges nothing. Returns an exit status; what is wrong has been told. */
+int cv_run_mistakes_check(const struct cv_call *call, bool items);
+
+/* All chunks are done: say it where the outputs of this command do not make one of the whole
+ * input, or where it has not read its chunks. */
+void cv_run_mistakes_hint(const struct cv_call *call, uint64_t chunks);
+
+#endif
