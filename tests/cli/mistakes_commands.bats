@@ -86,6 +86,13 @@ told() {
     done
 }
 
+@test "inputs that are no records" {
+    printf '\x89PNG\r\n\x1a\n\0\0' >a.png
+    printf '!<arch>\ndebian-binary   1665' >a.deb
+    told 2 "got PNG: a command for each of many files is 'cleave run COMMAND {} ::: FILE...'" run -i a.png -- wc
+    told 2 "type 'dpkg-deb --fsys-tarfile a.deb | cleave run ...', or say --split tar behind it" run -i a.deb -- wc
+}
+
 @test "a policy as others call it, also where there is nothing to share" {
     : >empty
     told 2 "unknown policy 'static'; what comes nearest is 'one-round'" run -i empty --policy static -- wc
@@ -115,6 +122,17 @@ told() {
     [ -z "$stderr" ]
     told 0 "" run -i numbers --block 1000 -- cat
     [[ $stderr != *"one output"* ]]
+}
+
+@test "JSON that is one value" {
+    { echo '{ "list": ['; seq -s , 40000; echo '] }'; } >one.json
+    told 0 "all of it is one JSON value, which one command has read; to share out an array inside of it: jq -c '.KEY[]' FILE" \
+        run -i one.json --split json -- cat
+    told 0 "" run -i one.json --split json --block 1M -- cat
+    [[ $stderr != *"one JSON value"* ]]
+    { echo '['; seq -s , 40000; echo ']'; } >many.json
+    told 0 "" run -i many.json --split json -- cat
+    [[ $stderr != *"one JSON value"* ]]
 }
 
 @test "the input as an argument of the command, too" {

@@ -50,6 +50,15 @@ static const struct {
     { "PNG", BYTES("\x89PNG\r\n\x1a\n\0\0") },
     { "JPEG", BYTES("\xff\xd8\xff\xe0") },
     { "PDF", BYTES("%PDF-1.7\n") },
+    { "TIFF", BYTES("II*\0\x08\0") },
+    { "TIFF", BYTES("MM\0*\0\0") },
+    { "WebP", BYTES("RIFF\x24\0\0\0WEBPVP8 ") },
+    { "sound or video", BYTES("RIFF\x24\x08\0\0WAVEfmt ") },
+    { "sound or video", BYTES("\0\0\0\x20"
+                              "ftypisom") },
+    { "sound or video", BYTES("OggS\0\x02") },
+    { "sound or video", BYTES("\x1a\x45\xdf\xa3\x93") },
+    { "a Debian package", BYTES("!<arch>\ndebian-binary   1665") },
     { "UTF-16", BYTES("\xff\xfe\x61\0\x0a\0") },
     { "UTF-16", BYTES("\xfe\xff\0\x61\0\x0a") },
 };
@@ -102,6 +111,9 @@ static void text_is_none(void **state)
         { BYTES("Rar!\n") },
         { BYTES("a*M\n") },
         { BYTES("LZIP\n") },
+        { BYTES("!<arch>\nis how they begin\n") },
+        { BYTES("RIFF,WAVE,AVI \n") },
+        { BYTES("II*M\n") },
         { BYTES("\xef\xbb\xbf"
                 "a,b\n") },
         { BYTES("\xff\xfe is Latin-1\n") },

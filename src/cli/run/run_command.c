@@ -304,7 +304,7 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
     if (how->empty)
         hint_empty(call);
     else if (how->failed == 0)
-        cv_run_mistakes_hint(call, how->chunks);
+        cv_run_mistakes_hint(call, how->chunks, how->bytes);
 }
 
 bool cv_run_command_asks(const char *const *words)

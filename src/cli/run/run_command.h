@@ -18,6 +18,7 @@ struct cv_run_outcome {
     bool all;        /* and these are all                                               */
     bool by_one;     /* a command ended with status 1                                   */
     uint64_t chunks; /* of these                                                        */
+    double bytes;    /* of the input                                                    */
     bool items;      /* no chunks, but commands of items                               */
     bool empty;      /* there was nothing in the input                                  */
 };

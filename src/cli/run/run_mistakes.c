@@ -14,7 +14,10 @@
 #include "cli/run/run_options.h"
 #include "run/items/item_shell.h"
 
-enum { LINE_ROOM = 200 };
+enum {
+    LINE_ROOM = 200,
+    LARGE = 1 << 16, /* bytes of which several chunks are made, if they can be cut */
+};
 
 static bool is_one_of(const char *word, const char *const *list, size_t count)
 {
@@ -204,12 +207,26 @@ static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
     return line;
 }
 
-void cv_run_mistakes_hint(const struct cv_call *call, uint64_t chunks)
+/* One large value, as of an object that has the array in one of its members. */
+static void hint_value(const struct cv_run_options *values)
+{
+    if (values->split == NULL || strcmp(values->split, "json") != 0 ||
+        values->block > 0 || values->records > 0)
+        return;
+    cv_complain(
+        CV_EXIT_DONE,
+        "all of it is one JSON value, which one command has read; to share out an "
+        "array inside of it: jq -c '.KEY[]' FILE | cleave run --split jsonl ...");
+}
+
+void cv_run_mistakes_hint(const struct cv_call *call, uint64_t chunks, double bytes)
 {
     const struct cv_run_options *values = call->values;
     char line[LINE_ROOM];
     const char *reduce;
 
+    if (chunks == 1 && bytes > LARGE && !values->quiet)
+        hint_value(values);
     if (values->quiet || call->noperands == 0 || values->cat || hint_argument(call) ||
         chunks < 2 || values->reduce != NULL || values->records > 0 ||
         values->together != NULL || values->unordered || values->json)

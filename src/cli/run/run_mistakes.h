@@ -12,6 +12,6 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items);
 
 /* All chunks are done: say it where the outputs of this command do not make one of the whole
  * input, or where it has not read its chunks. */
-void cv_run_mistakes_hint(const struct cv_call *call, uint64_t chunks);
+void cv_run_mistakes_hint(const struct cv_call *call, uint64_t chunks, double bytes);
 
 #endif

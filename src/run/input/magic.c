@@ -69,6 +69,16 @@ static const struct cv_magic table[] = {
     { "PNG", NULL, NULL, 0, BYTES("\x89PNG\r\n\x1a\n"), 0, NULL },
     { "JPEG", NULL, NULL, 0, BYTES("\xff\xd8\xff"), 0, NULL },
     { "PDF", NULL, NULL, 0, BYTES("%PDF-1."), 0, NULL },
+    { "TIFF", NULL, NULL, 0, BYTES("II*\0"), 0, NULL },
+    { "TIFF", NULL, NULL, 0, BYTES("MM\0*"), 0, NULL },
+    { "sound or video", NULL, NULL, 0, BYTES("RIFF????WAVE"), 0xf0, NULL },
+    { "sound or video", NULL, NULL, 0, BYTES("RIFF????AVI "), 0xf0, NULL },
+    { "sound or video", NULL, NULL, 0, BYTES("\0\0??ftyp"), 0xc, NULL },
+    { "sound or video", NULL, NULL, 0, BYTES("OggS\0"), 0, NULL },
+    { "sound or video", NULL, NULL, 0, BYTES("fLaC\0"), 0, NULL },
+    { "sound or video", NULL, NULL, 0, BYTES("\x1a\x45\xdf\xa3"), 0, NULL },
+    { "WebP", NULL, NULL, 0, BYTES("RIFF????WEBP"), 0xf0, NULL },
+    { "a Debian package", "dpkg-deb --fsys-tarfile", NULL, 0, BYTES("!<arch>\ndebian-binary"), 0, NULL },
     { "UTF-16", "iconv -f UTF-16 -t UTF-8", NULL, 0, BYTES("\xff\xfe?\0"), 1 << 2, NULL },
     { "UTF-16", "iconv -f UTF-16 -t UTF-8", NULL, 0, BYTES("\xfe\xff\0"), 0, NULL },
 };
@@ -133,12 +143,26 @@ bool cv_magic_is(const struct cv_magic *magic, const char *name)
 /* What else could be said than what to type. */
 static const char *instead(const struct cv_magic *magic)
 {
-    return cv_magic_is(magic, "tar")    ? "--split tar to share out its members"
+    return cv_magic_is(magic, "tar") ? "--split tar to share out its members"
+           : cv_magic_is(magic, "a Debian package")
+               ? "--split tar behind it to share out its members"
            : cv_magic_is(magic, "BAM")  ? "--split bam to share out its records"
            : cv_magic_is(magic, "pcap") ? "--split pcap to share out its packets"
            : cv_magic_is(magic, "pcapng")
                ? "--split pcap behind 'editcap -F pcap' to share out its packets"
                : "--decode none to cut the bytes as they are";
+}
+
+/* Pictures and the like: nobody wants to cut them, there are just many. */
+static bool comes_whole(const struct cv_magic *magic)
+{
+    static const char *const names[] = { "PNG",  "JPEG", "TIFF",
+                                         "WebP", "PDF",  "sound or video" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (cv_magic_is(magic, names[i]))
+            return true;
+    return false;
 }
 
 /* Whether a name can be typed as it is. */
@@ -161,6 +185,12 @@ enum cleave_status cv_magic_refuse(const struct cv_magic *magic, const char *nam
     const struct cv_place place = { name, 0, 0, NULL };
     const char *reads = magic->reads;
 
+    if (comes_whole(magic))
+        return cv_fail_at(err, &place,
+                          "expected text records, got %s: a command for each of many "
+                          "files is 'cleave run COMMAND {} ::: FILE...'; or say --decode "
+                          "none to cut the bytes as they are",
+                          magic->name);
     if (reads == NULL)
         return cv_fail_at(err, &place,
                           "expected text records, got %s: make CSV or lines of it first, "
