@@ -316,6 +316,11 @@ tests_of() {
     # Marks of Markdown that were not understood would be left, outside of code.
     sed -z 's/<pre>[^\x01]*<\/pre>//' docs/guide/faq.html | grep -q '<b>How large are the chunks?</b>'
     [ -f docs/guide/report.png ]
+    # Sentences side by side do not fit on a phone; numbers do.
+    grep -qF '<td data-of="what to do"><code><span>-i</span> FILE</code></td>' docs/guide/troubleshooting.html
+    # Tags of a document are tags of its page.
+    grep -qF '<code>wc <span>-l</span> &lt;in</code>' docs/guide/comparison.html
+    run ! grep -rlF '&lt;code&gt;' --include=*.html docs/guide
     # On paper nothing can be scrolled to.
     grep -qF 'white-space: pre-wrap' index.html
     # Nothing is loaded from elsewhere.

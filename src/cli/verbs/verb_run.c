@@ -148,7 +148,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
                                 .all = result->failed == result->chunks,
                                 .by_one = report->by_one,
                                 .chunks = result->chunks + result->resumed,
-                                .bytes = (double)result->input_bytes,
+                                .bytes = result->input_bytes,
                                 .items = report->items != NULL,
                                 .empty = result->chunks == 0 && result->resumed == 0 });
     /* What goes on from a journal makes a new file. */
