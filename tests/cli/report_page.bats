@@ -97,6 +97,25 @@ document.title = t.hidden + ' ' + t.textContent;"
     [ "$output" = "false b computes chunk 73 units0 s to 100 stakes 100 s" ]
 }
 
+@test "folds of partial results have their colour, and are told as such" {
+    in_tmp
+    cat >run.jsonl <<'TRACE'
+{"format":"cleave-trace-1","policy":"self","load":3,"port":"multi","workers":["a","b"]}
+{"event":"done","worker":"a","chunk":0,"units":3,"start":0,"end":50}
+{"event":"folded","worker":"b","units":3,"start":50,"end":100}
+TRACE
+    cleave 0 report run.jsonl -o page.html
+    browse page.html "const c = document.querySelector('.plot canvas');\
+const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;\
+const seen = new Map();\
+for (let i = 0; i < d.length; i += 4) { const k = d[i] + ',' + d[i + 1] + ',' + d[i + 2]; seen.set(k, (seen.get(k) \|\| 0) + 1); }\
+const of = (name) => { const t = getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();\
+return seen.get([1, 3, 5].map((at) => parseInt(t.slice(at, at + 2), 16)).join(',')) \|\| 0; };\
+key('ArrowDown'); key('ArrowDown'); key('n');\
+document.title = (of('combine') > 2000) + ' ' + (of('compute') > 2000) + ' ' + document.getElementById('picked').textContent;"
+    [ "$output" = "true true b folds 3 partial results, 50 s to 100 s, takes 50 s" ]
+}
+
 @test "a reduction, two traces, and a run without length" {
     in_tmp
     cleave 0 simulate reduce -N 16 -d exp:1 -c exp:1 --runs 2 --trace run.jsonl

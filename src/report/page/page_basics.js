@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: MIT */
 'use strict';
 const $ = (id) => document.getElementById(id);
-const KINDS = ['send', 'compute', 'return', 'lost', 'recall', 'transfer', 'combine'];
+const KINDS = ['send', 'compute', 'return', 'lost', 'recall', 'transfer', 'combine',
+  'fold']; /* as enum cv_span_kind has them */
 const SEND = 0, RETURN = 2, TRANSFER = 5;
 
 /* --- numbers --- */

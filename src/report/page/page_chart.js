@@ -29,6 +29,7 @@ function chart(data, seen) {
       'compute2', 'send', 'return', 'combine', 'combine2', 'lost', 'recall']
       .forEach((name) => { colour[name] = style.getPropertyValue('--' + name).trim(); });
     colour.transfer = colour.send;
+    colour.fold = colour.combine;
     ratio = window.devicePixelRatio || 1;
     width = plot.clientWidth;
     const least = PAIR ? 12 : 7, most = PAIR ? 44 : 30;
@@ -159,7 +160,7 @@ function chart(data, seen) {
     if (b - a > 44 && tall > 12 && !trace.block && name !== 'return'
         && trace === traces[0]) {
       const text = reduce ? (name === 'combine' ? '+ ' + trace.ref[s] : '')
-        : amount(trace.units[s]);
+        : (name === 'fold' ? '+ ' : '') + amount(trace.units[s]);
       pen.globalAlpha = 1;
       /* White on dark shades, black on light ones. */
       pen.fillStyle = (name === 'compute') === !odd ? colour.on : '#0b1a24';

@@ -63,9 +63,10 @@ function describe(data, trace, i) {
   else if (kind === 'combine')
     head = 'node ' + who + (data.joined ? ' receives and' : '')
       + ' combines the partial of node ' + trace.ref[i];
+  else if (kind === 'fold') head = who + ' folds ' + trace.units[i] + ' partial results';
   else head = who + ' ' + doing + ' chunk ' + trace.ref[i];
   out.push(head + (data.traces.length > 1 ? ' (' + trace.label + ')' : ''));
-  if (data.task === 'load') out.push(short(trace.units[i], 7) + ' units');
+  if (data.task === 'load' && kind !== 'fold') out.push(short(trace.units[i], 7) + ' units');
   out.push(exact(trace.start[i]) + ' to ' + exact(end(trace, i)));
   out.push('takes ' + exact(trace.length[i]));
   return out;
