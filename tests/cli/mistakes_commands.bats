@@ -124,6 +124,37 @@ told() {
     [[ $stderr != *"one output"* ]]
 }
 
+@test "records that are not lines, by the name of the file" {
+    "$CLEAVE" sample --force --records 300 >/dev/null
+    told 0 "reads.fastq was cut between lines; by its name it wants --split fastq. --split lines, if that is right" \
+        run -i reads.fastq --block 1k -- cat
+    gzip -k reads.fastq
+    told 0 "wants --split fastq" run -i reads.fastq.gz --block 1k -- cat
+    told 0 "wants --split csv --header" run -i table.csv --block 1k -- cat
+    told 0 "wants --header '#'" run -i calls.vcf --block 1k -- cat
+    # Also where it is the reason of failures.
+    told 1 "wants --split fastq" run -i reads.fastq --block 1k -- awk 'NR == 1 && !/^@/ { exit 1 } { print }'
+    # Not if it was asked for, and not of one chunk.
+    told 0 "" run -i reads.fastq --split lines --block 1k -- cat
+    [[ $stderr != *"by its name"* ]]
+    told 0 "" run -i calls.vcf --header '#' --block 1k -- cat
+    [[ $stderr != *"by its name"* ]]
+    told 0 "" run -i reads.fastq --block 1M -- cat
+    [[ $stderr != *"by its name"* ]]
+    told 0 "" run -i numbers --block 1k -- cat
+    [[ $stderr != *"by its name"* ]]
+}
+
+@test "options without their argument, and behind the command" {
+    told 2 "--progress: needs an argument: plain" run --progress -i numbers -- wc
+    told 2 "--workers: needs an argument: N" run -j -i numbers -- wc
+    told 0 "'-i numbers' is behind the command, which got it: options of cleave stand before the command" run echo -i numbers
+    # The way of GNU parallel.
+    told 1 "exited with status 1" run -q --halt 2 -j 1 exit ::: 1 0
+    [[ $stderr != *"expected"* ]]
+    told 0 "" run -q --halt 0 true ::: 1
+}
+
 @test "JSON that is one value" {
     { echo '{ "list": ['; seq -s , 40000; echo '] }'; } >one.json
     told 0 "all of it is one JSON value, which one command has read; to share out an array inside of it: jq -c '.KEY[]' FILE" \

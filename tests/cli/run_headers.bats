@@ -108,7 +108,7 @@ shown() {
     fails_with 1 -i in --header-out --block 2k -j 1 -- head -n 1
     grep -q "^cleave: --header-out: expected the header 'k,v', as in the first output, got '" err
     [ "$(head -n 1 out)" = k,v ]
-    fails_with 2 -i in --header-out --reduce 'sort -m' -- cat
+    fails_with 2 -i in --header-out --reduce 'sort -m {1} {2}' -- cat
     says "cleave: --header-out: with --reduce the headers of outputs are seen by its command, which has to deal with them"
 }
 

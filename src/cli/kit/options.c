@@ -209,23 +209,32 @@ static int store(struct reader *reader, const struct cv_option *option, const ch
     return store_quantity(option, text, field);
 }
 
+/* Whether a word is an option itself: "--load", "--load=5", or a letter alone. */
+static bool is_option(const struct reader *reader, const char *word)
+{
+    const struct cv_option *other;
+
+    for (size_t i = 0; (other = option_at(reader->groups, i)) != NULL; i++) {
+        const size_t length = strlen(other->name);
+
+        if (strncmp(word, other->name, length) == 0 &&
+            (word[length] == '\0' || word[length] == '='))
+            return true;
+        if (other->letter != '\0' && word[0] == '-' && word[1] == other->letter &&
+            word[2] == '\0')
+            return true;
+    }
+    return false;
+}
+
 /* Take the next word as the argument of `option`. A word that is an option itself, or ends
  * them, is not taken: the argument was forgotten. */
 static int take_argument(struct reader *reader, const struct cv_option *option,
                          const char **out)
 {
     const char *word = reader->next < reader->count ? reader->words[reader->next] : NULL;
-    const struct cv_option *other;
 
-    for (size_t i = 0; word != NULL && (other = option_at(reader->groups, i)) != NULL;
-         i++) {
-        const size_t length = strlen(other->name);
-
-        if (strncmp(word, other->name, length) == 0 &&
-            (word[length] == '\0' || word[length] == '='))
-            word = NULL;
-    }
-    if (word == NULL || strcmp(word, "--") == 0)
+    if (word == NULL || is_option(reader, word) || strcmp(word, "--") == 0)
         return cv_complain(CV_EXIT_USAGE, "%s: needs an argument: %s", option->name,
                            option->argument);
     reader->next++;

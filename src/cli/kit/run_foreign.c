@@ -70,6 +70,7 @@ const struct cv_foreign cv_run_foreign[] = {
     { "--retry-failed", "--journal FILE --resume: what failed is done again" },
     { "--noswap", "--memfree SIZE" },
     { "--limit", "-j N" },
+    { "--halt-on-error", "--halt soon,fail=1" },
     { "--trc", "--transfer --return NAME --cleanup" },
     { "--tf", "--transferfile NAME" },
     { "--bf", "--basefile FILE" },

@@ -253,6 +253,7 @@ static void hint_all_failed(const struct cv_call *call, bool several)
 
 static void hint_empty(const struct cv_call *call)
 {
+    static const char *const inputs[] = { "-i", "--input" };
     const struct cv_run_options *values = call->values;
     char shown[CV_ECHO_ROOM];
 
@@ -265,6 +266,14 @@ static void hint_empty(const struct cv_call *call)
         if (!is_plain_file(call->operands[i]))
             continue;
         cv_echo(call->operands[i], shown);
+        if (is_one_of(call->operands[i - 1], inputs, sizeof inputs / sizeof *inputs)) {
+            cv_complain(
+                CV_EXIT_DONE,
+                "standard input was empty, and '%s %s' is behind the command, which "
+                "got it: options of cleave stand before the command",
+                call->operands[i - 1], shown);
+            return;
+        }
         cv_complain(
             CV_EXIT_DONE,
             "standard input was empty, and '%s' is an argument of the command; if "
@@ -301,6 +310,8 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
         return; /* each of them has been told */
     if (how->failed > 0 && how->all && !searched)
         hint_all_failed(call, how->failed > 1);
+    if (how->chunks > 1)
+        cv_run_mistakes_form(call);
     if (how->empty)
         hint_empty(call);
     else if (how->failed == 0)

@@ -10,6 +10,9 @@
  * merges nothing. Returns an exit status; what is wrong has been told. */
 int cv_run_mistakes_check(const struct cv_call *call, bool items);
 
+/* Chunks were cut between lines: say it where the name of the input tells of other records. */
+void cv_run_mistakes_form(const struct cv_call *call);
+
 /* All chunks are done: say it where the outputs of this command do not make one of the whole
  * input, or where it has not read its chunks. */
 void cv_run_mistakes_hint(const struct cv_call *call, uint64_t chunks, double bytes);

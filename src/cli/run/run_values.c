@@ -120,6 +120,11 @@ int cv_halt_read(const char *text, struct cleave_execution *out)
 
     if (text == NULL)
         return CV_EXIT_DONE;
+    /* 0, 1 and 2 are what GNU parallel had at first. */
+    text = strcmp(text, "0") == 0   ? "never"
+           : strcmp(text, "1") == 0 ? "soon,fail=1"
+           : strcmp(text, "2") == 0 ? "now,fail=1"
+                                    : text;
     if (strcmp(text, "never") == 0) {
         out->failing.halt = CLEAVE_HALT_NEVER;
         return CV_EXIT_DONE;
