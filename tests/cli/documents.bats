@@ -301,6 +301,23 @@ tests_of() {
     same 'xargs -I {} echo {} copies/{} <list' 'cleave run -q -a - -- echo {} copies/{} <list'
 }
 
+@test "what the first page says of speed is what was measured" {
+    # Behind "how fast" of run.md; times there are in microseconds.
+    sed -n '/^## How fast/,/^## /p' docs/guide/run.md >"$BATS_TEST_TMPDIR/measured"
+    sed -n '/^| two workers, one of them/,/how it was measured/p' README.md >"$BATS_TEST_TMPDIR/claimed"
+    grep -q 'started every 0.24 ms' "$BATS_TEST_TMPDIR/claimed"
+    sed 's/every 0.24 ms/every 244 us/; s/`xargs` 0.34/`xargs` 339/; s/`parallel` 2.4)/`parallel` 2443)/' "$BATS_TEST_TMPDIR/claimed" |
+        grep -oE '[0-9]+\.[0-9]+|[0-9]{3,}' | sort -u >"$BATS_TEST_TMPDIR/numbers"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/numbers")" -ge 9 ]
+    while read -r number; do
+        grep -qF -- "$number" "$BATS_TEST_TMPDIR/measured" || {
+            echo "README.md says $number; 'how fast' of docs/guide/run.md does not"
+            return 1
+        }
+    done <"$BATS_TEST_TMPDIR/numbers"
+    grep -q 'a task costs 0.24 ms' docs/guide/from-dask.md
+}
+
 @test "the documents become pages whose links all lead somewhere" {
     python3 -c '' || skip "python3 is not there"
     run tools/make-site "$BATS_TEST_TMPDIR/site"
@@ -320,7 +337,7 @@ tests_of() {
     grep -qF '<td data-of="what to do"><code><span>-i</span> FILE</code></td>' docs/guide/troubleshooting.html
     # Tags of a document are tags of its page.
     grep -qF '<code>wc <span>-l</span> &lt;in</code>' docs/guide/comparison.html
-    run ! grep -rlF '&lt;code&gt;' --include=*.html docs/guide
+    run ! grep -rlE '&lt;(code|br)&gt;' --include=*.html docs/guide
     # On paper nothing can be scrolled to.
     grep -qF 'white-space: pre-wrap' index.html
     # Nothing is loaded from elsewhere.
