@@ -51,6 +51,7 @@ bool cv_gzip_begin(void *state)
     struct cv_gzip *gzip = state;
 
     cv_inflate_init(&gzip->inflate);
+    gzip->inflate.loose = true;
     gzip->part = HEAD;
     gzip->got = 0;
     gzip->crc = 0;

@@ -223,6 +223,7 @@ static bool decode_from(struct course *course, size_t held, uint64_t bit)
     piece->cells = piece->bytes = 0;
     cv_inflate_marks_begin(&piece->inflate, piece->out);
     piece->inflate.pauses = true;
+    piece->inflate.loose = true;
     cv_inflate_skip_bits(&piece->inflate, &course->in, &course->left, bit % 8);
     return follow(course);
 }

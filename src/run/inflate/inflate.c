@@ -10,6 +10,7 @@ void cv_inflate_init(struct cv_inflate *inflate)
     inflate->last = false;
     inflate->pauses = false;
     inflate->paused = true;
+    inflate->loose = false;
     inflate->made = 0;
     inflate->length = 0;
     inflate->why = NULL;

@@ -52,21 +52,21 @@ static inline bool cv_inflate_look_up(struct cv_inflate *inflate, const uint32_t
 {
     uint32_t entry = table[inflate->bits & ((1u << bits) - 1)];
 
-    if ((entry & CV_INFLATE_LITERAL) == 0 && (entry & CV_INFLATE_SPECIAL) != 0 &&
-        (entry & CV_INFLATE_SUB) != 0) {
+    if ((entry & CV_INFLATE_SPECIAL) != 0 && (entry & CV_INFLATE_SUB) != 0) {
         if (inflate->nbits < bits)
             return false;
         cv_inflate_take(inflate, bits);
         entry = table[(entry >> 16) + (inflate->bits & ((1u << (entry >> 8 & 15)) - 1))];
     }
     *out = entry;
-    return inflate->nbits >= (entry & 0xFF);
+    return inflate->nbits >=
+           ((entry & CV_INFLATE_LITERAL) != 0 ? entry >> 8 & 15 : entry & 0xFF);
 }
 
 /* A value and its extra bits. */
 static inline unsigned cv_inflate_take_value(struct cv_inflate *inflate, uint32_t entry)
 {
-    const unsigned code = entry >> 8 & 0x7F, extra = (entry & 0xFF) - code;
+    const unsigned code = entry >> 8 & 15, extra = (entry & 0xFF) - code;
 
     cv_inflate_take(inflate, code);
     return (entry >> 16) + cv_inflate_take(inflate, extra);
@@ -74,7 +74,7 @@ static inline unsigned cv_inflate_take_value(struct cv_inflate *inflate, uint32_
 
 static inline bool cv_inflate_is_special(uint32_t entry)
 {
-    return (entry & CV_INFLATE_LITERAL) == 0 && (entry & CV_INFLATE_SPECIAL) != 0;
+    return (entry & CV_INFLATE_SPECIAL) != 0;
 }
 
 static inline uint64_t cv_inflate_load(const uint8_t *at)
@@ -86,6 +86,14 @@ static inline uint64_t cv_inflate_load(const uint8_t *at)
     word = __builtin_bswap64(word);
 #endif
     return word;
+}
+
+static inline void cv_inflate_store(uint8_t *at, uint64_t word)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    memcpy(at, &word, sizeof word);
 }
 
 /* A step up to the bytes of a block (inflate_head.c). CV_INFLATE_FULL: on to the next. */
