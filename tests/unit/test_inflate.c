@@ -218,9 +218,34 @@ static void changed_streams(void **state)
     libdeflate_free_decompressor(other);
 }
 
+/* There are four bytes before it, and it reaches back by five. */
+static void copies_from_before_the_start(void **state)
+{
+    struct made_code lits, dists;
+    uint8_t out[1000];
+    uint64_t bit;
+    size_t at;
+
+    (void)state;
+    made_begin(&stream, 3000);
+    made_fixed_codes(&lits, &dists);
+    made_put(&stream, 1, 1);
+    made_put(&stream, 1, 2);
+    for (unsigned i = 0; i < 4; i++)
+        made_literal(&stream, &lits, 'a' + i);
+    made_symbol(&stream, &lits, 257);
+    made_symbol(&stream, &dists, 4);
+    made_put(&stream, 0, 1);
+    for (unsigned i = 0; i < 400; i++)
+        made_literal(&stream, &lits, 'z');
+    assert_int_equal(try(out, sizeof out, SIZE_MAX, SIZE_MAX, &at, &bit), CV_INFLATE_BAD);
+    assert_int_equal(at, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_from_before_the_start),
         cmocka_unit_test(any_codes),
         cmocka_unit_test(pairs_end_anywhere),
         cmocka_unit_test(copies_of_all_lengths),
