@@ -56,7 +56,8 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
                        name, order->units, order->worker);
     if (driver->view.nitems > 0)
         CV_TRY(cv_item_check_order(&driver->items, name, order, err));
-    if (driver->view.memory != NULL &&
+    /* What is taken back may lie in several chunks. */
+    if (driver->view.memory != NULL && order->kind != CLEAVE_RECALL &&
         order->units > driver->view.memory[order->worker] * (1 + CV_DRIVER_SLACK))
         return cv_fail(
             err, CLEAVE_EINPUT,

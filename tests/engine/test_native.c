@@ -282,6 +282,7 @@ static void recalling_decide(void *state, const struct cleave_view *view,
     }
 }
 
+/* More may be asked for than a worker has memory for at once. */
 static void late_tails_are_recalled(void **state)
 {
     static const struct {
@@ -300,7 +301,8 @@ static void late_tails_are_recalled(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct cleave_platform *platform =
             parse("workers:\n"
-                  "  - {name: a, speed: 1, bandwidth: 1e300, compute_latency: 3}\n"
+                  "  - {name: a, speed: 1, bandwidth: 1e300, compute_latency: 3, "
+                  "memory: 10}\n"
                   "  - {name: b, speed: 1, bandwidth: 1e300}\n");
         struct cv_run run = { .platform = platform };
         struct cleave_trace *trace;
