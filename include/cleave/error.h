@@ -19,17 +19,18 @@
 
 CLEAVE_BEGIN_C
 
-#define CLEAVE_STATUS_MAP(X)                     \
-    X(OK, "success")                             \
-    X(ENOMEM, "out of memory")                   \
-    X(EINPUT, "bad input")                       \
-    X(EPOLICY, "policy broke its contract")      \
-    X(EENGINE, "engine failed or was not built") \
-    X(ESTOPPED, "stopped by a signal")           \
-    X(ECLOSED, "closed by the other side")       \
-    X(ELOST, "lost: the other side is gone")     \
-    X(EREFUSED, "refused by the other side")     \
-    X(EACCOUNT, "input that is not accounted for")
+#define CLEAVE_STATUS_MAP(X)                       \
+    X(OK, "success")                               \
+    X(ENOMEM, "out of memory")                     \
+    X(EINPUT, "bad input")                         \
+    X(EPOLICY, "policy broke its contract")        \
+    X(EENGINE, "engine failed or was not built")   \
+    X(ESTOPPED, "stopped by a signal")             \
+    X(ECLOSED, "closed by the other side")         \
+    X(ELOST, "lost: the other side is gone")       \
+    X(EREFUSED, "refused by the other side")       \
+    X(EACCOUNT, "input that is not accounted for") \
+    X(ESCARCE, "no more processes or open files to be had")
 
 enum cleave_status {
 #define X(name, text) CLEAVE_##name,

@@ -282,3 +282,34 @@ guarded() {
     job 2 -i in --cat --persistent cat
     grep -q "expected --cat or --persistent, got both" err
 }
+
+# --- where there is no room for one ---------------------------------------------------------
+
+@test "open files that do not suffice for all workers: commands wait for others" {
+    prepare
+    seq 2000 >many
+    (ulimit -n 20 && job 0 -j 8 --block 100 -i many -- cat)
+    cmp many out
+    says "too few open files for 8 workers (ulimit -n says how many): commands wait until others have ended"
+    [ "$(wc -l <err)" -eq 1 ]
+    (ulimit -n 24 && job 0 -j 30 -- 'echo {}' ::: $(seq 100))
+    seq 100 | cmp - out
+    (ulimit -n 28 && job 0 -j 8 --block 500 -i many --journal j --joblog l --retries 1 -- cat)
+    cmp many out
+    [ "$(tail -n +2 l | cut -f 7 | sort -u)" = 0 ]
+    # Not even for one.
+    (ulimit -n 10 && job 1 -j 2 --block 100 -i many -- cat)
+    says "Too many open files (ulimit -n says how many)"
+}
+
+@test "too many processes: commands wait for others" {
+    prepare
+    [ "$(id -u)" -eq 0 ] || skip "it takes a user without other processes"
+    command -v setpriv prlimit >/dev/null || skip "setpriv or prlimit is not there"
+    setpriv --reuid 42473 --clear-groups "$CLEAVE" version >/dev/null 2>&1 || skip "others may not run $CLEAVE"
+    seq 2000 >many
+    prlimit --nproc=4 setpriv --reuid 42473 --clear-groups timeout $LONG "$CLEAVE" run -q -j 8 --block 100 \
+        -- cat <many >out 2>err 3>&-
+    cmp many out
+    says "cannot run 'cat': too many processes (ulimit -u says how many): commands wait until others have ended"
+}

@@ -72,6 +72,7 @@ int cv_complain_error(const struct cleave_error *err)
     case CLEAVE_ECLOSED:
     case CLEAVE_ELOST:
     case CLEAVE_EREFUSED:
+    case CLEAVE_ESCARCE:
         return CV_EXIT_ENGINE;
     case CLEAVE_ESTOPPED: /* whoever knows the signal says it with the status */
     case CLEAVE_ENOMEM:

@@ -72,7 +72,8 @@ void cv_execution_prepare(struct cv_execution *execution, struct cleave_executio
     fill_items_away(filled);
     run->gate = (struct cv_gate){ .delay_s = filled->crew.delay_s,
                                   .most_load = filled->crew.most_load,
-                                  .least_memory = filled->crew.least_memory };
+                                  .least_memory = filled->crew.least_memory,
+                                  .most_files = cv_gate_files() };
     if (filled->items.sizes != NULL && filled->sharing.policy == NULL &&
         filled->sharing.own_policy == NULL)
         filled->sharing.policy = cv_policy_of_items()->name;

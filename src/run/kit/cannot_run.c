@@ -201,7 +201,8 @@ enum cleave_status cv_cannot_start(const char *name, const char *path, int error
     size_t used;
 
     snprintf(why, sizeof why, "%s",
-             error == EAGAIN ? "too many processes" : strerror(error));
+             error == EAGAIN ? "too many processes (ulimit -u says how many)"
+                             : strerror(error));
     used = strlen(why);
     if (error == EACCES)
         snprintf(why + used, sizeof why - used, "; if it is a script, chmod +x %s",

@@ -1,12 +1,21 @@
 /* gate.c -- when this machine may begin another command. SPDX-License-Identifier: MIT */
 #include "run/kit/gate.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+/* Descriptors that a command takes at first: pipes; later: its end, a part of its output; and
+ * what else a run may open. */
+enum { AT_FIRST = 6, LATER = 2, ELSE = 6, PLENTY = 64 };
 /* Between two looks at a machine that is too busy. */
 static const double AGAIN_S = 0.5;
+/* Between two tries where there is no room for another command, and how long that is hoped for
+ * when nothing of ours is under way. */
+static const double MOMENT_S = 0.05, HOPE_S = 5;
 
 /* The average of the last minute; 0: nobody knows. */
 static double load_now(void)
@@ -44,10 +53,10 @@ enum cleave_status cv_gate_look(struct cv_gate *gate, struct cv_poller *poller, 
                                 struct cleave_error *err)
 {
     const double now_s = cv_clock_s();
-    double again_s = gate->next_s;
+    double again_s = gate->next_s > gate->room_s ? gate->next_s : gate->room_s;
 
     *out = true;
-    if (now_s >= gate->next_s) {
+    if (now_s >= again_s) {
         if (!(gate->most_load > 0 && load_now() > gate->most_load) &&
             has_memory(gate->least_memory))
             return CLEAVE_OK;
@@ -61,4 +70,63 @@ void cv_gate_passed(struct cv_gate *gate)
 {
     if (gate->delay_s > 0)
         gate->next_s = cv_clock_s() + gate->delay_s;
+}
+
+bool cv_gate_wait(struct cv_gate *gate, struct cv_poller *poller, bool busy)
+{
+    const double now_s = cv_clock_s();
+
+    if (!(gate->crowded_s > 0))
+        gate->crowded_s = now_s;
+    if (!busy && now_s - gate->crowded_s > HOPE_S)
+        return false;
+    gate->room_s = now_s + MOMENT_S;
+    return cv_poller_set(poller, &gate->timer, gate->room_s, woken, gate, NULL) ==
+           CLEAVE_OK;
+}
+
+bool cv_gate_is_crowded(const struct cv_gate *gate)
+{
+    return gate->crowded_s > 0 && cv_clock_s() < gate->room_s;
+}
+
+void cv_gate_begun(struct cv_gate *gate)
+{
+    gate->crowded_s = 0;
+}
+
+void cv_gate_ended(struct cv_gate *gate)
+{
+    gate->room_s = 0;
+}
+
+uint64_t cv_gate_files(void)
+{
+    struct rlimit files;
+
+    return getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY
+               ? files.rlim_cur
+               : 0;
+}
+
+bool cv_gate_is_narrow(const struct cv_gate *gate, uint32_t workers)
+{
+    return gate->most_files > 0 &&
+           gate->most_files < PLENTY + (uint64_t)(AT_FIRST + LATER) * workers;
+}
+
+/* The lowest number that is free is the one that is taken: all below are in use. */
+bool cv_gate_has_files(const struct cv_gate *gate, struct cv_poller *poller,
+                       uint32_t busy)
+{
+    int null, free_fd;
+
+    if (cv_poller_null(poller, &null, NULL) != CLEAVE_OK)
+        return false;
+    free_fd = fcntl(null, F_DUPFD_CLOEXEC, 0);
+    if (free_fd < 0)
+        return false;
+    close(free_fd);
+    return (uint64_t)free_fd + AT_FIRST + ELSE + (uint64_t)LATER * (busy + 1) <=
+           gate->most_files;
 }

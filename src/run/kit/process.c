@@ -21,12 +21,25 @@ extern char **environ;
 
 /* --- pipes -------------------------------------------------------------------------------- */
 
+/* Limits, which let another one pass when something has ended. */
+static bool is_scarce(int error)
+{
+    return error == EAGAIN || error == EMFILE || error == ENFILE;
+}
+
+static enum cleave_status fail_pipe(int error, struct cleave_error *err)
+{
+    return cv_fail(err, is_scarce(error) ? CLEAVE_ESCARCE : CLEAVE_EENGINE,
+                   "cannot make a pipe: %s%s", strerror(error),
+                   error == EMFILE ? " (ulimit -n says how many)" : "");
+}
+
 enum cleave_status cv_pipe_open(struct cv_pipe *out, struct cleave_error *err)
 {
     int ends[2], error = 0;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return cv_fail(err, CLEAVE_EENGINE, "cannot make a pipe: %s", strerror(errno));
+        return fail_pipe(errno, err);
     /* 0 to 2 are free if this process was started without them, but would be overwritten
      * in the order in which a child gets its own. */
     for (int i = 0; i < 2; i++)
@@ -41,7 +54,7 @@ enum cleave_status cv_pipe_open(struct cv_pipe *out, struct cleave_error *err)
     if (error == 0)
         return CLEAVE_OK;
     cv_pipe_close(out);
-    return cv_fail(err, CLEAVE_EENGINE, "cannot make a pipe: %s", strerror(error));
+    return fail_pipe(error, err);
 }
 
 void cv_close(int *fd)
@@ -334,7 +347,14 @@ static int spawn(pid_t *pid, const struct cv_command *command,
 enum cleave_status cv_process_fail_start(const struct cv_command *command, int error,
                                          struct cleave_error *err)
 {
-    return cv_cannot_start(command->argv[0], command->path, error, err);
+    const enum cleave_status status =
+        cv_cannot_start(command->argv[0], command->path, error, err);
+
+    if (!is_scarce(error))
+        return status;
+    if (err != NULL)
+        err->status = CLEAVE_ESCARCE;
+    return CLEAVE_ESCARCE;
 }
 
 /* The same on the processors of the command: a child has those of the thread that starts
@@ -396,7 +416,8 @@ enum cleave_status cv_process_start(struct cv_process *process,
     status = files->late ? CLEAVE_OK : cv_process_listen(process, err);
     if (status != CLEAVE_OK)
         cv_process_kill(process);
-    return status;
+    /* It had begun: whoever waits for room and tries again would do it twice. */
+    return status == CLEAVE_ESCARCE ? CLEAVE_EENGINE : status;
 }
 
 enum cleave_status cv_process_listen(struct cv_process *process, struct cleave_error *err)

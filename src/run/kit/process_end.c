@@ -79,8 +79,9 @@ enum cleave_status cv_process_end_open(struct cv_process_end *end, pid_t pid, in
 
     *end = (struct cv_process_end){ .threaded = false };
     if (pidfd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-        return cv_fail(err, CLEAVE_EENGINE, "cannot watch a process: %s",
-                       strerror(errno));
+        return cv_fail(err, errno == ENOMEM ? CLEAVE_EENGINE : CLEAVE_ESCARCE,
+                       "cannot watch a process: %s%s", strerror(errno),
+                       errno == EMFILE ? " (ulimit -n says how many)" : "");
     if (pidfd < 0)
         return open_thread(end, pid, fd, err);
     *fd = pidfd;

@@ -69,6 +69,11 @@ void cv_note_held(const struct cleave_execution *asked, const char *worker)
          worker);
 }
 
+void cv_note_crowded(const struct cleave_execution *asked, const char *why)
+{
+    tell(asked, "%s: commands wait until others have ended", why);
+}
+
 void cv_note_bad_end(const struct cleave_execution *asked, const char *worker,
                      const struct cv_slot *slot)
 {

@@ -17,6 +17,8 @@ void cv_attempt_report(const struct cleave_execution *asked, const char *worker,
 void cv_note_silent(const struct cleave_execution *asked, const char *worker);
 /* A command has ended, but others hold its output. */
 void cv_note_held(const struct cleave_execution *asked, const char *worker);
+/* That there is no room for another command, and why. */
+void cv_note_crowded(const struct cleave_execution *asked, const char *why);
 /* A command that stayed has ended after its last chunk, and not well. */
 void cv_note_bad_end(const struct cleave_execution *asked, const char *worker,
                      const struct cv_slot *slot);

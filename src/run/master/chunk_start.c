@@ -2,6 +2,7 @@
 #include "run/master/chunk_start.h"
 
 #include "run/hosts/remote_slot.h"
+#include "run/master/chunk_failure.h"
 #include "run/master/open_chunks.h"
 #include "run/master/real_chunks.h"
 #include "run/slot/open_slot.h"
@@ -97,10 +98,19 @@ static void tell_sent(struct cv_real_run *run, struct cv_errand *errand,
 static enum cleave_status start(struct cv_real_run *run, struct cv_errand *errand,
                                 const struct cv_piece *piece, struct cleave_error *err)
 {
+    enum cleave_status status;
+
     if (run->books.keys != NULL)
         CV_TRY(
             cv_item_keys_content(run->books.keys, piece->begin, &errand->content, err));
-    CV_TRY(cv_slot_start(&errand->slot, piece, err));
+    errand->slot.piece = *piece;
+    status = cv_chunk_room(run, &errand->slot, err);
+    if (status == CLEAVE_OK)
+        status = cv_slot_start(&errand->slot, piece, err);
+    if (status == CLEAVE_ESCARCE && cv_chunk_put_off(run, errand, err))
+        return CLEAVE_OK;
+    CV_TRY(status);
+    cv_gate_begun(&run->gate);
     if (!cv_slot_travels(&errand->slot) && !errand->told && !errand->quiet)
         tell_sent(run, errand, piece);
     return CLEAVE_OK;

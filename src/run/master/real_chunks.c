@@ -302,6 +302,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     enum cleave_status status;
     bool over = true;
 
+    cv_gate_ended(&run->gate);
     if (slot->process.start_error != 0 && !cv_slot_travels(slot)) {
         cv_process_fail_start(slot->command, slot->process.start_error, &err);
         cv_news_broke(&run->news, &err);

@@ -89,6 +89,7 @@ static enum cleave_status begin_again(struct cv_real_run *run, uint32_t worker,
 static enum cleave_status find_candidates(struct cv_real_run *run,
                                           struct cleave_error *err)
 {
+    const bool crowded = cv_gate_is_crowded(&run->gate);
     bool folds = false;
 
     for (uint32_t w = 0; w < run->staff.nworkers; w++) {
@@ -102,7 +103,8 @@ static enum cleave_status find_candidates(struct cv_real_run *run,
         if (!serves || find_errand(run, w) == NULL)
             continue;
         CV_TRY(cv_outlet_first(run->outlet, w, &folds, err));
-        at->can = folds ? CV_CAN_LATER : CV_CAN_NOW;
+        at->can = folds || (crowded && run->staff.host_of[w] == NULL) ? CV_CAN_LATER
+                                                                      : CV_CAN_NOW;
     }
     return CLEAVE_OK;
 }
@@ -138,7 +140,9 @@ static enum cleave_status do_again(struct cv_real_run *run, struct cleave_error 
         }
         again = cv_agains_take(&run->agains, i);
         CV_TRY(begin_again(run, (uint32_t)w, &again, err));
-        if (find_errand(run, (uint32_t)w) == NULL)
+        if (cv_gate_is_crowded(&run->gate)) /* it was put off, and so is all here */
+            CV_TRY(find_candidates(run, err));
+        else if (find_errand(run, (uint32_t)w) == NULL)
             run->candidates[w].can = CV_CAN_LATER;
     }
     return CLEAVE_OK;

@@ -17,6 +17,8 @@ static const double REST_S = 1e-3;
 /* Most commands that take no longer end when their output does: nothing but that is watched
  * for so long. */
 static const double LATE_S = 0.01;
+/* ... or longer, where no descriptor is left to watch the process by. */
+static const double AGAIN_S = 0.05;
 /* It is worth a word when children of a command that has ended work on for so long. */
 static const double HELD_S = 5;
 
@@ -99,9 +101,18 @@ static void listen(void *context)
 {
     struct cv_slot *slot = context;
     struct cleave_error err;
+    enum cleave_status status;
 
     slot->late = false;
-    if (cv_process_listen(&slot->process, &err) != CLEAVE_OK ||
+    status = cv_process_listen(&slot->process, &err);
+    /* Its output tells of its end as well, or somebody else's end makes room. */
+    if (status == CLEAVE_ESCARCE && slot->out >= 0 &&
+        cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + AGAIN_S, listen, slot,
+                      &err) == CLEAVE_OK) {
+        slot->late = true;
+        return;
+    }
+    if (status != CLEAVE_OK ||
         cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
                       process_ended, slot, &err) != CLEAVE_OK)
         broke(slot, &err);
