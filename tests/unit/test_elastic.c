@@ -240,6 +240,23 @@ static void a_start_more_is_enough(void **state)
     }
 }
 
+/* What would not fill a pipe is given out at once when the first little piece of it takes long:
+ * then it is the start that does, and nobody pays another one. */
+static void crumbs_need_one_start(void **state)
+{
+    (void)state;
+    for (int slow = 1; slow <= 30; slow += 29) {
+        struct scene scene = { .kind = "late", .start_s = 1, .work_s = 0.1, .n = 64 };
+        double took_s;
+
+        for (uint32_t w = 0; w < scene.n; w++)
+            scene.speeds[w] = 2.0 * (w % 2 == 0 ? slow : 1) / (1 + slow);
+        took_s = play(&scene, NULL);
+        if (took_s > 1.05)
+            fail_msg("%d:1: %g s", slow, took_s);
+    }
+}
+
 /* Speeds that were measured once are the first guess. */
 static void what_was_measured_counts(void **state)
 {
@@ -859,6 +876,7 @@ int main(void)
         cmocka_unit_test(unequal_workers_end_together),
         cmocka_unit_test(slow_workers_cost_no_start),
         cmocka_unit_test(a_start_more_is_enough),
+        cmocka_unit_test(crumbs_need_one_start),
         cmocka_unit_test(what_was_measured_counts),
         cmocka_unit_test(who_becomes_slow_has_little),
         cmocka_unit_test(who_is_not_sure_has_little),

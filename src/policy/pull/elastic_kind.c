@@ -27,8 +27,12 @@ static const double TEST_STARTS = 4;
 static const double FAIR = 0.4;
 /* One that has read its end should be done after such a part of its time and so long. */
 static const double DOUBT = 0.1, DOUBT_S = 3e-3;
-/* The others wait for the test for so many starts, and then take this part of a share. */
-static const double PATIENCE = 2, MEANWHILE = 1.0 / 32;
+/* The others wait for the test for so many starts, and then take this part of a share; all of it
+ * if that is no more than so many windows. */
+static const double PATIENCE = 2, MEANWHILE = 1.0 / 32, CRUMBS = 8;
+
+/* Of so many it is no loss that one has nothing. */
+enum { MANY = 8 };
 
 /* So many first chunks that show nothing, and it is not asked again what the command is like. */
 enum { UNREAD = 3 };
@@ -334,12 +338,32 @@ void cv_kind_unread(const struct cv_turn *turn, uint32_t worker)
     cv_stream_first(turn);
 }
 
+/* What one that waits is given while the test takes its time: far more than the test, so that the
+ * two tell a start from work. */
+static double meanwhile(const struct cv_turn *turn)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    const double share = cv_elastic_share(elastic, turn->view);
+    const double units = fmin(share, turn->view->units_left / elastic->present);
+
+    return fmax(units * MEANWHILE, 2 * elastic->hands[elastic->tester].given);
+}
+
+/* All is crumbs, and there are many for them: what takes so long can only be starts, and whoever
+ * had a part of its share would need another one. */
+static bool is_crumbs(const struct cv_turn *turn, uint32_t waiting)
+{
+    return waiting >= MANY && isfinite(turn->view->units_left) &&
+           cv_elastic_share(turn->elastic, turn->view) <= CRUMBS * turn->view->ahead;
+}
+
 void cv_kind_meanwhile(const struct cv_turn *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
     const double after_s = PATIENCE * elastic->mean_start_s + 1e-3;
-    const double share = cv_elastic_share(elastic, turn->view);
+    uint32_t waiting = 0;
     double since_s;
+    bool crumbs;
 
     if (elastic->tester == CV_NOBODY)
         return;
@@ -348,14 +372,12 @@ void cv_kind_meanwhile(const struct cv_turn *turn)
         cv_turn_wake(turn, since_s + after_s * 1.0001);
         return;
     }
-    for (uint32_t w = 0; w < elastic->n; w++) {
-        const double units = fmin(share, turn->view->units_left / elastic->present);
-
-        /* Far more than the test, so that the two tell a start from work. */
-        if (elastic->hands[w].state == CV_HAND_WARM && turn->view->units_left > 0)
+    for (uint32_t w = 0; w < elastic->n; w++)
+        waiting += elastic->hands[w].state == CV_HAND_WARM;
+    crumbs = is_crumbs(turn, waiting);
+    for (uint32_t w = 0; w < elastic->n && turn->view->units_left > 0; w++)
+        if (elastic->hands[w].state == CV_HAND_WARM)
             cv_turn_give(turn, w,
-                         fmax(units * MEANWHILE,
-                              2 * elastic->hands[elastic->tester].given),
+                         crumbs ? turn->view->units_left / waiting-- : meanwhile(turn),
                          true);
-    }
 }
