@@ -692,6 +692,66 @@ static void who_swallows_all_is_tested(void **state)
     test_free(desk);
 }
 
+/* Of three pieces a busy master hears of the first one only after 8 ms: it has been swallowed as
+ * the others were, and that is no pace. */
+static void what_is_heard_late_is_no_pace(void **state)
+{
+    static const double sizes[] = { 1000, 3000, 4000 }, taken_s[] = { 8e-3, 1e-4, 1e-4 };
+    struct desk *desk = test_malloc(sizeof *desk);
+    double now_s = 2, given = 0;
+
+    (void)state;
+    desk_begin(desk);
+    desk->view.burst_s = 0.02;
+    desk->view.ahead = 4096;
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = now_s });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN, .time_s = now_s });
+    for (int i = 0; i < 3; i++) {
+        given += sizes[i];
+        now_s += taken_s[i];
+        desk_tell(desk, (struct cleave_event){
+                            .kind = CLEAVE_DRAINED, .units = given, .time_s = now_s });
+        assert_null(ordered(desk, CLEAVE_CLOSE, 0));
+        assert_null(ordered(desk, CLEAVE_EXTEND, 1));
+        if (i == 2)
+            break;
+        assert_true(ordered(desk, CLEAVE_EXTEND, 0)->units == sizes[i + 1]);
+        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                               .units = sizes[i + 1],
+                                               .time_s = now_s });
+    }
+    assert_non_null(ordered(desk, CLEAVE_LOOK, 0));
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_SEEN, .units = given, .time_s = now_s });
+    assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
+    assert_null(ordered(desk, CLEAVE_EXTEND, 1));
+    cv_arena_done(&desk->arena);
+    test_free(desk);
+}
+
+/* One that is slow shows it by less than a window, if it takes longer than any gulp. */
+static void who_takes_long_has_a_pace(void **state)
+{
+    struct desk *desk = test_malloc(sizeof *desk);
+
+    (void)state;
+    desk_begin(desk);
+    desk->view.burst_s = 0.02;
+    desk->view.ahead = 4096;
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN, .time_s = 2 });
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 2.0001 });
+    assert_true(ordered(desk, CLEAVE_EXTEND, 0)->units == 3000);
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_EXTENDED, .units = 3000, .time_s = 2.0001 });
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_DRAINED, .units = 4000, .time_s = 2.1 });
+    assert_non_null(ordered(desk, CLEAVE_EXTEND, 1));
+    cv_arena_done(&desk->arena);
+    test_free(desk);
+}
+
 /* Answers of a host take 50 ms: what it read within 10 ms may have been read at once, and it is
  * tested like one that swallows all. */
 static void what_the_way_takes_is_no_pace(void **state)
@@ -892,6 +952,8 @@ int main(void)
         cmocka_unit_test(who_swallows_all_is_tested),
         cmocka_unit_test(what_is_heard_late_is_no_speed),
         cmocka_unit_test(what_the_way_takes_is_no_pace),
+        cmocka_unit_test(what_is_heard_late_is_no_pace),
+        cmocka_unit_test(who_takes_long_has_a_pace),
         cmocka_unit_test(a_chunk_that_nothing_follows_is_closed),
         cmocka_unit_test(who_does_not_begin_loses_all),
         cmocka_unit_test(who_is_late_serves_when_all_others_are_gone),

@@ -93,6 +93,7 @@ struct cv_elastic {
     uint32_t unread;  /* chunks that showed nothing of the command                      */
     double round_s;   /* the longest that an answer to that has taken                   */
     uint32_t rounds;  /* pieces that the first one was given after its first            */
+    double again_s;   /* ... of which it was given the first then                       */
     uint32_t recalls; /* since a chunk was last finished                                */
     uint32_t warmed; /* so many commands may have been started before anything is known */
     double warmed_s; /* when that was last more                                        */

@@ -159,16 +159,38 @@ static void judge(const struct cv_turn *turn, uint32_t worker, double pace_ups, 
     }
 }
 
+/* It has read so many units since it began: was that at its own pace? A busy master may hear of
+ * the first piece late. So of one that reads in gulps a few bytes say nothing, unless they take
+ * longer than a gulp may; and of several pieces, all but the first count. */
+static bool was_slow(const struct cv_turn *turn, uint32_t worker, double read,
+                     double until_s)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    const struct cleave_view *view = turn->view;
+    const double since_s = until_s - elastic->hands[worker].started_s;
+    const bool gulps = view->burst_s > 0, later = gulps && elastic->rounds > 0;
+    const double units = later ? read - elastic->piece : read;
+    const double time_s = later ? until_s - elastic->again_s : since_s;
+
+    if (gulps && read < view->ahead && since_s < view->burst_s)
+        return false;
+    return cv_elastic_tells(elastic, since_s, 1 + elastic->rounds) &&
+           units < CV_OWN_PACE * cv_elastic_pipe(view, worker) *
+                       (time_s - ROUND_S * elastic->rounds);
+}
+
 void cv_kind_seen(const struct cv_turn *turn, uint32_t worker)
 {
-    struct cv_hand *hand = &turn->elastic->hands[worker];
+    struct cv_elastic *elastic = turn->elastic;
+    struct cv_hand *hand = &elastic->hands[worker];
     /* One that has read all waits for us. */
-    const double since_s =
-        (hand->drained ? hand->drained_s : turn->now_s) - hand->started_s;
+    const double until_s = hand->drained ? hand->drained_s : turn->now_s;
+    const double since_s = until_s - hand->started_s;
 
     if (hand->state != CV_HAND_OPEN || hand->started_s < 0)
         return;
-    if (hand->pace_ups > 0 && hand->own) {
+    if (hand->pace_ups > 0 && hand->own &&
+        (!(turn->view->burst_s > 0) || was_slow(turn, worker, hand->read, until_s))) {
         judge(turn, worker, hand->pace_ups, true);
     } else if (hand->drained) {
         const double most = test_size(turn);
@@ -176,21 +198,20 @@ void cv_kind_seen(const struct cv_turn *turn, uint32_t worker)
         if (hand->due > 0)
             return;
         if (hand->given < most && turn->view->units_left > 0) {
-            turn->elastic->rounds++;
+            if (elastic->rounds++ == 0)
+                elastic->again_s = turn->now_s;
             cv_turn_extend(turn, worker,
                            fmin(PIECE_GROWTH * hand->given, most - hand->given));
             return;
         }
         /* Output may have come meanwhile. */
-        if (!turn->elastic->looked) {
-            turn->elastic->looked = true;
+        if (!elastic->looked) {
+            elastic->looked = true;
             cv_turn_look(turn, worker);
             return;
         }
         judge(turn, worker, hand->given / fmax(since_s, 1e-9),
-              cv_elastic_tells(turn->elastic, since_s, 1 + turn->elastic->rounds) &&
-                  hand->given < CV_OWN_PACE * cv_elastic_pipe(turn->view, worker) *
-                                    (since_s - ROUND_S * turn->elastic->rounds));
+              was_slow(turn, worker, hand->given, until_s));
     } else {
         cv_turn_wake(turn, turn->now_s + fmax(FIRST_LOOK_S, since_s));
     }
