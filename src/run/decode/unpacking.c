@@ -16,8 +16,9 @@
 #include "run/kit/usable_cores.h"
 
 enum {
-    MOST = 16,      /* threads: each holds some megabytes                */
-    ROOM = 1 << 20, /* bytes that are decoded and not read               */
+    MOST = 16,       /* threads: each holds some megabytes                */
+    ROOM = 1 << 20,  /* bytes that are decoded and not read               */
+    MUCH = ROOM / 2, /* of a file, that they are read for: there is no end to them yet */
 };
 
 struct cv_unpacking {
@@ -108,6 +109,7 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
                                             .name = options->name };
     const unsigned threads = options->cores > 0 ? options->cores : cv_usable_cores();
     struct cv_ahead_file file;
+    const bool is_file = find_file(options, &file);
     enum cleave_status status;
 
     if (unpacking == NULL)
@@ -124,11 +126,10 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
         memcpy(unpacking->first, options->first, options->nfirst);
     if (status == CLEAVE_OK)
         status =
-            cv_ahead_open_file(options->codec, &input,
-                               find_file(options, &file) ? &file : NULL,
+            cv_ahead_open_file(options->codec, &input, is_file ? &file : NULL,
                                threads < MOST ? threads : MOST, &unpacking->ahead, err);
     if (status == CLEAVE_OK)
-        status = cv_byte_ring_new(ROOM, &unpacking->ring, err);
+        status = cv_byte_ring_new(ROOM, is_file ? MUCH : 1, &unpacking->ring, err);
     if (status == CLEAVE_OK)
         status = start(unpacking, err);
     if (status == CLEAVE_OK)
