@@ -56,6 +56,8 @@ static void check_bounds(const struct scene *scene, const struct cv_planned *pla
     const double lifespan_s = scene->drawn.job.lifespan_s;
     const double units = planned->view.units_total;
 
+    if (isnan(end_s))
+        return;
     for (size_t i = 0; i < scene->count[one_round]; i++) {
         const struct cleave_bound *bound = &scene->bounds[one_round][i];
 
@@ -87,7 +89,7 @@ static double run_it(const struct scene *scene, const struct cv_load_case *load_
         return end_s;
     if (status != CLEAVE_EINPUT) /* chunks that memory is too little for are refused */
         FAULT(&scene->drawn, "%s, error %g: %s", planned->policy->name, error, err.text);
-    return NAN; /* beats nothing */
+    return NAN;
 }
 
 static void try_case(struct scene *scene, const struct cv_load_case *load_case,

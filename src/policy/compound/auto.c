@@ -7,8 +7,7 @@
  * the load is simulated with the declared costs, and the one that ends first is taken: none
  * of them is better than what auto picks. That takes at most `limit` seconds, counted in steps
  * and not by a clock, so that the pick is the same on every machine; who would take longer
- * is left out. For a lifespan those who know what they do in it are asked; whoever opens the run
- * tries the others (sim/load/lifespan.h). What it picked and why is noted with the plan. */
+ * is left out. In a lifespan the one that does most by then is taken. What it picked and why is noted with the plan. */
 #include <math.h>
 #include <stdio.h>
 
@@ -24,6 +23,7 @@ enum { STREAM_RUNS = 20 };
 struct automatic {
     struct cv_inner inner;
     double limit_s;
+    double units; /* that are done in the lifespan */
 };
 
 /* The planner that is proved to be the best; NULL: nobody is. */
@@ -49,11 +49,11 @@ static enum cleave_status plan_contest(struct automatic *automatic,
     CV_TRY(cv_contest(view, runs, automatic->limit_s, setup, &contest, err));
     CV_TRY(cv_contest_plan(&contest, &automatic->inner, view, setup, err));
     cv_contest_late(&contest, automatic->limit_s, late, sizeof late);
-    if (view->lifespan_s > 0)
+    if (view->lifespan_s > 0) {
+        automatic->units = cv_contest_units(&contest, view);
         cv_note_picked(setup, contest.best->name,
-                       "of %u policies that plan for a lifespan none does more%s",
-                       contest.tried, late);
-    else if (contest.second == NULL)
+                       "of %u policies simulated none does more%s", contest.tried, late);
+    } else if (contest.second == NULL)
         cv_note_picked(setup, contest.best->name, "no other policy takes this load%s",
                        late);
     else if (contest.second_s > contest.best_s * (1 + 1e-9))
@@ -109,9 +109,7 @@ static void auto_decide(void *state, const struct cleave_view *view,
 
 static double auto_work(const void *state)
 {
-    const struct cv_inner *inner = &((const struct automatic *)state)->inner;
-
-    return inner->policy->work(inner->planned);
+    return ((const struct automatic *)state)->units;
 }
 
 static const struct cleave_param auto_params[] = {

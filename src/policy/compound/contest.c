@@ -25,8 +25,6 @@ static bool takes_part(const struct cleave_policy *policy, const struct cleave_v
 {
     if (policy->task != CLEAVE_TASK_LOAD || (policy->needs & CLEAVE_NEEDS_FORECAST) != 0)
         return false;
-    if (view->lifespan_s > 0 && policy->work == NULL)
-        return false;
     if (policy->minds_folds) /* what it gains is not in a forecast */
         return false;
     if (policy->orders_returns && policy->one_round && !(view->result_ratio > 0) &&
@@ -48,6 +46,10 @@ static enum cleave_status measure(const struct cleave_policy *policy,
     if (!(view->lifespan_s > 0))
         return cleave_setup_forecast(setup, policy, view, runs, out_s, err);
     CV_TRY(cv_setup_work(setup, policy, view, &units, err));
+    if (!(units > 0))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a longer lifespan: nothing ends within %g s",
+                       view->lifespan_s);
     *out_s = view->lifespan_s / units;
     return CLEAVE_OK;
 }
@@ -93,7 +95,8 @@ static bool searches_orders(const struct cleave_policy *policy)
     return policy->orders_returns && policy->one_round;
 }
 
-/* The planner of the platform sets the measure, however long it takes. */
+/* The planner of the platform sets the measure, however long it takes; but not in a lifespan,
+ * for which it plans again and again. */
 static enum cleave_status enter_planner(struct cv_contest *contest,
                                         const struct cleave_policy *planner,
                                         const struct cleave_view *view, uint32_t runs,
@@ -103,7 +106,8 @@ static enum cleave_status enter_planner(struct cv_contest *contest,
     const double limit = setup->meter->limit;
     enum cleave_status status;
 
-    setup->meter->limit = INFINITY;
+    if (!(view->lifespan_s > 0))
+        setup->meter->limit = INFINITY;
     status = enter(contest, planner, view, runs, setup, err);
     setup->meter->limit = limit;
     return status;
@@ -162,13 +166,23 @@ enum cleave_status cv_contest_plan(const struct cv_contest *contest,
 {
     struct cv_meter meter = { .limit = contest->allowed };
     struct cv_meter *outer = setup->meter;
+    struct cleave_view told = *view;
     enum cleave_status status;
 
+    if (view->lifespan_s > 0 && !cv_knows_work(contest->best, view)) {
+        told.lifespan_s = 0;
+        told.units_total = told.units_left = cv_contest_units(contest, view);
+    }
     setup->meter = &meter;
-    status = cv_inner_plan(inner, contest->best, NULL, 0, view, setup, err);
+    status = cv_inner_plan(inner, contest->best, NULL, 0, &told, setup, err);
     setup->meter = outer;
     cv_meter_spend(outer, meter.spent);
     return status;
+}
+
+double cv_contest_units(const struct cv_contest *contest, const struct cleave_view *view)
+{
+    return view->lifespan_s / contest->best_s;
 }
 
 const char *cv_contest_late(const struct cv_contest *contest, double limit_s, char *text,

@@ -12,19 +12,22 @@ struct cv_contest {
     double allowed; /* steps that the best one had for its plan                       */
 };
 
-/* If the view has a lifespan, those who know what they do in it say so, and who does most is
- * the best; the times are then those of a unit. Else:
- * The least mean makespan of `runs` simulated runs with the expected error of the view.
+/* The least mean makespan of `runs` simulated runs with the expected error of the view.
  * Everyone in the registry who takes such a load with its preset parameters takes part,
  * those aside who try others themselves, and on large platforms those whose plans take
  * long. Of equals the one made for the platform wins, then who is first in the registry.
  *
  * All of it takes at most `limit_s` seconds, counted in steps (base/meter.h), half of which are
  * kept for planning with the best one again. Orders of results, which may be searched
- * for long, are tried after the others. The planner of the platform is always tried. */
+ * for long, are tried after the others. The planner of the platform is always tried.
+ *
+ * If the view has a lifespan, who does most in it is the best, with costs as declared; times are
+ * then those of a unit. */
 enum cleave_status cv_contest(const struct cleave_view *view, uint32_t runs,
                               double limit_s, struct cleave_setup *setup,
                               struct cv_contest *out, struct cleave_error *err);
+/* Units that the best one does in the view's lifespan. */
+double cv_contest_units(const struct cv_contest *contest, const struct cleave_view *view);
 /* Plan with the best one, as it was tried. */
 enum cleave_status cv_contest_plan(const struct cv_contest *contest,
                                    struct cv_inner *inner, const struct cleave_view *view,

@@ -39,7 +39,7 @@ struct cv_forecast {
                                const struct cleave_view *view, uint32_t runs,
                                struct cv_meter *meter, double *out,
                                struct cleave_error *err);
-    /* How many units the policy says that it does within the view's lifespan. */
+    /* How many units the policy does within the view's lifespan, with the declared costs. */
     enum cleave_status (*work)(void *context, const struct cleave_policy *policy,
                                const struct cleave_view *view, struct cv_meter *meter,
                                double *out, struct cleave_error *err);
@@ -55,8 +55,15 @@ struct cleave_setup {
     void (*take)(struct cv_row_lane *lane);
 };
 
-/* How many units a policy that knows it does within the view's lifespan; as
- * cleave_setup_forecast it fails where that is not offered. */
+/* Whether a policy says by itself what it does in a lifespan: not if speeds change. */
+static inline bool cv_knows_work(const struct cleave_policy *policy,
+                                 const struct cleave_view *view)
+{
+    return policy->work != NULL && view->profiles == NULL;
+}
+
+/* How many units a policy does within the view's lifespan; as cleave_setup_forecast it fails
+ * where that is not offered. */
 enum cleave_status cv_setup_work(struct cleave_setup *setup,
                                  const struct cleave_policy *policy,
                                  const struct cleave_view *view, double *out,

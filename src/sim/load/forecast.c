@@ -1,7 +1,10 @@
 /* forecast.c -- try a policy in simulation before it is used. SPDX-License-Identifier: MIT */
 #include "sim/load/forecast.h"
 
+#include <math.h>
+
 #include "engine/driver.h"
+#include "sim/load/lifespan_units.h"
 #include "sim/load/native.h"
 
 /* Forecasts must not meet the factors that the run itself will draw. */
@@ -44,32 +47,20 @@ static enum cleave_status mean_makespan(struct cv_planned *planned,
     return status;
 }
 
-/* Half of what is left of the meter is for the plan. */
-static enum cleave_status make_ready(const struct cv_forecast_open *scene,
-                                     const struct cleave_policy *policy,
-                                     const struct cleave_view *view,
-                                     struct cv_meter *meter, struct cv_planned *planned,
-                                     struct cleave_error *err)
+static struct cv_load load_of(const struct cv_forecast_open *scene,
+                              const struct cleave_view *view, struct cv_meter *meter)
 {
-    struct cv_meter plan_meter =
-        meter != NULL ? cv_meter_half(meter) : (struct cv_meter){ 0 };
-    const struct cv_load load = { .units = view->units_total,
-                                  .lifespan_s = view->lifespan_s,
-                                  .result_ratio = view->result_ratio,
-                                  .sends_first = view->sends_first,
-                                  .before_round = view->before_round,
-                                  .error = view->error,
-                                  .opens = scene->command != NULL,
-                                  .ahead = view->ahead,
-                                  .hold = view->hold,
-                                  .seed = view->seed,
-                                  .meter = meter != NULL ? &plan_meter : NULL };
-    enum cleave_status status;
-
-    status = cv_planned_init(planned, policy, NULL, 0, scene->platform, view->workers,
-                             &load, NULL, err);
-    cv_meter_spend(meter, plan_meter.spent);
-    return status;
+    return (struct cv_load){ .units = view->units_total,
+                             .lifespan_s = view->lifespan_s,
+                             .result_ratio = view->result_ratio,
+                             .sends_first = view->sends_first,
+                             .before_round = view->before_round,
+                             .error = view->error,
+                             .opens = scene->command != NULL,
+                             .ahead = view->ahead,
+                             .hold = view->hold,
+                             .seed = view->seed,
+                             .meter = meter };
 }
 
 static enum cleave_status forecast(const struct cv_forecast_open *scene,
@@ -78,26 +69,43 @@ static enum cleave_status forecast(const struct cv_forecast_open *scene,
                                    struct cv_meter *meter, double *out,
                                    struct cleave_error *err)
 {
+    struct cv_meter plan_meter =
+        meter != NULL ? cv_meter_half(meter) : (struct cv_meter){ 0 };
+    const struct cv_load load = load_of(scene, view, meter != NULL ? &plan_meter : NULL);
     struct cv_planned planned;
     enum cleave_status status;
 
-    CV_TRY(make_ready(scene, policy, view, meter, &planned, err));
+    status = cv_planned_init(&planned, policy, NULL, 0, scene->platform, view->workers,
+                             &load, NULL, err);
+    cv_meter_spend(meter, plan_meter.spent);
+    CV_TRY(status);
     status = mean_makespan(&planned, scene, runs, meter, out, err);
     cv_planned_done(&planned);
     return status;
 }
 
+/* By itself, or by loads that are looked for. */
 static enum cleave_status work_of(const struct cv_forecast_open *scene,
                                   const struct cleave_policy *policy,
                                   const struct cleave_view *view, struct cv_meter *meter,
                                   double *out, struct cleave_error *err)
 {
-    struct cv_planned planned;
+    struct cv_meter some =
+        meter != NULL ? cv_meter_half(meter) : (struct cv_meter){ 0, INFINITY };
+    struct cv_load_case load_case = { .policy = policy,
+                                      .platform = scene->platform,
+                                      .load = load_of(scene, view, NULL),
+                                      .units = scene->units };
+    const struct cv_units_quest quest = { .load_case = &load_case,
+                                          .policy = policy,
+                                          .meter = &some };
+    enum cleave_status status;
 
-    CV_TRY(make_ready(scene, policy, view, meter, &planned, err));
-    *out = planned.view.units_total;
-    cv_planned_done(&planned);
-    return CLEAVE_OK;
+    if (scene->command != NULL)
+        load_case.command = *scene->command;
+    status = cv_units_work(&quest, out, err);
+    cv_meter_spend(meter, some.spent);
+    return status;
 }
 
 static enum cleave_status forecast_plain(void *context,

@@ -10,5 +10,4 @@ enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
                                      const struct cleave_job *job,
                                      struct cv_planned *planned,
                                      struct cleave_error *err);
-
 #endif

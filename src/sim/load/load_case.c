@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "policy/compound/registry.h"
-#include "sim/load/forecast.h"
 #include "sim/load/native.h"
 #include "sim/simgrid/simgrid_engine.h"
 
@@ -164,24 +163,6 @@ void cv_load_case_close(struct cv_load_case *load_case)
 {
     free(load_case->workers);
     load_case->workers = NULL;
-}
-
-enum cleave_status cv_load_case_plan_by(const struct cv_load_case *load_case,
-                                        const struct cleave_policy *policy,
-                                        const struct cleave_setting *settings,
-                                        size_t nsettings, const struct cv_load *load,
-                                        struct cv_planned *planned,
-                                        struct cleave_error *err)
-{
-    const struct cv_forecast_open scene = { load_case->platform, &load_case->command,
-                                            load_case->units };
-    const struct cv_forecast forecast = load_case->load.opens
-                                            ? cv_open_forecast(&scene)
-                                            : cv_native_forecast(load_case->platform);
-
-    return cv_planned_init(planned, policy, settings, nsettings, load_case->platform,
-                           cleave_platform_workers(load_case->platform), load, &forecast,
-                           err);
 }
 
 enum cleave_status cv_planned_run_once(const struct cv_planned *planned,

@@ -23,14 +23,6 @@ enum cleave_status cv_load_case_open(struct cv_load_case *out,
                                      struct cleave_error *err);
 void cv_load_case_close(struct cv_load_case *load_case);
 
-/* Plan for a load by a policy, the case's or another. */
-enum cleave_status cv_load_case_plan_by(const struct cv_load_case *load_case,
-                                        const struct cleave_policy *policy,
-                                        const struct cleave_setting *settings,
-                                        size_t nsettings, const struct cv_load *load,
-                                        struct cv_planned *planned,
-                                        struct cleave_error *err);
-
 /* A run of it, and the engine that makes such runs: native, or SimGrid if that is given. */
 struct cv_run cv_load_case_run(const struct cv_load_case *load_case);
 const struct cv_engine *cv_load_case_engine(const struct cv_load_case *load_case,
