@@ -4,7 +4,7 @@
  * What is drawn is in random_draw.h. Bounds are computed once for all policies, those of one
  * round for the ones that are about it, and searches are cut short: what they find must end
  * and respect bounds at any time. Where an error is expected some runs have it; then only their
- * end counts. `make check-ends` (PLATFORMS=10000, FIRST=17) tries more than the few by default. */
+ * end counts. Who picks others is not refused what one of them can do. `make check-ends` (PLATFORMS=10000, FIRST=17) tries more than the few by default. */
 #include "random_draw.h"
 
 #include "sim/load/case_bounds.h"
@@ -22,6 +22,8 @@ struct scene {
     uint32_t number;
     struct draw drawn;
     struct cv_arena arena; /* of the bounds */
+    unsigned ended;        /* policies whose runs did           */
+    const char *refused;   /* one that picks others and did not */
     bool known[2];
     size_t count[2];
     struct cleave_bound bounds[2][CV_MAX_BOUNDS]; /* of any rounds, and of one */
@@ -56,8 +58,6 @@ static void check_bounds(const struct scene *scene, const struct cv_planned *pla
     const double lifespan_s = scene->drawn.job.lifespan_s;
     const double units = planned->view.units_total;
 
-    if (isnan(end_s))
-        return;
     for (size_t i = 0; i < scene->count[one_round]; i++) {
         const struct cleave_bound *bound = &scene->bounds[one_round][i];
 
@@ -92,23 +92,38 @@ static double run_it(const struct scene *scene, const struct cv_load_case *load_
     return NAN;
 }
 
+/* It is not for such a load, or chunks were refused that memory is too little for. */
+static void is_refused(struct scene *scene, const struct cleave_policy *policy)
+{
+    if ((policy->needs & CLEAVE_NEEDS_FORECAST) != 0)
+        scene->refused = policy->name;
+}
+
 static void try_case(struct scene *scene, const struct cv_load_case *load_case,
                      const struct cleave_job *job)
 {
     struct cv_planned planned;
     struct cleave_error err;
     enum cleave_status status = cv_load_case_plan(load_case, job, &planned, &err);
+    double end_s;
 
-    if (status == CLEAVE_EINPUT) /* it is not for such a load */
-        return;
-    if (status != CLEAVE_OK) {
+    if (status == CLEAVE_EINPUT)
+        is_refused(scene, load_case->policy);
+    else if (status != CLEAVE_OK)
         FAULT(&scene->drawn, "%s: %s", job->policy, err.text);
+    if (status != CLEAVE_OK)
         return;
-    }
     set_bounds(scene, load_case, &planned);
-    check_bounds(scene, &planned, run_it(scene, load_case, &planned, 0, 0));
-    for (uint32_t i = 0; i < NOISY_RUNS && job->error > 0; i++)
-        run_it(scene, load_case, &planned, job->error, i);
+    end_s = run_it(scene, load_case, &planned, 0, 0);
+    for (uint32_t i = 0; i < NOISY_RUNS && job->error > 0 && !isnan(end_s); i++)
+        if (isnan(run_it(scene, load_case, &planned, job->error, i)))
+            end_s = NAN;
+    if (isnan(end_s)) {
+        is_refused(scene, planned.policy);
+    } else {
+        scene->ended++;
+        check_bounds(scene, &planned, end_s);
+    }
     cv_planned_done(&planned);
 }
 
@@ -141,6 +156,8 @@ static void one_platform(uint32_t number)
     for (size_t p = 0; p < cleave_policy_count(); p++)
         if (cleave_policy_at(p)->task == CLEAVE_TASK_LOAD)
             try_policy(&scene, cleave_policy_at(p));
+    if (scene.refused != NULL && scene.ended > 0)
+        FAULT(&scene.drawn, "%s is refused, others are not", scene.refused);
     cv_arena_done(&scene.arena);
     cleave_platform_free(scene.drawn.platform);
 }

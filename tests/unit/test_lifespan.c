@@ -140,6 +140,30 @@ static void auto_does_what_learn_does(void **state)
     cleave_platform_free(platform);
 }
 
+/* Chunks of a plan are as large as memory allows; all of them may be smaller, but not more. */
+static void little_memory_is_kept_to(void **state)
+{
+    static const char text[] = "workers:\n"
+                               "  - {name: w0, speed: 1.694238, compute_latency: "
+                               "0.832993, bandwidth: 205.405608, "
+                               "latency: 0.073982, memory: 3.953464}\n"
+                               "  - {name: w1, speed: 1.371006, compute_latency: "
+                               "1.391585, bandwidth: 93.122216, "
+                               "latency: 0.118037, memory: 4.370819}\n"
+                               "  - {name: w2, speed: 4.12016, compute_latency: "
+                               "1.409756, bandwidth: 267.349165, "
+                               "latency: 0.086172, memory: 4.507446}\n"
+                               "  - {name: w3, speed: 4.055094, compute_latency: "
+                               "0.610451, bandwidth: 959.11711, "
+                               "latency: 0.11505, memory: 9.221969}\n";
+    struct cleave_platform *platform = read(text);
+
+    (void)state;
+    assert_true(work_in(platform, "rounds", 12.136, 1.3587, 0, 1) > 60);
+    assert_true(work_in(platform, "auto", 12.136, 1.3587, 0, 1) > 60);
+    cleave_platform_free(platform);
+}
+
 /* Nor is a load asked for that none of them ends in time. */
 static void no_load_tells_who_does_most(void **state)
 {
@@ -170,6 +194,7 @@ int main(void)
         cmocka_unit_test(auto_does_what_rounds_does),
         cmocka_unit_test(auto_does_what_others_do),
         cmocka_unit_test(auto_does_what_learn_does),
+        cmocka_unit_test(little_memory_is_kept_to),
         cmocka_unit_test(no_load_tells_who_does_most),
         cmocka_unit_test(errors_are_expected),
     };

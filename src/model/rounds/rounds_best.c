@@ -116,7 +116,7 @@ static enum cleave_status try_one_round(struct making *making,
         return CLEAVE_OK;
     CV_TRY(plan_of(making, &trip, &plan));
     if (making->rounds->memory != NULL)
-        CV_TRY(cv_rounds_cut(making->rounds, 0, making->arena, &plan, making->err));
+        CV_TRY(cv_rounds_cut(making->rounds, making->arena, &plan, making->err));
     if (plan.makespan_s < making->one_round.makespan_s)
         making->one_round = plan;
     if (making->thorough)
@@ -222,7 +222,7 @@ static enum cleave_status finish(struct making *making, struct cv_rounds_plan *o
         CV_TRY(cv_rounds_take(&making->room, search->best.end_s, making->arena, out,
                               making->err));
         if (making->rounds->memory != NULL)
-            CV_TRY(cv_rounds_cut(making->rounds, 0, making->arena, out, making->err));
+            CV_TRY(cv_rounds_cut(making->rounds, making->arena, out, making->err));
         if (words != NULL)
             *words = search->best.words;
     }
@@ -277,7 +277,7 @@ static enum cleave_status look_in_parts(const struct cv_rounds *rounds,
     if (whole.returns.trips == NULL)
         return cv_fail_memory(err, "the search for rounds");
     CV_TRY(look(&whole, CV_ROUNDS_FAST, seed, arena, &plan, NULL, err));
-    CV_TRY(cv_rounds_cut(rounds, 0, arena, &plan, err));
+    CV_TRY(cv_rounds_cut(rounds, arena, &plan, err));
     if (effort != CV_ROUNDS_FAST || is_quick(rounds, &plan))
         CV_TRY(cv_rounds_lp(rounds, &plan, arena, err));
     if (plan.makespan_s < out->makespan_s)

@@ -9,11 +9,13 @@
 #include <math.h>
 
 #include "base/fail.h"
-#include "model/rounds/rounds_memory.h"
+#include "model/rounds/rounds.h"
 
 enum { MOST_PLANS = 12, MOST_HALVES = 60 };
 /* Near enough to scale. */
 static const double NEAR = 1e-3;
+/* Plans for much less are not worth scaling. */
+static const double MOST_GROWTH = 2;
 /* Less of what all workers could compute is nothing. */
 static const double NOTHING = 1e-9;
 
@@ -73,6 +75,17 @@ static double next_load(const struct bracket *bracket, double lifespan_s)
     return fmax(load, bracket->low + 0.01 * (bracket->high - bracket->low));
 }
 
+/* What all sizes may be scaled by: no chunk outgrows the memory of its worker. */
+static double room_to_grow(const struct cv_rounds *rounds,
+                           const struct cv_rounds_plan *plan)
+{
+    double most = MOST_GROWTH;
+
+    for (uint32_t k = 0; rounds->memory != NULL && k < plan->nchunks; k++)
+        most = fmin(most, rounds->memory[plan->worker[k]] / plan->units[k]);
+    return most;
+}
+
 /* Plans for a lifespan, and the one that does most in it. */
 struct hunt {
     double lifespan_s, load; /* units */
@@ -91,10 +104,8 @@ static enum cleave_status try_load(struct hunt *hunt, const struct cv_rounds *ro
 
     CV_TRY(cv_rounds_best(rounds, effort, seed, hunt->arena, &plan, NULL, err));
     *out_s = plan.makespan_s;
-    if (rounds->memory != NULL) /* so that there is room to grow */
-        CV_TRY(cv_rounds_cut(rounds, 2 * NEAR, hunt->arena, &plan, err));
-    if (fit(&rounds->returns, hunt->lifespan_s, rounds->memory != NULL ? 1 + 2 * NEAR : 2,
-            &plan, hunt->arena, &scale) &&
+    if (fit(&rounds->returns, hunt->lifespan_s, room_to_grow(rounds, &plan), &plan,
+            hunt->arena, &scale) &&
         rounds->load * scale > hunt->load) {
         hunt->best = plan;
         hunt->load = rounds->load * scale;

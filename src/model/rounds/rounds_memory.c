@@ -7,13 +7,13 @@ static const double PARTS_MOST = 1e6;
 
 /* Where the parts of each chunk begin; false: there are too many. */
 static bool count_parts(const struct cv_rounds *rounds, const struct cv_rounds_plan *plan,
-                        double spare, uint32_t *first)
+                        uint32_t *first)
 {
     double sum = 0;
 
     for (uint32_t k = 0; k < plan->nchunks; k++) {
         first[k] = (uint32_t)sum;
-        sum += cv_parts_of(plan->units[k], rounds->memory[plan->worker[k]] / (1 + spare));
+        sum += cv_parts_of(plan->units[k], rounds->memory[plan->worker[k]]);
         if (!(sum <= PARTS_MOST))
             return false;
     }
@@ -49,9 +49,8 @@ static bool measure(const struct cv_rounds *rounds, struct cv_rounds_plan *plan,
     return true;
 }
 
-enum cleave_status cv_rounds_cut(const struct cv_rounds *rounds, double spare,
-                                 struct cv_arena *arena, struct cv_rounds_plan *plan,
-                                 struct cleave_error *err)
+enum cleave_status cv_rounds_cut(const struct cv_rounds *rounds, struct cv_arena *arena,
+                                 struct cv_rounds_plan *plan, struct cleave_error *err)
 {
     uint32_t *first = cv_array(arena, (size_t)plan->nchunks + 1, sizeof *first);
     struct cv_rounds_plan cut;
@@ -59,7 +58,7 @@ enum cleave_status cv_rounds_cut(const struct cv_rounds *rounds, double spare,
 
     if (first == NULL)
         return cv_fail_memory(err, "the parts of chunks");
-    if (!count_parts(rounds, plan, spare, first))
+    if (!count_parts(rounds, plan, first))
         return cv_fail(err, CLEAVE_EINPUT,
                        "workers have so little memory that there would be more than %g "
                        "chunks",

@@ -15,11 +15,9 @@ static inline double cv_parts_of(double units, double memory)
     return units <= memory ? 1 : ceil(units / memory * (1 - 1e-12));
 }
 
-/* Cut the chunks of a plan; its makespan is that of the parts. `spare`: sizes may grow by this
- * part afterwards. */
-enum cleave_status cv_rounds_cut(const struct cv_rounds *rounds, double spare,
-                                 struct cv_arena *arena, struct cv_rounds_plan *plan,
-                                 struct cleave_error *err);
+/* Cut the chunks of a plan; its makespan is that of the parts. */
+enum cleave_status cv_rounds_cut(const struct cv_rounds *rounds, struct cv_arena *arena,
+                                 struct cv_rounds_plan *plan, struct cleave_error *err);
 
 /* The same workers if every unit had its part of the latencies, as when all chunks are as
  * large as memory allows: no chunk that fits is cheaper. NULL when memory is short. */
