@@ -169,10 +169,8 @@ static void change_fast(struct making *making)
         search->limit = search->spent + 0.8 * (limit - search->spent);
     cv_rounds_change(search, UINT32_MAX, 0);
     search->limit = limit;
-    if (n > CV_DENSE_MOST)
-        return;
-    search->best.chain = 0;
-    cv_rounds_change(search, UINT32_MAX, 0);
+    if (n <= CV_DENSE_MOST && cv_rounds_set_free(search))
+        cv_rounds_change(search, UINT32_MAX, 0);
 }
 
 static void change_thoroughly(struct making *making)
@@ -181,9 +179,8 @@ static void change_thoroughly(struct making *making)
 
     search->limit = INFINITY;
     cv_rounds_change(search, GREEDY, 0);
-    if (making->rounds->returns.n > CV_DENSE_MOST)
+    if (making->rounds->returns.n > CV_DENSE_MOST || !cv_rounds_set_free(search))
         return;
-    search->best.chain = 0;
     cv_rounds_change(search, ANNEALED, 0.002);
     cv_rounds_change(search, GREEDY, 0);
 }

@@ -273,11 +273,10 @@ static enum cleave_status make_plan(struct bounding *b, struct cv_rounds_search 
 {
     struct cv_candidate *best = &search->best;
 
-    if (b->rounds->returns.n > FEW) {
+    if (b->rounds->returns.n > FEW || !cv_rounds_set_free(search)) {
         (void)cv_rounds_chain(search->room, &best->words, best->chain, best->lifo);
         return cv_rounds_take(search->room, best->end_s, b->arena, out, err);
     }
-    best->chain = 0;
     cv_rounds_change(search, FREE_CHANGES, 0);
     (void)cv_rounds_dense(search->room, &best->words);
     CV_TRY(cv_rounds_take(search->room, best->end_s, b->arena, out, err));

@@ -49,6 +49,19 @@ double cv_rounds_try(struct cv_rounds_search *search)
     return trial->end_s;
 }
 
+bool cv_rounds_set_free(struct cv_rounds_search *search)
+{
+    static const double SAME = 1 + 1e-9;
+    struct cv_candidate *best = &search->best;
+
+    if (best->chain == 0)
+        return true;
+    if (!(cv_rounds_dense(search->room, &best->words) <= best->end_s * SAME))
+        return false;
+    best->chain = 0;
+    return true;
+}
+
 /* Whether to go on from the trial. */
 static bool accepts(struct cv_rounds_search *search, double heat_s)
 {

@@ -41,6 +41,10 @@ bool cv_rounds_start_by(struct cv_rounds_search *search, enum cv_rounds_key last
 /* Leave out workers while that helps. */
 void cv_rounds_leave_out(struct cv_rounds_search *search);
 
+/* Go on from the best words as free ones. False: they stay a chain, because with one unknown
+ * for each worker they come to something else; a long word without latencies may have next to
+ * no solution in doubles. */
+bool cv_rounds_set_free(struct cv_rounds_search *search);
 /* Change the best words at random until `effort` changes are tried or the limit is reached.
  * Free words may go anywhere; a chain stays one. `heat`: a change that makes it worse by this
  * part may be accepted, less and less so. */
