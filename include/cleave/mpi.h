@@ -70,6 +70,8 @@ int cleave_mpi_prepare(MPI_Comm comm);
  *     segment=SIZE    the piece in which long vectors travel (64KiB, ...)
  *     machine=RANKS   so many ranks in a row reduce among themselves first, in the dynamic
  *                     policies; without it, the ranks of one machine do. 1: nobody does
+ *     slices=RANKS    tree-replan cuts vectors into so many slices, up to 16, each of which
+ *                     one rank combines; without it, where that pays. 1: never
  *     board=window    meet in an MPI window even where memory is shared */
 int cleave_mpi_tune(MPI_Comm comm, const char *settings);
 

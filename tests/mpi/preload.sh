@@ -61,6 +61,9 @@ if test "$ranks" -ge 4; then
         grep -q "communicator of $ranks ranks on $((ranks / 2)) machines" "$work/err" ||
             fail "$policy took no notice of machines"
     done
+    with "tree-replan,slices=17" "$programs/plain" 2 && fail "17 slices were taken"
+    grep -q "expected a number of ranks, 1 to 16, in 'slices=17'" "$work/err" ||
+        fail "it does not say how many slices there may be"
     with "tree-dyn,machine=2.5" "$programs/plain" 2 && fail "half a rank was taken"
     grep -q "expected a number of ranks, 1 to 1000000, in 'machine=2.5'" "$work/err" ||
         fail "half a rank is not told"

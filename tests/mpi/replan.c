@@ -205,7 +205,9 @@ static int planned_calls(double spread, double own_s, double planned_s)
     int planned = 0;
 
     for (uint64_t call = 0; call < 1000; call++) {
-        struct cv_habit_call seen = { came_s, 64, 7, 7, 1, 0.1 };
+        struct cv_habit_call seen = {
+            came_s, 7, 7, { .n = 64, .d = 1, .c = 0.1, .port_s = 0.9 }
+        };
         const bool was_hopeless = habit.hopeless;
 
         if (habit.unasked > 0) {
@@ -222,7 +224,7 @@ static int planned_calls(double spread, double own_s, double planned_s)
             cv_habit_own(&habit, own_s);
         } else {
             planned++;
-            cv_habit_planned(&habit, planned_s);
+            cv_habit_planned(&habit, planned_s, false);
         }
     }
     return planned;
@@ -246,6 +248,110 @@ static void check_habit(struct check *check)
     CHECK(check, planned_calls(0.5, 100, 50) == 0, "%d", planned_calls(0.5, 100, 50));
 }
 
+/* Slices: as many as keep up with those who come, kept by quick ranks that are there. */
+static void check_slices(struct check *check)
+{
+    struct cv_slice_job job = {
+        .n = 256, .d = 1, .c = 0.1, .port_s = 0.9, .spread_s = 60, .most = 16
+    };
+    const double pace[8] = { 9, 1, 1, 5, 1.01, 1, 1, 1 };
+    const bool there[8] = { true, true, true, true, true, true, false, true };
+    int keepers[8], count;
+
+    CHECK(check,
+          cv_slice_most(8, 8192, 65536) == 0 && cv_slice_most(256, 8192, 65536) == 16 &&
+              cv_slice_most(256, 8192, 6000) == 5 && cv_slice_most(256, 3, 65536) == 0 &&
+              cv_slice_most(20, 8192, 65536) == 5,
+          "slices at most");
+    CHECK(check, cv_slice_count(&job, 0) == 8 && cv_slice_count(&job, 128) == 16, "%d %d",
+          cv_slice_count(&job, 0), cv_slice_count(&job, 128));
+    CHECK(check,
+          fabs(cv_slice_time(&job) - 2.1) < 1e-9 && cv_slice_backlog(&job, 0) == 0 &&
+              fabs(cv_slice_backlog(&job, 256) - 256 * 0.9 / 16) < 1e-9,
+          "%g %g", cv_slice_time(&job), cv_slice_backlog(&job, 256));
+    count = cv_slice_keepers(8, 3, there, pace, 4, keepers);
+    CHECK(check, count == 4 && keepers[0] == 3, "%d keepers", count);
+    for (int i = 1; i < count; i++)
+        CHECK(check,
+              there[keepers[i]] && pace[keepers[i]] < 2 &&
+                  (i == 1 || keepers[i] > keepers[i - 1]),
+              "%d keeps slice %d", keepers[i], i);
+    CHECK(check, cv_slice_keepers(8, 3, there, NULL, 8, keepers) == 7,
+          "who is not there");
+}
+
+/* Nobody keeps two slices, however many there are. */
+static void check_keepers(struct check *check)
+{
+    bool there[MOST];
+    int keepers[MOST];
+
+    for (int i = 0; i < MOST; i++)
+        there[i] = true;
+    for (int n = 2; n <= MOST; n++)
+        for (int count = 1; count <= n; count++) {
+            CHECK(check, cv_slice_keepers(n, 0, there, NULL, count, keepers) == count,
+                  "not %d of %d", count, n);
+            for (int i = 1; i < count; i++)
+                CHECK(check, keepers[i] > keepers[i - 1] && keepers[i] < n,
+                      "%d of %d: rank %d twice", count, n, keepers[i]);
+        }
+}
+
+/* 256 ranks come within 60 transfers: so many that a tree is no quicker than MPI_Reduce, and
+ * slices are. How many of 200 calls go to slices; the root comes after `before` of the
+ * others. A tree takes 6. */
+static int sliced_calls(int before, double slices_s)
+{
+    struct cv_habit habit = { 0 };
+    double came_s[256];
+    int sliced = 0;
+
+    for (uint64_t call = 0; call < 200; call++) {
+        struct cv_habit_call seen = { came_s,
+                                      7,
+                                      7,
+                                      { .n = 256,
+                                        .d = 1,
+                                        .c = 0.1,
+                                        .port_s = 0.9,
+                                        .spread_s = cv_habit_spread(&habit),
+                                        .most = 16 } };
+        const bool was_hopeless = habit.hopeless;
+        enum cv_plan_kind kind = cv_habit_choose(&habit, &seen.job, before + 1);
+
+        if (habit.unasked > 0) {
+            habit.unasked--;
+            continue;
+        }
+        for (int i = 0; i < 256; i++) {
+            const double late = i <= before ? 0 : (i - before) * 60.0 / 256;
+
+            came_s[i] = 7 + late;
+            seen.last_s = fmax(seen.last_s, came_s[i]);
+        }
+        cv_habit_see(&habit, &seen);
+        if (habit.own_s == 0 || was_hopeless || kind == CV_BY_MPI) {
+            cv_habit_rest(&habit, was_hopeless);
+            cv_habit_own(&habit, 3.5);
+        } else {
+            sliced += kind == CV_BY_SLICES;
+            cv_habit_planned(&habit, kind == CV_BY_SLICES ? slices_s : 6,
+                             kind == CV_BY_SLICES);
+        }
+    }
+    return sliced;
+}
+
+static void check_sliced_calls(struct check *check)
+{
+    CHECK(check, sliced_calls(0, 1.9) > 190, "%d", sliced_calls(0, 1.9));
+    /* They prove to be slower than thought. */
+    CHECK(check, sliced_calls(0, 5) < 20, "%d", sliced_calls(0, 5));
+    /* Most begin at once, and those who come after have no time. */
+    CHECK(check, sliced_calls(220, 1.9) <= 1, "%d", sliced_calls(220, 1.9));
+}
+
 int main(void)
 {
     struct stage stage = { .n = 0 };
@@ -265,6 +371,9 @@ int main(void)
     }
     check_pace(&stage.check);
     check_habit(&stage.check);
+    check_slices(&stage.check);
+    check_keepers(&stage.check);
+    check_sliced_calls(&stage.check);
     CHECK(&stage.check, sum / CASES < 1.2 && most < 4, "too long");
     printf("replan: %ld checks, %ld failed; longer than with times known by %.3f "
            "combinations, "

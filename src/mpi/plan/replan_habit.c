@@ -3,7 +3,7 @@
 
 #include "model/ready/ready_times.h"
 
-enum { MOST_DOUBLINGS = 6, MANY_DOUBLINGS = 4 };
+enum { MOST_DOUBLINGS = 6, MANY_DOUBLINGS = 4, FEW = 4 };
 
 /* A plan is worth it if it is so much quicker. If it is that much slower, and none was ever
  * quicker, it is not tried again soon. */
@@ -30,24 +30,81 @@ static double lesser(const double *last)
     return last[0] < last[1] ? last[0] : last[1];
 }
 
+/* The second may be unknown yet, which is 0. */
+static double known_lesser(const double *last)
+{
+    return last[1] == 0 ? last[0] : lesser(last);
+}
+
+/* What is expected of a way, for which a call took `by` times as long as thought. */
+static double expected(const double *thought_s, const double *by)
+{
+    return known_lesser(thought_s) * (by[0] == 0 ? 1 : known_lesser(by));
+}
+
 static void judge(struct cv_habit *habit)
 {
-    habit->hopeless = habit->own_s > 0 && lesser(habit->least_s) > quicker * habit->own_s;
+    habit->hopeless = habit->own_s > 0 &&
+                      lesser(habit->least_s) > quicker * habit->own_s &&
+                      lesser(habit->slices_s) > quicker * habit->own_s;
+}
+
+/* Whoever came before the root is seen when that one comes: as if those had come at the
+ * pace of the others, if they are enough to tell. */
+static double spread(const struct cv_habit_call *call)
+{
+    const double since = call->since_s + call->job.d / 4;
+    int later = 0;
+
+    for (int i = 0; i < call->job.n; i++)
+        later += call->came_s[i] > since;
+    if (later < call->job.n / FEW)
+        later = call->job.n / FEW;
+    return later == 0 ? 0 : (call->last_s - call->since_s) * call->job.n / later;
 }
 
 void cv_habit_see(struct cv_habit *habit, const struct cv_habit_call *call)
 {
-    const struct cv_ready_job job = { (uint32_t)call->n, call->came_s, call->d, call->c,
-                                      CLEAVE_READY_ABSENT };
+    const struct cv_ready_job job = { (uint32_t)call->job.n, call->came_s, call->job.d,
+                                      call->job.c, CLEAVE_READY_ABSENT };
+    struct cv_slice_job slices = call->job;
     double first = call->since_s;
+    bool late;
 
-    for (int i = 0; i < call->n; i++)
+    slices.spread_s = spread(call);
+    note(habit->spread_s, slices.spread_s);
+    note(habit->slices_s,
+         cv_slice_time(&slices) + (slices.most > 0 ? cv_slice_backlog(&slices, 0) : 0));
+    for (int i = 0; i < call->job.n; i++)
         first = call->came_s[i] < first ? call->came_s[i] : first;
-    for (int i = 0; i < call->n; i++)
+    for (int i = 0; i < call->job.n; i++)
         call->came_s[i] -= first;
     note(habit->least_s, cv_ready_bound(&job) - (call->last_s - first));
-    habit->apart = call->last_s > call->since_s + call->d + call->c;
+    late = call->last_s > call->since_s + call->job.d + call->job.c;
+    /* Where plans work, once does not count: then the root may have come last. */
+    habit->apart = late || (habit->worked && !habit->together);
+    habit->together = !late;
     judge(habit);
+}
+
+double cv_habit_spread(const struct cv_habit *habit)
+{
+    return habit->spread_s[0] > habit->spread_s[1] ? habit->spread_s[0]
+                                                   : habit->spread_s[1];
+}
+
+enum cv_plan_kind cv_habit_choose(const struct cv_habit *habit,
+                                  const struct cv_slice_job *job, int there)
+{
+    const double usual_s = expected(habit->slices_s, habit->slices_by);
+    const double thought_s[2] = { cv_slice_time(job), 0 };
+
+    if (!(usual_s < expected(habit->least_s, habit->tree_by)))
+        return CV_BY_TREE;
+    return expected(thought_s, habit->slices_by) + cv_slice_backlog(job, there) <
+                   habit->own_s
+               ? CV_BY_SLICES
+               : CV_BY_MPI;
 }
 
 void cv_habit_own(struct cv_habit *habit, double took_s)
@@ -56,9 +113,13 @@ void cv_habit_own(struct cv_habit *habit, double took_s)
     judge(habit);
 }
 
-void cv_habit_planned(struct cv_habit *habit, double took_s)
+void cv_habit_planned(struct cv_habit *habit, double took_s, bool by_slices)
 {
+    const double thought_s = by_slices ? habit->slices_s[0] : habit->least_s[0];
+
     note(habit->planned_s, took_s);
+    if (thought_s > 0)
+        note(by_slices ? habit->slices_by : habit->tree_by, took_s / thought_s);
     habit->worked = habit->worked || took_s < quicker * habit->own_s;
     if (habit->own_s > 0 && lesser(habit->planned_s) > quicker * habit->own_s)
         habit->hopeless = true;

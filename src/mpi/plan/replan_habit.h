@@ -2,11 +2,15 @@
  *
  * Calls of about the same size are judged together: how long after the last arrival the
  * result was there, by MPI_Reduce and by plans, and from when ranks came what no tree could
- * have beaten (model/ready/ready_times.h). Where MPI_Reduce is quicker than that, or plans
- * prove not to be quicker, 1, 2, 4, ... calls in a row go to MPI_Reduce unasked. Pure. */
+ * have beaten (model/ready/ready_times.h) and what slices take (slice_plan.h). What proved
+ * to take longer than that is expected to take as many times as long again. Where
+ * MPI_Reduce is quicker than both, or plans prove not to be quicker, 1, 2, 4, ... calls in a
+ * row go to MPI_Reduce unasked. Pure. */
 #ifndef CV_REPLAN_HABIT_H
 #define CV_REPLAN_HABIT_H
 #include <stdbool.h>
+
+#include "mpi/plan/slice_plan.h"
 
 enum { CV_HABITS = 24 }; /* sizes, by factors of four */
 
@@ -15,7 +19,12 @@ struct cv_habit {
     double own_s;        /* by MPI_Reduce; 0: unknown                          */
     double planned_s[2]; /* by the last two plans; 0: unknown                  */
     double least_s[2];   /* by any tree, for arrivals as they were, twice      */
-    bool apart;          /* the time before, somebody came late            */
+    double slices_s[2];  /* by slices, likewise                                */
+    double spread_s[2];  /* within which ranks came, likewise                  */
+    double tree_by[2];   /* what trees took by that, the last two; 0: unknown  */
+    double slices_by[2]; /* and slices                                         */
+    bool apart;          /* lately, somebody came long after the root      */
+    bool together;       /* nobody did the time before                     */
     bool worked;         /* some plan was quicker than MPI_Reduce          */
     bool hopeless;       /* plans are not quicker, or no tree can be       */
     int doublings;
@@ -25,19 +34,27 @@ struct cv_habit {
 /* Which one is for a size. */
 int cv_habit_of(double bytes);
 
-/* When n ranks came, the root at since_s and the last one at last_s, and what a transfer
- * and a combination take. came_s is changed. */
+/* When n ranks came, the root at since_s and the last one at last_s, and what can be done
+ * then, but for the spread. came_s is changed. */
 struct cv_habit_call {
     double *came_s;
-    int n;
-    double since_s, last_s, d, c;
+    double since_s, last_s;
+    struct cv_slice_job job;
 };
 
 /* All have come to a call, and so had others before. */
 void cv_habit_see(struct cv_habit *habit, const struct cv_habit_call *call);
 /* How long after that the result was there. */
 void cv_habit_own(struct cv_habit *habit, double took_s);
-void cv_habit_planned(struct cv_habit *habit, double took_s);
+void cv_habit_planned(struct cv_habit *habit, double took_s, bool by_slices);
+/* Within which time ranks come. */
+double cv_habit_spread(const struct cv_habit *habit);
+/* How to go on in a call for which `there` ranks have come when the root comes. Where slices
+ * are quickest in general, they may not be if most ranks begin to send at once: then
+ * MPI_Reduce, once all have come. */
+enum cv_plan_kind { CV_BY_TREE, CV_BY_SLICES, CV_BY_MPI };
+enum cv_plan_kind cv_habit_choose(const struct cv_habit *habit,
+                                  const struct cv_slice_job *job, int there);
 /* A call for which all have come goes to MPI_Reduce: how many more do, then. was_hopeless:
  * before this call was seen. */
 void cv_habit_rest(struct cv_habit *habit, bool was_hopeless);

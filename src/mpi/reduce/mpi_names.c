@@ -6,6 +6,7 @@
 
 #include "base/quantity.h"
 #include "base/text.h"
+#include "mpi/plan/slice_plan.h"
 
 static const char *const policies[] = {
 #define X(name, text) text,
@@ -13,12 +14,12 @@ static const char *const policies[] = {
 #undef X
 };
 
-enum word { VERBOSE, TRANSFER, COMBINE, SEGMENT, LEAST, MACHINE, BOARD, WORDS };
+enum word { VERBOSE, TRANSFER, COMBINE, SEGMENT, LEAST, MACHINE, SLICES, BOARD, WORDS };
 
 static const char *const words[] = {
     [VERBOSE] = "verbose",      [TRANSFER] = "transfer=TIME", [COMBINE] = "combine=TIME",
     [SEGMENT] = "segment=SIZE", [LEAST] = "least=SIZE",       [MACHINE] = "machine=RANKS",
-    [BOARD] = "board=window",
+    [SLICES] = "slices=RANKS",  [BOARD] = "board=window",
 };
 
 enum { WORD_SIZE = 64 };
@@ -82,18 +83,17 @@ static enum cleave_status read_positive(const char *word, const char *value,
     return CLEAVE_OK;
 }
 
-/* Ranks that are neighbours: a whole number. */
-static enum cleave_status read_machine(const char *word, const char *value,
-                                       struct cv_mpi_settings *settings,
-                                       struct cleave_error *err)
+/* A whole number. */
+static enum cleave_status read_ranks(const char *word, const char *value, int most,
+                                     int *out, struct cleave_error *err)
 {
     double ranks = 0;
 
     CV_TRY(read_positive(word, value, CV_UNITS, 0, &ranks, err));
-    if (ranks < 1 || ranks > 1e6 || ranks != floor(ranks))
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected a number of ranks, 1 to 1000000, in '%s'", word);
-    settings->machine_ranks = (int)ranks;
+    if (ranks < 1 || ranks > most || ranks != floor(ranks))
+        return cv_fail(err, CLEAVE_EINPUT, "expected a number of ranks, 1 to %d, in '%s'",
+                       most, word);
+    *out = (int)ranks;
     return CLEAVE_OK;
 }
 
@@ -128,7 +128,9 @@ static enum cleave_status read_word(struct reading *reading, const char *word,
     if ((value = value_of(word, LEAST)) != NULL)
         return read_positive(word, value, CV_UNITS, 1, &settings->least_bytes, err);
     if ((value = value_of(word, MACHINE)) != NULL)
-        return read_machine(word, value, settings, err);
+        return read_ranks(word, value, 1000000, &settings->machine_ranks, err);
+    if ((value = value_of(word, SLICES)) != NULL)
+        return read_ranks(word, value, CV_MOST_SLICES, &settings->slices, err);
     if (strcmp(word, words[BOARD]) == 0) {
         settings->window = true;
         return CLEAVE_OK;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <mpi.h>
 #include "mpi/reduce/mpi_names.h"
+#include "mpi/plan/slice_plan.h"
 #include "mpi/reduce/team.h"
 #include "mpi/reduce/vector.h"
 
@@ -72,12 +73,13 @@ struct cv_in_tree {
 
 struct cv_in_replan {
     int step;
-    int expected, done;     /* partials it is told to expect, and has combined        */
-    int to;                 /* whom it is told to send to; negative: see the scheme   */
-    int said;               /* how many it has said it has combined; -1: nothing yet  */
-    MPI_Request *data;      /* the segment under way; NULL: none                      */
-    double since_s, last_s; /* at the root: when it came, when the last one had     */
-    double d, c;            /* what a transfer and a combination take               */
+    int expected, done;      /* partials it is told to expect, and has combined        */
+    int to;                  /* whom it is told to send to; negative: see the scheme   */
+    int said;                /* how many it has said it has combined; -1: nothing yet  */
+    MPI_Request *data;       /* the segment under way; NULL: none                      */
+    double since_s, last_s;  /* at the root: when it came, when the last one had     */
+    struct cv_slice_job job; /* there: what transfers and combinations take           */
+    bool by_slices;
 };
 
 struct cv_reduction;

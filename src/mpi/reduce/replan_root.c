@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "mpi/reduce/mpi_try.h"
+#include "mpi/reduce/slices.h"
 
 static int listen_to(struct cv_reduction *r, int rank)
 {
@@ -34,7 +35,10 @@ static int tell(struct cv_reduction *r, int rank, int to)
 
     of->told[CV_TOLD_TO] = to;
     of->told[CV_TOLD_UNASKED] = cv_replan_habit(r)->unasked;
-    if (to != CV_TO_MPI)
+    if (to == CV_TO_SLICES)
+        for (int i = 0; i < r->at.replan.expected; i++)
+            of->told[count++] = of->expect[i];
+    else if (to != CV_TO_MPI)
         for (int from = cv_replan_expects(of->plan, rank, -1); from >= 0;
              from = cv_replan_expects(of->plan, rank, from))
             of->told[count++] = from;
@@ -64,24 +68,50 @@ int cv_replan_root_direct(struct cv_reduction *r)
     return MPI_SUCCESS;
 }
 
-/* Whether all come until some time. */
-static int wait_for_all(struct cv_reduction *r, double until, bool *out)
+/* What has been said is heard. */
+static int hear_some(struct cv_reduction *r, bool block, int *out)
+{
+    struct cv_replanning *of = r->team->replanning;
+
+    CV_MPI_TRY(block ? PMPI_Waitsome(r->team->size, of->listening + 1, out, of->which,
+                                     of->statuses)
+                     : PMPI_Testsome(r->team->size, of->listening + 1, out, of->which,
+                                     of->statuses));
+    for (int i = 0; i < *out; i++)
+        CV_MPI_TRY(cv_replan_root_hear(r, of->which[i]));
+    return MPI_SUCCESS;
+}
+
+/* Whether so many come until some time. */
+static int wait_for(struct cv_reduction *r, int ranks, double until, bool *out)
 {
     struct cv_replanning *of = r->team->replanning;
     int complete;
 
-    while (!(*out = cv_replan_there(of->plan) == r->team->size)) {
+    while (!(*out = cv_replan_there(of->plan) >= ranks)) {
         /* For ever is waited for by the MPI library, which may give the processor away. */
-        CV_MPI_TRY(until < HUGE_VAL ? PMPI_Testsome(r->team->size, of->listening + 1,
-                                                    &complete, of->which, of->statuses)
-                                    : PMPI_Waitsome(r->team->size, of->listening + 1,
-                                                    &complete, of->which, of->statuses));
-        for (int i = 0; i < complete; i++)
-            CV_MPI_TRY(cv_replan_root_hear(r, of->which[i]));
+        CV_MPI_TRY(hear_some(r, until == HUGE_VAL, &complete));
         if (complete == 0 && PMPI_Wtime() >= until)
             break;
     }
     return MPI_SUCCESS;
+}
+
+/* Where ranks share processors, slices would only make more messages. */
+static int most_slices(const struct cv_reduction *r)
+{
+    const struct cv_team *team = r->team;
+    struct cv_vector cut = r->vector;
+    int wish = team->settings.slices;
+
+    cv_vector_slice(&cut, wish > 0 ? wish : CV_MOST_SLICES);
+    if (!r->blocks || wish == 1 || cut.segments < 2)
+        return 0;
+    if (wish > 1)
+        return wish < team->size ? wish : team->size;
+    return team->costs.crowded
+               ? 0
+               : cv_slice_most(team->size, r->vector.count, r->vector.bytes);
 }
 
 /* What a transfer and a combination take, and by how much ranks differ. */
@@ -103,8 +133,15 @@ static void open_plan(struct cv_reduction *r)
         of->pace[i] = rank_s[i] > 0 ? rank_s[i] * team->size / sum : 1; /* no partner */
     if (most > 0 && team->settings.transfer_s == 0)
         d *= sum / team->size / most;
-    r->at.replan.d = d;
-    r->at.replan.c = c;
+    r->at.replan.job = (struct cv_slice_job){
+        .n = team->size,
+        .d = d,
+        .c = c,
+        .port_s = team->settings.transfer_s > 0 || team->costs.latency_s > d
+                      ? d
+                      : d - team->costs.latency_s,
+        .most = most_slices(r),
+    };
     cv_replan_begin(of->plan, r->root, d, c, most > 0 ? of->pace : NULL);
 }
 
@@ -114,8 +151,17 @@ static void look_back(struct cv_reduction *r)
     const struct cv_in_replan *at = &r->at.replan;
 
     cv_habit_see(cv_replan_habit(r),
-                 &(struct cv_habit_call){ r->team->replanning->came_s, r->team->size,
-                                          at->since_s, at->last_s, at->d, at->c });
+                 &(struct cv_habit_call){ r->team->replanning->came_s, at->since_s,
+                                          at->last_s, at->job });
+}
+
+/* Those that are there are told the same. */
+static int tell_all(struct cv_reduction *r, int to)
+{
+    for (int i = 0; i < r->team->size; i++)
+        if (i != r->root && cv_replan_is_idle(r->team->replanning->plan, i))
+            CV_MPI_TRY(tell(r, i, to));
+    return MPI_SUCCESS;
 }
 
 /* All use MPI_Reduce, the root among them. */
@@ -123,17 +169,102 @@ static int all_by_mpi(struct cv_reduction *r)
 {
     struct cv_habit *habit = cv_replan_habit(r);
     const bool was_hopeless = habit->hopeless;
+    bool all;
     double since;
 
+    CV_MPI_TRY(wait_for(r, r->team->size, HUGE_VAL, &all));
     look_back(r);
     cv_habit_rest(habit, was_hopeless);
-    for (int i = 0; i < r->team->size; i++)
-        if (i != r->root)
-            CV_MPI_TRY(tell(r, i, CV_TO_MPI));
+    CV_MPI_TRY(tell_all(r, CV_TO_MPI));
     since = PMPI_Wtime();
     CV_MPI_TRY(cv_replan_by_mpi(r));
     cv_habit_own(habit, PMPI_Wtime() - since);
     return MPI_SUCCESS;
+}
+
+/* Who keeps the slices, of those that are there. */
+static int choose_keepers(struct cv_reduction *r)
+{
+    struct cv_replanning *of = r->team->replanning;
+    struct cv_in_replan *at = &r->at.replan;
+    struct cv_vector cut = r->vector;
+    int count = at->job.most;
+    bool enough;
+
+    if (r->team->settings.slices == 0)
+        count = cv_slice_count(&at->job, cv_replan_there(of->plan));
+    CV_MPI_TRY(wait_for(r, count, HUGE_VAL, &enough));
+    for (int i = 0; i < r->team->size; i++)
+        of->there[i] = cv_replan_is_idle(of->plan, i);
+    count = cv_slice_keepers(r->team->size, r->root, of->there,
+                             r->team->costs.rank_s != NULL ? of->pace : NULL, count,
+                             of->expect);
+    cv_vector_slice(&cut, count);
+    at->expected = cut.segments;
+    return MPI_SUCCESS;
+}
+
+/* All send slices, the root among them, which tells whoever comes who keeps them. */
+static int all_by_slices(struct cv_reduction *r)
+{
+    struct cv_team *team = r->team;
+    struct cv_replanning *of = team->replanning;
+    struct cv_slices slices;
+    int which;
+
+    CV_MPI_TRY(choose_keepers(r));
+    r->at.replan.by_slices = true;
+    CV_MPI_TRY(tell_all(r, CV_TO_SLICES));
+    CV_MPI_TRY(cv_slices_begin(&slices, r, of->expect, r->at.replan.expected,
+                               cv_replan_requests(team)));
+    while (!cv_slices_are_done(&slices)) {
+        CV_MPI_TRY(PMPI_Waitany(team->size + CV_SLICE_REQUESTS, of->listening + 1, &which,
+                                MPI_STATUS_IGNORE));
+        if (which >= team->size) {
+            CV_MPI_TRY(cv_slices_take(&slices, which - team->size));
+            continue;
+        }
+        CV_MPI_TRY(cv_replan_root_hear(r, which));
+        CV_MPI_TRY(tell(r, which, CV_TO_SLICES));
+    }
+    cv_replan_root_learn(r);
+    return MPI_SUCCESS;
+}
+
+/* Who came before the root is heard of when a message has had its time; for slices it matters
+ * how many these are. */
+static int hear_who_waits(struct cv_reduction *r)
+{
+    struct cv_replanning *of = r->team->replanning;
+    const double since = r->at.replan.since_s;
+    bool all;
+
+    if (r->at.replan.job.most < 2)
+        return MPI_SUCCESS;
+    CV_MPI_TRY(wait_for(r, r->team->size, since + r->team->costs.latency_s, &all));
+    for (int i = 0; i < r->team->size; i++)
+        if (cv_replan_is_idle(of->plan, i))
+            of->came_s[i] = since;
+    return MPI_SUCCESS;
+}
+
+/* Some may not have come yet. */
+static enum cv_plan_kind choose(struct cv_reduction *r)
+{
+    const struct cv_team *team = r->team;
+    struct cv_slice_job *job = &r->at.replan.job;
+    const int there = cv_replan_there(team->replanning->plan);
+
+    if (!r->blocks)
+        return CV_BY_TREE;
+    if (team->settings.slices > 1 && job->most > 1)
+        return CV_BY_SLICES;
+    if (there == team->size)
+        return CV_BY_MPI;
+    if (job->most < 2)
+        return CV_BY_TREE;
+    job->spread_s = cv_habit_spread(cv_replan_habit(r));
+    return cv_habit_choose(cv_replan_habit(r), job, there);
 }
 
 int cv_replan_root_open(struct cv_reduction *r, bool *out)
@@ -152,18 +283,30 @@ int cv_replan_root_open(struct cv_reduction *r, bool *out)
     if (r->blocks && (habit->own_s == 0 || habit->hopeless))
         until = HUGE_VAL;
     else if (r->blocks && !habit->apart)
-        until = at->since_s + at->d + at->c;
-    CV_MPI_TRY(wait_for_all(r, until, out));
-    *out = *out && r->blocks;
-    if (*out)
+        until = at->since_s + at->job.d + at->job.c;
+    if (r->team->settings.slices > 1 && at->job.most > 1)
+        until = 0;
+    if (r->blocks)
+        CV_MPI_TRY(hear_who_waits(r));
+    CV_MPI_TRY(wait_for(r, r->team->size, until, out));
+    *out = r->blocks;
+    switch (choose(r)) {
+    case CV_BY_SLICES:
+        return all_by_slices(r);
+    case CV_BY_MPI:
         return all_by_mpi(r);
-    return cv_replan_root_direct(r);
+    default:
+        *out = false;
+        return cv_replan_root_direct(r);
+    }
 }
 
 void cv_replan_root_learn(struct cv_reduction *r)
 {
     const double took_s = PMPI_Wtime() - r->at.replan.last_s;
 
+    if (r->combined_bytes > 0)
+        r->team->replanning->combine_byte_s = r->combine_s / r->combined_bytes;
     look_back(r);
-    cv_habit_planned(cv_replan_habit(r), took_s);
+    cv_habit_planned(cv_replan_habit(r), took_s, r->at.replan.by_slices);
 }

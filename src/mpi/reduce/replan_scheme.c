@@ -21,6 +21,7 @@
 #include "mpi/reduce/hop.h"
 #include "mpi/reduce/mpi_try.h"
 #include "mpi/reduce/replan_inner.h"
+#include "mpi/reduce/slices.h"
 
 enum { BEGIN, AWAIT, RECEIVE, SEND };
 
@@ -34,6 +35,7 @@ static void free_replanning(struct cv_replanning *of)
     free(of->listening);
     free(of->statuses);
     free(of->pace);
+    free(of->there);
     free(of);
 }
 
@@ -48,18 +50,20 @@ static int make_replanning(struct cv_team *team)
     of->plan = cv_replan_new(team->size);
     of->told = calloc(3 * n + CV_TOLD_FROM, sizeof *of->told);
     of->heard = calloc(n, sizeof *of->heard);
-    of->listening = calloc(n + 1, sizeof(MPI_Request));
+    of->listening = calloc(n + 1 + CV_SLICE_REQUESTS, sizeof(MPI_Request));
     of->statuses = calloc(n, sizeof(MPI_Status));
     of->pace = calloc(2 * n, sizeof *of->pace);
+    of->there = calloc(n, sizeof *of->there);
     if (of->plan == NULL || of->told == NULL || of->heard == NULL ||
-        of->listening == NULL || of->statuses == NULL || of->pace == NULL) {
+        of->listening == NULL || of->statuses == NULL || of->pace == NULL ||
+        of->there == NULL) {
         free_replanning(of);
         return MPI_ERR_NO_MEM;
     }
     of->expect = of->told + n + CV_TOLD_FROM;
     of->which = of->expect + n;
     of->came_s = of->pace + n;
-    for (size_t i = 0; i <= n; i++)
+    for (size_t i = 0; i <= n + CV_SLICE_REQUESTS; i++)
         of->listening[i] = MPI_REQUEST_NULL;
     team->replanning = of;
     team->free_replanning = free_replanning;
@@ -69,12 +73,6 @@ static int make_replanning(struct cv_team *team)
 static bool is_root(const struct cv_reduction *r)
 {
     return r->team->rank == r->root;
-}
-
-int cv_replan_by_mpi(struct cv_reduction *r)
-{
-    return PMPI_Reduce(r->in_place ? MPI_IN_PLACE : r->send, r->recv, r->vector.count,
-                       r->vector.type, r->vector.op, r->root, r->team->comm);
 }
 
 /* --- the others ------------------------------------------------------------------------- */
@@ -181,7 +179,9 @@ static int go_on(struct cv_reduction *r, MPI_Request **out)
     struct cv_replanning *of = r->team->replanning;
     struct cv_in_replan *at = &r->at.replan;
 
-    if (at->step == AWAIT && at->done < at->expected) {
+    if (at->step == AWAIT && at->to == CV_TO_SLICES) {
+        return cv_slices_run(r, of->expect, at->expected, cv_replan_requests(r->team));
+    } else if (at->step == AWAIT && at->done < at->expected) {
         at->step = RECEIVE;
         CV_MPI_TRY(cv_hop_receive(r, of->expect[at->done], CV_RIGHT));
         CV_MPI_TRY(cv_hop_receive_on(r, &at->data));

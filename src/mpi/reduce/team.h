@@ -25,7 +25,8 @@ enum cv_tag {
     CV_TAG_TREE,
     CV_TAG_RESULT,
     CV_TAG_PING,
-    CV_TAG_TOLD
+    CV_TAG_TOLD,
+    CV_TAG_SLICE
 };
 
 struct cv_team {

@@ -49,6 +49,15 @@ void cv_vector_cut(struct cv_vector *vector, double segment_bytes)
     vector->segments = (vector->count - 1) / vector->segment + 1;
 }
 
+void cv_vector_slice(struct cv_vector *vector, int pieces)
+{
+    /* As above. */
+    if (pieces > vector->count || vector->extent <= 0)
+        pieces = vector->extent <= 0 ? 1 : vector->count;
+    vector->segment = (vector->count - 1) / pieces + 1;
+    vector->segments = (vector->count - 1) / vector->segment + 1;
+}
+
 int cv_vector_part(const struct cv_vector *vector, int i)
 {
     return i < vector->segments - 1 ? vector->segment

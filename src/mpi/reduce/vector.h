@@ -27,6 +27,9 @@ struct cv_vector {
 /* Describe count elements. segment_bytes: what travels at once, about. */
 int cv_vector_init(struct cv_vector *vector, int count, MPI_Datatype type, MPI_Op op);
 void cv_vector_cut(struct cv_vector *vector, double segment_bytes);
+/* Cut it into so many pieces, or a few less if they would be empty; into one if it cannot be
+ * cut. */
+void cv_vector_slice(struct cv_vector *vector, int pieces);
 
 /* Elements of segment i, and how far it is from the vector's address. */
 int cv_vector_part(const struct cv_vector *vector, int i);
