@@ -1,4 +1,4 @@
-/* test_learn_stays.c -- sizes for commands that stay, where one worker is much faster.
+/* test_learn_stays.c -- sizes where one worker is much faster, for commands that stay and others.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <setjmp.h>
@@ -20,6 +20,7 @@ static const double SPEED = 330, LOAD = SPEED + CORES;
  * given cannot be taken back. With all of them busy it would take a second. */
 struct staying {
     double start_s, latency_s, batch_s, spread;
+    double fade; /* after half of that time the others take longer by this part */
     struct cv_random random;
     struct cleave_event events[4 * WORKERS]; /* under way */
     size_t count;
@@ -35,7 +36,8 @@ static double takes(struct staying *here, uint32_t worker, double units)
     const double rest_s = fast && here->batch_s > 0 ? fmod(even_s, here->batch_s) : 0;
     const double time_s = (fast ? here->latency_s : 0) +
                           (fast && here->given[0] == 0 ? here->start_s : 0) + even_s +
-                          (rest_s > 0 ? fmax(0, here->batch_s / 5 - rest_s) : 0);
+                          (rest_s > 0 ? fmax(0, here->batch_s / 5 - rest_s) : 0) +
+                          (!fast && here->now_s > 0.5 ? here->fade * even_s : 0);
 
     return time_s * exp(here->spread * cv_random_normal(&here->random));
 }
@@ -174,10 +176,36 @@ static void a_start_that_comes_once_is_not_counted_again(void **state)
         }
 }
 
+/* Where each chunk pays for a start, the fast one is not left idle because what remains is not
+ * worth one: the others would take far longer. */
+static void a_start_that_comes_each_time_is_paid_if_all_end_sooner(void **state)
+{
+    static const struct staying kinds[] = {
+        { .latency_s = 0.02, .spread = 0.03 },
+        { .latency_s = 0.05, .spread = 0.03 },
+        { .latency_s = 0.05, .batch_s = 0.013, .spread = 0.05 },
+        { .latency_s = 0.02, .spread = 0.03, .fade = 1 },
+        { .latency_s = 0.05, .spread = 0.03, .fade = 1 },
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (uint32_t seed = 0; seed < SEEDS; seed++) {
+            struct staying here = kinds[k];
+            double over;
+
+            cv_random_at(&here.random, seed, 0, 0, 0);
+            over = over_busy(&here);
+            if (over > 0.07)
+                fail_msg("kind %zu, seed %u: %.1f %% over all busy", k, seed, 100 * over);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_start_that_comes_once_is_not_counted_again),
+        cmocka_unit_test(a_start_that_comes_each_time_is_paid_if_all_end_sooner),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

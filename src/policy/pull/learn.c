@@ -30,8 +30,9 @@ static const double FINEST = 1.0 / 1024;
 static const double LINK_MATTERS = 0.01;
 /* Chunks grow at least so much as long as they may. */
 static const double SLOW_GROWTH = 1.2;
-/* A share is not worth a start when it is this part of a chunk that is. */
-static const double CRUMB = 0.1;
+/* A share is not worth a start when it is this part of a chunk that is, unless all end sooner by this
+ * part of the time left. */
+static const double CRUMB = 0.1, SOONER = 0.1;
 
 /* So many recalls per worker, and none of its chunks was finished meanwhile: it is enough. */
 enum { RECALLS = 8 };
@@ -217,13 +218,26 @@ static bool anybody_asks(const struct learn *learn, const struct cleave_view *vi
     return false;
 }
 
+/* Whether all would end far later without a worker that has nothing to do. */
+static bool is_missed(const struct learn *learn, const struct cleave_view *view,
+                      uint32_t worker, double end_s, double now_s)
+{
+    if (worker == NOBODY || isinf(end_s))
+        return false;
+    (void)cv_time_left(&learn->known, view, now_s);
+    learn->known.ready[worker].in_s = INFINITY;
+    return end_s < (1 - SOONER) * cv_end_together(learn->known.ready, learn->known.taken,
+                                                  view->units_left);
+}
+
 /* Who is to be served: the first to be idle among those that can help, then the one with
- * the widest link. If nobody is busy, somebody has to: who would end all that is left first,
+ * the widest link; but before all the fastest of those who could not, where all would have to
+ * end without it. If nobody is busy, somebody has to: who would end all that is left first,
  * lest crumbs go to those who have no start to pay for, one after the other. */
 static uint32_t next_served(const struct learn *learn, const struct cleave_view *view,
                             double end_s, double now_s)
 {
-    uint32_t best = NOBODY, any = NOBODY, busy = 0;
+    uint32_t best = NOBODY, any = NOBODY, strong = NOBODY, busy = 0;
     double least_s = INFINITY, soonest_s = INFINITY;
 
     for (uint32_t i = 0; i < learn->known.taken; i++) {
@@ -246,8 +260,14 @@ static uint32_t next_served(const struct learn *learn, const struct cleave_view 
                                  CRUMB * worthwhile(learn, view, seen))) {
             least_s = rest_s;
             best = w;
+        } else if (seen->held == 0 &&
+                   (strong == NOBODY ||
+                    seen->effective_ups > learn->known.workers[strong].effective_ups)) {
+            strong = w;
         }
     }
+    if (is_missed(learn, view, strong, end_s, now_s))
+        return strong;
     return best == NOBODY && busy == 0 ? any : best;
 }
 
