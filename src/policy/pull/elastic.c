@@ -408,6 +408,8 @@ static void serve(const struct cv_turn *turn, const struct cleave_event *event)
     if (elastic->kind != CV_COMMAND_UNKNOWN && somebody_is_free(elastic) &&
         cv_turn_look_round(turn))
         return;
+    if (elastic->kind != CV_COMMAND_UNKNOWN && cv_overdue_ask(turn))
+        return;
     if (elastic->kind == CV_COMMAND_STREAMS)
         cv_stream_serve(turn);
     else if (elastic->kind == CV_COMMAND_SLURPS)

@@ -54,6 +54,11 @@ bool cv_kind_doubt(const struct cv_turn *turn);
 /* The test is under way: those that wait need not wait for ever. */
 void cv_kind_meanwhile(const struct cv_turn *turn);
 
+/* --- closed, and late: elastic_overdue.c --------------------------------------------------- */
+
+/* Ask those for what they have not been fed. False: nobody had to be. */
+bool cv_overdue_ask(const struct cv_turn *turn);
+
 /* --- it works as it reads: elastic_stream.c ------------------------------------------------ */
 
 /* Some of those that wait are kept for what the first ones turn out to be too slow for. */
