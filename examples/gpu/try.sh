@@ -50,8 +50,11 @@ field() {
 faster() {
     sed -n 's/^ *{"name": "\(...\).*"units": \([^,]*\),.*"busy_s": \([^,]*\),.*/\1 \2 \3/p' "$1" |
         awk '{ units[$1] += $2; busy[$1] += $3 }
-            END { print units["cpu"] > 0 && busy["gpu"] > 0 ?
-                        units["gpu"] / busy["gpu"] * busy["cpu"] / units["cpu"] : 0 }'
+            END {
+                if (units["cpu"] > 0 && busy["gpu"] > 0)
+                    times = units["gpu"] / busy["gpu"] * busy["cpu"] / units["cpu"]
+                print times + 0
+            }'
 }
 
 # share NAME WANTED WORD... -- run it some times, and print one line of what came of it.

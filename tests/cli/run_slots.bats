@@ -233,6 +233,38 @@ S
         run -i a --hosts p.yaml wc
 }
 
+# --- workers that are not alike ------------------------------------------------------------
+
+@test "chunks stay open unless words of workers differ by more than numbers" {
+    prepare
+    seq 20000 >in
+    for words in 'w*2' 'w[1-2]:env A={i}' 'a:nice -n 1,b:nice -n 19'; do
+        cleave 0 run -q -i in -o out -j "$words" --trace t -- cat
+        cmp in out
+        grep -q '"order":"open"' t
+    done
+    for words in 'gpu[0-0]:env A={i},cpu*2:env A=' 'a,b:nice'; do
+        cleave 0 run -q -i in -o out -j "$words" --trace t -- cat
+        cmp in out
+        run grep -c '"order":"open"' t
+        [ "$output" = 0 ]
+    done
+}
+
+@test "what a slow worker has not read goes to one that is free, if its chunk is overdue" {
+    prepare
+    seq 300000 >in
+    # The first one reads all before it works, and so all are thought to; the others stand still.
+    cleave 0 run -q -i in -o out -j 3 --trace t -- sh -c '
+        [ $CLEAVE_WORKER != w0 ] || { cat >w0.in; sleep 0.1; exec cat w0.in; }
+        head -c 1000
+        for i in $(seq 150); do [ -e go ] || sleep 0.02; done
+        touch go
+        exec cat'
+    cmp in out
+    grep '"event":"recalled","worker":"w[12]"' t | grep -qv '"units":0,'
+}
+
 # --- the example --------------------------------------------------------------------------
 
 @test "the example with a GPU also runs on cores, and makes its pages" {

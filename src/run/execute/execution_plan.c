@@ -1,5 +1,6 @@
 /* execution_plan.c -- what the policy of a run is told, and its plan. SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "model/platform/nominal.h"
@@ -17,6 +18,34 @@ static const double BURST_S = 0.02;
 /* By such a part chunks take more or less time, on a machine that has nothing else to do. */
 static const double VARIES = 0.05;
 
+/* Whether two texts differ by numbers alone. */
+static bool are_alike(const char *a, const char *b)
+{
+    static const char digits[] = "0123456789";
+
+    while (*a == *b && *a != '\0' && strspn(a, digits) == 0) {
+        a++;
+        b++;
+    }
+    if (strspn(a, digits) > 0 && strspn(b, digits) > 0)
+        return are_alike(a + strspn(a, digits), b + strspn(b, digits));
+    return *a == *b;
+}
+
+/* Whether workers of this machine are of several kinds, as their words say: a GPU beside cores may be hundreds
+ * of times as fast. Ranges of open chunks are given out before that is known, and each that turns out to be a
+ * slow worker's costs the fast one a start. */
+static bool several_kinds(const struct cleave_execution *asked)
+{
+    const char *const *prefixes = asked->crew.prefixes;
+
+    for (uint32_t w = 1; prefixes != NULL && w < cv_muster_count(asked); w++)
+        if (!are_alike(prefixes[0] != NULL ? prefixes[0] : "",
+                       prefixes[w] != NULL ? prefixes[w] : ""))
+            return true;
+    return false;
+}
+
 /* Whether chunks may stay open: commands are started for each. To other machines all that
  * is given is sent, and what they make of it comes back. */
 static bool may_open(const struct cv_execution *execution,
@@ -30,7 +59,7 @@ static bool may_open(const struct cv_execution *execution,
     if (asked->input.pairs != NULL && asked->sharing.own_policy == NULL)
         return false;
     /* What is fetched has an end from the start. */
-    if (asked->input.fetch != NULL)
+    if (asked->input.fetch != NULL || several_kinds(asked))
         return false;
     if (hosts->count > 0 && (!policy->hears_losses || hosts->keeps || hosts->leads ||
                              asked->input.pairs != NULL))
