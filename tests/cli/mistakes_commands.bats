@@ -132,6 +132,9 @@ told() {
     told 0 "wants --split fastq" run -i reads.fastq.gz --block 1k -- cat
     told 0 "wants --split csv --header" run -i table.csv --block 1k -- cat
     told 0 "wants --header '#'" run -i calls.vcf --block 1k -- cat
+    told 0 "wants --split fastq" split -i reads.fastq -n 3 -o 'piece-{}.fastq'
+    told 0 "" split -i reads.fastq -n 3 --split fastq -o 'piece-{}.fastq' --force
+    [[ $stderr != *"by its name"* ]]
     # Also where it is the reason of failures.
     told 1 "wants --split fastq" run -i reads.fastq --block 1k -- awk 'NR == 1 && !/^@/ { exit 1 } { print }'
     # Not if it was asked for, and not of one chunk.

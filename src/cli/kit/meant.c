@@ -92,3 +92,53 @@ const char *cv_meant_name(const char *name, char *buffer, size_t size)
                  (int)strcspn(name, ":"), name, cv_echo(strchr(name, ':') + 1, shown));
     return buffer;
 }
+
+/* --- records that are not lines ------------------------------------------------------------ */
+
+struct form {
+    const char *end, *option;
+    bool header; /* the option is --header */
+};
+
+/* What the name of a file says of its records; NULL: lines, or nothing. */
+static const struct form *find_form(const char *name)
+{
+    static const char *const packed[] = { ".gz", ".bgz", ".bz2", ".xz", ".zst", ".lz4" };
+    static const struct form forms[] = {
+        { ".fastq", "--split fastq", false },     { ".fq", "--split fastq", false },
+        { ".fasta", "--split fasta", false },     { ".fa", "--split fasta", false },
+        { ".fna", "--split fasta", false },       { ".json", "--split json", false },
+        { ".xml", "--split xml:ELEMENT", false }, { ".warc", "--split warc", false },
+        { ".csv", "--split csv --header", true }, { ".vcf", "--header '#'", true },
+        { ".sam", "--header '@'", true },
+    };
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+        if (length > strlen(packed[i]) &&
+            strcmp(name + length - strlen(packed[i]), packed[i]) == 0) {
+            length -= strlen(packed[i]);
+            break;
+        }
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const size_t size = strlen(forms[i].end);
+
+        if (length > size && strncmp(name + length - size, forms[i].end, size) == 0)
+            return &forms[i];
+    }
+    return NULL;
+}
+
+void cv_meant_form(const char *name, bool header)
+{
+    const struct form *form = find_form(name);
+    char shown[CV_ECHO_ROOM];
+
+    if (form == NULL || (form->header && header))
+        return;
+    cv_complain(
+        CV_EXIT_DONE,
+        "%s was cut between lines; by its name it wants %s. --split lines, if that "
+        "is right",
+        cv_echo(name, shown), form->option);
+}

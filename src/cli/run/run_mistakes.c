@@ -155,55 +155,13 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items)
 
 /* --- records that are not lines ------------------------------------------------------------ */
 
-struct form {
-    const char *end, *option;
-    bool header; /* the option is --header */
-};
-
-/* What the name of a file says of its records; NULL: lines, or nothing. */
-static const struct form *find_form(const char *name)
-{
-    static const char *const packed[] = { ".gz", ".bgz", ".bz2", ".xz", ".zst", ".lz4" };
-    static const struct form forms[] = {
-        { ".fastq", "--split fastq", false },     { ".fq", "--split fastq", false },
-        { ".fasta", "--split fasta", false },     { ".fa", "--split fasta", false },
-        { ".fna", "--split fasta", false },       { ".json", "--split json", false },
-        { ".xml", "--split xml:ELEMENT", false }, { ".warc", "--split warc", false },
-        { ".csv", "--split csv --header", true }, { ".vcf", "--header '#'", true },
-        { ".sam", "--header '@'", true },
-    };
-    size_t length = strlen(name);
-
-    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
-        if (length > strlen(packed[i]) &&
-            strcmp(name + length - strlen(packed[i]), packed[i]) == 0) {
-            length -= strlen(packed[i]);
-            break;
-        }
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        const size_t size = strlen(forms[i].end);
-
-        if (length > size && strncmp(name + length - size, forms[i].end, size) == 0)
-            return &forms[i];
-    }
-    return NULL;
-}
-
 void cv_run_mistakes_form(const struct cv_call *call)
 {
     const struct cv_run_options *values = call->values;
-    const struct form *form =
-        values->inputs.count > 0 ? find_form(values->inputs.items[0]) : NULL;
-    char shown[CV_ECHO_ROOM];
 
-    if (form == NULL || values->split != NULL || values->quiet || values->json ||
-        values->records > 0 || (form->header && values->header != NULL))
-        return;
-    cv_complain(
-        CV_EXIT_DONE,
-        "%s was cut between lines; by its name it wants %s. --split lines, if that "
-        "is right",
-        cv_echo(values->inputs.items[0], shown), form->option);
+    if (values->inputs.count > 0 && values->split == NULL && !values->quiet &&
+        !values->json && values->records == 0)
+        cv_meant_form(values->inputs.items[0], values->header != NULL);
 }
 
 /* --- what was done ------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cli/kit/meant.h"
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
 #include "cli/run/run_options.h"
@@ -237,6 +238,9 @@ static void say_end(const struct split_options *values, const struct told *told,
     else
         fprintf(stderr, "%" PRIu64 " bytes in %" PRIu64 " %s\n", input_bytes,
                 told->pieces, told->pieces == 1 ? "piece" : "pieces");
+    if (!values->index && told->pieces > 1 && values->split == NULL &&
+        values->records == 0 && values->inputs.count > 0)
+        cv_meant_form(values->inputs.items[0], values->header != NULL);
 }
 
 static int run(const struct cv_call *call)
