@@ -76,6 +76,11 @@ told() {
     told 2 "curl -sfL https://example.org/x | cleave ..." run -i https://example.org/x -- wc
     told 2 "ssh me@there cat /x | cleave ..." run -i me@there:/x -- wc
     told 2 "it ends in a carriage return" run -i $'numbers\r' -- wc
+    mkdir examples
+    printf 'workers:\n  - {name: a, speed: 1, bandwidth: 1}\n' >examples/unequal.yaml
+    told 2 "examples/unequal.yml: cannot read: No such file or directory; did you mean 'unequal.yaml'?" \
+        plan load -p examples/unequal.yml -l 5
+    told 2 "examples/far.off: cannot open" plan load -p examples/far.off -l 5
     told 2 "see 'cleave split --help'" split -i numbers -n 4 part-
     told 2 "; instead: --records N" split -l 1000 numbers
     told 2 "; instead: --size SIZE" split -b 1M numbers

@@ -20,6 +20,7 @@ struct names {
     struct cv_strings list; /* of the arena */
     size_t capacity;
     bool recursive;
+    bool only_near; /* who opens it says that it is not there, unless a name is near */
 };
 
 static int add_name(struct names *names, const char *name)
@@ -123,7 +124,7 @@ static const char *find_longer(const struct folder_names *near, const char *base
 }
 
 static int refuse_absent(const char *name, const struct folder_names *near,
-                         const char *base)
+                         const char *base, bool only_near)
 {
     const char *longer = find_longer(near, base);
     char shown[CV_ECHO_ROOM], hint[512] = "";
@@ -136,8 +137,11 @@ static int refuse_absent(const char *name, const struct folder_names *near,
                  longer);
     else
         cv_suggest(base, near->count, name_in, near, hint, sizeof hint);
-    if (strncmp(hint, "; did", 5) != 0)
+    if (strncmp(hint, "; did", 5) != 0) {
+        if (only_near)
+            return CV_EXIT_DONE;
         hint[0] = '\0';
+    }
     return cv_complain(CV_EXIT_USAGE, "%s: cannot read: %s%s", cv_echo(name, shown),
                        strerror(ENOENT), hint);
 }
@@ -166,7 +170,7 @@ static int look_around(struct names *names, const char *name)
     }
     if (open != NULL)
         closedir(open);
-    return refuse_absent(name, near, cv_echo(name + length, shown));
+    return refuse_absent(name, near, cv_echo(name + length, shown), names->only_near);
 }
 
 static int add_input(struct names *names, const char *name)
@@ -220,6 +224,37 @@ static bool is_fetched(const struct cv_verb *verb, const char *values)
     return line != NULL && *line != NULL;
 }
 
+/* A file that an option reads: one that is nearly called so may have been meant. */
+static int check_file(const struct cv_option *option, struct cv_arena *arena,
+                      const char *name)
+{
+    struct names names = { .option = option, .arena = arena, .only_near = true };
+    struct stat info;
+
+    if (name == NULL || strcmp(name, "-") == 0 || stat(name, &info) == 0 ||
+        errno != ENOENT)
+        return CV_EXIT_DONE;
+    return look_around(&names, name);
+}
+
+/* All files that options read and that are no inputs. */
+static int check_files(const struct cv_verb *verb, struct cv_arena *arena,
+                       const char *fields)
+{
+    int status = CV_EXIT_DONE;
+
+    for (const struct cv_option_group *group = verb->groups;
+         group != NULL && group->title != NULL; group++)
+        for (const struct cv_option *o = group->options; o->name != NULL; o++)
+            if (status == CV_EXIT_DONE && o->kind == CV_OPTION_TEXT &&
+                o->file == CV_FILE_NONE &&
+                (strcmp(o->argument, "FILE") == 0 || strcmp(o->argument, "TRACE") == 0))
+                status =
+                    check_file(o, arena,
+                               *(const char *const *)(const void *)(fields + o->offset));
+    return status;
+}
+
 int cv_inputs_expand(const struct cv_verb *verb, struct cv_arena *arena, void *values)
 {
     char *fields = values;
@@ -249,5 +284,5 @@ int cv_inputs_expand(const struct cv_verb *verb, struct cv_arena *arena, void *v
             }
             *given = names.list;
         }
-    return CV_EXIT_DONE;
+    return check_files(verb, arena, fields);
 }

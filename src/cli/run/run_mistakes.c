@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "cli/kit/meant.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_options.h"
@@ -134,6 +135,17 @@ static int check_merge(const char *reduce)
                        line, line);
 }
 
+/* Two files for a command that reads them: they are descriptors of this process. */
+static int check_proc(const char *reduce)
+{
+    if (strstr(reduce, "{1}") == NULL || access("/proc/self/fd", F_OK) == 0)
+        return CV_EXIT_DONE;
+    return cv_complain(
+        CV_EXIT_USAGE,
+        "--reduce: {1} and {2} are files of /proc, which is not mounted here: "
+        "mount -t proc proc /proc, or let CMD read standard input");
+}
+
 int cv_run_mistakes_check(const struct cv_call *call, bool items)
 {
     const struct cv_run_options *values = call->values;
@@ -141,6 +153,8 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items)
 
     if (values->reduce != NULL)
         status = check_merge(values->reduce);
+    if (values->reduce != NULL && status == CV_EXIT_DONE)
+        status = check_proc(values->reduce);
     if (call->noperands == 0 || status != CV_EXIT_DONE || items || values->literal)
         return status;
     status = check_unit(call);

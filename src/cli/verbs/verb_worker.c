@@ -5,6 +5,7 @@
 #include <termios.h>
 #include <unistd.h>
 #include <cleave/execute.h>
+#include "base/nothing.h"
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
 #include "cli/run/run_values.h"
@@ -97,7 +98,7 @@ static int check_hash(const char *expected)
 /* The link gets descriptors of its own, so that nothing else is ever written into it. */
 static bool take_link(struct cv_worker_options *serve)
 {
-    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const int nothing = cv_nothing_open(O_RDWR);
 
     serve->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
     serve->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -110,7 +111,7 @@ static bool take_link(struct cv_worker_options *serve)
  * are to be used. */
 static bool take_call(struct cv_worker_options *serve)
 {
-    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const int nothing = cv_nothing_open(O_RDWR);
     struct cleave_error err;
 
     if (cv_call_back(&serve->in, &err) != CLEAVE_OK)

@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/nothing.h"
 #include "run/kit/guard.h"
 #include "run/kit/starter.h"
 
@@ -186,7 +187,7 @@ enum cleave_status cv_poller_null(struct cv_poller *poller, int *out,
 
     if (poller->null < 0) {
         /* Above 2, as with pipes (process.c). */
-        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        fd = cv_nothing_open(O_RDONLY);
         poller->null = fd >= 0 && fd <= 2 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : fd;
     }
     if (poller->null < 0)
