@@ -197,3 +197,22 @@ told() {
     [ "$output" = "$("$CLEAVE" plan load --help)" ]
     told 2 "unknown command 'spilt'; did you mean 'split'?" --help spilt
 }
+
+@test "hosts that lack what is here, and options behind the command" {
+    mkdir elsewhere
+    printf 'a\n' >one
+    printf '#!/bin/sh\ncat\n' >copy
+    chmod +x copy
+    printf 'port: multi\nworkers:\n  - {name: a, command: env -C %s, slots: 1, speed: 1M, bandwidth: 1M}\n' \
+        "$PWD/elsewhere" >far.yaml
+    told 3 "'./copy' is here; hosts look for it where ssh begins: copy it there, or say --workdir DIR where it is" \
+        run --hosts far.yaml -i numbers -- ./copy
+    told 1 "'one' is here, and was not sent: --transferfile {} sends files of items to hosts" \
+        run --hosts far.yaml 'wc -l {}' ::: one
+    # What it says helps.
+    run -0 "$CLEAVE" run -q --hosts far.yaml --workdir "$PWD" -i numbers -- ./copy
+    run -0 "$CLEAVE" run -q --hosts far.yaml --transferfile {} 'wc -l {}' ::: one
+    told 1 "'--workers' is behind the command, which got it: options of cleave stand before the command" \
+        run 'wc -l {}' --workers 2 ::: one
+    told 1 "'--reduce' is behind the command" run -i numbers wc -l --reduce cat
+}

@@ -306,6 +306,9 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
                     "%s exits with status 1 where it finds nothing, and that counts as "
                     "failed: %s'%s ... || [ $? = 1 ]' is content with it",
                     program, how->items ? "" : "sh -c ", program);
+    if (how->failed > 0 && how->all && !searched &&
+        cv_run_mistakes_failed(call, how->items, how->hosts))
+        return;
     if (how->items)
         return; /* each of them has been told */
     if (how->failed > 0 && how->all && !searched)

@@ -19,6 +19,7 @@ struct cv_run_outcome {
     bool by_one;     /* a command ended with status 1                                   */
     uint64_t chunks; /* of these                                                        */
     double bytes;    /* of the input                                                    */
+    bool hosts;      /* on other machines                                               */
     bool items;      /* no chunks, but commands of items                               */
     bool empty;      /* there was nothing in the input                                  */
 };

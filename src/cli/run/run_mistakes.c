@@ -167,6 +167,62 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items)
     return status;
 }
 
+/* --- nothing succeeded --------------------------------------------------------------------- */
+
+/* An option of cleave that the command got, as it stands behind it; NULL: none. */
+static const char *find_option_behind(const struct cv_call *call)
+{
+    const struct cv_option_group *group = call->verb->groups;
+
+    for (; group->title != NULL; group++)
+        for (const struct cv_option *o = group->options; o->name != NULL; o++)
+            for (size_t i = 1; i < call->noperands; i++)
+                if (strcmp(call->operands[i], o->name) == 0)
+                    return o->name;
+    return NULL;
+}
+
+/* A relative name of something that is here. */
+static bool is_here(const char *name)
+{
+    return name[0] != '/' && name[0] != '-' && access(name, F_OK) == 0;
+}
+
+bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
+{
+    const struct cv_run_options *values = call->values;
+    const char *program = call->noperands > 0 ? call->operands[0] : "";
+    const char *last = call->nwords > 0 ? call->words[call->nwords - 1] : "";
+    const char *behind = find_option_behind(call);
+    char shown[CV_ECHO_ROOM];
+
+    if (behind != NULL) {
+        cv_complain(CV_EXIT_FAILED,
+                    "'%s' is behind the command, which got it: options of cleave stand "
+                    "before the command",
+                    behind);
+        return true;
+    }
+    if (!hosts || values->work_directory != NULL)
+        return false;
+    if (strchr(program, '/') != NULL && is_here(program)) {
+        cv_complain(CV_EXIT_FAILED,
+                    "'%s' is here; hosts look for it where ssh begins: copy it there, or "
+                    "say --workdir DIR where it is",
+                    cv_echo(program, shown));
+        return true;
+    }
+    if (items && values->transfers.count == 0 && !values->transfer && is_here(last)) {
+        cv_complain(
+            CV_EXIT_FAILED,
+            "'%s' is here, and was not sent: --transferfile {} sends files of items "
+            "to hosts; --workdir DIR, if they see them there",
+            cv_echo(last, shown));
+        return true;
+    }
+    return false;
+}
+
 /* --- records that are not lines ------------------------------------------------------------ */
 
 void cv_run_mistakes_form(const struct cv_call *call)

@@ -10,6 +10,10 @@
  * merges nothing. Returns an exit status; what is wrong has been told. */
 int cv_run_mistakes_check(const struct cv_call *call, bool items);
 
+/* Nothing succeeded: say it where an option of cleave stands behind the command, or where hosts
+ * lack files that are here. False: neither is so. */
+bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts);
+
 /* Chunks were cut between lines: say it where the name of the input tells of other records. */
 void cv_run_mistakes_form(const struct cv_call *call);
 

@@ -149,8 +149,11 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
                                 .by_one = report->by_one,
                                 .chunks = result->chunks + result->resumed,
                                 .bytes = result->input_bytes,
+                                .hosts = execution->hosts.count > 0,
                                 .items = report->items != NULL,
                                 .empty = result->chunks == 0 && result->resumed == 0 });
+    else if (done == CLEAVE_EENGINE && execution->hosts.count > 0)
+        cv_run_mistakes_failed(call, report->items != NULL, true);
     /* What goes on from a journal makes a new file. */
     sink->kept = done == CLEAVE_ESTOPPED && values->journal != NULL;
     /* The result first, as it matters most; and all files before the summary, which says with
