@@ -33,7 +33,8 @@ if command -v "$nvcc" >/dev/null && { [ -e /dev/nvidia0 ] || nvidia-smi -L >/dev
     "$nvcc" -O3 "-arch=${ARCH:-native}" -x cu -o "$folder/either" "$here/either.c"
 else
     RECORDS=${RECORDS:-4000000} ROUNDS=${ROUNDS:-1}
-    gpu="EITHER_PACE=$((FASTER * PACE)) EITHER_START=$START" core="EITHER_PACE=$PACE"
+    gpu="CUDA_VISIBLE_DEVICES={i} EITHER_PACE=$((FASTER * PACE)) EITHER_START=$START"
+    core="CUDA_VISIBLE_DEVICES= EITHER_PACE=$PACE"
     what="what stands in for a GPU"
     echo "no GPU or no nvcc here: gpu0 is a core that sleeps less than the others" >&2
     "${CC:-cc}" -O2 -o "$folder/either" "$here/either.c"

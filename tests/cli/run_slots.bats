@@ -235,15 +235,16 @@ S
 
 # --- workers that are not alike ------------------------------------------------------------
 
-@test "chunks stay open unless words of workers differ by more than numbers" {
+@test "chunks stay open unless some workers have a GPU and some have none" {
     prepare
     seq 20000 >in
-    for words in 'w*2' 'w[1-2]:env A={i}' 'a:nice -n 1,b:nice -n 19'; do
+    for words in 'w*2' 'a,b:nice' 'w[1-2]:env CUDA_VISIBLE_DEVICES={i}' 'w*2:env CUDA_VISIBLE_DEVICES='; do
         cleave 0 run -q -i in -o out -j "$words" --trace t -- cat
         cmp in out
         grep -q '"order":"open"' t
     done
-    for words in 'gpu[0-0]:env A={i},cpu*2:env A=' 'a,b:nice'; do
+    for words in 'gpu[0-0]:env CUDA_VISIBLE_DEVICES={i},cpu*2:env CUDA_VISIBLE_DEVICES=' \
+        'cpu,gpu:env HIP_VISIBLE_DEVICES=0' 'gpu:env ZE_AFFINITY_MASK=0,cpu'; do
         cleave 0 run -q -i in -o out -j "$words" --trace t -- cat
         cmp in out
         run grep -c '"order":"open"' t

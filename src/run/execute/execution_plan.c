@@ -1,4 +1,5 @@
 /* execution_plan.c -- what the policy of a run is told, and its plan. SPDX-License-Identifier: MIT */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,30 +19,29 @@ static const double BURST_S = 0.02;
 /* By such a part chunks take more or less time, on a machine that has nothing else to do. */
 static const double VARIES = 0.05;
 
-/* Whether two texts differ by numbers alone. */
-static bool are_alike(const char *a, const char *b)
+/* Whether a worker's words show it a GPU, by the variables that CUDA, ROCm and oneAPI look at. */
+static bool has_gpu(const char *words)
 {
-    static const char digits[] = "0123456789";
+    static const char *const shown[] = { "_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK=" };
 
-    while (*a == *b && *a != '\0' && strspn(a, digits) == 0) {
-        a++;
-        b++;
+    for (size_t i = 0; words != NULL && i < sizeof shown / sizeof *shown; i++) {
+        const char *found = strstr(words, shown[i]);
+
+        if (found != NULL)
+            return isalnum((unsigned char)found[strlen(shown[i])]) != 0;
     }
-    if (strspn(a, digits) > 0 && strspn(b, digits) > 0)
-        return are_alike(a + strspn(a, digits), b + strspn(b, digits));
-    return *a == *b;
+    return false;
 }
 
-/* Whether workers of this machine are of several kinds, as their words say: a GPU beside cores may be hundreds
- * of times as fast. Ranges of open chunks are given out before that is known, and each that turns out to be a
- * slow worker's costs the fast one a start. */
-static bool several_kinds(const struct cleave_execution *asked)
+/* Whether some workers of this machine have a GPU and some have not, which may be hundreds of times slower.
+ * Ranges of open chunks are given out before that is known, and each that turns out to be a slow
+ * worker's costs the fast one a start. */
+static bool has_gpus_and_cores(const struct cleave_execution *asked)
 {
-    const char *const *prefixes = asked->crew.prefixes;
+    const char *const *words = asked->crew.prefixes;
 
-    for (uint32_t w = 1; prefixes != NULL && w < cv_muster_count(asked); w++)
-        if (!are_alike(prefixes[0] != NULL ? prefixes[0] : "",
-                       prefixes[w] != NULL ? prefixes[w] : ""))
+    for (uint32_t w = 1; words != NULL && w < cv_muster_count(asked); w++)
+        if (has_gpu(words[w]) != has_gpu(words[0]))
             return true;
     return false;
 }
@@ -59,7 +59,7 @@ static bool may_open(const struct cv_execution *execution,
     if (asked->input.pairs != NULL && asked->sharing.own_policy == NULL)
         return false;
     /* What is fetched has an end from the start. */
-    if (asked->input.fetch != NULL || several_kinds(asked))
+    if (asked->input.fetch != NULL || has_gpus_and_cores(asked))
         return false;
     if (hosts->count > 0 && (!policy->hears_losses || hosts->keeps || hosts->leads ||
                              asked->input.pairs != NULL))
