@@ -53,6 +53,34 @@ load helper
     [ "$(tail -n 1 log | cut -f 7)" = 153 ] # by the shell: 128 and SIGXFSZ
 }
 
+@test "rows of results that cannot be written are told by their name" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir small
+    mount -t tmpfs -o size=64k none small 2>/dev/null || skip "may not mount a small disk"
+    run "$CLEAVE" run -q --results small/rows.csv -- 'seq 20000; : {}' ::: a
+    umount small
+    [ "$status" -eq 1 ]
+    [ "${lines[0]}" = "cleave: cannot write to small/rows.csv: No space left on device" ]
+    [[ ${lines[1]} == "cleave: 'small/rows.csv' was not made; what there is of it: small/.rows.csv.part-"* ]]
+}
+
+@test "a folder that is removed while commands run: what goes there is told, the rest is done" {
+    cd "$BATS_TEST_TMPDIR"
+    seq 5 >in
+    for option in --joblog --trace; do
+        mkdir gone
+        cleave 1 run -q -i in $option gone/file -- sh -c 'rm -rf gone; cat'
+        [ "$output" = "$(seq 5)" ]
+        [ "$stderr" = "cleave: $option: cannot write 'gone/file': No such file or directory" ]
+    done
+    mkdir gone
+    cleave 1 run -q -i in -o gone/file -- sh -c 'rm -rf gone; cat'
+    [ "$stderr" = "cleave: --output: cannot write 'gone/file': No such file or directory" ]
+    mkdir gone
+    cleave 1 run -q -i in --memory 1 --tmpdir gone -- sh -c 'rm -rf gone; cat'
+    [ "$stderr" = "cleave: cannot keep output in 'gone': No such file or directory" ]
+}
+
 @test "a closed stdout is told, and no file takes its place" {
     run bash -c "\"\$CLEAVE\" plan load -p $LAB -l 20 --trace $BATS_TEST_TMPDIR/trace 2>&1 >&-"
     [ "$status" -eq 1 ]

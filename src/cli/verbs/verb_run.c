@@ -103,16 +103,18 @@ static int save_trace(const struct cv_run_options *values,
     const struct cleave_trace_facts facts = {
         .bound = { result->bound_s > 0 ? "all workers busy" : NULL, result->bound_s },
     };
-    const int status = cv_trace_add_facts(execution->tell.trace, &facts);
+    int status = cv_trace_add_facts(execution->tell.trace, &facts);
 
     if (status != CV_EXIT_DONE || values->trace == NULL)
         return status;
-    return cv_trace_write(values->trace,
-                          &(struct cv_trace_story){
-                              .trace = execution->tell.trace,
-                              .platform = result->platform,
-                              .policy = cv_sharing_name(&execution->sharing),
-                              .load = result->input_bytes });
+    status =
+        cv_trace_write(values->trace, &(struct cv_trace_story){
+                                          .trace = execution->tell.trace,
+                                          .platform = result->platform,
+                                          .policy = cv_sharing_name(&execution->sharing),
+                                          .load = result->input_bytes });
+    /* It was asked for rightly, as was looked at before: its folder is gone since. */
+    return status == CV_EXIT_USAGE ? CV_EXIT_FAILED : status;
 }
 
 /* What was asked for makes no sense, and nothing was done: there is nothing to sum up. */
@@ -314,6 +316,8 @@ static int carry_out(const struct cv_call *call, struct whole_run *run)
         cv_complain(CV_EXIT_DONE, "the input is what you type, to its end (Ctrl-D); of a "
                                   "file: -i FILE");
     run->report.declared = file != NULL;
+    if (run->items.rows_file != NULL)
+        execution->output.name = run->items.rows_file;
     status = run->items.rows_file != NULL
                  ? cv_run_sink_open(&run->sink, "--results", run->items.rows_file,
                                     &execution->output.descriptor)
