@@ -30,8 +30,21 @@ static enum cleave_status fail_folder(struct cleave_error *err, int error)
 
 /* --- opening ------------------------------------------------------------------------------ */
 
+int cv_open_at_once(const char *path, int flags)
+{
+    const int fd = open(path, flags | O_NONBLOCK, 0666);
+    int now;
+
+    if (fd < 0)
+        return -1;
+    now = fcntl(fd, F_GETFL);
+    if (now >= 0)
+        (void)fcntl(fd, F_SETFL, now & ~O_NONBLOCK);
+    return fd;
+}
+
 /* A device, a pipe, or a file that is open already: no other can take its place. */
-static enum cleave_status open_in_place(const struct cv_file_target *target,
+static enum cleave_status open_in_place(const struct cv_file_target *target, unsigned how,
                                         struct cv_new_file *out, struct cleave_error *err)
 {
     if (target->descriptor >= 0) {
@@ -42,7 +55,10 @@ static enum cleave_status open_in_place(const struct cv_file_target *target,
         out->fd = fcntl(target->descriptor, F_DUPFD_CLOEXEC, 3);
         out->copy_of = target->descriptor;
     } else {
-        out->fd = open(target->path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
+        const int flags = O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC;
+
+        out->fd = (how & CV_NEW_FILE_HASTY) != 0 ? cv_open_at_once(target->path, flags)
+                                                 : open(target->path, flags);
     }
     return out->fd >= 0 ? CLEAVE_OK : fail_now(err, errno);
 }
@@ -156,7 +172,7 @@ enum cleave_status cv_new_file_open(const char *path, unsigned how,
     if (target.exists && S_ISDIR(target.info.st_mode))
         status = fail_now(err, EISDIR);
     else if (target.exists && (target.magic || !S_ISREG(target.info.st_mode)))
-        status = open_in_place(&target, out, err);
+        status = open_in_place(&target, how, out, err);
     else
         status = open_new(&target, how, out, err);
     cv_file_target_done(&target);

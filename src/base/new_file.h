@@ -19,7 +19,7 @@
 enum cv_new_file_how {
     CV_NEW_FILE_ONLY = 1,   /* an older regular file is an error, CLEAVE_EREFUSED     */
     CV_NEW_FILE_SECRET = 2, /* 0600, whatever the umask and an older file say         */
-    CV_NEW_FILE_HASTY = 4,  /* one of many: none of them waits for the disk           */
+    CV_NEW_FILE_HASTY = 4, /* one of many: none of them waits for the disk, or a reader */
 };
 
 struct cv_new_file {
@@ -49,6 +49,10 @@ enum cleave_status cv_new_file_close(struct cv_new_file *file, struct cleave_err
 void cv_new_file_drop(struct cv_new_file *file);
 /* Bytes in it, if it still has a name. */
 uint64_t cv_new_file_size(const struct cv_new_file *file);
+
+/* open() for writing that does not wait for whoever reads a pipe: without one it fails. What is written
+ * then waits as ever. -1 and errno. */
+int cv_open_at_once(const char *path, int flags);
 
 /* Make the folders that a name is in, as far as they are not there. Texts of errors stand
  * alone. */

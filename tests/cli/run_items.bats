@@ -284,6 +284,19 @@ same_rows() {
     [ -z "$(find . -name '.*.part-*')" ]
 }
 
+@test "a pipe that nobody reads in the place of a result is told" {
+    cd "$BATS_TEST_TMPDIR"
+    local name
+    for name in stdout stderr seq; do
+        rm -rf r
+        mkdir -p r/1/a
+        mkfifo r/1/a/$name
+        run --separate-stderr timeout -k 5 30 "$CLEAVE" run -q --results r -- echo ::: a
+        [ "$status" -eq 1 ]
+        [ "$stderr" = "cleave: --results: cannot write 'r/1/a/$name': No such device or address" ]
+    done
+}
+
 @test "a full disk behind results: the old ones stay, and no half of a new one" {
     cd "$BATS_TEST_TMPDIR"
     mkdir small

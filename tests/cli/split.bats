@@ -216,6 +216,26 @@ refuses() {
     timeout $LONG "$CLEAVE" run -q -i in.tar --split fixed:512 -- cat | cmp - in.tar # needs none
 }
 
+@test "--index does not take the place of an input, and waits for nobody" {
+    cd "$BATS_TEST_TMPDIR"
+    seq 1000 | sed 's/$/,x/' >a.csv
+    cp a.csv b.csv
+    cp a.csv kept
+    ln -s a.csv a.csv.cleave-index
+    refuses 2 "cannot write '$PWD/a.csv.cleave-index': it is an input" --index --force --split csv -i a.csv
+    cmp a.csv kept
+    # Nor that of another one; and nothing is made before that is known.
+    ln -sf a.csv b.csv.cleave-index
+    rm a.csv.cleave-index
+    refuses 2 "cannot write '$PWD/b.csv.cleave-index': it is an input" --index --force --split csv -i a.csv -i b.csv
+    cmp a.csv kept
+    [ ! -e a.csv.cleave-index ]
+    mkfifo a.csv.cleave-index
+    run timeout -k 5 30 "$CLEAVE" run -q -i a.csv --split csv -- cat
+    [ "$status" -eq 2 ]
+    [[ $output == *"a.csv.cleave-index: "*": make it again by "* ]]
+}
+
 @test "--index of compressed files, and where it would be of no use" {
     prepare
     seq 50000 >in

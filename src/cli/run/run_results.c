@@ -160,7 +160,7 @@ static enum cleave_status make_file(struct cv_run_items *items, uint64_t item, i
     int fd = -1;
 
     if (status == CLEAVE_OK) {
-        fd = open(path.bytes, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        fd = cv_open_at_once(path.bytes, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
         *out = fd >= 0 && fd <= 2 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : fd;
         if (*out < 0)
             status = fail_file(path.bytes, strerror(errno), err);

@@ -160,7 +160,7 @@ enum cleave_status cv_source_file_index(struct cv_source_file *file,
     name = cv_index_name(file);
     if (name == NULL)
         return cv_fail_memory(err, "an index of the input");
-    fd = open(name, O_RDONLY | O_CLOEXEC);
+    fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* whatever it is, nobody waits */
     if (fd >= 0) {
         status = read_file(file, name, fd, err);
         close(fd);

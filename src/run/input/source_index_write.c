@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "base/fail.h"
+#include "base/file_target.h"
 #include "base/new_file.h"
 #include "base/text.h"
 #include "base/write_all.h"
@@ -73,6 +74,31 @@ static enum cleave_status make_index(struct cv_source_file *file, bool force,
     return status;
 }
 
+/* Whether an index would take the place of an input: its name may be a link. */
+static enum cleave_status check_inputs(const struct cv_source *source, size_t index,
+                                       struct cleave_error *err)
+{
+    char *name = cv_index_name(&source->files[index]), shown[200];
+    struct cv_file_identity identity = { .known = false };
+    enum cleave_status status = CLEAVE_OK;
+
+    if (name == NULL)
+        return cv_fail_memory(err, "an index of the input");
+    cv_file_identify(name, &identity);
+    for (size_t i = 0;
+         identity.known && identity.name[0] == '\0' && i < cv_source_inputs(source);
+         i++) {
+        const struct cv_input input = cv_source_input(source, i);
+
+        if ((uint64_t)identity.device == input.device &&
+            (uint64_t)identity.number == input.inode)
+            status = cv_fail(err, CLEAVE_EINPUT, "cannot write '%s': it is an input",
+                             cv_shown(name, strlen(name), shown, sizeof shown));
+    }
+    free(name);
+    return status;
+}
+
 enum cleave_status cv_source_index(struct cv_source *source, bool force, uint64_t *slots,
                                    struct cleave_error *err)
 {
@@ -87,6 +113,8 @@ enum cleave_status cv_source_index(struct cv_source *source, bool force, uint64_
         return cv_fail(err, CLEAVE_EINPUT,
                        "--index: expected files that can be read from any place on, got "
                        "a stream");
+    for (size_t i = 0; i < source->nfiles; i++)
+        CV_TRY(check_inputs(source, i, err));
     for (size_t i = 0; i < source->nfiles; i++) {
         CV_TRY(cv_source_use(source, i, err));
         CV_TRY(make_index(&source->files[i], force, slots, err));
