@@ -313,3 +313,20 @@ guarded() {
     cmp many out
     says "cannot run 'cat': too many processes (ulimit -u says how many): commands wait until others have ended"
 }
+
+@test "a program that is just being written: its commands wait" {
+    prepare
+    cp "$(command -v cat)" program
+    seq 2000 >many
+    exec 8>>program
+    "$CLEAVE" run -q -j 2 --block 1k -i many -o out --retries 1 -- ./program 2>err 3>&- 8>&- &
+    local master=$!
+    for _ in $(seq 200); do
+        [ ! -s err ] || break
+        sleep 0.02
+    done
+    exec 8>&-
+    wait $master || { cat err; return 1; }
+    cmp many out
+    [ "$(cat err)" = "cleave: cannot run './program': Text file busy: commands wait until others have ended" ]
+}

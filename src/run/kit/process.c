@@ -21,10 +21,11 @@ extern char **environ;
 
 /* --- pipes -------------------------------------------------------------------------------- */
 
-/* Limits, which let another one pass when something has ended. */
+/* Limits, which let another one pass when something has ended; and a program that somebody writes
+ * to, as a compiler does. */
 static bool is_scarce(int error)
 {
-    return error == EAGAIN || error == EMFILE || error == ENFILE;
+    return error == EAGAIN || error == EMFILE || error == ENFILE || error == ETXTBSY;
 }
 
 static enum cleave_status fail_pipe(int error, struct cleave_error *err)

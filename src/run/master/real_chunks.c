@@ -293,6 +293,23 @@ static void limit_all(struct cv_real_run *run, double seconds)
                 cv_news_broke(&run->news, &err);
 }
 
+/* What should have become its command could not. */
+static void chunk_unstarted(struct cv_real_run *run, struct cv_errand *errand)
+{
+    struct cv_slot *slot = &errand->slot;
+    struct cleave_error err;
+
+    if (cv_process_fail_start(slot->command, slot->process.start_error, &err) ==
+            CLEAVE_ESCARCE &&
+        !errand->opened && cv_chunk_put_off(run, errand, &err)) {
+        if (slot->store != NULL)
+            cv_store_drop(slot->store);
+        slot->store = NULL;
+        return;
+    }
+    cv_news_broke(&run->news, &err);
+}
+
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
 {
     struct cv_real_run *run = context;
@@ -304,8 +321,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
 
     cv_gate_ended(&run->gate);
     if (slot->process.start_error != 0 && !cv_slot_travels(slot)) {
-        cv_process_fail_start(slot->command, slot->process.start_error, &err);
-        cv_news_broke(&run->news, &err);
+        chunk_unstarted(run, errand);
         return;
     }
     if (cv_open_chunks_hollow(run, errand, end))
