@@ -135,6 +135,26 @@ END
     [ "$status" -eq 138 ]
 }
 
+@test "a journal that is removed meanwhile holds nothing, and what there is of the result stays" {
+    prepare
+    cat >command <<'END'
+#!/bin/sh
+if [ "$1" -gt 3000 ]; then
+    until [ -s pid ]; do sleep 0.05; done
+    rm -f j.db*
+    kill -USR1 "$(cat pid)"
+    exec sleep 60
+fi
+exec cat
+END
+    chmod +x command
+    run timeout 60 sh -c 'echo $$ >pid; exec "$@"' sh "$CLEAVE" run -q -j 1 --block 2k -i in -o out --journal j.db -- \
+        sh -c './command $CLEAVE_BEGIN'
+    [ "$status" -eq 138 ]
+    [[ ${lines[0]} == "cleave: stopped by SIGUSR1: "*". The journal that held them was removed meanwhile: none of it is kept for another run" ]]
+    cmp -n 2000 in .out.part-*
+}
+
 @test "what commands took to start is in the journal, and a start for learn" {
     cd "$BATS_TEST_TMPDIR"
     seq 2000 >in

@@ -51,6 +51,8 @@ void cv_run_progress_end(struct cv_run_report *report);
 /* What is shown while it runs shows its end; `result` may be NULL. */
 void cv_run_page_end(struct cv_run_report *report,
                      const struct cleave_execution_result *result, int status);
+/* Whether what was done is kept for another run: there is a journal, and nobody has removed it. */
+bool cv_run_can_resume(const char *journal);
 /* A signal stopped the run: what is done of it, and how to go on. */
 void cv_run_stopped(const struct cleave_execution_result *result,
                     const struct cv_run_options *values,

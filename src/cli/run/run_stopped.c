@@ -1,10 +1,17 @@
 /* run_stopped.c -- what a run that a signal stopped has done, and how to go on.
  * SPDX-License-Identifier: MIT */
+#include <unistd.h>
+
 #include "base/signal_name.h"
 #include "cli/kit/counted.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_report.h"
 #include "report/terminal/table.h"
+
+bool cv_run_can_resume(const char *journal)
+{
+    return journal != NULL && access(journal, F_OK) == 0;
+}
 
 void cv_run_stopped(const struct cleave_execution_result *result,
                     const struct cv_run_options *values,
@@ -29,7 +36,10 @@ void cv_run_stopped(const struct cleave_execution_result *result,
     if (!result->left_unread)
         cv_text_add(&line, " of %s", cv_show_units(total, all));
     cv_text_add(&line, "%s. ", items ? "" : " bytes");
-    if (values->journal != NULL)
+    if (values->journal != NULL && !cv_run_can_resume(values->journal))
+        cv_text_add(&line, "The journal that held them was removed meanwhile: none of it "
+                           "is kept for another run");
+    else if (values->journal != NULL)
         cv_text_add(&line, "The journal holds them: the same command with --resume goes "
                            "on from there");
     else

@@ -39,7 +39,7 @@ static int judge_failure(const struct cleave_execution *asked, enum cleave_statu
     int code;
 
     if (status == CLEAVE_ESTOPPED && result != NULL)
-        return judge_stop(result, asked->journal.path != NULL);
+        return judge_stop(result, cv_run_can_resume(asked->journal.path));
     if (status == CLEAVE_ECLOSED && result != NULL && result->output_closed)
         return CV_EXIT_UNREAD;
     if (result != NULL && result->halted &&
@@ -157,7 +157,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     else if (done == CLEAVE_EENGINE && execution->hosts.count > 0)
         cv_run_mistakes_failed(call, report->items != NULL, true);
     /* What goes on from a journal makes a new file. */
-    sink->kept = done == CLEAVE_ESTOPPED && values->journal != NULL;
+    sink->kept = done == CLEAVE_ESTOPPED && cv_run_can_resume(values->journal);
     /* The result first, as it matters most; and all files before the summary, which says with
      * what status it ends. */
     /* Rows say themselves what failed. */
