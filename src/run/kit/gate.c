@@ -8,9 +8,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Descriptors that a command takes at first: pipes; later: its end, a part of its output; and
- * what else a run may open. */
-enum { AT_FIRST = 6, LATER = 2, ELSE = 6, PLENTY = 64 };
+/* Descriptors that a command takes: at first, with all ends of its pipes; later, its end and a part
+ * of its output; and as a rule. And what else a run may open: the least, and for sure. */
+enum { AT_FIRST = 6, LATER = 2, EACH = 4, ELSE = 6, PLENTY = 64 };
 /* Between two looks at a machine that is too busy. */
 static const double AGAIN_S = 0.5;
 /* Between two tries where there is no room for another command, and how long that is hoped for
@@ -111,8 +111,7 @@ uint64_t cv_gate_files(void)
 
 bool cv_gate_is_narrow(const struct cv_gate *gate, uint32_t workers)
 {
-    return gate->most_files > 0 &&
-           gate->most_files < PLENTY + (uint64_t)(AT_FIRST + LATER) * workers;
+    return gate->most_files > 0 && gate->most_files < PLENTY + (uint64_t)EACH * workers;
 }
 
 /* The lowest number that is free is the one that is taken: all below are in use. */
@@ -121,6 +120,8 @@ bool cv_gate_has_files(const struct cv_gate *gate, struct cv_poller *poller,
 {
     int null, free_fd;
 
+    if (!cv_gate_is_narrow(gate, busy + 1))
+        return true;
     if (cv_poller_null(poller, &null, NULL) != CLEAVE_OK)
         return false;
     free_fd = fcntl(null, F_DUPFD_CLOEXEC, 0);
