@@ -51,6 +51,16 @@ prepare() {
     [[ $output =~ '"name": "b.0", '[^}]*'"rests": '[1-9] ]]
 }
 
+@test "a command that fails takes with it what it was given, not what was meant for it" {
+    prepare
+    seq 1 2000000 | sed '1400000s/.*/BAD/' >in
+    # shellcheck disable=SC2016
+    cleave 1 run -i in -o out -j 2 -- awk '/BAD/ { exit 1 } { print }'
+    [[ $stderr =~ 'in: bytes '([0-9]+)' to '([0-9]+)' ' ]]
+    # Of the 4.8 MB behind the bad record the pipe holds 1 MiB at most.
+    ((BASH_REMATCH[2] < 12500000))
+}
+
 @test "a chunk is tried again by another worker first" {
     prepare
     # shellcheck disable=SC2016

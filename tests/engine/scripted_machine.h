@@ -66,6 +66,7 @@ struct machine {
     bool noticed;
     uint32_t made, failed; /* connections, commands                                    */
     uint32_t given_back;   /* pieces                                                   */
+    size_t failed_given;   /* bytes that the last command was given that failed        */
     uint32_t heard[256];   /* frames of each kind                                      */
     uint64_t data;         /* bytes of pieces that have come                           */
     struct cv_timer dies, pumps, works[WORLD_SEATS], speaks[WORLD_SEATS], notice;

@@ -37,7 +37,8 @@ struct trial {
     struct cleave_host hosts[WORLD_HOSTS], again[WORLD_HOSTS];
     char *bytes;
     size_t length;
-    char said[4000]; /* notes                                                          */
+    char said[4000];  /* notes                                                         */
+    uint64_t ungiven; /* most bytes of a command that failed that it had not been given */
 };
 
 static void note(void *context, const char *text)
@@ -47,6 +48,16 @@ static void note(void *context, const char *text)
 
     snprintf(trial->said + used, sizeof trial->said - used, "  %.2f s: %s\n", world.now_s,
              text);
+}
+
+static void attempted(void *context, const struct cleave_attempt *attempt)
+{
+    struct trial *trial = context;
+    const uint64_t bytes = attempt->end - attempt->begin;
+    const uint64_t given = machines[attempt->worker[1] - '0'].failed_given;
+
+    if (attempt->exit_code == 1 && bytes > given + trial->ungiven)
+        trial->ungiven = bytes - given;
 }
 
 static void make_input(struct trial *trial, size_t lines, size_t poison)
@@ -253,7 +264,10 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
                          .own_policy = trial->own,
                          .block = trial->block },
             .failing = failing,
-            .tell = { .note = note, .context = trial, .trace = trace } },
+            .tell = { .note = note,
+                      .attempted = attempted,
+                      .context = trial,
+                      .trace = trace } },
         &result, &err);
     if (trace != NULL)
         cleave_trace_save(trace, platform, trial->policy, (double)trial->length, stderr,

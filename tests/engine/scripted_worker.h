@@ -34,6 +34,8 @@ static void end_task(struct machine *machine, struct task *task, uint64_t flags)
     const size_t output = flags == 0 ? task->length - task->lined : 0;
     struct task **at = &machine->tasks;
 
+    if (flags == CV_END_FAILED)
+        machine->failed_given = task->length;
     if (task->running && (flags == 0 || flags == CV_END_FAILED)) {
         head.type = CV_FRAME_COMPUTED;
         say(machine, head, NULL, 0);

@@ -263,6 +263,8 @@ static enum cleave_status chunk_failed(struct cv_real_run *run, struct cv_errand
     const char *worker = run->staff.names[errand->slot.worker];
     struct cv_sentence sentence;
 
+    if (errand->opened && end != CV_SLOT_STOPPED)
+        CV_TRY(cv_recall_ungiven(run, errand, err));
     CV_TRY(cv_chunk_judge(run, errand, end, &sentence, err));
     *out_over = sentence.verdict == CV_VERDICT_OVER;
     cv_attempt_report(run->asked, worker, errand, end, *out_over);

@@ -66,6 +66,38 @@ static enum cleave_status take_unsent(struct cv_real_run *run, struct cv_errand 
     return CLEAVE_OK;
 }
 
+/* Up to where the command of a slot that is over had been given its piece. */
+static uint64_t given_until(const struct cv_slot *slot)
+{
+    const struct cv_piece *piece = &slot->piece;
+    const uint64_t header = piece->header.end - piece->header.begin;
+
+    if (!cv_slot_travels(slot))
+        return cv_feed_at(&slot->in.feed, slot->body);
+    /* Of one that has not said it, all may have been. */
+    return slot->remote.given > header ? piece->body.begin + slot->remote.given - header
+                                       : piece->body.end;
+}
+
+enum cleave_status cv_recall_ungiven(struct cv_real_run *run, struct cv_errand *errand,
+                                     struct cleave_error *err)
+{
+    struct cv_slot *slot = &errand->slot;
+    const uint64_t until = given_until(slot);
+    struct cv_piece head, tail;
+
+    if (until >= slot->piece.body.end)
+        return CLEAVE_OK;
+    CV_TRY(part(run->books.source, slot, (double)(slot->piece.body.end - until), until,
+                &head, &tail, err));
+    if (tail.end == tail.begin)
+        return CLEAVE_OK;
+    CV_TRY(cv_source_put_back(run->books.source, &tail, err));
+    slot->piece = head;
+    tell_recalled(run, errand, (double)(tail.end - tail.begin));
+    return CLEAVE_OK;
+}
+
 void cv_recall_answered(void *context, struct cv_slot *slot, bool done)
 {
     struct cv_real_run *run = context;

@@ -10,6 +10,10 @@
  * many it were. */
 enum cleave_status cv_recall(struct cv_real_run *run, uint32_t worker, double units,
                              struct cleave_error *err);
+/* The command of an open piece has failed. What it had not been given is nobody's again: others
+ * do not try it together with what may be the reason. */
+enum cleave_status cv_recall_ungiven(struct cv_real_run *run, struct cv_errand *errand,
+                                     struct cleave_error *err);
 /* Fits `cut_answered` of a slot, with the run as context. */
 void cv_recall_answered(void *context, struct cv_slot *slot, bool done);
 
