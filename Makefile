@@ -113,7 +113,7 @@ bench-returns: benches ## how fast and how good rounds with results are planned
 bench-rounds: benches ## how fast and how good several rounds with results, and their bound, are
 	@build/bench_rounds
 
-bench-learn: benches ## sizes learnt on the way, against what nobody can beat (BENCH_LEARN=quick: a part)
+bench-learn: benches ## sizes learnt on the way, against what nobody can beat (BENCH_LEARN=quick: a part; other: another grid)
 	@build/bench_learn
 
 bench-streams: benches ## how fast machines are chosen for streams, and streams simulated

@@ -10,8 +10,10 @@
  *     bench_learn [POLICY[:KEY=VALUE]...]...       preset: learn
  *
  * BENCH_LEARN=quick takes an eighth of the grid or so; BENCH_LEARN=drawn start-ups, loads and
- * numbers of workers that are drawn, as many as are in the grid; BENCH_LEARN=cells, or
- * drawn-cells, prints every cell as CSV instead. The policy `closed` is learn without open chunks. */
+ * numbers of workers that are drawn, as many as are in the grid; BENCH_LEARN=other a grid of
+ * others, on which no constant was chosen; BENCH_LEARN=cells, drawn-cells or other-cells prints every
+ * cell as CSV instead. BENCH_SEED draws other start-ups where they vary. The policy `closed` is
+ * learn without open chunks. */
 #include <string.h>
 
 #include "base/random.h"
@@ -43,6 +45,7 @@ struct contender {
 };
 
 struct bench {
+    uint64_t seed;
     struct cell *cells; /* owned */
     size_t ncells;
     struct contender contenders[MOST_POLICIES]; /* the first is `closed` */
@@ -59,7 +62,7 @@ static void declare(struct cleave_worker *workers, uint32_t n)
 }
 
 static enum cleave_status measure(const struct contender *contender,
-                                  const struct cell *cell, double *out_s,
+                                  const struct cell *cell, uint64_t seed, double *out_s,
                                   struct cleave_error *err)
 {
     struct cleave_platform *platform = platform_of(cell);
@@ -69,7 +72,7 @@ static enum cleave_status measure(const struct contender *contender,
                           .command = &command,
                           .units = BYTES * cell->load_s,
                           .hold = hold_of(cell),
-                          .noise = { .seed = 1 } };
+                          .noise = { .seed = seed } };
     const struct cv_load load = { .units = run.hold > 0 ? INFINITY : run.units,
                                   .real = true,
                                   .opens = contender->name != CLOSED,
@@ -123,7 +126,7 @@ static enum cleave_status some_cells(void *context, unsigned thread, uint64_t be
         contender->ratios[i % bench->ncells] = NAN;
         if (bound_s < LEAST_S)
             continue;
-        if (measure(contender, cell, &took_s, err) != CLEAVE_OK)
+        if (measure(contender, cell, bench->seed, &took_s, err) != CLEAVE_OK)
             fprintf(stderr, "bench: %s: %s, %s, %s, l=%g, W=%g, %u workers: %s\n",
                     contender->name, kind_names[cell->kind], input_names[cell->input],
                     speed_names[cell->speeds], cell->latency_s, cell->load_s,
@@ -243,20 +246,32 @@ static void add_cells(struct bench *bench, double latency_s, double load_s,
                     (struct cell){ kind, input, speeds, latency_s, load_s, workers };
 }
 
-static void make_grid(struct bench *bench, bool quick)
-{
-    static const double latencies_s[] = { 0, 0.001, 0.03, 0.3, 1, 5 };
-    static const double loads_s[] = { 0.1, 1, 10, 100, 3600 };
-    static const uint32_t workers[] = { 1, 2, 4, 16, 64 };
+enum { LATENCIES = 6, LOADS = 5, NUMBERS = 5 };
 
+struct grid {
+    double latencies_s[LATENCIES], loads_s[LOADS];
+    uint32_t workers[NUMBERS];
+};
+
+/* That of the notes, and one between. */
+static const struct grid usual = { { 0, 0.001, 0.03, 0.3, 1, 5 },
+                                   { 0.1, 1, 10, 100, 3600 },
+                                   { 1, 2, 4, 16, 64 } };
+static const struct grid other = { { 0, 0.003, 0.02, 0.15, 0.6, 2.5 },
+                                   { 0.3, 2, 25, 200, 1500 },
+                                   { 1, 3, 6, 12, 24 } };
+
+static void make_grid(struct bench *bench, const struct grid *grid, bool quick)
+{
     bench->cells = calloc(MOST_CELLS, sizeof *bench->cells);
     if (bench->cells == NULL)
         exit(1);
-    for (size_t l = 0; l < sizeof latencies_s / sizeof *latencies_s; l++)
-        for (size_t w = 0; w < sizeof loads_s / sizeof *loads_s; w++)
-            for (size_t n = 0; n < sizeof workers / sizeof *workers; n++)
+    for (size_t l = 0; l < LATENCIES; l++)
+        for (size_t w = 0; w < LOADS; w++)
+            for (size_t n = 0; n < NUMBERS; n++)
                 if (!quick || (l % 2 == 0 && w % 2 == 1 && n % 2 == 1))
-                    add_cells(bench, latencies_s[l], loads_s[w], workers[n]);
+                    add_cells(bench, grid->latencies_s[l], grid->loads_s[w],
+                              grid->workers[n]);
 }
 
 /* As many, anywhere between: what holds for the grid alone was made for it. */
@@ -312,16 +327,19 @@ int main(int argc, char **argv)
     static struct bench bench;
     static char closed[] = "closed", learn[] = "learn";
     const char *asked = getenv("BENCH_LEARN"), *how = asked != NULL ? asked : "";
+    const char *seed = getenv("BENCH_SEED");
     const double begin_s = now_s();
     struct cv_parallel loop = { .block = 8, .body = some_cells, .context = &bench };
     struct cleave_error err;
 
     if (argc > MOST_POLICIES - 1)
         return 2;
+    bench.seed = seed != NULL ? strtoull(seed, NULL, 10) : 1;
     if (strncmp(how, "drawn", 5) == 0)
         draw_cells(&bench);
     else
-        make_grid(&bench, strcmp(how, "quick") == 0);
+        make_grid(&bench, strncmp(how, "other", 5) == 0 ? &other : &usual,
+                  strcmp(how, "quick") == 0);
     add_contender(&bench, closed);
     for (int i = 1; i < argc; i++)
         add_contender(&bench, argv[i]);
