@@ -36,6 +36,11 @@ struct made {
     bool inside;
 };
 
+static inline struct tape new_tape(void)
+{
+    return (struct tape){ .bytes = malloc(ROOM), .step = ROOM, .fails_at = ROOM };
+}
+
 static ssize_t read_tape(void *context, void *to, size_t most)
 {
     struct tape *tape = context;
@@ -108,6 +113,27 @@ static void decode_alone(const struct cv_codec *codec, struct tape tape,
     } while (made->status == CLEAVE_OK && length > 0);
     made->inside = made->status != CLEAVE_OK && cv_decoder_inside(decoder);
     cv_decoder_free(decoder);
+}
+
+/* Both ways: the same bytes, or the same mistake at the same place. How much was made. */
+static inline size_t compare_ways(const struct cv_codec *codec, const struct tape *tape,
+                                  enum cleave_status *out)
+{
+    struct made one, several;
+
+    decode_alone(codec, *tape, &one);
+    decode_ahead(codec, *tape, THREADS, &several);
+    assert_int_equal(one.status, several.status);
+    assert_int_equal(one.length, several.length);
+    if (one.length > 0)
+        assert_memory_equal(one.bytes, several.bytes, one.length);
+    if (one.status != CLEAVE_OK)
+        assert_string_equal(one.err.text, several.err.text);
+    assert_int_equal(one.inside, several.inside);
+    free(one.bytes);
+    free(several.bytes);
+    *out = one.status;
+    return one.length;
 }
 
 static size_t below(struct cv_random *rng, size_t most)

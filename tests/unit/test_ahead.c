@@ -10,30 +10,16 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <lz4frame.h>
 #include <zstd.h>
 
-#include "ahead_both.h"
+#include "lz4_sample.h"
 
-/* Both ways; how much was made. */
+/* How much was made. */
 static size_t compare(const struct cv_codec *codec, const struct tape *tape)
 {
-    struct made one, several;
-    size_t length;
+    enum cleave_status status;
 
-    decode_alone(codec, *tape, &one);
-    decode_ahead(codec, *tape, THREADS, &several);
-    assert_int_equal(one.status, several.status);
-    assert_int_equal(one.length, several.length);
-    if (one.length > 0)
-        assert_memory_equal(one.bytes, several.bytes, one.length);
-    if (one.status != CLEAVE_OK)
-        assert_string_equal(one.err.text, several.err.text);
-    assert_int_equal(one.inside, several.inside);
-    length = one.length;
-    free(one.bytes);
-    free(several.bytes);
-    return length;
+    return compare_ways(codec, tape, &status);
 }
 
 /* --- files ---------------------------------------------------------------------------------- */
@@ -49,22 +35,6 @@ static void add_zstd(struct tape *tape, const uint8_t *text, size_t length, bool
     assert_int_equal(ZSTD_compressStream2(context, &out, &in, ZSTD_e_end), 0);
     tape->length = out.pos;
     ZSTD_freeCCtx(context);
-}
-
-static void add_lz4(struct tape *tape, const uint8_t *text, size_t length, unsigned kind)
-{
-    LZ4F_preferences_t how = { .compressionLevel = 1 };
-    size_t made;
-
-    how.frameInfo.blockSizeID = LZ4F_max64KB;
-    how.frameInfo.blockMode = (kind & 1) != 0 ? LZ4F_blockIndependent : LZ4F_blockLinked;
-    how.frameInfo.blockChecksumFlag = (kind & 2) != 0 ? LZ4F_blockChecksumEnabled : 0;
-    how.frameInfo.contentChecksumFlag = (kind & 4) != 0 ? LZ4F_contentChecksumEnabled : 0;
-    how.frameInfo.contentSize = (kind & 8) != 0 ? length : 0;
-    made = LZ4F_compressFrame(tape->bytes + tape->length, ROOM - tape->length, text,
-                              length, &how);
-    assert_false(LZ4F_isError(made));
-    tape->length += made;
 }
 
 static void add_bgzf(struct tape *tape)
@@ -114,7 +84,7 @@ enum { ROUNDS = 4 };
 
 static void inputs_that_cannot_be_read(void **state)
 {
-    struct tape tape = { .bytes = malloc(ROOM) };
+    struct tape tape = new_tape();
     struct cv_random rng;
 
     (void)state;
@@ -131,7 +101,7 @@ static void inputs_that_cannot_be_read(void **state)
 
 static void whole_files(void **state)
 {
-    struct tape tape = { .bytes = malloc(ROOM) };
+    struct tape tape = new_tape();
     struct cv_random rng;
 
     (void)state;
@@ -147,7 +117,7 @@ static void whole_files(void **state)
 
 static void files_that_are_cut_short_or_changed(void **state)
 {
-    struct tape tape = { .bytes = malloc(ROOM) };
+    struct tape tape = new_tape();
     struct cv_random rng;
 
     (void)state;
@@ -176,7 +146,7 @@ static void files_with_something_behind(void **state)
                    { "\x28\xb5\x2f\xfd", 4 },
                    { "\x50\x2a\x4d\x18\x01", 5 },
                    { "x", 1 } };
-    struct tape tape = { .bytes = malloc(ROOM) };
+    struct tape tape = new_tape();
     struct cv_random rng;
 
     (void)state;
@@ -276,7 +246,7 @@ static void nothing_is_held_back(void **state)
 /* Nobody wants the rest. */
 static void it_can_be_left_at_any_time(void **state)
 {
-    struct tape tape = { .bytes = malloc(ROOM) };
+    struct tape tape = new_tape();
     struct cv_random rng;
 
     (void)state;

@@ -77,7 +77,7 @@ static void make(struct tape *tape, struct cv_random *rng, unsigned streams)
 
 static void whole_files(void **state)
 {
-    struct tape tape = { .bytes = malloc(ROOM) };
+    struct tape tape = new_tape();
     struct cv_random rng;
 
     (void)state;
@@ -92,7 +92,7 @@ static void whole_files(void **state)
 
 static void files_that_are_cut_short_or_changed(void **state)
 {
-    struct tape tape = { .bytes = malloc(ROOM) };
+    struct tape tape = new_tape();
     struct cv_random rng;
 
     (void)state;
@@ -140,7 +140,7 @@ static void something_behind(void **state)
                                           "BZh91AY&SY", "BZh9and more of it",
                                           "BZh91AY&S",  "BZh9\x17rE8P",
                                           "1AY&SY",     "and this" };
-    struct tape tape = { .bytes = malloc(ROOM) };
+    struct tape tape = new_tape();
     struct cv_random rng;
 
     (void)state;
@@ -263,7 +263,7 @@ static void make_false(struct tape *tape, struct cv_random *rng, unsigned blocks
 
 static void marks_inside_blocks(void **state)
 {
-    struct tape tape = { .bytes = malloc(ROOM) };
+    struct tape tape = new_tape();
     struct cv_random rng;
 
     (void)state;

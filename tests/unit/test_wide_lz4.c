@@ -1,55 +1,19 @@
 /* test_wide_lz4.c -- blocks of one frame of lz4 are decoded apart, and all of the frame is checked.
  * SPDX-License-Identifier: MIT */
-#include <lz4frame.h>
-
-#include "ahead_both.h"
+#include "lz4_sample.h"
 #include "run/decode/wide.h"
 
-enum { TEXT = 900000, CHECKS = 1, CHECKED = 2, SIZED = 4, KINDS = 8 };
+enum { TEXT = 900000, KINDS = LZ4_APART + 1 };
 
 static enum cleave_status compare(const struct tape *tape)
 {
-    const struct cv_codec *codec = cv_codec_named("lz4");
-    struct made one, several;
+    enum cleave_status status;
 
-    decode_alone(codec, *tape, &one);
-    decode_ahead(codec, *tape, THREADS, &several);
-    assert_int_equal(one.status, several.status);
-    assert_int_equal(one.length, several.length);
-    if (one.length > 0)
-        assert_memory_equal(one.bytes, several.bytes, one.length);
-    if (one.status != CLEAVE_OK)
-        assert_string_equal(one.err.text, several.err.text);
-    assert_int_equal(one.inside, several.inside);
-    free(one.bytes);
-    free(several.bytes);
-    return one.status;
+    compare_ways(cv_codec_named("lz4"), tape, &status);
+    return status;
 }
 
 static uint8_t *text;
-
-static void add_frame(struct tape *tape, size_t length, unsigned kind, bool linked)
-{
-    LZ4F_preferences_t how = { .compressionLevel = 1 };
-    size_t made;
-
-    how.frameInfo.blockSizeID = LZ4F_max64KB;
-    how.frameInfo.blockMode = linked ? LZ4F_blockLinked : LZ4F_blockIndependent;
-    how.frameInfo.blockChecksumFlag =
-        (kind & CHECKS) != 0 ? LZ4F_blockChecksumEnabled : 0;
-    how.frameInfo.contentChecksumFlag =
-        (kind & CHECKED) != 0 ? LZ4F_contentChecksumEnabled : 0;
-    how.frameInfo.contentSize = (kind & SIZED) != 0 ? length : 0;
-    made = LZ4F_compressFrame(tape->bytes + tape->length, ROOM - tape->length, text,
-                              length, &how);
-    assert_false(LZ4F_isError(made));
-    tape->length += made;
-}
-
-static struct tape new_tape(void)
-{
-    return (struct tape){ .bytes = malloc(ROOM), .step = ROOM, .fails_at = ROOM };
-}
 
 /* How many jobs a file is cut into. */
 static uint64_t jobs_of(struct tape tape)
@@ -82,13 +46,13 @@ static void one_frame_is_cut_into_several_jobs(void **state)
     (void)state;
     for (unsigned kind = 0; kind < KINDS; kind++) {
         tape.length = 0;
-        add_frame(&tape, TEXT, kind, false);
+        add_lz4(&tape, text, TEXT, kind);
         assert_in_range(jobs_of(tape), 3, 8);
-        add_frame(&tape, 100, kind, false);
+        add_lz4(&tape, text, 100, kind);
         add(&tape, skipped, sizeof skipped - 1);
-        add_frame(&tape, TEXT, kind, false);
+        add_lz4(&tape, text, TEXT, kind);
         add(&tape, skipped, sizeof skipped - 1);
-        add_frame(&tape, 70000, kind, false);
+        add_lz4(&tape, text, 70000, kind);
         assert_in_range(jobs_of(tape), 6, 18);
         compare_members(cv_codec_named("lz4"), tape);
         compare(&tape);
@@ -97,7 +61,7 @@ static void one_frame_is_cut_into_several_jobs(void **state)
         tape.step = ROOM;
     }
     tape.length = 0;
-    add_frame(&tape, TEXT, CHECKED, true);
+    add_lz4(&tape, text, TEXT, LZ4_CHECKED | LZ4_LINKED);
     assert_int_equal(jobs_of(tape), 1);
     compare(&tape);
     free(tape.bytes);
@@ -110,7 +74,7 @@ static void small_frames_share_a_job(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 200; i++)
-        add_frame(&tape, 3000, i % KINDS, false);
+        add_lz4(&tape, text, 3000, i % KINDS);
     assert_in_range(jobs_of(tape), 2, 10);
     compare(&tape);
     free(tape.bytes);
@@ -127,7 +91,7 @@ static void it_may_end_at_any_byte(void **state)
         size_t whole;
 
         tape.length = 0;
-        add_frame(&tape, 300000, kind, false);
+        add_lz4(&tape, text, 300000, kind);
         whole = tape.length;
         for (unsigned i = 0; i < 14; i++) {
             tape.length = i < 9 ? whole - i : 1 + below(&rng, whole);
@@ -152,16 +116,16 @@ static void any_change_is_noticed_at_the_same_place(void **state)
         size_t whole;
 
         tape.length = 0;
-        add_frame(&tape, 300000, kind, false);
+        add_lz4(&tape, text, 300000, kind);
         whole = tape.length;
-        add_frame(&tape, 1000, kind, false);
+        add_lz4(&tape, text, 1000, kind);
         for (unsigned i = 0; i < 24; i++) {
             const size_t at = i < 12 ? whole - 8 + i : below(&rng, tape.length);
             const uint8_t change = (uint8_t)(1u << below(&rng, 8));
 
             tape.bytes[at] ^= change;
             if (compare(&tape) == CLEAVE_OK)
-                assert_false(kind & (CHECKS | CHECKED));
+                assert_false(kind & (LZ4_CHECKS | LZ4_CHECKED));
             tape.bytes[at] ^= change;
         }
     }
@@ -178,7 +142,7 @@ static void blocks_in_another_order_are_noticed(void **state)
     uint8_t block[70000];
 
     (void)state;
-    add_frame(&tape, (size_t)65536 * 8, CHECKS | CHECKED, false);
+    add_lz4(&tape, text, (size_t)65536 * 8, LZ4_CHECKS | LZ4_CHECKED);
     first = tape.bytes + 7;
     last = tape.bytes + tape.length - 8;
     for (uint8_t *at = first; at + 4 < last;) {
