@@ -95,8 +95,8 @@ static void end_job(struct cv_wide *wide, struct cv_wide_job *job)
     }
     cv_wide_forget(job);
     pthread_mutex_lock(&wide->lock);
-    if (wide->idle == NULL) {
-        wide->idle = job->decoder;
+    if (job->decoder != NULL && wide->nidle < CV_WIDE_IDLE) {
+        wide->idle[wide->nidle++] = job->decoder;
         job->decoder = NULL;
     }
     pthread_mutex_unlock(&wide->lock);
@@ -206,7 +206,9 @@ static void free_wide(struct cv_ahead *ahead)
     cv_wide_drop_chunks(wide->chunks);
     cv_wide_drop_chunks(wide->spare);
     free(wide->current);
-    cv_decoder_free(wide->idle);
+    cv_wide_drop_slices(wide->slices);
+    while (wide->nidle > 0)
+        cv_decoder_free(wide->idle[--wide->nidle]);
     if (wide->state != NULL)
         wide->form->close(wide->state);
     pthread_cond_destroy(&wide->more);

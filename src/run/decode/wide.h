@@ -22,6 +22,7 @@ struct cv_wide_chunk {
 /* Compressed bytes in a list. */
 struct cv_wide_slice {
     struct cv_wide_slice *next;
+    size_t room;
     size_t length, at; /* bytes, and how many of them are read */
     uint8_t bytes[];
 };

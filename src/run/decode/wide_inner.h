@@ -5,6 +5,8 @@
 #include "run/decode/wide.h"
 #include "run/kit/ordered.h"
 
+enum { CV_WIDE_IDLE = 20 }; /* decoders and slices that are kept for the next jobs */
+
 struct cv_wide {
     struct cv_ahead ahead; /* first */
     const struct cv_wide_form *form;
@@ -20,9 +22,11 @@ struct cv_wide {
     size_t held;
     uint64_t jobs; /* that were begun */
     bool stopped;
-    bool full;                   /* the reader had no memory */
-    struct cv_wide_chunk *spare; /* owned */
-    struct cv_decoder *idle;     /* owned; NULL: none */
+    bool full;                             /* the reader had no memory */
+    struct cv_wide_chunk *spare;           /* owned */
+    struct cv_wide_slice *slices;          /* owned: large ones that were read */
+    struct cv_decoder *idle[CV_WIDE_IDLE]; /* owned */
+    unsigned nslices, nidle;
     /* For who asks. */
     struct cv_wide_chunk *chunks, *current; /* owned */
     uint64_t made;                          /* handed out, or about to be */
@@ -36,6 +40,7 @@ struct cv_wide {
 void cv_wide_forget(struct cv_wide_job *job);
 /* Free a job, and chunks. */
 void cv_wide_drop(void *job);
+void cv_wide_drop_slices(struct cv_wide_slice *slices);
 void cv_wide_drop_chunks(struct cv_wide_chunk *chunks);
 
 #endif

@@ -8,6 +8,44 @@
 
 #include "base/fail.h"
 
+enum {
+    SLICE = 256 * 1024
+}; /* that is kept: the system takes memory of that size back, and gives it anew */
+
+/* --- slices --------------------------------------------------------------------------------- */
+
+/* With the lock: it was read. It may be NULL. */
+static void put_back(struct cv_wide *wide, struct cv_wide_slice *slice)
+{
+    if (slice == NULL || slice->room != SLICE || wide->nslices == CV_WIDE_IDLE) {
+        free(slice);
+        return;
+    }
+    slice->next = wide->slices;
+    wide->slices = slice;
+    wide->nslices++;
+}
+
+/* One for so many bytes; NULL: no memory. What is small, as it comes slowly, takes no more than it has. */
+static struct cv_wide_slice *new_slice(struct cv_wide *wide, size_t length)
+{
+    const size_t room = length > SLICE / 4 && length < SLICE ? SLICE : length;
+    struct cv_wide_slice *slice = NULL;
+
+    pthread_mutex_lock(&wide->lock);
+    if (room == SLICE && wide->slices != NULL) {
+        slice = wide->slices;
+        wide->slices = slice->next;
+        wide->nslices--;
+    }
+    pthread_mutex_unlock(&wide->lock);
+    if (slice == NULL)
+        slice = malloc(sizeof *slice + room);
+    if (slice != NULL)
+        *slice = (struct cv_wide_slice){ .room = room, .length = length };
+    return slice;
+}
+
 /* --- jobs ----------------------------------------------------------------------------------- */
 
 void cv_wide_drop_chunks(struct cv_wide_chunk *chunks)
@@ -20,19 +58,26 @@ void cv_wide_drop_chunks(struct cv_wide_chunk *chunks)
     }
 }
 
+void cv_wide_drop_slices(struct cv_wide_slice *slices)
+{
+    while (slices != NULL) {
+        struct cv_wide_slice *next = slices->next;
+
+        free(slices);
+        slices = next;
+    }
+}
+
 void cv_wide_drop(void *given)
 {
     struct cv_wide_job *job = given;
 
     if (job == NULL)
         return;
-    while (job->first != NULL) {
-        struct cv_wide_slice *next = job->first->next;
-
-        free(job->first);
-        job->first = next;
-    }
-    free(job->spent);
+    cv_wide_drop_slices(job->first);
+    pthread_mutex_lock(&job->wide->lock);
+    put_back(job->wide, job->spent);
+    pthread_mutex_unlock(&job->wide->lock);
     cv_wide_drop_chunks(job->chunks);
     cv_decoder_free(job->decoder);
     free(job);
@@ -61,14 +106,13 @@ bool cv_wide_give(struct cv_wide *wide, struct cv_wide_job *job)
 bool cv_wide_put(struct cv_wide_job *job, const uint8_t *bytes, size_t length)
 {
     struct cv_wide *wide = job->wide;
-    struct cv_wide_slice *slice = malloc(sizeof *slice + length);
+    struct cv_wide_slice *slice = new_slice(wide, length);
     bool wanted;
 
     if (slice == NULL) {
         cv_wide_complete(job, ENOMEM);
         return false;
     }
-    *slice = (struct cv_wide_slice){ .length = length };
     memcpy(slice->bytes, bytes, length);
     job->given += length;
     pthread_mutex_lock(&wide->lock);
@@ -130,7 +174,7 @@ static ssize_t read_job(void *context, void *to, size_t most)
         slice->at += some;
         wide->held -= some;
         if (slice->at == slice->length) {
-            free(job->spent);
+            put_back(wide, job->spent);
             job->spent = slice;
             job->first = slice->next;
             pthread_cond_signal(&wide->room);
@@ -152,8 +196,8 @@ static enum cleave_status begin_job(struct cv_wide_job *job, struct cleave_error
                                             .before = job->before };
 
     pthread_mutex_lock(&wide->lock);
-    job->decoder = wide->idle;
-    wide->idle = NULL;
+    if (wide->nidle > 0)
+        job->decoder = wide->idle[--wide->nidle];
     pthread_mutex_unlock(&wide->lock);
     if (job->decoder != NULL)
         return cv_decoder_reopen(job->decoder, wide->form->codec, &input, err);
