@@ -385,6 +385,11 @@ bool cv_source_wants(const struct cv_source *source)
            !cv_stream_full(source->stream);
 }
 
+bool cv_source_flows(const struct cv_source *source)
+{
+    return source->stream != NULL && source->stream->polls && cv_source_wants(source);
+}
+
 enum cleave_status cv_source_pump(struct cv_source *source, struct cleave_error *err)
 {
     if (!cv_source_wants(source))

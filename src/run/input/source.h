@@ -212,6 +212,8 @@ int cv_source_poll_fd(const struct cv_source *source);
 /* Whether there is more to read and room for it: poll only then. Changes with every call
  * of take, finish, known and pump. */
 bool cv_source_wants(const struct cv_source *source);
+/* Whether it is a stream of which more is read as it comes. */
+bool cv_source_flows(const struct cv_source *source);
 /* Read what is there, without waiting when the descriptor is readable. */
 enum cleave_status cv_source_pump(struct cv_source *source, struct cleave_error *err);
 

@@ -102,6 +102,7 @@ static void real_close(void *instance)
         run->staff.hosts.items[i]->first_slot = NULL;
     if (engine->listening)
         cv_poller_remove(run->poller, &engine->input);
+    cv_poller_cancel(run->poller, &run->trickle.timer);
     while (engine->wakes != NULL) {
         struct wake *wake = engine->wakes;
 

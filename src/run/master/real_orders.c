@@ -15,6 +15,19 @@ static uint64_t most_of(const struct cv_real_run *run, const struct cv_want *wan
     return most > 1 && size > most ? most : size;
 }
 
+/* Whether an open chunk may begin with what is there of a stream. */
+static enum cleave_status look_at_stream(struct cv_real_run *run, uint64_t wanted,
+                                         bool *out, struct cleave_error *err)
+{
+    const struct cv_source *source = run->books.source;
+
+    *out = true;
+    if (run->books.running == 0 || !cv_source_flows(source))
+        return CLEAVE_OK;
+    return cv_trickle_look(&run->trickle, run->poller, cv_source_ready(source), wanted,
+                           run->staff.nworkers, out, err);
+}
+
 /* Begin the next order of `owner` on an errand. *began is false when the stream has to
  * bring it first. */
 static enum cleave_status begin_one(struct cv_real_run *run, uint32_t owner,
@@ -26,6 +39,11 @@ static enum cleave_status begin_one(struct cv_real_run *run, uint32_t owner,
     struct cv_piece piece = cv_source_blank(books->source);
     enum cv_take state = CV_TAKE_PIECE;
 
+    *began = true;
+    if (want.open && want.units > 0)
+        CV_TRY(look_at_stream(run, (uint64_t)cv_books_size(books, &want), began, err));
+    if (!*began)
+        return CLEAVE_OK;
     if (want.open && want.units > 0)
         CV_TRY(cv_open_chunks_take(books->source, (uint64_t)cv_books_size(books, &want),
                                    &state, &piece, err));

@@ -11,6 +11,7 @@
 #include "run/fails/halves.h"
 #include "run/kit/gate.h"
 #include "run/kit/median.h"
+#include "run/kit/trickle.h"
 #include "run/fails/blame.h"
 #include "run/master/books.h"
 #include "run/master/desk.h"
@@ -33,6 +34,7 @@ struct cv_real_run {
     struct cv_news news;
     struct cv_median taken; /* by commands of items that succeeded                     */
     struct cv_gate gate; /* of this machine                                            */
+    struct cv_trickle trickle;
     struct cv_fold_log folds;
     struct cv_failure_notes failures;
     struct cv_families families;
