@@ -63,6 +63,14 @@ static struct cv_load load_of(const struct cv_forecast_open *scene,
                              .meter = meter };
 }
 
+/* Policies that try variants of themselves do so when they are tried as well: what was
+ * forecast is what will be planned. Those who try all others are not tried. */
+static struct cv_forecast inner_forecast(const struct cv_forecast_open *scene)
+{
+    return scene->command != NULL ? cv_open_forecast(scene)
+                                  : cv_native_forecast(scene->platform);
+}
+
 static enum cleave_status forecast(const struct cv_forecast_open *scene,
                                    const struct cleave_policy *policy,
                                    const struct cleave_view *view, uint32_t runs,
@@ -72,11 +80,12 @@ static enum cleave_status forecast(const struct cv_forecast_open *scene,
     struct cv_meter plan_meter =
         meter != NULL ? cv_meter_half(meter) : (struct cv_meter){ 0 };
     const struct cv_load load = load_of(scene, view, meter != NULL ? &plan_meter : NULL);
+    const struct cv_forecast inner = inner_forecast(scene);
     struct cv_planned planned;
     enum cleave_status status;
 
     status = cv_planned_init(&planned, policy, NULL, 0, scene->platform, view->workers,
-                             &load, NULL, err);
+                             &load, &inner, err);
     cv_meter_spend(meter, plan_meter.spent);
     CV_TRY(status);
     status = mean_makespan(&planned, scene, runs, meter, out, err);
@@ -96,9 +105,10 @@ static enum cleave_status work_of(const struct cv_forecast_open *scene,
                                       .platform = scene->platform,
                                       .load = load_of(scene, view, NULL),
                                       .units = scene->units };
-    const struct cv_units_quest quest = { .load_case = &load_case,
-                                          .policy = policy,
-                                          .meter = &some };
+    const struct cv_forecast inner = inner_forecast(scene);
+    const struct cv_units_quest quest = {
+        .load_case = &load_case, .policy = policy, .forecast = &inner, .meter = &some
+    };
     enum cleave_status status;
 
     if (scene->command != NULL)
