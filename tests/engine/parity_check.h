@@ -192,8 +192,11 @@ static enum verdict compare_orders(const struct trial *trial,
     for (size_t i = 0; i < count; i++) {
         const struct cleave_order *x = &a[i].as.order, *y = &b[i].as.order;
 
-        if (!same_order(x, y) && tie_by_rounding(trial, i))
+        if (!same_order(x, y) && tie_by_rounding(trial, i)) {
+            print_message("%s, %s: part at a tie, before order %zu\n",
+                          trial->policy->name, trial->where, i);
             return PART_AT_TIE;
+        }
         if (!same_order(x, y) && has_ties_of_its_own(trial->policy))
             return PART_IN_POLICY;
         MUST(trial, same_order(x, y),

@@ -365,7 +365,8 @@ static void drawn_reductions(void **state)
     static const char *const laws[][2] = { { "gamma:1,0.5", "gamma:0.3,1" },
                                            { "exp:2", "0" },
                                            { "1", "exp:1" },
-                                           { "bernoulli:1,4,0.3", "1" } };
+                                           { "bernoulli:1,4,0.3", "1" },
+                                           { "uniform:0.5,1.5", "2" } };
 
     (void)state;
     for (size_t i = 0; i < sizeof laws / sizeof *laws; i++)

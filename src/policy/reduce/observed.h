@@ -41,6 +41,13 @@ static inline double cv_mean_combination_seen(const struct cv_observed *seen)
     return seen->ncombinations > 0 ? seen->combinations_s / seen->ncombinations : 0;
 }
 
+/* Whether one of two nodes is expected to be faster. Durations are differences of times: of two
+ * that take the same, the last digit says nothing. */
+static inline bool cv_is_faster(double cost_s, double other_s)
+{
+    return cost_s < other_s * (1 - 1e-9);
+}
+
 /* Whether combinations vary by more than `cv`, their standard deviation over the mean. */
 static inline bool cv_combinations_vary(const struct cv_observed *seen, double cv)
 {

@@ -189,7 +189,8 @@ static void merge_idle(struct ordered_adapt *adapt, uint32_t node, uint32_t left
     if (left != CV_NOBODY && right != CV_NOBODY &&
         adapt->nodes[right].idle_since_s < adapt->nodes[left].idle_since_s)
         other = right;
-    if (adapt->speeds && expected_cost(adapt, node) < expected_cost(adapt, other))
+    if (adapt->speeds &&
+        cv_is_faster(expected_cost(adapt, node), expected_cost(adapt, other)))
         cv_adapt_send(adapt, other, node, orders);
     else
         cv_adapt_send(adapt, node, other, orders);

@@ -149,7 +149,8 @@ static void becomes_idle(struct tree_adapt *adapt, uint32_t node, double now_s,
         uint32_t other = adapt->slot;
 
         adapt->slot = NOBODY;
-        if (adapt->speeds && expected_cost(adapt, node) < expected_cost(adapt, other))
+        if (adapt->speeds &&
+            cv_is_faster(expected_cost(adapt, node), expected_cost(adapt, other)))
             send(adapt, other, node, orders);
         else
             send(adapt, node, other, orders);
