@@ -252,6 +252,12 @@ per_stream workers " ]
     has $'\033[1m1 stream on 14 workers'
 }
 
+@test "delays of a plan are for the theta that was wanted, as its page says" {
+    cleave 0 plan streams -p $CAMERAS --period 2 --theta 0.75 --json
+    has '"theta": 0.75,'
+    grep -q '^| `delay` .*for the wanted theta: a run moves that' docs/guide/json.md
+}
+
 @test "the shortest round for all workers, and margins of their own" {
     local one
     cleave 0 plan streams -p $CAMERAS --cip --json

@@ -99,11 +99,12 @@ static bool beaten(const struct outcome *automatic, const struct outcome *other)
     return automatic->value > other->value * AUTO + 3 * spread_s * sqrt(2.0 / TRIALS);
 }
 
+/* Or is about something else: joint is for results that are reduced then. */
 static bool would_try_the_same(const struct cleave_policy *policy,
                                const struct draw *drawn)
 {
     return policy->task != CLEAVE_TASK_LOAD ||
-           (policy->needs & CLEAVE_NEEDS_FORECAST) != 0 ||
+           (policy->needs & CLEAVE_NEEDS_FORECAST) != 0 || policy->minds_folds ||
            (policy->orders_returns && policy->one_round && drawn->job.result_ratio == 0);
 }
 
