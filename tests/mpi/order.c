@@ -333,6 +333,34 @@ int PMPI_Win_allocate(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, voi
     return next.call(size, unit, info, comm, base, win);
 }
 
+/* So is this, and that all are on one machine is known without. */
+static int splits;
+
+int PMPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *out)
+{
+    union {
+        void *object;
+        int (*call)(MPI_Comm, int, int, MPI_Info, MPI_Comm *);
+    } next = { dlsym(RTLD_NEXT, "PMPI_Comm_split_type") };
+
+    splits++;
+    return next.call(comm, type, key, info, out);
+}
+
+/* On a communicator of its own; the choice of "auto" asks for other reasons. */
+static void check_splits(struct scene *scene)
+{
+    MPI_Comm comm;
+    int one = 1, sum = 0, rank;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_rank(comm, &rank);
+    cleave_mpi_reduce(&one, &sum, 1, MPI_INT, MPI_SUM, 0, comm, "tree-dyn");
+    CHECK(&scene->check, splits == 0, "%d times it was asked who shares memory", splits);
+    CHECK(&scene->check, rank > 0 || sum == scene->check.world_size, "%d", sum);
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
     const bool by_window = argc > 3 && strstr(argv[3], "board=window") != NULL;
@@ -344,6 +372,7 @@ int main(int argc, char **argv)
     rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
     scene.late_us = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
     open_scene(&scene, argc > 3 ? argv[3] : NULL);
+    check_splits(&scene);
     for (uint64_t round = 0; round < rounds; round++)
         play(&scene, round);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);

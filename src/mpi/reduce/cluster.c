@@ -68,11 +68,18 @@ static int look(struct cv_cluster *cluster, const struct cv_team *team)
     return MPI_SUCCESS;
 }
 
-static int make(struct cv_cluster *cluster, const struct cv_team *team)
+static int make(struct cv_cluster *cluster, struct cv_team *team)
 {
     int here, ranks;
 
     cluster->machine = cluster->fore = MPI_COMM_NULL;
+    /* One call tells, in general. With MPICH and more ranks than processors what follows
+     * takes as long as a few reductions. */
+    if (team->settings.machine_ranks == 0) {
+        CV_MPI_TRY(cv_link_costs_look(&team->costs, team->comm));
+        if (team->costs.together)
+            return MPI_SUCCESS;
+    }
     cluster->first = malloc((size_t)team->size * sizeof *cluster->first);
     if (cluster->first == NULL)
         return MPI_ERR_NO_MEM;

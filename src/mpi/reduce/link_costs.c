@@ -105,10 +105,13 @@ static bool is_crowded(const struct sight *all, int size)
 
 /* One call for all that each rank knows by itself: where ranks share processors every
  * collective call takes as long as a reduction. */
-static int gather(struct cv_link_costs *costs, MPI_Comm comm, int size, char *buffer)
+static int gather(struct cv_link_costs *costs, MPI_Comm comm, char *buffer)
 {
-    struct sight mine, *all = malloc((size_t)size * sizeof *all);
-    int code;
+    struct sight mine, *all;
+    int code, size;
+
+    CV_MPI_TRY(PMPI_Comm_size(comm, &size));
+    all = malloc((size_t)size * sizeof *all);
 
     if (all == NULL)
         return MPI_ERR_NO_MEM;
@@ -118,10 +121,13 @@ static int gather(struct cv_link_costs *costs, MPI_Comm comm, int size, char *bu
         code = PMPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine,
                               MPI_BYTE, comm);
     if (code == MPI_SUCCESS) {
+        costs->looked = costs->together = true;
         costs->crowded = is_crowded(all, size);
-        for (int i = 0; i < size; i++)
+        for (int i = 0; i < size; i++) {
+            costs->together = costs->together && all[i].machine == all[0].machine;
             if (all[i].combine_byte_s > costs->combine_byte_s)
                 costs->combine_byte_s = all[i].combine_byte_s;
+        }
     }
     free(all);
     return code;
@@ -175,6 +181,21 @@ static int measure_links(struct cv_link_costs *costs, MPI_Comm comm, int size,
     return code;
 }
 
+int cv_link_costs_look(struct cv_link_costs *costs, MPI_Comm comm)
+{
+    char *buffer;
+    int code;
+
+    if (costs->looked)
+        return MPI_SUCCESS;
+    buffer = calloc(LARGE, 1);
+    if (buffer == NULL)
+        return MPI_ERR_NO_MEM;
+    code = gather(costs, comm, buffer);
+    free(buffer);
+    return code;
+}
+
 int cv_link_costs_measure(struct cv_link_costs *costs, MPI_Comm comm)
 {
     char *buffer;
@@ -183,16 +204,17 @@ int cv_link_costs_measure(struct cv_link_costs *costs, MPI_Comm comm)
     if (costs->known)
         return MPI_SUCCESS;
     CV_MPI_TRY(PMPI_Comm_size(comm, &size));
+    CV_MPI_TRY(cv_link_costs_look(costs, comm));
+    if (costs->crowded) {
+        costs->latency_s = crowded_latency;
+        costs->byte_s = costs->combine_byte_s;
+        costs->known = true;
+        return MPI_SUCCESS;
+    }
     buffer = calloc(LARGE, 1);
     if (buffer == NULL)
         return MPI_ERR_NO_MEM;
-    code = gather(costs, comm, size, buffer);
-    if (code == MPI_SUCCESS && costs->crowded) {
-        costs->latency_s = crowded_latency;
-        costs->byte_s = costs->combine_byte_s;
-    } else if (code == MPI_SUCCESS) {
-        code = measure_links(costs, comm, size, buffer);
-    }
+    code = measure_links(costs, comm, size, buffer);
     free(buffer);
     if (code == MPI_SUCCESS)
         costs->known = true;

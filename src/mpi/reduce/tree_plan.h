@@ -20,12 +20,16 @@ struct cv_link_costs {
     double combine_byte_s;
     double *rank_s;         /* owned: what a message takes with the quickest of its
                                partners, for each rank; NULL: not measured  */
+    bool looked;            /* where ranks are; then these are known     */
     bool crowded;           /* somewhere, ranks share a processor        */
+    bool together;          /* all are on one machine, by its name       */
     unsigned calls;         /* of "greedy" so far                        */
     MPI_Request agreeing;   /* on what the operator took                 */
     double mine[2], all[2]; /* seconds, bytes                            */
 };
 
+/* Look, once, where ranks are, by one call: collective. */
+int cv_link_costs_look(struct cv_link_costs *costs, MPI_Comm comm);
 /* Measure, once, by some messages between neighbours: collective. */
 int cv_link_costs_measure(struct cv_link_costs *costs, MPI_Comm comm);
 /* What a vector takes from one rank to another, and to be combined: as was told or, if
