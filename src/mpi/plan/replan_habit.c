@@ -45,8 +45,8 @@ static double expected(const double *thought_s, const double *by)
 static void judge(struct cv_habit *habit)
 {
     habit->hopeless = habit->own_s > 0 &&
-                      lesser(habit->least_s) > quicker * habit->own_s &&
-                      lesser(habit->slices_s) > quicker * habit->own_s;
+                      known_lesser(habit->least_s) > quicker * habit->own_s &&
+                      known_lesser(habit->slices_s) > quicker * habit->own_s;
 }
 
 /* Whoever came before the root is seen when that one comes: as if those had come at the
@@ -97,10 +97,11 @@ enum cv_plan_kind cv_habit_choose(const struct cv_habit *habit,
                                   const struct cv_slice_job *job, int there)
 {
     const double usual_s = expected(habit->slices_s, habit->slices_by);
+    const double tree_s = expected(habit->least_s, habit->tree_by);
     const double thought_s[2] = { cv_slice_time(job), 0 };
 
-    if (!(usual_s < expected(habit->least_s, habit->tree_by)))
-        return CV_BY_TREE;
+    if (!(usual_s < tree_s))
+        return tree_s < habit->own_s ? CV_BY_TREE : CV_BY_MPI;
     return expected(thought_s, habit->slices_by) + cv_slice_backlog(job, there) <
                    habit->own_s
                ? CV_BY_SLICES
@@ -129,7 +130,8 @@ void cv_habit_planned(struct cv_habit *habit, double took_s, bool by_slices)
 
 void cv_habit_rest(struct cv_habit *habit, bool was_hopeless)
 {
-    if (!was_hopeless && !habit->hopeless && habit->apart)
+    /* That no plan can be quicker is seen at once, that some prove not to be is not. */
+    if (!(was_hopeless && habit->planned_s[0] > 0) && !habit->hopeless && habit->apart)
         return;
     if (!habit->worked && lesser(habit->planned_s) > much_slower * habit->own_s &&
         habit->doublings < MANY_DOUBLINGS)
