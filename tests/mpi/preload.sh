@@ -46,9 +46,11 @@ grep -q 'policy fixed, 0 reductions' "$work/err" && fail "least=1GiB: fixed leav
 
 # Who combines what takes less than a transfer meets the next one before; else not.
 if test "$ranks" -ge 4; then
-    with tree-dyn,transfer=1s,least=1,verbose "$programs/plain" 12 200 || fail "tree-dyn failed, meeting ahead"
-    grep -q ' 0 wrong' "$work/out" || fail "tree-dyn is wrong, meeting ahead"
-    grep -q 'rank 0 met the next [1-9][0-9]* times while it combined' "$work/err" || fail "nobody met ahead"
+    for policy in tree-dyn ordered-tree-dyn; do
+        with $policy,transfer=1s,least=1,verbose "$programs/plain" 12 200 || fail "$policy failed, meeting ahead"
+        grep -q ' 0 wrong' "$work/out" || fail "$policy is wrong, meeting ahead"
+        grep -q 'rank 0 met the next [1-9][0-9]* times while it combined' "$work/err" || fail "$policy: nobody met ahead"
+    done
     with tree-dyn,least=1,verbose "$programs/plain" 2 || fail "tree-dyn failed"
     grep -q 'while it combined' "$work/err" && fail "met ahead, and knew no costs"
 fi

@@ -145,9 +145,18 @@ int cv_hop_receive_on(struct cv_reduction *r, MPI_Request **out)
     return MPI_SUCCESS;
 }
 
-bool cv_hop_is_last(const struct cv_reduction *r)
+bool cv_hop_may_overlap(const struct cv_reduction *r)
 {
-    return r->in.waiting && r->in.done == r->vector.segments - 1;
+    const struct cv_vector *vector = &r->vector;
+    double d, c;
+
+    if (!r->in.waiting || r->in.done != vector->segments - 1 ||
+        (!r->team->costs.known && r->team->settings.transfer_s == 0))
+        return false;
+    cv_link_costs_hop(r->team, vector->bytes, &d, &c);
+    if (r->combined_bytes > 0)
+        c = r->combine_s / r->combined_bytes * vector->bytes;
+    return c * cv_vector_part(vector, vector->segments - 1) / vector->count <= d;
 }
 
 int cv_hop_forward_on(struct cv_reduction *r, MPI_Request **out)

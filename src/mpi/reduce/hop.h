@@ -26,8 +26,9 @@ void cv_hop_send(struct cv_reduction *r, int to);
 int cv_hop_send_on(struct cv_reduction *r, MPI_Request **out);
 int cv_hop_receive(struct cv_reduction *r, int from, enum cv_side side);
 int cv_hop_receive_on(struct cv_reduction *r, MPI_Request **out);
-/* Whether the last segment has arrived and is to be combined next. */
-bool cv_hop_is_last(const struct cv_reduction *r);
+/* Whether the rule for overlap holds: the last segment has arrived and is to be combined next,
+ * for no longer than a transfer takes, as far as costs are known. */
+bool cv_hop_may_overlap(const struct cv_reduction *r);
 /* After cv_hop_receive and cv_hop_send: each segment goes on as soon as it is combined. */
 int cv_hop_forward_on(struct cv_reduction *r, MPI_Request **out);
 

@@ -9,6 +9,10 @@
  * that one is awaited and combined first, and passed on segment by segment. A chain of
  * such promises runs in one direction and ends with a rank that waits.
  *
+ * Whoever has only the last segment of a partial left to combine, which takes no longer than a
+ * transfer, goes to the boundary behind that partial before: the next one is on its way
+ * while it combines. At its other boundary it waits anyhow, if it waited before.
+ *
  * A rank that waits at both boundaries may be promised two partials; it takes both. The
  * root promises nothing: where it finds a neighbour it asks for the neighbour's partial.
  * If that one is promised already, to the neighbour on its far side, the promise is turned
@@ -145,7 +149,21 @@ static void extend(struct cv_reduction *r)
         among->lo = r->header.lo;
     else
         among->hi = r->header.hi;
-    among->step = VISIT;
+}
+
+/* A promise that is made here is kept when the partial is complete. */
+static int visit_ahead(struct cv_reduction *r)
+{
+    struct cv_among_neighbours *among = &r->at.among;
+
+    if (among->promised >= 0 || among->extended || !cv_hop_may_overlap(r))
+        return MPI_SUCCESS;
+    among->extended = true;
+    extend(r);
+    if (boundary(r, (enum cv_side)among->side) == 0)
+        return MPI_SUCCESS;
+    r->team->ahead++;
+    return visit_side(r, (enum cv_side)among->side);
 }
 
 static int neighbour_advance(struct cv_reduction *r, MPI_Request **out)
@@ -166,10 +184,14 @@ static int neighbour_advance(struct cv_reduction *r, MPI_Request **out)
         if (among->step == FORWARD)
             return cv_hop_forward_on(r, out);
         if (among->step == RECEIVE) {
+            CV_MPI_TRY(visit_ahead(r));
             CV_MPI_TRY(cv_hop_receive_on(r, out));
             if (*out != NULL)
                 return MPI_SUCCESS;
-            extend(r);
+            if (!among->extended)
+                extend(r);
+            among->extended = false;
+            among->step = VISIT;
         }
         if (among->lo == 0 && among->hi == r->team->size - 1)
             return MPI_SUCCESS;

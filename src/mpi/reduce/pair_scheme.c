@@ -92,26 +92,11 @@ static int meet(struct cv_reduction *r)
     return enter(r, step, peer);
 }
 
-/* The last segment has arrived, and the rule for overlap holds. */
-static bool may_meet_ahead(const struct cv_reduction *r)
-{
-    const struct cv_vector *vector = &r->vector;
-    double d, c;
-
-    if (r->at.pairs.last || r->at.pairs.ahead || !cv_hop_is_last(r) ||
-        (!r->team->costs.known && r->team->settings.transfer_s == 0))
-        return false;
-    cv_link_costs_hop(r->team, vector->bytes, &d, &c);
-    if (r->combined_bytes > 0)
-        c = r->combine_s / r->combined_bytes * vector->bytes;
-    return c * cv_vector_part(vector, vector->segments - 1) / vector->count <= d;
-}
-
 static int meet_ahead(struct cv_reduction *r)
 {
     struct cv_in_pairs *at = &r->at.pairs;
 
-    if (!may_meet_ahead(r))
+    if (at->last || at->ahead || !cv_hop_may_overlap(r))
         return MPI_SUCCESS;
     at->ahead = true;
     r->team->ahead++;

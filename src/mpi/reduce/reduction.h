@@ -58,6 +58,7 @@ struct cv_among_neighbours {
     bool expects[2]; /* a partial that is promised from there          */
     int promised;    /* the rank that gets the partial, or -1          */
     int side;        /* from which the partial under way arrives       */
+    bool extended;   /* lo and hi are those that it makes              */
 };
 
 struct cv_in_tree {
