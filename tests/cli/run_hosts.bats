@@ -272,6 +272,20 @@ END
     [ ! -e result ] && [ ! -e trace ]
 }
 
+@test "hosts that do not answer keep no other from being tried" {
+    prepare
+    printf '#!/bin/sh\nexec sleep 60\n' >hang
+    chmod +x hang
+    local lines=()
+    for i in $(seq $(($(nproc) + 3))); do
+        lines+=("name: hangs$i, slots: 1, command: $T/hang")
+    done
+    hosts "${lines[@]}" 'name: good, slots: 1' >h.yaml
+    job -i in --hosts h.yaml --connect-timeout 1000 -- tr 0-9 a-j
+    cmp expected out
+    says "cleave: hangs1: left out: no answer before the others had done all"
+}
+
 @test "a command that fails on a host is tried again there and then given up" {
     prepare
     hosts 'name: a, slots: 1' 'name: b, slots: 2' >h.yaml

@@ -10,6 +10,7 @@
 #include "engine/driver.h"
 #include "model/platform/platform_internal.h"
 #include "policy/kit/orders.h"
+#include "policy/kit/vacant.h"
 #include "sim/load/native.h"
 #include "trace_check.h"
 
@@ -32,6 +33,7 @@ struct scene {
     const char *kind;
     double start_s, work_s;
     uint32_t n;
+    uint32_t coming; /* so many of them, the last ones, are expected and do not come */
     double speeds[MOST_WORKERS];
     double hold, record, spread;
     bool measured;                 /* the policy is told the speeds */
@@ -76,6 +78,8 @@ static double play(const struct scene *scene, struct cleave_trace *trace)
             declared[w].speed_ups = workers[w].speed_ups;
             declared[w].compute_latency_s = workers[w].compute_latency_s;
         }
+        if (w + scene->coming >= scene->n)
+            declared[w] = cv_coming_place();
     }
     for (uint32_t w = 0; w < scene->n; w++) {
         snprintf(names[w], sizeof names[w], "w%u", (unsigned)w);
@@ -929,10 +933,44 @@ static void a_lost_test_is_begun_again(void **state)
     test_free(desk);
 }
 
+/* Who is expected is counted when it is shared out, for a while, and given nothing. */
+static void those_who_are_coming_are_counted(void **state)
+{
+    const struct scene scene = {
+        .kind = "slurp", .start_s = 0.2, .work_s = 8, .n = 16, .coming = 15
+    };
+    struct cleave_trace *trace = NULL;
+    double now_s = 0, early = 0, late = 0;
+
+    (void)state;
+    assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
+    play(&scene, trace);
+    for (size_t i = 0; i < cleave_trace_count(trace); i++) {
+        const struct cleave_entry *entry = cleave_trace_at(trace, i);
+        const struct cleave_order *order = &entry->as.order;
+
+        if (!entry->is_order) {
+            now_s = entry->as.event.time_s;
+            continue;
+        }
+        if (order->kind == CLEAVE_WAKE_AT)
+            continue;
+        assert_int_equal(order->worker, 0);
+        if (now_s < 1)
+            early = fmax(early, order->units);
+        else
+            late = fmax(late, order->units);
+    }
+    assert_true(early > 0 && early < 1.3 * 8e7 / 16);
+    assert_true(late > 1.5 * early);
+    cleave_trace_free(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_start_is_paid_twice),
+        cmocka_unit_test(those_who_are_coming_are_counted),
         cmocka_unit_test(unequal_workers_end_together),
         cmocka_unit_test(slow_workers_cost_no_start),
         cmocka_unit_test(a_start_more_is_enough),

@@ -16,16 +16,31 @@ static inline struct cleave_worker cv_vacant_place(void)
                                    .return_bandwidth_ups = CV_VACANT_UPS };
 }
 
+/* The same for one who is expected any moment: to be counted when it is shared out. */
+static inline struct cleave_worker cv_coming_place(void)
+{
+    struct cleave_worker place = cv_vacant_place();
+
+    place.bandwidth_ups = 2 * CV_VACANT_UPS;
+    return place;
+}
+
 static inline bool cv_is_vacant(const struct cleave_worker *worker)
 {
     return worker->speed_ups <= CV_VACANT_UPS;
 }
 
-/* How many of n places there are up to the last that is not vacant, at least 1: places that
- * are kept for who may come stand behind, and need not be looked at before. */
+static inline bool cv_is_coming(const struct cleave_worker *worker)
+{
+    return cv_is_vacant(worker) && worker->bandwidth_ups > CV_VACANT_UPS &&
+           worker->bandwidth_ups <= 2 * CV_VACANT_UPS;
+}
+
+/* How many of n places there are up to the last that is not vacant, or will not be soon, at
+ * least 1: places that are kept for who may come stand behind, and need not be looked at before. */
 static inline uint32_t cv_places_taken(const struct cleave_worker *workers, uint32_t n)
 {
-    while (n > 1 && cv_is_vacant(&workers[n - 1]))
+    while (n > 1 && cv_is_vacant(&workers[n - 1]) && !cv_is_coming(&workers[n - 1]))
         n--;
     return n;
 }

@@ -34,7 +34,8 @@ enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
         elastic->hands[w].prior = measured ? view->workers[w].speed_ups : 1;
         elastic->hands[w].prior_start_s =
             measured ? view->workers[w].compute_latency_s : 0;
-        if (cv_is_vacant(&view->workers[w]))
+        elastic->hands[w].coming = cv_is_coming(&view->workers[w]);
+        if (cv_is_vacant(&view->workers[w]) && !elastic->hands[w].coming)
             elastic->hands[w].lost = CV_HAND_LOSSES;
     }
     elastic->phi = 1;
@@ -254,9 +255,10 @@ static void note(const struct cv_turn *turn, const struct cleave_event *event)
             elastic->n = event->worker + 1;
         if (event->time_s >= elastic->wake_s)
             elastic->wake_s = -1;
-        /* It was lost, and is there again. */
+        /* It was lost, and is there again; or has come. */
         if (cv_hand_is_out(hand))
             hand->lost = 0;
+        hand->coming = false;
         break;
     default:
         break;
@@ -277,6 +279,20 @@ static void count_present(struct cv_elastic *elastic)
         for (uint32_t w = 0; w < elastic->n; w++)
             elastic->hands[w].lost = 0;
     }
+}
+
+/* Those that were expected soon are not any more after so long. */
+static const double COMING_S = 1;
+
+static void give_up_coming(const struct cv_turn *turn)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+
+    for (uint32_t w = 0; turn->now_s > COMING_S && w < elastic->n; w++)
+        if (elastic->hands[w].coming) {
+            elastic->hands[w].coming = false;
+            elastic->hands[w].lost = CV_HAND_LOSSES;
+        }
 }
 
 /* Those that were late get another chance after a while, or when there is nobody else. */
@@ -426,6 +442,7 @@ void cv_elastic_decide(struct cv_elastic *elastic, const struct cleave_view *vie
         .elastic = elastic, .view = view, .orders = orders, .now_s = event->time_s
     };
 
+    give_up_coming(&turn);
     count_present(elastic);
     cv_fold_note(event, &elastic->fold_s);
     note(&turn, event);

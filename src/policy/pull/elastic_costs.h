@@ -56,6 +56,7 @@ struct cv_hand {
     double due;     /* asked to be extended by so much                          */
     double until_s; /* not free before that, if it is late; 0: until it has begun  */
     uint32_t lost;  /* chunks lost, one after the other                         */
+    bool coming;    /* it is not there yet, and expected soon                    */
     bool own;       /* the pace is that of the command, not of the pipe         */
     bool drained;   /* it has read all it was given                             */
     bool sending;   /* what it is due is the first of its chunk                 */
@@ -133,7 +134,7 @@ static inline bool cv_hand_is_out(const struct cv_hand *hand)
 /* It can be given the first unit of a chunk. */
 static inline bool cv_hand_is_free(const struct cv_hand *hand)
 {
-    return !cv_hand_is_out(hand) && !hand->late &&
+    return !cv_hand_is_out(hand) && !hand->late && !hand->coming &&
            (hand->state == CV_HAND_IDLE || hand->state == CV_HAND_WARM);
 }
 

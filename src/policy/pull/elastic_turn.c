@@ -120,8 +120,10 @@ void cv_turn_wake(const struct cv_turn *turn, double time_s)
     time_s = fmax(time_s, turn->now_s + SOON_S); /* what is asked for now comes later */
     if (turn->elastic->wake_s > turn->now_s && turn->elastic->wake_s <= time_s)
         return;
-    /* That somebody who was lost is woken means that it is there again. */
-    while (worker + 1 < turn->elastic->n && cv_hand_is_out(&turn->elastic->hands[worker]))
+    /* That somebody who was not there is woken means that it is, or is again. */
+    while (worker + 1 < turn->elastic->n &&
+           (cv_hand_is_out(&turn->elastic->hands[worker]) ||
+            turn->elastic->hands[worker].coming))
         worker++;
     turn->elastic->wake_s = time_s;
     cleave_order_wake(turn->orders, worker, time_s);

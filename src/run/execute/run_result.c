@@ -128,8 +128,7 @@ static enum cleave_status list_absent(const struct cv_real_run *run,
             note_absent(result, cv_staff_party_name(&run->staff, p), reason);
         }
     for (size_t i = 0; i < hosts->count; i++)
-        if (hosts->items[i]->state == CV_HOST_CONNECTING ||
-            hosts->items[i]->state == CV_HOST_GREETED) {
+        if (hosts->items[i]->state <= CV_HOST_GREETED) {
             static const char late[] = "no answer before the others had done all";
 
             note_absent(result, hosts->items[i]->name, late);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@ void cv_hosts_init(struct cv_hosts *hosts)
     hosts->waiting_end = &hosts->waiting;
     hosts->piece_frame = cv_remote_frame;
     hosts->pieces_lost = cv_remote_lose;
+    hosts->settled = cv_hosts_settled;
     cv_arena_init(&hosts->arena);
 }
 
@@ -47,6 +47,7 @@ void cv_hosts_done(struct cv_hosts *hosts)
         say_goodbye(hosts);
     if (hosts->told_s > 0)
         cv_poller_cancel(hosts->poller, &hosts->hush);
+    cv_hosts_connect_no_more(hosts);
     for (size_t i = 0; i < hosts->count; i++) {
         cv_host_tell_rest(hosts->items[i]);
         cv_host_done(hosts->items[i]);
@@ -184,54 +185,5 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
         !keep_copies(&hosts->arena, asked, &host->push))
         return cv_fail_memory(err, "the hosts");
     *out = host;
-    return CLEAVE_OK;
-}
-
-static bool any_in(const struct cv_hosts *hosts, enum cv_host_state a,
-                   enum cv_host_state b)
-{
-    for (size_t i = 0; i < hosts->count; i++)
-        if (hosts->items[i]->state == a || hosts->items[i]->state == b)
-            return true;
-    return false;
-}
-
-bool cv_hosts_may_come(const struct cv_hosts *hosts)
-{
-    return any_in(hosts, CV_HOST_DOWN, CV_HOST_DOWN) ||
-           any_in(hosts, CV_HOST_CONNECTING, CV_HOST_GREETED) || cv_hosts_hush(hosts);
-}
-
-bool cv_hosts_any_hope(const struct cv_hosts *hosts)
-{
-    return hosts->nready > 0 || cv_hosts_may_come(hosts);
-}
-
-/* Whether it is not decided yet who is there. One that was cut off is tried again, and
- * waited for when there is nobody else. */
-static bool undecided(const struct cv_hosts *hosts)
-{
-    return any_in(hosts, CV_HOST_CONNECTING, CV_HOST_GREETED) ||
-           (hosts->nready == 0 && any_in(hosts, CV_HOST_DOWN, CV_HOST_DOWN));
-}
-
-enum cleave_status cv_hosts_connect(struct cv_hosts *hosts, double patience_s,
-                                    bool others, const int *stopped_by,
-                                    struct cleave_error *err)
-{
-    double until_s = others ? cv_clock_s() + patience_s : INFINITY;
-
-    for (size_t i = 0; i < hosts->count; i++)
-        if (hosts->items[i]->state == CV_HOST_NEW)
-            cv_host_connect(hosts->items[i]);
-    while (undecided(hosts) && cv_clock_s() < until_s) {
-        const double left_s = until_s - cv_clock_s();
-
-        CV_TRY(cv_poller_wait(hosts->poller, isinf(until_s) ? -1 : fmax(left_s, 0), err));
-        if (isinf(until_s) && hosts->nready > 0)
-            until_s = cv_clock_s() + patience_s;
-        if (*stopped_by != 0)
-            return cv_fail_stopped(err);
-    }
     return CLEAVE_OK;
 }

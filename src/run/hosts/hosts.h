@@ -13,12 +13,23 @@ enum cleave_status cv_hosts_describe(struct cv_hosts *hosts, struct cleave_error
 enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host *asked,
                                 uint32_t first, struct cv_host **out,
                                 struct cleave_error *err);
+
+/* --- connecting (hosts_connect.c) ---------------------------------------------------------- */
+
+/* How long those who are ready wait for others: at most so long, and since the last one came. */
+struct cv_patience {
+    double most_s, gap_s; /* INFINITY: any time                                         */
+};
+
 /* Connect to all that were not tried; wait until each is ready or out, but no longer than
- * `patience_s` (INFINITY: no limit) once one is ready, or `others` are, who are no hosts:
- * the rest may join later. */
-enum cleave_status cv_hosts_connect(struct cv_hosts *hosts, double patience_s,
-                                    bool others, const int *stopped_by,
-                                    struct cleave_error *err);
+ * `patience` says once one is ready, or `others` are, who are no hosts: the rest may join
+ * later. */
+enum cleave_status cv_hosts_connect(struct cv_hosts *hosts,
+                                    const struct cv_patience *patience, bool others,
+                                    const int *stopped_by, struct cleave_error *err);
+/* One is ready, or out: another connection can be begun. */
+void cv_hosts_settled(struct cv_hosts *hosts);
+void cv_hosts_connect_no_more(struct cv_hosts *hosts);
 /* Whether any is ready or may be. */
 bool cv_hosts_any_hope(const struct cv_hosts *hosts);
 /* Whether one that is not ready may become so, or all are told to end just now. */

@@ -156,6 +156,7 @@ static void take_ready(struct cv_host *host, const struct cv_frame_head *head,
         cv_hosts_note(host->hosts, "%s: is there again", host->name);
     host->was_ready = true;
     host->hosts->changed(host->hosts->context, host);
+    host->hosts->settled(host->hosts);
 }
 
 static void take_refusal(struct cv_host *host, const struct cv_frame_head *head,
@@ -352,6 +353,7 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
     if (host->hosts->stopped_by == NULL || *host->hosts->stopped_by == 0)
         tell_why(host, was_ready);
     host->hosts->changed(host->hosts->context, host);
+    host->hosts->settled(host->hosts);
 }
 
 static void link_broke(void *context, const struct cleave_error *err)

@@ -145,15 +145,22 @@ struct cv_hosts {
     void *context, *other_context; /* of `changed`, of `other`                          */
     bool keeps; /* outputs stay with the hosts (outlet_kept.c)                          */
     /* What a host that is ready says of itself and of pieces, and that it has gone with them: cv_hosts_init
-     * sets both (remote_slot.h). */
+     * sets these (remote_slot.h). */
     void (*piece_frame)(struct cv_host *host, struct cv_slot *slot,
                         const struct cv_frame_head *head, const unsigned char *payload);
     void (*pieces_lost)(struct cv_host *host);
+    /* One is ready, or is not tried any more for now: the next connection can be begun. */
+    void (*settled)(struct cv_hosts *hosts);
 
     struct cv_arena arena;
     struct cv_host **items; /* owned                                                    */
     size_t count, room;
     size_t nready, nleaving; /* those that leave are still ready                        */
+    size_t window;         /* so many connections may be under way at a time            */
+    struct cv_timer step;  /* ... and twice as many then, if processors are idle        */
+    double step_s, idle_s; /* when it was set, and how long they had been by then       */
+    uint32_t held;         /* times that they were not                                  */
+    bool stepping, beginning; /* it is set; some are being begun                        */
     double told_s; /* when one has last given notice; 0: none has                 */
     struct cv_timer hush; /* a moment later                                             */
     struct cv_remote_file *files; /* of the input, if it can be shared                  */

@@ -12,6 +12,7 @@
 #include "model/platform/nominal.h"
 #include "model/platform/platform_internal.h"
 #include "policy/kit/vacant.h"
+#include "run/hosts/patience.h"
 #include "run/kit/pins.h"
 #include "run/kit/usable_cores.h"
 #include "run/master/sharing.h"
@@ -19,9 +20,6 @@
 /* Places for hosts that are not known yet: of a run that anybody can join, and others. One that
  * nobody takes costs some 700 bytes. */
 enum { SPARE_MANY = 65536, SPARE = 4096 };
-
-/* So long those who are ready wait for others, if these can join later. */
-static const double PATIENCE_S = 1;
 
 void cv_muster_init(struct cv_muster *muster)
 {
@@ -54,6 +52,7 @@ struct places {
     uint32_t nasked, count, nspare;
     struct cv_host **hosts; /* per worker asked for                                    */
     uint32_t *asked_of;     /* per place: which worker it was                          */
+    struct cv_patience patience;
 };
 
 static enum cleave_status ask_platform(struct cv_muster *muster,
@@ -102,8 +101,7 @@ static enum cleave_status reach_hosts(struct cv_staff *staff,
     CV_TRY(cv_hosts_describe(&staff->hosts, err));
     for (uint32_t w = 0; w < places->nasked; w++)
         others = others || places->hosts[w] == NULL;
-    return cv_hosts_connect(&staff->hosts, takes_joiners(asked) ? PATIENCE_S : INFINITY,
-                            others, stopped_by, err);
+    return cv_hosts_connect(&staff->hosts, &places->patience, others, stopped_by, err);
 }
 
 /* How many places a worker that was asked for has. One stands for all of a host of which it
@@ -232,6 +230,15 @@ static enum cleave_status pin_commands(struct cv_muster *muster,
     return cv_pins_here(how, here, pins, err);
 }
 
+/* What the policy is told of a place where nobody is now. */
+static struct cleave_worker empty_place(const struct cv_muster *muster,
+                                        const struct cv_host *host)
+{
+    return muster->begins_early && host != NULL && host->state <= CV_HOST_GREETED
+               ? cv_coming_place()
+               : cv_vacant_place();
+}
+
 /* The platform of all places: those where nobody is now are vacant. */
 static enum cleave_status build_platform(struct cv_muster *muster,
                                          const struct cv_staff *staff,
@@ -243,7 +250,8 @@ static enum cleave_status build_platform(struct cv_muster *muster,
 
     for (uint32_t p = 0; workers != NULL && groups != NULL && p < staff->nworkers; p++) {
         groups[p] = (struct cv_group){ .name = staff->names[p], .count = 1 };
-        workers[p] = cv_staff_there(staff, p) ? muster->kinds[p] : cv_vacant_place();
+        workers[p] = cv_staff_there(staff, p) ? muster->kinds[p]
+                                              : empty_place(muster, staff->host_of[p]);
     }
     status = workers != NULL && groups != NULL
                  ? cv_platform_build(port, workers, groups, staff->nworkers,
@@ -324,6 +332,7 @@ enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_staff *sta
                                   const int *stopped_by, struct cleave_error *err)
 {
     struct places places = { .nasked = cv_muster_count(asked) };
+    const struct cleave_policy *policy;
     double began_s;
 
     if (asked->hosts.join_path != NULL && !takes_joiners(asked))
@@ -340,6 +349,9 @@ enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_staff *sta
         staff->names[w] = cleave_platform_worker_name(places.asked, w);
     staff->hosts.names = staff->names;
     staff->hosts.one_port = cleave_platform_port(places.asked) != CLEAVE_PORT_MULTI;
+    CV_TRY(cv_sharing_policy(&asked->sharing, &policy, err));
+    places.patience = cv_patience_of(asked, places.asked, policy);
+    muster->begins_early = cv_patience_is_short(&places.patience);
     began_s = cv_clock_s();
     CV_TRY(reach_hosts(staff, asked, stopped_by, &places, err));
     staff->connect_s = staff->hosts.count > 0 ? cv_clock_s() - began_s : 0;

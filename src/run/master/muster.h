@@ -15,6 +15,7 @@ struct cv_muster {
     struct cleave_worker *kinds;      /* of the arena: what each costs that has a place */
     struct cv_command *commands;      /* owned: of places on this machine             */
     uint32_t ncommands;
+    bool begins_early; /* hosts that are not there when it begins are expected soon    */
 };
 
 void cv_muster_init(struct cv_muster *muster);
