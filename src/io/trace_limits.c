@@ -28,30 +28,23 @@ void cv_trace_limits_write(struct cv_json *json, const struct cleave_view *view)
     }
 }
 
-/* A list of numbers of 0 or more in the arena, however many. */
-static enum cleave_status read_numbers(struct cv_trace_lines *lines,
-                                       struct cv_arena *arena, const char *field,
-                                       double **out, size_t *out_count)
+enum cleave_status cv_trace_numbers_read(struct cv_trace_lines *lines,
+                                         struct cv_arena *arena, const char *field,
+                                         double **out, size_t *out_count)
 {
-    struct cv_place place = cv_json_in_place(&lines->in, lines->in.at);
     double *numbers = NULL;
     enum cleave_status status;
     bool first = true, more;
     size_t room = 0, count = 0;
 
-    place.field = field;
     status = cv_json_in_open(&lines->in, '[', lines->err);
     while (status == CLEAVE_OK) {
         status = cv_json_in_more(&lines->in, ']', &first, &more, lines->err);
         if (status != CLEAVE_OK || !more)
             break;
-        if (!CV_ROOM(numbers, &room, count + 1)) {
-            status = cv_fail_memory(lines->err, "the facts of a trace");
-            break;
-        }
-        status = cv_json_in_number(&lines->in, &numbers[count], lines->err);
-        if (status == CLEAVE_OK && !(numbers[count++] >= 0))
-            status = cv_fail_at(lines->err, &place, "expected numbers of at least 0");
+        status = CV_ROOM(numbers, &room, count + 1)
+                     ? cv_trace_positive(lines, field, &numbers[count++])
+                     : cv_fail_memory(lines->err, "the facts of a trace");
     }
     *out = status == CLEAVE_OK ? cv_array(arena, count, sizeof *numbers) : NULL;
     if (status == CLEAVE_OK && *out == NULL)
@@ -82,7 +75,7 @@ static enum cleave_status read_profile(struct cv_trace_lines *lines,
     size_t count = 0;
 
     place.field = "profiles";
-    CV_TRY(read_numbers(lines, arena, "profiles", &numbers, &count));
+    CV_TRY(cv_trace_numbers_read(lines, arena, "profiles", &numbers, &count));
     steps = cv_array(arena, count / 2, sizeof *steps);
     if (steps == NULL)
         return cv_fail_memory(lines->err, "the facts of a trace");
@@ -129,7 +122,7 @@ enum cleave_status cv_trace_memory_read(struct cv_trace_lines *lines,
     double *memory = NULL;
     size_t count = 0;
 
-    CV_TRY(read_numbers(lines, arena, "memory", &memory, &count));
+    CV_TRY(cv_trace_numbers_read(lines, arena, "memory", &memory, &count));
     if (count != lines->nworkers)
         return wrong_count(lines, "memory");
     for (size_t w = 0; w < count; w++)

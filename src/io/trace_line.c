@@ -240,8 +240,8 @@ enum cleave_status cv_trace_worker(struct cv_trace_lines *lines, const char *fie
     return CLEAVE_OK;
 }
 
-static enum cleave_status read_positive(struct cv_trace_lines *lines, enum field field,
-                                        double *out)
+enum cleave_status cv_trace_positive(struct cv_trace_lines *lines, const char *field,
+                                     double *out)
 {
     struct cv_place place;
     const char *at;
@@ -252,7 +252,7 @@ static enum cleave_status read_positive(struct cv_trace_lines *lines, enum field
     if (*out >= 0)
         return CLEAVE_OK;
     place = cv_json_in_place(&lines->in, at);
-    place.field = field_names[field];
+    place.field = field;
     return cv_fail_at(lines->err, &place, "expected a number of at least 0, got %.*s",
                       (int)(lines->in.at - at), at);
 }
@@ -274,23 +274,23 @@ static enum cleave_status read_value(struct cv_trace_lines *lines, enum field fi
     case ITEM:
         return cv_json_in_count(&lines->in, &record->item, lines->err);
     case UNITS:
-        return read_positive(lines, field, &record->units);
+        return cv_trace_positive(lines, field_names[field], &record->units);
     case START:
-        return read_positive(lines, field, &record->start_s);
+        return cv_trace_positive(lines, field_names[field], &record->start_s);
     case END:
-        return read_positive(lines, field, &record->end_s);
+        return cv_trace_positive(lines, field_names[field], &record->end_s);
     case TIME:
-        return read_positive(lines, field, &record->time_s);
+        return cv_trace_positive(lines, field_names[field], &record->time_s);
     case LEFT:
-        return read_positive(lines, field, &record->left);
+        return cv_trace_positive(lines, field_names[field], &record->left);
     case READ:
-        return read_positive(lines, field, &record->read_s);
+        return cv_trace_positive(lines, field_names[field], &record->read_s);
     case FOLD:
-        return read_positive(lines, field, &record->fold_s);
+        return cv_trace_positive(lines, field_names[field], &record->fold_s);
     case OUTPUT:
-        return read_positive(lines, field, &record->output);
+        return cv_trace_positive(lines, field_names[field], &record->output);
     case CPU:
-        return read_positive(lines, field, &record->cpu_s);
+        return cv_trace_positive(lines, field_names[field], &record->cpu_s);
     default:
         return cv_json_in_bool(&lines->in, &record->more, lines->err);
     }

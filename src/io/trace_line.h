@@ -41,6 +41,10 @@ enum cleave_status cv_trace_fail(struct cv_trace_lines *lines, const char *at,
 enum cleave_status cv_trace_worker(struct cv_trace_lines *lines, const char *field,
                                    uint32_t *out);
 
+/* A number of at least 0. */
+enum cleave_status cv_trace_positive(struct cv_trace_lines *lines, const char *field,
+                                     double *out);
+
 /* Any value, for members of later versions. It goes on one line; `depth` is 0, and bounded
  * by what we are willing to follow. */
 enum cleave_status cv_trace_skip(struct cv_trace_lines *lines, unsigned depth);

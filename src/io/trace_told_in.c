@@ -26,21 +26,6 @@ static enum cleave_status keep_text(const struct reading *reading, const char *t
     return *out != NULL ? CLEAVE_OK : short_of_memory(reading);
 }
 
-static enum cleave_status read_cost(const struct reading *reading, const char *field,
-                                    double *out)
-{
-    struct cv_json_in *in = &reading->lines->in;
-    struct cv_place place;
-
-    cv_json_in_skip(in);
-    place = cv_json_in_place(in, in->at);
-    place.field = field;
-    CV_TRY(cv_json_in_number(in, out, reading->lines->err));
-    return *out >= 0 ? CLEAVE_OK
-                     : cv_fail_at(reading->lines->err, &place,
-                                  "expected a number of at least 0, got %g", *out);
-}
-
 /* A list of exactly `count` numbers. */
 static enum cleave_status read_costs(const struct reading *reading, const char *field,
                                      uint32_t count, double *out)
@@ -59,7 +44,7 @@ static enum cleave_status read_costs(const struct reading *reading, const char *
             return cv_fail_at(reading->lines->err, &place, "expected %u numbers, got %s",
                               count, more ? "more" : "fewer");
         if (more)
-            CV_TRY(read_cost(reading, field, &out[i]));
+            CV_TRY(cv_trace_positive(reading->lines, field, &out[i]));
     }
     return CLEAVE_OK;
 }
@@ -193,42 +178,20 @@ static enum cleave_status read_reads(const struct reading *reading)
     const char *name;
 
     CV_TRY(cv_json_in_text(&lines->in, &name, lines->err));
-    reading->told->reads = cv_arena_text(reading->arena, name);
-    return reading->told->reads != NULL ? CLEAVE_OK
-                                        : cv_fail_memory(lines->err, "the trace");
+    return keep_text(reading, name, &reading->told->reads);
 }
 
 /* The sizes of items, as many as there are. */
 static enum cleave_status read_sizes(const struct reading *reading)
 {
-    struct cv_json_in *in = &reading->lines->in;
-    double *sizes = NULL, *kept;
-    enum cleave_status status;
-    bool first = true, more;
-    size_t room = 0, count = 0;
+    double *sizes;
+    size_t count;
 
-    status = cv_json_in_open(in, '[', reading->lines->err);
-    while (status == CLEAVE_OK) {
-        status = cv_json_in_more(in, ']', &first, &more, reading->lines->err);
-        if (status != CLEAVE_OK || !more)
-            break;
-        if (!CV_ROOM(sizes, &room, count + 1)) {
-            status = short_of_memory(reading);
-            break;
-        }
-        status = read_cost(reading, "sizes", &sizes[count++]);
-    }
-    kept = status == CLEAVE_OK ? cv_array(reading->arena, count, sizeof *kept) : NULL;
-    if (kept != NULL && count > 0)
-        memcpy(kept, sizes, count * sizeof *kept);
-    else if (kept == NULL && status == CLEAVE_OK)
-        status = short_of_memory(reading);
-    free(sizes);
-    if (status == CLEAVE_OK) {
-        reading->told->view.sizes = kept;
-        reading->told->view.nitems = count;
-    }
-    return status;
+    CV_TRY(
+        cv_trace_numbers_read(reading->lines, reading->arena, "sizes", &sizes, &count));
+    reading->told->view.sizes = sizes;
+    reading->told->view.nitems = count;
+    return CLEAVE_OK;
 }
 
 static enum cleave_status read_settings(const struct reading *reading)
@@ -306,7 +269,7 @@ static enum cleave_status read_member(const struct reading *reading, const char 
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (strcmp(key, numbers[i].key) == 0)
-            return read_cost(reading, numbers[i].key, numbers[i].value);
+            return cv_trace_positive(reading->lines, numbers[i].key, numbers[i].value);
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (strcmp(key, flags[i].key) == 0)
             return cv_json_in_bool(&lines->in, flags[i].value, lines->err);

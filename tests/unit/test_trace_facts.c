@@ -360,6 +360,12 @@ static void what_is_wrong_with_told(void **state)
           "expected a whole number of at least 0, got '-1'" },
         { "{\"workers\":[[1,0,1,0,1,0],[1,0,1,0,1,-1]]}",
           "expected a number of at least 0, got -1" },
+        { "{\"memory\":[5,-2e0]}", "expected a number of at least 0, got -2e0" },
+        { "{\"memory\":[5]}", "expected an entry for each of 2 workers" },
+        { "{\"sizes\":[1,2,-3]}", "expected a number of at least 0, got -3" },
+        { "{\"profiles\":[[0,1,-1,2],[]]}", "expected a number of at least 0, got -1" },
+        { "{\"profiles\":[[0,1,0,2],[]]}", "expected increasing times" },
+        { "{\"profiles\":[[0],[]]}", "expected pairs of time and factor" },
     };
 
     (void)state;
