@@ -10,7 +10,7 @@
 #include "base/fail.h"
 #include "cli/kit/counted.h"
 #include "cli/kit/output.h"
-#include "cli/run/run_live.h"
+#include "cli/live/run_live.h"
 #include "report/terminal/bar.h"
 #include "report/terminal/table.h"
 

@@ -1,5 +1,5 @@
 /* run_live.c -- what every worker does, while it does it. SPDX-License-Identifier: MIT */
-#include "cli/run/run_live.h"
+#include "cli/live/run_live.h"
 
 #include <string.h>
 
