@@ -143,7 +143,7 @@ static int check_proc(const char *reduce)
     return cv_complain(
         CV_EXIT_USAGE,
         "--reduce: {1} and {2} are files of /proc, which is not mounted here: "
-        "mount -t proc proc /proc, or let CMD read standard input");
+        "mount it, or let CMD read both on standard input");
 }
 
 int cv_run_mistakes_check(const struct cv_call *call, bool items)
