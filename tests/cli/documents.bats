@@ -338,6 +338,9 @@ tests_of() {
     # Tags of a document are tags of its page.
     grep -qF '<code>wc <span>-l</span> &lt;in</code>' docs/guide/comparison.html
     run ! grep -rlE '&lt;(code|br)&gt;' --include=*.html docs/guide
+    # On paper nothing moves: there the picture is its last frame.
+    grep -qF '<img class="still" src="docs/guide/unequal.svg#still"' index.html
+    grep -qF 'svg:target g:last-of-type { visibility: visible }' docs/guide/unequal.svg
     # On paper nothing can be scrolled to.
     grep -qF 'white-space: pre-wrap' index.html
     # Nothing is loaded from elsewhere.
