@@ -38,6 +38,11 @@ told() {
     told 2 "--reduce takes its command as one word, in quotes: --reduce 'sort -m {1} {2}'" \
         run -i numbers --reduce sort -m {1} {2} -- sort
     told 2 "items begin behind ':::'" run wc -l :: numbers
+    told 2 "':::numbers' is an argument of the command; items begin behind ':::' and a blank" run wc -l :::numbers
+    told 0 "there are no items, so no command was started" run wc -l :::
+    printf 'id,name\n1,x\n' >table
+    told 2 "'{nmae}': no column is called so; did you mean 'name'?" run --header : --colsep , echo {nmae} :::: table
+    run -0 "$CLEAVE" run -q --header : --colsep , 'echo {name} {far}' :::: table
     # Not mistakes.
     run -0 "$CLEAVE" run -q -i numbers -- sh -c 'wc "$1"' name -l
     run -0 "$CLEAVE" run -q -i numbers --literal -- echo ::

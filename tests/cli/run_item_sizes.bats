@@ -105,7 +105,7 @@ begun() {
         run --weight 1 -- echo ::: 1 b
     refuses "--weight: item 1 has no column 2; --colsep says where columns end" \
         run --weight 2 -- echo ::: 1 b
-    refuses "--weight: expected 2 numbers from 'head -n 1', got fewer" \
+    refuses "--weight: expected a number for each of 2 items from 'head -n 1', got fewer" \
         run --weight 'head -n 1' -- echo ::: 1 2
     refuses "--weight: 'cat; false' failed" run --weight 'cat; false' -- echo ::: 1 2
     refuses "expected --weight or --costs, got both" run --weight 1 --costs x -- echo ::: 1 2

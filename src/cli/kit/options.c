@@ -209,7 +209,8 @@ static int store(struct reader *reader, const struct cv_option *option, const ch
     return store_quantity(option, text, field);
 }
 
-/* Whether a word is an option itself: "--load", "--load=5", or a letter alone. */
+/* Whether a word is an option itself: "--load", "--load=5", or a letter alone. -0 may be a
+ * number. */
 static bool is_option(const struct reader *reader, const char *word)
 {
     const struct cv_option *other;
@@ -220,7 +221,7 @@ static bool is_option(const struct reader *reader, const char *word)
         if (strncmp(word, other->name, length) == 0 &&
             (word[length] == '\0' || word[length] == '='))
             return true;
-        if (other->letter != '\0' && word[0] == '-' && word[1] == other->letter &&
+        if (other->letter >= 'A' && word[0] == '-' && word[1] == other->letter &&
             word[2] == '\0')
             return true;
     }

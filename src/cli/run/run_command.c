@@ -295,6 +295,7 @@ static const char *first_word(const char *line, char word[CV_ECHO_ROOM])
 void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome *how)
 {
     static const char *const searching[] = { "grep", "egrep", "fgrep", "zgrep", "rg" };
+    const struct cv_run_options *values = call->values;
     char word[CV_ECHO_ROOM];
     const char *program = call->noperands > 0 ? first_word(call->operands[0], word) : "";
     const bool searched =
@@ -309,6 +310,8 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
     if (how->failed > 0 && how->all && !searched &&
         cv_run_mistakes_failed(call, how->items, how->hosts))
         return;
+    if (how->items && how->empty && !values->quiet)
+        cv_complain(CV_EXIT_DONE, "there are no items, so no command was started");
     if (how->items)
         return; /* each of them has been told */
     if (how->failed > 0 && how->all && !searched)

@@ -142,10 +142,11 @@ static int read_answers(struct sizes *sizes, const char *command, FILE *answers)
         count++;
     }
     if (status == CV_EXIT_DONE && (count < sizes->count || getc(answers) != EOF))
-        status = cv_complain(CV_EXIT_USAGE,
-                             "--weight: expected %llu numbers from '%s', got %s",
-                             (unsigned long long)sizes->count, command,
-                             count < sizes->count ? "fewer" : "more");
+        status = cv_complain(
+            CV_EXIT_USAGE,
+            "--weight: expected a number for each of %llu %s from '%s', got %s",
+            (unsigned long long)sizes->count, sizes->count == 1 ? "item" : "items",
+            command, count < sizes->count ? "fewer" : "more");
     while (getc(answers) != EOF) /* so that it can end */
         continue;
     free(line);

@@ -67,14 +67,18 @@ static int check_unit(const struct cv_call *call)
                        word, one);
 }
 
-/* wc -l :: a b */
+/* wc -l :: a b, wc -l :::a b */
 static int check_sign(const struct cv_call *call)
 {
+    char shown[CV_ECHO_ROOM];
+
     for (size_t i = 1; i < call->noperands; i++)
-        if (strcmp(call->operands[i], "::") == 0)
+        if (strcmp(call->operands[i], "::") == 0 ||
+            strncmp(call->operands[i], ":::", 3) == 0)
             return cv_complain(CV_EXIT_USAGE,
-                               "'::' is an argument of the command; items begin behind "
-                               "':::', --literal passes it on");
+                               "'%s' is an argument of the command; items begin behind "
+                               "':::' and a blank, --literal passes it on",
+                               cv_echo(call->operands[i], shown));
     return CV_EXIT_DONE;
 }
 

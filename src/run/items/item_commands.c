@@ -67,8 +67,10 @@ static enum cleave_status make(struct cv_item_commands *out,
         CV_TRY(cv_item_regex(&out->columns, options->columns, 0, "--colsep", err));
         out->has_columns = true;
     }
-    if (options->header)
+    if (options->header) {
         CV_TRY(cv_item_signs_names(out, err));
+        CV_TRY(cv_item_signs_check(out, options->words, err));
+    }
     CV_TRY(cv_item_signs_rules(out, options, err));
     signs = (struct cv_item_signs){ .optional = options->none,
                                     .plus = options->plus,

@@ -2,10 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #include "run/items/item_signs.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/text.h"
 #include "run/items/item_plus.h"
 
 static enum cleave_status add_name(struct cv_item_commands *commands, const char *name,
@@ -38,6 +40,45 @@ enum cleave_status cv_item_signs_names(struct cv_item_commands *commands,
     if (commands->stream != NULL && lists->rows > 0)
         cv_item_window_over(&lists->items[0].window, 0);
     return status == CLEAVE_OK ? cv_item_lists_close(lists, err) : status;
+}
+
+static const char *name_at(const void *context, size_t index)
+{
+    return ((const struct cv_item_commands *)context)->names[index];
+}
+
+/* "{nmae}" of which there is no column, and "name" is one: it would be passed on as it is. */
+static enum cleave_status check_word(const struct cv_item_commands *commands,
+                                     const char *word, struct cleave_error *err)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                                  "0123456789";
+    char name[64], near[128];
+
+    for (const char *at = word; (at = strchr(at, '{')) != NULL; at++) {
+        const size_t length = strspn(at + 1, letters);
+        bool known = false;
+
+        if (length < 2 || length >= sizeof name || at[1 + length] != '}' ||
+            (at > word && at[-1] == '$') || strspn(at + 1, "0123456789") == length)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)length, at + 1);
+        for (size_t i = 0; i < commands->nnames; i++)
+            known = known || strcmp(commands->names[i], name) == 0;
+        cv_suggest(name, commands->nnames, name_at, commands, near, sizeof near);
+        if (!known && strncmp(near, "; did", 5) == 0)
+            return cv_fail(err, CLEAVE_EINPUT, "'{%s}': no column is called so%s", name,
+                           near);
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_item_signs_check(const struct cv_item_commands *commands,
+                                       const char *const *words, struct cleave_error *err)
+{
+    for (; words != NULL && *words != NULL; words++)
+        CV_TRY(check_word(commands, *words, err));
+    return CLEAVE_OK;
 }
 
 static enum cleave_status add_rule(struct cv_item_commands *commands,

@@ -8,6 +8,10 @@
  * the lists. */
 enum cleave_status cv_item_signs_names(struct cv_item_commands *commands,
                                        struct cleave_error *err);
+/* Places of the command that no column is called like, though one nearly is, are an error. */
+enum cleave_status cv_item_signs_check(const struct cv_item_commands *commands,
+                                       const char *const *words,
+                                       struct cleave_error *err);
 /* Those of --rpl, those that stand in words of the command itself, and those of --plus. */
 enum cleave_status cv_item_signs_rules(struct cv_item_commands *commands,
                                        const struct cv_item_options *options,
