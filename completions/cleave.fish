@@ -375,7 +375,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l memory -x -d 'Keep at
 complete -c cleave -n '__fish_seen_subcommand_from run' -l tmpdir -x -a '(__fish_complete_directories)' -d 'Where those files are'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l retries -x -d 'Run the command at most so often on a chunk when it fails, on another'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l isolate -d 'When a chunk fails for good, give its halves to commands of their own,'
-complete -c cleave -n '__fish_seen_subcommand_from run' -l timeout -x -d 'Stop a command that takes longer than this on its chunk, which then has'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l timeout -x -d 'Stop a command that takes longer than this (90, 5m, 1h30m) on its chunk,'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l halt -x -a 'never soon,fail= now,fail=' -d 'never: do the rest all the same'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l failed -x -a '(__fish_complete_directories)' -d 'Keep the input of every chunk that failed for good in this folder, as'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l journal -r -F -d 'Keep what is finished in this SQLite file, so that the run can be'

@@ -378,8 +378,8 @@ static const struct cv_option failure_options[] = {
               "no output. One of n takes about 2 log2 n runs." },
     { .name = "--timeout", .kind = CV_OPTION_TEXT, .argument = "TIME",
       .offset = FIELD(timeout),
-      .help = "Stop a command that takes longer than this on its chunk, which then has "
-              "failed. Of items here also N%, as in 200%: N% of the median of those that have "
+      .help = "Stop a command that takes longer than this (90, 5m, 1h30m) on its chunk, which "
+              "then has failed. Of items here also N%, as in 200%: N% of the median of those that have "
               "succeeded. Default: none." },
     { .name = "--halt", .kind = CV_OPTION_TEXT, .argument = "WHEN",
       .offset = FIELD(halt),
