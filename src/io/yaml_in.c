@@ -49,6 +49,9 @@ static enum cleave_status fail_parse(const struct cv_yaml *yaml, struct cleave_e
         return cv_fail_at(err, &place, "not valid text: %s", problem);
     }
     place = place_of(yaml, parser->problem_mark);
+    if (strcmp(problem, "found character that cannot start any token") == 0)
+        problem = "found a character that cannot start anything; if it is a tab: blanks "
+                  "indent";
     if (parser->context == NULL)
         return cv_fail_at(err, &place, "not valid YAML or JSON: %s", problem);
     return cv_fail_at(err, &place, "not valid YAML or JSON: %s (%s, line %lu)", problem,

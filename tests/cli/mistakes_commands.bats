@@ -203,6 +203,13 @@ told() {
     told 2 "unknown command 'spilt'; did you mean 'split'?" --help spilt
 }
 
+@test "a list of Windows" {
+    printf 'numbers\r\n' >list
+    told 1 "lines of 'list' end in a carriage return, as on Windows, and so do the items: sed -i 's/\\r\$//' list" run -a list wc -l
+    sed -i 's/\r$//' list
+    run -0 "$CLEAVE" run -q -a list wc -l
+}
+
 @test "hosts that lack what is here, and options behind the command" {
     mkdir elsewhere
     printf 'a\n' >one

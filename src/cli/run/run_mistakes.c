@@ -7,6 +7,7 @@
 #include "cli/run/run_mistakes.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -192,6 +193,28 @@ static bool is_here(const char *name)
     return name[0] != '/' && name[0] != '-' && access(name, F_OK) == 0;
 }
 
+/* A list whose lines end in a carriage return, and so do its items. */
+static bool hint_carriage(const struct cv_run_options *values)
+{
+    char line[PATH_MAX] = "", shown[CV_ECHO_ROOM];
+    const char *name = values->item_files.count > 0 ? values->item_files.items[0] : "-";
+    FILE *file = strcmp(name, "-") != 0 ? fopen(name, "re") : NULL;
+
+    if (file == NULL)
+        return false;
+    if (fgets(line, sizeof line, file) == NULL)
+        line[0] = '\0';
+    fclose(file);
+    if (strstr(line, "\r\n") == NULL)
+        return false;
+    cv_complain(
+        CV_EXIT_FAILED,
+        "lines of '%s' end in a carriage return, as on Windows, and so do the items: "
+        "sed -i 's/\\r$//' %s",
+        cv_echo(name, shown), shown);
+    return true;
+}
+
 bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
 {
     const struct cv_run_options *values = call->values;
@@ -207,6 +230,8 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
                     behind);
         return true;
     }
+    if (items && hint_carriage(values))
+        return true;
     if (!hosts || values->work_directory != NULL)
         return false;
     if (strchr(program, '/') != NULL && is_here(program)) {
