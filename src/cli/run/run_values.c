@@ -38,11 +38,11 @@ static bool read_days(const char *text, double *out_s)
     double sum = 0;
 
     while (*text != '\0') {
-        char *rest;
-        const double value = isdigit((unsigned char)*text) ? strtod(text, &rest) : -1;
         const char *letter;
+        char *rest = NULL;
+        const double value = isdigit((unsigned char)*text) ? strtod(text, &rest) : 0;
 
-        if (value < 0 || *rest == '\0' || (letter = strchr(letters, *rest)) == NULL ||
+        if (rest == NULL || *rest == '\0' || (letter = strchr(letters, *rest)) == NULL ||
             isalpha((unsigned char)rest[1]))
             return false;
         sum += value * seconds[letter - letters];
