@@ -401,7 +401,8 @@ const struct cv_verb cv_verb_run = {
         "have "
         "cost so far: chunks grow so that starting commands costs little, shrink at the "
         "end, and what a late worker has not read yet is taken from it, so that all end "
-        "together. An output is written only when its command has succeeded.",
+        "together. The output of a chunk is written only when its command has succeeded, "
+        "that of an item in any case.",
     .operands = "[--] COMMAND [ARG]... [::: ITEM...]...",
     .max_operands = 100000000,
     .command = true,
