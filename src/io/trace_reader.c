@@ -20,6 +20,16 @@ static enum cleave_status read_entry(struct cv_trace_lines *lines,
     return cleave_trace_add(trace, &entry, lines->err);
 }
 
+/* Something else was given than a trace. */
+static void ask_whether_trace(struct cleave_error *err)
+{
+    const size_t used = err != NULL ? strlen(err->text) : 0;
+
+    if (err != NULL)
+        snprintf(err->text + used, sizeof err->text - used,
+                 "; is it a trace, as --trace writes it?");
+}
+
 static enum cleave_status read_lines(struct cv_trace_lines *lines, FILE *file,
                                      struct cv_arena *arena, struct cleave_trace *trace,
                                      struct cv_trace_header *header)
@@ -37,6 +47,8 @@ static enum cleave_status read_lines(struct cv_trace_lines *lines, FILE *file,
         cv_json_in_line(&lines->in, line, (size_t)length);
         status = count++ == 0 ? cv_trace_header_read(lines, arena, trace, header)
                               : read_entry(lines, trace);
+        if (status != CLEAVE_OK && count == 1 && line[0] != '{')
+            ask_whether_trace(lines->err);
     }
     free(line);
     if (status != CLEAVE_OK)

@@ -182,7 +182,8 @@ static void mistakes_are_told(void **state)
         const char *text, *message;
     } cases[] = {
         { "", "expected a trace, got an empty file" },
-        { "hello\n", "expected an object, got 'hello'" },
+        { "hello\n",
+          "expected an object, got 'hello'; is it a trace, as --trace writes it?" },
         { "{\"format\":\"other\"}\n", "expected 'cleave-trace-1', got 'other'" },
         { "{\"format\":\"cleave-trace-1\",\"policy\":\"p\",\"what\":1}\n",
           "expected the field 'load' of a trace" },

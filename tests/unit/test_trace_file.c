@@ -283,8 +283,11 @@ static const struct {
     const char *text, *message;
 } bad_traces[] = {
     { "", "run.trace: expected a trace, got an empty file" },
-    { "\n", "run.trace:1:1: expected an object, got the end of the line" },
-    { "[]\n", "run.trace:1:1: expected an object, got '['" },
+    { "\n", "run.trace:1:1: expected an object, got the end of the line; is it a trace, "
+            "as --trace "
+            "writes it?" },
+    { "[]\n", "run.trace:1:1: expected an object, got '['; is it a trace, as --trace "
+              "writes it?" },
     { "{}\n", "run.trace:1:3: expected the field 'format' of a trace" },
     { "{\"policy\":1}\n", "run.trace:1:2: expected the field 'format' of a trace" },
     { "{\"format\":\"cleave-trace-9\"}\n",
