@@ -53,6 +53,8 @@ adds_up() {
     # One worker cannot gain; a part of a run says nothing of the whole.
     "$CLEAVE" run -i in -j 1 --block 1k -- sh -c 'cat; sleep 0.2' >out 2>err
     run ! grep -q 'alone' err
+    { sleep 0.3; cat in; } | "$CLEAVE" run -j 1 -- cat >out 2>err # nor be slower, while it waits
+    run ! grep -q 'alone' err
     "$CLEAVE" run -i in -j 2 --block 146 -- sh -c 'cat; sleep 0.2; false' >out 2>err || status=$?
     run ! grep -q 'alone' err
 }

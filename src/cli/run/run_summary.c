@@ -315,7 +315,8 @@ static void alone_text(const struct cleave_execution_result *result, FILE *file)
     bool at_most;
 
     if (isnan(result->alone_s) || result->failed > 0 || result->left_bytes > 0 ||
-        result->left_unread || result->resumed > 0)
+        result->left_unread || result->resumed > 0 ||
+        result->there <= 1) /* it was one worker alone */
         return;
     for (uint32_t w = 0; w < result->nworkers; w++)
         here += !result->workers[w].remote;
@@ -325,7 +326,7 @@ static void alone_text(const struct cleave_execution_result *result, FILE *file)
                 "cleave: slower than one worker alone, about %.3g s: ", result->alone_s);
         reason_text(result, file);
         fprintf(file, "\n");
-    } else if (result->there > 1) {
+    } else {
         fprintf(file, "cleave: one worker alone would have taken %sabout %.3g s\n",
                 at_most ? "at most " : "", result->alone_s);
     }
