@@ -312,6 +312,11 @@ guarded() {
         -- cat <many >out 2>err 3>&-
     cmp many out
     says "cannot run 'cat': too many processes (ulimit -u says how many): commands wait until others have ended"
+    # On hosts, too.
+    printf 'workers:\n  - {name: h, slots: 8, speed: 1e6, bandwidth: 1e9}\n' >h.yaml
+    prlimit --nproc=8 setpriv --reuid 42473 --clear-groups timeout $LONG "$CLEAVE" run -q --hosts h.yaml --block 100 \
+        -- sleep 0.05 <many >out 2>err 3>&-
+    run ! grep 'did not start' err
 }
 
 @test "a program that is just being written: its commands wait" {

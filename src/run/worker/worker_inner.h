@@ -89,6 +89,7 @@ struct cv_worker {
     bool lines_next; /* rather than outputs                                           */
     bool greeted, ready, ended, refused;
     bool noticed; /* it has been told to end, and has told the master                  */
+    bool crowded; /* a task waits until there is room for another process               */
     struct cleave_error err;
 };
 

@@ -12,6 +12,7 @@
 /* --- their end ---------------------------------------------------------------------------- */
 
 static void start_next(struct cv_worker *worker, struct cv_seat *seat);
+static void rouse(struct cv_worker *worker);
 
 static double seconds(struct timeval time)
 {
@@ -49,6 +50,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     /* The next one is not kept waiting by what is to be sent. */
     start_next(worker, seat);
     cv_worker_send_away(worker, task);
+    rouse(worker);
 }
 
 /* What the slot of the seat was given could not be decoded: its command is ended, and its task. */
@@ -67,6 +69,7 @@ static void end_spoiled(struct cv_worker *worker, struct cv_seat *seat,
     cv_worker_packed_spoil(task, err);
     start_next(worker, seat);
     cv_worker_send_away(worker, task);
+    rouse(worker);
 }
 
 static void slot_broke(void *context, const struct cleave_error *err)
@@ -151,6 +154,28 @@ static enum cleave_status start(struct cv_worker *worker, struct cv_seat *seat,
                                      : cv_slot_start(&seat->slot, &task->piece, err);
 }
 
+/* There is no room for another process or its descriptors: whether one is under way here whose end
+ * makes some. One that has grown, or whose files have been put in their places, is not begun twice. */
+static bool may_wait(const struct cv_worker *worker, const struct cv_task *task)
+{
+    if (task->open || task->item != NULL || task->packed != NULL || worker->stays)
+        return false;
+    for (uint32_t i = 0; i < worker->nseats; i++)
+        if (worker->seats[i].slot.busy)
+            return true;
+    return false;
+}
+
+/* Something has ended: those who had no room try again. */
+static void rouse(struct cv_worker *worker)
+{
+    if (!worker->crowded)
+        return;
+    worker->crowded = false;
+    for (uint32_t i = 0; i < worker->nseats && !worker->ended; i++)
+        start_next(worker, &worker->seats[i]);
+}
+
 static void start_next(struct cv_worker *worker, struct cv_seat *seat)
 {
     if (worker->noticed)
@@ -166,6 +191,11 @@ static void start_next(struct cv_worker *worker, struct cv_seat *seat)
         status = start(worker, seat, task, &err);
         if (status == CLEAVE_OK)
             return;
+        if (status == CLEAVE_ESCARCE && may_wait(worker, task)) {
+            task->running = false;
+            worker->crowded = true;
+            return;
+        }
         if (status == CLEAVE_EINPUT && task->packed != NULL) {
             end_spoiled(worker, seat, &err);
             return;
