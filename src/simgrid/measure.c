@@ -16,6 +16,7 @@
 #include <xbt/config.h>
 
 #include "base/random.h"
+#include "engine/simgrid_words.h"
 #include "simgrid/world.h"
 
 /* Times are compared, so they should be exact. */
@@ -83,13 +84,11 @@ static void read_words(int words, char *out, size_t size)
     text[length > 0 ? length : 0] = '\0';
     snprintf(out, size, "it cannot be reached");
     while ((line = strsep(&rest, "\n")) != NULL) {
-        const char *mark = strstr(line, "/CRITICAL] ");
+        const char *marked = cv_simgrid_marked(line);
 
-        if (mark == NULL)
-            mark = strstr(line, "/ERROR] ");
         if (line[strspn(line, " \t")] != '\0')
-            snprintf(out, size, "%s", mark != NULL ? strchr(mark, ' ') + 1 : line);
-        if (mark != NULL)
+            snprintf(out, size, "%s", cv_simgrid_plain(marked != NULL ? marked : line));
+        if (marked != NULL)
             return;
     }
 }

@@ -223,6 +223,30 @@ XML
     [[ $stderr == "cleave-simgrid is started by cleave: "* ]]
 }
 
+@test "a link that goes off is told in a sentence" {
+    here
+    if [ -n "$CLEAVE_SANITIZE" ]; then
+        skip 'this cleave-simgrid has a sanitizer in it'
+    fi
+    printf '0.001 0\n50 1\n' >"$BATS_TEST_TMPDIR/off.profile"
+    cat >"$BATS_TEST_TMPDIR/off.xml" <<END
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <zone id="all" routing="Full">
+    <host id="a" speed="1Gf"/>
+    <host id="b" speed="1Gf"/>
+    <link id="l" bandwidth="1MBps" latency="0" state_file="off.profile"/>
+    <route src="a" dst="b"><link_ctn id="l"/></route>
+  </zone>
+</platform>
+END
+    cd "$BATS_TEST_TMPDIR"
+    run --separate-stderr "$CLEAVE" calibrate --topology off.xml
+    [ "$status" -ne 0 ]
+    [ "$stderr" = "cleave: off.xml: no host can be used by the master 'a': a link or host on the way goes off, by a profile of the platform file" ]
+}
+
 @test "hosts that cannot be used are left out, with the reason" {
     here
     # Sanitizers need threads, with which a world cannot be copied to try hosts in.

@@ -22,6 +22,7 @@
 #include "base/companion.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "engine/simgrid_words.h"
 
 extern char **environ;
 
@@ -108,16 +109,6 @@ void cv_simgrid_stop(struct cv_simgrid_child *child)
 
 /* --- the reason of a death ------------------------------------------------------------- */
 
-/* "[12.5] ./src/x.cpp:95: [xbt/ERROR] Parse error" is about a parse error. */
-static const char *without_marks(const char *line)
-{
-    const char *mark = strstr(line, "/CRITICAL] ");
-
-    if (mark == NULL)
-        mark = strstr(line, "/ERROR] ");
-    return mark == NULL ? line : strchr(mark, ' ') + 1;
-}
-
 /* The first line that SimGrid marked as an error, or else the last line of all. */
 static void last_words(const struct cv_simgrid_child *child, char *out, size_t size)
 {
@@ -133,11 +124,12 @@ static void last_words(const struct cv_simgrid_child *child, char *out, size_t s
         if (line[strspn(line, " \t")] == '\0')
             continue;
         last = line;
-        if (best == NULL && without_marks(line) != line)
-            best = without_marks(line);
+        if (best == NULL)
+            best = cv_simgrid_marked(line);
     }
     if (best == NULL)
         best = last != NULL ? last : "it gave no reason";
+    best = cv_simgrid_plain(best);
     cv_shown(best, strlen(best), out, size);
 }
 
