@@ -12,8 +12,9 @@ enum { LEAST_RANKS = 16, LEAST_SLICES = 4, RANKS_EACH = 4 };
 
 int cv_slice_most(int n, int elements, double bytes)
 {
+    const int ranks = n / RANKS_EACH;
     const double most =
-        fmin(fmin(CV_MOST_SLICES, n / RANKS_EACH), fmin(elements, bytes / least_slice));
+        fmin(fmin(CV_MOST_SLICES, ranks), fmin(elements, bytes / least_slice));
 
     return n < LEAST_RANKS || most < LEAST_SLICES ? 0 : (int)most;
 }
