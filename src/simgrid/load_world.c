@@ -155,9 +155,14 @@ static void recall(struct world *world, const struct cleave_order *order)
     note->worker = order->worker;
     if (chunk != NULL) {
         struct activity *activity = chunk->activity;
-        const double rest = activity->exec != NULL ? sg_exec_get_remaining(activity->exec)
-                                                   : activity->flops;
-        const double to_come = rest / cv_load_unit_flops(world, chunk);
+        double rest, to_come;
+
+        /* One that has come just now may be about to start: then its rest is fixed, but not to be seen. */
+        if (!(activity->delay_s > 0) && activity->flops > 0)
+            cv_world_await(activity);
+        rest = activity->exec != NULL ? sg_exec_get_remaining(activity->exec)
+                                      : activity->flops;
+        to_come = rest / cv_load_unit_flops(world, chunk);
 
         note->number = chunk->number;
         note->report = order->units < to_come ? order->units : to_come;
