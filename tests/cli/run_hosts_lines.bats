@@ -103,3 +103,15 @@ prepare() {
     refuses "host 'a' leads others (--via), which it cannot with --line-buffer: leave --via out, so that all are reached from here" \
         run -i in --line-buffer --hosts a,b --via a:b -- cat
 }
+
+@test "what a command writes before it has got anything is sent when it has" {
+    cd "$BATS_TEST_TMPDIR"
+    seq 20000 >in
+    printf 'port: multi\nworkers:\n  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
+    printf '  - {name: b, slots: 2, speed: 1e7, bandwidth: 1e8}\n' >>h.yaml
+    timeout 60 "$CLEAVE" run -q -i in --hosts h.yaml --line-buffer -o out -- sh -c 'echo first; sleep 0.2; cat' 2>err 3>&- ||
+        { cat err; return 1; }
+    grep -vx first out | cmp in -
+    grep -qx first out
+    [ ! -s err ]
+}
