@@ -244,6 +244,31 @@ static void a_start_more_is_enough(void **state)
     }
 }
 
+/* A slow one takes over from another what nobody knows yet that it cannot do. It is asked for that
+ * again, and not left alone with it for 120 s because it was asked in the very moment at which it
+ * was on its way. */
+static void nobody_is_left_alone(void **state)
+{
+    static const struct {
+        double start_s, work_s;
+    } jobs[] = { { 0.6, 25 }, { 0.02, 0.3 }, { 2.5, 25 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        struct scene scene = {
+            .kind = "stream", .start_s = jobs[i].start_s, .work_s = jobs[i].work_s, .n = 6
+        };
+        double took_s;
+
+        for (uint32_t w = 0; w < scene.n; w++)
+            scene.speeds[w] = (w % 2 == 0 ? 60 : 2) / 31.0;
+        took_s = play(&scene, NULL);
+        if (took_s > 1.8 * (jobs[i].start_s + jobs[i].work_s / 6))
+            fail_msg("%g s to start, %g s of work: %g s", jobs[i].start_s, jobs[i].work_s,
+                     took_s);
+    }
+}
+
 /* What would not fill a pipe is given out at once when the first little piece of it takes long:
  * then it is the start that does, and nobody pays another one. */
 static void crumbs_need_one_start(void **state)
@@ -974,6 +999,7 @@ int main(void)
         cmocka_unit_test(unequal_workers_end_together),
         cmocka_unit_test(slow_workers_cost_no_start),
         cmocka_unit_test(a_start_more_is_enough),
+        cmocka_unit_test(nobody_is_left_alone),
         cmocka_unit_test(crumbs_need_one_start),
         cmocka_unit_test(what_was_measured_counts),
         cmocka_unit_test(who_becomes_slow_has_little),

@@ -237,6 +237,7 @@ static void note(const struct cv_turn *turn, const struct cleave_event *event)
         if (hand->looking)
             elastic->round_s = fmax(elastic->round_s, event->time_s - hand->looked_s);
         answered(elastic, &hand->looking);
+        hand->firm = false; /* that nothing came back may be otherwise by now */
         if (hand->state == CV_HAND_OPEN && !hand->drained)
             cv_turn_sample(turn, event->worker, event->units);
         elastic->emits = elastic->emits || event->output > 0;

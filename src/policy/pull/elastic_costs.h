@@ -66,7 +66,7 @@ struct cv_hand {
     bool sampled;   /* has, or had, a piece that shows how fast it is            */
     bool sure;      /* its speed is more than a guess                            */
     bool spare;     /* started, and kept for what the first ones cannot do       */
-    bool firm;      /* what it has cannot be recalled                           */
+    bool firm;      /* what it has could not be recalled, and it was not seen since */
     bool looking;   /* asked how far it is, and not answered yet                */
     bool recalling; /* ... and to give back                                     */
 };

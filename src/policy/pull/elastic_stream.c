@@ -155,12 +155,12 @@ static bool is_overdue(const struct cv_turn *turn, const struct cv_hand *hand)
 }
 
 /* Units of its chunk that can still be taken back: of one that is overdue perhaps all, if they
- * are not even there. */
+ * are not even there; but nothing while more is on its way. */
 static double unfed(const struct cv_turn *turn, uint32_t worker)
 {
     const struct cv_hand *hand = &turn->elastic->hands[worker];
 
-    if (hand->state != CV_HAND_OPEN || hand->firm || hand->drained)
+    if (hand->state != CV_HAND_OPEN || hand->firm || hand->drained || hand->due > 0)
         return 0;
     if (is_overdue(turn, hand))
         return hand->given;
