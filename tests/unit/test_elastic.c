@@ -652,6 +652,38 @@ static void what_is_too_much_goes_to_who_was_kept(void **state)
     test_free(desk);
 }
 
+/* A slow one gave nothing back, since it was just being fed, say: when it has been looked at, it is
+ * asked again. */
+static void who_gave_nothing_is_asked_again(void **state)
+{
+    struct desk *desk = test_malloc(sizeof *desk);
+    bool asked = false;
+
+    (void)state;
+    assert_non_null(taken_back(desk, 2000, 1));
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_RECALLED, .worker = 1, .time_s = 2.02 });
+    for (int i = 1; i < 20 && !asked; i++) {
+        const double now_s = 2.02 + 0.1 * i;
+
+        if (ordered(desk, CLEAVE_RECALL, 0) != NULL)
+            desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                                   .time_s = now_s - 0.05 });
+        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = now_s });
+        for (uint32_t w = 0; w < 2; w++)
+            desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN,
+                                                   .worker = w,
+                                                   .units = (w == 0 ? 50000 : 2000) *
+                                                            (now_s - 2),
+                                                   .more = w == 0,
+                                                   .time_s = now_s });
+        asked = ordered(desk, CLEAVE_RECALL, 1) != NULL;
+    }
+    assert_true(asked);
+    cv_arena_done(&desk->arena);
+    test_free(desk);
+}
+
 /* That a command was started on nothing is told late, when it has been given its range. */
 static void a_start_on_nothing_answers_no_range(void **state)
 {
@@ -1012,6 +1044,7 @@ int main(void)
         cmocka_unit_test(no_chunk_is_larger_than_most),
         cmocka_unit_test(output_shows_that_it_works_as_it_reads),
         cmocka_unit_test(what_is_too_much_goes_to_who_was_kept),
+        cmocka_unit_test(who_gave_nothing_is_asked_again),
         cmocka_unit_test(a_start_on_nothing_answers_no_range),
         cmocka_unit_test(who_swallows_all_is_tested),
         cmocka_unit_test(what_is_heard_late_is_no_speed),
