@@ -8,9 +8,8 @@
 
 #include "base/fail.h"
 
-enum {
-    SLICE = 256 * 1024
-}; /* that is kept: the system takes memory of that size back, and gives it anew */
+/* Bytes of a slice that is kept: memory of that size goes back to the system when it is freed, and comes anew. */
+enum { SLICE = 256 * 1024 };
 
 /* --- slices --------------------------------------------------------------------------------- */
 
