@@ -95,7 +95,8 @@ static double run_it(const struct scene *scene, const struct cv_load_case *load_
 /* It is not for such a load, or chunks were refused that memory is too little for. */
 static void is_refused(struct scene *scene, const struct cleave_policy *policy)
 {
-    if ((policy->needs & CLEAVE_NEEDS_FORECAST) != 0)
+    if ((policy->needs & CLEAVE_NEEDS_FORECAST) != 0 &&
+        (policy->takes_streams || !(scene->drawn.job.hold > 0)))
         scene->refused = policy->name;
 }
 
