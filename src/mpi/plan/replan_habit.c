@@ -3,7 +3,7 @@
 
 #include "model/ready/ready_times.h"
 
-enum { MOST_DOUBLINGS = 6, MANY_DOUBLINGS = 4, FEW = 4 };
+enum { MOST_DOUBLINGS = 6, MANY_DOUBLINGS = 4, FEW = 4, OFTEN = 3 };
 
 /* A plan is worth it if it is so much quicker. If it is that much slower, and none was ever
  * quicker, it is not tried again soon. */
@@ -118,6 +118,7 @@ void cv_habit_planned(struct cv_habit *habit, double took_s, bool by_slices)
 {
     const double thought_s = by_slices ? habit->slices_s[0] : habit->least_s[0];
 
+    habit->declined = 0;
     note(habit->planned_s, took_s);
     if (thought_s > 0)
         note(by_slices ? habit->slices_by : habit->tree_by, took_s / thought_s);
@@ -128,10 +129,12 @@ void cv_habit_planned(struct cv_habit *habit, double took_s, bool by_slices)
         habit->doublings = 0;
 }
 
-void cv_habit_rest(struct cv_habit *habit, bool was_hopeless)
+void cv_habit_rest(struct cv_habit *habit, bool was_hopeless, bool declined)
 {
+    habit->declined = declined ? habit->declined + 1 : 0;
     /* That no plan can be quicker is seen at once, that some prove not to be is not. */
-    if (!(was_hopeless && habit->planned_s[0] > 0) && !habit->hopeless && habit->apart)
+    if (!(was_hopeless && habit->planned_s[0] > 0) && !habit->hopeless && habit->apart &&
+        habit->declined < OFTEN)
         return;
     if (!habit->worked && lesser(habit->planned_s) > much_slower * habit->own_s &&
         habit->doublings < MANY_DOUBLINGS)

@@ -28,7 +28,8 @@ struct cv_habit {
     bool worked;         /* some plan was quicker than MPI_Reduce          */
     bool hopeless;       /* plans are not quicker, or no tree can be       */
     int doublings;
-    int unasked; /* calls to come that go to MPI_Reduce; the same on all ranks */
+    int declined; /* calls in a row that were not planned though some had not come */
+    int unasked;  /* calls to come that go to MPI_Reduce; the same on all ranks */
 };
 
 /* Which one is for a size. */
@@ -56,7 +57,7 @@ enum cv_plan_kind { CV_BY_TREE, CV_BY_SLICES, CV_BY_MPI };
 enum cv_plan_kind cv_habit_choose(const struct cv_habit *habit,
                                   const struct cv_slice_job *job, int there);
 /* A call for which all have come goes to MPI_Reduce: how many more do, then. was_hopeless:
- * before this call was seen. */
-void cv_habit_rest(struct cv_habit *habit, bool was_hopeless);
+ * before this call was seen; declined: some had not come when that was chosen. */
+void cv_habit_rest(struct cv_habit *habit, bool was_hopeless, bool declined);
 
 #endif

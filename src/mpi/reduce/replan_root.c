@@ -169,12 +169,13 @@ static int all_by_mpi(struct cv_reduction *r)
 {
     struct cv_habit *habit = cv_replan_habit(r);
     const bool was_hopeless = habit->hopeless;
+    const bool declined = cv_replan_there(r->team->replanning->plan) < r->team->size;
     bool all;
     double since;
 
     CV_MPI_TRY(wait_for(r, r->team->size, HUGE_VAL, &all));
     look_back(r);
-    cv_habit_rest(habit, was_hopeless);
+    cv_habit_rest(habit, was_hopeless, declined);
     CV_MPI_TRY(tell_all(r, CV_TO_MPI));
     since = PMPI_Wtime();
     CV_MPI_TRY(cv_replan_by_mpi(r));
