@@ -115,6 +115,7 @@ void cv_native_open_send(struct native *native, uint32_t index)
     struct chunk *chunk = &native->chunks[index];
 
     chunk->next = NONE;
+    chunk->begin = 0; /* nothing is taken for a chunk without units */
     if (open->wishes.first == NONE)
         open->wishes.first = index;
     else
