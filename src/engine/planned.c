@@ -165,6 +165,20 @@ static struct cleave_view load_view(const struct cleave_platform *platform,
     };
 }
 
+/* Whether sends overtake results is a matter of the policy that was picked, as in its own
+ * runs, by which it was chosen. */
+static void go_by_the_picked(struct cv_planned *planned)
+{
+    const struct cleave_policy *picked = NULL;
+
+    if (planned->notes.picked == NULL ||
+        cleave_policy_find(CLEAVE_TASK_LOAD, planned->notes.picked, &picked, NULL) !=
+            CLEAVE_OK)
+        return;
+    planned->view.sends_first = planned->view.sends_first && picked->sends_first;
+    planned->view.before_round = planned->view.before_round && picked->sends_first;
+}
+
 enum cleave_status
 cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
                 const struct cleave_setting *settings, size_t nsettings,
@@ -186,6 +200,8 @@ cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
         status = check_inputs(policy, platform, &planned->view, forecast, err);
     if (status == CLEAVE_OK)
         status = make_plan(planned, settings, nsettings, forecast, load->meter, err);
+    if (status == CLEAVE_OK)
+        go_by_the_picked(planned);
     if (status == CLEAVE_OK && load->lifespan_s > 0)
         planned->view.units_total = planned->view.units_left =
             policy->work(planned->state);

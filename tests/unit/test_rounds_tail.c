@@ -11,6 +11,7 @@
 #include "model/platform/generate.h"
 #include "policy/compound/registry.h"
 #include "sim/load/forecast.h"
+#include "sim/load/lifespan.h"
 
 static struct cleave_platform *build(enum cleave_port port, double latency)
 {
@@ -170,6 +171,28 @@ static void trials_may_try(void **state)
     cleave_platform_free(platform);
 }
 
+/* Results of who was picked come back as in its own runs. */
+static void who_is_picked_runs_as_it_was_tried(void **state)
+{
+    struct cleave_platform *platform = build(CLEAVE_PORT_ONE, 1);
+    const struct cleave_job wanted = job(platform, "auto", 0);
+    const struct cleave_policy *picked = NULL;
+    struct cv_load_case load_case;
+    struct cv_planned planned;
+
+    (void)state;
+    assert_int_equal(cv_load_case_open(&load_case, &wanted, NULL), CLEAVE_OK);
+    assert_int_equal(cv_load_case_plan(&load_case, &wanted, &planned, NULL), CLEAVE_OK);
+    assert_int_equal(cleave_policy_find(CLEAVE_TASK_LOAD, planned.notes.picked, &picked,
+                                        NULL),
+                     CLEAVE_OK);
+    assert_false(picked->sends_first); /* rounds, which orders all of it itself */
+    assert_false(planned.view.sends_first);
+    cv_planned_done(&planned);
+    cv_load_case_close(&load_case);
+    cleave_platform_free(platform);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +200,7 @@ int main(void)
         cmocka_unit_test(a_tail_is_left),
         cmocka_unit_test(takes_up_errors),
         cmocka_unit_test(trials_may_try),
+        cmocka_unit_test(who_is_picked_runs_as_it_was_tried),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
