@@ -138,7 +138,10 @@ enum cleave_status cv_hosts_connect(struct cv_hosts *hosts,
     double first_s = others ? cv_clock_s() : INFINITY, last_s = first_s;
     size_t nready = 0;
 
-    hosts->window = cv_usable_cores() > 2 ? cv_usable_cores() : 2;
+    /* Who waits for all, or begins without those who are late, gains nothing by the first ones. */
+    hosts->window = isinf(patience->gap_s)  ? hosts->count + 1
+                    : cv_usable_cores() > 2 ? cv_usable_cores()
+                                            : 2;
     begin_some(hosts);
     while (undecided(hosts) && cv_clock_s() < waits_until(patience, first_s, last_s)) {
         const double until_s = waits_until(patience, first_s, last_s);
