@@ -113,8 +113,8 @@ static void the_killed_take_their_commands_along(void **state)
     (void)state;
     assert_int_equal(pipe(held), 0);
     assert_int_equal(pipe(ready), 0);
-    snprintf(deaf, sizeof deaf, "trap '' TERM; echo >&%d; exec %d>&-; sleep 40",
-             ready[1], ready[1]);
+    snprintf(deaf, sizeof deaf, "trap '' TERM; echo >&%d; exec %d>&-; sleep 40", ready[1],
+             ready[1]);
     child = fork();
     if (child == 0) {
         struct cv_guard *guard;

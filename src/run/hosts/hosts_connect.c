@@ -9,7 +9,7 @@
 
 #include "base/fail.h"
 #include "run/hosts/hosts.h"
-#include "run/kit/idle_time.h"
+#include "run/hosts/idle_time.h"
 #include "run/kit/usable_cores.h"
 
 /* As many again are begun after so long, if processors were idle for such a part of it; and after so many

@@ -1,5 +1,5 @@
 /* idle_time.c -- how long processors had nothing to do. SPDX-License-Identifier: MIT */
-#include "run/kit/idle_time.h"
+#include "run/hosts/idle_time.h"
 
 #include <math.h>
 #include <stdio.h>
