@@ -254,12 +254,14 @@ S
 
 @test "what a slow worker has not read goes to one that is free, if its chunk is overdue" {
     prepare
-    seq 300000 >in
-    # The first one reads all before it works, and so all are thought to; the others stand still.
+    seq 3000000 >in
+    # The first one reads all before it works, and so all are thought to; the others stand still, until it
+    # has done all that is left: nothing else happens meanwhile.
     cleave 0 run -q -i in -o out -j 3 --trace t -- sh -c '
         [ $CLEAVE_WORKER != w0 ] || { cat >w0.in; sleep 0.1; exec cat w0.in; }
+        sleep 0.4
         head -c 1000
-        for i in $(seq 150); do [ -e go ] || sleep 0.02; done
+        for i in $(seq 200); do [ -e go ] || sleep 0.02; done
         touch go
         exec cat'
     cmp in out

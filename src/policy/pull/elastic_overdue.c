@@ -14,7 +14,8 @@
  * for what it gives back costs more than it saves. */
 static const double OVERDUE = 16;
 
-static bool is_overdue(const struct cv_turn *turn, uint32_t worker)
+/* From when on it is; INFINITY: nothing can be asked for. */
+static double overdue_at(const struct cv_turn *turn, uint32_t worker)
 {
     const struct cv_elastic *elastic = turn->elastic;
     const struct cv_hand *hand = &elastic->hands[worker];
@@ -23,22 +24,30 @@ static bool is_overdue(const struct cv_turn *turn, uint32_t worker)
     if (hand->state != CV_HAND_CLOSED || hand->firm || hand->recalling ||
         hand->started_s < 0 || hand->due > 0 || !(speed_ups > 0) ||
         !(hand->given > turn->view->ahead))
-        return false;
-    return turn->now_s - hand->started_s >
-           OVERDUE * (elastic->late_s + hand->given / speed_ups);
+        return INFINITY;
+    return hand->started_s + OVERDUE * (elastic->late_s + hand->given / speed_ups);
 }
 
 bool cv_overdue_ask(const struct cv_turn *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
     bool any = false, free = false;
+    double next_s = INFINITY;
 
     for (uint32_t w = 0; w < elastic->n && !free; w++)
         free = cv_hand_is_free(&elastic->hands[w]);
-    for (uint32_t w = 0; w < elastic->n && free; w++)
-        if (is_overdue(turn, w)) {
+    for (uint32_t w = 0; w < elastic->n && free; w++) {
+        const double at_s = overdue_at(turn, w);
+
+        if (turn->now_s > at_s) {
             any = true;
             cv_turn_recall(turn, w, elastic->hands[w].given);
+        } else {
+            next_s = fmin(next_s, at_s);
         }
+    }
+    /* Nothing else may happen until then. */
+    if (!any && isfinite(next_s))
+        cv_turn_wake(turn, next_s * 1.0001);
     return any;
 }
