@@ -93,3 +93,11 @@ bound over_bound " ]
     cleave 0 simulate load -p $LAB -l 2000 --policy umr --error 0.2 --runs 3000
     [ -z "$stderr" ]
 }
+
+@test "auto: a limit that is too short for all leaves somebody who takes the load" {
+    for reads in stream count slurp late; do
+        cleave 0 simulate load -p "$CLEAVE_SOURCE_DIR/examples/unequal.yaml" -l 2000 --hold 50 --reads $reads \
+            --policy auto --param limit=1e-6
+        has 'learn, picked by auto'
+    done
+}

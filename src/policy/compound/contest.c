@@ -95,22 +95,32 @@ static bool searches_orders(const struct cleave_policy *policy)
     return policy->orders_returns && policy->one_round;
 }
 
-/* The planner of the platform sets the measure, however long it takes; but not in a lifespan,
- * for which it plans again and again. */
-static enum cleave_status enter_planner(struct cv_contest *contest,
-                                        const struct cleave_policy *planner,
-                                        const struct cleave_view *view, uint32_t runs,
-                                        struct cleave_setup *setup,
-                                        struct cleave_error *err)
+static enum cleave_status enter_however_long(struct cv_contest *contest,
+                                             const struct cleave_policy *policy,
+                                             const struct cleave_view *view,
+                                             uint32_t runs, struct cleave_setup *setup,
+                                             struct cleave_error *err)
 {
     const double limit = setup->meter->limit;
     enum cleave_status status;
 
-    if (!(view->lifespan_s > 0))
-        setup->meter->limit = INFINITY;
-    status = enter(contest, planner, view, runs, setup, err);
+    setup->meter->limit = INFINITY;
+    status = enter(contest, policy, view, runs, setup, err);
     setup->meter->limit = limit;
     return status;
+}
+
+/* Nobody was ready in time: whoever takes the load is better than nobody. */
+static enum cleave_status enter_anybody(struct cv_contest *contest,
+                                        const struct cleave_view *view, uint32_t runs,
+                                        struct cleave_setup *setup,
+                                        struct cleave_error *err)
+{
+    for (size_t i = 0; contest->best == NULL && i < cleave_policy_count(); i++)
+        if (takes_part(cleave_policy_at(i), view))
+            CV_TRY(
+                enter_however_long(contest, cleave_policy_at(i), view, runs, setup, err));
+    return CLEAVE_OK;
 }
 
 static enum cleave_status enter_all(struct cv_contest *contest,
@@ -121,7 +131,12 @@ static enum cleave_status enter_all(struct cv_contest *contest,
     const size_t count = cleave_policy_count();
     struct cleave_error aside;
 
-    CV_TRY(enter_planner(contest, planner, view, runs, setup, &aside));
+    /* The planner of the platform sets the measure, however long it takes; but not in a lifespan, for
+     * which it plans again and again. */
+    if (view->lifespan_s > 0)
+        CV_TRY(enter(contest, planner, view, runs, setup, &aside));
+    else
+        CV_TRY(enter_however_long(contest, planner, view, runs, setup, &aside));
     for (int turn = 0; turn < 2; turn++)
         for (size_t i = 0; i < count; i++) {
             /* Searches: who goes furthest first, as half of the time is its own. */
@@ -132,6 +147,8 @@ static enum cleave_status enter_all(struct cv_contest *contest,
                 takes_part(policy, view))
                 CV_TRY(enter(contest, policy, view, runs, setup, &aside));
         }
+    if (contest->best == NULL && contest->late > 0)
+        CV_TRY(enter_anybody(contest, view, runs, setup, &aside));
     if (contest->best == NULL) { /* its reason is as good as any */
         setup->meter->limit = INFINITY;
         return measure(planner, view, runs, setup, &contest->best_s, err);
