@@ -226,7 +226,7 @@ static unsigned count_literals(const uint8_t *lengths)
     unsigned entries = 0;
 
     for (unsigned i = 0; i < 256; i++)
-        entries += lengths[i] > 0 ? TABLE >> lengths[i] : 0;
+        entries += lengths[i] > 0 ? (unsigned)TABLE >> lengths[i] : 0U;
     return entries;
 }
 
