@@ -146,7 +146,8 @@ ESCAPED='setsid sh -c "echo \$\$ >pid.new; mv pid.new pid; exec sleep 1000" & wh
     prepare
     seq 10000 >many
     "$CLEAVE" run -q -j 2 --block 25k -i many --timeout 2 --retries 1 -o out -- \
-        sh -c 'touch begun.$CLEAVE_SLOT; until [ -e go ]; do sleep 0.02; done; cat' 2>err 3>&- &
+        sh -c 'cat >in.$CLEAVE_SLOT; touch begun.$CLEAVE_SLOT; until [ -e go ]; do sleep 0.02; done
+               cat in.$CLEAVE_SLOT' 2>err 3>&- &
     local master=$!
     appears begun.1
     appears begun.2
