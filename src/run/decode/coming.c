@@ -160,11 +160,6 @@ void cv_coming_place(struct cv_coming *coming, int fd, uint64_t in, uint64_t at)
     coming->at = at;
 }
 
-uint64_t cv_coming_end(const struct cv_coming *coming)
-{
-    return coming->out_end;
-}
-
 uint64_t cv_coming_whole(const struct cv_coming *coming, uint64_t in)
 {
     return coming->blocks[block_at(coming, in, false)].out;

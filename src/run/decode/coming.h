@@ -23,7 +23,6 @@ enum cleave_status cv_coming_add(struct cv_coming *coming,
                                  uint64_t out_end, bool *good, struct cleave_error *err);
 /* Byte `in` of the file that they are of is byte `at` of this one. */
 void cv_coming_place(struct cv_coming *coming, int fd, uint64_t in, uint64_t at);
-uint64_t cv_coming_end(const struct cv_coming *coming);
 /* If the file up to `in` has come: how far all blocks are, decoded; and from where on it is
  * needed if only what is decoded from `out` on is. */
 uint64_t cv_coming_whole(const struct cv_coming *coming, uint64_t in);
