@@ -21,6 +21,11 @@ size_t cv_folder_length(const char *path)
     return slash == NULL ? 0 : (size_t)(slash - path) + 1;
 }
 
+const char *cv_file_name(const char *path)
+{
+    return path + cv_folder_length(path);
+}
+
 /* Whether a symbolic link is one of /proc: it does not hold a name, it is the file. */
 static bool is_magic(const char *link)
 {

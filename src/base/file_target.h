@@ -37,5 +37,7 @@ bool cv_file_same(const struct cv_file_identity *a, const struct cv_file_identit
 
 /* Length of the folder part of a path, its last '/' included; 0: it has none. */
 size_t cv_folder_length(const char *path);
+/* What stands behind it. */
+const char *cv_file_name(const char *path);
 
 #endif

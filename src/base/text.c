@@ -138,6 +138,14 @@ void cv_suggest(const char *typed, size_t count,
         list_known(count, name_at, context, buffer, size);
 }
 
+bool cv_is_one_of(const char *word, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(word, list[i]) == 0)
+            return true;
+    return false;
+}
+
 void cv_text_done(struct cv_text *text)
 {
     if (text == NULL)

@@ -1,4 +1,4 @@
-/* text.h -- names near to a mistyped one, and text that grows.
+/* text.h -- lists of names, names near to a mistyped one, and text that grows.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_TEXT_H
 #define CV_TEXT_H
@@ -19,6 +19,8 @@ unsigned cv_edit_distance(const char *a, const char *b);
 void cv_suggest(const char *typed, size_t count,
                 const char *(*name_at)(const void *context, size_t index),
                 const void *context, char *buffer, size_t size);
+
+bool cv_is_one_of(const char *word, const char *const *list, size_t count);
 
 /* Text that grows; once memory runs out `failed` is set and appending does nothing. */
 struct cv_text {

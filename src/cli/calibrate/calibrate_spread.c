@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
+#include "base/text.h"
 #include "cli/kit/counted.h"
 #include "cli/kit/output.h"
 #include "run/kit/usable_cores.h"
@@ -77,14 +78,6 @@ double cv_spread_fit(const struct cv_spread *spread, double *out_latency_s)
     return 1 / slope;
 }
 
-static bool is_one_of(const char *worker, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(worker, names[i]) == 0)
-            return true;
-    return false;
-}
-
 static int compare(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -108,7 +101,7 @@ void cv_spread_tell(const struct cv_spread *spread, const char *const *names,
     double wide;
 
     for (size_t i = 0; parts != NULL && !spread->failed && i < spread->count; i++)
-        if (is_one_of(spread->items[i].worker, names, nnames))
+        if (cv_is_one_of(spread->items[i].worker, names, nnames))
             parts[count++] =
                 spread->items[i].seconds /
                 (costs->compute_latency_s + spread->items[i].units / costs->speed_ups);

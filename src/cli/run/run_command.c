@@ -10,18 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "base/file_target.h"
+#include "base/text.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_mistakes.h"
 #include "cli/run/run_options.h"
 #include "run/items/item_shell.h"
-
-static bool is_one_of(const char *word, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(word, list[i]) == 0)
-            return true;
-    return false;
-}
 
 /* "{3}", "{3.}", "{-1/}" and the like, and nothing else: inside of a word it is rather how
  * often a pattern repeats. */
@@ -34,7 +28,8 @@ static bool is_position(const char *word)
     word += word[1] == '-' ? 2 : 1;
     if (*word < '0' || *word > '9')
         return false;
-    return is_one_of(word + strspn(word, "0123456789"), ends, sizeof ends / sizeof *ends);
+    return cv_is_one_of(word + strspn(word, "0123456789"), ends,
+                        sizeof ends / sizeof *ends);
 }
 
 /* Where in a word a place for an item is, and how long; NULL: nowhere. A shell's own
@@ -173,13 +168,6 @@ int cv_run_command_check(const struct cv_call *call, bool literal, bool items)
     return status;
 }
 
-static const char *program_of(const char *word)
-{
-    const char *slash = strrchr(word, '/');
-
-    return slash != NULL ? slash + 1 : word;
-}
-
 /* Whether a word is among the words of the command, or of a line in it for a shell. */
 static bool has_word(const struct cv_call *call, const char *word)
 {
@@ -225,7 +213,7 @@ static const char *find_sign(const struct cv_call *call)
     static const char *const signs[] = { "|", "||", "&&", ">", ">>", "<" };
 
     for (size_t i = 1; i < call->noperands; i++)
-        if (is_one_of(call->operands[i], signs, sizeof signs / sizeof *signs))
+        if (cv_is_one_of(call->operands[i], signs, sizeof signs / sizeof *signs))
             return call->operands[i];
     return NULL;
 }
@@ -266,7 +254,7 @@ static void hint_empty(const struct cv_call *call)
         if (!is_plain_file(call->operands[i]))
             continue;
         cv_echo(call->operands[i], shown);
-        if (is_one_of(call->operands[i - 1], inputs, sizeof inputs / sizeof *inputs)) {
+        if (cv_is_one_of(call->operands[i - 1], inputs, sizeof inputs / sizeof *inputs)) {
             cv_complain(
                 CV_EXIT_DONE,
                 "standard input was empty, and '%s %s' is behind the command, which "
@@ -289,7 +277,7 @@ static void hint_empty(const struct cv_call *call)
 static const char *first_word(const char *line, char word[CV_ECHO_ROOM])
 {
     snprintf(word, CV_ECHO_ROOM, "%.*s", (int)strcspn(line, " "), line);
-    return program_of(word);
+    return cv_file_name(word);
 }
 
 void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome *how)
@@ -300,7 +288,7 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
     const char *program = call->noperands > 0 ? first_word(call->operands[0], word) : "";
     const bool searched =
         how->failed > 0 && how->by_one &&
-        is_one_of(program, searching, sizeof searching / sizeof *searching);
+        cv_is_one_of(program, searching, sizeof searching / sizeof *searching);
 
     if (searched)
         cv_complain(CV_EXIT_FAILED,
@@ -326,7 +314,7 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
 
 bool cv_run_command_asks(const char *const *words)
 {
-    const char *program = words[0] != NULL ? program_of(words[0]) : NULL;
+    const char *program = words[0] != NULL ? cv_file_name(words[0]) : NULL;
 
     if (program != NULL &&
         (strcmp(program, "env") == 0 || strcmp(program, "printenv") == 0))

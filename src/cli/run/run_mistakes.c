@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/file_target.h"
+#include "base/text.h"
 #include "cli/kit/meant.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_options.h"
@@ -20,21 +22,6 @@ enum {
     LINE_ROOM = 200,
     LARGE = 1 << 16, /* bytes of which several chunks are made, if they can be cut */
 };
-
-static bool is_one_of(const char *word, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(word, list[i]) == 0)
-            return true;
-    return false;
-}
-
-static const char *program_of(const char *word)
-{
-    const char *slash = strrchr(word, '/');
-
-    return slash != NULL ? slash + 1 : word;
-}
 
 /* Words with blanks between, up to `end` or the last one; cut if they are many. */
 static void join(const char *const *words, size_t count, const char *end,
@@ -92,7 +79,7 @@ static int check_shell_line(const struct cv_call *call)
     char line[LINE_ROOM];
 
     if (call->noperands < 4 || strcmp(words[1], "-c") != 0 ||
-        !is_one_of(program_of(words[0]), shells, sizeof shells / sizeof *shells) ||
+        !cv_is_one_of(cv_file_name(words[0]), shells, sizeof shells / sizeof *shells) ||
         strpbrk(words[2], " \t\n$;|&") != NULL)
         return CV_EXIT_DONE;
     join(words + 2, call->noperands - 2, NULL, line);
@@ -276,7 +263,7 @@ static bool hint_argument(const struct cv_call *call)
     for (size_t i = 1; i < call->noperands; i++) {
         if (strcmp(call->operands[i], "-") == 0)
             return false;
-        if (is_one_of(call->operands[i], values->inputs.items, values->inputs.count))
+        if (cv_is_one_of(call->operands[i], values->inputs.items, values->inputs.count))
             found = call->operands[i];
     }
     if (found == NULL)
@@ -298,13 +285,13 @@ static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
                                          "cksum",   "b2sum",  "sha512sum", "sum",
                                          "datamash" };
     static const char *const counts[] = { "-l", "-c", "-w", "-m" };
-    const char *program = program_of(call->operands[0]);
+    const char *program = cv_file_name(call->operands[0]);
     char options[LINE_ROOM];
 
-    if (is_one_of(program, alone, sizeof alone / sizeof *alone))
+    if (cv_is_one_of(program, alone, sizeof alone / sizeof *alone))
         return "";
     if (strcmp(program, "wc") == 0)
-        return call->noperands == 2 && is_one_of(call->operands[1], counts, 4)
+        return call->noperands == 2 && cv_is_one_of(call->operands[1], counts, 4)
                    ? "\"awk '{ n += \\$1 } END { print n }'\""
                    : "";
     if (strcmp(program, "uniq") == 0)
@@ -345,7 +332,7 @@ void cv_run_mistakes_hint(const struct cv_call *call, uint64_t chunks, double by
     if (reduce != NULL)
         cv_complain(CV_EXIT_DONE,
                     "%s has written one output for each of %" PRIu64 " chunks; %s%s",
-                    program_of(call->operands[0]), chunks,
+                    cv_file_name(call->operands[0]), chunks,
                     reduce[0] != '\0' ? "for one of all: --reduce "
                                       : "--reduce CMD makes one of them",
                     reduce);

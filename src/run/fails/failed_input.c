@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/file_target.h"
 
 enum {
     NAME_ROOM = 256, /* of a file in its folder                                        */
@@ -81,25 +82,18 @@ static int keep_parts(int folder, const char *name, const struct cv_part *parts,
 
 /* --- names -------------------------------------------------------------------------------- */
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* The name of an input as the name of a file, one that no other input has. */
 static void name_input(const struct cleave_input *inputs, const struct cv_piece *piece,
                        char out[NAME_MOST + 1])
 {
-    const char *name = base_of(piece->name);
+    const char *name = cv_file_name(piece->name);
     bool alone = true;
     size_t length;
 
     if (strcmp(piece->name, "standard input") == 0)
         name = "stdin";
     for (size_t i = 0; i < inputs->count; i++)
-        alone = alone && (strcmp(base_of(inputs->files[i]), name) != 0 ||
+        alone = alone && (strcmp(cv_file_name(inputs->files[i]), name) != 0 ||
                           strcmp(inputs->files[i], piece->name) == 0);
     if (!alone)
         name = piece->name;

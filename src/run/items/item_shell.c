@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file_target.h"
+#include "base/text.h"
 #include "run/kit/process.h"
 
 extern char **environ;
@@ -20,13 +22,8 @@ static bool is_bourne(const char *path)
 {
     static const char *const names[] = { "sh",  "bash", "dash",  "ash",
                                          "ksh", "zsh",  "ksh93", "mksh" };
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
+    return cv_is_one_of(cv_file_name(path), names, sizeof names / sizeof *names);
 }
 
 /* The parent of a process; 0: nobody knows. */

@@ -36,14 +36,6 @@ enum cleave_status cv_cannot_run(const char *name, const char *why,
 
 /* --- names that are not there -------------------------------------------------------------- */
 
-static bool is_one_of(const char *name, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(name, list[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Letters that have changed their places are the likeliest mistake. */
 static unsigned rank_of(const char *typed, const char *name)
 {
@@ -129,13 +121,13 @@ enum cleave_status cv_cannot_find(const char *name, struct cleave_error *err)
                  "; it is a folder. If it is the input: -i %s --recursive", shown);
     else if (access(name, X_OK) == 0)
         snprintf(why + used, room, "; the one in this folder is ./%s", shown);
-    else if (is_one_of(name, words, sizeof words / sizeof *words))
+    else if (cv_is_one_of(name, words, sizeof words / sizeof *words))
         snprintf(why + used, room, "; it is a word of the shell: sh -c '%s ...'", name);
     else if (is_function(name))
         snprintf(why + used, room,
                  "; it is a function of bash, which knows it: bash -c '%s \"$@\"' %s",
                  shown, shown);
-    else if (is_one_of(name, aliases, sizeof aliases / sizeof *aliases))
+    else if (cv_is_one_of(name, aliases, sizeof aliases / sizeof *aliases))
         snprintf(why + used, room,
                  "; if it is an alias of your shell, type what it stands for");
     else if (find_near(name, near))
