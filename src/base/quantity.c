@@ -127,7 +127,7 @@ static double evaluate(struct decimal *decimal, const struct scale *scale)
     return ldexp(value, scale->twos) / scale->divisor;
 }
 
-static bool read_time_unit(const char *unit, struct scale *scale)
+static bool read_time_unit(const char *unit, size_t length, struct scale *scale)
 {
     static const struct {
         const char *name;
@@ -139,7 +139,8 @@ static bool read_time_unit(const char *unit, struct scale *scale)
     };
 
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(unit, units[i].name) == 0) {
+        if (strlen(units[i].name) == length &&
+            strncmp(unit, units[i].name, length) == 0) {
             scale->times = units[i].times;
             scale->tens = units[i].tens;
             return true;
@@ -170,8 +171,8 @@ static bool read_unit(const char *unit, enum cv_quantity kind, struct scale *sca
 {
     bool amount;
 
-    if (kind == CV_SECONDS)
-        return read_time_unit(unit, scale);
+    if (kind == CV_SECONDS || kind == CV_DURATION)
+        return read_time_unit(unit, strlen(unit), scale);
     if (kind == CV_NUMBER)
         return false;
     read_amount_unit(&unit, scale, &amount);
@@ -186,26 +187,60 @@ static bool read_unit(const char *unit, enum cv_quantity kind, struct scale *sca
     return true;
 }
 
+/* "m" and "d" too, as sleep(1) has them; in a file an m could be a metre or a thousandth. */
+static bool read_long_unit(const char *unit, size_t length, struct scale *scale)
+{
+    if (length != 1 || (*unit != 'm' && *unit != 'd'))
+        return read_time_unit(unit, length, scale);
+    scale->times = *unit == 'm' ? 6 : 27;
+    scale->tens = *unit == 'm' ? 1 : 2;
+    scale->twos = *unit == 'm' ? 0 : 5;
+    return true;
+}
+
+/* "1h30m": times, each with a unit and without a sign, that are added up. */
+static bool read_time_sum(const char *text, double *out)
+{
+    double sum = 0;
+
+    while (*text != '\0') {
+        struct scale scale = { .times = 1, .divisor = 1 };
+        struct decimal decimal;
+        size_t length;
+
+        if ((*text != '.' && !is_digit(*text)) || !read_decimal(&text, &decimal))
+            return false;
+        length = strcspn(text, ".0123456789");
+        if (!read_long_unit(text, length, &scale))
+            return false;
+        sum += evaluate(&decimal, &scale);
+        text += length;
+    }
+    *out = sum;
+    return true;
+}
+
 const char *cv_quantity_parse(const char *text, enum cv_quantity kind, double *out)
 {
     static const char *const expected[] = {
         [CV_NUMBER] = "expected a number",
         [CV_SECONDS] = "expected a time such as 0.5, 500ms or 2min",
+        [CV_DURATION] = "expected a time such as 0.5, 500ms, 2min or 1h30m",
         [CV_UNITS] = "expected an amount such as 2000, 10k or 3GB",
         [CV_RATE] = "expected a rate such as 20, 600/min or 10MB/s",
     };
     struct scale scale = { .times = 1, .divisor = 1 };
+    const char *at = text;
     struct decimal decimal;
     double value;
 
-    if (!read_decimal(&text, &decimal))
+    if (!read_decimal(&at, &decimal))
         return expected[kind];
-    if (*text != '\0') {
-        text += *text == ' ';
-        if (*text == '\0' || !read_unit(text, kind, &scale))
-            return expected[kind];
-    }
-    value = evaluate(&decimal, &scale);
+    at += at[0] == ' ' && at[1] != '\0';
+    if (*at == '\0' || read_unit(at, kind, &scale))
+        value = evaluate(&decimal, &scale);
+    else if (kind != CV_DURATION || !read_time_sum(text, &value))
+        return expected[kind];
     if (!isfinite(value))
         return "expected a number below 1.8e308";
     *out = value;

@@ -10,16 +10,18 @@
 #include <stddef.h>
 
 enum cv_quantity {
-    CV_NUMBER,  /* no unit allowed       */
-    CV_SECONDS, /* 5, 500ms, 2 min       */
-    CV_UNITS,   /* 2000, 3 GB, 10k       */
-    CV_RATE,    /* 20, 10 MB/s, 600/min  */
+    CV_NUMBER,   /* no unit allowed       */
+    CV_SECONDS,  /* 5, 500ms, 2 min       */
+    CV_UNITS,    /* 2000, 3 GB, 10k       */
+    CV_RATE,     /* 20, 10 MB/s, 600/min  */
+    CV_DURATION, /* also 5m, 2d, 1h30m: options */
 };
 
 /* Parse all of `text`. Returns NULL and sets *out, or returns what was expected, as in
  * "expected a time such as 0.5, 500ms or 2min": borrowed, static. NaN, infinities and
  * values that overflow are refused; the sign is not judged. The value is the double next
- * to the exact one, but for rates per minute or hour, which are rounded twice. */
+ * to the exact one, but for rates per minute or hour, which are rounded twice, and for
+ * sums such as 1h30m. */
 const char *cv_quantity_parse(const char *text, enum cv_quantity kind, double *out);
 
 enum { CV_NUMBER_SIZE = 32 };

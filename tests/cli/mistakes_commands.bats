@@ -28,6 +28,7 @@ told() {
     told 2 "a number and its unit are one word: 2GB" plan load -p x.yaml --load 2 GB
     # Not a mistake: with quotes, or the way of GNU parallel and sleep(1).
     run -0 "$CLEAVE" run -q --block '4 MB' --timeout 1h30m -i numbers -- wc -l
+    run -0 "$CLEAVE" run -q --delay 0m --grace 1m30s --host-timeout 1h -i numbers -- wc -l
     told 1 "the command took longer than 0.05 s" run -q --timeout 0m0.05s -i numbers --block 1M -- sleep 5
     told 2 "2min or 1h30m" run --timeout 1h30 -i numbers -- wc -l
     told 2 "2min or 1h30m" run --timeout 5mm -i numbers -- wc -l

@@ -118,6 +118,24 @@ static void times(void **state)
                   "expected a time such as 0.5, 500ms or 2min");
 }
 
+static void durations(void **state)
+{
+    static const struct example good[] = {
+        { "5", 5 },         { "500 ms", 0.5 }, { "5m", 300 },         { "2d", 172800 },
+        { "1h30m", 5400 },  { "1m30s", 90 },   { "1d1h1m1s", 90061 }, { "1.5h.5m", 5430 },
+        { "1s500ms", 1.5 }, { "0.1d", 8640 },  { "-5s", -5 },         { "1e3m", 60000 },
+    };
+    static const char *const bad[] = {
+        "",   "m",   "1h30",   "1h 30m", "1h-30m", "30m+1h", "5 m",   "5M",
+        "5D", "1hm", "1h30m ", "-1h30m", "5mm",    "1:30",   "1h30x", "h1",
+    };
+
+    (void)state;
+    check_examples(good, COUNT(good), CV_DURATION);
+    check_refused(bad, COUNT(bad), CV_DURATION,
+                  "expected a time such as 0.5, 500ms, 2min or 1h30m");
+}
+
 static void amounts(void **state)
 {
     static const struct example good[] = {
@@ -277,6 +295,7 @@ int main(void)
         cmocka_unit_test(numbers),
         cmocka_unit_test(overflow_is_refused),
         cmocka_unit_test(times),
+        cmocka_unit_test(durations),
         cmocka_unit_test(amounts),
         cmocka_unit_test(rates),
         cmocka_unit_test(long_texts),

@@ -141,7 +141,7 @@ static int store_quantity(const struct cv_option *option, const char *text, doub
         expected = "a positive rate such as 20, 10 MB/s or 600/min";
         break;
     case CV_OPTION_SECONDS:
-        kind = CV_SECONDS;
+        kind = CV_DURATION;
         expected = "a time of 0 or more such as 0.5, 500ms or 2min";
         positive = false;
         break;

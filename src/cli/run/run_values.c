@@ -30,28 +30,6 @@ uint64_t cv_record_limit(double bytes)
     return bytes < 1 ? 1 : bytes < 0x1p62 ? (uint64_t)bytes : UINT64_C(1) << 62;
 }
 
-/* "1h30m", "2d" and "5m", as GNU parallel and sleep(1) have times. False for anything else. */
-static bool read_days(const char *text, double *out_s)
-{
-    static const char letters[] = "dhms";
-    static const double seconds[] = { 86400, 3600, 60, 1 };
-    double sum = 0;
-
-    while (*text != '\0') {
-        const char *letter;
-        char *rest = NULL;
-        const double value = isdigit((unsigned char)*text) ? strtod(text, &rest) : 0;
-
-        if (rest == NULL || *rest == '\0' || (letter = strchr(letters, *rest)) == NULL ||
-            isalpha((unsigned char)rest[1]))
-            return false;
-        sum += value * seconds[letter - letters];
-        text = rest + 1;
-    }
-    *out_s = sum;
-    return true;
-}
-
 int cv_timeout_read(const char *text, bool items_here, struct cleave_failing *out)
 {
     const size_t length = text != NULL ? strlen(text) : 0;
@@ -76,9 +54,7 @@ int cv_timeout_read(const char *text, bool items_here, struct cleave_failing *ou
         out->timeout_share = value / 100;
         return CV_EXIT_DONE;
     }
-    if ((cv_quantity_parse(text, CV_SECONDS, &value) != NULL &&
-         !read_days(text, &value)) ||
-        !(value >= 0))
+    if (cv_quantity_parse(text, CV_DURATION, &value) != NULL || !(value >= 0))
         return cv_complain(
             CV_EXIT_USAGE,
             "--timeout: expected a time of 0 or more such as 0.5, 500ms, 2min "
