@@ -355,6 +355,29 @@ static uint32_t count_starts(const struct cleave_trace *trace)
     return starts;
 }
 
+/* Starts of a scene. */
+static uint32_t starts_of(const struct scene *scene)
+{
+    struct cleave_trace *trace = NULL;
+    uint32_t starts;
+
+    assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
+    play(scene, trace);
+    starts = count_starts(trace);
+    cleave_trace_free(trace);
+    return starts;
+}
+
+/* Two workers with ten starts' worth of work each: one chunk shows what they are, half of the rest
+ * follows, and so on; the last one takes what would be left too, if that is worth less than two starts. */
+static void what_is_not_worth_a_start_is_not_left(void **state)
+{
+    const struct scene scene = { .kind = "slurp", .start_s = 5, .work_s = 100, .n = 2 };
+
+    (void)state;
+    assert_true(starts_of(&scene) <= 8);
+}
+
 /* Commands that read a lot at once stand still for 10 ms at a time, and equal ones are not
  * equally fast: nobody is so late that it is worth a start to take something from it. */
 static void who_reads_much_at_once_does_not_stand_still(void **state)
@@ -1036,6 +1059,7 @@ int main(void)
         cmocka_unit_test(what_was_measured_counts),
         cmocka_unit_test(who_becomes_slow_has_little),
         cmocka_unit_test(who_is_not_sure_has_little),
+        cmocka_unit_test(what_is_not_worth_a_start_is_not_left),
         cmocka_unit_test(who_reads_much_at_once_does_not_stand_still),
         cmocka_unit_test(a_start_that_varies_is_no_speed),
         cmocka_unit_test(who_starts_too_late_is_not_started),

@@ -16,6 +16,8 @@
 static const double START_WORTH = 3, SHARE = 0.02, MORE_PARTS = 4;
 /* ... and of so many, as long as it is not known how fast the others are. */
 static const double CERTAIN_WORTH = 2;
+/* What a chunk leaves of a share should be worth so many starts: else it is all of it. */
+static const double LEFT_WORTH = 2;
 /* The last one that has started takes what is left over, if it is this part of what it has. */
 static const double CRUMB = 0.01;
 /* Of so many one whose speed is not sure is no loss. */
@@ -80,6 +82,8 @@ static double size_of(const struct cv_turn *turn, uint32_t worker, double end_s)
     size = fmin(share / elastic->parts,
                 fmax(share / (MORE_PARTS * elastic->parts), start_s * speed_ups / SHARE));
     size = fmax(size, fmin(share, START_WORTH * start_s * speed_ups));
+    if (share - size < LEFT_WORTH * start_s * speed_ups)
+        size = share;
     if (!(cv_elastic_own_speed(elastic, worker) > 0) ||
         (elastic->apart && elastic->present >= MANY && !elastic->hands[worker].sure))
         size = unknown_size(size, share, start_s * speed_ups, h);
