@@ -378,6 +378,18 @@ static void what_is_not_worth_a_start_is_not_left(void **state)
     assert_true(starts_of(&scene) <= 8);
 }
 
+/* It reads at a pace of its own and works when it has read all. That shows in a test, of which one start is
+ * the price, before one that drops to a quarter of its speed has been given all of its share. */
+static void a_share_of_three_starts_is_tested(void **state)
+{
+    const struct scene scene = {
+        .kind = "mix", .start_s = 1, .work_s = 20, .n = 2, .changes_s = 4.4
+    };
+
+    (void)state;
+    assert_true(play(&scene, NULL) < 20);
+}
+
 /* Commands that read a lot at once stand still for 10 ms at a time, and equal ones are not
  * equally fast: nobody is so late that it is worth a start to take something from it. */
 static void who_reads_much_at_once_does_not_stand_still(void **state)
@@ -1060,6 +1072,7 @@ int main(void)
         cmocka_unit_test(who_becomes_slow_has_little),
         cmocka_unit_test(who_is_not_sure_has_little),
         cmocka_unit_test(what_is_not_worth_a_start_is_not_left),
+        cmocka_unit_test(a_share_of_three_starts_is_tested),
         cmocka_unit_test(who_reads_much_at_once_does_not_stand_still),
         cmocka_unit_test(a_start_that_varies_is_no_speed),
         cmocka_unit_test(who_starts_too_late_is_not_started),

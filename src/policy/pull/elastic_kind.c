@@ -22,7 +22,7 @@ static const double MOMENT_S = 2.5e-4;
  * have been the way to the worker and back. */
 static const double FIRST_LOOK_S = 1.1e-3, ROUND_S = 2e-4;
 /* Who reads slowly is tested if its share takes longer than so many starts. */
-static const double TEST_STARTS = 4;
+static const double TEST_STARTS = 2.5;
 /* Ranges that take no longer than so many starts may stay as they are. */
 static const double FAIR = 0.4;
 /* One that has read its end should be done after such a part of its time and so long. */
