@@ -378,6 +378,18 @@ static void what_is_not_worth_a_start_is_not_left(void **state)
     assert_true(starts_of(&scene) <= 8);
 }
 
+/* Starts take more or less time. What was taken back of ranges, 0.4 s of work for starts of 8 s, is not
+ * everybody's: the last of those who start is waited for. */
+static void nobody_is_started_for_next_to_nothing(void **state)
+{
+    const struct scene scene = {
+        .kind = "mix", .work_s = 1, .n = 4, .starts_s = { 8.44, 5, 9.6, 8.5 }
+    };
+
+    (void)state;
+    assert_true(starts_of(&scene) <= 6);
+}
+
 /* It reads at a pace of its own and works when it has read all. That shows in a test, of which one start is
  * the price, before one that drops to a quarter of its speed has been given all of its share. */
 static void a_share_of_three_starts_is_tested(void **state)
@@ -1072,6 +1084,7 @@ int main(void)
         cmocka_unit_test(who_becomes_slow_has_little),
         cmocka_unit_test(who_is_not_sure_has_little),
         cmocka_unit_test(what_is_not_worth_a_start_is_not_left),
+        cmocka_unit_test(nobody_is_started_for_next_to_nothing),
         cmocka_unit_test(a_share_of_three_starts_is_tested),
         cmocka_unit_test(who_reads_much_at_once_does_not_stand_still),
         cmocka_unit_test(a_start_that_varies_is_no_speed),

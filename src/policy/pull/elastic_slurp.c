@@ -18,6 +18,9 @@ static const double START_WORTH = 3, SHARE = 0.02, MORE_PARTS = 4;
 static const double CERTAIN_WORTH = 2;
 /* What a chunk leaves of a share should be worth so many starts: else it is all of it. */
 static const double LEFT_WORTH = 2;
+/* Nobody is started for less than this part of a start: that would save next to nothing, and the more are
+ * started, the later is the last of them. */
+static const double LEAST_WORTH = 0.05;
 /* The last one that has started takes what is left over, if it is this part of what it has. */
 static const double CRUMB = 0.01;
 /* Of so many one whose speed is not sure is no loss. */
@@ -97,6 +100,17 @@ static double soft(const struct cv_turn *turn, double units)
     const double left = turn->view->units_left;
 
     return left - units < fmax(units / 8, cv_elastic_grain(turn->view)) ? left : units;
+}
+
+/* A chunk for which a command has to be started. */
+static double worth_starting(const struct cv_turn *turn, uint32_t worker, double units)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    const double start_s = cv_elastic_start(elastic, worker) + elastic->late_s;
+
+    return isfinite(turn->view->units_left)
+               ? fmax(units, LEAST_WORTH * start_s * cv_elastic_speed(elastic, worker))
+               : units;
 }
 
 static void serve_held(const struct cv_turn *turn, uint32_t worker)
@@ -185,6 +199,8 @@ void cv_slurp_serve(const struct cv_turn *turn)
             units = size_of(turn, w, end_s);
             if (!(units > 0) && cv_elastic_busy(elastic))
                 continue; /* others are ready sooner */
+            if (pass == PASSES - 1)
+                units = worth_starting(turn, w, units);
             units = soft(turn, fmax(units, cv_elastic_grain(turn->view)));
             cv_turn_give(turn, w, units,
                          units < turn->view->units_left || pass == PASSES - 1);
