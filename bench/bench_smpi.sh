@@ -28,7 +28,8 @@ theirs=${THEIRS:-"default arrival_pattern_aware binomial flat_tree NTSL scatter_
     mvapich2_knomial mvapich2_two_level impi rab automatic"}
 ours=${OURS:-"tree-replan tree-dyn ordered-tree-dyn greedy binomial fibonacci"}
 
-smpicc -std=gnu11 -O2 -D_GNU_SOURCE -I"$source/include" -I"$source/src" "$source"/src/mpi/plan/*.c "$source"/src/mpi/reduce/*.c \
+smpicc -std=gnu11 -O2 -D_GNU_SOURCE -I"$source/include" -I"$source/src" "$source"/src/mpi/memory/*.c "$source"/src/mpi/plan/*.c \
+    "$source"/src/mpi/reduce/*.c \
     "$source/bench/smpi_reduce.c" "$build/lib/libcleave.a" -lm -lpthread -o "$work/reduce" || exit 1
 
 # star RANKS -- machines around a switch, the same ones each time.

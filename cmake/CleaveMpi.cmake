@@ -7,7 +7,7 @@
 set(CLEAVE_MPI_FLAVOURS)
 set(module_openmpi ompi-c)
 set(module_mpich mpich)
-file(GLOB reductions CONFIGURE_DEPENDS src/mpi/plan/*.c src/mpi/reduce/*.c)
+file(GLOB reductions CONFIGURE_DEPENDS src/mpi/memory/*.c src/mpi/plan/*.c src/mpi/reduce/*.c)
 file(GLOB preload CONFIGURE_DEPENDS src/mpi/preload/*.c)
 file(GLOB others CONFIGURE_DEPENDS src/mpi/bridge/*.c src/mpi/map/*.c)
 file(GLOB mpi_benches CONFIGURE_DEPENDS bench/mpi_*.c)

@@ -3,7 +3,7 @@
 
 #include "mpi/reduce/home.h"
 #include "mpi/reduce/mpi_call.h"
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 
 /* In the dynamic policies a partial travels in as many pieces as may be under way: then all
  * are on their way at once, and no rank has to wake up only to send the next. */

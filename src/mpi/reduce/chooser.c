@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 
 enum { SETTLE_AFTER = 2, FORGET_AFTER = 64 };
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 
 struct cv_cluster {
     int machines;

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "mpi/reduce/team.h"
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 
 enum { TIMES = 4 };
 

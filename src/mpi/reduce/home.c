@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 #include "mpi/reduce/team.h"
 
 static struct {

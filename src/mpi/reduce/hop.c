@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "mpi/reduce/hop.h"
 
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 
 enum { HEADER_INTS = sizeof(struct cv_header) / sizeof(int) };
 

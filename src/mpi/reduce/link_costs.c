@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "mpi/reduce/team.h"
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 
 enum { SMALL = 8, LARGE = 65536, TIMES = 4, PARTNERS = 3 };
 

@@ -5,7 +5,7 @@
 
 #include "mpi/reduce/home.h"
 #include "mpi/reduce/mpi_parts.h"
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 
 struct cleave_mpi_request {
     struct cv_reduction reduction; /* unless the MPI library does it */

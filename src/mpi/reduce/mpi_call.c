@@ -10,7 +10,7 @@
 #include "mpi/reduce/cluster.h"
 #include "mpi/reduce/home.h"
 #include "mpi/reduce/mpi_parts.h"
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 
 /* Vectors so short are not worth a thought in "auto": finding the communicator's team
  * takes as long as a tenth of the reduction. By size alone, which is the same on all

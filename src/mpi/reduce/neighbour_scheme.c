@@ -19,7 +19,7 @@
  * round: the far neighbour is asked in its turn, and what comes of it goes to the root. So
  * the result is made at the root. */
 #include "mpi/reduce/hop.h"
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 
 enum { TURN, VISIT, LISTEN, RECEIVE, SEND, FORWARD };
 

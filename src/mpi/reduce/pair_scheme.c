@@ -18,7 +18,7 @@
  * combines. If it comes second then, it asks for the other's partial as the root does,
  * because its own is not complete; but the root is never asked, and waits for it. */
 #include "mpi/reduce/hop.h"
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 
 enum { WORD_TICKETS = 0, WORD_PAIRS = 1 };
 enum { TURN, MEET, LISTEN, RECEIVE, SEND };

@@ -3,7 +3,7 @@
 #include "mpi/reduce/reduction.h"
 
 #include "mpi/reduce/home.h"
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 
 void cv_reduction_add(struct cv_reduction *r)
 {

@@ -13,7 +13,7 @@
 #include "mpi/reduce/mpi_names.h"
 #include "mpi/plan/slice_plan.h"
 #include "mpi/reduce/team.h"
-#include "mpi/reduce/vector.h"
+#include "mpi/memory/vector.h"
 
 enum { CV_DEPTH = 4 }; /* segments under way in one direction */
 

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 #include "mpi/reduce/slices.h"
 
 static int listen_to(struct cv_reduction *r, int rank)

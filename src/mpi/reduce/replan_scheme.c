@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 #include "mpi/reduce/hop.h"
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 #include "mpi/reduce/replan_inner.h"
 #include "mpi/reduce/slices.h"
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "mpi/reduce/slices.h"
 
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 
 static bool is_root(const struct cv_slices *slices)
 {

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 
 static int fill(struct cv_team *team, MPI_Comm comm)
 {

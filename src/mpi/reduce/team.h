@@ -9,11 +9,11 @@
 #define CV_TEAM_H
 #include <stdbool.h>
 #include <mpi.h>
-#include "mpi/reduce/board.h"
+#include "mpi/memory/board.h"
 #include "mpi/reduce/chooser.h"
 #include "mpi/reduce/mpi_names.h"
 #include "mpi/reduce/tree_plan.h"
-#include "mpi/reduce/vector.h"
+#include "mpi/memory/vector.h"
 
 struct cv_reduction;
 struct cv_cluster;

@@ -10,7 +10,7 @@
  * of berths; the last child's go straight to where the result of the segment belongs. */
 #include "mpi/reduce/home.h"
 #include "mpi/reduce/reduction.h"
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 
 enum { AGREE, START, TAKE_IN, SEND_ON, COLLECT };
 

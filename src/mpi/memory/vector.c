@@ -1,10 +1,10 @@
 /* vector.c -- the elements of a reduction as bytes in memory. SPDX-License-Identifier: MIT */
-#include "mpi/reduce/vector.h"
+#include "mpi/memory/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/reduce/mpi_try.h"
+#include "mpi/memory/mpi_try.h"
 
 /* Copies within a process travel under this tag. */
 enum { TAG_COPY = 9 };
