@@ -51,14 +51,17 @@ END
 @test "what passes plain and preloaded is counted, what does not compile is told" {
     run "$CLEAVE_SOURCE_DIR/tools/check-mpich-suite" "$suite" "$BATS_TEST_TMPDIR/b"
     [ "$status" -eq 0 ]
-    [[ $output == "2 runs preloaded, 0 failed that pass plain (0 were tried again); 0 fail plain, 1 programs do not compile"* ]]
+    [[ ${lines[0]} == "MPI      policy            2 ranks    runs  failed   again" ]]
+    [[ ${lines[1]} == "openmpi  plain                   1       1       0       0" ]]
+    [[ ${lines[3]} == "openmpi  fixed                   1       1       0       0" ]]
+    [[ ${lines[4]} == "2 runs preloaded, 0 failed that pass plain (0 were tried again); 0 fail plain, 1 programs do not compile"* ]]
 }
 
 @test "at other numbers of ranks than the lists say, each line once" {
     sed -i 's/sums 200/sums 3 arg=-a arg=-b/' "$suite/test/mpi/coll/testlist.in"
     AT="1 2" POLICIES=fixed run "$CLEAVE_SOURCE_DIR/tools/check-mpich-suite" "$suite" "$BATS_TEST_TMPDIR/b"
     [ "$status" -eq 0 ]
-    [[ $output == "2 runs preloaded, 0 failed that pass plain"* ]]
+    [[ ${lines[3]} == "2 runs preloaded, 0 failed that pass plain"* ]]
     run grep '^== ' "$BATS_TEST_TMPDIR/b/mpich-suite/log"
     [[ $output == *"openmpi fixed 1 "*"openmpi fixed 2 "* ]]
     [[ $output != *"fixed 3 "* ]]
@@ -68,9 +71,24 @@ END
     sed -i 's/return sum/return getenv("LD_PRELOAD") != NULL || sum/' "$suite/test/mpi/coll/sums.c"
     POLICIES=fixed run "$CLEAVE_SOURCE_DIR/tools/check-mpich-suite" "$suite" "$BATS_TEST_TMPDIR/b"
     [ "$status" -eq 1 ]
-    [[ ${lines[0]} == "openmpi fixed: sums, 2 ranks -a -b" ]]
-    [[ ${lines[1]} == "1 runs preloaded, 1 failed"* ]]
+    [[ ${lines[0]} == "openmpi fixed: coll/sums, 2 ranks -a -b" ]]
+    [[ ${lines[3]} == "openmpi  fixed                1 -1       1       1       0" ]]
+    [[ ${lines[4]} == "1 runs preloaded, 1 failed"* ]]
     run "$CLEAVE_SOURCE_DIR/tools/check-mpich-suite" "$BATS_TEST_TMPDIR"
     [ "$status" -eq 2 ]
     [[ $output == "check-mpich-suite: expected a source tree of MPICH"* ]]
+}
+
+@test "what was run is not run again when it is told to continue" {
+    SECONDS_ALL=0 run "$CLEAVE_SOURCE_DIR/tools/check-mpich-suite" "$suite" "$BATS_TEST_TMPDIR/b"
+    [ "$status" -eq 1 ] # no time for anything
+    echo 'openmpi plain 2 passed coll/sums -a -b' >"$BATS_TEST_TMPDIR/b/mpich-suite/results"
+    CONTINUE=1 SECONDS_ALL=0 run "$CLEAVE_SOURCE_DIR/tools/check-mpich-suite" "$suite" "$BATS_TEST_TMPDIR/b"
+    [ "$status" -eq 3 ]
+    [[ $output == *"0 runs preloaded"*"time was up; CONTINUE=1 goes on" ]]
+    CONTINUE=1 run "$CLEAVE_SOURCE_DIR/tools/check-mpich-suite" "$suite" "$BATS_TEST_TMPDIR/b"
+    [ "$status" -eq 0 ]
+    [[ ${lines[4]} == "2 runs preloaded, 0 failed"* ]]
+    run grep -c '^== ' "$BATS_TEST_TMPDIR/b/mpich-suite/log"
+    [ "$output" -eq 2 ] # the plain one was known
 }
