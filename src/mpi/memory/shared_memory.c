@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "mpi/memory/mpi_try.h"
+#include "mpi/memory/mpi_wait.h"
 
 /* Where the memory is, and how it is known again: a process of that number may be another
  * one elsewhere. */
@@ -91,8 +92,10 @@ static struct head *open_offer(const struct offer *offer, const char *machine,
 static int agree(MPI_Comm comm, bool mine, bool *out)
 {
     int have = mine, all = 0;
+    MPI_Request request;
 
-    CV_MPI_TRY(PMPI_Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, comm));
+    CV_MPI_TRY(PMPI_Iallreduce(&have, &all, 1, MPI_INT, MPI_MIN, comm, &request));
+    CV_MPI_TRY(cv_mpi_wait(&request));
     *out = all != 0;
     return MPI_SUCCESS;
 }
@@ -103,6 +106,7 @@ int cv_shared_memory_make(MPI_Comm comm, int rank, size_t bytes, void **out)
     struct offer offer = { .process = getpid(), .file = -1 };
     char machine[MPI_MAX_PROCESSOR_NAME] = "";
     struct head *head = NULL;
+    MPI_Request request;
     bool all = false;
     int length, code;
 
@@ -111,7 +115,9 @@ int cv_shared_memory_make(MPI_Comm comm, int rank, size_t bytes, void **out)
         memcpy(offer.machine, machine, sizeof machine);
         offer.file = make(whole, &offer, &head);
     }
-    code = PMPI_Bcast(&offer, (int)sizeof offer, MPI_BYTE, 0, comm);
+    code = PMPI_Ibcast(&offer, (int)sizeof offer, MPI_BYTE, 0, comm, &request);
+    if (code == MPI_SUCCESS)
+        code = cv_mpi_wait(&request);
     if (code == MPI_SUCCESS && rank != 0)
         head = open_offer(&offer, machine, whole);
     if (code == MPI_SUCCESS)

@@ -12,6 +12,7 @@
 
 #include "mpi/reduce/team.h"
 #include "mpi/memory/mpi_try.h"
+#include "mpi/memory/mpi_wait.h"
 
 enum { SMALL = 8, LARGE = 65536, TIMES = 4, PARTNERS = 3 };
 
@@ -103,6 +104,21 @@ static bool is_crowded(const struct sight *all, int size)
     return false;
 }
 
+/* What everybody sees. Among few ranks, who may all share a processor, nobody spins; among many,
+ * calls that do not wait would have everybody send to everybody. */
+static int exchange(const struct sight *mine, struct sight *all, MPI_Comm comm, int size)
+{
+    enum { FEW = 64 };
+    const int bytes = (int)sizeof *mine;
+    MPI_Request request;
+
+    if (size > FEW)
+        return PMPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm);
+    CV_MPI_TRY(
+        PMPI_Iallgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm, &request));
+    return cv_mpi_wait(&request);
+}
+
 /* One call for all that each rank knows by itself: where ranks share processors every
  * collective call takes as long as a reduction. */
 static int gather(struct cv_link_costs *costs, MPI_Comm comm, char *buffer)
@@ -118,8 +134,7 @@ static int gather(struct cv_link_costs *costs, MPI_Comm comm, char *buffer)
     code = look(&mine);
     mine.combine_byte_s = combine_time(buffer);
     if (code == MPI_SUCCESS)
-        code = PMPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine,
-                              MPI_BYTE, comm);
+        code = exchange(&mine, all, comm, size);
     if (code == MPI_SUCCESS) {
         costs->looked = costs->together = true;
         costs->crowded = is_crowded(all, size);

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "mpi/reduce/reduction.h"
 
+#include <sched.h>
+
 #include "mpi/reduce/home.h"
 #include "mpi/memory/mpi_try.h"
 
@@ -68,7 +70,7 @@ static int begin(struct cv_reduction *r)
 }
 
 /* Wait for what the reduction named, or ask for it. */
-static int await(struct cv_reduction *r, bool block, int *complete)
+static int await_once(struct cv_reduction *r, bool block, int *complete)
 {
     r->which = 0;
     if (r->nany == 0)
@@ -81,6 +83,20 @@ static int await(struct cv_reduction *r, bool block, int *complete)
         *r->awaited = r->any[0];
     r->any[0] = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
+}
+
+/* Where ranks share processors whoever waits lets the others go on: not every MPI library sees
+ * to that, and then those that have something to do wait for the end of a time slice. */
+static int await(struct cv_reduction *r, bool block, int *complete)
+{
+    if (!block || !r->team->costs.crowded)
+        return await_once(r, block, complete);
+    for (;;) {
+        CV_MPI_TRY(await_once(r, false, complete));
+        if (*complete)
+            return MPI_SUCCESS;
+        sched_yield();
+    }
 }
 
 /* One step of the reduction at the head of the queue; *out: it has to wait for others. */
