@@ -34,7 +34,8 @@ CLEAVE_BEGIN_C
 int cleave_mpi_reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,
                       MPI_Op op, int root, MPI_Comm comm, const char *policy);
 
-/* MPI_Allreduce, as a reduction to rank 0 that is then broadcast. "mpi" is MPI_Allreduce. */
+/* MPI_Allreduce, as a reduction to rank 0 that is then broadcast, or in memory that all ranks
+ * share. "mpi" is MPI_Allreduce. */
 int cleave_mpi_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,
                          MPI_Op op, MPI_Comm comm, const char *policy);
 
@@ -70,6 +71,8 @@ int cleave_mpi_prepare(MPI_Comm comm);
  *     segment=SIZE    the piece in which long vectors travel (64KiB, ...)
  *     machine=RANKS   so many ranks in a row reduce among themselves first, in the dynamic
  *                     policies; without it, the ranks of one machine do. 1: nobody does
+ *     share=SIZE      tree-dyn on one machine shares at most so much memory, 64 MiB unless
+ *                     given: vectors of more than that by twice the number of ranks are sent
  *     slices=RANKS    tree-replan cuts vectors into so many slices, up to 16, each of which
  *                     one rank combines; without it, where that pays. 1: never
  *     board=window    meet in an MPI window even where memory is shared */

@@ -44,14 +44,20 @@ grep -q 'policy tree-dyn, 0 reductions' "$work/err" || fail "least=1GiB: tree-dy
 with fixed,least=1GiB,verbose "$programs/plain" 2 || fail "fixed failed"
 grep -q 'policy fixed, 0 reductions' "$work/err" && fail "least=1GiB: fixed leaves it to MPI"
 
+# Ranks of one machine meet in memory, unless they are told not to.
+with tree-dyn,least=1,verbose "$programs/plain" 2 || fail "tree-dyn failed, in memory"
+grep -q 'reductions in memory that all share' "$work/err" || fail "tree-dyn does not use memory that all share"
+with tree-dyn,least=1,share=1,verbose "$programs/plain" 2 || fail "tree-dyn failed, by messages"
+grep -q 'in memory that all share' "$work/err" && fail "share=1: memory is used all the same"
+
 # Who combines what takes less than a transfer meets the next one before; else not.
 if test "$ranks" -ge 4; then
     for policy in tree-dyn ordered-tree-dyn; do
-        with $policy,transfer=1s,least=1,verbose "$programs/plain" 12 200 || fail "$policy failed, meeting ahead"
+        with $policy,transfer=1s,least=1,share=1,verbose "$programs/plain" 12 200 || fail "$policy failed, meeting ahead"
         grep -q ' 0 wrong' "$work/out" || fail "$policy is wrong, meeting ahead"
         grep -q 'rank 0 met the next [1-9][0-9]* times while it combined' "$work/err" || fail "$policy: nobody met ahead"
     done
-    with tree-dyn,least=1,verbose "$programs/plain" 2 || fail "tree-dyn failed"
+    with tree-dyn,least=1,share=1,verbose "$programs/plain" 2 || fail "tree-dyn failed"
     grep -q 'while it combined' "$work/err" && fail "met ahead, and knew no costs"
 fi
 

@@ -72,6 +72,15 @@ int cv_board_turn(struct cv_board *board, MPI_Comm comm)
     return PMPI_Ibarrier(comm, &board->barrier);
 }
 
+uint64_t cv_board_tickets(struct cv_board *board, uint64_t count)
+{
+    uint64_t *handed_out = &board->tickets[board->number % CV_BOARD_ROWS];
+    const uint64_t first = *handed_out;
+
+    *handed_out += count;
+    return first;
+}
+
 static int place(const struct cv_board *board, int word)
 {
     return (int)(board->number % CV_BOARD_ROWS) * board->width + word;

@@ -39,6 +39,10 @@ MPI_Request *cv_board_due(struct cv_board *board);
 /* Turn to the next row. */
 int cv_board_turn(struct cv_board *board, MPI_Comm comm);
 
+/* The first of `count` tickets that ranks draw from one word of this row, by adding 1 to it:
+ * it is not cleared between reductions, whose ranks draw as many each time. */
+uint64_t cv_board_tickets(struct cv_board *board, uint64_t count);
+
 /* On a word of the current row. Both give what was there before. */
 int cv_board_add(struct cv_board *board, int word, uint64_t amount, uint64_t *out_old);
 int cv_board_swap(struct cv_board *board, int word, uint64_t value, uint64_t *out_old);

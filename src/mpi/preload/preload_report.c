@@ -48,14 +48,16 @@ void cv_preload_report(const struct cv_team *team)
 {
     const int machines = cv_cluster_machines(team->cluster);
 
-    if (team->rank != 0 ||
-        (team->chooser.choices == NULL && machines == 0 && team->ahead == 0))
+    if (team->rank != 0 || (team->chooser.choices == NULL && machines == 0 &&
+                            team->ahead == 0 && team->bays.number == 0))
         return;
     fprintf(stderr, "cleave: communicator of %d ranks", team->size);
     if (machines > 0)
         fprintf(stderr, " on %d machines", machines);
     if (team->ahead > 0)
         fprintf(stderr, ", rank 0 met the next %u times while it combined", team->ahead);
+    if (team->bays.number > 0)
+        fprintf(stderr, ", %u reductions in memory that all share", team->bays.number);
     fprintf(stderr, "%s\n", team->chooser.choices != NULL ? ":" : "");
     for (int sort = 0; team->chooser.choices != NULL && sort < CV_SORTS; sort++)
         tell_choice(team, sort);

@@ -10,6 +10,7 @@
 #include "mpi/reduce/cluster.h"
 #include "mpi/reduce/home.h"
 #include "mpi/reduce/mpi_parts.h"
+#include "mpi/reduce/shared_sum.h"
 #include "mpi/memory/mpi_try.h"
 
 /* Vectors so short are not worth a thought in "auto": finding the communicator's team
@@ -121,8 +122,14 @@ static int run(const struct cv_call *call, enum cv_mpi_policy policy,
 {
     struct cv_call to_one = *call;
     int code = MPI_SUCCESS;
+    bool shares = false;
 
     if (team->broken != MPI_SUCCESS)
+        return team->broken;
+    team->broken = cv_shared_sum_fits(call, policy, team, &shares);
+    if (team->broken == MPI_SUCCESS && shares)
+        team->broken = cv_shared_sum_run(call, team);
+    if (team->broken != MPI_SUCCESS || shares)
         return team->broken;
     if (call->reach == CV_TO_PARTS)
         to_one.recv = cv_parts_whole(call, team, &code);

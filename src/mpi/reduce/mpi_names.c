@@ -14,12 +14,23 @@ static const char *const policies[] = {
 #undef X
 };
 
-enum word { VERBOSE, TRANSFER, COMBINE, SEGMENT, LEAST, MACHINE, SLICES, BOARD, WORDS };
+enum word {
+    VERBOSE,
+    TRANSFER,
+    COMBINE,
+    SEGMENT,
+    LEAST,
+    MACHINE,
+    SLICES,
+    SHARE,
+    BOARD,
+    WORDS
+};
 
 static const char *const words[] = {
     [VERBOSE] = "verbose",      [TRANSFER] = "transfer=TIME", [COMBINE] = "combine=TIME",
     [SEGMENT] = "segment=SIZE", [LEAST] = "least=SIZE",       [MACHINE] = "machine=RANKS",
-    [SLICES] = "slices=RANKS",  [BOARD] = "board=window",
+    [SLICES] = "slices=RANKS",  [SHARE] = "share=SIZE",       [BOARD] = "board=window",
 };
 
 enum { WORD_SIZE = 64 };
@@ -127,6 +138,8 @@ static enum cleave_status read_word(struct reading *reading, const char *word,
         return read_positive(word, value, CV_UNITS, 1, &settings->segment_bytes, err);
     if ((value = value_of(word, LEAST)) != NULL)
         return read_positive(word, value, CV_UNITS, 1, &settings->least_bytes, err);
+    if ((value = value_of(word, SHARE)) != NULL)
+        return read_positive(word, value, CV_UNITS, 1, &settings->share_bytes, err);
     if ((value = value_of(word, MACHINE)) != NULL)
         return read_ranks(word, value, 1000000, &settings->machine_ranks, err);
     if ((value = value_of(word, SLICES)) != NULL)

@@ -37,8 +37,9 @@ struct cv_mpi_settings {
     double
         least_bytes; /* shorter vectors are left to the MPI library, but by a policy that
                            promises a certain tree                                      */
-    bool window;     /* meet there in any case                                  */
-    int slices;      /* that tree-replan cuts vectors into; 1: never; 0: as seems best */
+    double share_bytes; /* of memory, for tree-dyn on one machine: 0: as seems best */
+    bool window;        /* meet there in any case                                  */
+    int slices; /* that tree-replan cuts vectors into; 1: never; 0: as seems best */
     int machine_ranks; /* so many ranks in a row share a machine; 1: none do; 0: ask */
 };
 

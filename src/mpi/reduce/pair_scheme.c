@@ -32,12 +32,10 @@ static int pair_begin(struct cv_reduction *r)
 static int turn(struct cv_reduction *r)
 {
     struct cv_team *team = r->team;
-    uint64_t *row;
 
     CV_MPI_TRY(cv_board_turn(&team->board, team->comm));
-    row = &team->board.tickets[team->board.number % CV_BOARD_ROWS];
-    r->at.pairs.first_ticket = *row;
-    *row += 2 * ((uint64_t)team->size - 1);
+    r->at.pairs.first_ticket =
+        cv_board_tickets(&team->board, 2 * ((uint64_t)team->size - 1));
     r->at.pairs.step = MEET;
     return MPI_SUCCESS;
 }

@@ -66,6 +66,7 @@ void cv_team_free(struct cv_team *team)
         team->free_cluster(team->cluster);
     cv_chooser_free(&team->chooser);
     cv_board_free(&team->board);
+    cv_bays_free(&team->bays);
     cv_tree_plan_free(&team->plan);
     free(team->costs.rank_s);
     cv_scratch_free(&team->whole);

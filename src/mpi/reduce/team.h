@@ -9,6 +9,7 @@
 #define CV_TEAM_H
 #include <stdbool.h>
 #include <mpi.h>
+#include "mpi/memory/bays.h"
 #include "mpi/memory/board.h"
 #include "mpi/reduce/chooser.h"
 #include "mpi/reduce/mpi_names.h"
@@ -26,7 +27,8 @@ enum cv_tag {
     CV_TAG_RESULT,
     CV_TAG_PING,
     CV_TAG_TOLD,
-    CV_TAG_SLICE
+    CV_TAG_SLICE,
+    CV_TAG_BAY
 };
 
 struct cv_team {
@@ -42,6 +44,7 @@ struct cv_team {
     struct cv_reduction *first, *last; /* under way or to come, linked by `next` */
     struct cv_chooser chooser;
     struct cv_board board;
+    struct cv_bays bays;
     struct cv_mpi_settings settings;
     struct cv_scratch whole, berths; /* a vector; segments that arrive */
     struct cv_scratch parted;        /* a result, before it is shared out */

@@ -1,0 +1,110 @@
+/* bays.c -- memory of one machine in which ranks leave vectors for each other.
+ * SPDX-License-Identifier: MIT */
+#include "mpi/memory/bays.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "mpi/memory/mpi_try.h"
+#include "mpi/memory/shared_memory.h"
+
+static const size_t least_room = 16384;
+
+/* In front of the bays, for every second reduction. */
+struct said {
+    _Atomic uint64_t word; /* its number, and that of the segments that are there */
+    uint64_t unused[15];   /* a line of the cache, and the one that is fetched with it */
+    _Atomic uint64_t taken;
+    uint64_t unused_too[15];
+};
+
+static size_t room_for(size_t bytes)
+{
+    size_t room = least_room;
+
+    while (room < bytes)
+        room *= 2;
+    return room;
+}
+
+static size_t size_of(int ranks, size_t room)
+{
+    return 2 * (sizeof(struct said) + (size_t)ranks * room);
+}
+
+double cv_bays_bytes(int ranks, size_t bytes)
+{
+    return 2.0 * ranks * (double)room_for(bytes);
+}
+
+/* Whoever still takes a result from the old ones has them mapped. */
+int cv_bays_make(struct cv_bays *bays, MPI_Comm comm, size_t bytes)
+{
+    int rank;
+
+    cv_bays_free(bays);
+    CV_MPI_TRY(PMPI_Comm_rank(comm, &rank));
+    CV_MPI_TRY(PMPI_Comm_size(comm, &bays->ranks));
+    bays->room = room_for(bytes);
+    CV_MPI_TRY(cv_shared_memory_make(comm, rank, size_of(bays->ranks, bays->room),
+                                     &bays->memory));
+    bays->refused = bays->memory == NULL;
+    return MPI_SUCCESS;
+}
+
+void cv_bays_free(struct cv_bays *bays)
+{
+    if (bays->memory != NULL)
+        cv_shared_memory_free(bays->memory, size_of(bays->ranks, bays->room));
+    bays->memory = NULL;
+    bays->room = 0;
+    bays->takes[0] = bays->takes[1] = 0;
+}
+
+static struct said *said(const struct cv_bays *bays)
+{
+    return &((struct said *)bays->memory)[bays->number % 2];
+}
+
+int cv_bays_turn(struct cv_bays *bays, MPI_Comm comm, int takers)
+{
+    uint64_t *takes;
+    int there;
+
+    bays->number++;
+    takes = &bays->takes[bays->number % 2];
+    while (atomic_load_explicit(&said(bays)->taken, memory_order_acquire) < *takes) {
+        /* So that the MPI library goes on, and notices when a rank dies. */
+        CV_MPI_TRY(
+            PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &there, MPI_STATUS_IGNORE));
+        sched_yield();
+    }
+    *takes += (uint64_t)takers;
+    return MPI_SUCCESS;
+}
+
+void cv_bays_taken(struct cv_bays *bays)
+{
+    atomic_fetch_add_explicit(&said(bays)->taken, 1, memory_order_release);
+}
+
+char *cv_bay(const struct cv_bays *bays, int rank)
+{
+    const size_t before = bays->number % 2 * (size_t)bays->ranks + (size_t)rank;
+
+    return (char *)((struct said *)bays->memory + 2) + before * bays->room;
+}
+
+void cv_bays_say(struct cv_bays *bays, int segments)
+{
+    atomic_store_explicit(&said(bays)->word,
+                          (uint64_t)bays->number << 32 | (uint32_t)segments,
+                          memory_order_release);
+}
+
+int cv_bays_said(const struct cv_bays *bays)
+{
+    const uint64_t word = atomic_load_explicit(&said(bays)->word, memory_order_acquire);
+
+    return word >> 32 == bays->number ? (int)(uint32_t)word : 0;
+}

@@ -1,0 +1,41 @@
+/* bays.h -- memory of one machine in which ranks leave vectors for each other.
+ * SPDX-License-Identifier: MIT
+ *
+ * Each rank has a bay, and another one in every second reduction. They are used again when those
+ * that wanted the result of the reduction before the last have taken it, which they count. Where
+ * all want it that is so at once: a rank that begins one has ended the one before, to which all
+ * have contributed after they had taken the result of the one before that. */
+#ifndef CV_BAYS_H
+#define CV_BAYS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <mpi.h>
+
+struct cv_bays {
+    void *memory; /* owned */
+    size_t room;  /* of a bay */
+    int ranks;
+    uint32_t number;   /* of the newest reduction */
+    uint64_t takes[2]; /* results to be taken, of even and odd reductions up to now */
+    bool refused;      /* not all ranks see it */
+};
+
+/* Bays for vectors of so many bytes, in place of those there are: collective. */
+int cv_bays_make(struct cv_bays *bays, MPI_Comm comm, size_t bytes);
+void cv_bays_free(struct cv_bays *bays);
+/* What they take together. */
+double cv_bays_bytes(int ranks, size_t bytes);
+
+/* Turn to the next reduction, whose result so many ranks will take; all others do so as well.
+ * Waits for those that have not taken the result of the one before the last. */
+int cv_bays_turn(struct cv_bays *bays, MPI_Comm comm, int takers);
+/* This rank has taken the result. */
+void cv_bays_taken(struct cv_bays *bays);
+char *cv_bay(const struct cv_bays *bays, int rank);
+
+/* So many segments of the result are there. One rank says so, all others see it. */
+void cv_bays_say(struct cv_bays *bays, int segments);
+int cv_bays_said(const struct cv_bays *bays);
+
+#endif

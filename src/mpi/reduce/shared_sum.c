@@ -1,0 +1,275 @@
+/* shared_sum.c -- tree-dyn among ranks of one machine. SPDX-License-Identifier: MIT
+ *
+ * Pairs are those of pair_scheme.c: tickets, and a word for each pair. But what is left in the
+ * word is the number of the bay in which a partial lies. Whoever comes first at a word has put
+ * its partial into a bay before, and has no more to do; whoever comes second finds it there.
+ * So nobody has to be the one who never sends, and the last combination is made by the last to
+ * come, in general.
+ *
+ * With n ranks there are at most n copies into bays, n - 1 combinations, and a copy of the
+ * result for each that wants it. After the last arrival it is one combination, and the copies
+ * while it goes on. */
+#include "mpi/reduce/shared_sum.h"
+
+#include <math.h>
+#include <sched.h>
+
+#include "mpi/memory/mpi_try.h"
+#include "mpi/memory/mpi_wait.h"
+
+enum { WORD_TICKETS = 0, WORD_PAIRS = 1 };
+enum { NO_BAY = -1, ALL = -1 };
+/* How often whoever follows the last combination looks for more before it waits. */
+enum { MOST_LOOKS = 1000 };
+/* Of all bays together; beyond that partials and results are sent. */
+static const double usual_share = 67108864;
+/* The last combination goes by segments of at least that many bytes, about, and by so many of
+ * them at most. */
+static const double least_segment = 32768, most_segments = 8;
+
+struct shared_sum {
+    struct cv_team *team; /* borrowed */
+    struct cv_vector vector;
+    const char *own;  /* borrowed: the rank's vector                           */
+    char *recv;       /* borrowed                                              */
+    int first, count; /* the elements of the result that it wants              */
+    int root;         /* the only rank that wants it, or ALL                   */
+    int taken;        /* segments of it that it has taken                      */
+    int bay;          /* in which its partial, or the result, lies, or NO_BAY  */
+};
+
+static char *bay_at(const struct shared_sum *sum, int bay)
+{
+    return cv_bay(&sum->team->bays, bay) - sum->vector.lower;
+}
+
+static int receive_bay(struct shared_sum *sum)
+{
+    MPI_Request request;
+
+    CV_MPI_TRY(PMPI_Irecv(&sum->bay, 1, MPI_INT, MPI_ANY_SOURCE, CV_TAG_BAY,
+                          sum->team->comm, &request));
+    return cv_mpi_wait(&request);
+}
+
+/* Those that want the result. */
+static int tell(const struct shared_sum *sum)
+{
+    const struct cv_team *team = sum->team;
+
+    if (sum->root != ALL)
+        return PMPI_Send(&sum->bay, 1, MPI_INT, sum->root, CV_TAG_BAY, team->comm);
+    for (int i = 1; i < team->size; i++)
+        CV_MPI_TRY(PMPI_Send(&sum->bay, 1, MPI_INT, (team->rank + i) % team->size,
+                             CV_TAG_BAY, team->comm));
+    return MPI_SUCCESS;
+}
+
+/* Copy what this rank wants of the segments before `segments`. */
+static int take(struct shared_sum *sum, int segments)
+{
+    const struct cv_vector *vector = &sum->vector;
+    int from = sum->taken * vector->segment, to = segments * vector->segment;
+
+    if (segments >= vector->segments)
+        to = vector->count;
+    if (segments > sum->taken)
+        sum->taken = segments;
+    from = from > sum->first ? from : sum->first;
+    to = to < sum->first + sum->count ? to : sum->first + sum->count;
+    if (from >= to)
+        return MPI_SUCCESS;
+    return cv_vector_copy(vector, bay_at(sum, sum->bay) + from * vector->extent,
+                          sum->recv + (from - sum->first) * vector->extent, to - from,
+                          sum->team->comm, sum->team->rank);
+}
+
+/* Somebody else makes the result. It tells all when some of it is there, and again when all of
+ * it is; in between one may look. */
+static int follow(struct shared_sum *sum)
+{
+    const int segments = sum->vector.segments;
+    int looks = 0;
+
+    CV_MPI_TRY(receive_bay(sum));
+    while (segments > 1 && sum->taken < segments && looks++ < MOST_LOOKS) {
+        const int said = cv_bays_said(&sum->team->bays);
+
+        if (said == sum->taken) {
+            sched_yield();
+            continue;
+        }
+        CV_MPI_TRY(take(sum, said));
+        looks = 0;
+    }
+    if (segments > 1)
+        CV_MPI_TRY(receive_bay(sum));
+    return take(sum, segments);
+}
+
+/* The root makes the result, and nobody else wants it: it is made in its place. */
+static int combine_here(struct shared_sum *sum, const char *held, const char *other)
+{
+    const struct cv_vector *vector = &sum->vector;
+
+    for (int i = 0; i < vector->segments; i++) {
+        const MPI_Aint offset = cv_vector_offset(vector, i);
+        const int count = cv_vector_part(vector, i);
+
+        if (held != sum->recv)
+            CV_MPI_TRY(cv_vector_copy(vector, held + offset, sum->recv + offset, count,
+                                      sum->team->comm, sum->team->rank));
+        CV_MPI_TRY(PMPI_Reduce_local(other + offset, sum->recv + offset, count,
+                                     vector->type, vector->op));
+    }
+    return MPI_SUCCESS;
+}
+
+/* The result is made in a bay, from which others take it. */
+static int combine_for_others(struct shared_sum *sum, const char *held, char *other)
+{
+    const struct cv_vector *vector = &sum->vector;
+
+    for (int i = 0; i < vector->segments; i++) {
+        const MPI_Aint offset = cv_vector_offset(vector, i);
+
+        CV_MPI_TRY(PMPI_Reduce_local(held + offset, other + offset,
+                                     cv_vector_part(vector, i), vector->type,
+                                     vector->op));
+        cv_bays_say(&sum->team->bays, i + 1);
+        if (i == 0 || i == vector->segments - 1)
+            CV_MPI_TRY(tell(sum));
+        CV_MPI_TRY(take(sum, i + 1));
+    }
+    return MPI_SUCCESS;
+}
+
+/* Combine the own partial with that of another bay, where it stays unless it is the root's
+ * result. */
+static int combine(struct shared_sum *sum, int bay, bool last)
+{
+    const struct cv_vector *vector = &sum->vector;
+    const char *held = sum->bay == NO_BAY ? sum->own : bay_at(sum, sum->bay);
+    char *other = bay_at(sum, bay);
+
+    sum->bay = bay;
+    if (!last)
+        return PMPI_Reduce_local(held, other, vector->count, vector->type, vector->op);
+    if (sum->root == sum->team->rank)
+        return combine_here(sum, held, other);
+    return combine_for_others(sum, held, other);
+}
+
+/* Go to the word of the next pair. *out_other: the bay that was left there, or NO_BAY. */
+static int meet(struct shared_sum *sum, uint64_t first_ticket, bool *out_last,
+                int *out_other)
+{
+    struct cv_team *team = sum->team;
+    uint64_t ticket, found;
+    int pair;
+
+    CV_MPI_TRY(cv_board_add(&team->board, WORD_TICKETS, 1, &ticket));
+    pair = (int)((ticket - first_ticket) / 2);
+    *out_last = pair == team->size - 2;
+    /* Where somebody is already nothing has to be put into a bay. */
+    CV_MPI_TRY(cv_board_add(&team->board, WORD_PAIRS + pair, 0, &found));
+    if (sum->bay == NO_BAY && cv_board_rank(&team->board, found) < 0) {
+        CV_MPI_TRY(cv_vector_copy(&sum->vector, sum->own, bay_at(sum, team->rank),
+                                  sum->vector.count, team->comm, team->rank));
+        sum->bay = team->rank;
+    }
+    CV_MPI_TRY(cv_board_swap(&team->board, WORD_PAIRS + pair,
+                             cv_board_name(&team->board,
+                                           sum->bay == NO_BAY ? team->rank : sum->bay),
+                             &found));
+    *out_other = cv_board_rank(&team->board, found);
+    return MPI_SUCCESS;
+}
+
+int cv_shared_sum_fits(const struct cv_call *call, enum cv_mpi_policy policy,
+                       struct cv_team *team, bool *out)
+{
+    const double share =
+        team->settings.share_bytes > 0 ? team->settings.share_bytes : usual_share;
+    struct cv_vector vector;
+
+    *out = false;
+    if (policy != CV_MPI_TREE_DYN || team->bays.refused ||
+        team->settings.machine_ranks > 1)
+        return MPI_SUCCESS;
+    CV_MPI_TRY(cv_vector_init(&vector, call->count, call->type, call->op));
+    if (!vector.commutes || cv_bays_bytes(team->size, vector.span) > share)
+        return MPI_SUCCESS;
+    /* Others may be in a reduction that was begun before, and wait for this rank. */
+    CV_MPI_TRY(cv_reduction_drain(team));
+    CV_MPI_TRY(cv_team_board(team));
+    if (!team->board.shared)
+        return MPI_SUCCESS;
+    if (team->bays.room < vector.span)
+        CV_MPI_TRY(cv_bays_make(&team->bays, team->comm, vector.span));
+    *out = !team->bays.refused;
+    return MPI_SUCCESS;
+}
+
+static void want(struct shared_sum *sum, const struct cv_call *call)
+{
+    const bool wants = call->reach != CV_TO_ROOT || sum->team->rank == call->root;
+
+    sum->root = call->reach == CV_TO_ROOT ? call->root : ALL;
+    sum->count = wants ? call->count : 0;
+    sum->recv = wants ? call->recv : NULL;
+    sum->own = call->send == MPI_IN_PLACE ? call->recv : call->send;
+    if (call->reach != CV_TO_PARTS)
+        return;
+    for (int i = 0; i <= sum->team->rank; i++) {
+        sum->first += i > 0 ? sum->count : 0;
+        sum->count = call->parts != NULL ? call->parts[i] : call->block;
+    }
+}
+
+static double segment_bytes(const struct cv_team *team, double bytes)
+{
+    if (team->settings.segment_bytes > 0)
+        return team->settings.segment_bytes;
+    return fmax(bytes / most_segments, least_segment);
+}
+
+/* To the pair after which this rank has nothing to combine any more. */
+static int combine_all(struct shared_sum *sum, uint64_t first_ticket, bool *out_made)
+{
+    bool last = false;
+    int other;
+
+    while (!last) {
+        CV_MPI_TRY(meet(sum, first_ticket, &last, &other));
+        *out_made = last && other != NO_BAY;
+        if (other == NO_BAY)
+            return MPI_SUCCESS;
+        CV_MPI_TRY(combine(sum, other, last));
+    }
+    return MPI_SUCCESS;
+}
+
+int cv_shared_sum_run(const struct cv_call *call, struct cv_team *team)
+{
+    struct shared_sum sum = { .team = team, .bay = NO_BAY };
+    MPI_Request *due = cv_board_due(&team->board);
+    uint64_t first_ticket;
+    bool made = false;
+
+    CV_MPI_TRY(cv_vector_init(&sum.vector, call->count, call->type, call->op));
+    cv_vector_cut(&sum.vector, segment_bytes(team, sum.vector.bytes));
+    want(&sum, call);
+    if (due != NULL)
+        CV_MPI_TRY(cv_mpi_wait(due));
+    CV_MPI_TRY(cv_board_turn(&team->board, team->comm));
+    first_ticket = cv_board_tickets(&team->board, 2 * ((uint64_t)team->size - 1));
+    CV_MPI_TRY(cv_bays_turn(&team->bays, team->comm, sum.root == ALL ? team->size : 1));
+    CV_MPI_TRY(combine_all(&sum, first_ticket, &made));
+    if (sum.root != ALL && sum.root != team->rank)
+        return MPI_SUCCESS;
+    if (!made)
+        CV_MPI_TRY(follow(&sum));
+    cv_bays_taken(&team->bays);
+    return MPI_SUCCESS;
+}
