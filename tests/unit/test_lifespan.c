@@ -45,6 +45,45 @@ static const char away[] =
     "  - {name: w5, speed: 2.224268, compute_latency: 0.983255, bandwidth: 6.933575, "
     "latency: 0.167131, profile: [[0, 0], [0.070148, 1]]}\n";
 
+/* Starts take most of the lifespan: what one policy does in it, another does not begin. */
+static const char dear[] =
+    "port: duplex\n"
+    "workers:\n"
+    "  - {name: w0, speed: 9.08661, compute_latency: 3.02045, bandwidth: 452.643, "
+    "latency: "
+    "0.341467, return_bandwidth: 1427.97, return_latency: 0.467628}\n"
+    "  - {name: w1, speed: 6.05068, compute_latency: 5.40665, bandwidth: 948.394, "
+    "latency: "
+    "0.359526, return_bandwidth: 268.267, return_latency: 0.30715}\n"
+    "  - {name: w2, speed: 1.39413, compute_latency: 5.15059, bandwidth: 440.785, "
+    "latency: "
+    "0.161261, return_bandwidth: 140.084, return_latency: 0.648283}\n"
+    "  - {name: w3, speed: 9.11899, compute_latency: 4.1255, bandwidth: 224.9, latency: "
+    "0.368171, return_bandwidth: 834.507, return_latency: 0.0825954}\n"
+    "  - {name: w4, speed: 8.8863, compute_latency: 2.11387, bandwidth: 993.657, "
+    "latency: "
+    "0.138909, return_bandwidth: 181.937, return_latency: 0.405317}\n"
+    "  - {name: w5, speed: 1.63386, compute_latency: 1.07528, bandwidth: 248.676, "
+    "latency: "
+    "0.272816, return_bandwidth: 40.5756, return_latency: 0.422959}\n";
+/* No results here; one of these has little memory, and those that are told sizes do nothing. */
+static const char little[] =
+    "port: duplex\n"
+    "workers:\n"
+    "  - {name: w0, speed: 1.33925, compute_latency: 6.92254, bandwidth: 171.351, "
+    "latency: "
+    "0.512643, profile: [[0.0895204, 0.394612], [2.87594, 0.48763], [4.99573, 1.08945]], "
+    "memory: 3.84662}\n"
+    "  - {name: w1, speed: 3.69555, compute_latency: 28.2295, bandwidth: 494.697, "
+    "latency: "
+    "1.12538, profile: [[0, 0], [1.18296, 1]], memory: 4.03913}\n"
+    "  - {name: w2, speed: 16.4899, compute_latency: 3.27158, bandwidth: 154.039, "
+    "latency: "
+    "0.183736, profile: [[0, 0], [0.122636, 1]], memory: 4.12789}\n"
+    "  - {name: w3, speed: 7.41763, compute_latency: 2.10995, bandwidth: 55.0604, "
+    "latency: "
+    "0.944311, memory: 5.76317}\n";
+
 static struct cleave_platform *read(const char *text)
 {
     struct cleave_platform *platform = NULL;
@@ -187,6 +226,37 @@ static void errors_are_expected(void **state)
     cleave_platform_free(platform);
 }
 
+/* Who picks keeps some of its limit for the plan, so that it is by the one that was found; and
+ * if nothing was found for a large load it asks about smaller ones. */
+static void a_short_limit_is_no_refusal(void **state)
+{
+    static const struct {
+        const char *text;
+        double lifespan_s, ratio, least;
+    } scenes[] = { { dear, 6.72233, 0.295135, 72 }, { little, 9.07969, 0, 1 } };
+    const struct cleave_setting limit = { "limit", "0.04" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+        struct cleave_platform *platform = read(scenes[i].text);
+        const struct cleave_job job = { .platform = platform,
+                                        .lifespan_s = scenes[i].lifespan_s,
+                                        .result_ratio = scenes[i].ratio,
+                                        .policy = "portfolio",
+                                        .settings = &limit,
+                                        .nsettings = 1 };
+        struct cleave_schedule *schedule = NULL;
+        struct cleave_error err;
+
+        if (cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK)
+            fail_msg("scene %zu: %s", i, err.text);
+        assert_true(schedule->makespan_s <= scenes[i].lifespan_s * (1 + 1e-9));
+        assert_true(schedule->load > scenes[i].least);
+        cleave_schedule_free(schedule);
+        cleave_platform_free(platform);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +267,7 @@ int main(void)
         cmocka_unit_test(little_memory_is_kept_to),
         cmocka_unit_test(no_load_tells_who_does_most),
         cmocka_unit_test(errors_are_expected),
+        cmocka_unit_test(a_short_limit_is_no_refusal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

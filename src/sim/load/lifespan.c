@@ -12,7 +12,7 @@
 #include "sim/load/forecast.h"
 #include "sim/load/lifespan_units.h"
 
-enum { MOST_PICKS = 10, MOST_REPAIRS = 30 };
+enum { MOST_PICKS = 10, FEW_REPAIRS = 3, MOST_REPAIRS = 30 };
 
 static enum cleave_status makespan_of(const struct cv_units_quest *quest, double units,
                                       const char **out_picked, double *out_s,
@@ -58,11 +58,12 @@ static enum cleave_status find_by_picks(const struct cv_units_quest *quest, doub
             break;
         *out = units = found;
     }
-    return CLEAVE_OK;
+    /* Whom it picks for a large load may take too long over the least: others are for small ones. */
+    return *out > 0 ? CLEAVE_OK : cv_find_units(quest, 0, 0, out, err);
 }
 
-/* The plan for units that were found. What a limit cuts short may end a little later than on
- * the way there: then it is for less. */
+/* The plan for units that were found. What a limit cuts short may end later than on the way there:
+ * then it is for less. */
 static enum cleave_status plan_found(const struct cv_units_quest *quest, double units,
                                      struct cv_planned *planned, struct cleave_error *err)
 {
@@ -74,7 +75,10 @@ static enum cleave_status plan_found(const struct cv_units_quest *quest, double 
         if (end_s <= lifespan_s)
             return CLEAVE_OK;
         cv_planned_done(planned);
-        units *= (1 - CV_LIFESPAN_CLOSE) * lifespan_s / end_s;
+        if (turn == FEW_REPAIRS) /* another policy was picked, which does far less */
+            CV_TRY(cv_find_units(quest, 0, 0, &units, err));
+        else
+            units *= (1 - CV_LIFESPAN_CLOSE) * lifespan_s / end_s;
     }
     return cv_fail_lifespan(lifespan_s, err);
 }
@@ -93,6 +97,8 @@ static enum cleave_status plan_lifespan(const struct cv_units_quest *quest,
         cv_planned_done(planned);
     } else if (cv_picks(quest->policy)) {
         CV_TRY(find_by_picks(quest, &units, err));
+        /* Half is kept for the plan, or it would be by a policy that was not the best of all. */
+        quest->meter->spent = fmin(quest->meter->spent, quest->meter->limit / 2);
     } else {
         CV_TRY(cv_find_units(quest, 0, 0, &units, err));
     }
