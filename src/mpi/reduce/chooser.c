@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "mpi/memory/mpi_try.h"
-#include "mpi/memory/mpi_wait.h"
 
 enum { SETTLE_AFTER = 2, FORGET_AFTER = 64 };
 
@@ -59,7 +58,7 @@ static int settle(struct cv_chooser *chooser)
 
     if (chooser->wait_calls-- > 0)
         return MPI_SUCCESS;
-    CV_MPI_TRY(cv_mpi_wait(&chooser->agreeing));
+    CV_MPI_TRY(PMPI_Wait(&chooser->agreeing, MPI_STATUS_IGNORE));
     for (int i = 0; i < heat->length; i++) {
         const double *of = &heat->all[3 * (size_t)i];
         double last = of[0], first = -of[1], there = of[2];

@@ -116,7 +116,7 @@ static int exchange(const struct sight *mine, struct sight *all, MPI_Comm comm, 
         return PMPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm);
     CV_MPI_TRY(
         PMPI_Iallgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm, &request));
-    return cv_mpi_wait(&request);
+    return cv_mpi_wait_long(&request);
 }
 
 /* One call for all that each rank knows by itself: where ranks share processors every
