@@ -38,7 +38,7 @@
 #include "mpi_arrivals.h"
 
 enum { MOST_CONTENDERS = 8, MOST_ROUNDS = 4000, LEAST_ROUNDS = 11, BALANCED = 3 };
-enum { WARM_CALLS = 3, LEARN_CALLS = 300, LEAST_LEARN_CALLS = 70 };
+enum { WARM_CALLS = 3, LEARN_CALLS = 300, LEAST_LEARN_CALLS = 150 };
 
 struct contender {
     const char *name;
