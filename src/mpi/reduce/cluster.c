@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "mpi/memory/mpi_try.h"
+#include "mpi/reduce/shared_sum.h"
 
 struct cv_cluster {
     int machines;
@@ -94,6 +95,7 @@ static int make(struct cv_cluster *cluster, struct cv_team *team)
     if (!cluster->useful)
         return MPI_SUCCESS;
     CV_MPI_TRY(cv_team_new(cluster->machine, &team->settings, &cluster->inside));
+    cluster->inside->settings.machine_ranks = 1; /* there are no machines within one */
     CV_MPI_TRY(cv_team_open(cluster->inside));
     if (cluster->fore == MPI_COMM_NULL)
         return MPI_SUCCESS;
@@ -130,6 +132,7 @@ static int reduce(const struct cv_call *call, enum cv_mpi_policy policy,
                   struct cv_team *team)
 {
     struct cv_reduction r;
+    bool shares;
 
     if (team->broken != MPI_SUCCESS)
         return team->broken;
@@ -142,6 +145,9 @@ static int reduce(const struct cv_call *call, enum cv_mpi_policy policy,
         return cv_vector_copy(&vector, call->send, call->recv, call->count, team->comm,
                               0);
     }
+    CV_MPI_TRY(cv_shared_sum_fits(call, policy, team, &shares));
+    if (shares)
+        return cv_shared_sum_run(call, team);
     CV_MPI_TRY(cv_call_begin(call, policy, team, &r));
     r.blocks = true;
     return cv_reduction_drive(&r, true);
@@ -192,6 +198,7 @@ int cv_cluster_run(const struct cv_call *call, enum cv_mpi_policy policy,
     }
     part.recv = held;
     part.root = 0;
+    part.reach = CV_TO_ROOT;
     /* Inside they have memory to meet in. */
     CV_MPI_TRY(reduce(&part, policy == CV_MPI_TREE_REPLAN ? CV_MPI_TREE_DYN : policy,
                       cluster->inside));
