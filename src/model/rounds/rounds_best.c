@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "model/returns/returns_search.h"
+#include "model/rounds/rounds_full.h"
 #include "model/rounds/rounds_memory.h"
 #include "model/rounds/rounds_search.h"
 
@@ -282,13 +283,49 @@ static enum cleave_status look_in_parts(const struct cv_rounds *rounds,
     return CLEAVE_OK;
 }
 
+/* A full duplex port: a plan for workers that are as slow as it makes them may be better for
+ * those they are. */
+static enum cleave_status look_slower(const struct cv_rounds *rounds,
+                                      enum cv_rounds_effort effort, uint64_t seed,
+                                      struct cv_arena *arena, struct cv_rounds_plan *out,
+                                      struct cv_words *words, struct cleave_error *err)
+{
+    struct cv_rounds slower = *rounds;
+    struct cv_rounds_plan plan;
+    struct cv_full_port full;
+
+    if (!cv_full_port(&rounds->returns, arena, &full))
+        return cv_fail_memory(err, "the search for rounds");
+    if (full.n == 0)
+        return CLEAVE_OK;
+    slower.returns.trips = full.trips;
+    slower.returns.n = full.n;
+    CV_TRY(look(&slower, effort, seed, arena, &plan, NULL, err));
+    for (uint32_t k = 0; k < plan.nchunks; k++)
+        plan.worker[k] = full.worker[plan.worker[k]];
+    if (!cv_rounds_measure(rounds, &plan, arena))
+        return cv_fail_memory(err, "the search for rounds");
+    if (effort == CV_ROUNDS_THOROUGH)
+        CV_TRY(cv_rounds_lp(rounds, &plan, arena, err));
+    if (!(plan.makespan_s < out->makespan_s))
+        return CLEAVE_OK;
+    *out = plan;
+    if (words != NULL)
+        words->nsend = words->nback = 0;
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_rounds_best(const struct cv_rounds *rounds,
                                   enum cv_rounds_effort effort, uint64_t seed,
                                   struct cv_arena *arena, struct cv_rounds_plan *out,
                                   struct cv_words *words, struct cleave_error *err)
 {
-    if (rounds->memory == NULL)
-        return look(rounds, effort, seed, arena, out, words, err);
+    if (rounds->memory == NULL) {
+        CV_TRY(look(rounds, effort, seed, arena, out, words, err));
+        return rounds->returns.single
+                   ? CLEAVE_OK
+                   : look_slower(rounds, effort, seed, arena, out, words, err);
+    }
     if (words != NULL)
         words->nsend = words->nback = 0;
     return look_in_parts(rounds, effort, seed, arena, out, err);

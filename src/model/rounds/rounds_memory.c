@@ -31,9 +31,8 @@ static bool make_room(struct cv_rounds_plan *plan, uint32_t chunks,
     return plan->worker != NULL && plan->units != NULL && plan->back != NULL;
 }
 
-/* When the parts, which are listed in the order sent, are back. */
-static bool measure(const struct cv_rounds *rounds, struct cv_rounds_plan *plan,
-                    struct cv_arena *arena)
+bool cv_rounds_measure(const struct cv_rounds *rounds, struct cv_rounds_plan *plan,
+                       struct cv_arena *arena)
 {
     uint32_t *order = cv_array(arena, plan->nchunks, sizeof *order);
     double *room =
@@ -73,7 +72,7 @@ enum cleave_status cv_rounds_cut(const struct cv_rounds *rounds, struct cv_arena
     for (uint32_t k = 0; k < plan->nchunks; k++)
         for (uint32_t i = first[plan->back[k]]; i < first[plan->back[k] + 1]; i++)
             cut.back[at++] = i;
-    if (!measure(rounds, &cut, arena))
+    if (!cv_rounds_measure(rounds, &cut, arena))
         return cv_fail_memory(err, "the parts of chunks");
     *plan = cut;
     return CLEAVE_OK;

@@ -15,6 +15,11 @@ static inline double cv_parts_of(double units, double memory)
     return units <= memory ? 1 : ceil(units / memory * (1 - 1e-12));
 }
 
+/* Set the makespan of a plan, whose chunks are in the order sent, by what it comes to. False when
+ * memory is short. */
+bool cv_rounds_measure(const struct cv_rounds *rounds, struct cv_rounds_plan *plan,
+                       struct cv_arena *arena);
+
 /* Cut the chunks of a plan; its makespan is that of the parts. */
 enum cleave_status cv_rounds_cut(const struct cv_rounds *rounds, struct cv_arena *arena,
                                  struct cv_rounds_plan *plan, struct cleave_error *err);
