@@ -93,7 +93,7 @@ static bool takes_long(const struct cv_settings *settings)
 {
     for (size_t i = 0; i < settings->count; i++)
         if (strcmp(settings->items[i].key, "effort") == 0 &&
-            strtod(settings->items[i].value, NULL) > 1e5)
+            strtod(settings->items[i].value, NULL) > 1e3)
             return true;
     return false;
 }
