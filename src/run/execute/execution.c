@@ -12,6 +12,7 @@
 #include "run/asked/asked_check.h"
 #include "run/decode/decoder.h"
 #include "run/master/comers.h"
+#include "run/master/room.h"
 #include "run/execute/resume.h"
 #include "run/master/sharing.h"
 
@@ -80,6 +81,7 @@ void cv_execution_prepare(struct cv_execution *execution, struct cleave_executio
     cv_muster_init(&execution->muster);
     cv_hosts_init(&run->staff.hosts);
     run->asked = filled;
+    cv_room_watch(run);
     run->books.news = &run->news;
     run->staff.hosts.terms = host_terms(filled);
     run->staff.hosts.changed = cv_comers_changed;
@@ -275,7 +277,8 @@ enum cleave_status cv_execution_open_outlet(struct cv_execution *execution,
                                                        .desks = &run->desks,
                                                        .log = asked->tell.trace != NULL
                                                                   ? &run->folds
-                                                                  : NULL },
+                                                                  : NULL,
+                                                       .gate = &run->gate },
                           &run->outlet, err));
     return asked->journal.path != NULL
                ? cv_resume_open(&run->books, asked, execution->splitter, err)

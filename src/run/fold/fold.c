@@ -59,8 +59,32 @@ static enum cleave_status launch(struct cv_fold *fold, struct job *job,
 
     for (size_t i = 0; i < job->npartials; i++)
         CV_TRY(cv_gather_take(job->partials[i].store, &taken[i], err));
+    if (fold->options.gate != NULL)
+        CV_TRY(cv_gate_room(fold->options.gate, fold->options.poller, err));
+    CV_TRY(cv_fold_call_start(&job->call, &job->slot, taken, job->npartials, err));
+    if (fold->options.gate != NULL)
+        cv_gate_begun(fold->options.gate);
     fold->counts.calls++;
-    return cv_fold_call_start(&job->call, &job->slot, taken, job->npartials, err);
+    return CLEAVE_OK;
+}
+
+/* The command of the job was not started, as `why` says: if there was no room for it, its partials
+ * wait with the others. */
+static enum cleave_status put_off(struct cv_fold *fold, struct job *job,
+                                  const struct cleave_error *why,
+                                  struct cleave_error *err)
+{
+    if (fold->options.gate == NULL ||
+        !cv_gate_wait(fold->options.gate, fold->options.poller, why)) {
+        if (err != NULL)
+            *err = *why;
+        return why->status;
+    }
+    while (job->npartials > 0) {
+        CV_TRY(cv_fold_set_add(&fold->set, &job->partials[job->npartials - 1], err));
+        job->npartials--;
+    }
+    return CLEAVE_OK;
 }
 
 /* It has been tried often enough. */
@@ -113,8 +137,10 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
     struct cv_fold *fold = context;
     struct job *job = &fold->jobs[slot->worker];
     enum cleave_status status = CLEAVE_OK;
-    struct cleave_error err;
+    struct cleave_error err, why;
 
+    if (fold->options.gate != NULL)
+        cv_gate_ended(fold->options.gate);
     fold->counts.seconds += cv_clock_s() - slot->start_s;
     if (end != CV_SLOT_DONE) {
         cv_store_drop(slot->store);
@@ -126,12 +152,20 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
                         job->npartials);
         fold->counts.gone += job->npartials - 1;
         status = accept_result(fold, job, &err);
+    } else if (end == CV_SLOT_FAILED && slot->process.start_error != 0 &&
+               !fold->stopped && !fold->failed &&
+               cv_process_fail_start(slot->command, slot->process.start_error, &why) ==
+                   CLEAVE_ESCARCE) {
+        fold->running--;
+        status = put_off(fold, job, &why, &err);
     } else if (end != CV_SLOT_STOPPED && job->attempt <= fold->options.retries &&
                !fold->stopped && !fold->failed) {
         job->attempt++;
         fold->counts.retries++;
-        status = launch(fold, job, &err);
-        fold->running -= status != CLEAVE_OK;
+        if (launch(fold, job, &why) != CLEAVE_OK) {
+            fold->running--;
+            status = put_off(fold, job, &why, &err);
+        }
     } else {
         fold->running--;
         if (end != CV_SLOT_STOPPED)
@@ -150,10 +184,12 @@ enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t
                                  struct cleave_error *err)
 {
     struct job *job = &fold->jobs[worker];
+    struct cleave_error why;
     size_t most = 2;
 
     assert(!job->slot.busy && among > 0);
-    if (fold->stopped || fold->failed || fold->set.ready == 0)
+    if (fold->stopped || fold->failed || fold->set.ready == 0 ||
+        (fold->options.gate != NULL && cv_gate_is_crowded(fold->options.gate)))
         return CLEAVE_OK;
     if (!fold->takes_files) {
         most = (fold->set.ready + among - 1) / among;
@@ -161,7 +197,8 @@ enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t
     }
     job->npartials = cv_fold_set_take(&fold->set, most, job->partials);
     job->attempt = 1;
-    CV_TRY(launch(fold, job, err));
+    if (launch(fold, job, &why) != CLEAVE_OK)
+        return put_off(fold, job, &why, err);
     fold->running++;
     return CLEAVE_OK;
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <cleave/error.h>
 #include "run/output/gather.h"
+#include "run/kit/gate.h"
 #include "run/kit/poller.h"
 
 enum { CV_FOLD_MOST = 16 };
@@ -35,6 +36,8 @@ struct cv_fold_options {
     struct cv_poller *poller;
     struct cv_gather *gather; /* `separate` if the command takes files                  */
     struct cv_fold_log *log;  /* folds that were made; NULL: nobody wants to know       */
+    struct cv_gate
+        *gate; /* folds for which there is no room wait there; NULL: they fail */
 };
 
 enum cleave_status cv_fold_new(const struct cv_fold_options *options,
@@ -57,8 +60,8 @@ bool cv_fold_crowded(const struct cv_fold *fold);
 bool cv_fold_busy(const struct cv_fold *fold, uint32_t worker);
 uint32_t cv_fold_running(const struct cv_fold *fold);
 
-/* Begin to fold on a worker where none runs, if there is something to fold; it shares the
- * partials with `among` - 1 others. */
+/* Begin to fold on a worker where none runs, if there is something to fold, and room for its
+ * command; it shares the partials with `among` - 1 others. */
 enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t among,
                                  struct cleave_error *err);
 /* Ask what runs to end; start nothing more. */

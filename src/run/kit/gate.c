@@ -8,14 +8,17 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/fail.h"
+
 /* Descriptors that a command takes: at first, with all ends of its pipes; later, its end and a part
  * of its output; and as a rule. And what else a run may open: the least, and for sure. */
 enum { AT_FIRST = 6, LATER = 2, EACH = 4, ELSE = 6, PLENTY = 64 };
 /* Between two looks at a machine that is too busy. */
 static const double AGAIN_S = 0.5;
 /* Between two tries where there is no room for another command, and how long that is hoped for
- * when nothing of ours is under way. */
+ * when nothing of ours is under way. After some of them, it is not for a moment. */
 static const double MOMENT_S = 0.05, HOPE_S = 5;
+enum { MOMENTS = 10 };
 
 /* The average of the last minute; 0: nobody knows. */
 static double load_now(void)
@@ -46,14 +49,17 @@ static bool has_memory(uint64_t least)
 /* Only to wake up: whoever waits looks by himself. */
 static void woken(void *context)
 {
-    (void)context;
+    const struct cv_gate *gate = context;
+
+    if (gate->opens != NULL)
+        gate->opens(gate->context);
 }
 
-enum cleave_status cv_gate_look(struct cv_gate *gate, struct cv_poller *poller, bool *out,
-                                struct cleave_error *err)
+enum cleave_status cv_gate_look(struct cv_gate *gate, struct cv_poller *poller,
+                                bool starts, bool *out, struct cleave_error *err)
 {
     const double now_s = cv_clock_s();
-    double again_s = gate->next_s > gate->room_s ? gate->next_s : gate->room_s;
+    double again_s = starts && gate->room_s > gate->next_s ? gate->room_s : gate->next_s;
 
     *out = true;
     if (now_s >= again_s) {
@@ -72,22 +78,42 @@ void cv_gate_passed(struct cv_gate *gate)
         gate->next_s = cv_clock_s() + gate->delay_s;
 }
 
-bool cv_gate_wait(struct cv_gate *gate, struct cv_poller *poller, bool busy)
+/* --- no room for another one --------------------------------------------------------------- */
+
+static struct cv_gate_crowd look(const struct cv_gate *gate)
+{
+    return gate->look != NULL ? gate->look(gate->context)
+                              : (struct cv_gate_crowd){ .busy = 0 };
+}
+
+bool cv_gate_wait(struct cv_gate *gate, struct cv_poller *poller,
+                  const struct cleave_error *why)
 {
     const double now_s = cv_clock_s();
 
+    if (why->status != CLEAVE_ESCARCE)
+        return false;
     if (!(gate->crowded_s > 0))
         gate->crowded_s = now_s;
-    if (!busy && now_s - gate->crowded_s > HOPE_S)
+    if (look(gate).busy == 0 && now_s - gate->crowded_s > HOPE_S)
         return false;
     gate->room_s = now_s + MOMENT_S;
-    return cv_poller_set(poller, &gate->timer, gate->room_s, woken, gate, NULL) ==
-           CLEAVE_OK;
+    if (cv_poller_set(poller, &gate->timer, gate->room_s, woken, gate, NULL) != CLEAVE_OK)
+        return false;
+    if (!gate->told && gate->tell != NULL)
+        gate->tell(gate->context, why->text);
+    gate->told = true;
+    return true;
 }
 
 bool cv_gate_is_crowded(const struct cv_gate *gate)
 {
     return gate->crowded_s > 0 && cv_clock_s() < gate->room_s;
+}
+
+bool cv_gate_is_stuck(const struct cv_gate *gate)
+{
+    return gate->crowded_s > 0 && cv_clock_s() - gate->crowded_s > MOMENTS * MOMENT_S;
 }
 
 void cv_gate_begun(struct cv_gate *gate)
@@ -109,18 +135,19 @@ uint64_t cv_gate_files(void)
                : 0;
 }
 
-bool cv_gate_is_narrow(const struct cv_gate *gate, uint32_t workers)
+/* Whether it could be that descriptors do not suffice for so many workers. */
+static bool is_narrow(const struct cv_gate *gate, uint32_t workers)
 {
     return gate->most_files > 0 && gate->most_files < PLENTY + (uint64_t)EACH * workers;
 }
 
-/* The lowest number that is free is the one that is taken: all below are in use. */
-bool cv_gate_has_files(const struct cv_gate *gate, struct cv_poller *poller,
-                       uint32_t busy)
+/* Whether there are some for another command, beside those that `busy` others may need yet. The
+ * lowest number that is free is the one that is taken: all below are in use. */
+static bool has_files(const struct cv_gate *gate, struct cv_poller *poller, uint32_t busy)
 {
     int null, free_fd;
 
-    if (!cv_gate_is_narrow(gate, busy + 1))
+    if (!is_narrow(gate, busy + 1))
         return true;
     if (cv_poller_null(poller, &null, NULL) != CLEAVE_OK)
         return false;
@@ -130,4 +157,17 @@ bool cv_gate_has_files(const struct cv_gate *gate, struct cv_poller *poller,
     close(free_fd);
     return (uint64_t)free_fd + AT_FIRST + ELSE + (uint64_t)LATER * (busy + 1) <=
            gate->most_files;
+}
+
+enum cleave_status cv_gate_room(const struct cv_gate *gate, struct cv_poller *poller,
+                                struct cleave_error *err)
+{
+    const struct cv_gate_crowd crowd = look(gate);
+    const uint32_t others = crowd.busy + crowd.held;
+
+    if (!is_narrow(gate, crowd.workers) || others == 0 || has_files(gate, poller, others))
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_ESCARCE,
+                   "too few open files for %u workers (ulimit -n says how many)",
+                   crowd.workers);
 }

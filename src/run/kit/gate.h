@@ -1,11 +1,21 @@
 /* gate.h -- when this machine may begin another command. SPDX-License-Identifier: MIT
  *
  * So long after the last one, while it is not too busy and has memory left. Whoever finds
- * it closed is woken when it is worth another look. */
+ * it closed is woken when it is worth another look.
+ *
+ * What is under way makes room for other processes and open files when it ends. So whatever could
+ * not be started for want of them (CLEAVE_ESCARCE) is started a little later, be it a command on a
+ * piece, one that stays or one that folds: nothing of it has been done, and that is no failure. */
 #ifndef CV_GATE_H
 #define CV_GATE_H
 #include <stdint.h>
 #include "run/kit/poller.h"
+
+/* What is under way on this machine, whose end makes room; what waits for somebody else, and so
+ * does not end by itself; and of how many. */
+struct cv_gate_crowd {
+    uint32_t busy, held, workers;
+};
 
 /* All zero: it is always open. */
 struct cv_gate {
@@ -16,31 +26,41 @@ struct cv_gate {
     double next_s;         /* not before then                                          */
     double room_s;         /* nor before then: there was no room for another one       */
     double crowded_s;      /* since when there is none; 0: there was for the last one  */
+    bool told;             /* why commands wait                                        */
     struct cv_timer timer;
+    /* Who asks may be told; NULL: nothing is under way, nobody wants to know. */
+    struct cv_gate_crowd (*look)(void *context);
+    void (*tell)(void *context, const char *why);
+    /* It is worth another look; NULL: whoever let the poller wait knows. */
+    void (*opens)(void *context);
+    void *context;
 };
 
-/* Whether a command may begin now. If not, the poller will wake up. */
-enum cleave_status cv_gate_look(struct cv_gate *gate, struct cv_poller *poller, bool *out,
-                                struct cleave_error *err);
+/* Whether a command may begin now; with `starts`, it takes a process that is not there yet. If
+ * not, the poller will wake up. */
+enum cleave_status cv_gate_look(struct cv_gate *gate, struct cv_poller *poller,
+                                bool starts, bool *out, struct cleave_error *err);
 /* One has begun. */
 void cv_gate_passed(struct cv_gate *gate);
 
-/* One could not begin for want of processes or descriptors, and is tried again: not at once. With
- * `busy`, others are under way whose end makes room; without, it is worth a few seconds.
- * false: there has been no room for longer. */
-bool cv_gate_wait(struct cv_gate *gate, struct cv_poller *poller, bool busy);
-/* Whether that was a moment ago, and nothing has ended since. */
+/* Whether there are descriptors for another command, beside those that others need to go on
+ * with: CLEAVE_ESCARCE if not. */
+enum cleave_status cv_gate_room(const struct cv_gate *gate, struct cv_poller *poller,
+                                struct cleave_error *err);
+/* One could not begin, as `why` says, and is to be tried again: not at once. While others are
+ * under way their end is waited for, else it is worth a few seconds. false: there has been no room
+ * for longer, or that is not why. */
+bool cv_gate_wait(struct cv_gate *gate, struct cv_poller *poller,
+                  const struct cleave_error *why);
+/* Whether that was a moment ago, and nothing has ended since; and whether it has been so for many
+ * moments. */
 bool cv_gate_is_crowded(const struct cv_gate *gate);
+bool cv_gate_is_stuck(const struct cv_gate *gate);
 /* There was room for one; something has ended. */
 void cv_gate_begun(struct cv_gate *gate);
 void cv_gate_ended(struct cv_gate *gate);
 
 /* What most_files is by the limits of this process. */
 uint64_t cv_gate_files(void);
-/* Whether it could be that descriptors do not suffice for so many workers. */
-bool cv_gate_is_narrow(const struct cv_gate *gate, uint32_t workers);
-/* Whether there are some for another command, beside those that `busy` others may need yet. */
-bool cv_gate_has_files(const struct cv_gate *gate, struct cv_poller *poller,
-                       uint32_t busy);
 
 #endif

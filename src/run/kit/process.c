@@ -417,8 +417,12 @@ enum cleave_status cv_process_start(struct cv_process *process,
     status = files->late ? CLEAVE_OK : cv_process_listen(process, err);
     if (status != CLEAVE_OK)
         cv_process_kill(process);
+    if (status != CLEAVE_ESCARCE)
+        return status;
     /* It had begun: whoever waits for room and tries again would do it twice. */
-    return status == CLEAVE_ESCARCE ? CLEAVE_EENGINE : status;
+    if (err != NULL)
+        err->status = CLEAVE_EENGINE;
+    return CLEAVE_EENGINE;
 }
 
 enum cleave_status cv_process_listen(struct cv_process *process, struct cleave_error *err)

@@ -166,7 +166,7 @@ enum cleave_status cv_books_order_rest(struct cv_books *books, uint32_t worker,
                     (struct cv_want){ .units = whole(units), .quiet = true }, err);
 }
 
-/* Order a chunk again that was lost, before all others. */
+/* Order a chunk again that was lost or could not be begun, before all others. */
 static enum cleave_status order_again(struct cv_books *books, uint32_t worker,
                                       const struct cv_want *want,
                                       struct cleave_error *err)
@@ -181,6 +181,16 @@ static enum cleave_status order_again(struct cv_books *books, uint32_t worker,
     books->pending++;
     books->wanted += want->units;
     return CLEAVE_OK;
+}
+
+enum cleave_status cv_books_put_off(struct cv_books *books, uint32_t worker,
+                                    const struct cv_want *want,
+                                    const struct cv_piece *piece,
+                                    struct cleave_error *err)
+{
+    if (piece->end > piece->begin)
+        CV_TRY(cv_source_put_back(books->source, piece, err));
+    return order_again(books, worker, want, err);
 }
 
 const struct cv_want *cv_books_next(const struct cv_books *books, uint32_t worker)

@@ -93,6 +93,11 @@ enum cleave_status cv_books_order_rest(struct cv_books *books, uint32_t worker,
  * nothing. */
 const struct cv_want *cv_books_next(const struct cv_books *books, uint32_t worker);
 struct cv_want cv_books_take(struct cv_books *books, uint32_t worker);
+/* One that was taken cannot be begun now: it is the next one again, and the piece is left. */
+enum cleave_status cv_books_put_off(struct cv_books *books, uint32_t worker,
+                                    const struct cv_want *want,
+                                    const struct cv_piece *piece,
+                                    struct cleave_error *err);
 /* The first worker from `from` on that has an order, or nworkers: there are a thousand
  * workers, and this is asked for every event. */
 uint32_t cv_books_wanting(const struct cv_books *books, uint32_t from);

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "run/fails/memory_kill.h"
 #include "run/master/attempt_report.h"
+#include "run/master/room.h"
 #include "run/fails/failed_input.h"
 #include "run/slot/item_output.h"
 
@@ -335,42 +336,11 @@ enum cleave_status cv_chunk_guilty(struct cv_real_run *run, struct cv_errand *er
 
 /* --- no room for it ------------------------------------------------------------------------ */
 
-/* What runs on this machine, whose end makes room. */
-static uint32_t count_busy(const struct cv_real_run *run)
-{
-    uint32_t busy = cv_outlet_busy(run->outlet);
-
-    for (uint32_t w = 0; w < run->staff.nworkers; w++)
-        busy += run->staff.host_of[w] == NULL && cv_desks_busy(&run->desks, w);
-    return busy;
-}
-
-enum cleave_status cv_chunk_room(struct cv_real_run *run, const struct cv_slot *slot,
-                                 struct cleave_error *err)
-{
-    const uint32_t n = run->staff.nworkers;
-    uint32_t busy;
-
-    if (!cv_gate_is_narrow(&run->gate, n) || cv_slot_travels(slot) ||
-        run->asked->persistent)
-        return CLEAVE_OK;
-    busy = count_busy(run);
-    if (busy == 0 || cv_gate_has_files(&run->gate, run->poller, busy))
-        return CLEAVE_OK;
-    return cv_fail(err, CLEAVE_ESCARCE,
-                   "too few open files for %u workers (ulimit -n says how many)", n);
-}
-
 bool cv_chunk_put_off(struct cv_real_run *run, const struct cv_errand *errand,
-                      const struct cleave_error *err)
+                      const struct cleave_error *why)
 {
     struct cleave_error ignored;
 
-    if (run->asked->persistent || cv_slot_travels(&errand->slot) ||
-        !cv_gate_wait(&run->gate, run->poller, count_busy(run) > 0))
-        return false;
-    if (!run->crowded && err != NULL)
-        cv_note_crowded(run->asked, err->text);
-    run->crowded = true;
-    return cv_chunk_again(run, errand, &ignored) == CLEAVE_OK;
+    return cv_room_wait(run, &errand->slot, why) &&
+           cv_chunk_again(run, errand, &ignored) == CLEAVE_OK;
 }

@@ -42,17 +42,9 @@ enum cleave_status cv_chunk_torn(struct cv_real_run *run, struct cv_errand *erra
 /* One has not failed: perhaps that is all that was wanted. */
 void cv_chunk_succeeded(struct cv_real_run *run);
 
-/* What is under way makes room for other processes and open files when it ends, so a chunk for which
- * there is none is done a little later: nothing of it has been done, and that is no failure. */
-
-/* Whether there are descriptors for another command of this machine, beside those that others need
- * to go on with: CLEAVE_ESCARCE if not. */
-enum cleave_status cv_chunk_room(struct cv_real_run *run, const struct cv_slot *slot,
-                                 struct cleave_error *err);
-
-/* The command of a chunk could not be started, as `err` says: the chunk is tried again, before
- * anything new. false: that is of no use any more. */
+/* The command of a chunk could not be started, as `why` says: the chunk, which is whole, is tried
+ * again, before anything new. false: that is of no use any more. */
 bool cv_chunk_put_off(struct cv_real_run *run, const struct cv_errand *errand,
-                      const struct cleave_error *err);
+                      const struct cleave_error *why);
 
 #endif

@@ -5,7 +5,7 @@
 #include "run/master/chunk_failure.h"
 #include "run/master/open_chunks.h"
 #include "run/master/real_chunks.h"
-#include "run/slot/open_slot.h"
+#include "run/master/room.h"
 #include "run/slot/steady_slot.h"
 
 /* Of a worker of another machine; and of one that is here: another one only while the first is
@@ -98,17 +98,20 @@ static void tell_sent(struct cv_real_run *run, struct cv_errand *errand,
 static enum cleave_status start(struct cv_real_run *run, struct cv_errand *errand,
                                 const struct cv_piece *piece, struct cleave_error *err)
 {
+    struct cleave_error why;
     enum cleave_status status;
 
     if (run->books.keys != NULL)
         CV_TRY(
             cv_item_keys_content(run->books.keys, piece->begin, &errand->content, err));
     errand->slot.piece = *piece;
-    status = cv_chunk_room(run, &errand->slot, err);
+    status = cv_room_look(run, &errand->slot, &why);
     if (status == CLEAVE_OK)
-        status = cv_slot_start(&errand->slot, piece, err);
-    if (status == CLEAVE_ESCARCE && cv_chunk_put_off(run, errand, err))
+        status = cv_slot_start(&errand->slot, piece, &why);
+    if (status == CLEAVE_ESCARCE && cv_chunk_put_off(run, errand, &why))
         return CLEAVE_OK;
+    if (status != CLEAVE_OK && err != NULL)
+        *err = why;
     CV_TRY(status);
     cv_gate_begun(&run->gate);
     if (!cv_slot_travels(&errand->slot) && !errand->told && !errand->quiet)
@@ -135,9 +138,7 @@ enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *er
     run->books.running++;
     if (want->open) {
         tell_sent(run, errand, piece);
-        CV_TRY(cv_slot_open(&errand->slot, piece, err));
-        cv_open_chunks_begun(run, errand);
-        return CLEAVE_OK;
+        return cv_open_chunks_begin(run, errand, want, piece, err);
     }
     return start(run, errand, piece, err);
 }

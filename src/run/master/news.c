@@ -29,6 +29,12 @@ void cv_news_tell(struct cv_news *news, struct cleave_event event)
     news->events[news->count++] = event;
 }
 
+void cv_news_untell(struct cv_news *news)
+{
+    if (news->count > news->first)
+        news->count--;
+}
+
 void cv_news_broke(struct cv_news *news, const struct cleave_error *err)
 {
     if (!news->broken)

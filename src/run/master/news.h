@@ -20,6 +20,8 @@ void cv_news_done(struct cv_news *news);
 
 /* The time is set here, and so is the start where there is none. */
 void cv_news_tell(struct cv_news *news, struct cleave_event event);
+/* What was told last is not so, and the driver has not heard it yet. */
+void cv_news_untell(struct cv_news *news);
 /* Something that makes it impossible to go on; the first one counts. */
 void cv_news_broke(struct cv_news *news, const struct cleave_error *err);
 /* The next one; false: there is none. */

@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "run/hosts/remote_open.h"
+#include "run/master/room.h"
 #include "run/slot/open_slot.h"
 
 /* A command that reads so soon has waited for something to read. */
@@ -113,10 +114,75 @@ static void close_now(struct cv_real_run *run, struct cv_errand *errand)
         drop(run, errand, false);
 }
 
-void cv_open_chunks_begun(struct cv_real_run *run, struct cv_errand *errand)
+/* --- its beginning ------------------------------------------------------------------------ */
+
+/* Start its command. *out: whether it was; else there is no room for it, and what was told last is
+ * not true yet: nothing else was. */
+static enum cleave_status open_slot(struct cv_real_run *run, struct cv_errand *errand,
+                                    const struct cv_piece *piece, bool *out,
+                                    struct cleave_error *err)
 {
+    struct cv_slot *slot = &errand->slot;
+    struct cleave_error why;
+    enum cleave_status status = cv_room_look(run, slot, &why);
+
+    *out = true;
+    if (status == CLEAVE_OK)
+        status = cv_slot_open(slot, piece, &why);
+    if (status == CLEAVE_OK) {
+        cv_gate_begun(&run->gate);
+        return CLEAVE_OK;
+    }
+    if (!cv_room_wait(run, slot, &why)) {
+        if (err != NULL)
+            *err = why;
+        return status;
+    }
+    *out = false;
+    cv_news_untell(&run->news);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_open_chunks_begin(struct cv_real_run *run, struct cv_errand *errand,
+                                        const struct cv_want *want,
+                                        const struct cv_piece *piece,
+                                        struct cleave_error *err)
+{
+    bool begun;
+
+    CV_TRY(open_slot(run, errand, piece, &begun, err));
+    if (!begun) {
+        errand->opened = errand->closes = false;
+        errand->due = 0;
+        run->books.running--;
+        return cv_books_put_off(&run->books, errand->owner, want, piece, err);
+    }
     if (errand->closes)
         close_now(run, errand);
+    return CLEAVE_OK;
+}
+
+/* What should have become its command could not, and nothing of it was read: it is left again, and
+ * as far as the policy knows it was taken back. */
+enum cleave_status cv_open_chunks_unbegun(struct cv_real_run *run,
+                                          struct cv_errand *errand,
+                                          struct cleave_error *err)
+{
+    const struct cv_piece piece = errand->slot.piece;
+    const struct cv_want want = { .chunk = errand->chunk, .told = errand->told };
+
+    if (is_blank(errand) && !errand->closes)
+        return CLEAVE_OK; /* it is started when there is something to do */
+    cv_open_chunks_over(run, errand);
+    run->books.running--;
+    if (!is_blank(errand)) {
+        CV_TRY(cv_source_put_back(run->books.source, &piece, err));
+        tell(run, errand,
+             (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                    .units = (double)(piece.end - piece.begin) });
+    }
+    cv_books_empty(&run->books, errand->owner, &want);
+    return CLEAVE_OK;
 }
 
 void cv_open_chunks_close(struct cv_real_run *run, uint32_t worker)
@@ -179,29 +245,38 @@ static enum cleave_status grow_one(struct cv_real_run *run, struct cv_errand *er
 {
     struct cv_slot *slot = &errand->slot;
     const uint64_t before = slot->piece.end - slot->piece.begin;
+    const bool opens = !slot->busy;
+    const struct cv_piece blank = slot->piece;
     struct cv_piece longer = slot->piece;
     enum cv_take state;
+    bool begun = true;
 
     if (!slot->busy && !cv_staff_there(&run->staff, slot->worker)) {
         drop(run, errand, true); /* nobody is left who could do it */
         return CLEAVE_OK;
     }
+    if (opens && !cv_slot_travels(slot) && cv_gate_is_crowded(&run->gate))
+        return CLEAVE_OK;
     CV_TRY(find_more(run, errand, &state, &longer, err));
     if (state == CV_TAKE_WAIT)
         return CLEAVE_OK;
-    cv_books_got_more(&run->books, errand->due);
-    errand->due = 0;
     tell(run, errand,
          (struct cleave_event){ .kind = CLEAVE_EXTENDED,
                                 .units = (double)(longer.end - longer.begin - before) });
     if (state == CV_TAKE_PIECE && before == 0)
         errand->bound_s = cv_clock_s();
-    if (state == CV_TAKE_PIECE && slot->busy) {
-        CV_TRY(cv_slot_extend(slot, &longer, err));
-    } else if (state == CV_TAKE_PIECE) {
+    if (opens && state == CV_TAKE_PIECE) {
         errand->began_s = cv_clock_s();
-        CV_TRY(cv_slot_open(slot, &longer, err));
+        CV_TRY(open_slot(run, errand, &longer, &begun, err));
     }
+    if (!begun) {
+        slot->piece = blank;
+        return cv_source_put_back(run->books.source, &longer, err);
+    }
+    cv_books_got_more(&run->books, errand->due);
+    errand->due = 0;
+    if (!opens && state == CV_TAKE_PIECE)
+        CV_TRY(cv_slot_extend(slot, &longer, err));
     if (errand->closes)
         close_now(run, errand);
     return CLEAVE_OK;
@@ -297,6 +372,35 @@ void cv_open_chunks_give_way(struct cv_real_run *run, uint32_t worker)
         cv_slot_stop(&errand->slot);
     else
         close_now(run, errand);
+}
+
+void cv_open_chunks_count(const struct cv_real_run *run, uint32_t worker,
+                          struct cv_gate_crowd *crowd)
+{
+    const struct cv_desk *desk = &run->desks.items[worker];
+
+    for (uint32_t i = 0; i < desk->nerrands; i++) {
+        const bool waits = waits_for_order(&desk->errands[i]);
+
+        crowd->busy += desk->errands[i].slot.busy && !waits;
+        crowd->held += desk->errands[i].slot.busy && waits;
+    }
+}
+
+/* The next one that needs its processes and descriptors may be what the policy waits for. */
+void cv_open_chunks_make_room(struct cv_real_run *run)
+{
+    for (uint32_t w = 0; w < run->desks.count; w++) {
+        struct cv_errand *errand = cv_desks_opened(&run->desks, w);
+
+        if (errand == NULL || !errand->slot.busy || errand->due > 0 ||
+            cv_slot_travels(&errand->slot) || !waits_for_order(errand))
+            continue;
+        if (is_blank(errand))
+            cv_slot_stop(&errand->slot);
+        else
+            close_now(run, errand);
+    }
 }
 
 bool cv_open_chunks_wait(const struct cv_real_run *run)

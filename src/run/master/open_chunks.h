@@ -13,8 +13,16 @@
  * driver is told how many it were. Nothing is told of a chunk that has ended meanwhile. */
 enum cleave_status cv_open_chunks_extend(struct cv_real_run *run, uint32_t worker,
                                          double units, struct cleave_error *err);
-/* It has been begun, perhaps long after it was ordered, and orders about it as well. */
-void cv_open_chunks_begun(struct cv_real_run *run, struct cv_errand *errand);
+/* Begin it, perhaps long after it was ordered, and orders about it as well. It has been told, which
+ * is taken back if there is no room for its command: then it is an order as before. */
+enum cleave_status cv_open_chunks_begin(struct cv_real_run *run, struct cv_errand *errand,
+                                        const struct cv_want *want,
+                                        const struct cv_piece *piece,
+                                        struct cleave_error *err);
+/* Its command was started and is not there, for want of room: nothing of it was read. */
+enum cleave_status cv_open_chunks_unbegun(struct cv_real_run *run,
+                                          struct cv_errand *errand,
+                                          struct cleave_error *err);
 /* Nothing more is added to it. */
 void cv_open_chunks_close(struct cv_real_run *run, uint32_t worker);
 /* Tell how far a worker is with its chunk, open or not. */
@@ -35,6 +43,11 @@ bool cv_open_chunks_held(const struct cv_real_run *run, uint32_t worker);
  * by side; on another machine one does after the other, so that one without bytes is started
  * again when it has some, and one that has some ends with them. */
 void cv_open_chunks_give_way(struct cv_real_run *run, uint32_t worker);
+/* Add the commands of a worker to those that do something, or wait for an order. */
+void cv_open_chunks_count(const struct cv_real_run *run, uint32_t worker,
+                          struct cv_gate_crowd *crowd);
+/* Let commands of this machine end that wait for an order. */
+void cv_open_chunks_make_room(struct cv_real_run *run);
 /* Whether chunks are under way, and all of them wait for an order. */
 bool cv_open_chunks_wait(const struct cv_real_run *run);
 

@@ -51,6 +51,7 @@ struct cv_outlet_options {
     struct cv_books *books;
     const struct cv_desks *desks;
     struct cv_fold_log *log; /* folds that were made; NULL: nobody wants to know        */
+    struct cv_gate *gate;    /* of this machine                                         */
 };
 
 /* Open the kind that was asked for; the staff is there (outlet_open.c). */

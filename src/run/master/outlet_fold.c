@@ -204,7 +204,8 @@ enum cleave_status cv_outlet_fold(const struct cv_outlet_options *options,
                                                          asked->failing.timeout_s,
                                                      .poller = options->poller,
                                                      .gather = options->gather,
-                                                     .log = options->log },
+                                                     .log = options->log,
+                                                     .gate = options->gate },
                           &folding->fold, err);
     if (status != CLEAVE_OK) {
         fold_free(&folding->outlet);

@@ -2,6 +2,7 @@
 #include "run/master/real_chunks.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -9,6 +10,7 @@
 #include "run/master/chunk_failure.h"
 #include "run/master/open_chunks.h"
 #include "run/master/recall.h"
+#include "run/master/room.h"
 #include "run/slot/item_output.h"
 
 /* --- how long it took --------------------------------------------------------------------- */
@@ -299,16 +301,20 @@ static void limit_all(struct cv_real_run *run, double seconds)
 static void chunk_unstarted(struct cv_real_run *run, struct cv_errand *errand)
 {
     struct cv_slot *slot = &errand->slot;
-    struct cleave_error err;
+    struct cleave_error err = { .status = CLEAVE_ESCARCE };
 
-    if (cv_process_fail_start(slot->command, slot->process.start_error, &err) ==
-            CLEAVE_ESCARCE &&
-        !errand->opened && cv_chunk_put_off(run, errand, &err)) {
-        if (slot->store != NULL)
-            cv_store_drop(slot->store);
-        slot->store = NULL;
+    if (slot->unbegun)
+        snprintf(err.text, sizeof err.text, "%s", slot->unstarted + strlen(CV_UNSTARTED));
+    else
+        cv_process_fail_start(slot->command, slot->process.start_error, &err);
+    if (slot->store != NULL)
+        cv_store_drop(slot->store);
+    slot->store = NULL;
+    if (!errand->opened && cv_chunk_put_off(run, errand, &err))
         return;
-    }
+    if (errand->opened && cv_room_wait(run, slot, &err) &&
+        cv_open_chunks_unbegun(run, errand, &err) == CLEAVE_OK)
+        return;
     cv_news_broke(&run->news, &err);
 }
 
@@ -322,7 +328,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     bool over = true;
 
     cv_gate_ended(&run->gate);
-    if (slot->process.start_error != 0 && !cv_slot_travels(slot)) {
+    if ((slot->unbegun || slot->process.start_error != 0) && !cv_slot_travels(slot)) {
         chunk_unstarted(run, errand);
         return;
     }

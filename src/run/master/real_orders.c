@@ -121,8 +121,9 @@ static enum cleave_status find_candidates(struct cv_real_run *run,
         if (!serves || find_errand(run, w) == NULL)
             continue;
         CV_TRY(cv_outlet_first(run->outlet, w, &folds, err));
-        at->can = folds || (crowded && run->staff.host_of[w] == NULL) ? CV_CAN_LATER
-                                                                      : CV_CAN_NOW;
+        at->can = folds || (crowded && cv_slot_starts(&find_errand(run, w)->slot))
+                      ? CV_CAN_LATER
+                      : CV_CAN_NOW;
     }
     return CLEAVE_OK;
 }
@@ -199,7 +200,8 @@ static enum cleave_status begin_next(struct cv_real_run *run, uint32_t worker,
            (errand = cv_desks_free(&run->desks, worker)) != NULL) {
         CV_TRY(cv_outlet_first(run->outlet, worker, &folds, err));
         if (!folds && run->staff.host_of[worker] == NULL)
-            CV_TRY(cv_gate_look(&run->gate, run->poller, &open, err));
+            CV_TRY(cv_gate_look(&run->gate, run->poller, cv_slot_starts(&errand->slot),
+                                &open, err));
         if (folds || !open)
             return CLEAVE_OK;
         CV_TRY(begin_one(run, worker, errand, &began, err));

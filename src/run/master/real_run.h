@@ -49,7 +49,6 @@ struct cv_real_run {
     bool reduce_failed; /* the command that reduces did, for good                      */
     bool rehost;        /* the hosts are to be asked for again                         */
     bool held;          /* it was said that children of a command hold it up           */
-    bool crowded;       /* ... or that there was no room for another one               */
 };
 
 /* See to what stops a run before its end. Fails when it is to end now: what is under way

@@ -35,7 +35,7 @@ static void note_unstarted(struct cv_slot *slot)
     if (slot->process.start_error == 0)
         return;
     cv_process_fail_start(slot->command, slot->process.start_error, &err);
-    snprintf(slot->unstarted, sizeof slot->unstarted, "did not start: %.220s", err.text);
+    snprintf(slot->unstarted, sizeof slot->unstarted, CV_UNSTARTED "%.220s", err.text);
     slot->fault = slot->unstarted;
 }
 
@@ -152,6 +152,8 @@ static void output_over(struct cv_slot *slot)
         slot->exited = cv_process_is_over(&slot->process);
         if (!slot->exited)
             listen(slot);
+        else if (slot->open.on)
+            cv_open_ended(slot);
         slot->late = false;
     }
     check_over(slot);
@@ -252,7 +254,9 @@ static enum cleave_status watch(struct cv_slot *slot, struct cleave_error *err)
     if (slot->out >= 0)
         CV_TRY(cv_poller_add(slot->poller, &slot->out_watch, slot->out, CV_READABLE,
                              output_ready, slot, err));
-    if (slot->late)
+    if (slot->late && slot->open.on) /* its end is the end of what it may be given */
+        listen(slot);
+    else if (slot->late)
         CV_TRY(cv_poller_set(slot->poller, &slot->patience, slot->start_s + LATE_S,
                              listen, slot, err));
     else
@@ -279,7 +283,7 @@ static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *par
     CV_TRY(cv_slot_open_pipes(slot, pipes, err));
     CV_TRY(fill(slot, &slot->in, parts, count, err));
     CV_TRY(fill(slot, &slot->mate, mates, nmates, err));
-    slot->late = slot->out >= 0 && !slot->open.on;
+    slot->late = slot->out >= 0;
     CV_TRY(cv_slot_spawn(slot, pipes, err));
     return watch(slot, err);
 }

@@ -51,6 +51,11 @@ bool cv_slot_travels(const struct cv_slot *slot)
     return slot->kind->travels;
 }
 
+bool cv_slot_starts(const struct cv_slot *slot)
+{
+    return !slot->kind->travels && (slot->kind->starts_each || slot->process.pid <= 0);
+}
+
 bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head)
 {
     return slot->kind->cut(slot, head);

@@ -21,6 +21,9 @@ enum cv_slot_end {
     CV_SLOT_LOST,      /* the machine it was on has gone                                */
 };
 
+/* How the fault of a command begins that could not be started; the reason is behind it. */
+#define CV_UNSTARTED "did not start: "
+
 enum { CV_FRAME = 8 }; /* bytes of a length, see steady_slot.h */
 
 /* What is known of a command that stays. */
@@ -183,6 +186,7 @@ struct cv_slot {
     size_t body;       /* which part of the feed is the body                           */
     const char *fault; /* what else was wrong with it: "the command ..."; NULL: nothing */
     struct cv_open_slot open;
+    bool unbegun;        /* there was no room for its process, and so no end of it      */
     char unstarted[256]; /* the fault of one that could not be started                  */
     struct cv_steady steady;
     struct cv_remote remote;
@@ -208,6 +212,8 @@ uint64_t cv_slot_came(const struct cv_slot *slot);
 uint64_t cv_slot_passed(const struct cv_slot *slot);
 /* Whether pieces take their time to get there: then `arrived` says when they did. */
 bool cv_slot_travels(const struct cv_slot *slot);
+/* Whether its next piece takes a process of this machine that is not there yet. */
+bool cv_slot_starts(const struct cv_slot *slot);
 /* Let the piece end at `head`, which begins as it does. False if more has been fed. */
 bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head);
 /* Stop commands that take longer from now on, also the one that runs; not on other machines. */

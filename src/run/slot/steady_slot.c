@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 enum {
     COPY = 32 * 1024, /* of an answer that is read, not spliced   */
     TURN = 8 << 20,   /* bytes moved before others get their turn */
+    UNSTARTED = 127,  /* as a shell says it                       */
 };
 
 static const double PATIENCE_S = 10; /* with the first answer of all */
@@ -202,6 +204,26 @@ static void fail_piece(struct cv_slot *slot)
                                   : CV_SLOT_FAILED);
 }
 
+/* The piece is not begun, if there is no room for a process now. */
+static void start_another(struct cv_slot *slot)
+{
+    struct cleave_error err;
+    const enum cleave_status status = start_process(slot, &err);
+
+    if (status == CLEAVE_OK)
+        return;
+    if (status != CLEAVE_ESCARCE) {
+        broke(slot, &err);
+        return;
+    }
+    cv_slot_done(slot);
+    slot->unbegun = true;
+    snprintf(slot->unstarted, sizeof slot->unstarted, CV_UNSTARTED "%.220s", err.text);
+    slot->fault = slot->unstarted;
+    slot->process.exit_code = UNSTARTED;
+    slot->ended(slot->context, slot, CV_SLOT_FAILED);
+}
+
 static void process_ended(void *context, unsigned events)
 {
     struct cv_slot *slot = context;
@@ -227,8 +249,7 @@ static void process_ended(void *context, unsigned events)
         check_over(slot);
     } else if (!slot->stopping && ended_between(slot)) {
         slot->left(slot->context, slot);
-        if (start_process(slot, &err) != CLEAVE_OK)
-            broke(slot, &err);
+        start_another(slot);
     } else {
         fail_piece(slot);
     }
@@ -292,6 +313,7 @@ static enum cleave_status start_steady(struct cv_slot *slot, struct cleave_error
     if (status == CLEAVE_OK && slot->sends)
         cv_store_use_blocks(slot->store);
     slot->busy = true;
+    slot->unbegun = false;
     slot->steady.given = false;
     slot->start_s = cv_clock_s();
     if (slot->kills == 0)

@@ -52,11 +52,42 @@ static void give_up(struct cv_worker_fold *fold, const char *text)
     end_order(fold);
 }
 
+static void start_order(struct cv_worker_fold *fold);
+
+/* There was no room for its command, and perhaps there is now. */
+static void try_again(void *context)
+{
+    struct cv_worker_fold *fold = context;
+
+    if (!fold->running->off && !fold->stopped) {
+        start_order(fold);
+        return;
+    }
+    end_order(fold);
+    cv_folding_next(fold);
+}
+
+static bool put_off(struct cv_worker_fold *fold, const struct cleave_error *why)
+{
+    struct cv_worker *worker = fold->worker;
+
+    return cv_gate_wait(&worker->gate, worker->poller, why) &&
+           cv_poller_set(worker->poller, &fold->again, worker->gate.room_s, try_again,
+                         fold, NULL) == CLEAVE_OK;
+}
+
 static void start_order(struct cv_worker_fold *fold)
 {
+    struct cv_worker *worker = fold->worker;
     struct cleave_error err;
+    enum cleave_status status = cv_gate_room(&worker->gate, worker->poller, &err);
 
-    if (launch(fold, &err) != CLEAVE_OK)
+    if (status == CLEAVE_OK)
+        status = launch(fold, &err);
+    worker->folding = status == CLEAVE_OK;
+    if (status == CLEAVE_OK)
+        cv_gate_begun(&worker->gate);
+    else if (!put_off(fold, &err))
         give_up(fold, err.text);
 }
 
@@ -159,6 +190,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     char how[64], text[100];
 
     slot->store = NULL;
+    fold->worker->folding = false;
     if (end == CV_SLOT_DONE) {
         accept(fold, store);
         cv_folding_next(fold);
@@ -231,10 +263,16 @@ void cv_folding_stop(struct cv_worker_fold *fold)
         cv_slot_stop(&fold->slot);
 }
 
+static void cancel_timers(struct cv_worker_fold *fold)
+{
+    cv_poller_cancel(fold->worker->poller, &fold->beat);
+    cv_poller_cancel(fold->worker->poller, &fold->again);
+}
+
 void cv_folding_done(struct cv_worker_fold *fold)
 {
     if (fold->worker != NULL)
-        cv_poller_cancel(fold->worker->poller, &fold->beat);
+        cancel_timers(fold);
     if (fold->slot.poller != NULL)
         cv_slot_done(&fold->slot);
     cv_fold_call_done(&fold->call);

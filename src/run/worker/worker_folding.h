@@ -38,7 +38,8 @@ struct cv_worker_fold {
     struct cv_fold_order
         *running;         /* owned                                                    */
     struct cv_timer beat; /* of what the master is told of it all                       */
-    uint64_t headway;     /* bytes that came and went, and beats of the command         */
+    struct cv_timer again; /* until there may be room for its command                   */
+    uint64_t headway; /* bytes that came and went, and beats of the command         */
 };
 
 /* The command that reduces; the text is borrowed. */

@@ -2,6 +2,7 @@
 #ifndef CV_WORKER_INNER_H
 #define CV_WORKER_INNER_H
 #include "run/output/gather.h"
+#include "run/kit/gate.h"
 #include "run/wire/link.h"
 #include "run/wire/remote.h"
 #include "run/slot/slot.h"
@@ -90,6 +91,8 @@ struct cv_worker {
     bool greeted, ready, ended, refused;
     bool noticed; /* it has been told to end, and has told the master                  */
     bool crowded; /* a task waits until there is room for another process               */
+    bool folding; /* a command runs that is no seat's                                   */
+    struct cv_gate gate;
     struct cleave_error err;
 };
 
@@ -122,10 +125,20 @@ enum cleave_status cv_worker_place(struct cv_worker *worker, struct cv_task *tas
 
 void cv_told_free(struct cv_told *told);
 
+/* worker_room.c: let the gate of the worker see what is under way. */
+void cv_worker_watch_room(struct cv_worker *worker);
+/* There is no room for the command of a task, as `why` says: whether the task is to wait for some. */
+bool cv_worker_put_off(struct cv_worker *worker, struct cv_task *task,
+                       const struct cleave_error *why);
+/* Something has ended: those who wait try again. */
+void cv_worker_rouse(struct cv_worker *worker);
+
 /* worker_tasks.c: pieces. The frames may come now (worker_rules.h); the task is the one that
  * they are about, NULL if it is over. */
 void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
                      const unsigned char *payload);
+/* Begin the next task of a seat, if it can be begun. */
+void cv_worker_start_next(struct cv_worker *worker, struct cv_seat *seat);
 void cv_worker_told(struct cv_worker *worker, const struct cv_frame_head *head,
                     const unsigned char *payload);
 void cv_worker_data(struct cv_worker *worker, struct cv_task *task,

@@ -180,6 +180,8 @@ enum cleave_status cv_worker_item_begin(struct cv_worker *worker, struct cv_task
     struct cv_task_item *item = task->item;
 
     worker->seats[task->seat].slot.told = (const char *const *)item->parcel.told;
+    if (item->placed)
+        return CLEAVE_OK; /* it had to wait for room */
     if (item->parcel.fault[0] != '\0')
         return cv_fail(err, CLEAVE_EINPUT, "%.250s", item->parcel.fault);
     if (item->bad)

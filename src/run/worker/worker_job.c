@@ -138,6 +138,7 @@ enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
         CV_TRY(set_environment(worker, worker->nseats, err));
         cv_worker_seat_init(worker, worker->nseats);
     }
+    cv_worker_watch_room(worker);
     worker->link.silence_s = job->silence_s;
     return CLEAVE_OK;
 }

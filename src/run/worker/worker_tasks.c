@@ -11,12 +11,27 @@
 
 /* --- their end ---------------------------------------------------------------------------- */
 
-static void start_next(struct cv_worker *worker, struct cv_seat *seat);
-static void rouse(struct cv_worker *worker);
-
 static double seconds(struct timeval time)
 {
     return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
+}
+
+/* Whether there was no room for what should have become its command, and it waits for some. */
+static bool was_unbegun(struct cv_worker *worker, struct cv_slot *slot,
+                        struct cv_task *task)
+{
+    struct cleave_error why = { .status = CLEAVE_ESCARCE };
+
+    if (!slot->unbegun && slot->process.start_error == 0)
+        return false;
+    if (!slot->unbegun)
+        cv_process_fail_start(slot->command, slot->process.start_error, &why);
+    if (!cv_worker_put_off(worker, task, &why))
+        return false;
+    if (slot->store != NULL)
+        cv_store_drop(slot->store);
+    slot->store = NULL;
+    return true;
 }
 
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
@@ -25,6 +40,8 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     struct cv_seat *seat = &worker->seats[slot->worker];
     struct cv_task *task = seat->tasks.first;
 
+    if (was_unbegun(worker, slot, task))
+        return;
     if (end == CV_SLOT_FAILED)
         cv_worker_heed_signal(worker, slot);
     cv_tasks_remove(&seat->tasks, task);
@@ -48,9 +65,9 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     snprintf(task->fault, sizeof task->fault, "%s",
              slot->fault != NULL ? slot->fault : "");
     /* The next one is not kept waiting by what is to be sent. */
-    start_next(worker, seat);
+    cv_worker_start_next(worker, seat);
     cv_worker_send_away(worker, task);
-    rouse(worker);
+    cv_worker_rouse(worker);
 }
 
 /* What the slot of the seat was given could not be decoded: its command is ended, and its task. */
@@ -67,9 +84,9 @@ static void end_spoiled(struct cv_worker *worker, struct cv_seat *seat,
     if (task->open && !task->shut)
         seat->cut_short = task->chunk + 1;
     cv_worker_packed_spoil(task, err);
-    start_next(worker, seat);
+    cv_worker_start_next(worker, seat);
     cv_worker_send_away(worker, task);
-    rouse(worker);
+    cv_worker_rouse(worker);
 }
 
 static void slot_broke(void *context, const struct cleave_error *err)
@@ -148,35 +165,15 @@ static enum cleave_status start(struct cv_worker *worker, struct cv_seat *seat,
 
     seat->slot.told =
         task->told != NULL ? (const char *const *)task->told->list : nothing;
+    if (cv_slot_starts(&seat->slot))
+        CV_TRY(cv_gate_room(&worker->gate, worker->poller, err));
     if (task->item != NULL)
         CV_TRY(cv_worker_item_begin(worker, task, err));
     return task->open && !task->shut ? cv_slot_open(&seat->slot, &task->piece, err)
                                      : cv_slot_start(&seat->slot, &task->piece, err);
 }
 
-/* There is no room for another process or its descriptors: whether one is under way here whose end
- * makes some. One that has grown, or whose files have been put in their places, is not begun twice. */
-static bool may_wait(const struct cv_worker *worker, const struct cv_task *task)
-{
-    if (task->open || task->item != NULL || task->packed != NULL || worker->stays)
-        return false;
-    for (uint32_t i = 0; i < worker->nseats; i++)
-        if (worker->seats[i].slot.busy)
-            return true;
-    return false;
-}
-
-/* Something has ended: those who had no room try again. */
-static void rouse(struct cv_worker *worker)
-{
-    if (!worker->crowded)
-        return;
-    worker->crowded = false;
-    for (uint32_t i = 0; i < worker->nseats && !worker->ended; i++)
-        start_next(worker, &worker->seats[i]);
-}
-
-static void start_next(struct cv_worker *worker, struct cv_seat *seat)
+void cv_worker_start_next(struct cv_worker *worker, struct cv_seat *seat)
 {
     if (worker->noticed)
         cv_worker_give_back(worker, seat);
@@ -189,13 +186,12 @@ static void start_next(struct cv_worker *worker, struct cv_seat *seat)
 
         task->running = true;
         status = start(worker, seat, task, &err);
-        if (status == CLEAVE_OK)
-            return;
-        if (status == CLEAVE_ESCARCE && may_wait(worker, task)) {
-            task->running = false;
-            worker->crowded = true;
+        if (status == CLEAVE_OK) {
+            cv_gate_begun(&worker->gate);
             return;
         }
+        if (status == CLEAVE_ESCARCE && cv_worker_put_off(worker, task, &err))
+            return;
         if (status == CLEAVE_EINPUT && task->packed != NULL) {
             end_spoiled(worker, seat, &err);
             return;
@@ -232,7 +228,7 @@ static void completed(struct cv_worker *worker, struct cv_task *task)
         (worker->job.items && cv_worker_item_open(worker, task, &err) != CLEAVE_OK))
         cv_worker_fail(worker, &err);
     else
-        start_next(worker, &worker->seats[task->seat]);
+        cv_worker_start_next(worker, &worker->seats[task->seat]);
 }
 
 static enum cleave_status open_stores(struct cv_worker *worker, struct cv_task *task,
@@ -304,7 +300,7 @@ void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
         return;
     }
     if (task->open) {
-        start_next(worker, &worker->seats[task->seat]);
+        cv_worker_start_next(worker, &worker->seats[task->seat]);
         return;
     }
     if (!asked.shared)
@@ -438,5 +434,5 @@ void cv_worker_stop(struct cv_worker *worker, struct cv_task *task)
     task->end.exit_code = -1;
     cv_worker_send_end(worker, task);
     cv_task_free(task);
-    start_next(worker, seat);
+    cv_worker_start_next(worker, seat);
 }

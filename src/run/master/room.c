@@ -1,0 +1,50 @@
+/* room.c -- commands of this machine for which there is no room now, and which wait for it.
+ * SPDX-License-Identifier: MIT */
+#include "run/master/room.h"
+
+#include "run/master/attempt_report.h"
+#include "run/master/open_chunks.h"
+
+/* What runs on this machine, and will end by itself. */
+static struct cv_gate_crowd look(void *context)
+{
+    const struct cv_real_run *run = context;
+    struct cv_gate_crowd crowd = { .busy =
+                                       run->outlet != NULL && cv_outlet_busy(run->outlet),
+                                   .workers = run->staff.nworkers };
+
+    for (uint32_t w = 0; w < run->desks.count; w++)
+        if (run->staff.host_of[w] == NULL)
+            cv_open_chunks_count(run, w, &crowd);
+    return crowd;
+}
+
+static void tell(void *context, const char *why)
+{
+    const struct cv_real_run *run = context;
+
+    cv_note_crowded(run->asked, why);
+}
+
+void cv_room_watch(struct cv_real_run *run)
+{
+    run->gate.look = look;
+    run->gate.tell = tell;
+    run->gate.context = run;
+}
+
+enum cleave_status cv_room_look(struct cv_real_run *run, const struct cv_slot *slot,
+                                struct cleave_error *err)
+{
+    return cv_slot_starts(slot) ? cv_gate_room(&run->gate, run->poller, err) : CLEAVE_OK;
+}
+
+bool cv_room_wait(struct cv_real_run *run, const struct cv_slot *slot,
+                  const struct cleave_error *why)
+{
+    if (cv_slot_travels(slot) || !cv_gate_wait(&run->gate, run->poller, why))
+        return false;
+    if (cv_gate_is_stuck(&run->gate))
+        cv_open_chunks_make_room(run);
+    return true;
+}

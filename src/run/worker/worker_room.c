@@ -1,0 +1,88 @@
+/* worker_room.c -- tasks of a worker for whose commands there is no room now, and which wait for it.
+ * SPDX-License-Identifier: MIT
+ *
+ * The rule is that of the gate (run/kit/gate.h). */
+#include "run/worker/worker_inner.h"
+
+static struct cv_gate_crowd look(void *context)
+{
+    const struct cv_worker *worker = context;
+    struct cv_gate_crowd crowd = { .busy = worker->folding, .workers = worker->nseats };
+
+    for (uint32_t i = 0; i < worker->nseats; i++) {
+        const struct cv_slot *slot = &worker->seats[i].slot;
+        const bool waits = slot->open.on && slot->open.more &&
+                           (!slot->open.bound || slot->open.dry_s > 0);
+
+        crowd.busy += slot->busy && !waits;
+        crowd.held += slot->busy && waits;
+    }
+    return crowd;
+}
+
+/* Whether there is nothing yet that a command could do. */
+static bool is_blank(const struct cv_task *task)
+{
+    return task->open && !task->shut && task->piece.body.begin == task->piece.body.end;
+}
+
+/* Something has ended, or some time has passed: those who had no room try again, first those who
+ * have something to do. */
+void cv_worker_rouse(struct cv_worker *worker)
+{
+    if (!worker->crowded)
+        return;
+    worker->crowded = false;
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < worker->nseats && !worker->ended; i++) {
+            const struct cv_task *task = worker->seats[i].tasks.first;
+
+            if (task != NULL && is_blank(task) == (pass == 1) &&
+                (pass == 0 || !worker->crowded))
+                cv_worker_start_next(worker, &worker->seats[i]);
+        }
+}
+
+/* A command that was started before there is anything for it has read nothing, and one that stays
+ * may have nothing to do: it is started anew when there is something, and makes room for one that
+ * has it now. */
+static void make_room(struct cv_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->nseats; i++) {
+        struct cv_seat *seat = &worker->seats[i];
+        struct cv_slot *slot = &seat->slot;
+
+        if (slot->busy && slot->open.on && !slot->open.bound) {
+            cv_slot_done(slot);
+            seat->tasks.first->running = false;
+            return;
+        }
+        if (!slot->busy && seat->tasks.first == NULL && !cv_slot_leave(slot))
+            return;
+    }
+}
+
+static void opens(void *context)
+{
+    cv_worker_rouse(context);
+}
+
+void cv_worker_watch_room(struct cv_worker *worker)
+{
+    worker->gate = (struct cv_gate){
+        .most_files = cv_gate_files(), .look = look, .opens = opens, .context = worker
+    };
+}
+
+/* What is decoded on the way to its command cannot be begun twice. */
+bool cv_worker_put_off(struct cv_worker *worker, struct cv_task *task,
+                       const struct cleave_error *why)
+{
+    if (task->packed != NULL || !cv_gate_wait(&worker->gate, worker->poller, why))
+        return false;
+    task->running = false;
+    worker->crowded = true;
+    if (!is_blank(task))
+        make_room(worker);
+    return true;
+}

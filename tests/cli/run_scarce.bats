@@ -1,0 +1,150 @@
+# run_scarce.bats -- no room for another process, or for its descriptors. SPDX-License-Identifier: MIT
+#
+# Whatever cannot be started now is started when something has ended: commands on chunks that stay
+# open (the way of a file), commands that stay, commands that fold, here and on hosts.
+load helper
+
+# What a hung run would take; nothing here depends on how long things last.
+LONG=60
+
+prepare() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    seq 100000 >many
+    echo 5000050000 >sum
+    chmod a+rx . && chmod a+r many sum
+}
+
+# files N ARGUMENT... -- cleave run -q with so many descriptors, which must succeed.
+files() {
+    local most=$1
+    shift
+    (ulimit -n "$most" && timeout $LONG "$CLEAVE" run -q "$@" >out 2>err 3>&-) || { cat err; return 1; }
+}
+
+# processes N ARGUMENT... -- the same with so many processes of a user who has no others.
+processes() {
+    local most=$1
+    shift
+    timeout $LONG prlimit --nproc="$most" setpriv --reuid 42473 --clear-groups "$CLEAVE" run -q "$@" \
+        >out 2>err 3>&- || { cat err; return 1; }
+}
+
+may_be_another() {
+    [ "$(id -u)" -eq 0 ] || skip "it takes a user without other processes"
+    command -v setpriv prlimit >/dev/null || skip "setpriv or prlimit is not there"
+    setpriv --reuid 42473 --clear-groups "$CLEAVE" version >/dev/null 2>&1 || skip "others may not run $CLEAVE"
+}
+
+# waited -- a line says once that commands had to wait, and why; there may have been no room for their
+# guard either, which is said, too.
+waited() {
+    [ "$(grep -c 'commands wait until others have ended$' err)" -eq 1 ] || { cat err; return 1; }
+    run ! grep -v -e 'commands wait until' -e 'commands will go on if this process is killed' err
+}
+
+# Answers each frame with itself, and ends after so many.
+STAYS='
+import sys
+read, write = sys.stdin.buffer, sys.stdout.buffer
+for _ in range(int(sys.argv[1])):
+    length = read.read(8)
+    if len(length) < 8:
+        break
+    write.write(length + read.read(int.from_bytes(length, "big")))
+    write.flush()
+'
+SUM='{ s += $1 } END { printf "%.0f\n", s }'
+
+# --- open files ----------------------------------------------------------------------------
+
+@test "few open files: chunks that stay open wait" {
+    prepare
+    for most in 18 24 30; do
+        files $most -j 8 -i many -- sh -c 'sleep 0.02; cat'
+        cmp many out
+        waited
+        grep -q 'ulimit -n' err
+    done
+}
+
+@test "few open files: commands that stay wait" {
+    prepare
+    for most in 18 24 30; do
+        files $most -j 8 --block 5k -i many --persistent -- python3 -c "$STAYS" 1000000
+        cmp many out
+        waited
+    done
+}
+
+@test "few open files: folds wait" {
+    prepare
+    for most in 18 24; do
+        files $most -j 8 --block 5k -i many --reduce "awk '$SUM'" -- awk "$SUM"
+        cmp sum out
+        files $most -j 8 -i many --reduce "awk '$SUM'" -- awk "$SUM"
+        cmp sum out
+    done
+}
+
+# --- processes -----------------------------------------------------------------------------
+
+@test "few processes: chunks that stay open wait" {
+    prepare
+    may_be_another
+    for most in 3 5; do
+        processes $most -j 8 -i many -- cat
+        cmp many out
+        waited
+        grep -q "cannot run 'cat': too many processes (ulimit -u says how many)" err
+    done
+    # Of a stream as well.
+    processes 4 -j 8 -- cat <many
+    cmp many out
+}
+
+@test "few processes: commands that stay wait, and one that has ended comes back" {
+    prepare
+    may_be_another
+    for answers in 1000000 2; do
+        processes 4 -j 8 --block 5k -i many --persistent -- python3 -c "$STAYS" $answers
+        cmp many out
+        waited
+    done
+}
+
+@test "few processes: folds wait" {
+    prepare
+    may_be_another
+    for most in 3 5; do
+        processes $most -j 8 --block 5k -i many --reduce "exec awk '$SUM'" -- awk "$SUM"
+        cmp sum out
+        waited
+        # Two files for each.
+        processes $most -j 8 --block 5k -i many --reduce "exec sort -m {1} {2}" -- sort
+        sort many | cmp - out
+    done
+}
+
+@test "few processes: hosts wait as well" {
+    prepare
+    may_be_another
+    printf 'workers:\n  - {name: h, slots: 6, speed: 1e6, bandwidth: 1e9}\n' >h.yaml
+    processes 8 --hosts h.yaml -i many -- cat
+    cmp many out
+    processes 8 --hosts h.yaml --block 5k -i many --persistent -- python3 -c "$STAYS" 1000000
+    cmp many out
+    processes 8 --hosts h.yaml --block 20k -i many --reduce "exec awk '$SUM'" -- awk "$SUM"
+    cmp sum out
+}
+
+# --- not even for one ----------------------------------------------------------------------
+
+@test "no room for a single command: the run ends, and says which limit it is" {
+    prepare
+    may_be_another
+    for how in --block=5k --persistent --reduce=cat --policy=learn; do
+        run ! processes 1 -j 2 -i many $how -- cat
+        [ ! -s out ]
+        grep -q 'too many processes (ulimit -u says how many)$' err
+    done
+}
