@@ -19,7 +19,8 @@ struct cleave_trace;
 /* When to give up. */
 enum cleave_halt {
     CLEAVE_HALT_HOPELESS, /* do the rest, then fail; but start nothing new when
-                             CLEAVE_HOPELESS chunks have failed and none has succeeded  */
+                             CLEAVE_HOPELESS chunks have failed and none has succeeded, or
+                             without a header only those that begin a file             */
     CLEAVE_HALT_NEVER,    /* do the rest in any case, then fail                        */
     CLEAVE_HALT_SOON,     /* start nothing new                                         */
     CLEAVE_HALT_NOW,      /* stop what is running, too                                 */

@@ -89,9 +89,41 @@ prepare() {
     says 'cleave: all chunks failed: does the command read standard input?'
     # One that succeeds now and then goes on.
     # shellcheck disable=SC2016
-    fails_with 1 -i few -j 2 --block 1 -- sh -c 'read -r n; echo "$n"; [ "$n" -eq 1 ]'
-    [ "$(cat out)" = 1 ]
+    fails_with 1 -i few -j 2 --block 1 -- sh -c 'read -r n; echo "$n"; [ "$n" -eq 2 ]'
+    [ "$(cat out)" = 2 ]
     [[ $(cat err) != *halted* ]]
+}
+
+@test "a command that wants a header ends the run soon, and it is said" {
+    prepare
+    { echo name && seq 1000; } >table
+    # shellcheck disable=SC2016
+    local wants='read -r n && [ "$n" = name ] && cat'
+    fails_with 1 -i table -j 2 --block 20 --joblog log -- sh -c "$wants"
+    says 'chunks failed and only what begins a file succeeded: has it a header? --header gives it to every command (--halt never: do the rest all the same)'
+    [ "$(wc -l <log)" -lt 150 ]
+    # Several files, each of which has one.
+    head -n 200 table >one && cp one two
+    fails_with 1 -i one -i two -j 2 --block 5 --joblog log -- sh -c "$wants"
+    says 'only what begins a file succeeded'
+    # Few chunks are done to the end.
+    fails_with 1 -i table -j 2 --block 1k -- sh -c "$wants"
+    says 'cleave: all chunks but the first failed: has the input a header? --header gives it to every command'
+    # It is something else where a file fails from its beginning on, or a chunk within succeeds,
+    { echo other && seq 199; } >two
+    fails_with 1 -i one -i two -j 2 --block 5 -- sh -c "$wants"
+    [[ $(cat err) != *header* ]]
+    { cat one && cat one; } >two
+    fails_with 1 -i two -j 2 --block 5 -- sh -c "$wants"
+    [[ $(cat err) != *header* ]]
+    # or there is a header; or if one wants all of it in any case.
+    fails_with 1 -i table -j 2 --header --block 20 -- sh -c 'read -r n && read -r n && [ "$n" = 1 ]'
+    [[ $(cat err) != *"has it a header"* ]]
+    fails_with 1 -i table -j 2 --block 20 --halt never -- sh -c "$wants"
+    says 'cleave: all chunks but the first failed: has the input a header?'
+    [[ $(cat err) != *halted* ]]
+    job -i table -j 2 --header --block 20 -- sh -c "$wants"
+    seq 1000 | cmp - out
 }
 
 # --- records that fail ------------------------------------------------------------------------

@@ -302,6 +302,11 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
         cv_complain(CV_EXIT_DONE, "there are no items, so no command was started");
     if (how->items)
         return; /* each of them has been told */
+    if (how->rest && how->failed > 1 && values->header == NULL && !searched)
+        cv_complain(
+            CV_EXIT_FAILED,
+            "all chunks but the first failed: has the input a header? --header gives "
+            "it to every command");
     if (how->failed > 0 && how->all && !searched)
         hint_all_failed(call, how->failed > 1);
     if (how->chunks > 1)

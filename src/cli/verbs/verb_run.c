@@ -123,6 +123,14 @@ static bool is_refused(int status, const struct cleave_execution_result *result)
     return status == CV_EXIT_USAGE && result->chunks == 0 && result->resumed == 0;
 }
 
+/* Whether one chunk was done, and all that is behind it failed. */
+static bool failed_behind_first(const struct cleave_execution_result *result)
+{
+    return result->failed + 1 == result->chunks && result->resumed == 0 &&
+           result->nfailed_ranges == 1 && result->failed_ranges[0].begin > 0 &&
+           (double)result->failed_ranges[0].end >= result->input_bytes;
+}
+
 static int execute(const struct cv_call *call, struct cv_run_report *report,
                    struct cleave_execution *execution, struct cv_run_sink *sink)
 {
@@ -149,6 +157,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
                                 .failed = result->failed,
                                 .all = result->failed == result->chunks,
                                 .by_one = report->by_one,
+                                .rest = failed_behind_first(result),
                                 .chunks = result->chunks + result->resumed,
                                 .bytes = result->input_bytes,
                                 .hosts = execution->hosts.count > 0,

@@ -11,11 +11,18 @@
 #include "run/fails/failed_input.h"
 #include "run/slot/item_output.h"
 
+/* Whether commands fail on all that does not begin a file, and only on that. */
+static bool lacks_header(const struct cv_real_run *run)
+{
+    return !run->asked->input.header && run->asked->items.words == NULL &&
+           !run->start_failed && !run->middle_succeeded;
+}
+
 /* It would be the same with a million of them. */
 static bool is_hopeless(const struct cv_real_run *run)
 {
-    return run->books.failed >= CLEAVE_HOPELESS && !run->staff.trust.anybody &&
-           run->books.resumed == 0;
+    return run->books.failed >= CLEAVE_HOPELESS && run->books.resumed == 0 &&
+           (!run->staff.trust.anybody || lacks_header(run));
 }
 
 /* How many there are of what is counted, the one that has just ended among them. */
@@ -92,6 +99,8 @@ static enum cleave_status give_up(struct cv_real_run *run, struct cv_errand *err
     const struct cv_piece piece = errand->slot.piece;
 
     books->failed++;
+    if (piece.body.begin == 0)
+        run->start_failed = true;
     cv_note_failure(&run->failures, run->asked, books->source, errand);
     if (run->asked->failing.isolate)
         CV_TRY(cv_note_bad(&run->failures, books->source, &piece, err));

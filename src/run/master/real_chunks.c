@@ -250,6 +250,8 @@ static enum cleave_status accept_output(struct cv_real_run *run, struct cv_erran
     CV_TRY(cv_blame_clear(&run->blame, slot->piece.begin, slot->piece.end, err));
     run->books.largest =
         fmax(run->books.largest, (double)(slot->piece.end - slot->piece.begin));
+    if (slot->piece.body.begin > 0)
+        run->middle_succeeded = true;
     cv_family_over(errand->past.family, true, false);
     CV_TRY(
         cv_trust_succeeded(&run->staff.trust, cv_staff_party(&run->staff, slot->worker),

@@ -47,6 +47,13 @@ enum cleave_status cv_real_run_check(struct cv_real_run *run, struct cleave_erro
         CV_TRY(cv_staff_check(&run->staff, err));
     if ((!run->stopping && !run->halted) || busy(run))
         return CLEAVE_OK;
+    if (run->hopeless && run->staff.trust.anybody)
+        return cv_fail(
+            err, CLEAVE_EENGINE,
+            "halted: %llu chunks failed and only what begins a file succeeded: "
+            "has it a header? --header gives it to every command (--halt "
+            "never: do the rest all the same)",
+            (unsigned long long)run->books.failed);
     if (run->hopeless)
         return cv_fail(err, CLEAVE_EENGINE,
                        "halted: %llu chunks failed and none succeeded: does the command "

@@ -45,7 +45,10 @@ struct cv_real_run {
     int stopped_by; /* a signal; 0: none                                               */
     bool stopping;  /* what is under way was asked to end for it                       */
     bool halted, output_closed;
-    bool hopeless; /* halted, since nothing has succeeded                             */
+    bool hopeless; /* halted, since nothing has succeeded but what begins a file       */
+    /* Chunks that begin a file, and those that do not: where only the first succeed and only
+     * the others fail, it is likely a header that these lack. */
+    bool start_failed, middle_succeeded;
     bool reduce_failed; /* the command that reduces did, for good                      */
     bool rehost;        /* the hosts are to be asked for again                         */
     bool held;          /* it was said that children of a command hold it up           */
