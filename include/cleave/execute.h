@@ -410,9 +410,13 @@ struct cleave_execution_result {
     double master_s; /* processor time of the master itself, from when hosts were ready */
     double port_s;   /* how long the one port that hosts share was sending; NAN: they do
                         not share one                                                */
-    double alone_s;  /* about what one worker would have taken: one start, and all the
-                       work; NAN: nothing was done                                   */
-    uint32_t there;  /* workers that did something or were there at the end            */
+    double input_s;  /* when the end of a stream had come; 0: it has not, or it is none */
+    double
+        blocked_s;  /* how long whoever reads the outputs took nothing                  */
+    double alone_s; /* about what one worker would have taken: one start, and all the
+                       work, or input_s or blocked_s if one is longer; NAN: nothing was
+                       done                                                          */
+    uint32_t there; /* workers that did something or were there at the end            */
     uint32_t nworkers;
     struct cleave_worker_result *workers;
     struct cleave_absent *absent;

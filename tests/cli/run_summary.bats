@@ -23,6 +23,16 @@ adds_up() {
     }'
 }
 
+# holds CONDITION -- what is in err of a run with --json, for awk.
+holds() {
+    output=$(cat err)
+    awk -v elapsed="$(number elapsed_s)" -v input="$(number input_s)" -v alone="$(number alone_s)" \
+        -v work="$(number work_s)" -v starts="$(number starts_s)" "BEGIN { exit !($1) }" || {
+        cat err
+        return 1
+    }
+}
+
 @test "a run that was slower than one worker alone says so, and why" {
     prepare
     lines 10 9000 30 20000 10 15000
@@ -36,6 +46,28 @@ adds_up() {
     # In no time at all it does not matter what it was spent on.
     seq 100 | "$CLEAVE" run -j 2 -- cat >out 2>err
     run ! grep -q 'starting the command' err
+}
+
+@test "one worker alone would have waited for the input, too" {
+    prepare
+    seq 400000 >in
+    # Before the first byte, before the end, between records.
+    { sleep 0.5 && cat in; } | "$CLEAVE" run -j 2 --json -- cat >out 2>err
+    cmp in out
+    holds 'input > 0 && alone >= input'
+    { cat in && sleep 0.5; } | "$CLEAVE" run -j 2 -- cat >out 2>err
+    grep -qE '^cleave: one worker alone would have taken about [0-9.]+ s, too: so long it took until all of the input had come$' err
+    for i in 1 2 3; do echo "$i" && sleep 0.4; done | "$CLEAVE" run -j 2 --json -- cat >out 2>err
+    seq 3 | cmp - out
+    # What a command waited for is not its start.
+    holds 'alone >= input && alone > 2 * work && starts < 0.3 * elapsed'
+    # Nor would it have been done before somebody takes its output.
+    "$CLEAVE" run -i in -j 2 -- cat 2>err | { sleep 0.5 && cat >out; }
+    cmp in out
+    grep -qE '^cleave: one worker alone would have taken about [0-9.]+ s, too: so long the output waited for its reader$' err
+    # A file is there.
+    "$CLEAVE" run -i in -j 2 --json -- cat >out 2>err
+    holds 'input == 0'
 }
 
 @test "a run that gained says what one worker would have taken" {

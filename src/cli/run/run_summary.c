@@ -51,6 +51,8 @@ static void put_times(struct cv_json *json, const struct cleave_execution_result
     cv_field_number(json, "makespan_s", cv_run_makespan(result));
     cv_field_number(json, "predicted_s", predicted_s);
     cv_field_number(json, "bound_s", result->bound_s);
+    cv_field_number(json, "input_s", result->input_s);
+    cv_field_number(json, "blocked_s", result->blocked_s);
     cv_field_number(json, "alone_s", result->alone_s);
     cv_field_number(json, "work_s", result->work_s);
     cv_field_number(json, "starts_s", result->starts_s);
@@ -326,6 +328,14 @@ static void alone_text(const struct cleave_execution_result *result, FILE *file)
                 "cleave: slower than one worker alone, about %.3g s: ", result->alone_s);
         reason_text(result, file);
         fprintf(file, "\n");
+    } else if (result->alone_s <= fmax(result->input_s, result->blocked_s)) {
+        fprintf(
+            file,
+            "cleave: one worker alone would have taken about %.3g s, too: so long %s\n",
+            result->alone_s,
+            result->input_s >= result->blocked_s
+                ? "it took until all of the input had come"
+                : "the output waited for its reader");
     } else {
         fprintf(file, "cleave: one worker alone would have taken %sabout %.3g s\n",
                 at_most ? "at most " : "", result->alone_s);

@@ -276,6 +276,9 @@ static void sum_time(struct cleave_execution_result *result, double folds_s)
     result->folds_s = fmin(folds_s, fmax(0, whole_s - busy_s));
     result->waiting_s = fmax(0, whole_s - busy_s - result->folds_s);
     result->alone_s = chunks > 0 ? result->work_s + (seen > 0 ? seen_s / seen : 0) : NAN;
+    /* Nobody is done before the input has come and the output is taken. */
+    if (result->alone_s < fmax(result->input_s, result->blocked_s))
+        result->alone_s = fmax(result->input_s, result->blocked_s);
 }
 
 /* What the master took itself, and its port if hosts share it. */
@@ -297,6 +300,7 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
     const struct cv_fold_counts folds = cv_outlet_counts(run->outlet);
     struct owned *owned = calloc(1, sizeof *owned);
     struct cleave_execution_result *result;
+    const double began_s = cv_clock_s() - seconds;
     double speed = 0;
 
     if (owned == NULL)
@@ -329,8 +333,12 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
     result->retries += folds.retries;
     result->input_bytes = run->books.done;
     result->sent_bytes = (double)run->staff.hosts.sent_bytes;
-    if (run->gather != NULL)
-        result->output_bytes = (double)cv_gather_usage(run->gather).written;
+    if (run->gather != NULL) {
+        const struct cv_gather_usage usage = cv_gather_usage(run->gather);
+
+        result->output_bytes = (double)usage.written;
+        result->blocked_s = usage.blocked_s;
+    }
     for (uint32_t w = 0; w < run->staff.first_spare; w++) {
         struct cleave_worker_result *worker = &result->workers[result->nworkers++];
 
@@ -340,6 +348,8 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
     if (speed > 0)
         result->bound_s = run->books.done / speed;
     result->there = count_there(run, result);
+    if (cv_source_ended_s(run->books.source) > 0)
+        result->input_s = fmax(0, cv_source_ended_s(run->books.source) - began_s);
     sum_time(result, folds.seconds);
     sum_master(run, result);
     return result;

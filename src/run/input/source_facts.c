@@ -18,6 +18,11 @@ double cv_source_total(const struct cv_source *source)
     return source->stream->ended ? (double)source->stream->received : INFINITY;
 }
 
+double cv_source_ended_s(const struct cv_source *source)
+{
+    return source->stream != NULL && source->stream->ended ? source->stream->ended_s : 0;
+}
+
 double cv_source_left(const struct cv_source *source)
 {
     if (source->items_come || (source->stream != NULL && !source->stream->ended))

@@ -79,6 +79,7 @@ struct cv_stream {
     bool polls;    /* epoll can wait for it                                       */
     bool numbers;
     bool ended;
+    double ended_s;   /* when that was, by the clock                                  */
     bool looked;      /* at what it is (magic.h), or nobody asks                     */
     const char *eats; /* what it may be that is no text: of the splitter               */
     const struct cv_codec *codec;   /* what it has to be; NULL: whatever it is        */

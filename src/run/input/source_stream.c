@@ -13,6 +13,7 @@
 
 #include "base/fail.h"
 #include "run/decode/unpacking.h"
+#include "run/kit/poller.h"
 #include "run/split/split_kind.h"
 
 enum {
@@ -166,6 +167,8 @@ static enum cleave_status read_once(struct cv_stream *stream, size_t *got,
     if (length < 0)
         return cannot(stream, "read", err);
     stream->ended = length == 0;
+    if (stream->ended)
+        stream->ended_s = cv_clock_s();
     if (stream->ended && stream->unpacking != NULL)
         cv_stream_unpacked(stream);
     stream->received += (uint64_t)length;

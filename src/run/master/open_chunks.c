@@ -9,6 +9,8 @@
 
 /* A command that reads so soon has waited for something to read. */
 static const double AT_ONCE_S = 1e-3;
+/* Nothing to read for so long is no part of its start. */
+static const double WAITED_S = 0.1;
 
 static void tell(struct cv_real_run *run, const struct cv_errand *errand,
                  struct cleave_event event)
@@ -30,12 +32,17 @@ void cv_open_chunks_began(void *context, struct cv_slot *slot)
     struct cv_real_run *run = context;
     struct cv_errand *errand = cv_errand_of(slot);
     struct cv_tally *tally = &run->staff.tallies[slot->worker];
-    const double now_s = cv_clock_s();
-
-    tally->starts++;
-    tally->starts_s += now_s - slot->start_s;
+    const double now_s = cv_clock_s(), waited_s = errand->bound_s - slot->start_s;
     /* Who had started before there was anything to read shows nothing. */
-    if (now_s - errand->bound_s > AT_ONCE_S || errand->bound_s <= slot->start_s)
+    const bool shows = now_s - errand->bound_s > AT_ONCE_S || waited_s <= 0;
+
+    if (shows || waited_s < WAITED_S) {
+        tally->starts++;
+        tally->starts_s += now_s - slot->start_s;
+    } else {
+        slot->open.idle_s += waited_s;
+    }
+    if (shows)
         errand->start_s = now_s - slot->open.spawn_s;
     tell(run, errand,
          (struct cleave_event){ .kind = CLEAVE_STARTED,

@@ -267,9 +267,12 @@ static void turn(struct cv_gather *gather)
 {
     enum cv_gather_state state;
     const struct cv_store *next = next_store(gather);
-    enum cleave_status status =
-        pump(gather, next != NULL && next->in_blocks ? STEP_BLOCKS : STEP, &state);
+    enum cleave_status status;
 
+    if (gather->blocked_from_s > 0)
+        gather->blocked_s += cv_clock_s() - gather->blocked_from_s;
+    status = pump(gather, next != NULL && next->in_blocks ? STEP_BLOCKS : STEP, &state);
+    gather->blocked_from_s = state == CV_GATHER_BLOCKED ? cv_clock_s() : 0;
     if (status == CLEAVE_OK)
         status =
             cv_poller_modify(gather->poller, &gather->watch,
@@ -395,5 +398,5 @@ bool cv_gather_pending(const struct cv_gather *gather)
 struct cv_gather_usage cv_gather_usage(const struct cv_gather *gather)
 {
     return (struct cv_gather_usage){ gather->written, gather->memory, gather->disk,
-                                     gather->most_disk };
+                                     gather->most_disk, gather->blocked_s };
 }

@@ -153,6 +153,7 @@ bool cv_gather_pending(const struct cv_gather *gather);
 /* Bytes written; bytes kept in memory and on disk now; most bytes ever kept on disk. */
 struct cv_gather_usage {
     uint64_t written, memory, disk, most_disk;
+    double blocked_s; /* there was something to write, and the sink took nothing        */
 };
 struct cv_gather_usage cv_gather_usage(const struct cv_gather *gather);
 

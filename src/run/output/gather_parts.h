@@ -81,6 +81,9 @@ struct cv_gather {
     uint64_t position;        /* in the input: all before it is written or skipped;
                                  unordered: how many outputs were written          */
     uint64_t finished, written;
+    double blocked_from_s,
+        blocked_s; /* since when the sink takes nothing (0: it does), and
+                                         how long it did not before                   */
 
     char *head; /* owned: the header of outputs, once one had it; else NULL       */
     size_t head_length;
