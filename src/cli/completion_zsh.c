@@ -180,7 +180,14 @@ void cv_completion_zsh(struct cv_text *out)
                 "    esac\n    shift words\n    (( CURRENT-- ))\n    case $verb in\n");
     for (size_t i = 0; i < cv_verb_count(); i++)
         zsh_verb(out, cv_verb_at(i));
-    cv_text_add(out, "    esac\n}\n\n_cleave \"$@\"\n");
+    cv_text_add(out,
+                "    esac\n}\n\n"
+                "# Loaded from fpath this is the function itself; else it was sourced.\n"
+                "if [[ ${funcstack[1]} == _cleave ]]; then\n"
+                "    _cleave \"$@\"\n"
+                "else\n"
+                "    compdef _cleave cleave\n"
+                "fi\n");
 }
 
 /* --- fish --------------------------------------------------------------------------- */

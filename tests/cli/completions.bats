@@ -78,7 +78,13 @@ try() {
     awk -F "'" 'NF && NF % 2 == 0 { print FILENAME ": " $0; bad = 1 } END { exit bad }' \
         <(sed "1,4d; s/\\\\'//g" "$BATS_TEST_TMPDIR/cleave.fish") \
         <(sed '1,4d' "$BATS_TEST_TMPDIR/_cleave")
-    if command -v zsh >/dev/null; then zsh -n "$BATS_TEST_TMPDIR/_cleave"; fi
+    # Of zsh it may be in fpath, or sourced.
+    grep -qx "    compdef _cleave cleave" "$BATS_TEST_TMPDIR/_cleave"
+    if command -v zsh >/dev/null; then
+        zsh -n "$BATS_TEST_TMPDIR/_cleave"
+        run -0 zsh -fc 'compdef() { print -r -- "$@"; }; source "$1"' zsh "$BATS_TEST_TMPDIR/_cleave"
+        [ "$output" = "_cleave cleave" ]
+    fi
     # What a word is for is one text, whatever quotes it has.
     run ! grep -v -- "-d '\([^\\']\|\\\\.\)*'\$" <(grep -- "-d '" "$BATS_TEST_TMPDIR/cleave.fish")
     if command -v fish >/dev/null; then
