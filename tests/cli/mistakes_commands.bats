@@ -137,7 +137,7 @@ told() {
 
 @test "records that are not lines, by the name of the file" {
     "$CLEAVE" sample --force --records 300 >/dev/null
-    told 0 "reads.fastq was cut between lines; by its name it wants --split fastq. --split lines, if that is right" \
+    told 0 "reads.fastq is cut between lines; by its name it wants --split fastq. --split lines, if that is right" \
         run -i reads.fastq --block 1k -- cat
     gzip -k reads.fastq
     told 0 "wants --split fastq" run -i reads.fastq.gz --block 1k -- cat
@@ -148,6 +148,27 @@ told() {
     [[ $stderr != *"by its name"* ]]
     # Also where it is the reason of failures.
     told 1 "wants --split fastq" run -i reads.fastq --block 1k -- awk 'NR == 1 && !/^@/ { exit 1 } { print }'
+    # ... of so many that the run was halted.
+    told 1 "wants --split fastq" run -i reads.fastq --block 100 -- false
+    # Of a large file before the run, which may take hours, and once.
+    yes "$(head -n 200 reads.fastq)" | head -c 17000000 >large.fastq
+    told 0 "large.fastq is cut between lines" run -i large.fastq -j 2 -- sh -c 'cat >/dev/null; echo begun >&2'
+    [[ $stderr == "cleave: large.fastq is cut"*begun* ]]
+    [ "$(grep -c 'by its name' <<<"$stderr")" -eq 1 ]
+    # Tables with other signs between their fields.
+    sed 's/,/;/g' table.csv >other.csv
+    told 0 "other.csv has no comma in its first line, but ';', and csv knows quotes only behind commas: --split 'csv:;'" \
+        run -i other.csv --split csv --header --block 1k -- cat
+    tr ';' '\t' <other.csv >tabs.csv
+    told 0 "--split 'csv:tab'" run -i tabs.csv --split csv --header --block 1k -- cat
+    for quiet in "other.csv --split csv:;" "table.csv --split csv"; do
+        # shellcheck disable=SC2086
+        told 0 "" run -i $quiet --header --block 1k -- cat
+        [[ $stderr != *"knows quotes"* ]]
+    done
+    gzip -c other.csv >packed.csv.gz
+    told 0 "" run -i packed.csv.gz --split csv --header --block 1k -- cat
+    [[ $stderr != *"knows quotes"* ]]
     # Not if it was asked for, and not of one chunk.
     told 0 "" run -i reads.fastq --split lines --block 1k -- cat
     [[ $stderr != *"by its name"* ]]

@@ -92,6 +92,10 @@ static void mistakes(void **state)
     } cases[] = {
         { "line", "unknown splitter 'line'; did you mean 'lines'?" },
         { "fastaq", "unknown splitter 'fastaq'; did you mean 'fasta' or 'fastq'?" },
+        { "tsv", "unknown splitter 'tsv': its records are lines, or csv:tab where quotes "
+                 "hold ends of lines" },
+        { "ndjson", "unknown splitter 'ndjson': its records are jsonl" },
+        { "vcf", "unknown splitter 'vcf': its records are lines with --header '#'" },
         { "lines:3", "expected 'lines' with nothing after its name, got 'lines:3'" },
         { "fixed", "expected 'fixed:BYTES', got 'fixed'" },
         { "regex:", "expected 'regex:RE', got 'regex:'" },

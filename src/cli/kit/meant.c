@@ -4,10 +4,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "cli/kit/output.h"
 
-enum { PART_MOST = 4096 };
+enum { PART_MOST = 4096, FIRST_LINE = 4096 };
 
 /* A unit, as it is written behind its number; NULL: the word is none. */
 static const char *find_unit(const char *word)
@@ -138,7 +139,42 @@ void cv_meant_form(const char *name, bool header)
         return;
     cv_complain(
         CV_EXIT_DONE,
-        "%s was cut between lines; by its name it wants %s. --split lines, if that "
+        "%s is cut between lines; by its name it wants %s. --split lines, if that "
         "is right",
         cv_echo(name, shown), form->option);
+}
+
+/* The beginning of a file that is text, up to its first line end; false: it is none. */
+static bool read_first_line(const char *name, char line[FIRST_LINE])
+{
+    FILE *file = fopen(name, "re");
+    size_t length;
+
+    if (file == NULL)
+        return false;
+    length = fread(line, 1, FIRST_LINE - 1, file);
+    fclose(file);
+    line[length] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+    for (const char *at = line; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' && *at != '\t')
+            return false;
+    return true;
+}
+
+void cv_meant_separator(const char *name)
+{
+    char line[FIRST_LINE], shown[CV_ECHO_ROOM];
+    struct stat facts;
+
+    if (stat(name, &facts) != 0 || !S_ISREG(facts.st_mode) ||
+        !read_first_line(name, line) || strchr(line, ',') != NULL ||
+        strpbrk(line, ";\t") == NULL)
+        return;
+    cv_complain(
+        CV_EXIT_DONE,
+        "%s has no comma in its first line, but %s, and csv knows quotes only behind "
+        "commas: --split '%s'",
+        cv_echo(name, shown), strchr(line, ';') != NULL ? "';'" : "tabs",
+        strchr(line, ';') != NULL ? "csv:;" : "csv:tab");
 }

@@ -14,8 +14,10 @@ bool cv_meant_unit(int count, char *const *words, const char *word, char *buffer
  * another machine or for several files; "" if it is an ordinary one. Returns `buffer`. */
 const char *cv_meant_name(const char *name, char *buffer, size_t size);
 
-/* An input was cut between lines, as nothing else was asked for: say it where its name tells of
+/* An input is cut between lines, as nothing else was asked for: say it where its name tells of
  * other records. `header`: that there is one was said. */
 void cv_meant_form(const char *name, bool header);
+/* It is read as csv: say it where another sign than a comma parts its fields. */
+void cv_meant_separator(const char *name);
 
 #endif

@@ -22,6 +22,7 @@ struct cv_run_outcome {
     double bytes;    /* of the input                                                    */
     bool hosts;      /* on other machines                                               */
     bool items;      /* no chunks, but commands of items                               */
+    bool form_told;  /* what its records may be was said before                         */
     bool empty;      /* there was nothing in the input                                  */
 };
 

@@ -14,8 +14,12 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items);
  * lack files that are here. False: neither is so. */
 bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts);
 
-/* Chunks were cut between lines: say it where the name of the input tells of other records. */
+/* Chunks are cut between lines, or as csv: say it where the name of the input or its first line
+ * tells of other records. */
 void cv_run_mistakes_form(const struct cv_call *call);
+/* The same before the run, if its input is so large that it will be cut: who has made a mistake
+ * should not hear of it after hours. Whether it is. */
+bool cv_run_mistakes_form_early(const struct cv_call *call);
 
 /* All chunks are done: say it where the outputs of this command do not make one of the whole
  * input, or where it has not read its chunks. */

@@ -24,7 +24,8 @@ static const struct cv_option input_options[] = {
     { .name = "--split", .kind = CV_OPTION_TEXT, .argument = "HOW",
       .offset = FIELD(split),
       .add_list = cv_split_list, .add_words = cv_split_words,
-      .help = "Where the input may be cut: %s." },
+      .help = "Where the input may be cut: %s. Where no comma parts the fields of csv: csv:; or "
+              "csv:tab." },
     { .name = "--header", .kind = CV_OPTION_MAYBE, .argument = "[N]", .offset = FIELD(header),
       .help = "Give the first record of the input, or the first N, to every command, before its "
               "chunk. '#': all lines at the start that begin so, as of VCF, '@' of SAM. "

@@ -139,13 +139,14 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     struct cleave_error err = { .status = CLEAVE_OK };
     enum cleave_status done;
     int status;
-    bool began;
+    bool began, form_told;
 
     status = open_trace(call, report, execution);
     if (status != CV_EXIT_DONE) {
         cleave_trace_free(execution->tell.trace);
         return status;
     }
+    form_told = report->items == NULL && cv_run_mistakes_form_early(call);
     done = cleave_execute(execution, &result, &err);
     cv_run_progress_end(report);
     status = judge(execution, done, result, &err);
@@ -162,7 +163,11 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
                                 .bytes = result->input_bytes,
                                 .hosts = execution->hosts.count > 0,
                                 .items = report->items != NULL,
+                                .form_told = form_told,
                                 .empty = result->chunks == 0 && result->resumed == 0 });
+    else if (done == CLEAVE_EENGINE && result != NULL && result->halted &&
+             report->items == NULL && !form_told)
+        cv_run_mistakes_form(call);
     else if (done == CLEAVE_EENGINE && execution->hosts.count > 0)
         cv_run_mistakes_failed(call, report->items != NULL, true);
     /* What goes on from a journal makes a new file. */

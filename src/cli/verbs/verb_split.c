@@ -37,7 +37,8 @@ static const struct cv_option input_options[] = {
       .help = "An input that is a folder stands for all files below it, by name." },
     { .name = "--split", .kind = CV_OPTION_TEXT, .argument = "HOW", .offset = FIELD(split),
       .add_list = cv_split_list, .add_words = cv_split_words,
-      .help = "Where the input may be cut: %s." },
+      .help = "Where the input may be cut: %s. Where no comma parts the fields of csv: csv:; or "
+              "csv:tab." },
     { .name = "--header", .kind = CV_OPTION_MAYBE, .argument = "[N]", .offset = FIELD(header),
       .help = "Begin every piece with the first record of the input, or the first N, or all "
               "lines at the start that begin with '#' or the like." },

@@ -66,6 +66,25 @@ static const char *kind_name(const void *context, size_t index)
     return cv_splitter_name(index);
 }
 
+/* What others call kinds of records that need no splitter of their own; NULL: nothing known. */
+static const char *find_other_name(const char *name)
+{
+    static const char *const others[][2] = {
+        { "tsv", "lines, or csv:tab where quotes hold ends of lines" },
+        { "tab", "lines, or csv:tab where quotes hold ends of lines" },
+        { "ndjson", "jsonl" },
+        { "text", "lines" },
+        { "txt", "lines" },
+        { "sam", "lines with --header '@'" },
+        { "vcf", "lines with --header '#'" },
+    };
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i][0]) == 0)
+            return others[i][1];
+    return NULL;
+}
+
 /* The kind whose name is the first `length` bytes of `text`. */
 static enum cleave_status find_kind(const char *text, size_t length,
                                     const struct cv_split_kind **out,
@@ -82,6 +101,9 @@ static enum cleave_status find_kind(const char *text, size_t length,
         }
     }
     cv_shown(text, length, shown, sizeof shown);
+    if (find_other_name(shown) != NULL)
+        return cv_fail(err, CLEAVE_EINPUT, "unknown splitter '%s': its records are %s",
+                       shown, find_other_name(shown));
     cv_suggest(shown, cv_splitter_kinds(), kind_name, NULL, near, sizeof near);
     return cv_fail(err, CLEAVE_EINPUT, "unknown splitter '%s'%s", shown, near);
 }
