@@ -135,6 +135,23 @@ told() {
     [[ $stderr != *"one output"* ]]
 }
 
+@test "programs that take arguments, and no chunks" {
+    told 0 "echo does not read standard input, where chunks come; to run it for each record, with that as an argument: --each echo" \
+        run -i numbers -- echo
+    told 1 "mkdir does not read standard input, where chunks come; to run it for each record, with that as an argument: --each mkdir" \
+        run -i numbers -- mkdir
+    [[ $stderr != *"all chunks failed"* ]]
+    told 0 "" run -q -i numbers -- echo
+    [ -z "$stderr" ]
+    head -n 5 numbers >few
+    told 0 "" run -i few --each echo
+    [[ $stderr != *"standard input"* ]]
+    told 0 "" run -i few cp /dev/stdin copy
+    [[ $stderr != *"standard input"* ]]
+    told 0 "" run echo ::: a b
+    [[ $stderr != *"standard input"* ]]
+}
+
 @test "records that are not lines, by the name of the file" {
     "$CLEAVE" sample --force --records 300 >/dev/null
     told 0 "reads.fastq is cut between lines; by its name it wants --split fastq. --split lines, if that is right" \

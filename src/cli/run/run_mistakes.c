@@ -204,6 +204,33 @@ static bool hint_carriage(const struct cv_run_options *values)
     return true;
 }
 
+/* Programs that take arguments and never read standard input, as users of xargs and GNU parallel
+ * may expect. Some are content with none. */
+static bool hint_deaf(const struct cv_call *call, int status)
+{
+    static const char *const deaf[] = {
+        "basename", "chmod",  "chown", "cp",    "dirname", "dig",  "du",    "echo",
+        "file",     "host",   "kill",  "ln",    "ls",      "man",  "mkdir", "mv",
+        "ping",     "printf", "rm",    "rmdir", "sleep",   "stat", "touch", "unzip",
+    };
+    const struct cv_run_options *values = call->values;
+    const char *program = call->noperands > 0 ? cv_file_name(call->operands[0]) : "";
+
+    if (values->cat || values->json ||
+        !cv_is_one_of(program, deaf, sizeof deaf / sizeof *deaf))
+        return false;
+    for (size_t i = 1; i < call->noperands; i++)
+        if (strcmp(call->operands[i], "-") == 0 ||
+            strstr(call->operands[i], "/dev/stdin") != NULL ||
+            strstr(call->operands[i], "=-") != NULL)
+            return false;
+    cv_complain(status,
+                "%s does not read standard input, where chunks come; to run it for each "
+                "record, with that as an argument: --each %s",
+                program, program);
+    return true;
+}
+
 bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
 {
     const struct cv_run_options *values = call->values;
@@ -220,6 +247,8 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
         return true;
     }
     if (items && hint_carriage(values))
+        return true;
+    if (!items && hint_deaf(call, CV_EXIT_FAILED))
         return true;
     if (!hosts || values->work_directory != NULL)
         return false;
@@ -344,6 +373,8 @@ void cv_run_mistakes_hint(const struct cv_call *call, uint64_t chunks, double by
 
     if (chunks == 1 && bytes > LARGE && !values->quiet)
         hint_value(values);
+    if (!values->quiet && hint_deaf(call, CV_EXIT_DONE))
+        return;
     if (values->quiet || call->noperands == 0 || values->cat || hint_argument(call) ||
         chunks < 2 || values->reduce != NULL || values->records > 0 ||
         values->together != NULL || values->unordered || values->json)
