@@ -34,6 +34,7 @@ mistake() {
     mistake 2 "If it is an input: -i numbers" run numbers wc -l
     mistake 0 "if it is the input: -i numbers" run -q wc -l numbers
     mistake 2 "as a line for a shell it is sh -c 'sort | uniq -c'" run -i numbers 'sort | uniq -c'
+    mistake 2 "as a line for a shell it is bash -c 'tee >(wc -l >&2)'" run -i numbers 'tee >(wc -l >&2)'
     mistake 2 "it is a command and its arguments: wc -l" run -i numbers 'wc -l'
     mistake 2 "it is a command and its arguments: awk '{ print \$1 }'" run -i numbers "awk '{ print \$1 }'"
     mistake 2 "sh -c \"awk '{ print }' | sort\"" run -i numbers "awk '{ print }' | sort"

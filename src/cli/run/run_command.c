@@ -126,6 +126,13 @@ static int check_inputs(const struct cv_call *call)
                        shown, shown);
 }
 
+/* Whether it has what the shell of POSIX lacks and people type all the same. */
+static bool needs_bash(const char *line)
+{
+    return strstr(line, "<(") != NULL || strstr(line, ">(") != NULL ||
+           strstr(line, "<<<") != NULL || strstr(line, "[[") != NULL;
+}
+
 /* A whole line in one word, as shells and GNU parallel take it. */
 static int check_line(const struct cv_call *call)
 {
@@ -146,8 +153,9 @@ static int check_line(const struct cv_call *call)
     /* A quote inside would end one outside. */
     return cv_complain(CV_EXIT_USAGE,
                        "'%s' is one word, and no program is called so: as a line for a "
-                       "shell it is sh -c %s%s%s",
-                       shown, strchr(line, '\'') != NULL ? "\"" : "'", shown,
+                       "shell it is %s -c %s%s%s",
+                       shown, needs_bash(line) ? "bash" : "sh",
+                       strchr(line, '\'') != NULL ? "\"" : "'", shown,
                        strchr(line, '\'') != NULL ? "\"" : "'");
 }
 
