@@ -66,6 +66,20 @@ struct cv_errand *cv_desks_opened(const struct cv_desks *desks, uint32_t worker)
     return NULL;
 }
 
+bool cv_errand_is_blank(const struct cv_errand *errand)
+{
+    return errand->slot.piece.begin == errand->slot.piece.end;
+}
+
+bool cv_errand_waits(const struct cv_errand *errand)
+{
+    const struct cv_slot *slot = &errand->slot;
+
+    return errand->opened && !errand->closes && slot->remote.looks == 0 &&
+           !slot->remote.cutting &&
+           (cv_errand_is_blank(errand) || (slot->open.more && slot->open.dry_s > 0));
+}
+
 static bool is_under_way(const struct cv_errand *errand)
 {
     return errand->slot.busy || errand->opened;

@@ -54,6 +54,10 @@ enum cleave_status cv_desk_room(struct cv_desk *desk, uint32_t nerrands,
 
 /* The errand that a slot is part of. */
 struct cv_errand *cv_errand_of(struct cv_slot *slot);
+/* Of one that is open: it has no bytes yet. */
+bool cv_errand_is_blank(const struct cv_errand *errand);
+/* ... and waits for an order: its command can do nothing more, and nobody will say anything of it. */
+bool cv_errand_waits(const struct cv_errand *errand);
 /* Whether the worker has an errand under way. */
 bool cv_desks_busy(const struct cv_desks *desks, uint32_t worker);
 /* The errand of the worker that was opened and has not ended, or NULL. */

@@ -20,11 +20,6 @@ static void tell(struct cv_real_run *run, const struct cv_errand *errand,
     cv_news_tell(&run->news, event);
 }
 
-static bool is_blank(const struct cv_errand *errand)
-{
-    return errand->slot.piece.begin == errand->slot.piece.end;
-}
-
 /* --- its reader --------------------------------------------------------------------------- */
 
 void cv_open_chunks_began(void *context, struct cv_slot *slot)
@@ -100,7 +95,7 @@ static void drop(struct cv_real_run *run, struct cv_errand *errand, bool lost)
 bool cv_open_chunks_hollow(struct cv_real_run *run, struct cv_errand *errand,
                            enum cv_slot_end end)
 {
-    if (!errand->opened || !is_blank(errand))
+    if (!errand->opened || !cv_errand_is_blank(errand))
         return false;
     if (errand->slot.store != NULL)
         cv_store_drop(errand->slot.store);
@@ -178,11 +173,11 @@ enum cleave_status cv_open_chunks_unbegun(struct cv_real_run *run,
     const struct cv_piece piece = errand->slot.piece;
     const struct cv_want want = { .chunk = errand->chunk, .told = errand->told };
 
-    if (is_blank(errand) && !errand->closes)
+    if (cv_errand_is_blank(errand) && !errand->closes)
         return CLEAVE_OK; /* it is started when there is something to do */
     cv_open_chunks_over(run, errand);
     run->books.running--;
-    if (!is_blank(errand)) {
+    if (!cv_errand_is_blank(errand)) {
         CV_TRY(cv_source_put_back(run->books.source, &piece, err));
         tell(run, errand,
              (struct cleave_event){ .kind = CLEAVE_RECALLED,
@@ -235,7 +230,7 @@ static enum cleave_status find_more(struct cv_real_run *run, struct cv_errand *e
         *state = CV_TAKE_WAIT;
         return CLEAVE_OK;
     }
-    if (!is_blank(errand))
+    if (!cv_errand_is_blank(errand))
         return cv_slot_is_open(slot)
                    ? cv_source_take_behind(source, &slot->piece, wanted, state, out, err)
                    : CLEAVE_OK;
@@ -351,47 +346,24 @@ void cv_open_chunks_end(struct cv_real_run *run)
         cv_open_chunks_end_one(run, w);
 }
 
-/* Its command can do nothing more, and nobody will say anything of it. */
-static bool waits_for_order(const struct cv_errand *errand)
-{
-    const struct cv_slot *slot = &errand->slot;
-
-    return errand->opened && !errand->closes && slot->remote.looks == 0 &&
-           !slot->remote.cutting &&
-           (is_blank(errand) || (slot->open.more && slot->open.dry_s > 0));
-}
-
 bool cv_open_chunks_held(const struct cv_real_run *run, uint32_t worker)
 {
     const struct cv_errand *errand = cv_desks_opened(&run->desks, worker);
 
-    return errand != NULL && waits_for_order(errand);
+    return errand != NULL && cv_errand_waits(errand);
 }
 
 void cv_open_chunks_give_way(struct cv_real_run *run, uint32_t worker)
 {
     struct cv_errand *errand = cv_desks_opened(&run->desks, worker);
 
-    if (errand == NULL || !errand->slot.busy || !waits_for_order(errand) ||
+    if (errand == NULL || !errand->slot.busy || !cv_errand_waits(errand) ||
         !cv_slot_travels(&errand->slot))
         return;
-    if (is_blank(errand))
+    if (cv_errand_is_blank(errand))
         cv_slot_stop(&errand->slot);
     else
         close_now(run, errand);
-}
-
-void cv_open_chunks_count(const struct cv_real_run *run, uint32_t worker,
-                          struct cv_gate_crowd *crowd)
-{
-    const struct cv_desk *desk = &run->desks.items[worker];
-
-    for (uint32_t i = 0; i < desk->nerrands; i++) {
-        const bool waits = waits_for_order(&desk->errands[i]);
-
-        crowd->busy += desk->errands[i].slot.busy && !waits;
-        crowd->held += desk->errands[i].slot.busy && waits;
-    }
 }
 
 /* The next one that needs its processes and descriptors may be what the policy waits for. */
@@ -401,9 +373,9 @@ void cv_open_chunks_make_room(struct cv_real_run *run)
         struct cv_errand *errand = cv_desks_opened(&run->desks, w);
 
         if (errand == NULL || !errand->slot.busy || errand->due > 0 ||
-            cv_slot_travels(&errand->slot) || !waits_for_order(errand))
+            cv_slot_travels(&errand->slot) || !cv_errand_waits(errand))
             continue;
-        if (is_blank(errand))
+        if (cv_errand_is_blank(errand))
             cv_slot_stop(&errand->slot);
         else
             close_now(run, errand);
@@ -418,7 +390,7 @@ bool cv_open_chunks_wait(const struct cv_real_run *run)
         const struct cv_desk *desk = &run->desks.items[w];
 
         for (uint32_t i = 0; i < desk->nerrands; i++) {
-            const bool waits = waits_for_order(&desk->errands[i]);
+            const bool waits = cv_errand_waits(&desk->errands[i]);
 
             any = any || waits;
             if (desk->errands[i].slot.busy && !waits)

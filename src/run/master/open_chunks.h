@@ -43,9 +43,6 @@ bool cv_open_chunks_held(const struct cv_real_run *run, uint32_t worker);
  * by side; on another machine one does after the other, so that one without bytes is started
  * again when it has some, and one that has some ends with them. */
 void cv_open_chunks_give_way(struct cv_real_run *run, uint32_t worker);
-/* Add the commands of a worker to those that do something, or wait for an order. */
-void cv_open_chunks_count(const struct cv_real_run *run, uint32_t worker,
-                          struct cv_gate_crowd *crowd);
 /* Let commands of this machine end that wait for an order. */
 void cv_open_chunks_make_room(struct cv_real_run *run);
 /* Whether chunks are under way, and all of them wait for an order. */

@@ -239,6 +239,8 @@ enum cleave_status cv_orders_begin(struct cv_real_run *run, struct cleave_error 
 
     if (run->books.growing > 0)
         CV_TRY(cv_open_chunks_grow(run, err));
+    if (cv_gate_is_stuck(&run->gate))
+        cv_open_chunks_make_room(run);
     cv_staff_rouse(&run->staff);
     CV_TRY(do_again(run, err));
     if (run->books.pending == 0)

@@ -3,7 +3,6 @@
 #include "run/master/room.h"
 
 #include "run/master/attempt_report.h"
-#include "run/master/open_chunks.h"
 
 /* What runs on this machine, and will end by itself. */
 static struct cv_gate_crowd look(void *context)
@@ -14,8 +13,14 @@ static struct cv_gate_crowd look(void *context)
                                    .workers = run->staff.nworkers };
 
     for (uint32_t w = 0; w < run->desks.count; w++)
-        if (run->staff.host_of[w] == NULL)
-            cv_open_chunks_count(run, w, &crowd);
+        for (uint32_t i = 0;
+             run->staff.host_of[w] == NULL && i < run->desks.items[w].nerrands; i++) {
+            const struct cv_errand *errand = &run->desks.items[w].errands[i];
+            const bool waits = cv_errand_waits(errand);
+
+            crowd.busy += errand->slot.busy && !waits;
+            crowd.held += errand->slot.busy && waits;
+        }
     return crowd;
 }
 
@@ -42,9 +47,5 @@ enum cleave_status cv_room_look(struct cv_real_run *run, const struct cv_slot *s
 bool cv_room_wait(struct cv_real_run *run, const struct cv_slot *slot,
                   const struct cleave_error *why)
 {
-    if (cv_slot_travels(slot) || !cv_gate_wait(&run->gate, run->poller, why))
-        return false;
-    if (cv_gate_is_stuck(&run->gate))
-        cv_open_chunks_make_room(run);
-    return true;
+    return !cv_slot_travels(slot) && cv_gate_wait(&run->gate, run->poller, why);
 }

@@ -13,7 +13,7 @@ void cv_room_watch(struct cv_real_run *run);
 enum cleave_status cv_room_look(struct cv_real_run *run, const struct cv_slot *slot,
                                 struct cleave_error *err);
 /* It could not be started, as `why` says: whether it is to be started later, as there may be room
- * for it then. Open chunks that only wait for more make some. */
+ * for it then. */
 bool cv_room_wait(struct cv_real_run *run, const struct cv_slot *slot,
                   const struct cleave_error *why);
 

@@ -125,20 +125,20 @@ enum cleave_status cv_worker_place(struct cv_worker *worker, struct cv_task *tas
 
 void cv_told_free(struct cv_told *told);
 
-/* worker_room.c: let the gate of the worker see what is under way. */
-void cv_worker_watch_room(struct cv_worker *worker);
+/* worker_room.c: what is under way, for the gate of a worker. */
+struct cv_gate_crowd cv_worker_crowd(void *worker);
+/* Whether there is nothing yet that the command of a task could do. */
+bool cv_task_is_blank(const struct cv_task *task);
 /* There is no room for the command of a task, as `why` says: whether the task is to wait for some. */
 bool cv_worker_put_off(struct cv_worker *worker, struct cv_task *task,
                        const struct cleave_error *why);
-/* Something has ended: those who wait try again. */
-void cv_worker_rouse(struct cv_worker *worker);
 
 /* worker_tasks.c: pieces. The frames may come now (worker_rules.h); the task is the one that
  * they are about, NULL if it is over. */
 void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
                      const unsigned char *payload);
-/* Begin the next task of a seat, if it can be begun. */
-void cv_worker_start_next(struct cv_worker *worker, struct cv_seat *seat);
+/* Let the gate of a worker know what is under way, and who waits. */
+void cv_worker_watch_room(struct cv_worker *worker);
 void cv_worker_told(struct cv_worker *worker, const struct cv_frame_head *head,
                     const unsigned char *payload);
 void cv_worker_data(struct cv_worker *worker, struct cv_task *task,

@@ -4,7 +4,7 @@
  * The rule is that of the gate (run/kit/gate.h). */
 #include "run/worker/worker_inner.h"
 
-static struct cv_gate_crowd look(void *context)
+struct cv_gate_crowd cv_worker_crowd(void *context)
 {
     const struct cv_worker *worker = context;
     struct cv_gate_crowd crowd = { .busy = worker->folding, .workers = worker->nseats };
@@ -20,27 +20,9 @@ static struct cv_gate_crowd look(void *context)
     return crowd;
 }
 
-/* Whether there is nothing yet that a command could do. */
-static bool is_blank(const struct cv_task *task)
+bool cv_task_is_blank(const struct cv_task *task)
 {
     return task->open && !task->shut && task->piece.body.begin == task->piece.body.end;
-}
-
-/* Something has ended, or some time has passed: those who had no room try again, first those who
- * have something to do. */
-void cv_worker_rouse(struct cv_worker *worker)
-{
-    if (!worker->crowded)
-        return;
-    worker->crowded = false;
-    for (uint32_t pass = 0; pass < 2; pass++)
-        for (uint32_t i = 0; i < worker->nseats && !worker->ended; i++) {
-            const struct cv_task *task = worker->seats[i].tasks.first;
-
-            if (task != NULL && is_blank(task) == (pass == 1) &&
-                (pass == 0 || !worker->crowded))
-                cv_worker_start_next(worker, &worker->seats[i]);
-        }
 }
 
 /* A command that was started before there is anything for it has read nothing, and one that stays
@@ -62,18 +44,6 @@ static void make_room(struct cv_worker *worker)
     }
 }
 
-static void opens(void *context)
-{
-    cv_worker_rouse(context);
-}
-
-void cv_worker_watch_room(struct cv_worker *worker)
-{
-    worker->gate = (struct cv_gate){
-        .most_files = cv_gate_files(), .look = look, .opens = opens, .context = worker
-    };
-}
-
 /* What is decoded on the way to its command cannot be begun twice. */
 bool cv_worker_put_off(struct cv_worker *worker, struct cv_task *task,
                        const struct cleave_error *why)
@@ -82,7 +52,7 @@ bool cv_worker_put_off(struct cv_worker *worker, struct cv_task *task,
         return false;
     task->running = false;
     worker->crowded = true;
-    if (!is_blank(task))
+    if (!cv_task_is_blank(task))
         make_room(worker);
     return true;
 }

@@ -11,6 +11,9 @@
 
 /* --- their end ---------------------------------------------------------------------------- */
 
+static void start_next(struct cv_worker *worker, struct cv_seat *seat);
+static void rouse(struct cv_worker *worker);
+
 static double seconds(struct timeval time)
 {
     return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
@@ -65,9 +68,9 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     snprintf(task->fault, sizeof task->fault, "%s",
              slot->fault != NULL ? slot->fault : "");
     /* The next one is not kept waiting by what is to be sent. */
-    cv_worker_start_next(worker, seat);
+    start_next(worker, seat);
     cv_worker_send_away(worker, task);
-    cv_worker_rouse(worker);
+    rouse(worker);
 }
 
 /* What the slot of the seat was given could not be decoded: its command is ended, and its task. */
@@ -84,9 +87,9 @@ static void end_spoiled(struct cv_worker *worker, struct cv_seat *seat,
     if (task->open && !task->shut)
         seat->cut_short = task->chunk + 1;
     cv_worker_packed_spoil(task, err);
-    cv_worker_start_next(worker, seat);
+    start_next(worker, seat);
     cv_worker_send_away(worker, task);
-    cv_worker_rouse(worker);
+    rouse(worker);
 }
 
 static void slot_broke(void *context, const struct cleave_error *err)
@@ -173,7 +176,37 @@ static enum cleave_status start(struct cv_worker *worker, struct cv_seat *seat,
                                      : cv_slot_start(&seat->slot, &task->piece, err);
 }
 
-void cv_worker_start_next(struct cv_worker *worker, struct cv_seat *seat)
+/* Something has ended, or some time has passed: those who had no room try again, first those who
+ * have something to do. */
+static void rouse(struct cv_worker *worker)
+{
+    if (!worker->crowded)
+        return;
+    worker->crowded = false;
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < worker->nseats && !worker->ended; i++) {
+            const struct cv_task *task = worker->seats[i].tasks.first;
+
+            if (task != NULL && cv_task_is_blank(task) == (pass == 1) &&
+                (pass == 0 || !worker->crowded))
+                start_next(worker, &worker->seats[i]);
+        }
+}
+
+static void opens(void *context)
+{
+    rouse(context);
+}
+
+void cv_worker_watch_room(struct cv_worker *worker)
+{
+    worker->gate = (struct cv_gate){ .most_files = cv_gate_files(),
+                                     .look = cv_worker_crowd,
+                                     .opens = opens,
+                                     .context = worker };
+}
+
+static void start_next(struct cv_worker *worker, struct cv_seat *seat)
 {
     if (worker->noticed)
         cv_worker_give_back(worker, seat);
@@ -228,7 +261,7 @@ static void completed(struct cv_worker *worker, struct cv_task *task)
         (worker->job.items && cv_worker_item_open(worker, task, &err) != CLEAVE_OK))
         cv_worker_fail(worker, &err);
     else
-        cv_worker_start_next(worker, &worker->seats[task->seat]);
+        start_next(worker, &worker->seats[task->seat]);
 }
 
 static enum cleave_status open_stores(struct cv_worker *worker, struct cv_task *task,
@@ -300,7 +333,7 @@ void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
         return;
     }
     if (task->open) {
-        cv_worker_start_next(worker, &worker->seats[task->seat]);
+        start_next(worker, &worker->seats[task->seat]);
         return;
     }
     if (!asked.shared)
@@ -434,5 +467,5 @@ void cv_worker_stop(struct cv_worker *worker, struct cv_task *task)
     task->end.exit_code = -1;
     cv_worker_send_end(worker, task);
     cv_task_free(task);
-    cv_worker_start_next(worker, seat);
+    start_next(worker, seat);
 }
