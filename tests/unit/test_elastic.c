@@ -1037,6 +1037,40 @@ static void a_lost_test_is_begun_again(void **state)
     test_free(desk);
 }
 
+/* A worker is lost in the middle of its range, half of all: that is cut like any other rest, for the one
+ * that has started and for the one that has to start again. */
+static void what_was_lost_is_cut(void **state)
+{
+    struct desk *desk = test_malloc(sizeof *desk);
+    const struct cleave_order *kept, *again;
+
+    (void)state;
+    desk_streams(desk);
+    for (uint32_t w = 0; w < 2; w++)
+        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                               .worker = w,
+                                               .units = 383500,
+                                               .more = w == 0,
+                                               .time_s = 2.01 });
+    desk->view.units_left += 384000;
+    desk_tell(desk,
+              (struct cleave_event){
+                  .kind = CLEAVE_LOST, .worker = 1, .units = 384000, .time_s = 2.02 });
+    if (ordered(desk, CLEAVE_LOOK, 0) != NULL)
+        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN,
+                                               .units = 1000,
+                                               .output = 900,
+                                               .time_s = 2.02 });
+    kept = ordered(desk, CLEAVE_EXTEND, 2);
+    again = ordered(desk, CLEAVE_OPEN, 1);
+    assert_non_null(kept);
+    assert_non_null(again);
+    assert_true(kept->units > again->units && again->units > 384000 / 4.0);
+    assert_true(fabs(kept->units + again->units - 384000) < 1);
+    cv_arena_done(&desk->arena);
+    test_free(desk);
+}
+
 /* Who is expected is counted when it is shared out, for a while, and given nothing. */
 static void those_who_are_coming_are_counted(void **state)
 {
@@ -1105,6 +1139,7 @@ int main(void)
         cmocka_unit_test(who_does_not_begin_loses_all),
         cmocka_unit_test(who_is_late_serves_when_all_others_are_gone),
         cmocka_unit_test(a_lost_test_is_begun_again),
+        cmocka_unit_test(what_was_lost_is_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
