@@ -32,22 +32,28 @@ static bool note(struct cv_blocks *blocks, const struct cv_block_walk *walk, uin
 
 bool cv_blocks_of_bgzf(struct cv_blocks *blocks, const struct cv_block_walk *walk)
 {
-    enum { HEAD = 18, TAIL = 8, BYTES_MOST = 65536 };
+    enum { HEAD = 18, TAIL = 8, SIZE = 4, BYTES_MOST = 65536 };
+    uint8_t bytes[SIZE + HEAD], *const head = bytes + SIZE;
     uint64_t at = 0;
 
+    if (walk->size > 0 && !cv_block_read(walk, 0, head, HEAD))
+        return false;
     while (at < walk->size) {
-        uint8_t head[HEAD], tail[4];
-        uint64_t length;
+        const uint64_t begin = at, length = number(head + 16, 2) + 1;
+        uint64_t left;
 
-        if (!cv_block_read(walk, at, head, sizeof head) ||
-            !cv_codec_bgzf.begins(head, sizeof head))
-            return false;
-        length = number(head + 16, 2) + 1;
-        if (length < HEAD + TAIL ||
-            !cv_block_read(walk, at + length - sizeof tail, tail, sizeof tail) ||
-            number(tail, 4) > BYTES_MOST || !note(blocks, walk, at, number(tail, 4)))
+        if (!cv_codec_bgzf.begins(head, HEAD) || length < HEAD + TAIL ||
+            length > walk->size - at)
             return false;
         at += length;
+        left = walk->size - at;
+        /* What a block holds stands at its end, and there the next one begins: a call for both,
+         * as there are thousands of blocks before the first command is started. */
+        if ((left > 0 && left < HEAD) ||
+            !cv_block_read(walk, at - SIZE, bytes, left > 0 ? SIZE + HEAD : SIZE) ||
+            number(bytes, SIZE) > BYTES_MOST ||
+            !note(blocks, walk, begin, number(bytes, SIZE)))
+            return false;
     }
     return true;
 }
