@@ -396,3 +396,23 @@ sent() {
         tail -c 60 many | cmp - <(tail -c 60 out)
     done
 }
+
+@test "forms that were joined are named, and so is a dictionary that is not there" {
+    prepare
+    size=$(wc -c <"$P/seq.zst")
+    cat "$P/seq.zst" "$P/seq.bz2" >joined
+    for input in "-i joined" ""; do
+        fails_with 2 $input -- cat < <(cat joined)
+        cmp seq out
+        grep -q ": expected zstd or the end at byte $size of the file, got bzip2; 13893 bytes were decoded before" err
+    done
+    command -v zstd >/dev/null || skip "zstd is not installed"
+    seq 100000 >many
+    zstd -q --train many -B1024 --maxdict=4096 -o dictionary
+    zstd -q -D dictionary -c seq >seq.zst
+    for input in "-i seq.zst" ""; do
+        fails_with 2 $input -- cat < <(cat seq.zst)
+        [ ! -s out ]
+        grep -q ": what begins as zstd at byte 0 of the file cannot be decoded without the dictionary that it was compressed with; type 'zstd -dc -D DICTIONARY FILE | cleave ...'" err
+    done
+}

@@ -22,6 +22,7 @@ enum cv_codec_step {
     CV_CODEC_MADE, /* bytes were made: take them and ask again                     */
     CV_CODEC_OVER, /* the member is over; bytes may have been made                 */
     CV_CODEC_BAD,  /* it is damaged: *why, a constant text, says what was met      */
+    CV_CODEC_LACK, /* it needs what is not in the file: *why, a text, says what    */
     CV_CODEC_FULL, /* there is no memory for it                                    */
 };
 

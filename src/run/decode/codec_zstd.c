@@ -48,6 +48,17 @@ static bool begin(void *state)
     return ZSTD_isError(ZSTD_initDStream(((struct frames *)state)->stream)) == 0;
 }
 
+static enum cv_codec_step fail(ZSTD_ErrorCode error, struct cv_codec_io *io)
+{
+    if (error == ZSTD_error_memory_allocation)
+        return CV_CODEC_FULL;
+    if (error != ZSTD_error_dictionary_wrong)
+        return CV_CODEC_BAD;
+    io->why = "the dictionary that it was compressed with; type 'zstd -dc -D DICTIONARY "
+              "FILE | cleave ...'";
+    return CV_CODEC_LACK;
+}
+
 static enum cv_codec_step step(void *state, struct cv_codec_io *io)
 {
     struct frames *frames = state;
@@ -61,8 +72,7 @@ static enum cv_codec_step step(void *state, struct cv_codec_io *io)
     io->made = out.pos;
     if (ZSTD_isError(left) != 0) {
         io->why = ZSTD_getErrorName(left);
-        return ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation ? CV_CODEC_FULL
-                                                                       : CV_CODEC_BAD;
+        return fail(ZSTD_getErrorCode(left), io);
     }
     if (left == 0)
         return CV_CODEC_OVER;

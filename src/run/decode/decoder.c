@@ -10,7 +10,7 @@
 
 enum { BLOCK = 128 * 1024 };
 
-enum fault { NONE, DAMAGED, SHORT, STRANGE };
+enum fault { NONE, DAMAGED, SHORT, STRANGE, LACKING };
 
 struct cv_decoder {
     const struct cv_codec *codec;
@@ -23,16 +23,16 @@ struct cv_decoder {
     bool inside;       /* a member                                                */
     bool ended;        /* there is no more input                                  */
     enum fault fault;  /* what it failed by                                       */
-    const char *why;   /* of DAMAGED: what was met                                */
+    const char *why;   /* what was met instead, or is lacking                     */
     uint8_t block[BLOCK];
 };
 
-const struct cv_codec *cv_codec_named(const char *name)
-{
 #define CV_CODEC_ROW(upper, lower) &cv_codec_##lower,
-    static const struct cv_codec *const codecs[] = { CV_CODEC_MAP(CV_CODEC_ROW) };
+static const struct cv_codec *const codecs[] = { CV_CODEC_MAP(CV_CODEC_ROW) };
 #undef CV_CODEC_ROW
 
+const struct cv_codec *cv_codec_named(const char *name)
+{
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
         if (strcmp(codecs[i]->name, name) == 0)
             return codecs[i];
@@ -153,9 +153,13 @@ static enum cleave_status say(const struct cv_decoder *decoder, uint64_t made,
     if (decoder->fault == STRANGE)
         return cv_fail_at(err, &place,
                           "expected %s or the end at byte %" PRIu64
-                          " of the file, got bytes that are neither; %" PRIu64
-                          " bytes were decoded before",
-                          name, at, made);
+                          " of the file, got %s; %" PRIu64 " bytes were decoded before",
+                          name, at, decoder->why, made);
+    if (decoder->fault == LACKING)
+        return cv_fail_at(err, &place,
+                          "what begins as %s at byte %" PRIu64
+                          " of the file cannot be decoded without %s",
+                          name, decoder->member, decoder->why);
     return cv_fail_at(err, &place,
                       "damaged at about byte %" PRIu64
                       " of the file: expected %s, got %s; %" PRIu64
@@ -204,6 +208,15 @@ static enum cleave_status turn_over(struct cv_decoder *decoder, struct cleave_er
     return change_codec(decoder, other, err);
 }
 
+/* What stands where a member was expected: files of two forms may have been joined. */
+static const char *name_of(const struct cv_decoder *decoder)
+{
+    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
+        if (codecs[i]->begins(decoder->block + decoder->at, decoder->held - decoder->at))
+            return codecs[i]->name;
+    return "bytes that are neither";
+}
+
 /* Begin the next member; *over: there is none. */
 static enum cleave_status begin(struct cv_decoder *decoder, bool *over,
                                 struct cleave_error *err)
@@ -225,7 +238,7 @@ static enum cleave_status begin(struct cv_decoder *decoder, bool *over,
     CV_TRY(turn_over(decoder, err));
     codec = decoder->codec;
     if (!codec->begins(decoder->block + decoder->at, decoder->held - decoder->at))
-        return fail(decoder, STRANGE, NULL, err);
+        return fail(decoder, STRANGE, name_of(decoder), err);
     if (!codec->begin(decoder->state))
         return cv_fail_memory(err, "a decoder");
     decoder->member = decoder->block_at + decoder->at;
@@ -245,8 +258,8 @@ static enum cleave_status step(struct cv_decoder *decoder, const void **bytes,
     const enum cv_codec_step got = decoder->codec->step(decoder->state, &io);
 
     decoder->at = decoder->held - io.length;
-    if (got == CV_CODEC_BAD)
-        return fail(decoder, DAMAGED, io.why, err);
+    if (got == CV_CODEC_BAD || got == CV_CODEC_LACK)
+        return fail(decoder, got == CV_CODEC_BAD ? DAMAGED : LACKING, io.why, err);
     if (got == CV_CODEC_FULL)
         return cv_fail_memory(err, "a decoder");
     *bytes = io.out;
