@@ -416,3 +416,22 @@ sent() {
         grep -q ": what begins as zstd at byte 0 of the file cannot be decoded without the dictionary that it was compressed with; type 'zstd -dc -D DICTIONARY FILE | cleave ...'" err
     done
 }
+
+@test "a large input of one block is said to be one, and one of two is not" {
+    prepare
+    command -v xz >/dev/null || skip "xz is not installed"
+    head -c 4500000 /dev/urandom | base64 >noise
+    xz -0 -T1 -c noise >one.xz
+    xz -0 -T1 --block-size=4MiB -c noise >two.xz
+    job -i one.xz -- cat
+    cmp noise out
+    says "cleave: one.xz: one block of xz, which one core decodes: 'xz -T0' writes blocks that are decoded side by side"
+    job -i two.xz -- cat
+    cmp noise out
+    [ ! -s err ]
+    command -v zstd >/dev/null || skip "zstd is not installed"
+    zstd -q -1 noise
+    job -i noise.zst -- cat
+    cmp noise out
+    says "cleave: noise.zst: one frame of zstd, which one core decodes: 'pzstd' writes frames that are decoded side by side"
+}

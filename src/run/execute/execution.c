@@ -129,6 +129,7 @@ static enum cleave_status open_source(struct cv_execution *execution, bool raw,
                                       struct cleave_error *err)
 {
     const struct cleave_execution *asked = execution->asked;
+    struct cleave_error note;
 
     if (asked->items.words != NULL)
         return cv_source_open_items(&asked->items,
@@ -152,6 +153,8 @@ static enum cleave_status open_source(struct cv_execution *execution, bool raw,
                               .shares = shares_of(cv_muster_count(asked)),
                               .numbers = true },
                           &execution->run.books.source, err));
+    if (asked->tell.note != NULL && cv_source_lone(execution->run.books.source, &note))
+        asked->tell.note(asked->tell.context, note.text);
     return cv_source_vet(execution->run.books.source, err);
 }
 

@@ -107,6 +107,7 @@ static enum cleave_status open_files(struct cv_source *source, const char *const
                               "which this is no regular file",
                               npaths);
         if (is_stream) {
+            source->lone = file->lone;
             cv_source_file_done(file);
             source->nfiles = 0;
             return cv_stream_new(paths[i], options, &source->stream, err);

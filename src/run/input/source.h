@@ -206,6 +206,10 @@ struct cv_source_span cv_source_span_at(const struct cv_source *source, uint64_t
 enum cleave_status cv_source_torn(struct cv_source *source, bool *out,
                                   struct cleave_error *note, struct cleave_error *err);
 
+/* Whether an input is large and one block, so that all workers wait for one decoder: then *note
+ * says what would be better. */
+bool cv_source_lone(const struct cv_source *source, struct cleave_error *note);
+
 /* --- streams ---------------------------------------------------------------------------- */
 
 /* The descriptor to wait on until it is readable, or -1: regular files, and streams that

@@ -21,6 +21,7 @@ struct cv_source_file {
     uint64_t packed_size; /* then: bytes of the file                              */
     const struct cv_magic
         *around; /* ... and what it is; NULL: as was asked for          */
+    const struct cv_codec *lone; /* it is large, and one block of that; NULL: it can be cut */
     int64_t mtime_ns;
     uint64_t base; /* address of its first byte                                   */
     bool ignores;  /* an index of it is made: the one there is not read            */
@@ -183,6 +184,7 @@ struct cv_source_known {
 struct cv_source {
     const struct cv_splitter *splitter; /* borrowed */
     bool header, raw;
+    const struct cv_codec *lone;  /* what its stream is one block of; NULL */
     uint64_t max_record;          /* bytes; 0: any number     */
     struct cv_source_file *files; /* owned; none for a stream */
     size_t nfiles;

@@ -15,6 +15,8 @@
 #include "run/decode/unpacking.h"
 #include "run/input/magic.h"
 
+enum { LARGE = 4 << 20 }; /* to decode less takes no time to speak of */
+
 static enum cleave_status unpack(struct cv_stream *stream, const struct cv_codec *codec,
                                  const char *bytes, struct cleave_error *err)
 {
@@ -91,6 +93,27 @@ void cv_stream_unpacked(struct cv_stream *stream)
 
 /* --- regular files ------------------------------------------------------------------------ */
 
+/* Who compressed it can do something about it, and waiting for one decoder looks like a run that
+ * is slow for no reason. Blocks within frames of lz4 are cut all the same. */
+bool cv_source_lone(const struct cv_source *source, struct cleave_error *note)
+{
+    if (source->lone == &cv_codec_xz)
+        (void)
+            cv_fail(note, CLEAVE_EINPUT,
+                    "%s: one block of xz, which one core decodes: 'xz -T0' writes blocks "
+                    "that are decoded side by side",
+                    source->stream->name);
+    else if (source->lone == &cv_codec_zstd)
+        (void)cv_fail(
+            note, CLEAVE_EINPUT,
+            "%s: one frame of zstd, which one core decodes: 'pzstd' writes frames "
+            "that are decoded side by side",
+            source->stream->name);
+    else
+        return false;
+    return true;
+}
+
 /* What the file is to be decoded by; NULL: it is not. */
 static enum cleave_status find_codec(struct cv_source_file *file, int fd,
                                      const struct cv_source_options *options,
@@ -133,6 +156,8 @@ static enum cleave_status unpack_file(struct cv_source_file *file, int fd,
         return CLEAVE_OK;
     CV_TRY(cv_blocks_find(&blocks, codec, fd, file->size, &whole, err));
     *as_stream = alone && (!whole || blocks.count < 2);
+    if (whole && blocks.count == 1 && file->size >= LARGE)
+        file->lone = codec;
     status =
         whole || alone ? CLEAVE_OK : cv_blocks_scan(&blocks, codec, fd, file->name, err);
     if (status == CLEAVE_OK && !*as_stream)
