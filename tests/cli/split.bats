@@ -251,3 +251,19 @@ refuses() {
     refuses 2 "--index: expected neither --number, --size, --output nor --json: no pieces are written" -i in --index -n 3
     refuses 2 "--output NAME is required, or --index" -i in -n 3
 }
+
+@test "pieces of megabytes are the input, and one that cannot be written is said" {
+    prepare
+    { echo head; seq 2000000; } >in
+    for how in '-n 1' '-n 5' '--size 3M' '-n 4 --header'; do
+        rm -rf parts
+        cut_up -i in $how -o 'parts/p-{}'
+        { echo head; cat parts/* | grep -v head; } | cmp - in
+    done
+    rm -rf parts
+    status=0
+    (ulimit -f 2000; exec timeout $LONG "$CLEAVE" split -q -i in -n 4 -o 'parts/p-{}' 2>err) || status=$?
+    [ "$status" -eq 1 ]
+    grep -Eqx "cleave: cannot write 'parts/p-00[1-4]': File too large" err
+    [ -z "$(ls -A parts)" ]
+}

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include "base/fail.h"
@@ -17,13 +16,11 @@
 #include "base/write_all.h"
 #include "run/kit/flow.h"
 #include "run/kit/well.h"
+#include "run/pieces/piece_copy.h"
 #include "run/pieces/piece_list.h"
 #include "run/pieces/piece_pack.h"
 
-enum {
-    POUR = 64 * 1024, /* read of a decoder at a time */
-    STEP = 16 << 20,  /* copied by one call                           */
-};
+enum { POUR = 64 * 1024 }; /* read of a decoder at a time */
 
 struct cv_piece_writer {
     struct cv_new_file file;
@@ -195,30 +192,22 @@ static enum cleave_status compress(struct cv_piece_writer *writer,
     return CLEAVE_OK;
 }
 
-/* Let the kernel copy; file systems share the bytes where they can. */
 static enum cleave_status copy(struct cv_piece_writer *writer, const struct cv_part *part,
                                struct cleave_error *err)
 {
-    bool by_range = true;
+    struct cv_copying copying = { .from = part->fd,
+                                  .to = writer->file.fd,
+                                  .at = (off_t)part->begin,
+                                  .end = part->end };
 
-    for (off_t at = (off_t)part->begin; (uint64_t)at < part->end;) {
-        const uint64_t left = part->end - (uint64_t)at;
-        const size_t step = left < STEP ? (size_t)left : STEP;
-        ssize_t got;
-
-        errno = 0;
-        got = by_range ? copy_file_range(part->fd, &at, writer->file.fd, NULL, step, 0)
-                       : sendfile(writer->file.fd, part->fd, &at, step);
-        if (got > 0 || (got < 0 && errno == EINTR))
-            continue;
-        if (by_range)
-            by_range = false; /* another file system, or one that does not know how */
-        else if (got < 0 && errno != EIO)
-            return cannot(writer->name, strerror(errno), err);
-        else
-            return ended_early(part, (uint64_t)at, err);
+    switch (cv_piece_copy(&copying)) {
+    case CV_COPY_DONE:
+        return CLEAVE_OK;
+    case CV_COPY_REFUSED:
+        return cannot(writer->name, strerror(errno), err);
+    default:
+        return ended_early(part, (uint64_t)copying.at, err);
     }
-    return CLEAVE_OK;
 }
 
 /* Bytes that were decoded. */
