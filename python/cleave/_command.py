@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
@@ -70,6 +71,15 @@ def _words(command: Union[str, Sequence[Any]]) -> List[str]:
             "cleave.worker(function), and run that with persistent=True"
         )
     return [_text(word) for word in command]
+
+
+def _refuse_line(command: Union[str, Sequence[Any]]) -> None:
+    """A command that gets chunks is a program and its arguments; no shell parts a line."""
+    if isinstance(command, str) and " " in command.strip() and shutil.which(command) is None:
+        raise ValueError(
+            f"command: expected its words, {command.split()}, or a line for a shell, "
+            f"{['sh', '-c', command]}, got {command!r}"
+        )
 
 
 def _start(words: Sequence[str], data: Optional[bytes]) -> "subprocess.CompletedProcess[bytes]":
@@ -144,6 +154,8 @@ def run(
     texts, paths and numbers.
     """
     called = _words(command)
+    if items is None and not options.get("cat"):
+        _refuse_line(command)
     words, data = _inputs(input)
     if items is not None:
         if data is not None:

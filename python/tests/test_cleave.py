@@ -90,6 +90,15 @@ class Command(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "cleave.worker"):
             cleave.run(len, input=self.numbers)  # type: ignore[arg-type]
 
+    def test_a_line_is_no_command_for_chunks(self) -> None:
+        with self.assertRaisesRegex(ValueError, r"\['wc', '-l'\], or .*\['sh', '-c', 'wc -l'\]"):
+            cleave.run("wc -l", input=self.numbers)
+        # Of items, and of chunks in files, a shell reads it; a single word is a program.
+        self.assertEqual(cleave.run("echo x {}", items=["y"]).output, b"x y\n")
+        counted = cleave.run("wc -l <{}", input=self.numbers, cat=True, block="10MB").output
+        self.assertEqual(counted, cleave.run(["wc", "-l"], input=self.numbers, block="10MB").output)
+        self.assertIsNotNone(cleave.run("cat", input=self.numbers).output)
+
     def test_a_persistent_command(self) -> None:
         command = os.path.join(self.folder, "count.py")
         with open(command, "w") as file:
