@@ -49,6 +49,8 @@ struct cleave_plan_worker {
     double start_s; /* of its first post; NAN when left out                       */
     double
         throughput_ups; /* that it gives, or would give                               */
+    double theta;       /* part of a round that is sent first: as wanted, or moved so that
+                           it does not idle                                           */
     uint32_t stream;    /* UINT32_MAX when left out                                   */
     const char *reason; /* why it is left out, or NULL: owned by the plan             */
 };

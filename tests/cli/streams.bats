@@ -42,7 +42,7 @@ throughput upper_bound over_bound optimal selected least_share clusters shares w
     has '"optimal": true,'
     has '"selected": 13,'
     has '"weights": "own",'
-    has '"name": "board", "delay": null, "start": null, "throughput": 0, "cluster": null, '
+    has '"name": "board", "delay": null, "start": null, "throughput": 0, "theta": 0.5, "cluster": null, '
     [ "$(printf '%s\n' "$output" | grep -c '"reason": null')" -eq 13 ]
     [ "$(printf '%s\n' "$output" | grep -c '"demand": 1, ')" -eq 2 ]
     cleave 0 plan streams -p $CAMERAS -M 2 --json
@@ -252,10 +252,26 @@ per_stream workers " ]
     has $'\033[1m1 stream on 14 workers'
 }
 
-@test "delays of a plan are for the theta that was wanted, as its page says" {
-    cleave 0 plan streams -p $CAMERAS --period 2 --theta 0.75 --json
-    has '"theta": 0.75,'
-    grep -q '^| `delay` .*for the wanted theta: a run moves that' docs/guide/json.md
+@test "a plan has the theta of its run, which moves it, and its delays" {
+    local parts=$BATS_TEST_TMPDIR/parts
+    cleave 0 plan streams -p $CAMERAS -t 2 --theta 0.9 --result-ratio 0.4 --json
+    sed -n 's/.*"name": "\([^"]*\)".*"start": [0-9].*"theta": \([0-9.]*\).*/\1 \2/p' <<<"$output" |
+        awk '{ printf "%s %.6f\n", $1, $2 }' | sort >"$parts.plan"
+    # It would idle with 0.9. Its own first result counts in its delay.
+    grep -q '^remote.0 0.786803$' "$parts.plan"
+    has '"name": "remote.0", "delay": 0.18190319101123595, "start": 0.43470319101123589,'
+    cleave 0 simulate streams -p $CAMERAS -t 2 -T 20 --theta 0.9 --result-ratio 0.4 \
+        --trace "$BATS_TEST_TMPDIR/trace"
+    # The first two messages to a worker are the two parts of its first round.
+    awk -F'"' '/"event":"sent"/ {
+        split($0, a, "\"units\":")
+        if (++n[$8] == 1) first[$8] = a[2] + 0
+        if (n[$8] == 2) printf "%s %.6f\n", $8, first[$8] / (first[$8] + a[2])
+    }' "$BATS_TEST_TMPDIR/trace" | sort >"$parts.run"
+    [ "$(wc -l <"$parts.run")" -eq 13 ]
+    diff "$parts.plan" "$parts.run"
+    grep -m 1 '"event":"sent","worker":"remote.0"' "$BATS_TEST_TMPDIR/trace" |
+        grep -q '"start":0.434703191'
 }
 
 @test "the shortest round for all workers, and margins of their own" {

@@ -61,6 +61,7 @@ static void put_workers(struct cv_json *json, const struct cv_stream_case *strea
         cv_field_number(json, "delay", worker->delay_s);
         cv_field_number(json, "start", worker->start_s);
         cv_field_number(json, "throughput", worker->throughput_ups);
+        cv_field_number(json, "theta", worker->theta);
         if (streams->task.margins != NULL)
             cv_field_number(json, "margin", streams->task.margins[w]);
         cv_json_key(json, "cluster");

@@ -117,6 +117,17 @@ double cv_theta_first(const struct cleave_worker *worker, double load)
            (load / worker->speed_ups + data);
 }
 
+double cv_theta_moved(const struct cleave_worker *worker, double result_ratio,
+                      double load, double wanted)
+{
+    struct cv_theta_window window = cv_theta_window(worker, result_ratio, load, load);
+
+    window.low = fmax(window.low, cv_theta_first(worker, load));
+    if (!(window.low <= window.high))
+        return wanted; /* something idles whatever it is */
+    return fmin(fmax(fmin(fmax(wanted, window.low), window.high), 0.05), 0.95);
+}
+
 double cv_theta_equal_slack(const struct cleave_worker *worker, double result_ratio,
                             double load)
 {

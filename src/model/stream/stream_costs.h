@@ -71,6 +71,10 @@ struct cv_theta_window {
 struct cv_theta_window cv_theta_window(const struct cleave_worker *worker,
                                        double result_ratio, double before, double after);
 double cv_theta_first(const struct cleave_worker *worker, double load);
+/* What is used where `wanted` would make the worker idle in rounds with that load: the nearest
+ * part that does not, if there is one. */
+double cv_theta_moved(const struct cleave_worker *worker, double result_ratio,
+                      double load, double wanted);
 /* Leaves as much time to spare in a first round as in the rounds after it. */
 double cv_theta_equal_slack(const struct cleave_worker *worker, double result_ratio,
                             double load);

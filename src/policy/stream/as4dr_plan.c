@@ -68,17 +68,6 @@ static enum cleave_status read_words(struct cv_as4dr *as4dr, struct cleave_error
 
 /* --- places -------------------------------------------------------------------------- */
 
-static double clip_theta(double wanted, const struct cleave_worker *worker, double ratio,
-                         double load)
-{
-    struct cv_theta_window window = cv_theta_window(worker, ratio, load, load);
-
-    window.low = fmax(window.low, cv_theta_first(worker, load));
-    if (window.low > window.high)
-        return wanted; /* something idles whatever it is */
-    return fmin(fmax(fmin(fmax(wanted, window.low), window.high), 0.05), 0.95);
-}
-
 /* Of the members, one after the other. */
 struct ring_arrays {
     struct cleave_worker *workers;
@@ -154,8 +143,10 @@ static enum cleave_status place_members(struct cv_as4dr *as4dr,
 
         arrays.workers[i] = workers[w];
         arrays.margin[i] = as4dr->margin;
-        arrays.theta[i] = clip_theta(as4dr->wanted_theta, &workers[w], view->result_ratio,
-                                     cv_stream_load(&workers[w], tau_at_first(as4dr, w)));
+        arrays.theta[i] =
+            cv_theta_moved(&workers[w], view->result_ratio,
+                           cv_stream_load(&workers[w], tau_at_first(as4dr, w)),
+                           as4dr->wanted_theta);
     }
     times = cv_ring_times(&ring, arena);
     if (times == NULL)

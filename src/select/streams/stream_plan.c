@@ -66,6 +66,7 @@ struct planning {
     enum cleave_port port;
     struct cv_stream_task task; /* for the selection                                    */
     struct cleave_worker *workers;
+    double *theta; /* per worker                                                        */
     double
         *master_s; /* per worker: its time of a round, the best one before it         */
     double
@@ -86,6 +87,7 @@ static enum cleave_status make_task(struct planning *planning, struct cleave_err
     double *margin = cv_array(&planning->arena, n, sizeof *margin);
 
     planning->workers = workers;
+    planning->theta = theta;
     planning->master_s = cv_array(&planning->arena, n, sizeof(double));
     if (workers == NULL || theta == NULL || margin == NULL || planning->master_s == NULL)
         return cv_fail_memory(err, "the workers of the streams");
@@ -120,6 +122,27 @@ static enum cleave_status choose_period(struct planning *planning,
     if (planning->port == CLEAVE_PORT_MULTI)
         probe.nstreams = probe.ring.n;
     return cv_stream_period(&probe, &planning->task.ring.tau_s, err);
+}
+
+/* With the period known: the parts sent first, as a run moves them. */
+static void move_theta(struct planning *planning)
+{
+    const struct cleave_stream_task *asked = planning->asked;
+    const struct cleave_worker *all = cleave_platform_workers(asked->platform);
+    const double tau_s = planning->task.ring.tau_s;
+
+    for (uint32_t w = 0; w < planning->task.ring.n; w++) {
+        struct cleave_worker worker = all[w];
+
+        worker.speed_ups = planning->workers[w].speed_ups;
+        if (!(asked->result_ratio > 0))
+            worker.return_latency_s =
+                0; /* what does not come back has no latency either */
+        if (cv_stream_load(&worker, tau_s) > 0)
+            planning->theta[w] =
+                cv_theta_moved(&worker, asked->result_ratio,
+                               cv_stream_load(&worker, tau_s), planning->theta[w]);
+    }
 }
 
 /* With the period known: what workers take of a master's time. */
@@ -262,6 +285,7 @@ static enum cleave_status fill_workers(struct planning *planning,
             .delay_s = own_links && !isnan(choice->delay[w]) ? 0 : choice->delay[w],
             .start_s = NAN,
             .throughput_ups = gives(planning, w),
+            .theta = planning->theta[w],
             .stream = choice->stream_of[w],
         };
         if (choice->reason[w] == CV_TAKEN)
@@ -355,6 +379,7 @@ static enum cleave_status plan_streams(struct planning *planning,
     CV_TRY(make_task(planning, err));
     if (!(planning->asked->period_s > 0))
         CV_TRY(choose_period(planning, err));
+    move_theta(planning);
     CV_TRY(weigh(planning, err));
     CV_TRY(choose(planning, err));
     CV_TRY(prove_small(planning, err));
