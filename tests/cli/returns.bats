@@ -265,3 +265,12 @@ END
     cleave 0 plan load -p $LAB -l 100 --result-ratio 0.5 --policy fifo --json
     lacks '"method"'
 }
+
+@test "small-results takes so many workers with latencies as it can choose from" {
+    "$CLEAVE" platform -w 129 --latency 0.01 >"$BATS_TEST_TMPDIR/many.yaml"
+    refuses "policy 'small-results' takes up to 128 workers that have latencies, got 129; \
+fifo, lifo and rounds take more" \
+        plan load -p "$BATS_TEST_TMPDIR/many.yaml" -l 100 --result-ratio 0.5 --policy small-results
+    "$CLEAVE" platform -w 129 --latency 0 --compute-latency 0 >"$BATS_TEST_TMPDIR/many.yaml"
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/many.yaml" -l 100 --result-ratio 0.5 --policy small-results
+}

@@ -11,6 +11,10 @@
  * 2010, in the direction proved in docs/theory/returns.md. */
 #include "policy/returns/round_trip.h"
 
+/* With latencies who takes part is a search, again for each of some 40 lifespans: seconds for
+ * a hundred workers, hours for a thousand. */
+enum { LATENCIES_MOST = 128 };
+
 struct small_results {
     struct cv_round_trip_state round;
 };
@@ -23,12 +27,30 @@ static enum cleave_status solve(void *context, const struct cv_returns *returns,
     return cv_returns_small(returns, lifespan_s, arena, out, NULL, err);
 }
 
+static bool have_latencies(const struct cleave_view *view)
+{
+    for (uint32_t w = 0; w < view->nworkers; w++) {
+        const struct cleave_worker *worker = &view->workers[w];
+
+        if (worker->latency_s > 0 || worker->compute_latency_s > 0 ||
+            (worker->return_latency_s > 0 && view->result_ratio > 0))
+            return true;
+    }
+    return false;
+}
+
 static enum cleave_status small_results_plan(void *state, const struct cleave_view *view,
                                              struct cleave_setup *setup,
                                              struct cleave_error *err)
 {
     const struct cv_returns_solver solver = { solve, NULL, false };
 
+    if (view->nworkers > LATENCIES_MOST && have_latencies(view))
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "policy 'small-results' takes up to %d workers that have latencies, "
+            "got %u; fifo, lifo and rounds take more",
+            LATENCIES_MOST, view->nworkers);
     return cv_round_trip_plan(&((struct small_results *)state)->round, view, &solver,
                               setup, err);
 }
