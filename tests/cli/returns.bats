@@ -274,3 +274,11 @@ fifo, lifo and rounds take more" \
     "$CLEAVE" platform -w 129 --latency 0 --compute-latency 0 >"$BATS_TEST_TMPDIR/many.yaml"
     cleave 0 plan load -p "$BATS_TEST_TMPDIR/many.yaml" -l 100 --result-ratio 0.5 --policy small-results
 }
+
+@test "a comparison with policies of several rounds has no bound of one round" {
+    "$CLEAVE" platform -w 129 --latency 0.01 --bandwidth 500 >"$BATS_TEST_TMPDIR/many.yaml"
+    cleave 0 compare load -p "$BATS_TEST_TMPDIR/many.yaml" -l 1000 --result-ratio 0.5 --policies lifo
+    has "bound     11.055 s (prefix, one round)"
+    cleave 0 compare load -p "$BATS_TEST_TMPDIR/many.yaml" -l 1000 --result-ratio 0.5 --policies lifo,rounds
+    has "bound     11.304 s (rounds)"
+}

@@ -92,15 +92,20 @@ static enum cleave_status run_cell(const struct cleave_job *job,
     return status;
 }
 
-/* What holds for all of them: bounds of policies of one round say nothing about others. */
+/* What holds for all of them: bounds of policies of one round say nothing about others, whose
+ * bounds hold for them as well. */
 static void find_bound(const struct cv_compare_cell *cells, size_t count, bool lives,
                        struct cleave_bound *out)
 {
+    bool several = false;
+
     *out = (struct cleave_bound){ NULL, 0 };
+    for (size_t i = 0; i < count; i++)
+        several = several || (cells[i].reason == NULL && !cells[i].policy->one_round);
     for (size_t i = 0; i < count; i++) {
         const struct cleave_bound *bound = &cells[i].stats.bound;
 
-        if (cells[i].reason == NULL &&
+        if (cells[i].reason == NULL && !(several && cells[i].policy->one_round) &&
             (out->name == NULL ||
              (lives ? bound->value_s > out->value_s : bound->value_s < out->value_s)))
             *out = *bound;
