@@ -188,8 +188,9 @@ enum cleave_status cv_books_put_off(struct cv_books *books, uint32_t worker,
                                     const struct cv_piece *piece,
                                     struct cleave_error *err)
 {
-    if (piece->end > piece->begin)
-        CV_TRY(cv_source_put_back(books->source, piece, err));
+    const bool blank = piece->end == piece->begin;
+
+    CV_TRY(blank ? CLEAVE_OK : cv_source_put_back(books->source, piece, err));
     return order_again(books, worker, want, err);
 }
 

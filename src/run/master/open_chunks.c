@@ -353,12 +353,14 @@ bool cv_open_chunks_held(const struct cv_real_run *run, uint32_t worker)
     return errand != NULL && cv_errand_waits(errand);
 }
 
-void cv_open_chunks_give_way(struct cv_real_run *run, uint32_t worker)
+/* Let the command of an open chunk of the worker end, if it waits for an order; `travels`: on
+ * another machine, else on this one. */
+static void end_waiting(struct cv_real_run *run, uint32_t worker, bool travels)
 {
     struct cv_errand *errand = cv_desks_opened(&run->desks, worker);
 
     if (errand == NULL || !errand->slot.busy || !cv_errand_waits(errand) ||
-        !cv_slot_travels(&errand->slot))
+        cv_slot_travels(&errand->slot) != travels)
         return;
     if (cv_errand_is_blank(errand))
         cv_slot_stop(&errand->slot);
@@ -366,20 +368,16 @@ void cv_open_chunks_give_way(struct cv_real_run *run, uint32_t worker)
         close_now(run, errand);
 }
 
+void cv_open_chunks_give_way(struct cv_real_run *run, uint32_t worker)
+{
+    end_waiting(run, worker, true);
+}
+
 /* The next one that needs its processes and descriptors may be what the policy waits for. */
 void cv_open_chunks_make_room(struct cv_real_run *run)
 {
-    for (uint32_t w = 0; w < run->desks.count; w++) {
-        struct cv_errand *errand = cv_desks_opened(&run->desks, w);
-
-        if (errand == NULL || !errand->slot.busy || errand->due > 0 ||
-            cv_slot_travels(&errand->slot) || !cv_errand_waits(errand))
-            continue;
-        if (cv_errand_is_blank(errand))
-            cv_slot_stop(&errand->slot);
-        else
-            close_now(run, errand);
-    }
+    for (uint32_t w = 0; w < run->desks.count; w++)
+        end_waiting(run, w, false);
 }
 
 bool cv_open_chunks_wait(const struct cv_real_run *run)
