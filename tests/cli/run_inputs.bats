@@ -336,6 +336,24 @@ b' --block 1 -- wc -l
     done
 }
 
+@test "an input that is rewritten, and its size and time put back, is told of" {
+    prepare
+    hosts 'name: a, slots: 1' >h.yaml
+    for more in '-j 1' '--hosts h.yaml --shared-input'; do
+        seq 100 >in
+        cp -p in before
+        job -i in $more --block 1k -- sh -c "cat; seq 100 | tr 1 2 >$T/in; touch -r $T/before $T/in"
+        cmp before out
+        [ "$(grep -c 'in: something of it was changed while it was in use, but neither its size nor its time' err)" -eq 1 ]
+    done
+    # Once for many chunks; and not because it was read.
+    seq 1000 >in
+    job -i in -j 2 --block 500 -- sh -c "cat; chmod 600 $T/in"
+    [ "$(grep -c 'in: something of it was changed' err)" -eq 1 ]
+    job -i in -j 2 --block 500 -- cat
+    [ ! -s err ]
+}
+
 # --- many files -------------------------------------------------------------------------------
 
 @test "patterns and folders stand for files, in the order of their names" {

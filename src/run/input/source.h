@@ -153,6 +153,9 @@ bool cv_source_is_short(const struct cv_source *source);
  * command has read is then uncertain. To be asked once it has read the piece. */
 enum cleave_status cv_source_check(struct cv_source *source, const struct cv_piece *piece,
                                    struct cleave_error *err);
+/* After that: the name of its file if something of that was changed that may be its bytes, though
+ * size and mtime are as they were. NULL: nothing was, or it was asked before. */
+const char *cv_source_touched(struct cv_source *source, const struct cv_piece *piece);
 /* The hash of all that the command is given: header, body, closing, mate. Not for pieces that were
  * finished. */
 enum cleave_status cv_source_hash(struct cv_source *source, const struct cv_piece *piece,

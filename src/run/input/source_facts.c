@@ -68,6 +68,24 @@ enum cleave_status cv_source_check(struct cv_source *source, const struct cv_pie
     return source->mate != NULL ? cv_source_file_unchanged(source->mate, err) : CLEAVE_OK;
 }
 
+static bool was_touched(struct cv_source_file *file)
+{
+    const bool now = file != NULL && file->touched && !file->told;
+
+    if (now)
+        file->told = true;
+    return now;
+}
+
+const char *cv_source_touched(struct cv_source *source, const struct cv_piece *piece)
+{
+    if (source->stream != NULL || source->items != NULL)
+        return NULL;
+    if (was_touched(&source->files[piece->file]))
+        return source->files[piece->file].name;
+    return was_touched(source->mate) ? source->mate->name : NULL;
+}
+
 enum cleave_status cv_source_hash(struct cv_source *source, const struct cv_piece *piece,
                                   struct cv_content_hash *out, struct cleave_error *err)
 {

@@ -22,6 +22,11 @@ static int64_t mtime_ns(const struct stat *now)
     return (int64_t)now->st_mtim.tv_sec * 1000000000 + now->st_mtim.tv_nsec;
 }
 
+static int64_t ctime_ns(const struct stat *now)
+{
+    return (int64_t)now->st_ctim.tv_sec * 1000000000 + now->st_ctim.tv_nsec;
+}
+
 static enum cleave_status cannot(struct cleave_error *err, const char *name,
                                  const char *what)
 {
@@ -69,6 +74,7 @@ enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *
     file->inode = (uint64_t)now.st_ino;
     file->size = (uint64_t)now.st_size;
     file->mtime_ns = mtime_ns(&now);
+    file->ctime_ns = ctime_ns(&now);
     file->name = strdup(standard ? "standard input" : path);
     file->path = standard ? strdup(path) : realpath(path, NULL);
     if (file->path == NULL) /* /dev/fd/3 may lead to a file that has no name any more */
@@ -140,7 +146,7 @@ enum cleave_status cv_source_file_use(struct cv_source_file *file,
     return file->ignores ? CLEAVE_OK : cv_source_file_index(file, err);
 }
 
-enum cleave_status cv_source_file_unchanged(const struct cv_source_file *file,
+enum cleave_status cv_source_file_unchanged(struct cv_source_file *file,
                                             struct cleave_error *err)
 {
     const struct cv_place place = { file->name, 0, 0, NULL };
@@ -160,6 +166,8 @@ enum cleave_status cv_source_file_unchanged(const struct cv_source_file *file,
         return cv_fail_at(err, &place, "changed while it was in use: now another file");
     if (mtime_ns(&now) != file->mtime_ns)
         return cv_fail_at(err, &place, "changed while it was in use: written to");
+    /* A link, a new name and other rights change it as well, so that it is no proof. */
+    file->touched = file->touched || ctime_ns(&now) != file->ctime_ns;
     return CLEAVE_OK;
 }
 

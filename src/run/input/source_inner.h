@@ -22,7 +22,9 @@ struct cv_source_file {
     const struct cv_magic
         *around; /* ... and what it is; NULL: as was asked for          */
     const struct cv_codec *lone; /* it is large, and one block of that; NULL: it can be cut */
-    int64_t mtime_ns;
+    int64_t mtime_ns, ctime_ns;
+    bool touched,
+        told;      /* neither size nor mtime, but ctime has changed; it was said    */
     uint64_t base; /* address of its first byte                                   */
     bool ignores;  /* an index of it is made: the one there is not read            */
     int fd;        /* -1: not open now                                            */
@@ -52,7 +54,7 @@ void cv_source_file_close(struct cv_source_file *file);
 /* Boundaries that were kept in a file beside it, if there is one. (source_index.c) */
 enum cleave_status cv_source_file_index(struct cv_source_file *file,
                                         struct cleave_error *err);
-enum cleave_status cv_source_file_unchanged(const struct cv_source_file *file,
+enum cleave_status cv_source_file_unchanged(struct cv_source_file *file,
                                             struct cleave_error *err);
 /* The file in which an address is. */
 size_t cv_source_file_at(const struct cv_source *source, uint64_t address);

@@ -74,6 +74,15 @@ void cv_note_crowded(const struct cleave_execution *asked, const char *why)
     tell(asked, "%s: commands wait until others have ended", why);
 }
 
+void cv_note_touched(const struct cleave_execution *asked, const char *name)
+{
+    tell(asked,
+         "%s: something of it was changed while it was in use, but neither its size nor "
+         "its time: no harm if it was linked, moved or given other rights; if it was "
+         "rewritten, the output is of both",
+         name);
+}
+
 void cv_note_bad_end(const struct cleave_execution *asked, const char *worker,
                      const struct cv_slot *slot)
 {

@@ -19,6 +19,8 @@ void cv_note_silent(const struct cleave_execution *asked, const char *worker);
 void cv_note_held(const struct cleave_execution *asked, const char *worker);
 /* That there is no room for another command, and why. */
 void cv_note_crowded(const struct cleave_execution *asked, const char *why);
+/* Something of an input was changed, perhaps its bytes. */
+void cv_note_touched(const struct cleave_execution *asked, const char *name);
 /* A command that stayed has ended after its last chunk, and not well. */
 void cv_note_bad_end(const struct cleave_execution *asked, const char *worker,
                      const struct cv_slot *slot);

@@ -238,8 +238,12 @@ static enum cleave_status accept_output(struct cv_real_run *run, struct cv_erran
     static const struct cv_history unknown;
     struct cv_slot *slot = &errand->slot;
     struct cv_store *store;
+    const char *touched;
 
     CV_TRY(cv_source_check(run->books.source, &slot->piece, err));
+    touched = cv_source_touched(run->books.source, &slot->piece);
+    if (touched != NULL)
+        cv_note_touched(run->asked, touched);
     if (run->books.journal != NULL)
         CV_TRY(keep_in_journal(run, errand, err));
     CV_TRY(cv_item_output_dress(slot, &slot->store, err));
