@@ -346,6 +346,13 @@ static bool somebody_is_free(const struct cv_elastic *elastic)
     return false;
 }
 
+/* Only its pace says that the command works as it reads, and a test is under way: one that swallows what it
+ * is given is not given all of it meanwhile. */
+static bool is_believed(const struct cv_elastic *elastic)
+{
+    return !elastic->told && !elastic->emits && elastic->tester != CV_NOBODY;
+}
+
 /* Those that have read all they were given are given more, or closed. */
 static void go_on(const struct cv_turn *turn)
 {
@@ -362,7 +369,8 @@ static void go_on(const struct cv_turn *turn)
             elastic->judged = true;
             cv_turn_close(turn, w);
         } else if (elastic->judged && elastic->kind == CV_COMMAND_STREAMS) {
-            cv_stream_further(turn, w);
+            if (!is_believed(elastic))
+                cv_stream_further(turn, w);
         } else if (elastic->judged) {
             hand->held = true;
         }

@@ -134,6 +134,16 @@ static void now_streams(const struct cv_turn *turn)
     cv_elastic_pool(turn->elastic);
 }
 
+/* Whether a slow pace is more than chance: on a machine that is busy a command, or who looks at it, may have
+ * had no processor for as long as commands stand still there. */
+static bool is_certain(const struct cv_turn *turn, uint32_t worker)
+{
+    const struct cv_hand *hand = &turn->elastic->hands[worker];
+    const double until_s = hand->drained ? hand->drained_s : turn->now_s;
+
+    return !(until_s - hand->started_s < turn->view->burst_s);
+}
+
 /* Its pace is known: of the pipe, or of its own? */
 static void judge(const struct cv_turn *turn, uint32_t worker, double pace_ups, bool own)
 {
@@ -152,6 +162,7 @@ static void judge(const struct cv_turn *turn, uint32_t worker, double pace_ups, 
         return;
     }
     elastic->tester = worker;
+    own = own && is_certain(turn, worker);
     cv_turn_close(turn, worker);
     if (own) {
         now_streams(turn);
