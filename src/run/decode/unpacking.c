@@ -10,19 +10,19 @@
 
 #include "base/fail.h"
 #include "run/decode/ahead.h"
-#include "run/kit/byte_ring.h"
+#include "run/kit/tray.h"
 #include "run/kit/process.h"
 #include "run/kit/quiet_thread.h"
 #include "run/kit/usable_cores.h"
 
 enum {
     MOST = 16,       /* threads: each holds some megabytes                */
-    ROOM = 1 << 20,  /* bytes that are decoded and not read               */
+    ROOM = 1 << 20,  /* bytes that are decoded and not read, at most      */
     MUCH = ROOM / 2, /* of a file, that they are read for: there is no end to them yet */
 };
 
 struct cv_unpacking {
-    struct cv_byte_ring *ring; /* owned: what is decoded                        */
+    struct cv_tray *tray; /* owned: what is decoded                             */
     pthread_t thread;
     bool running;
     enum cleave_status status; /* of the thread, when it has ended               */
@@ -68,8 +68,8 @@ static void *work(void *context)
     do
         unpacking->status = ahead->next(ahead, &bytes, &length, &unpacking->err);
     while (unpacking->status == CLEAVE_OK && length > 0 &&
-           cv_byte_ring_write(unpacking->ring, bytes, length));
-    cv_byte_ring_close(unpacking->ring);
+           cv_tray_write(unpacking->tray, bytes, length));
+    cv_tray_close(unpacking->tray);
     return NULL;
 }
 
@@ -129,7 +129,7 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
             cv_ahead_open_file(options->codec, &input, is_file ? &file : NULL,
                                threads < MOST ? threads : MOST, &unpacking->ahead, err);
     if (status == CLEAVE_OK)
-        status = cv_byte_ring_new(ROOM, is_file ? MUCH : 1, &unpacking->ring, err);
+        status = cv_tray_new(is_file ? MUCH : 1, &unpacking->tray, err);
     if (status == CLEAVE_OK)
         status = start(unpacking, err);
     if (status == CLEAVE_OK)
@@ -141,12 +141,14 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
 
 int cv_unpacking_fd(const struct cv_unpacking *unpacking)
 {
-    return cv_byte_ring_fd(unpacking->ring);
+    return cv_tray_fd(unpacking->tray);
 }
 
-ssize_t cv_unpacking_read(struct cv_unpacking *unpacking, void *to, size_t most)
+ssize_t cv_unpacking_read(struct cv_unpacking *unpacking, void *to, size_t room,
+                          size_t most)
 {
-    return cv_byte_ring_read(unpacking->ring, to, most);
+    cv_tray_lend(unpacking->tray, to, room < ROOM ? room : ROOM);
+    return cv_tray_take(unpacking->tray, most);
 }
 
 static void join(struct cv_unpacking *unpacking)
@@ -171,12 +173,12 @@ void cv_unpacking_free(struct cv_unpacking *unpacking)
     if (unpacking == NULL)
         return;
     cv_close(&unpacking->stop.write);
-    if (unpacking->ring != NULL)
-        cv_byte_ring_stop(unpacking->ring);
+    if (unpacking->tray != NULL)
+        cv_tray_stop(unpacking->tray);
     join(unpacking);
     if (unpacking->ahead != NULL)
         unpacking->ahead->free(unpacking->ahead);
-    cv_byte_ring_free(unpacking->ring);
+    cv_tray_free(unpacking->tray);
     cv_pipe_close(&unpacking->stop);
     free(unpacking->first);
     free(unpacking);

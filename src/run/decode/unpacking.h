@@ -22,8 +22,11 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
                                       struct cleave_error *err);
 /* Borrowed: it can be read from when `read` would not say EAGAIN. */
 int cv_unpacking_fd(const struct cv_unpacking *unpacking);
-/* As read(2) that does not wait; its end is that of what could be decoded. */
-ssize_t cv_unpacking_read(struct cv_unpacking *unpacking, void *to, size_t most);
+/* As read(2) of up to `most` bytes that does not wait; its end is that of what could be decoded. The `room` bytes are
+ * lent: what is decoded next is written there at any time. So the next call is for the place behind what this one gave,
+ * with as much room at least as is left, or for any place if all of it was given. */
+ssize_t cv_unpacking_read(struct cv_unpacking *unpacking, void *to, size_t room,
+                          size_t most);
 /* When that was met: whether all could be decoded; if not, *torn: not even all of what the
  * last bytes belong to. */
 enum cleave_status cv_unpacking_end(struct cv_unpacking *unpacking, bool *torn,

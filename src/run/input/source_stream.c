@@ -158,9 +158,9 @@ static enum cleave_status read_once(struct cv_stream *stream, size_t *got,
 
     CV_TRY(cv_spool_room(&stream->spool, stream->settled, stream->received, &to, &room,
                          err));
-    room = room < TURN ? room : TURN;
-    length = stream->unpacking != NULL ? cv_unpacking_read(stream->unpacking, to, room)
-                                       : read(stream->fd, to, room);
+    length = stream->unpacking != NULL
+                 ? cv_unpacking_read(stream->unpacking, to, room, TURN)
+                 : read(stream->fd, to, room < TURN ? room : TURN);
     *got = 0;
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return CLEAVE_OK;

@@ -60,13 +60,13 @@ static char *reserve(size_t *size, size_t least)
     }
 }
 
-/* Let there be memory for a while behind `used`. */
+/* Let there be memory for a while behind `used`: as somebody may fill it while some of it is used, before it ends. */
 static enum cleave_status open_more(struct cv_stretch *stretch, size_t used,
                                     struct cleave_error *err)
 {
     size_t more = stretch->size - stretch->open;
 
-    if (used < stretch->open)
+    if (more == 0 || stretch->open - used >= BLOCK)
         return CLEAVE_OK;
     if (more > OPEN)
         more = OPEN;
