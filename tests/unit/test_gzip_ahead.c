@@ -204,6 +204,72 @@ static void it_can_be_left_at_any_time(void **state)
     close(fd);
 }
 
+/* How many times what was made was in its place already, of a memory of which `step` bytes are lent at a time. */
+static unsigned decode_into(struct gzip_made *made, int fd, size_t step)
+{
+    struct cv_gzip_ahead_options options = {
+        .fd = fd, .size = nfile, .cores = 4, .piece = 12000
+    };
+    struct cv_decoder_input input = { .read = gzip_read_fd,
+                                      .context = &fd,
+                                      .name = "file" };
+    struct cv_decoder *decoder;
+    const void *got;
+    size_t length, room;
+    unsigned in_place = 0;
+
+    lseek(fd, 0, SEEK_SET);
+    made->length = 0;
+    assert_int_equal(cv_tray_new(1, &options.tray, NULL), CLEAVE_OK);
+    input.tray = options.tray;
+    assert_int_equal(cv_decoder_open_with(&cv_codec_gzip_ahead,
+                                          cv_gzip_ahead_open(&options), &input, &decoder,
+                                          NULL),
+                     CLEAVE_OK);
+    do {
+        cv_tray_lend(options.tray, made->bytes + made->length, step);
+        assert_int_equal(cv_decoder_next(decoder, &got, &length, NULL), CLEAVE_OK);
+        in_place += length > 0 && got == cv_tray_room(options.tray, &room) ? 1 : 0;
+        for (size_t at = 0; at < length; at += room) {
+            room = length - at < step ? length - at : step;
+            cv_tray_lend(options.tray, made->bytes + made->length, step);
+            assert_true(cv_tray_write(options.tray, (const uint8_t *)got + at, room));
+            assert_int_equal(cv_tray_take(options.tray, room), room);
+            made->length += room;
+        }
+    } while (length > 0);
+    cv_decoder_free(decoder);
+    cv_tray_free(options.tray);
+    return in_place;
+}
+
+static void pieces_are_made_where_they_stay(void **state)
+{
+    enum { TIMES = 6 };
+    const int fd = memfd_create("gzip", MFD_CLOEXEC);
+    static const size_t steps[] = { 1000, 50000, LENGTH };
+    struct gzip_made made = { .room = (TIMES + 1) * LENGTH };
+    unsigned in_place = 0;
+
+    (void)state;
+    nfile = 0;
+    for (unsigned i = 0; i < TIMES; i++)
+        add_member(SAMPLE_NUMBERS, 1);
+    assert_int_equal(write(fd, file, nfile), nfile);
+    made.bytes = malloc(made.room);
+    assert_non_null(made.bytes);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        in_place = decode_into(&made, fd, steps[i]);
+        assert_int_equal(made.length, TIMES * LENGTH);
+        for (size_t at = 0; at < made.length; at += LENGTH)
+            assert_memory_equal(made.bytes + at, bytes, LENGTH);
+        assert_true(i > 0 || in_place == 0); /* no piece is as small */
+    }
+    assert_true(in_place > 0);
+    free(made.bytes);
+    close(fd);
+}
+
 /* As read, and waits; of `most` bytes of memory the first `all % most` are there. */
 static ssize_t read_unpacked(struct cv_unpacking *unpacking, uint8_t *to, size_t most,
                              size_t all)
@@ -244,7 +310,7 @@ static void a_large_file_comes_out_of_a_pipe(void **state)
         .codec = &cv_codec_gzip, .name = "file", .fd = fd, .nfirst = 18, .cores = 3
     };
     struct cv_unpacking *unpacking;
-    static uint8_t some[LENGTH];
+    static uint8_t some[TIMES * LENGTH / 3]; /* room for some pieces */
     size_t all = 0;
     ssize_t got;
     bool torn;
@@ -261,8 +327,8 @@ static void a_large_file_comes_out_of_a_pipe(void **state)
     options.first = file;
     assert_int_equal(cv_unpacking_start(&options, &unpacking, NULL), CLEAVE_OK);
     while ((got = read_unpacked(unpacking, some, sizeof some, all)) > 0) {
-        assert_memory_equal(some + all % LENGTH, bytes + all % LENGTH, (size_t)got);
-        all += (size_t)got;
+        for (const size_t end = all + (size_t)got; all < end; all++)
+            assert_int_equal(some[all % sizeof some], bytes[all % LENGTH]);
     }
     assert_int_equal(all, (size_t)TIMES * LENGTH);
     assert_int_equal(cv_unpacking_end(unpacking, &torn, NULL), CLEAVE_OK);
@@ -344,6 +410,7 @@ int main(void)
         cmocka_unit_test(damage_is_the_same),
         cmocka_unit_test(damage_ends_what_there_is),
         cmocka_unit_test(it_can_be_left_at_any_time),
+        cmocka_unit_test(pieces_are_made_where_they_stay),
         cmocka_unit_test(a_large_file_comes_out_of_a_pipe),
         cmocka_unit_test(a_pipe_is_not_held_back),
     };

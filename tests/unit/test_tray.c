@@ -114,6 +114,31 @@ static void it_can_be_read_when_nothing_is_lent_any_more(void **state)
     cv_tray_free(tray);
 }
 
+/* Bytes that are made before those in front of them. */
+static void places_are_told_before(void **state)
+{
+    struct cv_tray *tray;
+    char bytes[ROOM];
+    uint8_t *place;
+
+    (void)state;
+    assert_int_equal(cv_tray_new(1, &tray, NULL), CLEAVE_OK);
+    assert_null(cv_tray_place(tray, 0, 1));
+    cv_tray_lend(tray, bytes, 10);
+    assert_true(cv_tray_write(tray, "ab", 2));
+    assert_int_equal(cv_tray_take(tray, 1), 1);
+    place = cv_tray_place(tray, 3, 5);
+    assert_ptr_equal(place, bytes + 5);
+    memcpy(place, "fghij", 5);
+    assert_null(cv_tray_place(tray, 3, 6));
+    assert_null(cv_tray_place(tray, 9, 1));
+    assert_true(cv_tray_write(tray, "cde", 3));
+    assert_true(cv_tray_write(tray, place, 5));
+    assert_int_equal(cv_tray_take(tray, ROOM), 9);
+    assert_memory_equal(bytes, "abcdefghij", 10);
+    cv_tray_free(tray);
+}
+
 /* --- two threads ----------------------------------------------------------------------------- */
 
 static uint8_t byte_at(size_t at)
@@ -225,6 +250,7 @@ int main(void)
         cmocka_unit_test(it_can_be_read_when_there_is_something),
         cmocka_unit_test(nobody_is_woken_for_little),
         cmocka_unit_test(it_can_be_read_when_nothing_is_lent_any_more),
+        cmocka_unit_test(places_are_told_before),
         cmocka_unit_test(all_comes_in_order),
         cmocka_unit_test(who_writes_is_told_that_nobody_reads),
     };

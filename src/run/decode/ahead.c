@@ -93,10 +93,14 @@ enum cleave_status cv_ahead_open(const struct cv_codec *codec,
     return open_wide(codec, input, threads, false, out, err);
 }
 
-static void *open_pieces(const struct cv_ahead_file *file, unsigned threads)
+static void *open_pieces(const struct cv_ahead_file *file, struct cv_tray *tray,
+                         unsigned threads)
 {
-    return cv_gzip_ahead_open(&(struct cv_gzip_ahead_options){
-        .fd = file->fd, .offset = file->offset, .size = file->size, .cores = threads });
+    return cv_gzip_ahead_open(&(struct cv_gzip_ahead_options){ .fd = file->fd,
+                                                               .offset = file->offset,
+                                                               .size = file->size,
+                                                               .cores = threads,
+                                                               .tray = tray });
 }
 
 /* One big gzip that comes once. *done is false if it cannot be had so: nothing was read then. */
@@ -113,8 +117,8 @@ static enum cleave_status open_once(const struct cv_decoder_input *input,
     if (cv_reel_open(input, cv_gzip_ahead_room(threads, 0), &reel, NULL) != CLEAVE_OK)
         return CLEAVE_OK;
     *done = true; /* the reel may have read some of it */
-    state = cv_gzip_ahead_open(
-        &(struct cv_gzip_ahead_options){ .reel = reel, .cores = threads });
+    state = cv_gzip_ahead_open(&(struct cv_gzip_ahead_options){
+        .reel = reel, .cores = threads, .tray = input->tray });
     once.read = cv_reel_read;
     once.context = reel;
     status = state != NULL ? open_alone(&cv_codec_gzip_ahead, state, &once, out, err)
@@ -143,7 +147,7 @@ enum cleave_status cv_ahead_open_file(const struct cv_codec *codec,
     }
     if (file != NULL && codec == &cv_codec_gzip && threads > 1 &&
         cv_gzip_ahead_pays(file->size, threads - 1))
-        state = open_pieces(file, threads);
+        state = open_pieces(file, input->tray, threads);
     return state != NULL ? open_alone(&cv_codec_gzip_ahead, state, input, out, err)
                          : cv_ahead_open(codec, input, threads, out, err);
 }
@@ -157,7 +161,7 @@ enum cleave_status cv_ahead_open_members(const struct cv_codec *codec,
     void *state = NULL;
 
     if (codec == &cv_codec_gzip && cv_gzip_ahead_pays(file->size, threads))
-        state = open_pieces(file, threads);
+        state = open_pieces(file, NULL, threads);
     return state != NULL ? open_alone(&cv_codec_gzip_ahead, state, input, out, err)
                          : open_wide(codec, input, threads, true, out, err);
 }

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 #include <cleave/error.h>
 #include "run/decode/codec.h"
+#include "run/kit/tray.h"
 
 struct cv_decoder;
 
@@ -21,6 +22,9 @@ struct cv_decoder_input {
     uint64_t offset;  /* in the file, of the first byte                 */
     uint64_t made;    /* bytes that are decoded of what is before it    */
     uint64_t before;  /* bytes of the file that the first member has before it */
+    /* Borrowed: what it makes is written to it, one behind the other, before it is asked for more, so that it may be
+     * made there; NULL: nobody knows where it goes. */
+    struct cv_tray *tray;
 };
 
 /* The row of a name, as in --decode; NULL: there is none. */

@@ -38,6 +38,8 @@ struct ahead {
     struct cv_gzip_piece *given[MOST];       /* a ring: borrowed from `decoding` */
     unsigned first, ngiven;
     unsigned nresolving;
+    struct cv_tray *tray; /* borrowed: where all goes; NULL */
+    uint64_t coming;      /* bytes of pieces that were passed over and not given out */
     struct cv_gzip_piece *held;  /* owned: taken, but it begins further on; NULL */
     struct cv_gzip_piece *shown; /* owned: whose bytes are given out; NULL */
     bool rest;                   /* of these, the rest is still to be given */
@@ -128,6 +130,7 @@ void *cv_gzip_ahead_open(const struct cv_gzip_ahead_options *options)
     ahead->file.piece = options->piece > 0 ? options->piece : CV_GZIP_PIECE;
     ahead->size = options->size;
     ahead->helpers = helpers_of(options->cores);
+    ahead->tray = options->tray;
     if (start_threads(ahead))
         return ahead;
     close_ahead(ahead);
@@ -212,11 +215,12 @@ static void miss(struct ahead *ahead, struct cv_gzip_piece *piece)
         ahead->next = later / ahead->file.piece * ahead->file.piece;
 }
 
-/* Let the piece, which begins here, be given out, and go to its end. */
+/* Let the piece, which begins here, be given out, and go to its end. Where its bytes go is known now. */
 static void pass_over(struct ahead *ahead, struct cv_gzip_piece *piece)
 {
     struct cv_gzip *gzip = &ahead->gzip;
-    const uint64_t made = gzip->inflate.made + piece->cells + piece->bytes;
+    const size_t length = piece->cells + piece->bytes;
+    const uint64_t made = gzip->inflate.made + length;
 
     memcpy(piece->window, gzip->window + gzip->at - CV_INFLATE_WINDOW, CV_INFLATE_WINDOW);
     cv_gzip_piece_tail(piece, gzip->window);
@@ -230,6 +234,9 @@ static void pass_over(struct ahead *ahead, struct cv_gzip_piece *piece)
     ahead->misses = 0;
     ahead->used++;
     ahead->nresolving++;
+    piece->place =
+        ahead->tray != NULL ? cv_tray_place(ahead->tray, ahead->coming, length) : NULL;
+    ahead->coming += length;
     cv_ordered_give(ahead->resolving, piece);
 }
 
@@ -311,12 +318,13 @@ static enum cv_codec_step show(struct ahead *ahead, struct cv_codec_io *io)
         cv_ordered_take(ahead->resolving, &job, &more, NULL);
         piece = ahead->shown = job;
         ahead->nresolving--;
-        ahead->rest = piece->bytes > 0;
+        ahead->rest = piece->place == NULL && piece->bytes > 0;
         ahead->gzip.crc =
             cv_crc32_join(ahead->gzip.crc, piece->crc, piece->cells + piece->bytes);
-        io->out = cv_gzip_piece_first(piece);
-        io->made = piece->cells;
+        io->out = piece->place != NULL ? piece->place : cv_gzip_piece_first(piece);
+        io->made = piece->cells + (piece->place != NULL ? piece->bytes : 0);
     }
+    ahead->coming -= io->made;
     return CV_CODEC_MADE;
 }
 

@@ -9,6 +9,7 @@
 #define CV_GZIP_AHEAD_H
 #include "run/decode/codec.h"
 #include "run/decode/reel.h"
+#include "run/kit/tray.h"
 
 /* As cv_codec_gzip, with a state for one file. */
 extern const struct cv_codec cv_codec_gzip_ahead;
@@ -22,6 +23,8 @@ struct cv_gzip_ahead_options {
     uint64_t size;  /* bytes from there on                                              */
     unsigned cores; /* at least 2                                                       */
     size_t piece;   /* bytes of a piece; 0: CV_GZIP_PIECE                               */
+    struct cv_tray
+        *tray; /* borrowed: as that of the decoder's input; NULL                   */
 };
 
 /* NULL: it cannot be had; to decode by cv_codec_gzip does the same. */

@@ -15,6 +15,7 @@ enum {
     SEARCH = 8 * 16 * 1024, /* bits after which a search asks whether it is wanted     */
     SLICE = 64 * 1024,      /* cells after which decoding asks that                    */
     SPARE = 64,             /* that may be written behind                              */
+    CHECKED = 256 * 1024,   /* bytes that are checked as soon as they are there        */
 };
 
 /* Where decoding is. Cells are made until the last 32 KiB of them are no marks; from then on
@@ -277,11 +278,25 @@ void cv_gzip_piece_tail(const struct cv_gzip_piece *piece, uint8_t *out)
                          out);
 }
 
+/* The check of what was just written is found while the processor has it at hand. */
 void cv_gzip_piece_resolve(struct cv_gzip_piece *piece)
 {
-    uint16_t *cells = piece->out + CV_INFLATE_WINDOW;
+    const uint16_t *cells = piece->out + CV_INFLATE_WINDOW;
+    const uint8_t *rest = cv_gzip_piece_rest(piece);
+    uint8_t *to =
+        piece->place != NULL ? piece->place : (uint8_t *)(piece->out + CV_INFLATE_WINDOW);
+    size_t some;
 
-    cv_marks_resolve(cells, piece->cells, piece->window, (uint8_t *)cells);
-    piece->crc = cv_crc32(0, cells, piece->cells);
-    piece->crc = cv_crc32(piece->crc, cv_gzip_piece_rest(piece), piece->bytes);
+    piece->crc = 0;
+    for (size_t at = 0; at < piece->cells; at += some) {
+        some = piece->cells - at < CHECKED ? piece->cells - at : CHECKED;
+        cv_marks_resolve(cells + at, some, piece->window, to + at);
+        piece->crc = cv_crc32(piece->crc, to + at, some);
+    }
+    for (size_t at = 0; at < piece->bytes; at += some) {
+        some = piece->bytes - at < CHECKED ? piece->bytes - at : CHECKED;
+        if (piece->place != NULL)
+            memcpy(piece->place + piece->cells + at, rest + at, some);
+        piece->crc = cv_crc32(piece->crc, rest + at, some);
+    }
 }

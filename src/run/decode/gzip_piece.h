@@ -32,9 +32,11 @@ struct cv_gzip_piece {
     struct cv_inflate inflate; /* at the end                                        */
     size_t cells, bytes;       /* made: first so many cells, then so many bytes     */
     uint8_t window[CV_INFLATE_WINDOW]; /* what is in front of it                    */
-    uint32_t crc;                      /* of all, when marks are replaced           */
-    uint8_t *in;                       /* owned                                     */
-    uint16_t *out;                     /* owned                                     */
+    uint8_t *
+        place; /* borrowed: where the bytes go when marks are replaced; NULL: they stay */
+    uint32_t crc;  /* of all, when marks are replaced           */
+    uint8_t *in;   /* owned                                     */
+    uint16_t *out; /* owned                                     */
 };
 
 /* NULL: no memory. */
@@ -44,9 +46,9 @@ void cv_gzip_piece_free(struct cv_gzip_piece *piece);
 void cv_gzip_piece_decode(struct cv_gzip_piece *piece, struct cv_gzip_file *file);
 /* With its window known: the 32 KiB at its end. `out` may be the window of another. */
 void cv_gzip_piece_tail(const struct cv_gzip_piece *piece, uint8_t *out);
-/* ... replace marks, once, and find the check. */
+/* ... replace marks, once, bring all to its place, and find the check. */
 void cv_gzip_piece_resolve(struct cv_gzip_piece *piece);
-/* ... what was made: cells that have become bytes, and bytes behind them. */
+/* ... what was made, if it stays: cells that have become bytes, and bytes behind them. */
 const uint8_t *cv_gzip_piece_first(const struct cv_gzip_piece *piece);
 const uint8_t *cv_gzip_piece_rest(const struct cv_gzip_piece *piece);
 

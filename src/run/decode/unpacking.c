@@ -17,12 +17,14 @@
 
 enum {
     MOST = 16,       /* threads: each holds some megabytes                */
-    ROOM = 1 << 20,  /* bytes that are decoded and not read, at most      */
+    ROOM = 1 << 20,  /* bytes that are decoded and not read, at most,     */
+    WIDE = 32 << 20, /* ... of gzip by several threads: some of its pieces */
     MUCH = ROOM / 2, /* of a file, that they are read for: there is no end to them yet */
 };
 
 struct cv_unpacking {
     struct cv_tray *tray; /* owned: what is decoded                             */
+    size_t room;          /* bytes that it may write ahead                      */
     pthread_t thread;
     bool running;
     enum cleave_status status; /* of the thread, when it has ended               */
@@ -104,9 +106,9 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
                                       struct cv_unpacking **out, struct cleave_error *err)
 {
     struct cv_unpacking *unpacking = calloc(1, sizeof *unpacking);
-    const struct cv_decoder_input input = { .read = read_more,
-                                            .context = unpacking,
-                                            .name = options->name };
+    struct cv_decoder_input input = { .read = read_more,
+                                      .context = unpacking,
+                                      .name = options->name };
     const unsigned threads = options->cores > 0 ? options->cores : cv_usable_cores();
     struct cv_ahead_file file;
     const bool is_file = find_file(options, &file);
@@ -124,12 +126,14 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
         status = cv_pipe_open(&unpacking->stop, err);
     if (status == CLEAVE_OK && options->nfirst > 0)
         memcpy(unpacking->first, options->first, options->nfirst);
+    unpacking->room = options->codec == &cv_codec_gzip && threads > 2 ? WIDE : ROOM;
+    if (status == CLEAVE_OK)
+        status = cv_tray_new(is_file ? MUCH : 1, &unpacking->tray, err);
+    input.tray = unpacking->tray;
     if (status == CLEAVE_OK)
         status =
             cv_ahead_open_file(options->codec, &input, is_file ? &file : NULL,
                                threads < MOST ? threads : MOST, &unpacking->ahead, err);
-    if (status == CLEAVE_OK)
-        status = cv_tray_new(is_file ? MUCH : 1, &unpacking->tray, err);
     if (status == CLEAVE_OK)
         status = start(unpacking, err);
     if (status == CLEAVE_OK)
@@ -147,7 +151,7 @@ int cv_unpacking_fd(const struct cv_unpacking *unpacking)
 ssize_t cv_unpacking_read(struct cv_unpacking *unpacking, void *to, size_t room,
                           size_t most)
 {
-    cv_tray_lend(unpacking->tray, to, room < ROOM ? room : ROOM);
+    cv_tray_lend(unpacking->tray, to, room < unpacking->room ? room : unpacking->room);
     return cv_tray_take(unpacking->tray, most);
 }
 

@@ -66,7 +66,7 @@ static enum cleave_status open_more(struct cv_stretch *stretch, size_t used,
 {
     size_t more = stretch->size - stretch->open;
 
-    if (more == 0 || stretch->open - used >= BLOCK)
+    if (more == 0 || stretch->open - used >= OPEN)
         return CLEAVE_OK;
     if (more > OPEN)
         more = OPEN;

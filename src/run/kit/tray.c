@@ -139,12 +139,24 @@ bool cv_tray_write(struct cv_tray *tray, const void *bytes, size_t length)
         if (to == NULL)
             return false;
         some = some < length ? some : length;
-        memcpy(to, from, some);
+        if (to != from)
+            memcpy(to, from, some);
         cv_tray_put(tray, some);
         from += some;
         length -= some;
     }
     return true;
+}
+
+uint8_t *cv_tray_place(struct cv_tray *tray, uint64_t behind, size_t length)
+{
+    uint8_t *place = NULL;
+
+    pthread_mutex_lock(&tray->lock);
+    if (tray->lent - tray->come >= behind + length)
+        place = tray->at + (tray->come - tray->taken) + behind;
+    pthread_mutex_unlock(&tray->lock);
+    return place;
 }
 
 void cv_tray_close(struct cv_tray *tray)

@@ -24,8 +24,11 @@ void cv_tray_free(struct cv_tray *tray);
 uint8_t *cv_tray_room(struct cv_tray *tray, size_t *room);
 /* ... so many of them are there. */
 void cv_tray_put(struct cv_tray *tray, size_t length);
-/* Both, for bytes that are elsewhere. False: nobody wants them any more. */
+/* Both, for bytes that are elsewhere, or in their place already. False: nobody wants them any more. */
 bool cv_tray_write(struct cv_tray *tray, const void *bytes, size_t length);
+/* Where `length` bytes will go that come behind the next `behind`: it is theirs until they have come. NULL: that is not
+ * lent, or not yet. */
+uint8_t *cv_tray_place(struct cv_tray *tray, uint64_t behind, size_t length);
 /* There will be no more. */
 void cv_tray_close(struct cv_tray *tray);
 
