@@ -27,11 +27,6 @@ void cv_inflate_skip_bits(struct cv_inflate *inflate, const uint8_t **in, size_t
     (*length)--;
 }
 
-unsigned cv_inflate_surplus(const struct cv_inflate *inflate)
-{
-    return inflate->nbits / 8;
-}
-
 enum cv_inflate_state cv_inflate_run(struct cv_inflate *inflate, const uint8_t **in,
                                      size_t *length, uint8_t *base, size_t *at,
                                      size_t room)

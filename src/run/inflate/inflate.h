@@ -55,8 +55,6 @@ enum cv_inflate_state cv_inflate_run(struct cv_inflate *inflate, const uint8_t *
 /* Before the first run: leave out so many bits, less than 8, of the first byte. */
 void cv_inflate_skip_bits(struct cv_inflate *inflate, const uint8_t **in, size_t *length,
                           unsigned bits);
-/* At the end: whole bytes that were read too many, to be given back to the input. */
-unsigned cv_inflate_surplus(const struct cv_inflate *inflate);
 
 /* --- tables (inflate_table.c) ------------------------------------------------------------ */
 
