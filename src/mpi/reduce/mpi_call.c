@@ -164,11 +164,13 @@ static int run_auto(const struct cv_call *call, int size, struct cv_team *team)
                            call->reach != CV_TO_ROOT || team->rank == call->root);
 }
 
-/* Two ranks have no choice whom to send to. And a communicator that is used a few times and
- * freed again is not worth the trouble of setting something up. */
-static bool is_too_early(struct cv_team *team)
+/* A communicator that is used a few times and freed again is not worth the trouble of setting
+ * something up. And two ranks have no choice whom to send to, unless they share memory. */
+static bool is_to_be_left(struct cv_team *team)
 {
-    return team->size <= 2 || (team->comm == MPI_COMM_NULL && team->seen++ < FEW_CALLS);
+    if (team->comm == MPI_COMM_NULL)
+        return team->seen++ < FEW_CALLS;
+    return team->size == 2 && team->chooser.apart;
 }
 
 /* `size`: of an element; MPI_UNDEFINED, which is negative, if an int cannot hold it. */
@@ -216,7 +218,7 @@ int cv_call_do(const struct cv_call *call, enum cv_mpi_policy policy, bool *out_
         return hand_on(call);
     if (out_ours != NULL)
         *out_ours = true;
-    if (policy == CV_MPI_AUTO && is_too_early(team))
+    if (policy == CV_MPI_AUTO && is_to_be_left(team))
         return hand_on(call);
     code = team->comm == MPI_COMM_NULL ? cv_team_open(team) : MPI_SUCCESS;
     if (code == MPI_SUCCESS)
