@@ -95,6 +95,21 @@ says() {
     grep -q '^-p 2222 -T .* -- c ' words
 }
 
+@test "addresses of IPv6 and ssh:// reach their hosts, behind leaders too" {
+    prepare
+    [ "$(workers --hosts '4/a,[::1]:1,me@[fe80::2]:1,ssh://me@b:2222' -j 1)" = "::1 a.0 a.1 a.2 a.3 b fe80::2 " ]
+    cmp expected out
+    [ "$(reached)" = "::1 a me@fe80::2 ssh://me@b:2222 " ]
+    : >words
+    far --hosts '[::1]:1,ssh://b:22,c:1' --via '[::1]:b,c' -j 1 -- tr 0-9 a-j
+    cmp expected out
+    for host in ::1 c ssh://b:22; do
+        grep -qF -- " -- $host " words
+    done
+    fails_with 2 -i in --hosts me@a:/tmp -- cat
+    says "--hosts: me@a:/tmp: No such file or directory: expected a platform file, or hosts as in a,b:4,me@c"
+}
+
 @test "files of hosts: GNU parallel's, MPI's and that of PBS" {
     prepare
     printf '# ours\n2/a\nme@b slots=1 # one\n\nc:1\nn[1-2]:1\n' >list
@@ -141,7 +156,7 @@ says() {
         }
     done <<'END'
 --hosts a,,b|--hosts: expected a host before and after each comma, got ',b'
---hosts a:x|--hosts: expected a number of slots, 1 to 4096, after the ':', got 'a:x'
+--hosts a:x|--hosts: expected a number of slots, 1 to 4096, after the ':', or neither for all its cores, got 'a:x'
 --hosts n[3-1]|--hosts: expected ranges that count up, got 'n[3-1]'
 --hosts me@a,a|hosts: host 'a' is named twice and reached in different ways
 -S a:22|--sshlogin: expected N/host for slots, 'ssh -p PORT host' for a port, and no password, got 'a:22'

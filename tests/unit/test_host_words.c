@@ -133,7 +133,10 @@ static void check(enum form form, const char *input, const char *expected)
         if (word->login != NULL) {
             const char *at = strchr(word->login, '@');
 
-            assert_string_equal(word->name, at != NULL ? at + 1 : word->login);
+            if (strncmp(word->login, "ssh://", 6) != 0)
+                assert_string_equal(word->name, at != NULL ? at + 1 : word->login);
+            else
+                cv_text_add(&text, "<%s>", word->name);
         }
     }
     assert_string_equal(text.bytes, expected);
@@ -153,6 +156,49 @@ static void lists_of_the_command_line(void **state)
     check(PARALLEL, "4/a,b,me@c,8/:,2/n[1-2]", "a*4 b*0 me@c*0 :*8 n1*2 n2*2");
     check(PARALLEL, "3/ssh -p 2222 me@a,/usr/bin/ssh -4 b",
           "me@a*3(ssh -p 2222) b*0(/usr/bin/ssh -4)");
+    /* Groups are for items that ask for one; 4 slots may have blanks around the slash. */
+    check(PARALLEL, "@g1/a,@g1+g2/4/b,3 / c", "a*0 b*4 c*3");
+    /* The same where slots follow the host. */
+    check(PLAIN, "4/a,b:2,ssh -p 2222 c,@g1/d", "a*4 b*2 c*0(ssh -p 2222) d*0");
+}
+
+static void addresses(void **state)
+{
+    (void)state;
+    check(PLAIN, "[::1],[fe80::1%eth0]:4,me@[2001:db8::5]:2,n[1-2]:3",
+          "::1*0 fe80::1%eth0*4 me@2001:db8::5*2 n1*3 n2*3");
+    check(PARALLEL, "2/[::1],me@[fe80::1]", "::1*2 me@fe80::1*0");
+    check(PLAIN, "::1", ":*1");
+    check(PLAIN, "ssh://me@a:2222,ssh://[::1]:22,ssh://b",
+          "ssh://me@a:2222*0<a> ssh://[::1]:22*0<::1> ssh://b*0<b>");
+    check(PARALLEL, "4/ssh://a:22", "ssh://a:22*4<a>");
+    check(LINES, "[::1]:2\n[fe80::2] slots=3\nssh://me@a:2222\n",
+          "::1*2 fe80::2*3 ssh://me@a:2222*0<a>");
+    for (int i = 0; i < 4; i++) {
+        static const char *const bare[] = { "fe80::1", "fe80::1:2", "2001:db8::5",
+                                            "a:4:2" };
+        char said[200];
+
+        snprintf(said, sizeof said,
+                 "--here: expected host:SLOTS, or an address of IPv6 in brackets, as in "
+                 "[fe80::1]:4, got '%s'",
+                 bare[i]);
+        check(PLAIN, bare[i], said);
+        check(PARALLEL, bare[i], said);
+    }
+    for (int i = 0; i < 5; i++) {
+        static const char *const bad[] = { "ssh://a:0", "ssh://a:65536", "ssh://a b",
+                                           "ssh://me:secret@a", "ssh://-x" };
+        char said[200];
+
+        snprintf(said, sizeof said,
+                 "--here: expected ssh://user@host:port, or the host alone, got '%s'",
+                 bad[i]);
+        check(PLAIN, bad[i], said);
+    }
+    check(PLAIN, "[::x]",
+          "--here: expected an address of IPv6 in the brackets, as in "
+          "[fe80::1], got '[::x]'");
 }
 
 static void files_of_others(void **state)
@@ -168,6 +214,20 @@ static void files_of_others(void **state)
     check(LINES, "a\nb\na\n", "a*2 b*1");
     check(COUNTED, "a\nb\n", "a*1 b*1");
     check(LINES, "a\nb\n", "a*0 b*0");
+    /* Open MPI, MPICH, Torque. */
+    check(LINES, "a cpu=2\nb count=3\nc np=4\nd slots = 5\ne user=me slots=6\n",
+          "a*2 b*3 c*4 d*5 me@e*6");
+    check(LINES, "a:2 binding=user:0,1\nb ifhn=b-ib\n", "a*2 b*0");
+    /* LSF, Grid Engine. */
+    check(LINES, "a 4\nb.example.org 2 all.q@b.example.org UNDEFINED\nc 3 q@c 0,0:0,1\n",
+          "a*4 b.example.org*2 c*3");
+    /* Lists of Slurm, in one line, and what Windows leaves in a file. */
+    check(LINES, "n[1-2],login:3\n", "n1*0 n2*0 login*3");
+    check(LINES,
+          "\xef\xbb\xbf"
+          "4/a\r\nb slots=2\r\n\r\n# c\r\n",
+          "a*4 b*2");
+    check(LINES, "@g1/a\n@g1/2/b\n", "a*0 b*2");
     /* Numbers add up. */
     check(LINES, "a:4\nb slots=1\n3/a\n", "a*7 b*1");
 }
@@ -178,13 +238,17 @@ static void bad_words_are_refused(void **state)
     check(PLAIN, "a,,b", "--here: expected a host before and after each comma, got ',b'");
     check(PLAIN, "", "--here: expected a host before and after each comma, got ''");
     check(PLAIN, "a:0",
-          "--here: expected a number of slots, 1 to 4096, after the ':', got "
+          "--here: expected a number of slots, 1 to 4096, after the ':', or neither for "
+          "all "
+          "its cores, got "
           "'a:0'");
     check(PLAIN, "a:4097",
           "--here: expected a number of slots, 1 to 4096, after the ':', "
-          "got 'a:4097'");
+          "or neither for all its cores, got 'a:4097'");
     check(PLAIN, "a:x",
-          "--here: expected a number of slots, 1 to 4096, after the ':', got "
+          "--here: expected a number of slots, 1 to 4096, after the ':', or neither for "
+          "all "
+          "its cores, got "
           "'a:x'");
     check(PLAIN, "-oProxyCommand=x",
           "--here: expected the name of a host: letters, digits, '.', '_', '-', got "
@@ -192,16 +256,13 @@ static void bad_words_are_refused(void **state)
     check(PLAIN, "me@-x",
           "--here: expected the name of a host: letters, digits, '.', '_', "
           "'-', got 'me@-x'");
-    check(PLAIN, "@a", "--here: expected a user before the '@', got '@a'");
-    check(PLAIN, "a b",
-          "--here: expected the name of a host: letters, digits, '.', '_', "
-          "'-', got 'a b'");
+    check(PLAIN, "a!b@c", "--here: expected a user before the '@', got 'a!b@c'");
     check(PLAIN, "n[1-",
           "--here: expected a number of at most 9 digits at the end of a "
           "range, got 'n[1-'");
     check(PARALLEL, "x/a",
           "--here: expected a number of slots, 1 to 4096, before the '/', "
-          "got 'x/a'");
+          "or neither for all its cores, got 'x/a'");
     check(PARALLEL, "a:22",
           "--here: expected N/host for slots, 'ssh -p PORT host' for a "
           "port, and no password, got 'a:22'");
@@ -222,6 +283,56 @@ static void bad_words_are_refused(void **state)
     check(PLAIN, "a:4000,a:97", "all: host 'a' has more than 4096 slots");
 }
 
+/* Other ways to write them are answered by what to type. */
+static void other_ways_are_answered(void **state)
+{
+    static const struct {
+        const char *typed, *expected;
+    } cases[] = {
+        { "-", "a host; --hosts-file - reads them from standard input" },
+        { "@list",
+          "the hosts of a group by their names, or --hosts-file FILE for those of "
+          "a file" },
+        { "n{1..4}", "a range in brackets, as in node[1-4]" },
+        { "n1..4", "a range in brackets, as in node[1-4]" },
+        { ":4", "'::4' for 4 slots of this machine" },
+        { "4", "a host before a number of slots, as in host:4" },
+        { "a*4", "host:4 for 4 slots" },
+        { "a=4", "host:4 for 4 slots" },
+        { "a(4)", "host:4 for 4 slots" },
+        { "a slots=4", "host:4 for 4 slots" },
+        { "a b", "commas between hosts, as in a,b:4,me@c" },
+        { "a;b", "commas between hosts, as in a,b:4,me@c" },
+        { "'a'", "hosts without quotes" },
+        { "a#b", "the name of a host: letters, digits, '.', '_', '-'" },
+    };
+    char said[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(said, sizeof said, "--here: expected %s, got '%s'", cases[i].expected,
+                 cases[i].typed);
+        check(PLAIN, cases[i].typed, said);
+    }
+    check(PARALLEL, "tcp://a:8786",
+          "--here: expected ssh://user@host:port, or the host alone, got 'tcp://a:8786'");
+    check(PARALLEL, "4/", "--here: expected a host after the '/', got '4/'");
+    check(
+        LINES, "workers:\n",
+        "file:1: expected a host in each line; a platform file is named by --hosts, got "
+        "'workers:'");
+    check(LINES, "a -p 2222\n",
+          "file:1: expected options before the host, as in 'ssh -p 2222 host', got "
+          "'a -p 2222'");
+    check(LINES, "host,slots\na,4\n",
+          "file:2: expected a host before a number of slots, as in host:4, got '4'");
+    check(LINES, "a 4 b 2\n",
+          "file:1: expected one host, or 'ssh' and its options before it, got 'a 4 b 2'");
+    check(LINES, "..\n",
+          "file:1: expected a host; files are named by --hosts-file, such as "
+          "~/.parallel/sshloginfile, got '..'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,8 +340,10 @@ int main(void)
         cmocka_unit_test(bad_ranges_are_refused),
         cmocka_unit_test(names_are_not_longer_than_names_are),
         cmocka_unit_test(lists_of_the_command_line),
+        cmocka_unit_test(addresses),
         cmocka_unit_test(files_of_others),
         cmocka_unit_test(bad_words_are_refused),
+        cmocka_unit_test(other_ways_are_answered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
  * Nothing is known of their costs, so all are thought to be alike until they have been
  * measured. A host that does not say how many slots it has is asked for its cores when it is
  * reached; until then one worker stands for it. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +30,8 @@ bool cv_hosts_are_file(const char *text)
         if (length > strlen(ends[i]) &&
             strcmp(text + length - strlen(ends[i]), ends[i]) == 0)
             return true;
-    return cv_hosts_are_text(text) || strchr(text, '/') != NULL ||
-           strcmp(text, "-") == 0 || access(text, F_OK) == 0;
+    return cv_hosts_are_text(text) || strcmp(text, "-") == 0 || access(text, F_OK) == 0 ||
+           !cv_host_words_have_slash(text);
 }
 
 const char *cv_hosts_file(const struct cv_run_options *values)
@@ -175,6 +176,19 @@ static bool is_behind(const struct roster *roster, uint32_t host, uint32_t leade
     return false;
 }
 
+/* What ssh is told, or the name of workers, as a list of hosts has it: an address of IPv6 is
+ * in brackets there. */
+static void add_host(const char *login, struct cv_text *out)
+{
+    const char *at = strrchr(login, '@');
+    const char *host = at != NULL ? at + 1 : login;
+
+    if (strchr(host, ':') != NULL && strncmp(login, "ssh://", 6) != 0)
+        cv_text_add(out, "%.*s[%s]", (int)(host - login), login, host);
+    else
+        cv_text_add(out, "%s", login);
+}
+
 /* A host as --sshlogin takes it. */
 static void add_login(const struct cv_host_word *word, struct cv_text *out)
 {
@@ -184,7 +198,7 @@ static void add_login(const struct cv_host_word *word, struct cv_text *out)
         cv_text_add(out, "%u/", word->slots);
     if (word->ssh != NULL)
         cv_text_add(out, "%s ", word->ssh);
-    cv_text_add(out, "%s", word->login);
+    add_host(word->login, out);
 }
 
 /* --via for one who is behind the leader and leads others. */
@@ -194,10 +208,11 @@ static void add_via(const struct roster *roster, uint32_t leader, struct cv_word
     const char *between = ":";
 
     cv_words_add(out, "--via");
-    cv_text_add(&text, "%s", roster->words.items[leader].name);
+    add_host(roster->words.items[leader].name, &text);
     for (uint32_t i = 0; i < roster->words.count; i++)
         if (roster->leader[i] == leader) {
-            cv_text_add(&text, "%s%s", between, roster->words.items[i].name);
+            cv_text_add(&text, "%s", between);
+            add_host(roster->words.items[i].name, &text);
             between = ",";
         }
     cv_words_take(out, &text);
@@ -363,6 +378,13 @@ static enum cleave_status open_file(const struct cv_run_options *values,
                        values->hosts);
     if (values->workers != NULL)
         return cv_fail(err, CLEAVE_EINPUT, "expected --workers or --hosts, got both");
+    if (strchr(values->hosts, '/') != NULL && !cv_hosts_are_text(values->hosts) &&
+        access(values->hosts, F_OK) != 0 && errno == ENOENT)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "--hosts: %s: No such file or directory: expected a platform file, "
+            "or hosts as in a,b:4,me@c",
+            values->hosts);
     CV_TRY(cv_via_read_names(values->via.items, values->via.count, arena, &via, err));
     own.view.rules = via.rules;
     own.view.nrules = via.count;

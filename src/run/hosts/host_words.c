@@ -1,59 +1,29 @@
 /* host_words.c -- hosts as people write them. SPDX-License-Identifier: MIT */
 #include "run/hosts/host_words.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "run/hosts/host_words_inner.h"
 
 #define BLANK " \t\r\v\f"
 
-/* Where words are read from and put. */
-struct reading {
-    const char *where;
-    unsigned line; /* from 1; 0: no file */
-    struct cv_arena *arena;
-    struct cv_host_words *out;
-    struct cleave_error *err;
-};
-
-/* Part of a text, without the end of a string. */
-struct span {
-    const char *at;
-    size_t length;
-};
-
-static enum cleave_status refuse(const struct reading *reading, struct span got,
-                                 const char *expected)
-{
-    char shown[80], line[16] = "";
-
-    if (reading->line > 0)
-        snprintf(line, sizeof line, ":%u", reading->line);
-    return cv_fail(reading->err, CLEAVE_EINPUT, "%s%s: expected %s, got '%s'",
-                   reading->where, line, expected,
-                   cv_shown(got.at, got.length, shown, sizeof shown));
-}
-
-static bool is_blank(char c)
+bool cv_is_blank(char c)
 {
     return c != '\0' && strchr(BLANK, c) != NULL;
 }
 
-static struct span trim(struct span text)
+struct cv_span cv_trim(struct cv_span text)
 {
-    while (text.length > 0 && is_blank(text.at[0]))
-        text = (struct span){ text.at + 1, text.length - 1 };
-    while (text.length > 0 && is_blank(text.at[text.length - 1]))
+    while (text.length > 0 && cv_is_blank(text.at[0]))
+        text = (struct cv_span){ text.at + 1, text.length - 1 };
+    while (text.length > 0 && cv_is_blank(text.at[text.length - 1]))
         text.length--;
     return text;
 }
 
-/* --- numbers and names -------------------------------------------------------------------- */
-
-/* All of it is a number of slots. */
-static bool read_slots(struct span text, uint32_t *out)
+bool cv_host_slots_read(struct cv_span text, uint32_t *out)
 {
     *out = 0;
     if (text.length == 0)
@@ -68,249 +38,174 @@ static bool read_slots(struct span text, uint32_t *out)
     return *out > 0;
 }
 
-/* What ssh and the shells that it passes through take for a name, whatever it is. */
-static bool is_name(const char *text, const char *more)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789._-";
-    size_t length = 0;
-
-    while (text[length] != '\0' &&
-           (strchr(plain, text[length]) != NULL || strchr(more, text[length]) != NULL))
-        length++;
-    return length > 0 && text[length] == '\0' && text[0] != '-';
-}
-
-static enum cleave_status add_one(struct reading *reading, const char *login,
-                                  const char *ssh, uint32_t slots)
-{
-    struct cv_host_words *out = reading->out;
-    const struct span got = { login != NULL ? login : ":",
-                              login != NULL ? strlen(login) : 1 };
-    const char *at = login != NULL ? strrchr(login, '@') : NULL;
-    const char *name = at != NULL ? at + 1 : login;
-    struct cv_host_word *grown = out->items;
-
-    if (at != NULL) {
-        char user[CV_HOST_NAME_MOST + 1];
-
-        memcpy(user, login, (size_t)(at - login));
-        user[at - login] = '\0';
-        if (!is_name(user, "+$"))
-            return refuse(reading, got, "a user before the '@'");
-    }
-    if (name != NULL && !is_name(name, ""))
-        return refuse(reading, got, "the name of a host: letters, digits, '.', '_', '-'");
-    if (out->count >= CV_HOST_NAMES_MOST)
-        return refuse(reading, got, "at most 65536 hosts");
-    if (out->count == out->room)
-        grown = cv_grow(out->items, &out->room, out->count + 1, sizeof *grown);
-    if (grown == NULL)
-        return cv_fail_memory(reading->err, "the hosts");
-    out->items = grown;
-    grown[out->count++] = (struct cv_host_word){ name, login, ssh, slots, 1 };
-    return CLEAVE_OK;
-}
-
-/* All hosts that a login with ranges stands for. */
-static enum cleave_status add_login(struct reading *reading, struct span login,
-                                    const char *ssh, uint32_t slots)
-{
-    struct cv_host_names names = { NULL, 0, 0 };
-    struct cleave_error why;
-    enum cleave_status status;
-    char line[16] = "";
-
-    if (login.length == 1 && login.at[0] == ':')
-        return add_one(reading, NULL, NULL, slots);
-    status = cv_host_range_expand(login.at, login.length, reading->arena, &names, &why);
-    if (reading->line > 0)
-        snprintf(line, sizeof line, ":%u", reading->line);
-    if (status != CLEAVE_OK)
-        status =
-            cv_fail(reading->err, status, "%s%s: %s", reading->where, line, why.text);
-    for (size_t i = 0; status == CLEAVE_OK && i < names.count; i++)
-        status = add_one(reading, names.items[i], ssh, slots);
-    free(names.items);
-    return status;
-}
-
 /* --- one word ----------------------------------------------------------------------------- */
 
-/* "host", "host:4", ":", "::4". */
-static enum cleave_status add_plain(struct reading *reading, struct span word)
+/* As addresses of IPv6 have them. */
+static bool has_two_colons(struct cv_span text)
+{
+    const char *first = memchr(text.at, ':', text.length);
+
+    return first != NULL &&
+           memchr(first + 1, ':', text.length - (size_t)(first + 1 - text.at)) != NULL;
+}
+
+/* "host", "host:4", "[::1]:4", ":", "::4". */
+static enum cleave_status add_plain(struct cv_host_reading *reading, struct cv_span word)
 {
     uint32_t slots = 0;
-    struct span login = word;
+    struct cv_span login = word;
 
-    for (size_t i = word.length; i-- > 1;)
+    for (size_t i = word.length; i-- > 1 && word.at[i] != ']';)
         if (word.at[i] == ':') {
             login.length = i;
-            if (!read_slots((struct span){ word.at + i + 1, word.length - i - 1 },
-                            &slots))
-                return refuse(reading, word,
-                              "a number of slots, 1 to 4096, after the ':'");
+            if (i > 1 && memchr(word.at, ':', i) != NULL && word.at[i - 1] != ']')
+                return cv_host_word_refuse(reading, word, cv_host_hint("::", false));
+            if (!cv_host_slots_read(cv_behind(word, i + 1), &slots))
+                return cv_host_word_refuse(reading, word,
+                                           "a number of slots, 1 to 4096, after the ':', "
+                                           "or neither for all its cores");
             break;
         }
-    return add_login(reading, login, NULL, slots);
+    return cv_host_login_add(reading, login, NULL, slots);
 }
 
 /* The last blank, before which words of ssh stand; 0: there is none. */
-static size_t last_blank(struct span word)
+static size_t last_blank(struct cv_span word)
 {
     for (size_t i = word.length; i-- > 0;)
-        if (is_blank(word.at[i]))
+        if (cv_is_blank(word.at[i]))
             return i;
     return 0;
 }
 
-/* Whether words that are to come before a host look like a command for it. */
-static bool is_shell(struct span words)
+bool cv_is_shell(struct cv_span words)
 {
     size_t end = 0;
 
-    while (end < words.length && !is_blank(words.at[end]))
+    while (end < words.length && !cv_is_blank(words.at[end]))
         end++;
     return end >= 2 && memcmp(words.at + end - 2, "sh", 2) == 0;
 }
 
+/* "@group/" at the begin is taken off: groups are for items that ask for one. */
+static void take_group(struct cv_span *word)
+{
+    const char *slash = memchr(word->at, '/', word->length);
+
+    if (slash != NULL && word->at[0] == '@')
+        *word = cv_behind(*word, (size_t)(slash - word->at) + 1);
+}
+
 /* "4/" at the begin is taken off. */
-static bool take_count(struct span *word, uint32_t *slots)
+static bool take_count(struct cv_span *word, uint32_t *slots)
 {
     const char *slash = memchr(word->at, '/', word->length);
     const size_t length = slash != NULL ? (size_t)(slash - word->at) : 0;
 
-    if (slash == NULL || word->at[0] == '/' || memchr(word->at, ' ', length) != NULL)
-        return true; /* of the path of ssh, if any */
-    if (!read_slots((struct span){ word->at, length }, slots))
-        return false;
-    *word = trim((struct span){ slash + 1, word->length - length - 1 });
+    if (slash == NULL || word->at[0] == '/' || cv_is_ssh_url(*word))
+        return true;
+    if (!cv_host_slots_read(cv_trim((struct cv_span){ word->at, length }), slots))
+        return memchr(word->at, ' ', length) != NULL; /* of the path of ssh */
+    *word = cv_trim(cv_behind(*word, length + 1));
     return true;
 }
 
-/* "host", "4/host", "4/ssh -p 2222 me@host", ":". */
-static enum cleave_status add_parallel(struct reading *reading, struct span whole)
+/* "host", "4/host", "@group/4/host", "4/ssh -p 2222 me@host", ":". */
+static enum cleave_status add_parallel(struct cv_host_reading *reading,
+                                       struct cv_span whole)
 {
-    struct span word = whole;
+    struct cv_span word = whole;
     const char *ssh = NULL;
     uint32_t slots = 0;
     size_t blank;
 
+    take_group(&word);
     if (!take_count(&word, &slots))
-        return refuse(reading, whole, "a number of slots, 1 to 4096, before the '/'");
+        return cv_host_word_refuse(reading, whole,
+                                   memmem(word.at, word.length, "://", 3) != NULL
+                                       ? cv_host_hint("://", false)
+                                       : "a number of slots, 1 to 4096, before the '/', "
+                                         "or neither for all its cores");
     blank = last_blank(word);
     if (blank > 0) {
-        const struct span words = trim((struct span){ word.at, blank });
-        char *copy = cv_array(reading->arena, words.length + 1, 1);
+        const struct cv_span words = cv_trim((struct cv_span){ word.at, blank });
 
-        if (!is_shell(words))
-            return refuse(reading, whole, "one host, or 'ssh' and its options before it");
-        if (copy == NULL)
-            return cv_fail_memory(reading->err, "the hosts");
-        memcpy(copy, words.at, words.length);
-        ssh = copy;
-        word = (struct span){ word.at + blank + 1, word.length - blank - 1 };
+        if (!cv_is_shell(words))
+            return cv_host_word_refuse(reading, whole,
+                                       "one host, or 'ssh' and its options before it");
+        ssh = cv_host_copy(reading, words);
+        if (ssh == NULL)
+            return CLEAVE_ENOMEM;
+        word = cv_behind(word, blank + 1);
     }
-    if (word.length > 1 && memchr(word.at, ':', word.length) != NULL)
-        return refuse(reading, whole,
-                      "N/host for slots, 'ssh -p PORT host' for a port, and no password");
-    if (word.length == 0 || (word.length == 2 && memcmp(word.at, "..", 2) == 0))
-        return refuse(reading, whole,
-                      "a host; files are named by --hosts-file, such as "
-                      "~/.parallel/sshloginfile");
-    return add_login(reading, word, ssh, slots);
+    if (word.length == 0)
+        return cv_host_word_refuse(reading, whole, "a host after the '/'");
+    if (word.length > 1 && memchr(word.at, ':', word.length) != NULL &&
+        !cv_is_ssh_url(word) && cv_find_address(word) == word.length)
+        return cv_host_word_refuse(reading, whole,
+                                   has_two_colons(word)
+                                       ? cv_host_hint("::", false)
+                                       : "N/host for slots, 'ssh -p PORT host' for a "
+                                         "port, and no password");
+    return cv_host_login_add(reading, word, ssh, slots);
+}
+
+/* Whether a word is spelt as GNU parallel does, wherever it stands. */
+static bool is_parallel(struct cv_span word)
+{
+    const char *slash = memchr(word.at, '/', word.length);
+    uint32_t slots;
+
+    if (slash != NULL && (word.at[0] == '@' ||
+                          cv_host_slots_read(cv_trim((struct cv_span){
+                                                 word.at, (size_t)(slash - word.at) }),
+                                             &slots)))
+        return true;
+    return last_blank(word) > 0 && cv_is_shell(word);
+}
+
+enum cleave_status cv_host_word_add(struct cv_host_reading *reading, struct cv_span word,
+                                    enum cv_host_spelling spelling)
+{
+    if (spelling == CV_HOSTS_PARALLEL || is_parallel(word))
+        return add_parallel(reading, word);
+    return cv_is_ssh_url(word) ? cv_host_login_add(reading, word, NULL, 0)
+                               : add_plain(reading, word);
+}
+
+bool cv_host_words_have_slash(const char *list)
+{
+    for (;;) {
+        const size_t length = cv_host_word_length(list);
+        const struct cv_span word = cv_trim((struct cv_span){ list, length });
+
+        if (memchr(word.at, '/', word.length) != NULL && !is_parallel(word) &&
+            !cv_is_ssh_url(word))
+            return false;
+        if (list[length] == '\0')
+            return true;
+        list += length + 1;
+    }
 }
 
 enum cleave_status cv_host_words_add(const char *list, enum cv_host_spelling spelling,
                                      const char *where, struct cv_arena *arena,
                                      struct cv_host_words *out, struct cleave_error *err)
 {
-    struct reading reading = { where, 0, arena, out, err };
+    struct cv_host_reading reading = { where, 0, arena, out, err };
 
     for (;;) {
         const size_t length = cv_host_word_length(list);
-        const struct span word = trim((struct span){ list, length });
+        const struct cv_span word = cv_trim((struct cv_span){ list, length });
 
         if (word.length == 0)
-            return refuse(&reading, (struct span){ list, strlen(list) },
-                          "a host before and after each comma");
-        CV_TRY(spelling == CV_HOSTS_PLAIN ? add_plain(&reading, word)
-                                          : add_parallel(&reading, word));
+            return cv_host_word_refuse(&reading, (struct cv_span){ list, strlen(list) },
+                                       "a host before and after each comma");
+        CV_TRY(cv_host_word_add(&reading, word, spelling));
         if (list[length] == '\0')
             return CLEAVE_OK;
         list += length + 1;
     }
-}
-
-/* --- lines -------------------------------------------------------------------------------- */
-
-/* "slots=4 max-slots=8" after the host. */
-static enum cleave_status read_fields(struct reading *reading, struct span line,
-                                      struct span fields, uint32_t *slots)
-{
-    while (fields.length > 0) {
-        size_t end = 0;
-        const char *is;
-        size_t key;
-        uint32_t number;
-
-        while (end < fields.length && !is_blank(fields.at[end]))
-            end++;
-        is = memchr(fields.at, '=', end);
-        key = is != NULL ? (size_t)(is - fields.at) : 0;
-        if (is == NULL || !read_slots((struct span){ is + 1, end - key - 1 }, &number))
-            return refuse(reading, line, "'host slots=N', with 1 to 4096");
-        if (key == 5 && memcmp(fields.at, "slots", 5) == 0)
-            *slots = number;
-        else if (key != 9 || (memcmp(fields.at, "max_slots", 9) != 0 &&
-                              memcmp(fields.at, "max-slots", 9) != 0))
-            return refuse(reading, line, "'host slots=N'");
-        fields = trim((struct span){ fields.at + end, fields.length - end });
-    }
-    return CLEAVE_OK;
-}
-
-static enum cleave_status add_line(struct reading *reading, struct span line)
-{
-    size_t end = 0;
-    uint32_t slots = 0;
-    struct span fields;
-
-    while (end < line.length && !is_blank(line.at[end]))
-        end++;
-    fields = trim((struct span){ line.at + end, line.length - end });
-    if (memchr(fields.at, '=', fields.length) != NULL &&
-        !is_shell(line)) { /* ssh -o NAME=VALUE host */
-        CV_TRY(read_fields(reading, line, fields, &slots));
-        return add_login(reading, (struct span){ line.at, end }, NULL, slots);
-    }
-    if (fields.length > 0 || memchr(line.at, '/', line.length) != NULL)
-        return add_parallel(reading, line);
-    return add_plain(reading, line);
-}
-
-enum cleave_status cv_host_lines_add(const char *text, const char *where,
-                                     struct cv_arena *arena, struct cv_host_words *out,
-                                     struct cleave_error *err)
-{
-    struct reading reading = { where, 0, arena, out, err };
-
-    for (const char *next; *text != '\0'; text = next) {
-        struct span line = { text, strcspn(text, "\n") };
-        size_t end = 0;
-
-        next = text + line.length + (text[line.length] != '\0');
-        reading.line++;
-        /* A comment begins a line or follows a blank. */
-        while (end < line.length &&
-               !(line.at[end] == '#' && (end == 0 || is_blank(line.at[end - 1]))))
-            end++;
-        line.length = end;
-        line = trim(line);
-        if (line.length > 0)
-            CV_TRY(add_line(&reading, line));
-    }
-    return CLEAVE_OK;
 }
 
 /* --- together ----------------------------------------------------------------------------- */

@@ -30,6 +30,8 @@ enum cv_host_spelling {
     CV_HOSTS_PARALLEL, /* SLOTS/host, words of ssh before it                           */
 };
 
+/* Whether what has a '/' in a list are hosts all the same: 4/a, ssh://a, ssh -i KEY a. */
+bool cv_host_words_have_slash(const char *list);
 /* Append the hosts of a list. `where` begins what is said of a bad one: "--hosts". */
 enum cleave_status cv_host_words_add(const char *list, enum cv_host_spelling spelling,
                                      const char *where, struct cv_arena *arena,

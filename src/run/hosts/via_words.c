@@ -15,12 +15,21 @@ static enum cleave_status refuse(const char *text, const char *expected,
                    cv_shown(text, strlen(text), shown, sizeof shown));
 }
 
+/* The bytes before the first ':' that is in no brackets. */
+static size_t length_of_leader(const char *text)
+{
+    const char *end = text[0] == '[' ? strchr(text, ']') : NULL;
+
+    end = end != NULL ? end : text;
+    return (size_t)(end - text) + strcspn(end, ":");
+}
+
 /* Add the hosts of one option, the leader first; *behind: it says whom it leads. */
 static enum cleave_status read_hosts(const char *text, struct cv_arena *arena,
                                      struct cv_host_words *out, bool *behind,
                                      struct cleave_error *err)
 {
-    const size_t length = strcspn(text, ":"), first = out->count;
+    const size_t length = length_of_leader(text), first = out->count;
     char *leader = cv_arena_text(arena, text);
 
     if (leader == NULL)
