@@ -10,7 +10,8 @@
 # block sizes, which are tried first. Then both are done BENCH_REPEATS (3) times in turn, so that whatever
 # else runs here is met by both, and the middle one of the ratios counts. `connecting` is cleave with
 # connections of its own, and `declared` with a file of hosts that knows what they cost: by how much
-# the summary's prediction is off, connecting apart. BENCH_KINDS="equal" or "quarter" is one of the two.
+# the summary's prediction is off, connecting apart. `all busy` is what GNU parallel takes by what the work
+# takes if every host is busy from the first moment to the last with one command: no ratio can be larger. BENCH_KINDS="equal" or "quarter" is one of the two.
 # Prints CSV: what, seconds, how long after the command line its first command began, and what is
 # wanted. Exit status 77: this machine cannot make such hosts.
 lines=${1:-40000}
@@ -156,6 +157,8 @@ for kind in ${BENCH_KINDS:-equal quarter}; do
     done
     echo "$kind cleave,$(least $times),$(least $firsts),first_s at most 1"
     [ $kind = equal ] && wanted=1.3 || wanted=2
+    echo "$kind parallel at best by all busy,$(awk -v best="$best" -v lines="$lines" -v kind="$kind" \
+        'BEGIN { printf "%.3f", best / (0.02 + lines / 1000 / (kind == "quarter" ? 15.25 : 16)) }'),,"
     echo "$kind parallel at best by cleave,$(middle $ratios),,at least $wanted"
     echo "$kind off the prediction,$(middle $off),,at most 0.05"
 done
