@@ -367,6 +367,11 @@ b' --block 1 -- wc -l
     [ "$(tr '\n' ' ' <out)" = '1 3 2 ' ]
     job -i d --recursive -- cat
     [ "$(tr '\n' ' ' <out)" = '1 2 3 ' ]
+    says "cleave: d: 'd/link' is a link or no file, and is not read"
+    mkfifo d/pipe
+    job -i d --recursive -- cat
+    says "cleave: d: 'd/link' and 1 more are links or no files, and are not read"
+    rm d/pipe
     job -i d/c -i 'd/*' --recursive -- cat
     [ "$(tr '\n' ' ' <out)" = '3 1 2 3 1 ' ] || { cat out; false; }
     # A file of that name is that file.

@@ -284,6 +284,19 @@ same_rows() {
     [ -z "$(find . -name '.*.part-*')" ]
 }
 
+@test "items that lead nowhere do not take each other's results" {
+    cd "$BATS_TEST_TMPDIR"
+    for items in ". ''" "'' ."; do
+        rm -rf r
+        eval "cleave 2 run -q -j 1 --results r -- 'echo [{}]' ::: $items"
+        [[ $stderr == "cleave: --results: items 1 and 2 both have the name "*": expected one that tells them apart, as with {#}" ]]
+    done
+    cleave 2 run -q -j 1 --results 'r/{}.txt' -- echo {} ::: a ./a
+    cleave 2 run -q -j 1 --results 'r/{}.txt' -- echo {} ::: b/../a a
+    cleave 0 run -q -j 1 --results r2 -- echo {} ::: . .. a /
+    [ "$(cat r2/1/stdout r2/stdout r2/1/a/stdout 'r2/1/\_/stdout' | xargs)" = ". .. a /" ]
+}
+
 @test "a pipe that nobody reads in the place of a result is told" {
     cd "$BATS_TEST_TMPDIR"
     local name

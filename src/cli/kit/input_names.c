@@ -51,12 +51,38 @@ static int by_name(const FTSENT **one, const FTSENT **other)
     return strcmp((*one)->fts_name, (*other)->fts_name);
 }
 
+/* What is below a folder and is not read. */
+struct left_out {
+    size_t count;
+    char first[CV_ECHO_ROOM];
+};
+
+static void leave_out(struct left_out *left, const char *path)
+{
+    if (left->count++ == 0)
+        cv_echo(path, left->first);
+}
+
+static void tell_left_out(const char *folder, const struct left_out *left)
+{
+    char shown[CV_ECHO_ROOM];
+
+    if (left->count == 1)
+        cv_complain(CV_EXIT_DONE, "%s: '%s' is a link or no file, and is not read",
+                    cv_echo(folder, shown), left->first);
+    else
+        cv_complain(CV_EXIT_DONE,
+                    "%s: '%s' and %zu more are links or no files, and are not read",
+                    cv_echo(folder, shown), left->first, left->count - 1);
+}
+
 static int add_folder(struct names *names, const char *folder)
 {
     char *start[] = { cv_arena_text(names->arena, folder), NULL }, shown[CV_ECHO_ROOM];
     FTS *tree =
         start[0] != NULL ? fts_open(start, FTS_PHYSICAL | FTS_NOCHDIR, by_name) : NULL;
     int status = CV_EXIT_DONE;
+    struct left_out left = { .count = 0 };
     FTSENT *entry;
 
     if (tree == NULL)
@@ -70,8 +96,13 @@ static int add_folder(struct names *names, const char *folder)
             status =
                 cv_complain(CV_EXIT_USAGE, "%s: cannot read: %s",
                             cv_echo(entry->fts_path, shown), strerror(entry->fts_errno));
+        else if (entry->fts_info == FTS_SL || entry->fts_info == FTS_SLNONE ||
+                 entry->fts_info == FTS_DEFAULT)
+            leave_out(&left, entry->fts_path);
     }
     fts_close(tree);
+    if (status == CV_EXIT_DONE && left.count > 0)
+        tell_left_out(folder, &left);
     return status;
 }
 

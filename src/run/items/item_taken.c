@@ -21,13 +21,48 @@ void cv_item_taken_done(struct cv_item_taken *taken)
 
 /* --- sets --------------------------------------------------------------------------------- */
 
-static uint64_t hash_name(const char *text)
+/* Write to `out`, which has room for as many bytes, a path without parts that lead nowhere: items
+ * may be called '', '.' and '..', and then one file has several names. */
+static void straighten(const char *path, char *out)
+{
+    const size_t root = path[0] == '/';
+    size_t used = root;
+
+    memcpy(out, path, root);
+    while (*path != '\0') {
+        const size_t length = strcspn(path, "/");
+        const bool up = length == 2 && strncmp(path, "..", 2) == 0;
+
+        if (up && used > root) {
+            while (used > root && out[used - 1] != '/')
+                used--;
+            used -= used > root;
+        } else if (length > 0 && !(length == 1 && path[0] == '.')) {
+            if (used > root)
+                out[used++] = '/';
+            memcpy(out + used, path, length);
+            used += length;
+        }
+        path += length;
+        path += *path == '/';
+    }
+    out[used] = '\0';
+}
+
+static enum cleave_status hash_name(const char *path, uint64_t *out,
+                                    struct cleave_error *err)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    char *text = malloc(strlen(path) + 1);
 
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash != 0 ? hash : 1;
+    if (text == NULL)
+        return cv_fail_memory(err, "--results");
+    straighten(path, text);
+    for (const char *at = text; *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    free(text);
+    *out = hash != 0 ? hash : 1;
+    return CLEAVE_OK;
 }
 
 static uint64_t hash_file(const struct stat *info)
@@ -145,10 +180,10 @@ enum cleave_status cv_item_taken_claim(struct cv_item_taken *taken,
                                        uint64_t item, const char *path, bool any,
                                        struct cleave_error *err)
 {
-    const uint64_t hash = hash_name(path);
     char shown[SHOWN];
-    uint64_t owner;
+    uint64_t hash = 0, owner;
 
+    CV_TRY(hash_name(path, &hash, err));
     if (any && !is_known(&taken->names, hash))
         CV_TRY(spare_items(taken, commands, item, path, err));
     CV_TRY(put(&taken->names, hash, item, &owner, err));
