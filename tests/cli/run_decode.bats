@@ -300,11 +300,14 @@ sent() {
         fi
         # Open chunks, closed ones, and half blocks with a header, which is sent.
         for how in "" "--policy guided" "--block 20k" "--block 20k --header 1" "--header 1"; do
+            give=cat
+            # The header is there before what is decoded.
+            [ "$how" = "${how%--header 1}" ] || give='IFS= read -r first && test "$first" = 1 && cat'
             # shellcheck disable=SC2086
             timeout $LONG "$CLEAVE" run -i many.$form --shared-input --hosts h.yaml $how --json -o out -- \
-                sh -c 'test -n "$CLEAVE_CHUNK" && cat' >json 2>err
-            if [ -z "${how##*header*}" ] && [ -n "$how" ]; then
-                awk '!/^1$/' many | diff -q - <(awk '!/^1$/' out)
+                sh -c 'test -n "$CLEAVE_CHUNK" && '"$give" >json 2>err
+            if [ "$give" != cat ]; then
+                tail -n +2 many | cmp - out
                 sent -lt 200
             else
                 cmp many out
