@@ -1,4 +1,5 @@
 /* server.c -- hears orders, reports events. SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -42,8 +43,11 @@ static void next_event(struct world *world, struct cv_wire_answer *answer)
     }
     answer->reply = CV_WIRE_EVENT;
     ended.ended(world, &ended, &answer->event);
-    answer->event.start_s = ended.start_s;
-    answer->event.time_s = ended.end_s;
+    /* Of one instant, what was begun first is told first: also if something is to end at a time that
+     * rounding has put before the clock of another one. */
+    world->told_s = fmax(world->told_s, ended.end_s);
+    answer->event.start_s = ended.start_s < ended.end_s ? ended.start_s : world->told_s;
+    answer->event.time_s = world->told_s;
     /* Nothing waits here from one instant to another. */
     answer->event.more = world->nwaiting > 0;
 }
@@ -58,6 +62,7 @@ static void begin_run(struct world *world, const struct cv_wire_message *message
     }
     world->run++;
     world->origin_s = simgrid_get_clock();
+    world->told_s = 0;
     world->task->begin(world, message);
 }
 

@@ -95,6 +95,7 @@ struct world {
     struct weather *weather; /* owned; NULL: not yet, or none */
     double origin_s;         /* clock at the beginning of the run       */
     double usual_s;          /* the longest that an activity takes so far */
+    double told_s;           /* of the event that was told last */
     uint32_t run;            /* counts runs */
 
     struct activity **waiting; /* owned: ended, the next one last */
