@@ -14,7 +14,8 @@ static enum cleave_status open_parts(struct cv_execution *execution,
     CV_TRY(cv_execution_open_base(execution, err));
     CV_TRY(cv_execution_open_input(execution, err));
     CV_TRY(cv_muster_call(&execution->muster, &run->staff, execution->asked,
-                          &run->stopped_by, err));
+                          cv_splitter_frames(execution->splitter), &run->stopped_by,
+                          err));
     return cv_execution_open_outlet(execution, err);
 }
 

@@ -1,10 +1,9 @@
 /* execution_plan.c -- what the policy of a run is told, and its plan. SPDX-License-Identifier: MIT */
-#include <ctype.h>
 #include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "model/platform/nominal.h"
+#include "run/asked/open_rule.h"
 #include "run/execute/execution.h"
 #include "run/kit/usable_cores.h"
 #include "run/execute/resume.h"
@@ -19,54 +18,19 @@ static const double BURST_S = 0.02;
 /* By such a part chunks take more or less time, on a machine that has nothing else to do. */
 static const double VARIES = 0.05;
 
-/* Whether a worker's words show it a GPU, by the variables that CUDA, ROCm and oneAPI look at. */
-static bool has_gpu(const char *words)
-{
-    static const char *const shown[] = { "_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK=" };
-
-    for (size_t i = 0; words != NULL && i < sizeof shown / sizeof *shown; i++) {
-        const char *found = strstr(words, shown[i]);
-
-        if (found != NULL)
-            return isalnum((unsigned char)found[strlen(shown[i])]) != 0;
-    }
-    return false;
-}
-
-/* Whether some workers of this machine have a GPU and some have not, which may be hundreds of times slower.
- * Ranges of open chunks are given out before that is known, and each that turns out to be a slow
- * worker's costs the fast one a start. */
-static bool has_gpus_and_cores(const struct cleave_execution *asked)
-{
-    const char *const *words = asked->crew.prefixes;
-
-    for (uint32_t w = 1; words != NULL && w < cv_muster_count(asked); w++)
-        if (has_gpu(words[w]) != has_gpu(words[0]))
-            return true;
-    return false;
-}
-
-/* Whether chunks may stay open: commands are started for each. To other machines all that
- * is given is sent, and what they make of it comes back. */
+/* Whether chunks may stay open, with those who are there. To other machines all that is given is
+ * sent, and what they make of it comes back. */
 static bool may_open(const struct cv_execution *execution,
                      const struct cleave_policy *policy)
 {
     const struct cleave_execution *asked = execution->asked;
     const struct cv_hosts *hosts = &execution->run.staff.hosts;
 
-    /* A command may read its mates first, to their end, and of an open chunk there is none yet:
-     * only who knows the command can tell. */
-    if (asked->input.pairs != NULL && asked->sharing.own_policy == NULL)
-        return false;
-    /* What is fetched has an end from the start. */
-    if (asked->input.fetch != NULL || has_gpus_and_cores(asked))
-        return false;
     if (hosts->count > 0 && (!policy->hears_losses || hosts->keeps || hosts->leads ||
                              asked->input.pairs != NULL))
         return false;
-    /* Neither can what frames a chunk be put behind it before it is known to be all. */
-    return !asked->persistent && !asked->tell_records && asked->items.words == NULL &&
-           !cv_splitter_frames(execution->splitter);
+    return cv_asked_may_open(asked, cv_muster_count(asked),
+                             cv_splitter_frames(execution->splitter));
 }
 
 /* What the policy is told of workers: as declared or, if nobody has and it is of use to it, as

@@ -33,7 +33,8 @@ static enum cleave_status open_next(struct cv_execution *execution, bool first,
     CV_TRY(cv_execution_open_input(execution, err));
     if (first)
         CV_TRY(cv_muster_call(&execution->muster, &run->staff, execution->asked,
-                              &run->stopped_by, err));
+                              cv_splitter_frames(execution->splitter), &run->stopped_by,
+                              err));
     else
         CV_TRY(cv_muster_refresh(&execution->muster, &run->staff, err));
     return cv_execution_open_outlet(execution, err);

@@ -24,25 +24,12 @@ static bool is_nominal(const struct cleave_platform *platform)
     return true;
 }
 
-/* Whether commands are started for each chunk, and chunks may stay open: then those who are about
- * to come are counted. */
-static bool shares_anew(const struct cleave_execution *asked)
-{
-    for (size_t i = 0; i < asked->hosts.count; i++)
-        if (asked->hosts.list[i].leads)
-            return false;
-    return !asked->persistent && !asked->tell_records && asked->items.words == NULL &&
-           asked->input.pairs == NULL && asked->input.fetch == NULL;
-}
-
-struct cv_patience cv_patience_of(const struct cleave_execution *asked,
-                                  const struct cleave_platform *platform,
-                                  const struct cleave_policy *policy)
+struct cv_patience cv_patience_of(const struct cleave_platform *platform,
+                                  const struct cleave_policy *policy, bool opens)
 {
     if (!policy->takes_joiners)
         return (struct cv_patience){ INFINITY, INFINITY };
-    return policy->opens_chunks && is_nominal(platform) && shares_anew(asked) ? SHORT
-                                                                              : LONG;
+    return policy->opens_chunks && opens && is_nominal(platform) ? SHORT : LONG;
 }
 
 bool cv_patience_is_short(const struct cv_patience *patience)

@@ -12,9 +12,11 @@
 #include "model/platform/nominal.h"
 #include "model/platform/platform_internal.h"
 #include "policy/kit/vacant.h"
+#include "run/asked/open_rule.h"
 #include "run/hosts/patience.h"
 #include "run/kit/pins.h"
 #include "run/kit/usable_cores.h"
+#include "run/master/outlet_kinds.h"
 #include "run/master/sharing.h"
 
 /* Places for hosts that are not known yet: of a run that anybody can join, and others. One that
@@ -328,12 +330,13 @@ static enum cleave_status fill_places(struct cv_muster *muster, struct cv_staff 
 }
 
 enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_staff *staff,
-                                  const struct cleave_execution *asked,
+                                  const struct cleave_execution *asked, bool framed,
                                   const int *stopped_by, struct cleave_error *err)
 {
     struct places places = { .nasked = cv_muster_count(asked) };
     const struct cleave_policy *policy;
     double began_s;
+    bool opens;
 
     if (asked->hosts.join_path != NULL && !takes_joiners(asked))
         return cv_fail(err, CLEAVE_EINPUT,
@@ -350,7 +353,9 @@ enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_staff *sta
     staff->hosts.names = staff->names;
     staff->hosts.one_port = cleave_platform_port(places.asked) != CLEAVE_PORT_MULTI;
     CV_TRY(cv_sharing_policy(&asked->sharing, &policy, err));
-    places.patience = cv_patience_of(asked, places.asked, policy);
+    opens = cv_asked_may_open(asked, places.nasked, framed) &&
+            !cv_outlet_kept_possible(asked);
+    places.patience = cv_patience_of(places.asked, policy, opens);
     muster->begins_early = cv_patience_is_short(&places.patience);
     began_s = cv_clock_s();
     CV_TRY(reach_hosts(staff, asked, stopped_by, &places, err));

@@ -23,9 +23,10 @@ void cv_muster_done(struct cv_muster *muster);
 /* How many workers there would be. */
 uint32_t cv_muster_count(const struct cleave_execution *asked);
 /* Find out who is there, and fill in the staff, whose hosts have their poller, source and
- * gather. *stopped_by becomes other than 0 when it is to end. */
+ * gather. `framed`: chunks have a head and an end. *stopped_by becomes other than 0 when it is to
+ * end. */
 enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_staff *staff,
-                                  const struct cleave_execution *asked,
+                                  const struct cleave_execution *asked, bool framed,
                                   const int *stopped_by, struct cleave_error *err);
 
 /* For another input: who is there now, and nothing of what they have done. */
