@@ -16,7 +16,7 @@ CONFIGURE = cmake >/dev/null --preset
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz check-mpich-suite check-ends check-platforms chaos mutants lint lint-changed format benches bench-plan bench-reduce \
-	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-leaders bench-mpi bench-smpi bench-mpi-run bench-decode bench-inflate bench-arrivals bench-ssh accept \
+	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-leaders bench-mpi bench-smpi bench-mpi-run bench-decode bench-split bench-inflate bench-arrivals bench-ssh accept \
         install deb check-deb image check-image dist release check-release wheel site cast clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
@@ -131,6 +131,9 @@ bench-item-sizes: benches build ## files of very different sizes on workers 4:1,
 
 bench-decode: build ## compressed inputs, beside bgzip, zstd, xz, lz4 and gzip
 	@bash bench/bench_decode.sh
+
+bench-split: build ## how fast records are found by each splitter, and pieces written, beside split and seqkit
+	@bash bench/bench_split.sh
 
 bench-inflate: benches ## how fast gzip is decoded, beside libdeflate, zlib and ISA-L, whichever are there
 	@build/bench_inflate
