@@ -101,8 +101,10 @@ static void parts_round(struct scene *scene, uint64_t round)
     int *counts = malloc((size_t)scene->n * sizeof *counts);
     int total = 0, first = 0;
 
-    if (counts == NULL)
+    if (counts == NULL) {
         MPI_Abort(MPI_COMM_WORLD, 1);
+        return;
+    }
     for (int i = 0; i < scene->n; i++) {
         counts[i] = blocks ? most : (int)(mixed(round, (uint64_t)i, 13) % (uint64_t)most);
         first += i < scene->rank ? counts[i] : 0;
@@ -138,9 +140,10 @@ static void root_round(struct scene *scene, uint64_t round)
     for (int k = 0; k < IN_A_ROW; k++) {
         const int root = k % 2 == 0 ? late : (late + k) % scene->n;
         const bool in_place = k % 3 == 0 && scene->rank == root;
+        const uint64_t call = round + 1000 * (uint64_t)k;
 
         for (int i = 0; i < count; i++) {
-            scene->own[i] = value_of(scene->rank, round + 1000u * (unsigned)k, i);
+            scene->own[i] = value_of(scene->rank, call, i);
             scene->sum[i] = in_place ? scene->own[i] : -1;
         }
         if (scene->rank == late && k % 2 == 0)
@@ -148,8 +151,7 @@ static void root_round(struct scene *scene, uint64_t round)
         cleave_mpi_reduce(in_place ? MPI_IN_PLACE : (void *)scene->own, scene->sum, count,
                           MPI_INT64_T, MPI_SUM, root, scene->comm, scene->policy);
         for (int i = 0; i < count && scene->rank == root; i += 1 + count / 50)
-            CHECK(&scene->check,
-                  scene->sum[i] == sum_of(scene, round + 1000u * (unsigned)k, i),
+            CHECK(&scene->check, scene->sum[i] == sum_of(scene, call, i),
                   "%s, round %ld, call %d of %d elements, to %d, element %d%s",
                   scene->policy, (long)round, k, count, root, i,
                   in_place ? ", in place" : "");
