@@ -228,6 +228,9 @@ struct cleave_output {
     const char *header;
     uint64_t memory;       /* most bytes of output kept in memory; 0: 256 MiB          */
     const char *directory; /* for outputs beyond that; NULL: TMPDIR or /tmp            */
+    /* Called before something is written, to make room on a screen; NULL: nobody is. */
+    void (*before)(void *context);
+    void *context;
 };
 
 /* Whether commands stay on some processors of the machine. */

@@ -202,7 +202,13 @@ void cv_run_progress_end(struct cv_run_report *report)
 {
     if (report->drawn)
         fprintf(stderr, report->live ? "\r\033[J" : "\r\033[K");
+    fflush(stderr);
     report->drawn = false;
+}
+
+void cv_run_make_room(void *context)
+{
+    cv_run_progress_end(context);
 }
 
 void cv_run_note(void *context, const char *text)

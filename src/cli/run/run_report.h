@@ -48,6 +48,8 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
                                      struct cleave_error *err);
 
 void cv_run_progress_end(struct cv_run_report *report);
+/* The same where outputs go to the screen on which it is drawn. */
+void cv_run_make_room(void *context);
 /* What is shown while it runs shows its end; `result` may be NULL. */
 void cv_run_page_end(struct cv_run_report *report,
                      const struct cleave_execution_result *result, int status);

@@ -146,6 +146,10 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
         cleave_trace_free(execution->tell.trace);
         return status;
     }
+    if ((report->bar || report->live) && isatty(execution->output.descriptor)) {
+        execution->output.before = cv_run_make_room;
+        execution->output.context = report;
+    }
     form_told = report->items == NULL && cv_run_mistakes_form_early(call);
     done = cleave_execute(execution, &result, &err);
     cv_run_progress_end(report);

@@ -260,7 +260,9 @@ enum cleave_status cv_execution_open_input(struct cv_execution *execution,
                          (asked->output.lines && asked->items.words != NULL),
             .lines = asked->output.lines && asked->items.words == NULL,
             .separate = cv_outlet_separate(asked),
-            .files = asked->reduce.command != NULL || asked->journal.path != NULL },
+            .files = asked->reduce.command != NULL || asked->journal.path != NULL,
+            .before = asked->output.before,
+            .context = asked->output.context },
         &run->gather, err));
     run->staff.hosts.source = run->books.source;
     return cv_gather_attach(run->gather, run->poller, err);

@@ -38,6 +38,8 @@ struct cv_gather_options {
     bool separate;  /* every output gets a file of its own, from byte 0           */
     bool lines;     /* lines of outputs that are offered are written as they come  */
     bool files;     /* outputs are taken (cv_gather_take): none is kept in blocks */
+    void (*before)(void *context); /* called before it writes; NULL: nobody is       */
+    void *context;
 };
 
 enum cleave_status cv_gather_new(const struct cv_gather_options *options,
