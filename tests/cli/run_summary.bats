@@ -70,6 +70,20 @@ holds() {
     holds 'input == 0'
 }
 
+@test "the parts are all of the time, too, where commands fail" {
+    prepare
+    seq 4000 >in
+    # Some that are done in halves, which wait for each other, and one that is tried again by others.
+    "$CLEAVE" run -i in -j 2 --block 4k --isolate --json -- sh -c 'sleep 0.01; ! grep -qx "[0-9]*[05]00"' >out 2>err || [ $? -eq 1 ]
+    output=$(sed -n '/^{/,$p' err)
+    [ "$(number failed_chunks)" -eq 8 ]
+    adds_up 2
+    "$CLEAVE" run -i in -j 2 --block 4k --retries 3 --json -- sh -c 'sleep 0.05; ! grep -qx 777' >out 2>err || [ $? -eq 1 ]
+    output=$(sed -n '/^{/,$p' err)
+    [ "$(number retries)" -eq 2 ]
+    adds_up 2
+}
+
 @test "a run that gained says what one worker would have taken" {
     prepare
     seq 100 >in

@@ -130,7 +130,7 @@ enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *er
     errand->alone = false;
     errand->attempt = 1;
     errand->past = (struct cv_history){ .count = 0 };
-    errand->began_s = cv_clock_s();
+    errand->began_s = errand->runs_s = cv_clock_s();
     errand->bound_s = errand->start_s = 0;
     errand->opened = want->open;
     errand->closes = want->close;
@@ -155,6 +155,7 @@ enum cleave_status cv_chunks_begin_again(struct cv_real_run *run,
     errand->alone = again->alone;
     errand->attempt = again->attempt;
     errand->began_s = again->began_s;
+    errand->runs_s = cv_clock_s();
     errand->bound_s = errand->start_s = 0;
     errand->past = again->past;
     errand->opened = errand->closes = false; /* all of it is there */

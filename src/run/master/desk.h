@@ -15,6 +15,7 @@ struct cv_errand {
     uint64_t chunk;
     uint32_t attempt; /* from 1                                                        */
     double began_s;   /* its first attempt                                             */
+    double runs_s;    /* ... and this one                                              */
     double bound_s;   /* open: when its command was given its first byte               */
     double start_s;   /* until that read it; 0: not known                              */
     bool told;        /* that it was sent                                              */

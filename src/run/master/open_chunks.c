@@ -268,7 +268,7 @@ static enum cleave_status grow_one(struct cv_real_run *run, struct cv_errand *er
     if (state == CV_TAKE_PIECE && before == 0)
         errand->bound_s = cv_clock_s();
     if (opens && state == CV_TAKE_PIECE) {
-        errand->began_s = cv_clock_s();
+        errand->began_s = errand->runs_s = cv_clock_s();
         CV_TRY(open_slot(run, errand, &longer, &begun, err));
     }
     if (!begun) {

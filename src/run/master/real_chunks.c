@@ -52,14 +52,21 @@ static double computed_from(const struct cv_real_run *run, const struct cv_erran
     return from_s;
 }
 
+/* What this attempt took its worker. Those before it were others', and between them it waited. */
+static double busy_with(const struct cv_errand *errand, double now_s)
+{
+    const struct cv_slot *slot = &errand->slot;
+
+    return slot->remote.computed ? slot->remote.compute_s
+                                 : now_s - errand->runs_s - slot->open.idle_s;
+}
+
 static void count(struct cv_real_run *run, const struct cv_errand *errand, double units,
                   double now_s)
 {
     const struct cv_slot *slot = &errand->slot;
     struct cv_tally *worker = &run->staff.tallies[slot->worker];
-    const double busy_s = slot->remote.computed
-                              ? slot->remote.compute_s
-                              : now_s - errand->began_s - slot->open.idle_s;
+    const double busy_s = busy_with(errand, now_s);
 
     worker->chunks++;
     worker->units += units;
@@ -275,6 +282,8 @@ static enum cleave_status chunk_failed(struct cv_real_run *run, struct cv_errand
         CV_TRY(cv_recall_ungiven(run, errand, err));
     CV_TRY(cv_chunk_judge(run, errand, end, &sentence, err));
     *out_over = sentence.verdict == CV_VERDICT_OVER;
+    if (!*out_over) /* else it is counted with its chunk */
+        run->staff.tallies[errand->slot.worker].busy_s += busy_with(errand, cv_clock_s());
     cv_attempt_report(run->asked, worker, errand, end, *out_over);
     if (sentence.verdict == CV_VERDICT_HALVES) /* what comes of them is up to us */
         tell_over(run, errand);
