@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#define XXH_STATIC_LINKING_ONLY /* for a state that needs no memory of its own */
+#include <xxhash.h>
 
 #include "run/decode/ahead.h"
 #include "run/decode/blocks.h"
@@ -23,6 +25,14 @@ enum { MOST = 8 << 20 }; /* decoded: a few bytes can be very many */
 struct tape {
     const uint8_t *bytes;
     size_t left, step;
+};
+
+/* What is made of a tape. Much of the time goes into looking at it: by a library that is not instrumented. */
+struct made {
+    enum cleave_status status;
+    size_t length; /* up to MOST or somewhat more */
+    XXH64_hash_t sum;
+    struct cleave_error err;
 };
 
 static ssize_t read_tape(void *context, void *to, size_t most)
@@ -41,6 +51,27 @@ static void require(int truth)
 {
     if (!truth)
         abort();
+}
+
+static XXH64_state_t adding;
+
+static void begin(struct made *made)
+{
+    made->length = 0;
+    XXH64_reset(&adding, 0);
+}
+
+/* Whether there is more to be made. */
+static bool add(struct made *made, const void *bytes, size_t length)
+{
+    if (made->status == CLEAVE_OK && length > 0) {
+        XXH64_update(&adding, bytes, length);
+        made->length += length;
+        if (made->length < MOST)
+            return true;
+    }
+    made->sum = XXH64_digest(&adding);
+    return false;
 }
 
 /* Let it be cut wherever it can be: what is worth a job is more than inputs have here. */
@@ -63,59 +94,44 @@ static enum cleave_status open_ahead(const struct cv_codec *codec,
 }
 
 /* By several threads: as `decode`. */
-static enum cleave_status decode_ahead(const struct cv_codec *codec, struct tape tape,
-                                       bool small, size_t *made, uint32_t *sum,
-                                       struct cleave_error *err)
+static void decode_ahead(const struct cv_codec *codec, struct tape tape, bool small,
+                         struct made *made)
 {
     const struct cv_decoder_input input = { .read = read_tape,
                                             .context = &tape,
                                             .name = "tape" };
     struct cv_ahead *ahead;
-    enum cleave_status status;
-    const void *bytes;
-    size_t length;
+    const void *bytes = NULL;
+    size_t length = 0;
 
-    *made = 0;
-    *sum = 0;
-    require(open_ahead(codec, &input, small, &ahead, err) == CLEAVE_OK);
+    begin(made);
+    require(open_ahead(codec, &input, small, &ahead, &made->err) == CLEAVE_OK);
     do {
-        status = ahead->next(ahead, &bytes, &length, err);
-        for (size_t i = 0; status == CLEAVE_OK && i < length; i++)
-            *sum = *sum * 31 + ((const uint8_t *)bytes)[i];
-        *made += status == CLEAVE_OK ? length : 0;
-    } while (status == CLEAVE_OK && length > 0 && *made < MOST);
+        made->status = ahead->next(ahead, &bytes, &length, &made->err);
+    } while (add(made, bytes, length));
     ahead->free(ahead);
-    return status;
 }
 
-/* How many bytes are made, up to MOST; *sum depends on all of them. */
-static enum cleave_status decode(const struct cv_codec *codec, struct tape tape,
-                                 size_t *made, uint32_t *sum, struct cleave_error *err)
+static void decode(const struct cv_codec *codec, struct tape tape, struct made *made)
 {
     const struct cv_decoder_input input = { .read = read_tape,
                                             .context = &tape,
                                             .name = "tape" };
     struct cv_decoder *decoder;
-    enum cleave_status status;
-    const void *bytes;
-    size_t length;
+    const void *bytes = NULL;
+    size_t length = 0;
 
-    *made = 0;
-    *sum = 0;
-    require(cv_decoder_open(codec, &input, &decoder, err) == CLEAVE_OK);
+    begin(made);
+    require(cv_decoder_open(codec, &input, &decoder, &made->err) == CLEAVE_OK);
     do {
-        status = cv_decoder_next(decoder, &bytes, &length, err);
-        for (size_t i = 0; status == CLEAVE_OK && i < length; i++)
-            *sum = *sum * 31 + ((const uint8_t *)bytes)[i];
-        *made += status == CLEAVE_OK ? length : 0;
-    } while (status == CLEAVE_OK && length > 0 && *made < MOST);
+        made->status = cv_decoder_next(decoder, &bytes, &length, &made->err);
+    } while (add(made, bytes, length));
     cv_decoder_free(decoder);
-    return status;
 }
 
 /* The same, each block by itself, from the last to the first. False: one cannot be decoded. */
 static bool decode_blocks(const struct cv_codec *codec, int fd, struct cv_blocks *blocks,
-                          uint32_t *sum)
+                          XXH64_hash_t *sum)
 {
     const size_t count = blocks->count, size = (size_t)blocks->out_end;
     uint64_t *begins = malloc((count + 1) * sizeof *begins);
@@ -138,70 +154,65 @@ static bool decode_blocks(const struct cv_codec *codec, int fd, struct cv_blocks
                               NULL) == CLEAVE_OK &&
                    got > 0;
     }
-    *sum = 0;
-    for (size_t i = 0; good && i < size; i++)
-        *sum = *sum * 31 + bytes[i];
+    *sum = XXH64(bytes, size, 0);
     cv_unpacked_free(unpacked);
     free(begins);
     free(bytes);
     return good;
 }
 
-static void compare_ahead(const struct cv_codec *codec, struct tape tape, bool small)
+/* With what one thread has made of the tape. */
+static void compare_ahead(const struct cv_codec *codec, struct tape tape, bool small,
+                          const struct made *made)
 {
-    struct cleave_error err, err_ahead;
-    size_t made, made_ahead;
-    uint32_t sum, sum_ahead;
-    const enum cleave_status status = decode(codec, tape, &made, &sum, &err);
-    const enum cleave_status ahead =
-        decode_ahead(codec, tape, small, &made_ahead, &sum_ahead, &err_ahead);
+    struct made ahead;
 
-    if (made >= MOST || made_ahead >= MOST)
+    decode_ahead(codec, tape, small, &ahead);
+    if (made->length >= MOST || ahead.length >= MOST)
         return;
-    require(status == ahead);
-    if (status != CLEAVE_OK && codec == &cv_codec_bzip2)
+    require(made->status == ahead.status);
+    if (made->status != CLEAVE_OK && codec == &cv_codec_bzip2)
         return;
-    require(made == made_ahead && sum == sum_ahead);
-    require(status == CLEAVE_OK || strcmp(err.text, err_ahead.text) == 0);
+    require(made->length == ahead.length && made->sum == ahead.sum);
+    require(made->status == CLEAVE_OK || strcmp(made->err.text, ahead.err.text) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const names[] = { "gzip", "bgzf", "zstd", "xz", "bzip2", "lz4" };
+    struct tape whole_tape = { data + 1, size - 1, size }, slow_tape = whole_tape;
     const struct cv_codec *codec;
     struct cv_blocks blocks = { .items = NULL };
-    enum cleave_status status, again;
-    struct cleave_error err;
-    size_t made, made_again;
-    uint32_t sum, sum_again;
+    struct made made, again;
+    XXH64_hash_t sum;
     bool whole;
     int fd;
 
     if (size < 2)
         return 0;
     codec = cv_codec_named(names[data[0] % 6]);
-    status = decode(codec, (struct tape){ data + 1, size - 1, size }, &made, &sum, &err);
-    again = decode(codec, (struct tape){ data + 1, size - 1, 1 + data[0] / 6u },
-                   &made_again, &sum_again, &err);
+    slow_tape.step = 1 + data[0] / 6u;
+    decode(codec, whole_tape, &made);
+    decode(codec, slow_tape, &again);
     if (codec != &cv_codec_gzip && codec != &cv_codec_xz) {
-        compare_ahead(codec, (struct tape){ data + 1, size - 1, 1 + data[0] / 6u },
-                      false);
-        compare_ahead(codec, (struct tape){ data + 1, size - 1, size }, true);
+        compare_ahead(codec, slow_tape, false, &again);
+        compare_ahead(codec, whole_tape, true, &made);
     }
-    if (made < MOST && made_again < MOST && status == CLEAVE_OK)
-        require(again == status && made == made_again && sum == sum_again);
+    if (made.length < MOST && again.length < MOST && made.status == CLEAVE_OK)
+        require(again.status == made.status && made.length == again.length &&
+                made.sum == again.sum);
     fd = memfd_create("fuzz", MFD_CLOEXEC);
     require(fd >= 0 && write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
     require(cv_blocks_find(&blocks, codec, fd, size - 1, &whole, NULL) == CLEAVE_OK);
     for (size_t i = 1; whole && i < blocks.count; i++)
         require(blocks.items[i].out > blocks.items[i - 1].out &&
                 blocks.items[i].in > blocks.items[i - 1].in);
-    if (whole && status == CLEAVE_OK && made < MOST) {
+    if (whole && made.status == CLEAVE_OK && made.length < MOST) {
         const uint64_t all = blocks.out_end;
 
-        require(made == all || blocks.told_end > 0); /* a table may be wrong */
-        if (all < MOST && decode_blocks(codec, fd, &blocks, &sum_again))
-            require(made == all && sum == sum_again);
+        require(made.length == all || blocks.told_end > 0); /* a table may be wrong */
+        if (all < MOST && decode_blocks(codec, fd, &blocks, &sum))
+            require(made.length == all && made.sum == sum);
     }
     cv_blocks_done(&blocks);
     close(fd);
