@@ -73,8 +73,16 @@ install(FILES ${CMAKE_BINARY_DIR}/cleaveConfig.cmake
 if(EXISTS ${CMAKE_SOURCE_DIR}/completions)
     install(FILES completions/cleave.bash RENAME cleave
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT runtime)
-    install(FILES completions/_cleave
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT runtime)
+    # zsh looks for vendor-completions below /usr alone, and for site-functions below /usr/local.
+    install(CODE "
+        if(CMAKE_INSTALL_PREFIX MATCHES \"^/usr/?$\")
+            set(functions vendor-completions)
+        else()
+            set(functions site-functions)
+        endif()
+        file(INSTALL \"${CMAKE_SOURCE_DIR}/completions/_cleave\" TYPE FILE DESTINATION
+            \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${functions}\")
+    " COMPONENT runtime)
     install(FILES completions/cleave.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT runtime)
 endif()

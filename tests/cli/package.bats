@@ -34,6 +34,11 @@ setup() {
     [ -f "$place/share/doc/cleave/docs/guide/run.md" ]
     cmp "$CLEAVE_SOURCE_DIR/README.md" "$place/share/doc/cleave/README.md"
     [ -f "$place/share/doc/cleave/examples/plan.c" ]
+    # Where zsh looks: below /usr, as packages have it, it is another folder than elsewhere.
+    [ -f "$place/share/zsh/site-functions/_cleave" ]
+    DESTDIR=$BATS_TEST_TMPDIR/root cmake --install "$CLEAVE_BUILD_DIR" --prefix /usr --component runtime >log
+    [ -f root/usr/share/zsh/vendor-completions/_cleave ]
+    [ ! -e root/usr/share/zsh/site-functions ]
     for page in "$CLEAVE_SOURCE_DIR"/man/*.1; do
         [ -f "$place/share/man/man1/${page##*/}" ]
     done
