@@ -17,7 +17,7 @@ CONFIGURE = cmake >/dev/null --preset
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz check-mpich-suite check-ends check-platforms chaos mutants lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-leaders bench-mpi bench-smpi bench-mpi-run bench-decode bench-split bench-inflate bench-arrivals bench-ssh accept \
-        install deb check-deb image check-image dist release check-release wheel site cast clean help tests
+        install uninstall deb check-deb image check-image dist release check-release wheel site cast clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
 	@tools/install-deps build
@@ -181,6 +181,10 @@ install: build ## into PREFIX (/usr/local), below DESTDIR if given
 	@$(CONFIGURE) default -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --build build -j $(JOBS) --target product
 	@DESTDIR=$(DESTDIR) cmake --install build
+	@cp build/install_manifest.txt build/installed.txt
+
+uninstall: ## what `make install` has put there from this folder, below DESTDIR if given
+	@tools/uninstall build/installed.txt $(DESTDIR)
 
 deb: build ## Debian packages, in build/
 	@tools/install-deps package

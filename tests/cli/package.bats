@@ -180,3 +180,21 @@ END
     [ "$(root/usr/bin/cleave figures umr-fig6)" = "$("$CLEAVE" figures umr-fig6)" ]
     [ "$(LD_LIBRARY_PATH=root/usr/lib root/usr/bin/cleave --version)" = "$("$CLEAVE" --version)" ]
 }
+
+@test "what was installed can be removed, and nothing else" {
+    other=$BATS_TEST_TMPDIR/other
+    cmake --install "$CLEAVE_BUILD_DIR" --prefix "$other" >log
+    cp "$CLEAVE_BUILD_DIR/install_manifest.txt" list
+    touch "$other/bin/mine" "$other/include/cleave/mine.h"
+    "$CLEAVE_SOURCE_DIR/tools/uninstall" list
+    [ "$(cd "$other" && find . -type f -o -type l | sort | xargs)" = "./bin/mine ./include/cleave/mine.h" ]
+    [ "$(cd "$other" && find . -name cleave)" = ./include/cleave ]
+    # With names as a package has them, below another root.
+    mkdir -p root && cp -r "$other/." root/
+    printf '/bin/mine\n/include/cleave/mine.h' >list
+    "$CLEAVE_SOURCE_DIR/tools/uninstall" list "$BATS_TEST_TMPDIR/root"
+    [ -z "$(find root -type f -o -name cleave)" ]
+    [ -e "$other/bin/mine" ]
+    run ! "$CLEAVE_SOURCE_DIR/tools/uninstall" nothing
+    [[ $output == *"nothing was installed from this folder" ]]
+}
