@@ -6,6 +6,8 @@ load helper
 
 # What a hung run would take; nothing here depends on how long things last.
 LONG=60
+# Somebody who has no processes, also while other tests do the same.
+OTHER=$((50000 + $$ % 10000))
 
 prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -25,14 +27,14 @@ files() {
 processes() {
     local most=$1
     shift
-    timeout $LONG prlimit --nproc="$most" setpriv --reuid 42473 --clear-groups "$CLEAVE" run -q "$@" \
+    timeout $LONG prlimit --nproc="$most" setpriv --reuid $OTHER --clear-groups "$CLEAVE" run -q "$@" \
         >out 2>err 3>&- || { cat err; return 1; }
 }
 
 may_be_another() {
     [ "$(id -u)" -eq 0 ] || skip "it takes a user without other processes"
     command -v setpriv prlimit >/dev/null || skip "setpriv or prlimit is not there"
-    setpriv --reuid 42473 --clear-groups "$CLEAVE" version >/dev/null 2>&1 || skip "others may not run $CLEAVE"
+    setpriv --reuid $OTHER --clear-groups "$CLEAVE" version >/dev/null 2>&1 || skip "others may not run $CLEAVE"
 }
 
 # waited -- a line says once that commands had to wait, and why; there may have been no room for their
@@ -84,6 +86,9 @@ SUM='{ s += $1 } END { printf "%.0f\n", s }'
         files $most -j 8 -i many --reduce "awk '$SUM'" -- awk "$SUM"
         cmp sum out
     done
+    # Each result is a file that is open.
+    files 30 -j 8 --block 5k -i many --reduce 'sort -m {1} {2}' -- sort
+    sort many | cmp - out
 }
 
 # --- processes -----------------------------------------------------------------------------

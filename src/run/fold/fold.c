@@ -31,6 +31,7 @@ struct cv_fold {
     struct cv_fold_set set; /* the stores in it are owned                           */
     struct job *jobs;       /* owned: per worker                                    */
     uint32_t running;
+    size_t crowd; /* so many results that workers should fold before they make more   */
     uint64_t skipped, covered; /* bytes of the input: see cv_fold_covered           */
     bool stopped, failed, by_command;
     struct cleave_error err; /* once failed                                         */
@@ -205,6 +206,17 @@ enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t
 
 /* --- all of them -------------------------------------------------------------------------- */
 
+/* Where each result is a file that takes a descriptor, and these are few, they are folded sooner. */
+static size_t crowd_of(const struct cv_fold *fold)
+{
+    const struct cv_gate *gate = fold->options.gate;
+    const uint64_t files = gate != NULL ? gate->most_files : 0;
+
+    if (!fold->takes_files || files == 0 || files / 4 >= CROWD)
+        return CROWD;
+    return files < 8 ? 2 : (size_t)(files / 4);
+}
+
 enum cleave_status cv_fold_new(const struct cv_fold_options *options,
                                struct cv_fold **out, struct cleave_error *err)
 {
@@ -216,6 +228,7 @@ enum cleave_status cv_fold_new(const struct cv_fold_options *options,
         return cv_fail_memory(err, "the reduction");
     fold->options = *options;
     fold->takes_files = cv_fold_takes_files(options->command);
+    fold->crowd = crowd_of(fold);
     cv_fold_set_init(&fold->set, options->commutative);
     fold->jobs = calloc(options->nworkers, sizeof *fold->jobs);
     if (fold->jobs == NULL) {
@@ -290,7 +303,7 @@ size_t cv_fold_ready(const struct cv_fold *fold)
 
 bool cv_fold_crowded(const struct cv_fold *fold)
 {
-    return fold->set.ready >= CROWD;
+    return fold->set.ready >= fold->crowd;
 }
 
 bool cv_fold_busy(const struct cv_fold *fold, uint32_t worker)

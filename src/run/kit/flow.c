@@ -1,6 +1,7 @@
 /* flow.c -- a thread that writes bytes into a pipe. SPDX-License-Identifier: MIT */
 #include "run/kit/flow.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -34,6 +35,12 @@ enum cleave_status cv_flow_start(struct cv_flow *flow,
     if (error == 0)
         return CLEAVE_OK;
     cv_pipe_close(&flow->pipe);
+    /* Threads count as processes, and others end. */
+    if (error == EAGAIN)
+        return cv_fail(err, CLEAVE_ESCARCE,
+                       "cannot start a thread that %s: too many processes (ulimit -u "
+                       "says how many)",
+                       what);
     return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that %s: %s", what,
                    strerror(error));
 }

@@ -43,9 +43,9 @@ enum cleave_status cv_outlet_work(struct cv_outlet *outlet, struct cleave_error 
     return outlet->kind->work != NULL ? outlet->kind->work(outlet, err) : CLEAVE_OK;
 }
 
-bool cv_outlet_busy(const struct cv_outlet *outlet)
+uint32_t cv_outlet_busy(const struct cv_outlet *outlet)
 {
-    return outlet->kind->busy != NULL && outlet->kind->busy(outlet);
+    return outlet->kind->busy != NULL ? outlet->kind->busy(outlet) : 0;
 }
 
 void cv_outlet_stop(struct cv_outlet *outlet)

@@ -22,7 +22,7 @@ struct cv_outlet_kind {
     enum cleave_status (*first)(struct cv_outlet *outlet, uint32_t worker, bool *out,
                                 struct cleave_error *err);
     enum cleave_status (*work)(struct cv_outlet *outlet, struct cleave_error *err);
-    bool (*busy)(const struct cv_outlet *outlet);
+    uint32_t (*busy)(const struct cv_outlet *outlet);
     void (*stop)(struct cv_outlet *outlet);
     enum cleave_status (*status)(struct cv_outlet *outlet, bool *out_command,
                                  struct cleave_error *err);
@@ -85,8 +85,8 @@ enum cleave_status cv_outlet_first(struct cv_outlet *outlet, uint32_t worker, bo
                                    struct cleave_error *err);
 /* Let all workers fold that have nothing else to do. */
 enum cleave_status cv_outlet_work(struct cv_outlet *outlet, struct cleave_error *err);
-/* Whether something is being folded that is waited for. */
-bool cv_outlet_busy(const struct cv_outlet *outlet);
+/* How many commands fold that are waited for; 0: none. */
+uint32_t cv_outlet_busy(const struct cv_outlet *outlet);
 /* Ask what runs to end; start nothing more. */
 void cv_outlet_stop(struct cv_outlet *outlet);
 /* See to what was lost. Fails once folding has; *out_command says whether it was the

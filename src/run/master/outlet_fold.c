@@ -89,9 +89,9 @@ static enum cleave_status fold_work(struct cv_outlet *outlet, struct cleave_erro
     return CLEAVE_OK;
 }
 
-static bool fold_busy(const struct cv_outlet *outlet)
+static uint32_t fold_busy(const struct cv_outlet *outlet)
 {
-    return cv_fold_running(fold_of(outlet)) > 0;
+    return cv_fold_running(fold_of(outlet));
 }
 
 static void fold_stop(struct cv_outlet *outlet)
@@ -132,7 +132,7 @@ static enum cleave_status fold_settle(struct cv_outlet *outlet, bool *out_done,
     struct folding *folding = folding_of(outlet);
     struct cv_store *store;
 
-    *out_done = cv_fold_ready(folding->fold) == 0 && !fold_busy(outlet);
+    *out_done = cv_fold_ready(folding->fold) == 0 && fold_busy(outlet) == 0;
     if (!*out_done)
         return start_free(folding, err);
     CV_TRY(cv_fold_result(folding->fold, &store, err));

@@ -217,7 +217,7 @@ static enum cleave_status kept_work(struct cv_outlet *outlet, struct cleave_erro
 }
 
 /* More than one partial is to be folded even when none is; and the last one comes. */
-static bool kept_busy(const struct cv_outlet *outlet)
+static uint32_t kept_busy(const struct cv_outlet *outlet)
 {
     const struct cv_kept *kept = (const struct cv_kept *)outlet;
 

@@ -8,10 +8,10 @@
 static struct cv_gate_crowd look(void *context)
 {
     const struct cv_real_run *run = context;
-    struct cv_gate_crowd crowd = { .busy =
-                                       run->outlet != NULL && cv_outlet_busy(run->outlet),
-                                   .workers = run->staff.nworkers };
+    struct cv_gate_crowd crowd = { .workers = run->staff.nworkers };
 
+    if (run->outlet != NULL)
+        crowd.busy = cv_outlet_busy(run->outlet);
     for (uint32_t w = 0; w < run->desks.count; w++)
         for (uint32_t i = 0;
              run->staff.host_of[w] == NULL && i < run->desks.items[w].nerrands; i++) {
