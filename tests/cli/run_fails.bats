@@ -110,7 +110,7 @@ prepare() {
     fails_with 1 -i table -j 2 --block 1k -- sh -c "$wants"
     says 'cleave: all chunks but the first failed: has the input a header? --header gives it to every command'
     # It is something else where a file fails from its beginning on, or a chunk within succeeds,
-    { echo other && seq 199; } >two
+    { echo other && seq 30; } >two
     fails_with 1 -i two -i one -j 2 --block 5 -- sh -c "$wants"
     [[ $(cat err) != *header* ]]
     { head -n 20 one && cat one; } >two

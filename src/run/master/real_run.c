@@ -47,7 +47,9 @@ enum cleave_status cv_real_run_check(struct cv_real_run *run, struct cleave_erro
         CV_TRY(cv_staff_check(&run->staff, err));
     if ((!run->stopping && !run->halted) || busy(run))
         return CLEAVE_OK;
-    if (run->hopeless && run->staff.trust.anybody)
+    /* Something that was under way may have succeeded since then. */
+    if (run->hopeless && run->staff.trust.anybody && !run->start_failed &&
+        !run->middle_succeeded)
         return cv_fail(
             err, CLEAVE_EENGINE,
             "halted: %llu chunks failed and only what begins a file succeeded: "
