@@ -282,3 +282,34 @@ fifo, lifo and rounds take more" \
     cleave 0 compare load -p "$BATS_TEST_TMPDIR/many.yaml" -l 1000 --result-ratio 0.5 --policies lifo,rounds
     has "bound     11.304 s (rounds)"
 }
+
+@test "rounds knows when workers are there" {
+    local port ratio pair=$BATS_TEST_TMPDIR/pair.yaml
+    for port in one duplex multi; do
+        cat >"$pair" <<END
+port: $port
+workers:
+  - {name: a, speed: 1, bandwidth: 1e9}
+  - {name: b, speed: 1, bandwidth: 1e9, from: 50}
+END
+        for ratio in 0 0.5; do
+            cleave 0 plan load -p "$pair" -l 100 --result-ratio $ratio --policy rounds --no-gantt
+            has "makespan  75.000 s"
+        done
+        # Who is away does not hold up the port.
+        sed -i 's/from: 50/latency: 0.1, profile: [[0, 1], [1, 0], [40, 1]]/' "$pair"
+        cleave 0 plan load -p "$pair" -l 100 --result-ratio 0.5 --policy rounds --json
+        awk -v t="$(number makespan)" 'BEGIN { exit !(t < 71) }'
+    done
+    # Who leaves for good, and would leave something undone, takes no part.
+    cat >"$pair" <<END
+workers:
+  - {name: a, speed: 1, bandwidth: 10, latency: 0.1, compute_latency: 0.1, until: 5}
+  - {name: b, speed: 1, bandwidth: 10, latency: 0.1, compute_latency: 0.1}
+END
+    cleave 0 plan load -p "$pair" -l 100 --policy rounds --no-gantt
+    has "makespan  100.49 s"
+    refuses "worker 'a' is away for good while it is sent or computes a chunk: expected a policy \
+that knows until when it is there, as umr-plus" \
+        plan load -p "$pair" -l 100 --policy self
+}

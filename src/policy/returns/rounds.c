@@ -16,13 +16,15 @@
  *
  * Workers behind ports of their own (multi) are independent, and the plan is the best of all
  * (model/rounds/rounds_link.h). Chunks that a worker has too little memory for are sent in
- * parts.
+ * parts. Where speeds change with time (profiles) sizes are those for mean speeds until the
+ * end (rounds_varied.h).
  *
  * The theorem, the closed form and the bound are proved in docs/theory/rounds.md. */
 #include <string.h>
 
 #include "model/rounds/rounds_links.h"
 #include "policy/returns/round_trip.h"
+#include "policy/returns/rounds_varied.h"
 
 struct rounds {
     struct cv_static fixed;     /* first: the chunks, for heads of other policies */
@@ -110,6 +112,8 @@ static enum cleave_status rounds_plan(void *state, const struct cleave_view *vie
                               NULL, err));
         rounds->work = view->units_total;
     }
+    if (view->profiles != NULL && !(view->lifespan_s > 0) && rounds->plan.nchunks > 0)
+        CV_TRY(cv_rounds_varied(view, effort, setup, &rounds->plan, err));
     if (rounds->plan.nchunks > 0)
         settle(&rounds->plan, rounds->work);
     rounds->fixed.plan =
