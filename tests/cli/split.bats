@@ -63,8 +63,10 @@ refuses() {
     cat in | cut_up --together '^.' -o 'k-{}'
     cat k-* | cmp - in
     [ "$(ls k-* | wc -l)" -eq 29 ]
-    refuses 2 "expected a regular file for a number of pieces, got a stream, whose length is not known (--size or --records)" \
-        -n 3 -o 'n-{}' < <(cat in)
+    text="-n: expected a file whose length is known, got a stream, or one that is compressed and does not say how much it holds (--size or --records)"
+    refuses 2 "$text" -n 3 -o 'n-{}' < <(cat in)
+    gzip -c in >in.gz
+    refuses 2 "$text" -i in.gz -n 3 -o 'n-{}'
 }
 
 @test "with --header every piece is a file of its own, of one input or of several" {

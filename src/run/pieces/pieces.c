@@ -319,8 +319,9 @@ static enum cleave_status write_from_stream(const struct cv_pieces_options *opti
 
     if (options->count > 0)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "expected a regular file for a number of pieces, got a stream, "
-                       "whose length is not known (--size or --records)");
+                       "-n: expected a file whose length is known, got a stream, or one "
+                       "that is compressed and does not say how much it holds (--size or "
+                       "--records)");
     status = write_stream(options, &current, err);
     cv_piece_writer_drop(current.writer);
     free(current.name);
