@@ -169,7 +169,8 @@ static size_t by_cells(const struct member *in, double *cells_s, double *marks_s
 
     memset(window, ' ', sizeof window);
     *cells_s = *marks_s = 0;
-    cv_inflate_marks_begin(&inflate, cells);
+    cv_marks_fill(cells);
+    cv_inflate_marks_begin(&inflate);
     cv_inflate_skip_bits(&inflate, &from, &length, in->bit % 8);
     do {
         double then_s = now_s();

@@ -80,7 +80,8 @@ static void decode_cells(size_t some)
     const size_t end = CV_INFLATE_WINDOW + stream.nbytes;
     enum cv_inflate_state state;
 
-    cv_inflate_marks_begin(&inflate, cells);
+    cv_marks_fill(cells);
+    cv_inflate_marks_begin(&inflate);
     cells[end] = cells[end + 1] = FILLED;
     do
         state = cv_inflate_marks_run(&inflate, &in, &left, cells, &at,

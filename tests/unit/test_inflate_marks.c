@@ -26,7 +26,8 @@ static void decode_from(const uint8_t *packed, size_t length, struct sample_bloc
     const size_t all = LENGTH - block.made;
     enum cv_inflate_state state;
 
-    cv_inflate_marks_begin(inflate, cells);
+    cv_marks_fill(cells);
+    cv_inflate_marks_begin(inflate);
     cv_inflate_skip_bits(inflate, &in, &some, block.bit % 8);
     do {
         size_t most = CV_INFLATE_WINDOW + LENGTH;

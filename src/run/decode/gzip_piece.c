@@ -51,8 +51,10 @@ struct cv_gzip_piece *cv_gzip_piece_new(const struct cv_gzip_file *file)
     piece->in = malloc(file->piece + MORE);
     /* What is never written takes no memory. */
     piece->out = malloc(sizeof *piece->out * (most_cells(file) + SPARE));
-    if (piece->in != NULL && piece->out != NULL)
+    if (piece->in != NULL && piece->out != NULL) {
+        cv_marks_fill(piece->out);
         return piece;
+    }
     cv_gzip_piece_free(piece);
     return NULL;
 }
@@ -222,7 +224,7 @@ static bool decode_from(struct course *course, size_t held, uint64_t bit)
     course->block = false;
     piece->start = 8 * piece->begin + bit;
     piece->cells = piece->bytes = 0;
-    cv_inflate_marks_begin(&piece->inflate, piece->out);
+    cv_inflate_marks_begin(&piece->inflate);
     piece->inflate.pauses = true;
     piece->inflate.loose = true;
     cv_inflate_skip_bits(&piece->inflate, &course->in, &course->left, bit % 8);

@@ -6,11 +6,15 @@
 
 enum { GROUP = 8 }; /* cells that are looked at together */
 
-void cv_inflate_marks_begin(struct cv_inflate *inflate, uint16_t *base)
+void cv_marks_fill(uint16_t *base)
 {
-    cv_inflate_init(inflate);
     for (unsigned i = 0; i < CV_INFLATE_WINDOW; i++)
         base[i] = (uint16_t)(CV_MARK | i);
+}
+
+void cv_inflate_marks_begin(struct cv_inflate *inflate)
+{
+    cv_inflate_init(inflate);
     inflate->made = CV_INFLATE_WINDOW;
 }
 

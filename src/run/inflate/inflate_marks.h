@@ -10,8 +10,10 @@
 
 #define CV_MARK 0x8000u /* a cell with that bit is a mark; below it, which byte it is */
 
-/* Let the first 32 KiB of `base` be marks, and `inflate` begin behind them. */
-void cv_inflate_marks_begin(struct cv_inflate *inflate, uint16_t *base);
+/* Let the first 32 KiB of `base` be marks; nothing that is decoded behind them is written there. */
+void cv_marks_fill(uint16_t *base);
+/* Let `inflate` begin behind them. */
+void cv_inflate_marks_begin(struct cv_inflate *inflate);
 /* As cv_inflate_run, with cells. */
 enum cv_inflate_state cv_inflate_marks_run(struct cv_inflate *inflate, const uint8_t **in,
                                            size_t *length, uint16_t *base, size_t *at,
