@@ -16,6 +16,22 @@ static void require(int truth)
         abort();
 }
 
+/* Behind "ssh://", which ssh takes as it is. */
+static const char *spoken(const char *login)
+{
+    return strncmp(login, "ssh://", 6) == 0 ? login + 6 : login;
+}
+
+static int is_plain(const char *name)
+{
+    return strpbrk(name, ":[]@%") == NULL;
+}
+
+static int is_address(const char *name)
+{
+    return strchr(name, ':') != NULL && strpbrk(name, "[]@") == NULL;
+}
+
 static void check_all(const struct cv_host_words *words)
 {
     for (size_t i = 0; i < words->count; i++) {
@@ -27,7 +43,8 @@ static void check_all(const struct cv_host_words *words)
             continue;
         require(word->name[0] != '\0' && word->name[0] != '-' && word->login[0] != '-');
         require(strlen(word->login) <= CV_HOST_NAME_MOST);
-        require(strpbrk(word->login, " \t\n,;:'\"[]/&|<>()`*?") == NULL);
+        require(strpbrk(spoken(word->login), " \t\n,;'\"/&|<>()`*?") == NULL);
+        require(is_plain(word->name) || is_address(word->name));
     }
 }
 

@@ -25,17 +25,18 @@ struct cv_span cv_trim(struct cv_span text)
 
 bool cv_host_slots_read(struct cv_span text, uint32_t *out)
 {
+    uint32_t slots = 0;
+
     *out = 0;
-    if (text.length == 0)
-        return false;
     for (size_t i = 0; i < text.length; i++) {
         if (text.at[i] < '0' || text.at[i] > '9')
             return false;
-        *out = *out * 10 + (uint32_t)(text.at[i] - '0');
-        if (*out > CV_HOST_SLOTS_MOST)
+        slots = slots * 10 + (uint32_t)(text.at[i] - '0');
+        if (slots > CV_HOST_SLOTS_MOST)
             return false;
     }
-    return *out > 0;
+    *out = slots;
+    return slots > 0;
 }
 
 /* --- one word ----------------------------------------------------------------------------- */
