@@ -101,6 +101,10 @@ complains()
     cp "$house/src/base/low.c" "$house/src/run/kit/low.c"
     complains 'src/run/kit/low.c: same file name as src/base/low.c'
     rm "$house/src/run/kit/low.c"
+    echo 'struct cv_thing { int a; };' >>"$house/src/base/low.h"
+    echo 'struct cv_thing { int b; };' >>"$house/src/run/kit/tool.c"
+    complains 'struct cv_thing is another one in src/base/low.h'
+    setup
     mkdir "$house/src/attic"
     : >"$house/src/attic/old.c"
     complains 'src/attic/old.c: expected src/ROOM/FILE'

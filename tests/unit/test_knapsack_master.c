@@ -58,7 +58,7 @@ static void bad_bases_leave_no_errors_behind(void **state)
 {
     struct cv_size sizes[SIZES];
     struct cv_segment segments[SIZES];
-    struct cv_group group = { 1, 0, BINS };
+    struct cv_knapsack_group group = { 1, 0, BINS };
     const struct cv_instance instance = { .sizes = sizes,
                                           .nsizes = SIZES,
                                           .nsegments = SIZES,

@@ -84,7 +84,7 @@ static void one_worker_by_hand(void **state)
     const struct cv_trip trip = { 0.1, 1, 0.05, 0.5, 0.25, 0.5 };
     const struct cv_rounds rounds = { { &trip, 1, false, NULL }, 20, NULL };
     uint32_t zeros[6] = { 0 };
-    struct cv_words words = { zeros, zeros, 1, 1 };
+    struct cv_rounds_words words = { zeros, zeros, 1, 1 };
     struct cv_closed_form form;
     struct cv_arena arena;
     double busy_s = 0;
@@ -120,7 +120,7 @@ static void chains_equal_free_words(void **state)
         struct cv_trip trips[6];
         struct cv_rounds rounds;
         struct cv_rounds_room room;
-        struct cv_candidate words;
+        struct cv_rounds_candidate words;
         uint32_t order[6];
         struct cv_arena arena;
         double chain_s, dense_s;

@@ -17,10 +17,10 @@
 enum { MOST = 6, CASES = 30 };
 
 /* Links from ten times as fast as their worker to half of that, each way. */
-static struct cv_link draw(uint32_t number, uint32_t worker, bool memory)
+static struct cv_rounds_link draw(uint32_t number, uint32_t worker, bool memory)
 {
     struct cv_random random;
-    struct cv_link link;
+    struct cv_rounds_link link;
     double fixed;
 
     cv_random_at(&random, 91, number, worker, 0);
@@ -43,7 +43,7 @@ static void make(uint32_t number, bool memory, struct cv_trip *trips, double *mo
     const uint32_t n = 1 + number % MOST;
 
     for (uint32_t w = 0; w < n; w++) {
-        const struct cv_link link = draw(number, w, memory);
+        const struct cv_rounds_link link = draw(number, w, memory);
 
         trips[w] = link.trip;
         most[w] = link.memory;
@@ -60,7 +60,7 @@ static void check_plan(const struct cv_rounds *rounds, const struct cv_rounds_pl
 
     for (uint32_t k = 0; k < plan->nchunks;) {
         const uint32_t w = plan->worker[k];
-        const struct cv_link link = { rounds->returns.trips[w], INFINITY };
+        const struct cv_rounds_link link = { rounds->returns.trips[w], INFINITY };
         uint32_t count = 0;
 
         while (k + count < plan->nchunks && plan->worker[k + count] == w) {
@@ -120,7 +120,7 @@ static void nobody_does_more(void **state)
 {
     (void)state;
     for (uint32_t number = 0; number < CASES; number++) {
-        const struct cv_link link = draw(number, 0, number % 2);
+        const struct cv_rounds_link link = draw(number, 0, number % 2);
         struct cv_link_room room;
         struct cv_arena arena;
         struct cv_random random;

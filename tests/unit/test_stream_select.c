@@ -237,7 +237,7 @@ static void reasons_for_being_left_out(void **state)
         { 1, 0.01, 1e5, 0.45, 1e5, 0.01 },   /* fits, but not with a better one */
         { 100, 0.01, 1e5, 0.1, 1e5, 0.01 },
     };
-    const enum cv_left_out want[] = { CV_TAKEN,    CV_NO_GAIN,    CV_NO_GAIN,
+    const enum cv_left_why want[] = { CV_TAKEN,    CV_NO_GAIN,    CV_NO_GAIN,
                                       CV_TOO_LONG, CV_LESS_VALUE, CV_TAKEN };
     struct cv_stream_task task = {
         { workers, 6, 1, 1, NULL, NULL }, 1, CV_SELECT_OWN, 0

@@ -115,9 +115,9 @@ static uint32_t *copy_counts(struct vector_case *c, const char *name, uint32_t *
     return numbers;
 }
 
-static struct cv_words read_words(struct vector_case *c)
+static struct cv_rounds_words read_words(struct vector_case *c)
 {
-    struct cv_words words;
+    struct cv_rounds_words words;
 
     words.send = copy_counts(c, "send_word", &words.nsend);
     words.back = copy_counts(c, "return_word", &words.nback);
@@ -130,7 +130,7 @@ static void check_closed_form(struct scene *s)
 {
     struct cv_closed_form form, best;
     struct cleave_error err;
-    struct cv_words words;
+    struct cv_rounds_words words;
     struct group group;
     struct vector_case *inner = &group.inner;
 
@@ -235,7 +235,7 @@ static void check_best(struct scene *s)
 {
     struct cv_closed_form form;
     struct cleave_error err;
-    struct cv_words words;
+    struct cv_rounds_words words;
     struct group group;
     struct vector_case *inner = &group.inner;
 

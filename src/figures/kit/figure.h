@@ -40,8 +40,8 @@ struct cv_figure_result {
     size_t nshown; /* columns to show in text, the rest is for files; 0: all */
     struct cv_figure_row *rows, **last_row;
     struct cv_claim *claims, **last_claim;
-    struct cv_plot *plots, **last_plot; /* panels, see figure_plot.h  */
-    const char *note;                   /* static: how it was made; or NULL  */
+    struct cv_figure_plot *plots, **last_plot; /* panels, see figure_plot.h  */
+    const char *note;                          /* static: how it was made; or NULL  */
 };
 
 struct cv_figure {

@@ -10,10 +10,10 @@ static enum cleave_status no_memory(struct cleave_error *err)
 }
 
 enum cleave_status cv_plot_add(struct cv_figure_result *result,
-                               const struct cv_plot *wanted, struct cv_plot **out,
-                               struct cleave_error *err)
+                               const struct cv_figure_plot *wanted,
+                               struct cv_figure_plot **out, struct cleave_error *err)
 {
-    struct cv_plot *plot = cv_array(&result->arena, 1, sizeof *plot);
+    struct cv_figure_plot *plot = cv_array(&result->arena, 1, sizeof *plot);
 
     if (plot == NULL)
         return no_memory(err);
@@ -26,11 +26,12 @@ enum cleave_status cv_plot_add(struct cv_figure_result *result,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_plot_series(struct cv_figure_result *result, struct cv_plot *plot,
-                                  const char *name, size_t n, bool ribbon,
-                                  struct cv_series **out, struct cleave_error *err)
+enum cleave_status cv_plot_series(struct cv_figure_result *result,
+                                  struct cv_figure_plot *plot, const char *name, size_t n,
+                                  bool ribbon, struct cv_figure_series **out,
+                                  struct cleave_error *err)
 {
-    struct cv_series *series = cv_array(&result->arena, 1, sizeof *series);
+    struct cv_figure_series *series = cv_array(&result->arena, 1, sizeof *series);
     double *values = cv_array(&result->arena, n, (ribbon ? 4 : 2) * sizeof *values);
 
     if (series == NULL || values == NULL)
@@ -58,13 +59,14 @@ static size_t count_rows(const struct cv_figure_result *result)
     return n;
 }
 
-enum cleave_status cv_plot_columns(struct cv_figure_result *result, struct cv_plot *plot,
-                                   size_t first, size_t count, struct cleave_error *err)
+enum cleave_status cv_plot_columns(struct cv_figure_result *result,
+                                   struct cv_figure_plot *plot, size_t first,
+                                   size_t count, struct cleave_error *err)
 {
     const size_t nrows = count_rows(result);
 
     for (size_t i = first; i < first + count; i++) {
-        struct cv_series *series;
+        struct cv_figure_series *series;
         size_t n = 0;
 
         CV_TRY(
@@ -86,12 +88,13 @@ enum cleave_status cv_plot_columns(struct cv_figure_result *result, struct cv_pl
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_plot_row(struct cv_figure_result *result, struct cv_plot *plot,
-                               const char *name, const double *row, size_t count,
-                               const double *x, struct cleave_error *err)
+enum cleave_status cv_plot_row(struct cv_figure_result *result,
+                               struct cv_figure_plot *plot, const char *name,
+                               const double *row, size_t count, const double *x,
+                               struct cleave_error *err)
 {
     const char *copy = cv_arena_text(&result->arena, name);
-    struct cv_series *series;
+    struct cv_figure_series *series;
 
     if (copy == NULL)
         return no_memory(err);
@@ -101,9 +104,10 @@ enum cleave_status cv_plot_row(struct cv_figure_result *result, struct cv_plot *
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_plot_map(struct cv_figure_result *result, struct cv_plot *plot,
-                               size_t first, size_t count, size_t skip, size_t nrows,
-                               size_t cut, struct cleave_error *err)
+enum cleave_status cv_plot_map(struct cv_figure_result *result,
+                               struct cv_figure_plot *plot, size_t first, size_t count,
+                               size_t skip, size_t nrows, size_t cut,
+                               struct cleave_error *err)
 {
     const char **names = cv_array(&result->arena, nrows, sizeof *names);
     double *cells = cv_array(&result->arena, nrows * count, sizeof *cells);
@@ -131,8 +135,9 @@ enum cleave_status cv_plot_map(struct cv_figure_result *result, struct cv_plot *
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_plot_bar(struct cv_figure_result *result, struct cv_plot *plot,
-                               const struct cv_bar *bar, struct cleave_error *err)
+enum cleave_status cv_plot_bar(struct cv_figure_result *result,
+                               struct cv_figure_plot *plot, const struct cv_bar *bar,
+                               struct cleave_error *err)
 {
     struct cv_bar *made = cv_array(&result->arena, 1, sizeof *made);
 

@@ -57,11 +57,11 @@ static void name_tics(struct cv_text *out, char axis, const char *const *names, 
 
 /* --- curves ------------------------------------------------------------------------- */
 
-static void add_points(struct cv_text *out, const struct cv_plot *plot, int panel)
+static void add_points(struct cv_text *out, const struct cv_figure_plot *plot, int panel)
 {
     int k = 0;
 
-    for (const struct cv_series *s = plot->series; s != NULL; s = s->next, k++) {
+    for (const struct cv_figure_series *s = plot->series; s != NULL; s = s->next, k++) {
         cv_text_add(out, "$p%d_%d << END\n", panel, k);
         for (size_t i = 0; i < s->n; i++) {
             if (!isfinite(s->y[i]))
@@ -101,7 +101,7 @@ static void set_range(struct cv_text *out, char axis, double from, double to, bo
     cv_text_add(out, ")\n");
 }
 
-static void add_curves(struct cv_text *out, const struct cv_plot *plot, int panel)
+static void add_curves(struct cv_text *out, const struct cv_figure_plot *plot, int panel)
 {
     static const char *const with[] = { "linespoints", "lines", "steps", "points" };
     const char *comma = "plot ";
@@ -115,7 +115,7 @@ static void add_curves(struct cv_text *out, const struct cv_plot *plot, int pane
         cv_text_add(out, "set xrange [-0.5:%zu.5]\n", plot->nx_names - 1);
     }
     cv_text_add(out, "set grid back linecolor rgb '#d0d0d0' linetype 1 linewidth 0.5\n");
-    for (const struct cv_series *s = plot->series; s != NULL; s = s->next, k++)
+    for (const struct cv_figure_series *s = plot->series; s != NULL; s = s->next, k++)
         if (s->low != NULL) {
             cv_text_add(out,
                         "%s$p%d_%d using 1:3:4 with filledcurves notitle fillstyle "
@@ -124,7 +124,7 @@ static void add_curves(struct cv_text *out, const struct cv_plot *plot, int pane
             comma = ", ";
         }
     k = 0;
-    for (const struct cv_series *s = plot->series; s != NULL; s = s->next, k++) {
+    for (const struct cv_figure_series *s = plot->series; s != NULL; s = s->next, k++) {
         cv_text_add(out, "%s$p%d_%d using 1:2 with %s linewidth 1.6 dashtype %d ", comma,
                     panel, k, with[s->line], dashes[k % COLOURS]);
         cv_text_add(out, "linecolor rgb '%s' ", colours[k % COLOURS]);
@@ -154,7 +154,7 @@ static unsigned tint(double part)
     return mixed;
 }
 
-static void find_range(const struct cv_plot *plot, double *least, double *most)
+static void find_range(const struct cv_figure_plot *plot, double *least, double *most)
 {
     *least = INFINITY;
     *most = -INFINITY;
@@ -165,7 +165,7 @@ static void find_range(const struct cv_plot *plot, double *least, double *most)
         }
 }
 
-static void add_cell(struct cv_text *out, const struct cv_plot *plot, size_t row,
+static void add_cell(struct cv_text *out, const struct cv_figure_plot *plot, size_t row,
                      size_t column, double least, double most)
 {
     const double value = plot->cells[row * plot->ncolumns + column];
@@ -189,7 +189,7 @@ static void add_cell(struct cv_text *out, const struct cv_plot *plot, size_t row
 }
 
 /* Squares in the legend for what letters and bars stand for. */
-static void add_legend(struct cv_text *out, const struct cv_plot *plot)
+static void add_legend(struct cv_text *out, const struct cv_figure_plot *plot)
 {
     for (int i = 0; plot->kinds != NULL && plot->kinds[i] != NULL; i++) {
         cv_text_add(out,
@@ -201,7 +201,7 @@ static void add_legend(struct cv_text *out, const struct cv_plot *plot)
     cv_text_add(out, "\n");
 }
 
-static void add_map(struct cv_text *out, const struct cv_plot *plot, int panel)
+static void add_map(struct cv_text *out, const struct cv_figure_plot *plot, int panel)
 {
     double least, most;
 
@@ -228,7 +228,7 @@ static void add_map(struct cv_text *out, const struct cv_plot *plot, int panel)
 
 /* --- bars --------------------------------------------------------------------------- */
 
-static void add_bars(struct cv_text *out, const struct cv_plot *plot, int panel)
+static void add_bars(struct cv_text *out, const struct cv_figure_plot *plot, int panel)
 {
     double last = 0;
 
@@ -261,7 +261,7 @@ static void add_bars(struct cv_text *out, const struct cv_plot *plot, int panel)
 
 /* --- the whole ---------------------------------------------------------------------- */
 
-static void add_panel(struct cv_text *out, const struct cv_plot *plot, int panel)
+static void add_panel(struct cv_text *out, const struct cv_figure_plot *plot, int panel)
 {
     cv_text_add(out,
                 "reset\nset encoding utf8\nset key below center horizontal "
@@ -279,7 +279,7 @@ static void add_panel(struct cv_text *out, const struct cv_plot *plot, int panel
 }
 
 /* Bars need no more height than their rows, maps of many rows more than a panel has. */
-static int panel_height(const struct cv_plot *plot)
+static int panel_height(const struct cv_figure_plot *plot)
 {
     if (plot->kind == CV_PLOT_BARS)
         return 150 + 34 * (int)plot->nrows;
@@ -293,7 +293,8 @@ void cv_plot_script(const char *name, const struct cv_figure_result *result,
 {
     int panels = 0, columns, rows, height = 0, panel = 0;
 
-    for (const struct cv_plot *plot = result->plots; plot != NULL; plot = plot->next) {
+    for (const struct cv_figure_plot *plot = result->plots; plot != NULL;
+         plot = plot->next) {
         panels++;
         height = panel_height(plot) > height ? panel_height(plot) : height;
     }
@@ -306,7 +307,8 @@ void cv_plot_script(const char *name, const struct cv_figure_result *result,
     cv_text_add(out, "' background rgb 'white'\n");
     if (panels > 1)
         cv_text_add(out, "set multiplot layout %d,%d\n", rows, columns);
-    for (const struct cv_plot *plot = result->plots; plot != NULL; plot = plot->next)
+    for (const struct cv_figure_plot *plot = result->plots; plot != NULL;
+         plot = plot->next)
         add_panel(out, plot, panel++);
     if (panels > 1)
         cv_text_add(out, "unset multiplot\n");

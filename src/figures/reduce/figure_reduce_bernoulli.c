@@ -105,10 +105,10 @@ static enum cleave_status draw(const struct means *means, struct cv_figure_resul
     static const char *const titles[LAWS] = { "Gamma", "Bernoulli" };
 
     for (int law = 0; law < LAWS; law++) {
-        struct cv_plot *plot;
+        struct cv_figure_plot *plot;
 
         CV_TRY(cv_plot_add(result,
-                           &(struct cv_plot){
+                           &(struct cv_figure_plot){
                                .title = titles[law],
                                .x_label = "coefficient of variation of the transfers",
                                .y_label = "length, 64 nodes (mean transfer = 1)",
@@ -118,7 +118,7 @@ static enum cleave_status draw(const struct means *means, struct cv_figure_resul
                                .y_to = 60 },
                            &plot, err));
         for (int p = 0; p < POLICIES; p++) {
-            struct cv_series *series;
+            struct cv_figure_series *series;
 
             CV_TRY(
                 cv_plot_series(result, plot, policies[p], POINTS, false, &series, err));

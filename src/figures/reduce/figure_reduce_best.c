@@ -100,10 +100,10 @@ static enum cleave_status draw(struct cv_figure_result *result, struct cleave_er
     static const char *const letters[METHODS] = { "B", "F", "O" };
     static const char *const kinds[METHODS + 1] = { "B: binomial", "F: fibonacci",
                                                     "O: ordered-tree-dyn", NULL };
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
     CV_TRY(cv_plot_add(result,
-                       &(struct cv_plot){
+                       &(struct cv_figure_plot){
                            .kind = CV_PLOT_MAP,
                            .title = "The best mean length of those that keep the order, "
                                     "64 nodes",

@@ -146,10 +146,10 @@ static enum cleave_status draw(const struct curve *curve, struct cv_figure_resul
                     { "Means, and where 80 % of the runs are", true, 1, 200 } };
 
     for (int panel = 0; panel < 2; panel++) {
-        struct cv_plot *plot;
+        struct cv_figure_plot *plot;
 
         CV_TRY(cv_plot_add(result,
-                           &(struct cv_plot){
+                           &(struct cv_figure_plot){
                                .title = panels[panel].title,
                                .x_label = "coefficient of variation of the transfers",
                                .y_label = "length, 64 nodes (mean transfer = 1)",
@@ -159,7 +159,7 @@ static enum cleave_status draw(const struct curve *curve, struct cv_figure_resul
                                .y_to = panels[panel].y_to },
                            &plot, err));
         for (int p = 0; p < POLICIES; p++) {
-            struct cv_series *series;
+            struct cv_figure_series *series;
 
             if (panels[panel].ribbon && p != TREE_DYN && p != FIBONACCI)
                 continue;

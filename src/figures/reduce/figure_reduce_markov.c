@@ -125,18 +125,19 @@ static enum cleave_status draw(struct cv_figure_result *result, struct cleave_er
         { "drawn anew, simulated", FRESH, CV_LINE_MARKS },
         { "fixed per node, simulated", FIXED, CV_LINE_MARKED },
     };
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
     CV_TRY(cv_plot_add(result,
-                       &(struct cv_plot){ .x_label = "nodes",
-                                          .y_label = "mean length (mean transfer = 1)",
-                                          .log_x = true,
-                                          .x_from = 1.9,
-                                          .x_to = 70 },
+                       &(struct cv_figure_plot){ .x_label = "nodes",
+                                                 .y_label =
+                                                     "mean length (mean transfer = 1)",
+                                                 .log_x = true,
+                                                 .x_from = 1.9,
+                                                 .x_to = 70 },
                        &plot, err));
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
         const struct cv_figure_row *row = result->rows;
-        struct cv_series *series;
+        struct cv_figure_series *series;
 
         CV_TRY(cv_plot_series(result, plot, curves[i].name, SIZES, false, &series, err));
         series->line = curves[i].line;

@@ -51,11 +51,11 @@ static enum cleave_status judge(double table[SPREADS][RATIOS],
 
 static enum cleave_status draw(struct cv_figure_result *result, struct cleave_error *err)
 {
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
     CV_TRY(
         cv_plot_add(result,
-                    &(struct cv_plot){
+                    &(struct cv_figure_plot){
                         .kind = CV_PLOT_MAP,
                         .title =
                             "Mean length of fibonacci over that of tree-dyn, 64 nodes; "

@@ -169,13 +169,13 @@ static enum cleave_status draw(struct cv_figure_result *result, struct cleave_er
         int column;
     } curves[] = { { "small platforms, optimum by trying everything", PART },
                    { "platform of Theorem 1, up to 144 nodes", BUILT } };
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
     if (names == NULL)
         return cv_fail_memory(err, "a figure");
     CV_TRY(
         cv_plot_add(result,
-                    &(struct cv_plot){
+                    &(struct cv_figure_plot){
                         .title = "How near to the ratio in print: 100 % would be tight",
                         .y_label = "worst ratio over the bound (%)",
                         .y_to = 105,
@@ -184,7 +184,7 @@ static enum cleave_status draw(struct cv_figure_result *result, struct cleave_er
                     &plot, err));
     for (size_t k = 0; k < 2; k++) {
         const struct cv_figure_row *row = result->rows;
-        struct cv_series *series;
+        struct cv_figure_series *series;
 
         CV_TRY(
             cv_plot_series(result, plot, curves[k].name, ENTRIES, false, &series, err));

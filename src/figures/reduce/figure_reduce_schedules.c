@@ -102,17 +102,17 @@ static enum cleave_status draw(const struct schedule *s, const char *title,
 {
     static const char *const kinds[] = { "transfer", "combination", NULL };
     const char **names = cv_array(&result->arena, (size_t)2 * s->n, sizeof *names);
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
     uint32_t row = 0;
 
     if (names == NULL)
         return cv_fail_memory(err, "a figure");
     CV_TRY(cv_plot_add(result,
-                       &(struct cv_plot){ .kind = CV_PLOT_BARS,
-                                          .title = title,
-                                          .x_label = "time (s)",
-                                          .row_names = names,
-                                          .kinds = kinds },
+                       &(struct cv_figure_plot){ .kind = CV_PLOT_BARS,
+                                                 .title = title,
+                                                 .x_label = "time (s)",
+                                                 .row_names = names,
+                                                 .kinds = kinds },
                        &plot, err));
     for (uint32_t node = 0; node < s->n; node++) {
         double after_s = -1;

@@ -109,15 +109,15 @@ static enum cleave_status draw(struct cv_figure_result *result, struct cleave_er
                                            "Fibonacci tree, c = 0" };
 
     for (size_t p = 0; p < 2; p++) {
-        struct cv_plot *plot;
+        struct cv_figure_plot *plot;
 
         CV_TRY(cv_plot_add(result,
-                           &(struct cv_plot){ .title = titles[p],
-                                              .x_label = "elements",
-                                              .y_label = "length over the optimum",
-                                              .log_x = true,
-                                              .y_from = 0.98,
-                                              .y_to = 1.55 },
+                           &(struct cv_figure_plot){ .title = titles[p],
+                                                     .x_label = "elements",
+                                                     .y_label = "length over the optimum",
+                                                     .log_x = true,
+                                                     .y_from = 0.98,
+                                                     .y_to = 1.55 },
                            &plot, err));
         CV_TRY(cv_plot_columns(result, plot, 2 * p, 2, err));
     }

@@ -104,16 +104,16 @@ static enum cleave_status judge(const double first[COLUMNS], const double last[C
 
 static enum cleave_status draw(struct cv_figure_result *result, struct cleave_error *err)
 {
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
-    CV_TRY(
-        cv_plot_add(result,
-                    &(struct cv_plot){ .x_label = "R (links: tau from 0.5 to 1.5)",
-                                       .y_label = "clusters in which it is optimal (%)",
-                                       .log_x = true,
-                                       .y_from = -2,
-                                       .y_to = 102 },
-                    &plot, err));
+    CV_TRY(cv_plot_add(result,
+                       &(struct cv_figure_plot){
+                           .x_label = "R (links: tau from 0.5 to 1.5)",
+                           .y_label = "clusters in which it is optimal (%)",
+                           .log_x = true,
+                           .y_from = -2,
+                           .y_to = 102 },
+                       &plot, err));
     return cv_plot_columns(result, plot, LIFO_BEST, FIFO_BEST + 1, err);
 }
 

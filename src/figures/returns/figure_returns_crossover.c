@@ -57,10 +57,10 @@ static enum cleave_status check_cell(double compute, double ratio, double crossi
 
 static enum cleave_status draw(struct cv_figure_result *result, struct cleave_error *err)
 {
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
     CV_TRY(cv_plot_add(result,
-                       &(struct cv_plot){
+                       &(struct cv_figure_plot){
                            .title = "Below a curve LIFO does more work, above it FIFO",
                            .x_label = "R, time to compute over that of the slower link",
                            .y_label = "faster link's time per unit over the slower's",

@@ -295,17 +295,17 @@ static enum cleave_status draw(struct cv_figure_result *result, struct cleave_er
 {
     const char **names = cv_array(&result->arena, LAWS, sizeof *names);
     const struct cv_figure_row *row = result->rows;
-    struct cv_series *series;
-    struct cv_plot *plot;
+    struct cv_figure_series *series;
+    struct cv_figure_plot *plot;
 
     if (names == NULL)
         return cv_fail_memory(err, "a figure");
     CV_TRY(cv_plot_add(result,
-                       &(struct cv_plot){ .y_label = "clusters that break it (%)",
-                                          .x_names = names,
-                                          .nx_names = LAWS,
-                                          .y_from = -2,
-                                          .y_to = 100 },
+                       &(struct cv_figure_plot){ .y_label = "clusters that break it (%)",
+                                                 .x_names = names,
+                                                 .nx_names = LAWS,
+                                                 .y_from = -2,
+                                                 .y_to = 100 },
                        &plot, err));
     CV_TRY(cv_plot_series(result, plot, NULL, LAWS, false, &series, err));
     series->line = CV_LINE_MARKS;

@@ -71,15 +71,15 @@ static enum cleave_status draw(double when[WORKERS][COLUMNS], const char *title,
 {
     static const char *const rows[] = { "C0 sends", "C0 receives", "C1", "C2", "C3" };
     static const char *const kinds[] = { "work", "processing", "results", NULL };
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
     CV_TRY(cv_plot_add(result,
-                       &(struct cv_plot){ .kind = CV_PLOT_BARS,
-                                          .title = title,
-                                          .x_label = "time (s)",
-                                          .row_names = rows,
-                                          .nrows = WORKERS + 2,
-                                          .kinds = kinds },
+                       &(struct cv_figure_plot){ .kind = CV_PLOT_BARS,
+                                                 .title = title,
+                                                 .x_label = "time (s)",
+                                                 .row_names = rows,
+                                                 .nrows = WORKERS + 2,
+                                                 .kinds = kinds },
                        &plot, err));
     for (uint32_t i = 0; i < WORKERS; i++) {
         const double *own = when[i];

@@ -100,14 +100,15 @@ static enum cleave_status build(double spread, double *out, struct cleave_error 
 
 static enum cleave_status draw(struct cv_figure_result *result, struct cleave_error *err)
 {
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
-    CV_TRY(cv_plot_add(result,
-                       &(struct cv_plot){ .x_label = "slowest over fastest link",
-                                          .y_label = "work of FIFO over the optimum",
-                                          .log_x = true,
-                                          .log_y = true },
-                       &plot, err));
+    CV_TRY(
+        cv_plot_add(result,
+                    &(struct cv_figure_plot){ .x_label = "slowest over fastest link",
+                                              .y_label = "work of FIFO over the optimum",
+                                              .log_x = true,
+                                              .log_y = true },
+                    &plot, err));
     CV_TRY(cv_plot_columns(result, plot, 0, COLUMNS, err));
     plot->series->line = CV_LINE_PLAIN; /* others lie on the bound: marks alone */
     plot->series->next->line = CV_LINE_MARKS;

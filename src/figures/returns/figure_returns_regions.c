@@ -100,15 +100,16 @@ static enum cleave_status draw(struct cv_figure_result *result, struct cleave_er
                     { "One message at a time", sizeof "one port, " - 1 } };
 
     for (size_t p = 0; p < 2; p++) {
-        struct cv_plot *plot;
+        struct cv_figure_plot *plot;
 
         CV_TRY(cv_plot_add(result,
-                           &(struct cv_plot){ .kind = CV_PLOT_MAP,
-                                              .title = panels[p].title,
-                                              .x_label = "link over the next faster one",
-                                              .column_names = names,
-                                              .letters = letters,
-                                              .kinds = kinds },
+                           &(struct cv_figure_plot){ .kind = CV_PLOT_MAP,
+                                                     .title = panels[p].title,
+                                                     .x_label =
+                                                         "link over the next faster one",
+                                                     .column_names = names,
+                                                     .letters = letters,
+                                                     .kinds = kinds },
                            &plot, err));
         CV_TRY(cv_plot_map(result, plot, 0, LINKS, p * RATIOS * COMPUTES,
                            (size_t)RATIOS * COMPUTES, panels[p].cut, err));

@@ -84,17 +84,17 @@ static enum cleave_status draw(struct cv_figure_result *result, struct cleave_er
                    { "nonincreasing, worst", RIGHT_MOST },
                    { "increasing as printed, mean", PRINTED_MEAN },
                    { "increasing as printed, worst", PRINTED_MOST } };
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
     CV_TRY(cv_plot_add(result,
-                       &(struct cv_plot){ .x_label = "δ, result per unit of load",
-                                          .y_label = "less than the optimum (%)",
-                                          .log_x = true,
-                                          .log_y = true },
+                       &(struct cv_figure_plot){ .x_label = "δ, result per unit of load",
+                                                 .y_label = "less than the optimum (%)",
+                                                 .log_x = true,
+                                                 .log_y = true },
                        &plot, err));
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
         const struct cv_figure_row *row = result->rows;
-        struct cv_series *series;
+        struct cv_figure_series *series;
 
         CV_TRY(cv_plot_series(result, plot, curves[i].name, DELTAS, false, &series, err));
         for (int k = 0; k < DELTAS; k++, row = row->next) {

@@ -74,18 +74,19 @@ static enum cleave_status draw(struct cv_scene_run runs[ROWS][WAYS],
                                              "automatic, tapered end" };
 
     for (int h = 0; h < HORIZONS; h++) {
-        struct cv_plot *plot;
+        struct cv_figure_plot *plot;
 
         CV_TRY(cv_plot_add(result,
-                           &(struct cv_plot){ .title = titles[h],
-                                              .x_label = "dynamicity: speeds drop by",
-                                              .y_label = "CPU efficiency, to the last "
-                                                         "result",
-                                              .y_from = 0.6,
-                                              .y_to = 1 },
+                           &(struct cv_figure_plot){
+                               .title = titles[h],
+                               .x_label = "dynamicity: speeds drop by",
+                               .y_label = "CPU efficiency, to the last "
+                                          "result",
+                               .y_from = 0.6,
+                               .y_to = 1 },
                            &plot, err));
         for (int way = 0; way < WAYS; way++) {
-            struct cv_series *series;
+            struct cv_figure_series *series;
 
             CV_TRY(cv_plot_series(result, plot, names[way], DROPS, false, &series, err));
             for (int d = 0; d < DROPS; d++) {

@@ -62,16 +62,17 @@ static enum cleave_status draw(const struct cv_scene_run runs[LATENCIES],
                                struct cv_figure_result *result, struct cleave_error *err)
 {
     static const char *const names[LATENCIES] = { "f = 0.1 s", "f = 0.5 s", "f = 0.9 s" };
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
     CV_TRY(cv_plot_add(result,
-                       &(struct cv_plot){ .x_label = "mean time at which it is known (s)",
-                                          .y_label = "mean length of a round (s)",
-                                          .y_from = 0,
-                                          .y_to = 110 },
+                       &(struct cv_figure_plot){ .x_label =
+                                                     "mean time at which it is known (s)",
+                                                 .y_label = "mean length of a round (s)",
+                                                 .y_from = 0,
+                                                 .y_to = 110 },
                        &plot, err));
     for (int i = 0; i < LATENCIES; i++) {
-        struct cv_series *series;
+        struct cv_figure_series *series;
 
         CV_TRY(cv_plot_series(result, plot, names[i], ROUNDS, false, &series, err));
         for (int r = 0; r < ROUNDS; r++) {

@@ -209,7 +209,7 @@ static enum cleave_status draw(const struct scene *scene, struct cv_figure_resul
         "f = 0.01 s, served strictly in turn, during the stream",
     };
     const struct cv_figure_row *row = result->rows;
-    struct cv_plot *plot = NULL;
+    struct cv_figure_plot *plot = NULL;
 
     for (int c = scene->first_curve; c < CURVES + TURNS; c++, row = row->next) {
         const int first = scene->first_period + (c < CURVES ? 1 : 0);
@@ -217,11 +217,11 @@ static enum cleave_status draw(const struct scene *scene, struct cv_figure_resul
 
         if (c % DROPS == 0)
             CV_TRY(cv_plot_add(result,
-                               &(struct cv_plot){ .title = titles[c / DROPS],
-                                                  .x_label =
-                                                      "τ, wanted length of rounds (s)",
-                                                  .y_label = "CPU efficiency",
-                                                  .log_x = true },
+                               &(struct cv_figure_plot){
+                                   .title = titles[c / DROPS],
+                                   .x_label = "τ, wanted length of rounds (s)",
+                                   .y_label = "CPU efficiency",
+                                   .log_x = true },
                                &plot, err));
         snprintf(name, sizeof name, "drop %g", drops[c % DROPS]);
         CV_TRY(cv_plot_row(result, plot, name, row->values + first,

@@ -250,14 +250,14 @@ static enum cleave_status draw(const struct curve *curves, size_t n, int first,
         "T = 10,000 s, first posts as close as published weights ask for",
     };
     const struct cv_figure_row *row = result->rows;
-    struct cv_plot *plot = NULL;
+    struct cv_figure_plot *plot = NULL;
 
     for (size_t i = 0; i < n; i++, row = row->next) {
         char name[32];
 
         if (i % LATENCIES == 0)
             CV_TRY(cv_plot_add(result,
-                               &(struct cv_plot){
+                               &(struct cv_figure_plot){
                                    .title = titles[i / LATENCIES],
                                    .x_label = "τ, wanted length of rounds (s)",
                                    .y_label = "CPU efficiency, to the last result",

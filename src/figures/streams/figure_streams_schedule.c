@@ -69,7 +69,8 @@ static void note_post(const struct cleave_event *event, struct posts *posts)
     posts->units[w] += event->units;
 }
 
-static enum cleave_status add_bars(const struct cleave_event *event, struct cv_plot *plot,
+static enum cleave_status add_bars(const struct cleave_event *event,
+                                   struct cv_figure_plot *plot,
                                    struct cv_figure_result *result,
                                    struct cleave_error *err)
 {
@@ -93,7 +94,7 @@ static enum cleave_status add_bars(const struct cleave_event *event, struct cv_p
 }
 
 static enum cleave_status read_trace(const struct cleave_trace *trace,
-                                     struct posts *posts, struct cv_plot *plot,
+                                     struct posts *posts, struct cv_figure_plot *plot,
                                      struct cv_figure_result *result,
                                      struct cleave_error *err)
 {
@@ -222,18 +223,18 @@ static enum cleave_status make_from(struct cleave_trace *trace,
     double off = 0, idle = 0;
     enum cleave_status status;
     uint64_t waits, chunks;
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
     CV_TRY(cv_plot_add(result,
-                       &(struct cv_plot){ .kind = CV_PLOT_BARS,
-                                          .title =
-                                              "Two steady rounds of 10 s on four workers",
-                                          .x_label = "time (s)",
-                                          .x_from = FROM_S,
-                                          .x_to = TO_S,
-                                          .row_names = rows,
-                                          .nrows = WORKERS + 2,
-                                          .kinds = kinds },
+                       &(struct cv_figure_plot){
+                           .kind = CV_PLOT_BARS,
+                           .title = "Two steady rounds of 10 s on four workers",
+                           .x_label = "time (s)",
+                           .x_from = FROM_S,
+                           .x_to = TO_S,
+                           .row_names = rows,
+                           .nrows = WORKERS + 2,
+                           .kinds = kinds },
                        &plot, err));
     CV_TRY(simulate("0.1", trace, &run, err));
     waits = run->contentions;

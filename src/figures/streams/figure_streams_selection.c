@@ -198,19 +198,19 @@ static enum cleave_status draw(const struct cv_figure_job *job,
                                           "no order can exceed" };
 
     for (size_t p = 0; p < sizeof panels / sizeof *panels; p++) {
-        struct cv_plot *plot;
+        struct cv_figure_plot *plot;
 
         CV_TRY(cv_plot_add(result,
-                           &(struct cv_plot){ .title = panels[p].title,
-                                              .x_label = "streams",
-                                              .y_label = "throughput (units/s)",
-                                              .x_to = panels[p].most,
-                                              .y_from = 0,
-                                              .y_to = 250000 },
+                           &(struct cv_figure_plot){ .title = panels[p].title,
+                                                     .x_label = "streams",
+                                                     .y_label = "throughput (units/s)",
+                                                     .x_to = panels[p].most,
+                                                     .y_from = 0,
+                                                     .y_to = 250000 },
                            &plot, err));
         for (int c = 0; c < 3; c++) {
             const struct cv_figure_row *row = result->rows;
-            struct cv_series *series;
+            struct cv_figure_series *series;
             size_t n = 0;
 
             CV_TRY(cv_plot_series(result, plot, names[c], POINTS, false, &series, err));

@@ -71,21 +71,21 @@ static enum cleave_status draw(struct cv_figure_result *result, struct cleave_er
     };
 
     for (int p = 0; p < 2; p++) {
-        struct cv_plot *plot;
+        struct cv_figure_plot *plot;
 
         CV_TRY(cv_plot_add(result,
-                           &(struct cv_plot){ .title = panels[p].title,
-                                              .x_label = "kind of worker",
-                                              .y_label = panels[p].y_label,
-                                              .x_names = names,
-                                              .nx_names = KINDS,
-                                              .log_y = p == 0,
-                                              .y_from = p == 0 ? 0.5 : 0,
-                                              .y_to = p == 0 ? 2000 : 0.035 },
+                           &(struct cv_figure_plot){ .title = panels[p].title,
+                                                     .x_label = "kind of worker",
+                                                     .y_label = panels[p].y_label,
+                                                     .x_names = names,
+                                                     .nx_names = KINDS,
+                                                     .log_y = p == 0,
+                                                     .y_from = p == 0 ? 0.5 : 0,
+                                                     .y_to = p == 0 ? 2000 : 0.035 },
                            &plot, err));
         for (int c = 0; c < panels[p].count; c++) {
             const struct cv_figure_row *row = result->rows;
-            struct cv_series *series;
+            struct cv_figure_series *series;
 
             CV_TRY(cv_plot_series(result, plot,
                                   p == 0   ? NULL

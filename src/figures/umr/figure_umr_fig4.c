@@ -125,14 +125,14 @@ static enum cleave_status draw(const struct curves *curves,
 {
     static const char *const names[XMIS] = { "XMI, 1 round", "XMI, 2 rounds",
                                              "XMI, 3 rounds", "XMI, 4 rounds" };
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
     CV_TRY(cv_plot_add(result,
-                       &(struct cv_plot){ .x_label = "R = bandwidth over speed",
-                                          .y_label = "mean makespan over UMR's" },
+                       &(struct cv_figure_plot){ .x_label = "R = bandwidth over speed",
+                                                 .y_label = "mean makespan over UMR's" },
                        &plot, err));
     for (int x = 0; x < XMIS; x++) {
-        struct cv_series *series;
+        struct cv_figure_series *series;
 
         CV_TRY(cv_plot_series(result, plot, names[x], PAIRS, false, &series, err));
         for (int p = 0; p < PAIRS; p++) {

@@ -84,7 +84,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
     };
     static const char *const betas[BETAS] = { "0", "1", "2", "3", "4", "5",
                                               "6", "7", "8", "9", "10" };
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
     (void)job;
     result->label = "alpha";
@@ -105,14 +105,14 @@ static enum cleave_status make(const struct cv_figure_job *job,
             values[BETAS + b] = isfinite(rounds) ? rounds : NAN;
         }
     }
-    CV_TRY(
-        cv_plot_add(result,
-                    &(struct cv_plot){ .kind = CV_PLOT_MAP,
-                                       .title = "Rounds of UMR (N = R = 5, 2000 units)",
-                                       .x_label = "β, latency of a message (s)",
-                                       .y_label = "α, latency of computing (s)",
-                                       .column_names = betas },
-                    &plot, err));
+    CV_TRY(cv_plot_add(result,
+                       &(struct cv_figure_plot){
+                           .kind = CV_PLOT_MAP,
+                           .title = "Rounds of UMR (N = R = 5, 2000 units)",
+                           .x_label = "β, latency of a message (s)",
+                           .y_label = "α, latency of computing (s)",
+                           .column_names = betas },
+                       &plot, err));
     CV_TRY(cv_plot_map(result, plot, 0, BETAS, 0, BETAS, 0, err));
     return judge(result, err);
 }

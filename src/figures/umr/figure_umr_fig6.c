@@ -102,16 +102,16 @@ static enum cleave_status draw(const struct curves *curves,
 {
     static const char *const names[CURVES] = { "α = 5 s, β = 0", "α = 0, β = 5 s",
                                                "α = β = 5 s" };
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
     CV_TRY(cv_plot_add(result,
-                       &(struct cv_plot){ .x_label = "R = bandwidth over speed",
-                                          .y_label = "rounds of UMR",
-                                          .y_from = 0,
-                                          .y_to = 16 },
+                       &(struct cv_figure_plot){ .x_label = "R = bandwidth over speed",
+                                                 .y_label = "rounds of UMR",
+                                                 .y_from = 0,
+                                                 .y_to = 16 },
                        &plot, err));
     for (int c = 0; c < CURVES; c++) {
-        struct cv_series *series;
+        struct cv_figure_series *series;
 
         CV_TRY(cv_plot_series(result, plot, names[c], MOST - LEAST + 1, false, &series,
                               err));

@@ -124,12 +124,13 @@ static enum cleave_status judge(const struct cv_figure_result *made,
 
 static enum cleave_status draw(struct cv_figure_result *result, struct cleave_error *err)
 {
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
     CV_TRY(cv_plot_add(result,
-                       &(struct cv_plot){ .x_label = "most that two workers differ by",
-                                          .y_label = "mean makespan over the ideal",
-                                          .log_x = true },
+                       &(struct cv_figure_plot){
+                           .x_label = "most that two workers differ by",
+                           .y_label = "mean makespan over the ideal",
+                           .log_x = true },
                        &plot, err));
     return cv_plot_columns(result, plot, 0, WAYS, err);
 }

@@ -30,17 +30,18 @@ static enum cleave_status draw(struct cv_figure_result *result, struct cleave_er
     } curves[] = { { "as printed", PRINTED },
                    { "10 MB/s", TEN },
                    { "12.5 MB/s", TWELVE } };
-    struct cv_plot *plot;
+    struct cv_figure_plot *plot;
 
-    CV_TRY(cv_plot_add(result,
-                       &(struct cv_plot){ .x_label = "application",
-                                          .y_label = "R: compute time over send time",
-                                          .x_names = names,
-                                          .nx_names = APPLICATIONS },
-                       &plot, err));
+    CV_TRY(
+        cv_plot_add(result,
+                    &(struct cv_figure_plot){ .x_label = "application",
+                                              .y_label = "R: compute time over send time",
+                                              .x_names = names,
+                                              .nx_names = APPLICATIONS },
+                    &plot, err));
     for (int i = 0; i < 3; i++) {
         const struct cv_figure_row *row = result->rows;
-        struct cv_series *series;
+        struct cv_figure_series *series;
 
         CV_TRY(cv_plot_series(result, plot, curves[i].name, APPLICATIONS, false, &series,
                               err));

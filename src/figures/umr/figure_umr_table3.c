@@ -115,14 +115,14 @@ static enum cleave_status draw(struct cv_figure_result *result, struct cleave_er
     };
 
     for (int p = 0; p < 2; p++) {
-        struct cv_series *printed, *made;
-        struct cv_plot *plot;
+        struct cv_figure_series *printed, *made;
+        struct cv_figure_plot *plot;
         const struct cv_figure_row *row = result->rows->next; /* not umr itself */
 
         CV_TRY(cv_plot_add(result,
-                           &(struct cv_plot){ .title = panels[p].title,
-                                              .x_label = "rounds of XMI",
-                                              .y_label = panels[p].y_label },
+                           &(struct cv_figure_plot){ .title = panels[p].title,
+                                                     .x_label = "rounds of XMI",
+                                                     .y_label = panels[p].y_label },
                            &plot, err));
         CV_TRY(cv_plot_series(result, plot, "paper", XMIS, false, &printed, err));
         CV_TRY(cv_plot_series(result, plot, "here", XMIS, false, &made, err));

@@ -23,7 +23,7 @@ struct cv_rounds {
     const double *memory; /* per worker: units of the largest chunk; NULL: any */
 };
 
-struct cv_words {
+struct cv_rounds_words {
     uint32_t *send, *back; /* workers; the same ones in both */
     uint32_t nsend, nback;
 };
@@ -52,7 +52,7 @@ struct cv_closed_form {
 /* Evaluate two words as they are, negative sizes and a full port included; without `tight`
  * also with a worker that waits where the port is full, the best of which is told. */
 enum cleave_status cv_rounds_evaluate(const struct cv_rounds *rounds,
-                                      const struct cv_words *words, bool tight,
+                                      const struct cv_rounds_words *words, bool tight,
                                       struct cv_arena *arena, struct cv_closed_form *out,
                                       struct cleave_error *err);
 
@@ -87,7 +87,8 @@ enum cv_rounds_effort { CV_ROUNDS_FAST, CV_ROUNDS_THOROUGH };
 enum cleave_status cv_rounds_best(const struct cv_rounds *rounds,
                                   enum cv_rounds_effort effort, uint64_t seed,
                                   struct cv_arena *arena, struct cv_rounds_plan *out,
-                                  struct cv_words *words, struct cleave_error *err);
+                                  struct cv_rounds_words *words,
+                                  struct cleave_error *err);
 /* The plan with the most work in a lifespan; *out_load is how much. `memory` as above. */
 enum cleave_status cv_rounds_for_lifespan(const struct cv_returns *returns,
                                           const double *memory, double lifespan_s,

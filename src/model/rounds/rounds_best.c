@@ -94,7 +94,7 @@ static enum cleave_status plan_of(struct making *making, const struct cv_round_t
 /* Words of one letter per worker, evaluated with all their unknowns. */
 static void try_words(struct making *making, const struct cv_round_trip *trip)
 {
-    struct cv_candidate *trial = &making->search.trial;
+    struct cv_rounds_candidate *trial = &making->search.trial;
 
     if (trip->n > CV_DENSE_MOST)
         return;
@@ -206,7 +206,7 @@ static bool is_quick(const struct cv_rounds *rounds, const struct cv_rounds_plan
 
 /* The best words as a plan; better sizes from the linear program if that is wanted. */
 static enum cleave_status finish(struct making *making, struct cv_rounds_plan *out,
-                                 struct cv_words *words)
+                                 struct cv_rounds_words *words)
 {
     struct cv_rounds_search *search = &making->search;
 
@@ -237,7 +237,7 @@ static enum cleave_status finish(struct making *making, struct cv_rounds_plan *o
 static enum cleave_status look(const struct cv_rounds *rounds,
                                enum cv_rounds_effort effort, uint64_t seed,
                                struct cv_arena *arena, struct cv_rounds_plan *out,
-                               struct cv_words *words, struct cleave_error *err)
+                               struct cv_rounds_words *words, struct cleave_error *err)
 {
     struct making making = { .rounds = rounds,
                              .arena = arena,
@@ -288,7 +288,8 @@ static enum cleave_status look_in_parts(const struct cv_rounds *rounds,
 static enum cleave_status look_slower(const struct cv_rounds *rounds,
                                       enum cv_rounds_effort effort, uint64_t seed,
                                       struct cv_arena *arena, struct cv_rounds_plan *out,
-                                      struct cv_words *words, struct cleave_error *err)
+                                      struct cv_rounds_words *words,
+                                      struct cleave_error *err)
 {
     struct cv_rounds slower = *rounds;
     struct cv_rounds_plan plan;
@@ -318,7 +319,7 @@ static enum cleave_status look_slower(const struct cv_rounds *rounds,
 enum cleave_status cv_rounds_best(const struct cv_rounds *rounds,
                                   enum cv_rounds_effort effort, uint64_t seed,
                                   struct cv_arena *arena, struct cv_rounds_plan *out,
-                                  struct cv_words *words, struct cleave_error *err)
+                                  struct cv_rounds_words *words, struct cleave_error *err)
 {
     if (rounds->memory == NULL) {
         CV_TRY(look(rounds, effort, seed, arena, out, words, err));

@@ -271,7 +271,7 @@ static double middle_of(const struct cv_rounds *rounds, bool send, bool back,
 static enum cleave_status make_plan(struct bounding *b, struct cv_rounds_search *search,
                                     struct cv_rounds_plan *out, struct cleave_error *err)
 {
-    struct cv_candidate *best = &search->best;
+    struct cv_rounds_candidate *best = &search->best;
 
     if (b->rounds->returns.n > FEW || !cv_rounds_set_free(search)) {
         (void)cv_rounds_chain(search->room, &best->words, best->chain, best->lifo);

@@ -26,7 +26,7 @@ static const struct line NOTHING = { { 0, 0 }, 0 };
 
 struct chain {
     struct cv_rounds_room *room;
-    const struct cv_words *words;
+    const struct cv_rounds_words *words;
     uint32_t n, growing, waits; /* waits: place among the pivots                 */
     bool lifo;
     struct line sum, port, end; /* units, time of all messages, T                */
@@ -132,7 +132,7 @@ static void set_pivots(struct chain *chain)
 ALWAYS void go_back(struct chain *chain, struct sums *sums, bool waits)
 {
     struct cv_rounds_room *room = chain->room;
-    const struct cv_words *words = chain->words;
+    const struct cv_rounds_words *words = chain->words;
     struct line *z = lines(room->z), *xs = lines(room->xs), now = NOTHING;
 
     z[words->nsend] = now;
@@ -159,7 +159,7 @@ ALWAYS void go_back(struct chain *chain, struct sums *sums, bool waits)
 ALWAYS void go_on(struct chain *chain, struct sums *sums, bool waits)
 {
     struct cv_rounds_room *room = chain->room;
-    const struct cv_words *words = chain->words;
+    const struct cv_rounds_words *words = chain->words;
     struct line *y = lines(room->y), *xr = lines(room->xr), now = NOTHING;
 
     y[0] = now;
@@ -285,8 +285,8 @@ static double evaluate(struct chain *chain, bool *out_full)
     return cv_rounds_orders(room, chain->words);
 }
 
-static struct chain chain_of(struct cv_rounds_room *room, const struct cv_words *words,
-                             uint32_t n, bool lifo)
+static struct chain chain_of(struct cv_rounds_room *room,
+                             const struct cv_rounds_words *words, uint32_t n, bool lifo)
 {
     return (struct chain){ .room = room,
                            .words = words,
@@ -296,8 +296,8 @@ static struct chain chain_of(struct cv_rounds_room *room, const struct cv_words 
                            .lifo = lifo };
 }
 
-bool cv_rounds_chain_tight(struct cv_rounds_room *room, const struct cv_words *words,
-                           uint32_t n, bool lifo)
+bool cv_rounds_chain_tight(struct cv_rounds_room *room,
+                           const struct cv_rounds_words *words, uint32_t n, bool lifo)
 {
     struct chain chain = chain_of(room, words, n, lifo);
     const bool fits = solve(&chain, &room->closed_s);
@@ -326,7 +326,7 @@ static uint32_t slowest(const struct chain *chain, uint32_t out[CV_WAITING_MOST]
     return count;
 }
 
-double cv_rounds_chain(struct cv_rounds_room *room, const struct cv_words *words,
+double cv_rounds_chain(struct cv_rounds_room *room, const struct cv_rounds_words *words,
                        uint32_t n, bool lifo)
 {
     struct chain chain = chain_of(room, words, n, lifo);

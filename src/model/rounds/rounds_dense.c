@@ -17,7 +17,7 @@
 enum { NONE = UINT32_MAX };
 
 /* The workers in the words and their pivots; false if there are too many. */
-static bool find_pivots(struct cv_rounds_room *room, const struct cv_words *words,
+static bool find_pivots(struct cv_rounds_room *room, const struct cv_rounds_words *words,
                         uint32_t *out_n)
 {
     uint32_t n = 0;
@@ -84,7 +84,8 @@ static void put_chunk(struct cv_rounds_room *room, const struct cv_rounds_cost *
 }
 
 /* Row 0 is the beginning of the word, row k + 1 the arrival of letter k. */
-static void go_back(struct cv_rounds_room *room, const struct cv_words *words, uint32_t n)
+static void go_back(struct cv_rounds_room *room, const struct cv_rounds_words *words,
+                    uint32_t n)
 {
     const uint32_t m = even(n + 1);
 
@@ -111,7 +112,8 @@ static void go_back(struct cv_rounds_room *room, const struct cv_words *words, u
 }
 
 /* Row k is the start of the return of letter k. False: the words do not fit. */
-static bool go_on(struct cv_rounds_room *room, const struct cv_words *words, uint32_t n)
+static bool go_on(struct cv_rounds_room *room, const struct cv_rounds_words *words,
+                  uint32_t n)
 {
     const uint32_t m = even(n + 1);
     uint32_t seen = 0;
@@ -145,7 +147,7 @@ static bool go_on(struct cv_rounds_room *room, const struct cv_words *words, uin
 }
 
 /* Rows of n + 2 numbers, or one more: pivots, T, right side. */
-static void set_rows(struct cv_rounds_room *room, const struct cv_words *words,
+static void set_rows(struct cv_rounds_room *room, const struct cv_rounds_words *words,
                      uint32_t n)
 {
     const uint32_t m = even(n + 1), width = even(n + 2);
@@ -236,7 +238,7 @@ static double at(const double *row, const double *x, uint32_t n)
 }
 
 /* Sizes from the solution; false as soon as one is negative, unless all are asked for. */
-static bool set_units(struct cv_rounds_room *room, const struct cv_words *words,
+static bool set_units(struct cv_rounds_room *room, const struct cv_rounds_words *words,
                       uint32_t n, bool all)
 {
     const uint32_t m = even(n + 1);
@@ -282,7 +284,7 @@ static uint32_t slowest(const struct cv_rounds_room *room, uint32_t n,
     return count;
 }
 
-static bool prepare(struct cv_rounds_room *room, const struct cv_words *words,
+static bool prepare(struct cv_rounds_room *room, const struct cv_rounds_words *words,
                     uint32_t *out_n)
 {
     if (!find_pivots(room, words, out_n))
@@ -320,7 +322,7 @@ static void keep_variant(struct cv_rounds_room *room, uint32_t waits, uint32_t n
     room->port_s = at(room->port, room->solved, n);
 }
 
-bool cv_rounds_tight(struct cv_rounds_room *room, const struct cv_words *words,
+bool cv_rounds_tight(struct cv_rounds_room *room, const struct cv_rounds_words *words,
                      double *out_s)
 {
     uint32_t n;
@@ -333,7 +335,7 @@ bool cv_rounds_tight(struct cv_rounds_room *room, const struct cv_words *words,
     return true;
 }
 
-double cv_rounds_dense(struct cv_rounds_room *room, const struct cv_words *words)
+double cv_rounds_dense(struct cv_rounds_room *room, const struct cv_rounds_words *words)
 {
     uint32_t n, waiting[CV_WAITING_MOST] = { 0 }, count = 0;
     double best_s = INFINITY;
@@ -367,7 +369,7 @@ double cv_rounds_dense(struct cv_rounds_room *room, const struct cv_words *words
 }
 
 enum cleave_status cv_rounds_evaluate(const struct cv_rounds *rounds,
-                                      const struct cv_words *words, bool tight,
+                                      const struct cv_rounds_words *words, bool tight,
                                       struct cv_arena *arena, struct cv_closed_form *out,
                                       struct cleave_error *err)
 {

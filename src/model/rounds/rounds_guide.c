@@ -12,7 +12,7 @@
 /* Derivatives of the end by what the closed form computes. */
 struct backwards {
     struct cv_rounds_room *room;
-    const struct cv_words *words;
+    const struct cv_rounds_words *words;
     uint32_t n, growing;
     bool lifo;
     double per_unit;         /* seconds that a unit more takes           */
@@ -44,7 +44,7 @@ static void find_after(struct backwards *b)
 
 static void through_returns(struct backwards *b)
 {
-    const struct cv_words *words = b->words;
+    const struct cv_rounds_words *words = b->words;
 
     for (uint32_t k = words->nback; k-- > 0;) {
         const struct cv_rounds_cost *c = cost_of(b, words->back[k]);
@@ -64,7 +64,7 @@ static void through_returns(struct backwards *b)
 
 static void through_sends(struct backwards *b)
 {
-    const struct cv_words *words = b->words;
+    const struct cv_rounds_words *words = b->words;
 
     for (uint32_t k = 0; k < words->nsend; k++) {
         const struct cv_rounds_cost *c = cost_of(b, words->send[k]);
@@ -103,7 +103,7 @@ static void through_pivots(struct backwards *b)
 /* How much later all ends with a unit more, from the coefficients of the first pivot. */
 static double per_unit(const struct backwards *b)
 {
-    const struct cv_words *words = b->words;
+    const struct cv_rounds_words *words = b->words;
     const double *z = b->room->z, *y = b->room->y, *xs = b->room->xs, *xr = b->room->xr;
     const struct cv_rounds_cost *c = cost_of(b, words->send[b->growing]);
     double sum = 0, end;
@@ -130,7 +130,7 @@ static void make_monotone(struct cv_rounds_guide *guide)
 /* Messages of a word as parts of the end, with prices that are at least 0. */
 static void set_times(const struct backwards *b, struct cv_rounds_guide *out)
 {
-    const struct cv_words *words = b->words;
+    const struct cv_rounds_words *words = b->words;
     double at_s = 0;
 
     for (uint32_t k = 0; k < words->nsend; k++) {
@@ -174,7 +174,7 @@ static bool set_up(struct backwards *b, struct cv_rounds_guide *out,
 }
 
 enum cleave_status cv_rounds_guide(struct cv_rounds_room *room,
-                                   const struct cv_candidate *chain,
+                                   const struct cv_rounds_candidate *chain,
                                    struct cv_arena *arena, struct cv_rounds_guide *out,
                                    struct cleave_error *err)
 {

@@ -36,7 +36,8 @@ bool cv_link_room_init(struct cv_link_room *room, struct cv_arena *arena)
            room->prices != NULL;
 }
 
-double cv_link_end(const struct cv_link *link, const double *sizes, uint32_t chunks)
+double cv_link_end(const struct cv_rounds_link *link, const double *sizes,
+                   uint32_t chunks)
 {
     const struct cv_trip *t = &link->trip;
     double sent_s = 0, done_s = 0, back_s = 0;
@@ -57,7 +58,7 @@ static double units_in(double free_s, double each_s)
     return each_s > 0 ? free_s / each_s : INFINITY;
 }
 
-double cv_link_cap(const struct cv_link *link, uint32_t chunks, double time_s)
+double cv_link_cap(const struct cv_rounds_link *link, uint32_t chunks, double time_s)
 {
     const struct cv_trip *t = &link->trip;
     const double free_s = time_s - t->send_fixed_s - t->compute_fixed_s - t->back_fixed_s;
@@ -80,7 +81,7 @@ double cv_link_cap(const struct cv_link *link, uint32_t chunks, double time_s)
 
 /* --- the program ------------------------------------------------------------------------ */
 
-static uint32_t rows_of(const struct cv_link *link, uint32_t chunks)
+static uint32_t rows_of(const struct cv_rounds_link *link, uint32_t chunks)
 {
     return chunks * (chunks + 1) / 2 + (isinf(link->memory) ? 0 : chunks);
 }
@@ -100,7 +101,7 @@ static struct cv_tableau *program_of(struct cv_link_room *room, uint32_t chunks)
 }
 
 /* Sizes are counted in what a chunk may be at most, `unit`; times in the time. */
-static bool set_rows(struct cv_tableau *program, const struct cv_link *link,
+static bool set_rows(struct cv_tableau *program, const struct cv_rounds_link *link,
                      uint32_t chunks, double time_s, double unit)
 {
     const struct cv_trip *t = &link->trip;
@@ -132,7 +133,7 @@ static bool set_rows(struct cv_tableau *program, const struct cv_link *link,
 
 /* The most units of so many chunks; 0: the time is too short for them, NAN: it was not
  * found. Their sizes are in room->values then. */
-static double solve(struct cv_link_room *room, const struct cv_link *link,
+static double solve(struct cv_link_room *room, const struct cv_rounds_link *link,
                     uint32_t chunks, double time_s)
 {
     const struct cv_trip *t = &link->trip;
@@ -169,7 +170,7 @@ static void take_prices(struct cv_link_room *room, const struct cv_tableau *prog
  * together are at most what the rows are worth, and what a chunk that they do not pay for
  * could have, which is `one` at most. `own_s` is the time of a unit alone. */
 static struct cv_link_line line_of(const struct cv_link_room *room,
-                                   const struct cv_link *link, uint32_t chunks,
+                                   const struct cv_rounds_link *link, uint32_t chunks,
                                    double time_s, double one)
 {
     const struct cv_trip *t = &link->trip;
@@ -202,7 +203,7 @@ static struct cv_link_line line_of(const struct cv_link_room *room,
 }
 
 /* The largest chunk that fits into the time alone. */
-static double largest(const struct cv_link *link, double time_s)
+static double largest(const struct cv_rounds_link *link, double time_s)
 {
     const struct cv_trip *t = &link->trip;
 
@@ -211,8 +212,8 @@ static double largest(const struct cv_link *link, double time_s)
                          t->send_s + t->compute_s + t->back_s));
 }
 
-void cv_link_price(struct cv_link_room *room, const struct cv_link *link, double time_s,
-                   struct cv_link_lines *out)
+void cv_link_price(struct cv_link_room *room, const struct cv_rounds_link *link,
+                   double time_s, struct cv_link_lines *out)
 {
     const double one = largest(link, time_s);
     double most = cv_link_cap(link, CV_LINK_PROGRAM + 1, time_s);
@@ -232,7 +233,7 @@ void cv_link_price(struct cv_link_room *room, const struct cv_link *link, double
     }
 }
 
-double cv_link_most(const struct cv_link *link, const struct cv_link_lines *lines,
+double cv_link_most(const struct cv_rounds_link *link, const struct cv_link_lines *lines,
                     double time_s)
 {
     const double one = largest(link, time_s);
@@ -308,7 +309,7 @@ static uint32_t fill(const struct side *before, uint32_t nbefore,
 }
 
 /* The best pair of numbers of chunks; the sizes go to `sizes`. */
-static struct cv_link_best closed_form(const struct cv_link *link, double time_s,
+static struct cv_link_best closed_form(const struct cv_rounds_link *link, double time_s,
                                        double *sizes, double *trial)
 {
     const struct cv_trip *t = &link->trip;
@@ -352,7 +353,7 @@ static struct cv_link_best closed_form(const struct cv_link *link, double time_s
 /* --- both ------------------------------------------------------------------------------- */
 
 /* Cut what is too large into equal parts, into `parts`; 0: there are too many. */
-static uint32_t cut(const struct cv_link *link, const struct cv_link_best *best,
+static uint32_t cut(const struct cv_rounds_link *link, const struct cv_link_best *best,
                     double *parts)
 {
     uint32_t count = 0;
@@ -369,8 +370,8 @@ static uint32_t cut(const struct cv_link *link, const struct cv_link_best *best,
 }
 
 /* The closed form for a time that is so much shorter that its parts end in time. */
-static struct cv_link_best cut_form(struct cv_link_room *room, const struct cv_link *link,
-                                    double time_s)
+static struct cv_link_best cut_form(struct cv_link_room *room,
+                                    const struct cv_rounds_link *link, double time_s)
 {
     struct cv_link_best best = { 0, 0, room->sizes };
     double low = 0, high = time_s, sizes[2 * SIDE_MOST + 1], spare[2 * SIDE_MOST + 1];
@@ -396,7 +397,7 @@ static struct cv_link_best cut_form(struct cv_link_room *room, const struct cv_l
 }
 
 /* What the program of so many chunks comes to; it is taken if it is better. */
-static bool improve(struct cv_link_room *room, const struct cv_link *link,
+static bool improve(struct cv_link_room *room, const struct cv_rounds_link *link,
                     uint32_t chunks, double time_s, struct cv_link_best *best)
 {
     double units = solve(room, link, chunks, time_s);
@@ -410,8 +411,9 @@ static bool improve(struct cv_link_room *room, const struct cv_link *link,
     return true;
 }
 
-struct cv_link_best cv_link_best(struct cv_link_room *room, const struct cv_link *link,
-                                 double time_s, uint32_t hint)
+struct cv_link_best cv_link_best(struct cv_link_room *room,
+                                 const struct cv_rounds_link *link, double time_s,
+                                 uint32_t hint)
 {
     struct cv_link_best best = { 0, 0, room->sizes };
     const uint32_t patience = hint > 0 ? 1 : 2;

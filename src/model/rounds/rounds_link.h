@@ -17,7 +17,7 @@
 /* Up to so many chunks the program is solved; more come from a closed form. */
 enum { CV_LINK_PROGRAM = 16 };
 
-struct cv_link {
+struct cv_rounds_link {
     struct cv_trip trip;
     double memory; /* units of the largest chunk; INFINITY: any */
 };
@@ -42,8 +42,9 @@ bool cv_link_room_init(struct cv_link_room *room, struct cv_arena *arena);
 
 /* The most units found that are done by a time. `hint`: about so many chunks are best; 0: not
  * known. */
-struct cv_link_best cv_link_best(struct cv_link_room *room, const struct cv_link *link,
-                                 double time_s, uint32_t hint);
+struct cv_link_best cv_link_best(struct cv_link_room *room,
+                                 const struct cv_rounds_link *link, double time_s,
+                                 uint32_t hint);
 /* What no schedule of so many chunks exceeds, from the multipliers of its program: value +
  * slope * (time - time_s) units by a time of time_s or less. Whatever the multipliers are,
  * that holds; how near it is, they decide. */
@@ -57,16 +58,17 @@ struct cv_link_lines {
     struct cv_link_line line[CV_LINK_PROGRAM + 1]; /* by number of chunks */
 };
 
-void cv_link_price(struct cv_link_room *room, const struct cv_link *link, double time_s,
-                   struct cv_link_lines *out);
+void cv_link_price(struct cv_link_room *room, const struct cv_rounds_link *link,
+                   double time_s, struct cv_link_lines *out);
 /* No schedule does more by a time of lines->time_s or less. */
-double cv_link_most(const struct cv_link *link, const struct cv_link_lines *lines,
+double cv_link_most(const struct cv_rounds_link *link, const struct cv_link_lines *lines,
                     double time_s);
 /* The same at once, and not as near: from the time of the port, the worker and the way back
  * for `chunks` or more of them. */
-double cv_link_cap(const struct cv_link *link, uint32_t chunks, double time_s);
+double cv_link_cap(const struct cv_rounds_link *link, uint32_t chunks, double time_s);
 
 /* When the last result of such chunks is back. */
-double cv_link_end(const struct cv_link *link, const double *sizes, uint32_t chunks);
+double cv_link_end(const struct cv_rounds_link *link, const double *sizes,
+                   uint32_t chunks);
 
 #endif

@@ -20,7 +20,7 @@ static const double SAFE = 1 - 4e-9;
 
 /* Kinds of workers. */
 struct links {
-    struct cv_link *kind;
+    struct cv_rounds_link *kind;
     uint32_t *count; /* per kind   */
     uint32_t *hint;  /* per kind: chunks that were best last time; 0: none yet */
     uint32_t *of;    /* per worker */
@@ -29,7 +29,7 @@ struct links {
     struct cv_link_lines *lines; /* per kind, of the bound */
 };
 
-static bool is_kind(const struct cv_link *a, const struct cv_link *b)
+static bool is_kind(const struct cv_rounds_link *a, const struct cv_rounds_link *b)
 {
     const struct cv_trip *s = &a->trip, *t = &b->trip;
 
@@ -53,8 +53,8 @@ static bool set_up(struct links *links, const struct cv_rounds *rounds,
         links->hint == NULL || !cv_link_room_init(&links->room, arena))
         return false;
     for (uint32_t w = 0; w < n; w++) {
-        const struct cv_link link = { rounds->returns.trips[w], rounds->memory != NULL
-                                                                    ? rounds->memory[w]
+        const struct cv_rounds_link link = { rounds->returns.trips[w],
+                                             rounds->memory != NULL ? rounds->memory[w]
                                                                     : INFINITY };
         uint32_t k = 0;
 

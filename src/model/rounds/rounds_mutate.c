@@ -86,7 +86,7 @@ static void rename_letters(uint32_t *word, uint32_t n, uint32_t one, uint32_t ot
         word[k] = word[k] == one ? other : word[k] == other ? one : word[k];
 }
 
-static bool exchange(struct cv_rounds_search *search, struct cv_words *words)
+static bool exchange(struct cv_rounds_search *search, struct cv_rounds_words *words)
 {
     const uint32_t one = words->send[cv_rounds_below(search, words->nsend)];
     const uint32_t other = cv_rounds_below(search, search->room->rounds->returns.n);
@@ -98,9 +98,9 @@ static bool exchange(struct cv_rounds_search *search, struct cv_words *words)
     return true;
 }
 
-static bool leave(struct cv_rounds_search *search, struct cv_candidate *candidate)
+static bool leave(struct cv_rounds_search *search, struct cv_rounds_candidate *candidate)
 {
-    struct cv_words *words = &candidate->words;
+    struct cv_rounds_words *words = &candidate->words;
     const uint32_t worker = words->send[cv_rounds_below(search, words->nsend)];
 
     if (count(words->send, words->nsend, worker) == words->nsend)
@@ -112,9 +112,9 @@ static bool leave(struct cv_rounds_search *search, struct cv_candidate *candidat
     return true;
 }
 
-static bool join(struct cv_rounds_search *search, struct cv_candidate *candidate)
+static bool join(struct cv_rounds_search *search, struct cv_rounds_candidate *candidate)
 {
-    struct cv_words *words = &candidate->words;
+    struct cv_rounds_words *words = &candidate->words;
     const uint32_t worker = cv_rounds_below(search, search->room->rounds->returns.n);
     uint32_t at, n = candidate->chain;
 
@@ -136,10 +136,10 @@ static bool join(struct cv_rounds_search *search, struct cv_candidate *candidate
 }
 
 /* A letter changes sides; the two words of a chain have their own places for it. */
-static bool cross(struct cv_rounds_search *search, struct cv_candidate *candidate,
+static bool cross(struct cv_rounds_search *search, struct cv_rounds_candidate *candidate,
                   bool out)
 {
-    struct cv_words *words = &candidate->words;
+    struct cv_rounds_words *words = &candidate->words;
     uint32_t *from = out ? words->send : words->back,
              *nfrom = out ? &words->nsend : &words->nback;
     uint32_t *to = out ? words->back : words->send,
@@ -162,9 +162,9 @@ static bool cross(struct cv_rounds_search *search, struct cv_candidate *candidat
 }
 
 /* Two neighbours among the pivots of a chain change places. */
-static bool turn(struct cv_rounds_search *search, struct cv_candidate *candidate)
+static bool turn(struct cv_rounds_search *search, struct cv_rounds_candidate *candidate)
 {
-    struct cv_words *words = &candidate->words;
+    struct cv_rounds_words *words = &candidate->words;
     const uint32_t n = candidate->chain;
     uint32_t *send = words->send + words->nsend - n, i, k, kept;
 
@@ -181,9 +181,10 @@ static bool turn(struct cv_rounds_search *search, struct cv_candidate *candidate
     return true;
 }
 
-bool cv_rounds_mutate(struct cv_rounds_search *search, struct cv_candidate *candidate)
+bool cv_rounds_mutate(struct cv_rounds_search *search,
+                      struct cv_rounds_candidate *candidate)
 {
-    struct cv_words *words = &candidate->words;
+    struct cv_rounds_words *words = &candidate->words;
     const uint32_t kind = cv_rounds_below(search, 100), n = candidate->chain;
 
     if (n > 0 && kind < 10)

@@ -97,7 +97,7 @@ bool cv_rounds_room_init(struct cv_rounds_room *room, const struct cv_rounds *ro
            by_unknown(room, arena);
 }
 
-bool cv_words_init(struct cv_words *words, uint32_t most, struct cv_arena *arena)
+bool cv_words_init(struct cv_rounds_words *words, uint32_t most, struct cv_arena *arena)
 {
     words->nsend = words->nback = 0;
     words->send = cv_array(arena, most, sizeof *words->send);
@@ -105,7 +105,7 @@ bool cv_words_init(struct cv_words *words, uint32_t most, struct cv_arena *arena
     return words->send != NULL && words->back != NULL;
 }
 
-void cv_words_copy(struct cv_words *to, const struct cv_words *from)
+void cv_words_copy(struct cv_rounds_words *to, const struct cv_rounds_words *from)
 {
     to->nsend = from->nsend;
     to->nback = from->nback;
@@ -142,7 +142,7 @@ double cv_rounds_replay(const struct cv_returns *returns, const uint32_t *worker
 }
 
 /* Shrinking chunks are sent in the order in which they are needed. */
-static void order_sends(struct cv_rounds_room *room, const struct cv_words *words)
+static void order_sends(struct cv_rounds_room *room, const struct cv_rounds_words *words)
 {
     uint32_t *order = room->send_order;
     const uint32_t first = words->nsend;
@@ -159,7 +159,8 @@ static void order_sends(struct cv_rounds_room *room, const struct cv_words *word
 }
 
 /* Growing chunks return as they get ready, then comes the return word. */
-static void order_returns(struct cv_rounds_room *room, const struct cv_words *words)
+static void order_returns(struct cv_rounds_room *room,
+                          const struct cv_rounds_words *words)
 {
     uint32_t *order = room->back_order, count = 0;
 
@@ -214,7 +215,7 @@ static double return_in_parts(struct cv_rounds_room *room, double now_s)
 }
 
 /* Inline versions of the costs: this is the inner loop of every search. */
-double cv_rounds_orders(struct cv_rounds_room *room, const struct cv_words *words)
+double cv_rounds_orders(struct cv_rounds_room *room, const struct cv_rounds_words *words)
 {
     const struct cv_rounds_cost *costs = room->costs;
     const double *units = room->units;

@@ -52,25 +52,25 @@ bool cv_rounds_room_init(struct cv_rounds_room *room, const struct cv_rounds *ro
 /* The makespan of two words with all their unknowns, INFINITY if a size is negative or there
  * are too many workers. What is best_ in the room is then that of the best variant. If the
  * makespan is not below limit_s a lower one may be told, which is not below it either. */
-double cv_rounds_dense(struct cv_rounds_room *room, const struct cv_words *words);
+double cv_rounds_dense(struct cv_rounds_room *room, const struct cv_rounds_words *words);
 /* The same without variants; sizes may be negative. False: the rows do not tell the sizes. */
-bool cv_rounds_tight(struct cv_rounds_room *room, const struct cv_words *words,
+bool cv_rounds_tight(struct cv_rounds_room *room, const struct cv_rounds_words *words,
                      double *out_s);
 
 /* Words whose send word ends with all pivots, in an order of `n` workers, and whose return
  * word begins with them in the same or, with `lifo`, in the reverse order: one unknown tells
  * all sizes. */
-double cv_rounds_chain(struct cv_rounds_room *room, const struct cv_words *words,
+double cv_rounds_chain(struct cv_rounds_room *room, const struct cv_rounds_words *words,
                        uint32_t n, bool lifo);
 
 /* The same with nobody waiting, for its times and sizes as they are; false: some size is
  * negative. */
-bool cv_rounds_chain_tight(struct cv_rounds_room *room, const struct cv_words *words,
-                           uint32_t n, bool lifo);
+bool cv_rounds_chain_tight(struct cv_rounds_room *room,
+                           const struct cv_rounds_words *words, uint32_t n, bool lifo);
 
 /* Inside all: the makespan of the units in the room, and their orders; what is in the room is
  * the best variant so far. */
-double cv_rounds_orders(struct cv_rounds_room *room, const struct cv_words *words);
+double cv_rounds_orders(struct cv_rounds_room *room, const struct cv_rounds_words *words);
 void cv_rounds_keep(struct cv_rounds_room *room);
 
 /* Chunks of the best variant in the order sent, scaled so that they sum up to the load. */
@@ -78,7 +78,7 @@ enum cleave_status cv_rounds_take(struct cv_rounds_room *room, double makespan_s
                                   struct cv_arena *arena, struct cv_rounds_plan *out,
                                   struct cleave_error *err);
 
-bool cv_words_init(struct cv_words *words, uint32_t most, struct cv_arena *arena);
-void cv_words_copy(struct cv_words *to, const struct cv_words *from);
+bool cv_words_init(struct cv_rounds_words *words, uint32_t most, struct cv_arena *arena);
+void cv_words_copy(struct cv_rounds_words *to, const struct cv_rounds_words *from);
 
 #endif

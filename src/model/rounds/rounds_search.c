@@ -22,7 +22,8 @@ bool cv_rounds_search_init(struct cv_rounds_search *search, struct cv_rounds_roo
            cv_words_init(&search->trial.words, room->most, arena);
 }
 
-void cv_candidate_copy(struct cv_candidate *to, const struct cv_candidate *from)
+void cv_candidate_copy(struct cv_rounds_candidate *to,
+                       const struct cv_rounds_candidate *from)
 {
     cv_words_copy(&to->words, &from->words);
     to->chain = from->chain;
@@ -35,7 +36,7 @@ static const double STEP = 15;
 
 double cv_rounds_try(struct cv_rounds_search *search)
 {
-    struct cv_candidate *trial = &search->trial;
+    struct cv_rounds_candidate *trial = &search->trial;
 
     /* Parts of chunks may end before the closed form says. */
     if (search->room->rounds->memory != NULL)
@@ -52,7 +53,7 @@ double cv_rounds_try(struct cv_rounds_search *search)
 bool cv_rounds_set_free(struct cv_rounds_search *search)
 {
     static const double SAME = 1 + 1e-9;
-    struct cv_candidate *best = &search->best;
+    struct cv_rounds_candidate *best = &search->best;
 
     if (best->chain == 0)
         return true;
@@ -73,9 +74,9 @@ static bool accepts(struct cv_rounds_search *search, double heat_s)
            worse_s < -heat_s * log(cv_rounds_part(search) + 1e-300);
 }
 
-static void swap(struct cv_candidate *one, struct cv_candidate *other)
+static void swap(struct cv_rounds_candidate *one, struct cv_rounds_candidate *other)
 {
-    const struct cv_candidate kept = *one;
+    const struct cv_rounds_candidate kept = *one;
 
     *one = *other;
     *other = kept;

@@ -4,8 +4,8 @@
 #include "model/rounds/rounds_room.h"
 
 /* Words, and how they are evaluated. */
-struct cv_candidate {
-    struct cv_words words;
+struct cv_rounds_candidate {
+    struct cv_rounds_words words;
     uint32_t chain; /* so many pivots stand together; 0: the words are free */
     bool lifo;      /* of a chain */
     double end_s;   /* makespan; INFINITY: not feasible */
@@ -13,7 +13,7 @@ struct cv_candidate {
 
 struct cv_rounds_search {
     struct cv_rounds_room *room;
-    struct cv_candidate best, current, trial;
+    struct cv_rounds_candidate best, current, trial;
     double spent, limit; /* about nanoseconds of work; a search stops at the limit */
     uint64_t state;      /* of the random numbers */
     uint32_t *counts;    /* room: per worker */
@@ -22,14 +22,15 @@ struct cv_rounds_search {
 /* False when memory is short. */
 bool cv_rounds_search_init(struct cv_rounds_search *search, struct cv_rounds_room *room,
                            uint64_t seed, struct cv_arena *arena);
-void cv_candidate_copy(struct cv_candidate *to, const struct cv_candidate *from);
+void cv_candidate_copy(struct cv_rounds_candidate *to,
+                       const struct cv_rounds_candidate *from);
 /* Evaluate the trial; it becomes the best if it is better. */
 double cv_rounds_try(struct cv_rounds_search *search);
 
 /* Round robin over the first n workers of an order: the send word has `growing` letters
  * before the pivots, the return word `shrinking` ones behind. */
 void cv_rounds_robin(const uint32_t *order, uint32_t n, uint32_t growing,
-                     uint32_t shrinking, bool lifo, struct cv_candidate *out);
+                     uint32_t shrinking, bool lifo, struct cv_rounds_candidate *out);
 /* The best round robin over prefixes of an order. `thorough`: looks at more. */
 void cv_rounds_start(struct cv_rounds_search *search, const uint32_t *order, uint32_t n,
                      bool thorough);
@@ -56,7 +57,8 @@ enum cleave_status cv_rounds_polish(struct cv_rounds_search *search, double work
                                     struct cv_arena *arena, struct cv_rounds_plan *best,
                                     struct cleave_error *err);
 /* One random change of words; false: it came to nothing. */
-bool cv_rounds_mutate(struct cv_rounds_search *search, struct cv_candidate *candidate);
+bool cv_rounds_mutate(struct cv_rounds_search *search,
+                      struct cv_rounds_candidate *candidate);
 
 /* Random bits, numbers below n, and from 0 to 1. */
 static inline uint64_t cv_rounds_bits(struct cv_rounds_search *search)

@@ -13,7 +13,7 @@ enum { EVERY_PREFIX = 12, MOST_TURNS = 24 };
 static const double HOPELESS = 1.25;
 
 void cv_rounds_robin(const uint32_t *order, uint32_t n, uint32_t growing,
-                     uint32_t shrinking, bool lifo, struct cv_candidate *out)
+                     uint32_t shrinking, bool lifo, struct cv_rounds_candidate *out)
 {
     out->words.nsend = growing + n;
     out->words.nback = n + shrinking;
@@ -175,7 +175,7 @@ void cv_rounds_leave_out(struct cv_rounds_search *search)
         better = false;
         cv_candidate_copy(&search->current, &search->best);
         for (uint32_t w = 0; w < n && search->spent < search->limit; w++) {
-            struct cv_words *words = &search->trial.words;
+            struct cv_rounds_words *words = &search->trial.words;
             const double before_s = search->best.end_s;
 
             cv_candidate_copy(&search->trial, &search->current);

@@ -106,7 +106,7 @@ static enum cv_mpi_policy fitting(enum cv_mpi_policy policy, MPI_Op op)
     return commutes ? policy : CV_MPI_ORDERED;
 }
 
-int cv_preload_call(const struct cv_call *call)
+int cv_preload_call(const struct cv_mpi_call *call)
 {
     enum cv_mpi_policy policy = CV_MPI_MPI;
     bool ours;
@@ -157,13 +157,13 @@ int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datat
         state.handed_on++;
         return PMPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
     }
-    return cv_preload_call(&(struct cv_call){ .send = sendbuf,
-                                              .recv = recvbuf,
-                                              .count = count,
-                                              .type = datatype,
-                                              .op = op,
-                                              .root = root,
-                                              .comm = comm });
+    return cv_preload_call(&(struct cv_mpi_call){ .send = sendbuf,
+                                                  .recv = recvbuf,
+                                                  .count = count,
+                                                  .type = datatype,
+                                                  .op = op,
+                                                  .root = root,
+                                                  .comm = comm });
 }
 
 int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
@@ -173,16 +173,16 @@ int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype da
         state.handed_on++;
         return PMPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
     }
-    return cv_preload_call(&(struct cv_call){ .send = sendbuf,
-                                              .recv = recvbuf,
-                                              .count = count,
-                                              .type = datatype,
-                                              .op = op,
-                                              .reach = CV_TO_ALL,
-                                              .comm = comm });
+    return cv_preload_call(&(struct cv_mpi_call){ .send = sendbuf,
+                                                  .recv = recvbuf,
+                                                  .count = count,
+                                                  .type = datatype,
+                                                  .op = op,
+                                                  .reach = CV_TO_ALL,
+                                                  .comm = comm });
 }
 
-int cv_preload_parts(struct cv_call *call, const int *counts, int block)
+int cv_preload_parts(struct cv_mpi_call *call, const int *counts, int block)
 {
     if (cv_parts_fill(call, counts, block) &&
         !(state.hands_on && cv_call_is_short(call->count, call->type)))
@@ -195,7 +195,7 @@ int MPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[
                        MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     return cv_preload_parts(
-        &(struct cv_call){
+        &(struct cv_mpi_call){
             .send = sendbuf, .recv = recvbuf, .type = datatype, .op = op, .comm = comm },
         recvcounts, 0);
 }
@@ -204,7 +204,7 @@ int MPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
                              MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     return cv_preload_parts(
-        &(struct cv_call){
+        &(struct cv_mpi_call){
             .send = sendbuf, .recv = recvbuf, .type = datatype, .op = op, .comm = comm },
         NULL, recvcount);
 }

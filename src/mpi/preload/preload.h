@@ -17,9 +17,9 @@ struct cv_preload {
 /* MPI has been initialised, on all ranks. */
 void cv_preload_start(void);
 /* MPI_Reduce and MPI_Allreduce of the program. */
-int cv_preload_call(const struct cv_call *call);
+int cv_preload_call(const struct cv_mpi_call *call);
 /* MPI_Reduce_scatter, with counts, and MPI_Reduce_scatter_block, without. */
-int cv_preload_parts(struct cv_call *call, const int *counts, int block);
+int cv_preload_parts(struct cv_mpi_call *call, const int *counts, int block);
 
 /* Tell what was chosen and gained, where CLEAVE_MPI asks for it. */
 void cv_preload_report(const struct cv_team *team);

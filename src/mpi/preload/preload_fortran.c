@@ -93,14 +93,14 @@ static int by_call(void *sendbuf, void *recvbuf, const MPI_Fint *count,
                    const MPI_Fint *comm)
 {
     return cv_preload_call(
-        &(struct cv_call){ .send = cv_fortran_address(sendbuf),
-                           .recv = cv_fortran_address(recvbuf),
-                           .count = (int)*count,
-                           .type = PMPI_Type_f2c(*type),
-                           .op = PMPI_Op_f2c(*op),
-                           .root = root != NULL ? (int)*root : 0,
-                           .reach = root != NULL ? CV_TO_ROOT : CV_TO_ALL,
-                           .comm = PMPI_Comm_f2c(*comm) });
+        &(struct cv_mpi_call){ .send = cv_fortran_address(sendbuf),
+                               .recv = cv_fortran_address(recvbuf),
+                               .count = (int)*count,
+                               .type = PMPI_Type_f2c(*type),
+                               .op = PMPI_Op_f2c(*op),
+                               .root = root != NULL ? (int)*root : 0,
+                               .reach = root != NULL ? CV_TO_ROOT : CV_TO_ALL,
+                               .comm = PMPI_Comm_f2c(*comm) });
 }
 
 /* An integer of Fortran is an int of C, which is how both MPI libraries are built here. */
@@ -112,11 +112,11 @@ static int by_parts(void *sendbuf, void *recvbuf, const MPI_Fint *counts, bool a
                             : false),
                    "counts are passed on as they are");
 
-    return cv_preload_parts(&(struct cv_call){ .send = cv_fortran_address(sendbuf),
-                                               .recv = cv_fortran_address(recvbuf),
-                                               .type = PMPI_Type_f2c(*type),
-                                               .op = PMPI_Op_f2c(*op),
-                                               .comm = PMPI_Comm_f2c(*comm) },
+    return cv_preload_parts(&(struct cv_mpi_call){ .send = cv_fortran_address(sendbuf),
+                                                   .recv = cv_fortran_address(recvbuf),
+                                                   .type = PMPI_Type_f2c(*type),
+                                                   .op = PMPI_Op_f2c(*op),
+                                                   .comm = PMPI_Comm_f2c(*comm) },
                             alike ? NULL : counts, alike ? (int)*counts : 0);
 }
 

@@ -21,7 +21,7 @@ static double dynamic_segment(const struct cv_team *team, enum cv_mpi_policy pol
     return fmin(fmax(bytes / CV_DEPTH, least), most_segment);
 }
 
-int cv_call_begin(const struct cv_call *call, enum cv_mpi_policy policy,
+int cv_call_begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
                   struct cv_team *team, struct cv_reduction *r)
 {
     bool at_root = team->rank == call->root;

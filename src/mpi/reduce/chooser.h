@@ -78,12 +78,12 @@ struct cv_pick {
 };
 
 /* Who is to have the result: the root, all, or each a part of it. */
-enum cv_reach { CV_TO_ROOT, CV_TO_ALL, CV_TO_PARTS };
+enum cv_mpi_reach { CV_TO_ROOT, CV_TO_ALL, CV_TO_PARTS };
 
 struct cv_kind {
     double bytes;
     bool commutes;
-    enum cv_reach reach;
+    enum cv_mpi_reach reach;
 };
 
 /* The policy of this call. */

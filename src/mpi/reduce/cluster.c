@@ -103,7 +103,7 @@ static int make(struct cv_cluster *cluster, struct cv_team *team)
     return cv_team_open(cluster->across);
 }
 
-int cv_cluster_fits(const struct cv_call *call, enum cv_mpi_policy policy,
+int cv_cluster_fits(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
                     struct cv_team *team, bool *out)
 {
     int commutes = 0;
@@ -128,7 +128,7 @@ int cv_cluster_fits(const struct cv_call *call, enum cv_mpi_policy policy,
     return MPI_SUCCESS;
 }
 
-static int reduce(const struct cv_call *call, enum cv_mpi_policy policy,
+static int reduce(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
                   struct cv_team *team)
 {
     struct cv_reduction r;
@@ -154,7 +154,7 @@ static int reduce(const struct cv_call *call, enum cv_mpi_policy policy,
 }
 
 /* The result is with the first rank of the root's machine: the root wants it. */
-static int hand_over(const struct cv_call *call, const struct cv_cluster *cluster,
+static int hand_over(const struct cv_mpi_call *call, const struct cv_cluster *cluster,
                      const struct cv_team *team, const void *held)
 {
     int from = 0;
@@ -172,11 +172,11 @@ static int hand_over(const struct cv_call *call, const struct cv_cluster *cluste
     return MPI_SUCCESS;
 }
 
-int cv_cluster_run(const struct cv_call *call, enum cv_mpi_policy policy,
+int cv_cluster_run(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
                    struct cv_team *team)
 {
     struct cv_cluster *cluster = team->cluster;
-    struct cv_call part = *call;
+    struct cv_mpi_call part = *call;
     char *held = NULL;
 
     /* What was begun before comes first: others may wait for it. */

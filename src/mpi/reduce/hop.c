@@ -21,7 +21,7 @@ int cv_hop_listen(struct cv_reduction *r, MPI_Request **out)
                       r->team->comm, &r->request);
 }
 
-static void stream_begin(struct cv_stream *stream, int peer)
+static void stream_begin(struct cv_segment_stream *stream, int peer)
 {
     stream->peer = peer;
     stream->posted = stream->done = 0;
@@ -37,7 +37,7 @@ void cv_hop_send(struct cv_reduction *r, int to)
 static int post_sends(struct cv_reduction *r, const char *from, int ready)
 {
     const struct cv_vector *vector = &r->vector;
-    struct cv_stream *stream = &r->out;
+    struct cv_segment_stream *stream = &r->out;
 
     while (stream->posted < ready && stream->posted < stream->done + CV_DEPTH) {
         int i = stream->posted++;
@@ -50,7 +50,7 @@ static int post_sends(struct cv_reduction *r, const char *from, int ready)
 }
 
 /* Wait for the oldest segment of a stream. */
-static MPI_Request *await(struct cv_stream *stream)
+static MPI_Request *await(struct cv_segment_stream *stream)
 {
     stream->waiting = true;
     return &stream->ring[stream->done % CV_DEPTH];
@@ -58,7 +58,7 @@ static MPI_Request *await(struct cv_stream *stream)
 
 int cv_hop_send_on(struct cv_reduction *r, MPI_Request **out)
 {
-    struct cv_stream *stream = &r->out;
+    struct cv_segment_stream *stream = &r->out;
 
     if (stream->waiting)
         stream->done++;
@@ -116,7 +116,7 @@ static int combine_segment(struct cv_reduction *r, int i)
 static int take_segments(struct cv_reduction *r)
 {
     const struct cv_vector *vector = &r->vector;
-    struct cv_stream *stream = &r->in;
+    struct cv_segment_stream *stream = &r->in;
 
     if (stream->waiting)
         CV_MPI_TRY(combine_segment(r, stream->done++));
@@ -134,7 +134,7 @@ static int take_segments(struct cv_reduction *r)
 
 int cv_hop_receive_on(struct cv_reduction *r, MPI_Request **out)
 {
-    struct cv_stream *stream = &r->in;
+    struct cv_segment_stream *stream = &r->in;
 
     CV_MPI_TRY(take_segments(r));
     *out = stream->done < r->vector.segments ? await(stream) : NULL;
@@ -162,7 +162,7 @@ bool cv_hop_may_overlap(const struct cv_reduction *r)
 int cv_hop_forward_on(struct cv_reduction *r, MPI_Request **out)
 {
     const char *from = r->in.way == CV_WAY_INTO_WHOLE ? r->whole : r->held;
-    struct cv_stream *to = &r->out;
+    struct cv_segment_stream *to = &r->out;
 
     if (to->waiting)
         to->done++;

@@ -22,7 +22,7 @@ static bool is_auto(const char *policy)
                               policy[3] == 'o' && policy[4] == '\0');
 }
 
-static int reduce_by_name(const struct cv_call *call, const char *policy)
+static int reduce_by_name(const struct cv_mpi_call *call, const char *policy)
 {
     enum cv_mpi_policy known = CV_MPI_AUTO;
     int code = is_auto(policy) ? MPI_SUCCESS : cv_call_policy(policy, &known);
@@ -36,13 +36,13 @@ int cleave_mpi_reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatyp
 {
     if (is_auto(policy) && cv_call_is_short(count, type))
         return PMPI_Reduce(sendbuf, recvbuf, count, type, op, root, comm);
-    return reduce_by_name(&(struct cv_call){ .send = sendbuf,
-                                             .recv = recvbuf,
-                                             .count = count,
-                                             .type = type,
-                                             .op = op,
-                                             .root = root,
-                                             .comm = comm },
+    return reduce_by_name(&(struct cv_mpi_call){ .send = sendbuf,
+                                                 .recv = recvbuf,
+                                                 .count = count,
+                                                 .type = type,
+                                                 .op = op,
+                                                 .root = root,
+                                                 .comm = comm },
                           policy);
 }
 
@@ -51,17 +51,17 @@ int cleave_mpi_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Data
 {
     if (is_auto(policy) && cv_call_is_short(count, type))
         return PMPI_Allreduce(sendbuf, recvbuf, count, type, op, comm);
-    return reduce_by_name(&(struct cv_call){ .send = sendbuf,
-                                             .recv = recvbuf,
-                                             .count = count,
-                                             .type = type,
-                                             .op = op,
-                                             .reach = CV_TO_ALL,
-                                             .comm = comm },
+    return reduce_by_name(&(struct cv_mpi_call){ .send = sendbuf,
+                                                 .recv = recvbuf,
+                                                 .count = count,
+                                                 .type = type,
+                                                 .op = op,
+                                                 .reach = CV_TO_ALL,
+                                                 .comm = comm },
                           policy);
 }
 
-static int reduce_to_parts(struct cv_call *call, const int *counts, int block,
+static int reduce_to_parts(struct cv_mpi_call *call, const int *counts, int block,
                            const char *policy)
 {
     if (!cv_parts_fill(call, counts, block) ||
@@ -75,7 +75,7 @@ int cleave_mpi_reduce_scatter(const void *sendbuf, void *recvbuf, const int recv
                               const char *policy)
 {
     return reduce_to_parts(
-        &(struct cv_call){
+        &(struct cv_mpi_call){
             .send = sendbuf, .recv = recvbuf, .type = type, .op = op, .comm = comm },
         recvcounts, 0, policy);
 }
@@ -85,19 +85,19 @@ int cleave_mpi_reduce_scatter_block(const void *sendbuf, void *recvbuf, int recv
                                     const char *policy)
 {
     return reduce_to_parts(
-        &(struct cv_call){
+        &(struct cv_mpi_call){
             .send = sendbuf, .recv = recvbuf, .type = type, .op = op, .comm = comm },
         NULL, recvcount, policy);
 }
 
-static int begin_mpis(const struct cv_call *call, struct cleave_mpi_request *request)
+static int begin_mpis(const struct cv_mpi_call *call, struct cleave_mpi_request *request)
 {
     request->is_mpis = true;
     return PMPI_Ireduce(call->send, call->recv, call->count, call->type, call->op,
                         call->root, call->comm, &request->mpis);
 }
 
-static int begin_ours(const struct cv_call *call, enum cv_mpi_policy policy,
+static int begin_ours(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
                       struct cv_team *team, struct cleave_mpi_request *request)
 {
     if (team->broken != MPI_SUCCESS)
@@ -115,7 +115,7 @@ static int begin_ours(const struct cv_call *call, enum cv_mpi_policy policy,
     return cv_reduction_drive(&request->reduction, false);
 }
 
-static int begin(const struct cv_call *call, enum cv_mpi_policy policy,
+static int begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
                  struct cleave_mpi_request *request)
 {
     struct cv_team *team;
@@ -137,13 +137,13 @@ int cleave_mpi_ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Dataty
                        MPI_Op op, int root, MPI_Comm comm, const char *policy,
                        struct cleave_mpi_request **request)
 {
-    const struct cv_call call = { .send = sendbuf,
-                                  .recv = recvbuf,
-                                  .count = count,
-                                  .type = type,
-                                  .op = op,
-                                  .root = root,
-                                  .comm = comm };
+    const struct cv_mpi_call call = { .send = sendbuf,
+                                      .recv = recvbuf,
+                                      .count = count,
+                                      .type = type,
+                                      .op = op,
+                                      .root = root,
+                                      .comm = comm };
     struct cleave_mpi_request *made;
     enum cv_mpi_policy known;
     int code = cv_call_policy(policy, &known);

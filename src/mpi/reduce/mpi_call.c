@@ -18,7 +18,7 @@
  * ranks. */
 enum { FEW_CALLS = 8 };
 
-static int by_mpi(const struct cv_call *call)
+static int by_mpi(const struct cv_mpi_call *call)
 {
     if (call->reach == CV_TO_PARTS)
         return cv_parts_by_mpi(call);
@@ -31,7 +31,7 @@ static int by_mpi(const struct cv_call *call)
 
 /* Reductions begun before come first, on each rank that still has to do with one: others
  * may wait for it there. */
-static int hand_on(const struct cv_call *call)
+static int hand_on(const struct cv_mpi_call *call)
 {
     struct cv_team *team = cv_home_pending() ? cv_home_find(call->comm) : NULL;
 
@@ -54,7 +54,7 @@ int cv_call_policy(const char *name, enum cv_mpi_policy *out)
 }
 
 /* Mistakes that are found with the team at hand, and left to MPI_Reduce as well. */
-static bool is_mistaken(const struct cv_call *call, struct cv_team *team)
+static bool is_mistaken(const struct cv_mpi_call *call, struct cv_team *team)
 {
     if (call->root < 0 || call->root >= team->size)
         return true;
@@ -71,13 +71,13 @@ static bool is_mistaken(const struct cv_call *call, struct cv_team *team)
 }
 
 /* Nothing that is to be looked at more closely. */
-static bool is_empty(const struct cv_call *call)
+static bool is_empty(const struct cv_mpi_call *call)
 {
     return call->comm == MPI_COMM_NULL || call->op == MPI_OP_NULL ||
            call->type == MPI_DATATYPE_NULL || call->count <= 0;
 }
 
-int cv_call_team(const struct cv_call *call, struct cv_team **out)
+int cv_call_team(const struct cv_mpi_call *call, struct cv_team **out)
 {
     struct cv_team *team;
     int inter = 0, size = 0;
@@ -100,7 +100,7 @@ int cv_call_team(const struct cv_call *call, struct cv_team **out)
 
 /* To the end. Where that goes by machines, what is sent from one to another is an error
  * of the team's as any other is. */
-static int to_root(const struct cv_call *call, enum cv_mpi_policy policy,
+static int to_root(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
                    struct cv_team *team)
 {
     struct cv_reduction r;
@@ -117,10 +117,10 @@ static int to_root(const struct cv_call *call, enum cv_mpi_policy policy,
 }
 
 /* To the end, and the result, or its parts, sent to all if they want it. */
-static int run(const struct cv_call *call, enum cv_mpi_policy policy,
+static int run(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
                struct cv_team *team)
 {
-    struct cv_call to_one = *call;
+    struct cv_mpi_call to_one = *call;
     int code = MPI_SUCCESS;
     bool shares = false;
 
@@ -142,7 +142,7 @@ static int run(const struct cv_call *call, enum cv_mpi_policy policy,
     return PMPI_Bcast(call->recv, call->count, call->type, call->root, team->comm);
 }
 
-static int run_auto(const struct cv_call *call, int size, struct cv_team *team)
+static int run_auto(const struct cv_mpi_call *call, int size, struct cv_team *team)
 {
     struct cv_kind kind = { .bytes = size < 0 ? HUGE_VAL : (double)size * call->count,
                             .reach = call->reach };
@@ -180,7 +180,7 @@ static bool is_short(int count, int size)
 }
 
 /* Shorter than what the communicator's settings leave to the MPI library. */
-static bool is_less(const struct cv_call *call, int size, const struct cv_team *team)
+static bool is_less(const struct cv_mpi_call *call, int size, const struct cv_team *team)
 {
     return size >= 0 && (double)size * call->count < team->settings.least_bytes;
 }
@@ -193,7 +193,7 @@ bool cv_call_is_short(int count, MPI_Datatype type)
            PMPI_Type_size(type, &size) == MPI_SUCCESS && is_short(count, size);
 }
 
-int cv_call_do(const struct cv_call *call, enum cv_mpi_policy policy, bool *out_ours)
+int cv_call_do(const struct cv_mpi_call *call, enum cv_mpi_policy policy, bool *out_ours)
 {
     struct cv_team *team;
     int size = 0, code;

@@ -12,7 +12,7 @@
 
 #include "mpi/memory/mpi_try.h"
 
-bool cv_parts_fill(struct cv_call *call, const int *counts, int block)
+bool cv_parts_fill(struct cv_mpi_call *call, const int *counts, int block)
 {
     int64_t total = 0;
     int ranks = 0, inter = 0;
@@ -34,7 +34,7 @@ bool cv_parts_fill(struct cv_call *call, const int *counts, int block)
     return call->count > 0;
 }
 
-int cv_parts_by_mpi(const struct cv_call *call)
+int cv_parts_by_mpi(const struct cv_mpi_call *call)
 {
     if (call->parts == NULL)
         return PMPI_Reduce_scatter_block(call->send, call->recv, call->block, call->type,
@@ -43,7 +43,7 @@ int cv_parts_by_mpi(const struct cv_call *call)
                                call->comm);
 }
 
-void *cv_parts_whole(const struct cv_call *call, struct cv_team *team, int *out_code)
+void *cv_parts_whole(const struct cv_mpi_call *call, struct cv_team *team, int *out_code)
 {
     struct cv_vector vector;
     char *bytes;
@@ -62,7 +62,8 @@ void *cv_parts_whole(const struct cv_call *call, struct cv_team *team, int *out_
     return bytes != NULL ? bytes - vector.lower : NULL;
 }
 
-int cv_parts_share(const struct cv_call *call, struct cv_team *team, const void *whole)
+int cv_parts_share(const struct cv_mpi_call *call, struct cv_team *team,
+                   const void *whole)
 {
     /* The root's own part is the first, and so in its place. */
     void *recv = call->send == MPI_IN_PLACE && team->rank == call->root ? MPI_IN_PLACE

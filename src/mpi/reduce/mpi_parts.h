@@ -9,15 +9,16 @@
  * of `block` elements each. False: nothing for us (no elements, or more than an int can
  * count, or mistakes); the MPI library is to see it. `call` has the buffers, type, operator
  * and communicator. */
-bool cv_parts_fill(struct cv_call *call, const int *counts, int block);
+bool cv_parts_fill(struct cv_mpi_call *call, const int *counts, int block);
 
 /* By the MPI library. */
-int cv_parts_by_mpi(const struct cv_call *call);
+int cv_parts_by_mpi(const struct cv_mpi_call *call);
 
 /* Where the vector is reduced to: at the root memory of the team or, if all is in place, the
  * buffer it was given. NULL elsewhere, and where memory is short, which *out_code says. */
-void *cv_parts_whole(const struct cv_call *call, struct cv_team *team, int *out_code);
+void *cv_parts_whole(const struct cv_mpi_call *call, struct cv_team *team, int *out_code);
 /* The root has the vector there: everybody gets its part. */
-int cv_parts_share(const struct cv_call *call, struct cv_team *team, const void *whole);
+int cv_parts_share(const struct cv_mpi_call *call, struct cv_team *team,
+                   const void *whole);
 
 #endif

@@ -33,7 +33,7 @@ enum cv_way {
 };
 
 /* Segments to or from one rank, in order. */
-struct cv_stream {
+struct cv_segment_stream {
     int peer;
     int posted, done;
     bool waiting; /* for segment `done` */
@@ -106,7 +106,7 @@ struct cv_reduction {
     bool writable;    /* it is not the user's                          */
     char *whole;      /* where a vector may be put: `recv` at the root */
     char *berths;     /* room for CV_DEPTH + 1 segments                */
-    struct cv_stream in, out;
+    struct cv_segment_stream in, out;
     struct cv_header header; /* the one that arrives */
     MPI_Request request;
     MPI_Status status;

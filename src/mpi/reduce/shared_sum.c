@@ -186,7 +186,7 @@ static int meet(struct shared_sum *sum, uint64_t first_ticket, bool *out_last,
     return MPI_SUCCESS;
 }
 
-int cv_shared_sum_fits(const struct cv_call *call, enum cv_mpi_policy policy,
+int cv_shared_sum_fits(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
                        struct cv_team *team, bool *out)
 {
     const double share =
@@ -211,7 +211,7 @@ int cv_shared_sum_fits(const struct cv_call *call, enum cv_mpi_policy policy,
     return MPI_SUCCESS;
 }
 
-static void want(struct shared_sum *sum, const struct cv_call *call)
+static void want(struct shared_sum *sum, const struct cv_mpi_call *call)
 {
     const bool wants = call->reach != CV_TO_ROOT || sum->team->rank == call->root;
 
@@ -250,7 +250,7 @@ static int combine_all(struct shared_sum *sum, uint64_t first_ticket, bool *out_
     return MPI_SUCCESS;
 }
 
-int cv_shared_sum_run(const struct cv_call *call, struct cv_team *team)
+int cv_shared_sum_run(const struct cv_mpi_call *call, struct cv_team *team)
 {
     struct shared_sum sum = { .team = team, .bay = NO_BAY };
     MPI_Request *due = cv_board_due(&team->board);

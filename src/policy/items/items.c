@@ -48,7 +48,8 @@ struct items {
     double trust;
     uint32_t *order, *rank; /* of the plan: rank -> item, item -> rank                 */
     double least;           /* units that every item has on top, where costs are fitted */
-    struct cv_known known;  /* who holds what, and what is learnt                      */
+    struct cv_known_costs
+        known; /* who holds what, and what is learnt                      */
     struct cv_item_shares shares;
     bool *given;            /* by rank                                                 */
     uint32_t *next, *first; /* rank -> the next of its worker; worker -> its first     */

@@ -19,7 +19,7 @@ enum cv_hand_state {
 };
 
 /* What the command is. */
-enum cv_command {
+enum cv_command_kind {
     CV_COMMAND_UNKNOWN,
     CV_COMMAND_STREAMS, /* it works as it reads                                      */
     CV_COMMAND_SLURPS,  /* it works when it has read the end                         */
@@ -78,7 +78,7 @@ struct cv_elastic {
     struct cv_ready *ready; /* of all, as cv_elastic_end has found it last            */
     uint32_t n;       /* places                                                         */
     uint32_t present; /* workers that are there                                         */
-    enum cv_command kind;
+    enum cv_command_kind kind;
     bool judged;   /* somebody has read: pace and start are known                    */
     bool told;     /* phi is measured, not believed                                  */
     double phi;    /* part of the work that is done while reading                    */

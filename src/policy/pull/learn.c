@@ -42,7 +42,7 @@ enum { NOBODY = UINT32_MAX };
 struct learn {
     double first, least, most, growth, parts;
     struct cv_elastic elastic; /* where chunks may stay open                       */
-    struct cv_known known;
+    struct cv_known_costs known;
     double fold_s;  /* what a result more takes to be folded; 0: nothing was       */
     double wake_s;  /* asked to be woken then; below 0: not                        */
     uint32_t asked; /* the idle worker that a recall is for, or NOBODY             */

@@ -13,7 +13,8 @@ static const double PORT_ROOM = 1.25, NARROW = 0.5;
 /* A chunk that takes less than this part of a smaller one: more than starts vary by. */
 static const double ONCE = 1.0 / 6;
 
-enum cleave_status cv_known_init(struct cv_known *known, const struct cleave_view *view,
+enum cleave_status cv_known_init(struct cv_known_costs *known,
+                                 const struct cleave_view *view,
                                  struct cleave_setup *setup, struct cleave_error *err)
 {
     known->workers = cv_array(setup->arena, view->nworkers, sizeof *known->workers);
@@ -34,7 +35,8 @@ enum cleave_status cv_known_init(struct cv_known *known, const struct cleave_vie
 
 /* --- chunks ------------------------------------------------------------------------------- */
 
-void cv_known_give(struct cv_known *known, uint32_t worker, double units, double now_s)
+void cv_known_give(struct cv_known_costs *known, uint32_t worker, double units,
+                   double now_s)
 {
     struct cv_seen *seen = &known->workers[worker];
 
@@ -64,7 +66,7 @@ static uint32_t find_chunk(const struct cv_seen *seen, uint64_t chunk)
     return at;
 }
 
-void cv_known_arrived(struct cv_known *known, const struct cleave_event *event)
+void cv_known_arrived(struct cv_known_costs *known, const struct cleave_event *event)
 {
     struct cv_seen *seen = &known->workers[event->worker];
     const uint32_t at = find_chunk(seen, event->chunk);
@@ -81,7 +83,7 @@ void cv_known_arrived(struct cv_known *known, const struct cleave_event *event)
 }
 
 /* The next one is computed from now on, if it is there. */
-void cv_known_drop(struct cv_known *known, const struct cleave_event *event)
+void cv_known_drop(struct cv_known_costs *known, const struct cleave_event *event)
 {
     struct cv_seen *seen = &known->workers[event->worker];
     const uint32_t at = find_chunk(seen, event->chunk);
@@ -102,7 +104,7 @@ void cv_known_drop(struct cv_known *known, const struct cleave_event *event)
 /* The first chunk of a worker may have paid for what comes once: the start of a command that
  * stays, or a file that others find in memory. If a larger one takes far less, it has, and
  * what it took says nothing of those to come. */
-void cv_known_measure(struct cv_known *known, const struct cleave_event *event)
+void cv_known_measure(struct cv_known_costs *known, const struct cleave_event *event)
 {
     struct cv_seen *seen = &known->workers[event->worker];
     const double time_s = event->time_s - event->start_s;
@@ -118,7 +120,7 @@ void cv_known_measure(struct cv_known *known, const struct cleave_event *event)
     cv_fit_add(&seen->compute, event->units, time_s, known->latency_s);
 }
 
-void cv_known_recalled(struct cv_known *known, const struct cleave_event *event)
+void cv_known_recalled(struct cv_known_costs *known, const struct cleave_event *event)
 {
     struct cv_seen *seen = &known->workers[event->worker];
     const uint32_t at = find_chunk(seen, event->chunk);
@@ -132,12 +134,12 @@ void cv_known_recalled(struct cv_known *known, const struct cleave_event *event)
 /* --- costs -------------------------------------------------------------------------------- */
 
 /* Others stand for a worker of which nothing is known. */
-double cv_speed_of(const struct cv_known *known, const struct cv_seen *seen)
+double cv_speed_of(const struct cv_known_costs *known, const struct cv_seen *seen)
 {
     return seen->compute.rate_ups > 0 ? seen->compute.rate_ups : known->speed_ups;
 }
 
-double cv_latency_of(const struct cv_known *known, const struct cv_seen *seen)
+double cv_latency_of(const struct cv_known_costs *known, const struct cv_seen *seen)
 {
     return seen->compute.rate_ups > 0 ? seen->compute.latency_s
                                       : fmax(known->latency_s, 0);
@@ -149,7 +151,7 @@ double cv_link_time(const struct cv_seen *seen, double units)
                                    : 0;
 }
 
-double cv_compute_time(const struct cv_known *known, const struct cv_seen *seen,
+double cv_compute_time(const struct cv_known_costs *known, const struct cv_seen *seen,
                        double units)
 {
     const double speed_ups = cv_speed_of(known, seen);
@@ -157,7 +159,7 @@ double cv_compute_time(const struct cv_known *known, const struct cv_seen *seen,
     return speed_ups > 0 ? cv_latency_of(known, seen) + units / speed_ups : 0;
 }
 
-void cv_known_came(struct cv_known *known, uint32_t worker)
+void cv_known_came(struct cv_known_costs *known, uint32_t worker)
 {
     if (worker >= known->taken)
         known->taken = worker + 1;
@@ -166,7 +168,7 @@ void cv_known_came(struct cv_known *known, uint32_t worker)
 }
 
 /* Means over the workers, for those that are not known yet. */
-void cv_known_pool(struct cv_known *known)
+void cv_known_pool(struct cv_known_costs *known)
 {
     double speed = 0, latency = 0, largest_s = 0;
     uint32_t count = 0, sure = 0;
@@ -194,7 +196,7 @@ static double bandwidth_of(const struct cv_seen *seen)
 
 /* A port serves the widest links first; who comes last computes only what is left of it.
  * The order changes little from one time to the next. */
-void cv_known_divide_port(struct cv_known *known, const struct cleave_view *view)
+void cv_known_divide_port(struct cv_known_costs *known, const struct cleave_view *view)
 {
     uint32_t *order = known->by_bandwidth;
     double used = 0, usual;
@@ -246,7 +248,8 @@ static double arrives_in(const struct cv_seen *seen, uint32_t last, double now_s
     return rest_s;
 }
 
-double cv_rest_of(const struct cv_known *known, const struct cv_seen *seen, double now_s)
+double cv_rest_of(const struct cv_known_costs *known, const struct cv_seen *seen,
+                  double now_s)
 {
     double rest_s = 0;
 
@@ -264,7 +267,8 @@ double cv_rest_of(const struct cv_known *known, const struct cv_seen *seen, doub
 /* When a worker would come to the first unit of another chunk, from now; where the link is
  * slower than the worker, when that unit would be sent. Where only one size was seen, all
  * of its time may have been latency. */
-double cv_ready_in(const struct cv_known *known, const struct cv_seen *seen, double now_s)
+double cv_ready_in(const struct cv_known_costs *known, const struct cv_seen *seen,
+                   double now_s)
 {
     const bool narrow = seen->link.rate_ups > 0 &&
                         seen->link.rate_ups < cv_speed_of(known, seen) * (1 - CV_ALIKE);
@@ -280,7 +284,7 @@ double cv_ready_in(const struct cv_known *known, const struct cv_seen *seen, dou
 }
 
 /* In how many seconds all could end together. Whoever is ready only later has no part. */
-double cv_time_left(const struct cv_known *known, const struct cleave_view *view,
+double cv_time_left(const struct cv_known_costs *known, const struct cleave_view *view,
                     double now_s)
 {
     if (isinf(view->units_left))

@@ -31,7 +31,7 @@ struct cv_seen {
     bool firm; /* what it computes cannot be recalled                    */
 };
 
-struct cv_known {
+struct cv_known_costs {
     struct cv_seen *workers;
     uint32_t taken;         /* places up to the last that somebody has had            */
     uint32_t *by_bandwidth; /* of those: widest first                                 */
@@ -44,7 +44,8 @@ struct cv_known {
     uint64_t numbered;      /* chunks given                                           */
 };
 
-enum cleave_status cv_known_init(struct cv_known *known, const struct cleave_view *view,
+enum cleave_status cv_known_init(struct cv_known_costs *known,
+                                 const struct cleave_view *view,
                                  struct cleave_setup *setup, struct cleave_error *err);
 
 static inline bool cv_shares_port(const struct cleave_view *view)
@@ -58,38 +59,40 @@ static inline bool cv_is_out(const struct cv_seen *seen)
 }
 
 /* Units were given to a worker, have arrived there, are not there any more. */
-void cv_known_give(struct cv_known *known, uint32_t worker, double units, double now_s);
-void cv_known_arrived(struct cv_known *known, const struct cleave_event *event);
-void cv_known_drop(struct cv_known *known, const struct cleave_event *event);
+void cv_known_give(struct cv_known_costs *known, uint32_t worker, double units,
+                   double now_s);
+void cv_known_arrived(struct cv_known_costs *known, const struct cleave_event *event);
+void cv_known_drop(struct cv_known_costs *known, const struct cleave_event *event);
 /* A chunk is done: what it took. */
-void cv_known_measure(struct cv_known *known, const struct cleave_event *event);
+void cv_known_measure(struct cv_known_costs *known, const struct cleave_event *event);
 /* So many units of a chunk were taken back. */
-void cv_known_recalled(struct cv_known *known, const struct cleave_event *event);
+void cv_known_recalled(struct cv_known_costs *known, const struct cleave_event *event);
 
 /* Units of the largest chunk that the worker got or is being sent. A stream gives no more
  * than it has: what was asked for and never came says nothing. */
 double cv_largest_of(const struct cv_seen *seen);
 
 /* Costs of a worker; others stand for one of which nothing is known. */
-double cv_speed_of(const struct cv_known *known, const struct cv_seen *seen);
-double cv_latency_of(const struct cv_known *known, const struct cv_seen *seen);
+double cv_speed_of(const struct cv_known_costs *known, const struct cv_seen *seen);
+double cv_latency_of(const struct cv_known_costs *known, const struct cv_seen *seen);
 double cv_link_time(const struct cv_seen *seen, double units);
-double cv_compute_time(const struct cv_known *known, const struct cv_seen *seen,
+double cv_compute_time(const struct cv_known_costs *known, const struct cv_seen *seen,
                        double units);
 
 /* After a chunk has been measured: means, and what the port allows. */
-void cv_known_pool(struct cv_known *known);
+void cv_known_pool(struct cv_known_costs *known);
 /* The worker is there again, or for the first time. */
-void cv_known_came(struct cv_known *known, uint32_t worker);
-void cv_known_divide_port(struct cv_known *known, const struct cleave_view *view);
+void cv_known_came(struct cv_known_costs *known, uint32_t worker);
+void cv_known_divide_port(struct cv_known_costs *known, const struct cleave_view *view);
 
 /* How long a worker is busy, from now; when it would come to the first unit of another
  * chunk. A chunk that is late is thought to take as long again as it is late. */
-double cv_rest_of(const struct cv_known *known, const struct cv_seen *seen, double now_s);
-double cv_ready_in(const struct cv_known *known, const struct cv_seen *seen,
+double cv_rest_of(const struct cv_known_costs *known, const struct cv_seen *seen,
+                  double now_s);
+double cv_ready_in(const struct cv_known_costs *known, const struct cv_seen *seen,
                    double now_s);
 /* In how many seconds all could end together; INFINITY if that cannot be said. */
-double cv_time_left(const struct cv_known *known, const struct cleave_view *view,
+double cv_time_left(const struct cv_known_costs *known, const struct cleave_view *view,
                     double now_s);
 
 #endif

@@ -10,56 +10,57 @@
 /* Beyond this part of the sum even these digits do not say what is negative. */
 static const double cancellation = 1e-22;
 
-static struct cv_wide sum_of(double a, double b)
+static struct cv_wide_number sum_of(double a, double b)
 {
     const double high = a + b, part = high - a;
 
-    return (struct cv_wide){ high, (a - (high - part)) + (b - part) };
+    return (struct cv_wide_number){ high, (a - (high - part)) + (b - part) };
 }
 
-static struct cv_wide product_of(double a, double b)
+static struct cv_wide_number product_of(double a, double b)
 {
     const double split = 134217729, high = a * b; /* 2^27 + 1 */
     const double a_high = split * a - (split * a - a), a_low = a - a_high;
     const double b_high = split * b - (split * b - b), b_low = b - b_high;
 
-    return (struct cv_wide){
+    return (struct cv_wide_number){
         high, ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
     };
 }
 
-static struct cv_wide add(struct cv_wide a, struct cv_wide b)
+static struct cv_wide_number add(struct cv_wide_number a, struct cv_wide_number b)
 {
-    const struct cv_wide high = sum_of(a.high, b.high), low = sum_of(a.low, b.low);
-    const struct cv_wide once = sum_of(high.high, high.low + low.high);
+    const struct cv_wide_number high = sum_of(a.high, b.high), low = sum_of(a.low, b.low);
+    const struct cv_wide_number once = sum_of(high.high, high.low + low.high);
 
     return sum_of(once.high, once.low + low.low);
 }
 
-static struct cv_wide minus(struct cv_wide a)
+static struct cv_wide_number minus(struct cv_wide_number a)
 {
-    return (struct cv_wide){ -a.high, -a.low };
+    return (struct cv_wide_number){ -a.high, -a.low };
 }
 
-static struct cv_wide times(struct cv_wide a, struct cv_wide b)
+static struct cv_wide_number times(struct cv_wide_number a, struct cv_wide_number b)
 {
-    struct cv_wide product = product_of(a.high, b.high);
+    struct cv_wide_number product = product_of(a.high, b.high);
 
     product.low += a.high * b.low + a.low * b.high;
     return sum_of(product.high, product.low);
 }
 
-static struct cv_wide over(struct cv_wide a, struct cv_wide b)
+static struct cv_wide_number over(struct cv_wide_number a, struct cv_wide_number b)
 {
     const double first = a.high / b.high;
-    const struct cv_wide rest = add(a, minus(times(b, (struct cv_wide){ first, 0 })));
+    const struct cv_wide_number rest =
+        add(a, minus(times(b, (struct cv_wide_number){ first, 0 })));
 
     return sum_of(first, rest.high / b.high);
 }
 
-static struct cv_wide quotient(double a, double b)
+static struct cv_wide_number quotient(double a, double b)
 {
-    return over((struct cv_wide){ a, 0 }, (struct cv_wide){ b, 0 });
+    return over((struct cv_wide_number){ a, 0 }, (struct cv_wide_number){ b, 0 });
 }
 
 bool cv_wide_init(struct cv_wide_recursion *recursion, struct cv_arena *arena,
@@ -79,7 +80,7 @@ void cv_wide_start(struct cv_wide_recursion *r, const struct cleave_worker *work
     r->workers = n;
     r->latency_s = worker->latency_s;
     r->drift_s = add(product_of(n, worker->latency_s),
-                     (struct cv_wide){ -worker->compute_latency_s, 0 });
+                     (struct cv_wide_number){ -worker->compute_latency_s, 0 });
     r->ratio = quotient(worker->speed_ups, worker->bandwidth_ups);
     r->count = 0;
     r->place = 0;
@@ -92,14 +93,15 @@ static struct cv_wide_affine both(struct cv_wide_affine a, struct cv_wide_affine
     return (struct cv_wide_affine){ add(a.slope, b.slope), add(a.offset, b.offset) };
 }
 
-static struct cv_wide value(const struct cv_wide_affine *line, struct cv_wide at)
+static struct cv_wide_number value(const struct cv_wide_affine *line,
+                                   struct cv_wide_number at)
 {
     return add(line->offset, times(line->slope, at));
 }
 
 void cv_wide_step(struct cv_wide_recursion *r)
 {
-    const struct cv_wide one = { 1, 0 };
+    const struct cv_wide_number one = { 1, 0 };
     struct cv_wide_affine *time = &r->time[r->count];
     struct cv_wide_affine window = r->head;
 
@@ -129,20 +131,21 @@ void cv_wide_step(struct cv_wide_recursion *r)
 
 bool cv_wide_feasible(const struct cv_wide_recursion *r, double units, double speed_ups)
 {
-    const struct cv_wide total_s = quotient(units, speed_ups);
+    const struct cv_wide_number total_s = quotient(units, speed_ups);
 
     return add(value(&r->sum, r->least), minus(total_s)).high <= 0 &&
            fabs(r->sum.offset.high) * cancellation <= total_s.high &&
            isfinite(r->sum.slope.high) && isfinite(r->sum.offset.low);
 }
 
-struct cv_wide cv_wide_last(const struct cv_wide_recursion *r, double units,
-                            double speed_ups)
+struct cv_wide_number cv_wide_last(const struct cv_wide_recursion *r, double units,
+                                   double speed_ups)
 {
     return over(add(quotient(units, speed_ups), minus(r->sum.offset)), r->sum.slope);
 }
 
-double cv_wide_time(const struct cv_wide_recursion *r, size_t i, struct cv_wide last)
+double cv_wide_time(const struct cv_wide_recursion *r, size_t i,
+                    struct cv_wide_number last)
 {
     return value(&r->time[i], last).high;
 }

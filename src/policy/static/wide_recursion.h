@@ -12,24 +12,24 @@
 #include <cleave/platform.h>
 #include "base/arena.h"
 
-struct cv_wide {
+struct cv_wide_number {
     double high, low;
 };
 
 struct cv_wide_affine {
-    struct cv_wide slope, offset;
+    struct cv_wide_number slope, offset;
 };
 
 /* The members mean what they mean in struct cv_recursion. */
 struct cv_wide_recursion {
     uint32_t workers;
     double latency_s;
-    struct cv_wide drift_s, ratio;
+    struct cv_wide_number drift_s, ratio;
     struct cv_wide_affine *time, *tail;
     size_t count;
     uint32_t place;
     struct cv_wide_affine head, sum;
-    struct cv_wide least;
+    struct cv_wide_number least;
 };
 
 bool cv_wide_init(struct cv_wide_recursion *recursion, struct cv_arena *arena,
@@ -41,9 +41,9 @@ bool cv_wide_feasible(const struct cv_wide_recursion *recursion, double units,
                       double speed_ups);
 
 /* The computing time of chunk 0 for `units` in all, and of chunk i with it. */
-struct cv_wide cv_wide_last(const struct cv_wide_recursion *recursion, double units,
-                            double speed_ups);
+struct cv_wide_number cv_wide_last(const struct cv_wide_recursion *recursion,
+                                   double units, double speed_ups);
 double cv_wide_time(const struct cv_wide_recursion *recursion, size_t i,
-                    struct cv_wide last);
+                    struct cv_wide_number last);
 
 #endif

@@ -170,7 +170,8 @@ static void fill_times(const struct recursions *both, const struct cleave_worker
     const double g = (load / worker->speed_ups - plain->sum.offset) / plain->sum.slope;
 
     if (both->widened) {
-        const struct cv_wide last = cv_wide_last(&both->wide, load, worker->speed_ups);
+        const struct cv_wide_number last =
+            cv_wide_last(&both->wide, load, worker->speed_ups);
 
         for (size_t i = 0; i < both->wide.count; i++)
             time_s[i] = cv_wide_time(&both->wide, i, last);

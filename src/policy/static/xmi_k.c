@@ -134,7 +134,7 @@ static void fill_times(struct search *search, double *time_s)
     double last_s;
 
     if (search->widened) {
-        struct cv_wide last;
+        struct cv_wide_number last;
 
         cv_wide_start(wide, search->worker, search->nworkers);
         while (wide->count < search->best_chunks)

@@ -25,7 +25,7 @@ static uint32_t number(const uint8_t *bytes, unsigned count)
     return value;
 }
 
-void cv_walk_expect(struct cv_walk *walk, enum cv_walk_part part, size_t need,
+void cv_walk_expect(struct cv_frame_walk *walk, enum cv_walk_part part, size_t need,
                     uint64_t pass)
 {
     walk->part = part;
@@ -35,7 +35,7 @@ void cv_walk_expect(struct cv_walk *walk, enum cv_walk_part part, size_t need,
 
 /* --- heads ---------------------------------------------------------------------------------- */
 
-static bool step_bgzf(struct cv_walk *walk)
+static bool step_bgzf(struct cv_frame_walk *walk)
 {
     const uint32_t length = number(walk->head + 16, 2) + 1;
 
@@ -51,7 +51,7 @@ bool cv_walk_skippable(const uint8_t *head)
     return (head[0] & 0xF0) == 0x50 && memcmp(head + 1, "\x2a\x4d\x18", 3) == 0;
 }
 
-bool cv_walk_skip(struct cv_walk *walk, size_t need)
+bool cv_walk_skip(struct cv_frame_walk *walk, size_t need)
 {
     if (walk->have < 8) {
         walk->need = 8;
@@ -61,7 +61,7 @@ bool cv_walk_skip(struct cv_walk *walk, size_t need)
     return true;
 }
 
-static bool step_zstd(struct cv_walk *walk)
+static bool step_zstd(struct cv_frame_walk *walk)
 {
     static const uint8_t dictionary[] = { 0, 1, 2, 4 }, content[] = { 0, 2, 4, 8 };
     const uint32_t block = number(walk->head, 3);
@@ -87,7 +87,7 @@ static bool step_zstd(struct cv_walk *walk)
 /* --- jobs ----------------------------------------------------------------------------------- */
 
 /* Let there be a job. Blocks of a frame get a head of their own, before which they seem to begin. */
-static bool begin_job(struct cv_walk *walk, struct cv_wide *wide)
+static bool begin_job(struct cv_frame_walk *walk, struct cv_wide *wide)
 {
     uint8_t head[CV_LZ4_LEAST];
     struct cv_wide_job *job;
@@ -118,7 +118,7 @@ static bool begin_job(struct cv_walk *walk, struct cv_wide *wide)
 }
 
 /* There is enough in the last job. Blocks of a frame that others go on with get an end of their own. */
-static bool end_job(struct cv_walk *walk)
+static bool end_job(struct cv_frame_walk *walk)
 {
     static const uint8_t none[CV_LZ4_BLOCK];
     struct cv_walk_job *job = walk->job;
@@ -131,8 +131,8 @@ static bool end_job(struct cv_walk *walk)
 }
 
 /* Bytes for the last job, which begins with them if there is none. */
-static bool pass_on(struct cv_walk *walk, struct cv_wide *wide, const uint8_t *bytes,
-                    size_t length)
+static bool pass_on(struct cv_frame_walk *walk, struct cv_wide *wide,
+                    const uint8_t *bytes, size_t length)
 {
     if (length == 0)
         return true;
@@ -144,7 +144,7 @@ static bool pass_on(struct cv_walk *walk, struct cv_wide *wide, const uint8_t *b
 
 /* Blocks of the frame that begins here are for jobs of their own. Its head was not passed on: one is made in its
  * place. */
-static bool open_frame(struct cv_walk *walk, struct cv_wide *wide)
+static bool open_frame(struct cv_frame_walk *walk, struct cv_wide *wide)
 {
     const size_t length = walk->have - CV_LZ4_BLOCK;
 
@@ -157,8 +157,8 @@ static bool open_frame(struct cv_walk *walk, struct cv_wide *wide)
 /* A head is there that a job may begin with, and ends before `at`. What is before it belongs to the last job;
  * it and what follows to the next one, if the last one has enough, or must not have more. *begin is what was
  * passed on of the bytes. */
-static bool end_head(struct cv_walk *walk, struct cv_wide *wide, const uint8_t *bytes,
-                     size_t at, size_t *begin)
+static bool end_head(struct cv_frame_walk *walk, struct cv_wide *wide,
+                     const uint8_t *bytes, size_t at, size_t *begin)
 {
     const size_t here = walk->have - walk->carried;
     const size_t before = at - here - *begin;
@@ -181,8 +181,8 @@ static bool end_head(struct cv_walk *walk, struct cv_wide *wide, const uint8_t *
 }
 
 /* The check of a frame is there: it is for who asks, as no job has all of its blocks. */
-static bool end_frame(struct cv_walk *walk, struct cv_wide *wide, const uint8_t *bytes,
-                      size_t at, size_t *begin)
+static bool end_frame(struct cv_frame_walk *walk, struct cv_wide *wide,
+                      const uint8_t *bytes, size_t at, size_t *begin)
 {
     const size_t here = walk->have - walk->carried;
     const bool good = pass_on(walk, wide, bytes + *begin, at - here - *begin);
@@ -202,8 +202,9 @@ static bool end_frame(struct cv_walk *walk, struct cv_wide *wide, const uint8_t 
     return end_job(walk);
 }
 
-static bool pass_head(struct cv_walk *walk, struct cv_wide *wide, enum cv_walk_part was,
-                      const uint8_t *bytes, size_t at, size_t *begin)
+static bool pass_head(struct cv_frame_walk *walk, struct cv_wide *wide,
+                      enum cv_walk_part was, const uint8_t *bytes, size_t at,
+                      size_t *begin)
 {
     bool good = true;
 
@@ -219,7 +220,7 @@ static bool pass_head(struct cv_walk *walk, struct cv_wide *wide, enum cv_walk_p
 
 bool cv_walk_cut(void *state, struct cv_wide *wide, const uint8_t *bytes, size_t length)
 {
-    struct cv_walk *walk = state;
+    struct cv_frame_walk *walk = state;
     size_t at = 0, begin = 0;
     bool good = true;
 
@@ -249,7 +250,7 @@ bool cv_walk_cut(void *state, struct cv_wide *wide, const uint8_t *bytes, size_t
 
 void cv_walk_end(void *state, struct cv_wide *wide, int error)
 {
-    struct cv_walk *walk = state;
+    struct cv_frame_walk *walk = state;
 
     if (walk->part == CV_WALK_CHECK && walk->job != NULL && error == 0) {
         walk->job->last = true;
@@ -263,10 +264,10 @@ void cv_walk_end(void *state, struct cv_wide *wide, int error)
         cv_wide_complete(&walk->job->job, error);
 }
 
-struct cv_walk *cv_walk_open(uint64_t offset, bool (*step)(struct cv_walk *walk),
-                             size_t need)
+struct cv_frame_walk *cv_walk_open(uint64_t offset,
+                                   bool (*step)(struct cv_frame_walk *walk), size_t need)
 {
-    struct cv_walk *walk = calloc(1, sizeof *walk);
+    struct cv_frame_walk *walk = calloc(1, sizeof *walk);
 
     if (walk != NULL) {
         walk->at = offset;

@@ -26,7 +26,7 @@ struct cv_walk_job {
     uint64_t check_at, check_end; /* ... where it is in the file                      */
 };
 
-struct cv_walk {
+struct cv_frame_walk {
     uint64_t at;   /* in the file: behind what was passed on              */
     uint64_t pass; /* bytes before the next head                          */
     uint8_t head[CV_WALK_HEAD];
@@ -38,7 +38,7 @@ struct cv_walk {
         carried; /* of a head that a job may begin with: bytes from earlier reads, not passed on */
     struct cv_walk_job *job; /* borrowed: the last one; NULL: none       */
     /* What the head says; false: more of it is needed. */
-    bool (*step)(struct cv_walk *walk);
+    bool (*step)(struct cv_frame_walk *walk);
     /* Of lz4: the frame that it is in, if jobs may begin with its blocks. */
     bool opens; /* one may begin here                                     */
     bool apart; /* it is in one                                           */
@@ -50,14 +50,14 @@ struct cv_walk {
 };
 
 /* The next head, behind what is passed over. */
-void cv_walk_expect(struct cv_walk *walk, enum cv_walk_part part, size_t need,
+void cv_walk_expect(struct cv_frame_walk *walk, enum cv_walk_part part, size_t need,
                     uint64_t pass);
 /* A frame to be skipped? */
 bool cv_walk_skippable(const uint8_t *head);
 /* ... which it is; `need` bytes of the next head. */
-bool cv_walk_skip(struct cv_walk *walk, size_t need);
-struct cv_walk *cv_walk_open(uint64_t offset, bool (*step)(struct cv_walk *walk),
-                             size_t need);
+bool cv_walk_skip(struct cv_frame_walk *walk, size_t need);
+struct cv_frame_walk *cv_walk_open(uint64_t offset,
+                                   bool (*step)(struct cv_frame_walk *walk), size_t need);
 bool cv_walk_cut(void *state, struct cv_wide *wide, const uint8_t *bytes, size_t length);
 void cv_walk_end(void *state, struct cv_wide *wide, int error);
 

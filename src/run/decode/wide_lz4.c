@@ -19,7 +19,7 @@ struct cv_lz4_sum {
 /* --- the reader ----------------------------------------------------------------------------- */
 
 /* Behind the head of a block. */
-static void pass_block(struct cv_walk *walk, uint32_t block)
+static void pass_block(struct cv_frame_walk *walk, uint32_t block)
 {
     const size_t check = walk->lz4.checked ? CV_LZ4_CHECK : 0;
 
@@ -34,7 +34,7 @@ static void pass_block(struct cv_walk *walk, uint32_t block)
 }
 
 /* The head of a frame, with that of its first block. */
-static bool step(struct cv_walk *walk)
+static bool step(struct cv_frame_walk *walk)
 {
     const uint8_t *head = walk->head;
     size_t length;
@@ -65,7 +65,7 @@ static bool step(struct cv_walk *walk)
 
 static void look(void *state, struct cv_wide_job *job)
 {
-    struct cv_lz4_sum *sum = ((struct cv_walk *)state)->sum;
+    struct cv_lz4_sum *sum = ((struct cv_frame_walk *)state)->sum;
     struct cv_walk_job *part = (struct cv_walk_job *)job;
 
     if (!part->apart)
@@ -85,7 +85,7 @@ static void look(void *state, struct cv_wide_job *job)
 static enum cleave_status settle(void *state, struct cv_wide *wide,
                                  struct cv_wide_job *job, struct cleave_error *err)
 {
-    const struct cv_lz4_sum *sum = ((struct cv_walk *)state)->sum;
+    const struct cv_lz4_sum *sum = ((struct cv_frame_walk *)state)->sum;
     const struct cv_walk_job *part = (const struct cv_walk_job *)job;
 
     (void)wide;
@@ -108,7 +108,7 @@ static enum cleave_status settle(void *state, struct cv_wide *wide,
 
 static void close_lz4(void *state)
 {
-    struct cv_walk *walk = state;
+    struct cv_frame_walk *walk = state;
 
     if (walk->sum != NULL)
         XXH32_freeState(walk->sum->state);
@@ -118,7 +118,7 @@ static void close_lz4(void *state)
 
 static void *open_lz4(uint64_t offset)
 {
-    struct cv_walk *walk = cv_walk_open(offset, step, FIRST);
+    struct cv_frame_walk *walk = cv_walk_open(offset, step, FIRST);
 
     if (walk == NULL)
         return NULL;

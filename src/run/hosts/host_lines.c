@@ -10,7 +10,7 @@
 /* What a field says of the host before it. */
 enum field { SLOTS, USER, NOTHING, UNKNOWN };
 
-static enum field field_of(struct cv_span name)
+static enum field field_of(struct cv_text_part name)
 {
     static const struct {
         const char *name;
@@ -31,9 +31,9 @@ static enum field field_of(struct cv_span name)
 }
 
 /* The next word, which is taken off. */
-static struct cv_span take_word(struct cv_span *rest)
+static struct cv_text_part take_word(struct cv_text_part *rest)
 {
-    struct cv_span word = *rest;
+    struct cv_text_part word = *rest;
 
     word.length = 0;
     while (word.length < rest->length && !cv_is_blank(rest->at[word.length]))
@@ -43,21 +43,23 @@ static struct cv_span take_word(struct cv_span *rest)
 }
 
 /* "slots=4", "slots = 4": what stands before and behind the '=', which are taken off. */
-static bool take_field(struct cv_span *rest, struct cv_span *name, struct cv_span *value)
+static bool take_field(struct cv_text_part *rest, struct cv_text_part *name,
+                       struct cv_text_part *value)
 {
     const char *is = memchr(rest->at, '=', rest->length);
 
     if (is == NULL)
         return false;
-    *name = cv_trim((struct cv_span){ rest->at, (size_t)(is - rest->at) });
+    *name = cv_trim((struct cv_text_part){ rest->at, (size_t)(is - rest->at) });
     *rest = cv_trim(cv_behind(*rest, (size_t)(is - rest->at) + 1));
     *value = take_word(rest);
     return value->length > 0;
 }
 
 /* "host:2" or "host", before fields. */
-static enum cleave_status add_host(struct cv_host_reading *reading, struct cv_span host,
-                                   struct cv_span user, uint32_t slots)
+static enum cleave_status add_host(struct cv_host_reading *reading,
+                                   struct cv_text_part host, struct cv_text_part user,
+                                   uint32_t slots)
 {
     struct cv_host_words *out = reading->out;
     const size_t first = out->count;
@@ -67,10 +69,11 @@ static enum cleave_status add_host(struct cv_host_reading *reading, struct cv_sp
     if (user.length > 0)
         cv_text_add(&text, "%.*s@", (int)user.length, user.at);
     cv_text_add(&text, "%.*s", (int)host.length, host.at);
-    status = text.failed
-                 ? cv_fail_memory(reading->err, "the hosts")
-                 : cv_host_word_add(reading, (struct cv_span){ text.bytes, text.length },
-                                    CV_HOSTS_PLAIN);
+    status =
+        text.failed
+            ? cv_fail_memory(reading->err, "the hosts")
+            : cv_host_word_add(reading, (struct cv_text_part){ text.bytes, text.length },
+                               CV_HOSTS_PLAIN);
     cv_text_done(&text);
     for (size_t i = first; status == CLEAVE_OK && slots > 0 && i < out->count; i++)
         out->items[i].slots = slots;
@@ -78,9 +81,11 @@ static enum cleave_status add_host(struct cv_host_reading *reading, struct cv_sp
 }
 
 /* "host slots=4 max-slots=8", "host:4 ifhn=other". */
-static enum cleave_status add_fields(struct cv_host_reading *reading, struct cv_span line)
+static enum cleave_status add_fields(struct cv_host_reading *reading,
+                                     struct cv_text_part line)
 {
-    struct cv_span rest = line, host = take_word(&rest), name, value, user = { "", 0 };
+    struct cv_text_part rest = line, host = take_word(&rest), name, value,
+                        user = { "", 0 };
     uint32_t slots = 0;
 
     while (rest.length > 0) {
@@ -100,9 +105,10 @@ static enum cleave_status add_fields(struct cv_host_reading *reading, struct cv_
 }
 
 /* "host 4" or "host 4 queue@host range", as LSF and Grid Engine have it. */
-static bool is_granted(struct cv_span line, struct cv_span *host, uint32_t *slots)
+static bool is_granted(struct cv_text_part line, struct cv_text_part *host,
+                       uint32_t *slots)
 {
-    struct cv_span rest = line, queue;
+    struct cv_text_part rest = line, queue;
 
     *host = take_word(&rest);
     if (!cv_host_slots_read(take_word(&rest), slots))
@@ -112,7 +118,8 @@ static bool is_granted(struct cv_span line, struct cv_span *host, uint32_t *slot
 }
 
 /* Words between commas. */
-static enum cleave_status add_list(struct cv_host_reading *reading, struct cv_span line)
+static enum cleave_status add_list(struct cv_host_reading *reading,
+                                   struct cv_text_part line)
 {
     for (;;) {
         const size_t whole = cv_host_word_length(line.at);
@@ -121,7 +128,7 @@ static enum cleave_status add_list(struct cv_host_reading *reading, struct cv_sp
         if (length == 0)
             return cv_host_word_refuse(reading, line,
                                        "a host before and after each comma");
-        CV_TRY(cv_host_word_add(reading, (struct cv_span){ line.at, length },
+        CV_TRY(cv_host_word_add(reading, (struct cv_text_part){ line.at, length },
                                 CV_HOSTS_PLAIN));
         if (length == line.length)
             return CLEAVE_OK;
@@ -129,14 +136,15 @@ static enum cleave_status add_list(struct cv_host_reading *reading, struct cv_sp
     }
 }
 
-static bool begins_with(struct cv_span text, const char *with)
+static bool begins_with(struct cv_text_part text, const char *with)
 {
     return text.length >= strlen(with) && memcmp(text.at, with, strlen(with)) == 0;
 }
 
-static enum cleave_status add_line(struct cv_host_reading *reading, struct cv_span line)
+static enum cleave_status add_line(struct cv_host_reading *reading,
+                                   struct cv_text_part line)
 {
-    struct cv_span rest = line, host = take_word(&rest);
+    struct cv_text_part rest = line, host = take_word(&rest);
     uint32_t slots;
 
     if (begins_with(line, "workers:") || begins_with(line, "port:") ||
@@ -150,7 +158,7 @@ static enum cleave_status add_line(struct cv_host_reading *reading, struct cv_sp
                    ? cv_host_word_add(reading, line, CV_HOSTS_PARALLEL)
                    : add_list(reading, line);
     if (is_granted(line, &host, &slots))
-        return add_host(reading, host, (struct cv_span){ "", 0 }, slots);
+        return add_host(reading, host, (struct cv_text_part){ "", 0 }, slots);
     if (begins_with(rest, "-") && !cv_is_shell(line))
         return cv_host_word_refuse(reading, line,
                                    "options before the host, as in 'ssh -p 2222 host'");
@@ -170,7 +178,7 @@ enum cleave_status cv_host_lines_add(const char *text, const char *where,
     if (strncmp(text, mark, strlen(mark)) == 0)
         text += strlen(mark);
     for (const char *next; *text != '\0'; text = next) {
-        struct cv_span line = { text, strcspn(text, "\n") };
+        struct cv_text_part line = { text, strcspn(text, "\n") };
         size_t end = 0;
 
         next = text + line.length + (text[line.length] != '\0');

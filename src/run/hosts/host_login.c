@@ -13,7 +13,7 @@ enum { MOST_PORT = 65535 };
 #define DIGITS "0123456789"
 
 enum cleave_status cv_host_word_refuse(const struct cv_host_reading *reading,
-                                       struct cv_span got, const char *expected)
+                                       struct cv_text_part got, const char *expected)
 {
     char shown[80], line[16] = "";
 
@@ -24,9 +24,9 @@ enum cleave_status cv_host_word_refuse(const struct cv_host_reading *reading,
                    cv_shown(got.at, got.length, shown, sizeof shown));
 }
 
-struct cv_span cv_behind(struct cv_span text, size_t length)
+struct cv_text_part cv_behind(struct cv_text_part text, size_t length)
 {
-    return (struct cv_span){ text.at + length, text.length - length };
+    return (struct cv_text_part){ text.at + length, text.length - length };
 }
 
 const char *cv_host_hint(const char *word, bool in_file)
@@ -60,7 +60,7 @@ const char *cv_host_hint(const char *word, bool in_file)
 
 /* --- numbers and names -------------------------------------------------------------------- */
 
-bool cv_is_ssh_url(struct cv_span text)
+bool cv_is_ssh_url(struct cv_text_part text)
 {
     return text.length > strlen(URL) && memcmp(text.at, URL, strlen(URL)) == 0;
 }
@@ -101,7 +101,7 @@ static enum cleave_status keep(struct cv_host_reading *reading, struct cv_host_w
     const char *name = word.name != NULL ? word.name : ":";
 
     if (out->count >= CV_HOST_NAMES_MOST)
-        return cv_host_word_refuse(reading, (struct cv_span){ name, strlen(name) },
+        return cv_host_word_refuse(reading, (struct cv_text_part){ name, strlen(name) },
                                    "at most 65536 hosts");
     if (out->count == out->room)
         grown = cv_grow(out->items, &out->room, out->count + 1, sizeof *grown);
@@ -116,7 +116,7 @@ static enum cleave_status keep(struct cv_host_reading *reading, struct cv_host_w
 static enum cleave_status add_one(struct cv_host_reading *reading, const char *login,
                                   bool in_brackets, const char *ssh, uint32_t slots)
 {
-    const struct cv_span got = { login, strlen(login) };
+    const struct cv_text_part got = { login, strlen(login) };
     const char *at = strrchr(login, '@');
     const char *name = at != NULL ? at + 1 : login;
 
@@ -137,7 +137,7 @@ static enum cleave_status add_one(struct cv_host_reading *reading, const char *l
 
 /* --- logins ------------------------------------------------------------------------------- */
 
-const char *cv_host_copy(const struct cv_host_reading *reading, struct cv_span text)
+const char *cv_host_copy(const struct cv_host_reading *reading, struct cv_text_part text)
 {
     char *copy = cv_array(reading->arena, text.length + 1, 1);
 
@@ -149,19 +149,20 @@ const char *cv_host_copy(const struct cv_host_reading *reading, struct cv_span t
 }
 
 /* "ssh://me@host:2222", which ssh takes as it is; its workers are called as the host. */
-static enum cleave_status add_url(struct cv_host_reading *reading, struct cv_span url,
-                                  const char *ssh, uint32_t slots)
+static enum cleave_status add_url(struct cv_host_reading *reading,
+                                  struct cv_text_part url, const char *ssh,
+                                  uint32_t slots)
 {
     static const char expected[] = "ssh://user@host:port, or the host alone";
     struct cv_host_word word = { .ssh = ssh, .slots = slots, .times = 1 };
-    struct cv_span rest = cv_behind(url, strlen(URL));
+    struct cv_text_part rest = cv_behind(url, strlen(URL));
     const char *user = NULL;
     size_t end;
     uint32_t port = 1;
 
     for (size_t i = rest.length; i-- > 0;)
         if (rest.at[i] == '@') {
-            user = cv_host_copy(reading, (struct cv_span){ rest.at, i });
+            user = cv_host_copy(reading, (struct cv_text_part){ rest.at, i });
             if (user == NULL)
                 return CLEAVE_ENOMEM;
             rest = cv_behind(rest, i + 1);
@@ -177,7 +178,7 @@ static enum cleave_status add_url(struct cv_host_reading *reading, struct cv_spa
         rest.length = end - 1;
     }
     if (rest.length > 2 && rest.at[0] == '[' && rest.at[rest.length - 1] == ']')
-        rest = (struct cv_span){ rest.at + 1, rest.length - 2 };
+        rest = (struct cv_text_part){ rest.at + 1, rest.length - 2 };
     word.name = cv_host_copy(reading, rest);
     word.login = cv_host_copy(reading, url);
     if (word.name == NULL || word.login == NULL)
@@ -189,7 +190,7 @@ static enum cleave_status add_url(struct cv_host_reading *reading, struct cv_spa
     return keep(reading, word);
 }
 
-size_t cv_find_address(struct cv_span login)
+size_t cv_find_address(struct cv_text_part login)
 {
     size_t begin = login.length;
 
@@ -204,8 +205,8 @@ size_t cv_find_address(struct cv_span login)
 
 /* Without the brackets, which ssh does not know. */
 static enum cleave_status add_address(struct cv_host_reading *reading,
-                                      struct cv_span login, size_t begin, const char *ssh,
-                                      uint32_t slots)
+                                      struct cv_text_part login, size_t begin,
+                                      const char *ssh, uint32_t slots)
 {
     char *copy = cv_array(reading->arena, login.length + 1, 1);
     const size_t inside = login.length - begin - 2;
@@ -221,7 +222,7 @@ static enum cleave_status add_address(struct cv_host_reading *reading,
 }
 
 enum cleave_status cv_host_login_add(struct cv_host_reading *reading,
-                                     struct cv_span login, const char *ssh,
+                                     struct cv_text_part login, const char *ssh,
                                      uint32_t slots)
 {
     const size_t address = cv_find_address(login);

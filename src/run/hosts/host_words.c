@@ -14,16 +14,16 @@ bool cv_is_blank(char c)
     return c != '\0' && strchr(BLANK, c) != NULL;
 }
 
-struct cv_span cv_trim(struct cv_span text)
+struct cv_text_part cv_trim(struct cv_text_part text)
 {
     while (text.length > 0 && cv_is_blank(text.at[0]))
-        text = (struct cv_span){ text.at + 1, text.length - 1 };
+        text = (struct cv_text_part){ text.at + 1, text.length - 1 };
     while (text.length > 0 && cv_is_blank(text.at[text.length - 1]))
         text.length--;
     return text;
 }
 
-bool cv_host_slots_read(struct cv_span text, uint32_t *out)
+bool cv_host_slots_read(struct cv_text_part text, uint32_t *out)
 {
     uint32_t slots = 0;
 
@@ -42,7 +42,7 @@ bool cv_host_slots_read(struct cv_span text, uint32_t *out)
 /* --- one word ----------------------------------------------------------------------------- */
 
 /* As addresses of IPv6 have them. */
-static bool has_two_colons(struct cv_span text)
+static bool has_two_colons(struct cv_text_part text)
 {
     const char *first = memchr(text.at, ':', text.length);
 
@@ -51,10 +51,11 @@ static bool has_two_colons(struct cv_span text)
 }
 
 /* "host", "host:4", "[::1]:4", ":", "::4". */
-static enum cleave_status add_plain(struct cv_host_reading *reading, struct cv_span word)
+static enum cleave_status add_plain(struct cv_host_reading *reading,
+                                    struct cv_text_part word)
 {
     uint32_t slots = 0;
-    struct cv_span login = word;
+    struct cv_text_part login = word;
 
     for (size_t i = word.length; i-- > 1 && word.at[i] != ']';)
         if (word.at[i] == ':') {
@@ -71,7 +72,7 @@ static enum cleave_status add_plain(struct cv_host_reading *reading, struct cv_s
 }
 
 /* The last blank, before which words of ssh stand; 0: there is none. */
-static size_t last_blank(struct cv_span word)
+static size_t last_blank(struct cv_text_part word)
 {
     for (size_t i = word.length; i-- > 0;)
         if (cv_is_blank(word.at[i]))
@@ -79,7 +80,7 @@ static size_t last_blank(struct cv_span word)
     return 0;
 }
 
-bool cv_is_shell(struct cv_span words)
+bool cv_is_shell(struct cv_text_part words)
 {
     size_t end = 0;
 
@@ -89,7 +90,7 @@ bool cv_is_shell(struct cv_span words)
 }
 
 /* "@group/" at the begin is taken off: groups are for items that ask for one. */
-static void take_group(struct cv_span *word)
+static void take_group(struct cv_text_part *word)
 {
     const char *slash = memchr(word->at, '/', word->length);
 
@@ -98,14 +99,14 @@ static void take_group(struct cv_span *word)
 }
 
 /* "4/" at the begin is taken off. */
-static bool take_count(struct cv_span *word, uint32_t *slots)
+static bool take_count(struct cv_text_part *word, uint32_t *slots)
 {
     const char *slash = memchr(word->at, '/', word->length);
     const size_t length = slash != NULL ? (size_t)(slash - word->at) : 0;
 
     if (slash == NULL || word->at[0] == '/' || cv_is_ssh_url(*word))
         return true;
-    if (!cv_host_slots_read(cv_trim((struct cv_span){ word->at, length }), slots))
+    if (!cv_host_slots_read(cv_trim((struct cv_text_part){ word->at, length }), slots))
         return memchr(word->at, ' ', length) != NULL; /* of the path of ssh */
     *word = cv_trim(cv_behind(*word, length + 1));
     return true;
@@ -113,9 +114,9 @@ static bool take_count(struct cv_span *word, uint32_t *slots)
 
 /* "host", "4/host", "@group/4/host", "4/ssh -p 2222 me@host", ":". */
 static enum cleave_status add_parallel(struct cv_host_reading *reading,
-                                       struct cv_span whole)
+                                       struct cv_text_part whole)
 {
-    struct cv_span word = whole;
+    struct cv_text_part word = whole;
     const char *ssh = NULL;
     uint32_t slots = 0;
     size_t blank;
@@ -129,7 +130,8 @@ static enum cleave_status add_parallel(struct cv_host_reading *reading,
                                          "or neither for all its cores");
     blank = last_blank(word);
     if (blank > 0) {
-        const struct cv_span words = cv_trim((struct cv_span){ word.at, blank });
+        const struct cv_text_part words =
+            cv_trim((struct cv_text_part){ word.at, blank });
 
         if (!cv_is_shell(words))
             return cv_host_word_refuse(reading, whole,
@@ -152,20 +154,21 @@ static enum cleave_status add_parallel(struct cv_host_reading *reading,
 }
 
 /* Whether a word is spelt as GNU parallel does, wherever it stands. */
-static bool is_parallel(struct cv_span word)
+static bool is_parallel(struct cv_text_part word)
 {
     const char *slash = memchr(word.at, '/', word.length);
     uint32_t slots;
 
     if (slash != NULL && (word.at[0] == '@' ||
-                          cv_host_slots_read(cv_trim((struct cv_span){
+                          cv_host_slots_read(cv_trim((struct cv_text_part){
                                                  word.at, (size_t)(slash - word.at) }),
                                              &slots)))
         return true;
     return last_blank(word) > 0 && cv_is_shell(word);
 }
 
-enum cleave_status cv_host_word_add(struct cv_host_reading *reading, struct cv_span word,
+enum cleave_status cv_host_word_add(struct cv_host_reading *reading,
+                                    struct cv_text_part word,
                                     enum cv_host_spelling spelling)
 {
     if (spelling == CV_HOSTS_PARALLEL || is_parallel(word))
@@ -178,7 +181,7 @@ bool cv_host_words_have_slash(const char *list)
 {
     for (;;) {
         const size_t length = cv_host_word_length(list);
-        const struct cv_span word = cv_trim((struct cv_span){ list, length });
+        const struct cv_text_part word = cv_trim((struct cv_text_part){ list, length });
 
         if (memchr(word.at, '/', word.length) != NULL && !is_parallel(word) &&
             !cv_is_ssh_url(word))
@@ -197,10 +200,11 @@ enum cleave_status cv_host_words_add(const char *list, enum cv_host_spelling spe
 
     for (;;) {
         const size_t length = cv_host_word_length(list);
-        const struct cv_span word = cv_trim((struct cv_span){ list, length });
+        const struct cv_text_part word = cv_trim((struct cv_text_part){ list, length });
 
         if (word.length == 0)
-            return cv_host_word_refuse(&reading, (struct cv_span){ list, strlen(list) },
+            return cv_host_word_refuse(&reading,
+                                       (struct cv_text_part){ list, strlen(list) },
                                        "a host before and after each comma");
         CV_TRY(cv_host_word_add(&reading, word, spelling));
         if (list[length] == '\0')

@@ -13,34 +13,35 @@ struct cv_host_reading {
 };
 
 /* Part of a text, without the end of a string. */
-struct cv_span {
+struct cv_text_part {
     const char *at;
     size_t length;
 };
 
 bool cv_is_blank(char c);
 /* Without the blanks around it. */
-struct cv_span cv_trim(struct cv_span text);
+struct cv_text_part cv_trim(struct cv_text_part text);
 /* Without the first `length` bytes. */
-struct cv_span cv_behind(struct cv_span text, size_t length);
+struct cv_text_part cv_behind(struct cv_text_part text, size_t length);
 /* All of it is a number of slots. */
-bool cv_host_slots_read(struct cv_span text, uint32_t *out);
+bool cv_host_slots_read(struct cv_text_part text, uint32_t *out);
 /* Whether words that are to come before a host look like a command for it. */
-bool cv_is_shell(struct cv_span words);
+bool cv_is_shell(struct cv_text_part words);
 
 enum cleave_status cv_host_word_refuse(const struct cv_host_reading *reading,
-                                       struct cv_span got, const char *expected);
+                                       struct cv_text_part got, const char *expected);
 /* One word of a list in either spelling, all hosts that it stands for. */
-enum cleave_status cv_host_word_add(struct cv_host_reading *reading, struct cv_span word,
+enum cleave_status cv_host_word_add(struct cv_host_reading *reading,
+                                    struct cv_text_part word,
                                     enum cv_host_spelling spelling);
 /* A text of the arena; NULL when there is no memory, which is said. */
-const char *cv_host_copy(const struct cv_host_reading *reading, struct cv_span text);
-bool cv_is_ssh_url(struct cv_span text);
+const char *cv_host_copy(const struct cv_host_reading *reading, struct cv_text_part text);
+bool cv_is_ssh_url(struct cv_text_part text);
 /* Where the '[' of an address of IPv6 is, and not of a range; `length` if there is none. */
-size_t cv_find_address(struct cv_span login);
+size_t cv_find_address(struct cv_text_part login);
 /* All hosts that a login stands for: ":", "me@n[1-4]", "[fe80::1]", "ssh://me@host:2222". */
 enum cleave_status cv_host_login_add(struct cv_host_reading *reading,
-                                     struct cv_span login, const char *ssh,
+                                     struct cv_text_part login, const char *ssh,
                                      uint32_t slots);
 
 /* What to type in place of a word that is no name of a host, to follow "expected". */

@@ -148,9 +148,9 @@ uint64_t cv_count_byte(const char *bytes, size_t length, char byte);
 
 /* Search the lines of a view for those that start a record, as `next` and `last` above;
  * for kinds whose records start with a line of some look. */
-enum cv_verdict { CV_IS_NOT, CV_IS_START, CV_NEEDS_MORE };
-typedef enum cv_verdict cv_judge(const struct cv_splitter *splitter,
-                                 const struct cv_view *view, size_t line);
+enum cv_start_verdict { CV_IS_NOT, CV_IS_START, CV_NEEDS_MORE };
+typedef enum cv_start_verdict cv_judge(const struct cv_splitter *splitter,
+                                       const struct cv_view *view, size_t line);
 bool cv_next_line(const struct cv_splitter *splitter, const struct cv_view *view,
                   size_t from, size_t *out, cv_judge *judge);
 bool cv_last_line(const struct cv_splitter *splitter, const struct cv_view *view,

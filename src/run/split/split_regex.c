@@ -17,8 +17,8 @@
 
 enum { LINE_LOOK = 65536 };
 
-static enum cv_verdict judge_regex(const struct cv_splitter *splitter,
-                                   const struct cv_view *view, size_t line)
+static enum cv_start_verdict judge_regex(const struct cv_splitter *splitter,
+                                         const struct cv_view *view, size_t line)
 {
     const char *text = view->bytes + line;
     const size_t left = view->length - line;

@@ -14,7 +14,7 @@ bool cv_next_line(const struct cv_splitter *splitter, const struct cv_view *view
         return false;
     }
     for (;; line++) {
-        enum cv_verdict verdict;
+        enum cv_start_verdict verdict;
 
         if (line > 0) { /* the next line that begins here or later */
             const char *end =
@@ -42,7 +42,7 @@ bool cv_last_line(const struct cv_splitter *splitter, const struct cv_view *view
 
     while (line > from &&
            (end = memrchr(view->bytes + from - 1, '\n', line - from)) != NULL) {
-        enum cv_verdict verdict;
+        enum cv_start_verdict verdict;
 
         line = (size_t)(end - view->bytes) + 1;
         verdict = judge(splitter, view, line);
@@ -124,8 +124,8 @@ static bool after_empty(const struct cv_view *view, size_t line)
     return line == 1 || before[-1] == '\n';
 }
 
-static enum cv_verdict judge_paragraph(const struct cv_splitter *splitter,
-                                       const struct cv_view *view, size_t line)
+static enum cv_start_verdict judge_paragraph(const struct cv_splitter *splitter,
+                                             const struct cv_view *view, size_t line)
 {
     const size_t left = view->length - line;
 

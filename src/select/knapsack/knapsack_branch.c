@@ -163,7 +163,7 @@ static void round_down(struct branching *branching)
 
     cv_fill_clear(trial);
     for (uint32_t p = 0; p < pool->npatterns; p++) {
-        const struct cv_group *group = &instance->groups[pool->group[p]];
+        const struct cv_knapsack_group *group = &instance->groups[pool->group[p]];
         const uint32_t *count = cv_master_pattern(pool, p);
         uint32_t bins =
             branching->fixed[p] + (uint32_t)floor(branching->values[p] + 1e-6);

@@ -20,7 +20,8 @@ static const uint64_t root_price = 400000, dive_price = 20000;
 static bool place(struct cv_generator *generator, uint32_t pattern, bool *placed)
 {
     const struct cv_instance *instance = generator->instance;
-    const struct cv_group *group = &instance->groups[generator->master.group[pattern]];
+    const struct cv_knapsack_group *group =
+        &instance->groups[generator->master.group[pattern]];
     const uint32_t *count = cv_master_pattern(&generator->master, pattern);
     uint32_t bin = group->first;
 
@@ -45,7 +46,7 @@ static uint32_t set_rows(struct cv_generator *generator)
     for (uint32_t s = 0; s < instance->nsizes; s++)
         generator->master.rhs[s] = generator->trial.used[s];
     for (uint32_t g = 0; g < instance->ngroups; g++) {
-        const struct cv_group *group = &instance->groups[g];
+        const struct cv_knapsack_group *group = &instance->groups[g];
         uint32_t here = 0;
 
         for (uint32_t i = 0; i < group->nbins; i++)

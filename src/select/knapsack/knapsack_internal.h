@@ -24,7 +24,7 @@ struct cv_size {
     uint32_t first, nsegments; /* in `segments`, by decreasing profit       */
 };
 
-struct cv_group {
+struct cv_knapsack_group {
     cv_wide capacity; /* of a bin; no items add up to between this and the real one */
     uint32_t first, nbins;
 };
@@ -32,13 +32,13 @@ struct cv_group {
 struct cv_instance {
     struct cv_size *sizes; /* by decreasing weight */
     uint32_t nsizes, nsegments, ngroups, nbins;
-    struct cv_segment *segments; /* size by size                                   */
-    uint32_t *by_density;        /* all segments                                   */
-    struct cv_group *groups;     /* by increasing capacity; all hold some item     */
-    uint32_t *bin;               /* per bin of the groups, in turn: its real index */
-    double free_profit;          /* of items whose weight was rounded to nothing   */
-    double grain;                /* profits are multiples of it; 0: of nothing useful */
-    bool rounded;                /* some weights are not exact                     */
+    struct cv_segment *segments;      /* size by size                                   */
+    uint32_t *by_density;             /* all segments                                   */
+    struct cv_knapsack_group *groups; /* by increasing capacity; all hold some item     */
+    uint32_t *bin;                    /* per bin of the groups, in turn: its real index */
+    double free_profit;               /* of items whose weight was rounded to nothing   */
+    double grain; /* profits are multiples of it; 0: of nothing useful */
+    bool rounded; /* some weights are not exact                     */
 };
 
 /* Effort that is left. */

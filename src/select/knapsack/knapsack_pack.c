@@ -84,7 +84,7 @@ static bool next_bin(struct packing *packing, cv_wide waste)
     if (heaviest == instance->nsizes)
         return true;
     for (uint32_t g = 0; g < instance->ngroups; g++) {
-        const struct cv_group *group = &instance->groups[g];
+        const struct cv_knapsack_group *group = &instance->groups[g];
         const cv_wide weight = instance->sizes[heaviest].weight;
         const size_t bin = group->first + packing->filled[g];
         cv_wide *lighter = packing->lighter + bin * instance->nsizes, sum = 0;

@@ -97,12 +97,12 @@ static bool make_groups(const struct cv_knapsack *problem, int unit, cv_wide lig
     qsort(order, problem->nbins, sizeof *order, by_capacity);
     for (uint32_t i = 0; i < problem->nbins; i++) {
         const cv_wide capacity = cv_wide_of(order[i].capacity, unit, false, &lost);
-        struct cv_group *last = out->groups + out->ngroups;
+        struct cv_knapsack_group *last = out->groups + out->ngroups;
 
         if (capacity < lightest)
             continue;
         if (out->ngroups == 0 || last[-1].capacity != capacity) {
-            *last = (struct cv_group){ capacity, out->nbins, 0 };
+            *last = (struct cv_knapsack_group){ capacity, out->nbins, 0 };
             out->ngroups++;
         }
         out->groups[out->ngroups - 1].nbins++;
@@ -136,7 +136,7 @@ static uint32_t most_of(const struct cv_instance *instance, cv_wide weight)
     uint64_t most = 0;
 
     for (uint32_t g = instance->ngroups; g-- > 0;) {
-        const struct cv_group *group = &instance->groups[g];
+        const struct cv_knapsack_group *group = &instance->groups[g];
         const uint32_t each = cv_wide_times(group->capacity, weight, UINT32_MAX);
 
         most += (uint64_t)each * group->nbins;

@@ -247,7 +247,7 @@ static const char *say_why(const struct planning *planning, uint32_t w,
                            struct cv_arena *arena)
 {
     const double tau_s = planning->task.ring.tau_s, time_s = planning->master_s[w];
-    const enum cv_left_out reason = planning->choice.reason[w];
+    const enum cv_left_why reason = planning->choice.reason[w];
     char text[200];
 
     if (reason == CV_NO_GAIN)

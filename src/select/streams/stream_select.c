@@ -64,7 +64,7 @@ static enum cleave_status choice_init(const struct cv_stream_task *task,
 
 /* Who may be chosen at all: gives something, and fits into a round alone. */
 static uint32_t sift(const struct cv_stream_field *field, uint32_t *out,
-                     enum cv_left_out *reason)
+                     enum cv_left_why *reason)
 {
     uint32_t n = 0;
 

@@ -34,7 +34,7 @@ struct cv_stream_task {
 };
 
 /* Why a worker serves no stream. */
-enum cv_left_out {
+enum cv_left_why {
     CV_TAKEN,
     CV_NO_GAIN,    /* its compute latencies take all of the round           */
     CV_TOO_LONG,   /* its messages alone take longer than the round         */
@@ -54,7 +54,7 @@ struct cv_stream_choice {
     double *delay_sum;   /* per stream, at most tau                                 */
     double *stream_ups;  /* per stream: its throughput                              */
     uint32_t *stream_of; /* per worker; UINT32_MAX when left out                    */
-    enum cv_left_out *reason; /* per worker                                          */
+    enum cv_left_why *reason; /* per worker                                          */
 };
 
 /* Fails for want of memory, or with CLEAVE_EINPUT for a tau, ratio, theta or margin that
