@@ -21,7 +21,8 @@ struct cv_source_file {
     uint64_t packed_size; /* then: bytes of the file                              */
     const struct cv_magic
         *around; /* ... and what it is; NULL: as was asked for          */
-    const struct cv_codec *lone; /* it is large, and one block of that; NULL: it can be cut */
+    const struct cv_codec
+        *lone; /* it is large, and one block of that; NULL: it can be cut */
     int64_t mtime_ns, ctime_ns;
     bool touched,
         told;      /* neither size nor mtime, but ctime has changed; it was said    */
