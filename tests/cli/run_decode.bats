@@ -315,6 +315,15 @@ sent() {
             fi
         done
     done
+    # A header that comes in several frames: nothing is decoded before all of it is there.
+    { head -c 5000000 /dev/zero | tr '\0' x; echo; cat many; } >long
+    xz -0 --block-size=200000 <long >long.xz
+    for how in "long.xz --shared-input" long.xz long; do
+        # shellcheck disable=SC2086
+        timeout $LONG "$CLEAVE" run -i $how --hosts h.yaml --max-record 8M --header 1 -o out -- \
+            awk 'NR == 1 { if (length($0) != 5000000) exit 3; next } 1' 2>err
+        cmp many out
+    done
     # A command that is slow has its chunk cut, open or not, after it has begun.
     for how in "" "--policy guided"; do
         # shellcheck disable=SC2086

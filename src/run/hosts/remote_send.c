@@ -161,10 +161,12 @@ bool cv_send_has_room(const struct cv_slot *slot)
     const uint64_t there =
         remote->packed.on ? cv_packed_there(slot) : remote->sent - remote->dropped;
     const uint64_t unread = there > remote->fed ? there - remote->fed : 0;
+    /* Nothing is read before some of the body has come, however long the header is. */
+    const uint64_t header = slot->piece.header.end - slot->piece.header.begin;
 
-    return !slot->open.on || unread < (ahead < AHEAD_LEAST  ? AHEAD_LEAST
-                                       : ahead > AHEAD_MOST ? AHEAD_MOST
-                                                            : ahead);
+    return !slot->open.on || unread < header + (ahead < AHEAD_LEAST  ? AHEAD_LEAST
+                                                : ahead > AHEAD_MOST ? AHEAD_MOST
+                                                                     : ahead);
 }
 
 uint64_t cv_remote_whole(const struct cv_slot *slot)
