@@ -209,9 +209,9 @@ static bool hint_carriage(const struct cv_run_options *values)
 static bool hint_deaf(const struct cv_call *call, int status)
 {
     static const char *const deaf[] = {
-        "basename", "chmod",  "chown", "cp",    "dirname", "dig",  "du",    "echo",
-        "file",     "host",   "kill",  "ln",    "ls",      "man",  "mkdir", "mv",
-        "ping",     "printf", "rm",    "rmdir", "sleep",   "stat", "touch", "unzip",
+        "basename", "chmod",  "chown", "cp",    "dirname", "dig",   "du",    "echo",
+        "file",     "host",   "kill",  "ln",    "ls",      "man",   "mkdir", "mv",
+        "ping",     "printf", "rm",    "rmdir", "stat",    "touch", "unzip",
     };
     const struct cv_run_options *values = call->values;
     const char *program = call->noperands > 0 ? cv_file_name(call->operands[0]) : "";

@@ -68,6 +68,8 @@ enum cleave_status cv_stream_look(struct cv_stream *stream, struct cleave_error 
 
     if (stream->codec != NULL)
         return look_for(stream, bytes, err);
+    if (stream->received == 0 && !stream->ended)
+        return CLEAVE_OK; /* a decoder was asked before it had anything */
     magic = cv_magic_find(bytes, length, &undecided);
     if (magic != NULL && stream->unpacking == NULL && cv_magic_codec(magic) != NULL) {
         stream->around = magic;
