@@ -74,7 +74,7 @@ tells() {
 
 @test "a part that is left is named so that it can be read" {
     prepare
-    "$CLEAVE" run -q -i "$NAME" -j 1 --block 2 -o "o$NAME" -- sh -c 'read -r x; echo "$x"; [ "$x" = 1 ]' 2>err || true
+    "$CLEAVE" run -q -i "$NAME" -j 1 --block 2 -o "o$NAME" -- sh -c 'read -r x; echo "$x"; [ "$x" = 2 ]' 2>err || true
     [ "$(wc -l <err)" -eq 3 ]
     run ! grep -q '[^ -~]' err
     grep -qF "cleave: 'o$SHOWN' was not made; what there is of it: .o$SHOWN.part-" err
