@@ -73,6 +73,11 @@ double cv_profile_most(const struct cleave_step *steps, uint32_t nsteps)
     return most;
 }
 
+bool cv_profile_leaves(const struct cleave_step *steps, uint32_t nsteps)
+{
+    return nsteps > 0 && !(steps[nsteps - 1].factor > 0);
+}
+
 bool cv_is_changing(const struct cleave_platform *platform)
 {
     uint32_t nsteps = 0;

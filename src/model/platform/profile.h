@@ -18,6 +18,8 @@ double cv_profile_work(const struct cleave_step *steps, uint32_t nsteps, double 
                        double end_s);
 /* The first time from time_s on when the factor is above 0; INFINITY: never again. */
 double cv_profile_back(const struct cleave_step *steps, uint32_t nsteps, double time_s);
+/* Whether the last factor is 0: what is not done by then never is. */
+bool cv_profile_leaves(const struct cleave_step *steps, uint32_t nsteps);
 /* The largest factor that there ever is. */
 double cv_profile_most(const struct cleave_step *steps, uint32_t nsteps);
 

@@ -166,11 +166,6 @@ static bool put_off(const struct varied *v, struct cv_rounds_plan *plan)
     return true;
 }
 
-static bool leaves(const struct cleave_profile *profile)
-{
-    return profile->nsteps > 0 && !(profile->steps[profile->nsteps - 1].factor > 0);
-}
-
 /* The plan for workers of their mean speeds until `until_s`, measured; its makespan is INFINITY when
  * there is none. */
 static enum cleave_status plan_until(const struct varied *v, double until_s,
@@ -191,7 +186,8 @@ static enum cleave_status plan_until(const struct varied *v, double until_s,
         const double part =
             cv_profile_work(profile->steps, profile->nsteps, 0, until_s) / until_s;
 
-        if (!(part > LEAST) || (v->stay && leaves(profile)))
+        if (!(part > LEAST) ||
+            (v->stay && cv_profile_leaves(profile->steps, profile->nsteps)))
             continue;
         workers[n] = view->workers[w];
         workers[n].speed_ups *= part;

@@ -172,12 +172,6 @@ static double last_chunk(const struct fill *fill, uint32_t w, double port_s, dou
     return low;
 }
 
-/* What is not done when somebody leaves for good is never done, not even by rounding. */
-static bool leaves(const struct cleave_profile *profile)
-{
-    return profile->nsteps > 0 && !(profile->steps[profile->nsteps - 1].factor > 0);
-}
-
 /* Units for the next chunk of a worker; *out_last: it is its last. */
 static double size_of(const struct fill *fill, uint32_t w, double port_s, double end_s,
                       bool *out_last)
@@ -201,7 +195,9 @@ static double size_of(const struct fill *fill, uint32_t w, double port_s, double
             return units;
         }
     }
-    return last_chunk(fill, w, port_s, most, end_s) * (leaves(profile) ? SAFE : 1);
+    /* What is not done when somebody leaves for good is never done, not even by rounding. */
+    return last_chunk(fill, w, port_s, most, end_s) *
+           (cv_profile_leaves(profile->steps, profile->nsteps) ? SAFE : 1);
 }
 
 /* Hand out chunks so that all end by T, the load at most: units of it. */
