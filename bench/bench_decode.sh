@@ -9,19 +9,11 @@
 # a machine that does other things changes little. A pipe of the tool keeps more than one core busy, as `wc` counts
 # while it decodes: two on halves say what two cores can give. Then `cleave split` and `split -n l/40`. What is
 # not installed is left out. CSV: what, tool, seconds, seconds of processors, times as fast as the tool.
-set -u
-export LC_ALL=C
 megabytes=${1:-200}
 workers=${2:-2}
-build=$(cd "${3:-build}" && pwd)
-cleave=$build/cleave
 TIMEFORMAT='%R %U %S'
 
-[ -x "$cleave" ] || { echo "bench_decode: $cleave is not there: make" >&2; exit 2; }
-folder=$(mktemp -d "${TMPDIR:-/tmp}/cleave-bench.XXXXXX") || exit 2
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 130' INT TERM
-cd "$folder" || exit 2
+. "$(dirname "$0")/bench_head.sh" "${3:-build}"
 
 seq 100000000 | awk '{ print $1, $1 * 7919 % 1000003, "GET /index.html" }' |
     head -c "${megabytes}000000" >text

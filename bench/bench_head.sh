@@ -1,4 +1,4 @@
-# bench_head.sh -- what benches of runs on hosts begin with. SPDX-License-Identifier: MIT
+# bench_head.sh -- what benches with a folder of their own begin with. SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2034 # for who takes it in
 #
 # usage: . "$(dirname "$0")/bench_head.sh" BUILD [bed]

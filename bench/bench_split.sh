@@ -8,18 +8,10 @@
 # the least processor time of five runs counts, which a machine that does other things changes little. Then pieces of
 # a log by `cleave split` and `split -n l/40`, of FASTQ by `cleave split` and `seqkit split2`, in turn, files removed
 # in between, by the clock. What is not installed is left out. CSV: what, how, bytes, seconds, GB/s.
-set -u
-export LC_ALL=C
 megabytes=${1:-200}
-build=$(cd "${2:-build}" && pwd)
-cleave=$build/cleave
 TIMEFORMAT='%R %U %S'
 
-[ -x "$cleave" ] || { echo "bench_split: $cleave is not there: make" >&2; exit 2; }
-folder=$(mktemp -d "${TMPDIR:-/tmp}/cleave-bench.XXXXXX") || exit 2
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 130' INT TERM
-cd "$folder" || exit 2
+. "$(dirname "$0")/bench_head.sh" "${2:-build}"
 
 # fill FILE FORMAT: records of the format, with two numbers in the place of %d, as many as so many megabytes hold.
 fill() {
