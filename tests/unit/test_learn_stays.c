@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "engine/driver.h"
 #include "engine_here.h"
+#include "sim/load/native.h"
 
 /* As of a GPU beside cores. */
 enum { CORES = 15, WORKERS = CORES + 1, SEEDS = 12 };
@@ -201,11 +202,67 @@ static void a_start_that_comes_each_time_is_paid_if_all_end_sooner(void **state)
         }
 }
 
+/* 64 workers alike and a small load: how many starts, one after the other, it takes. When nobody is
+ * busy and no share is worth a start, all that is left goes to one, lest crumbs go to all. */
+static double starts_for(double latency_s, double load_s)
+{
+    enum { MANY = 64 };
+    static const double BYTES = 1e7;
+    const struct cleave_setting none[1] = { { NULL, NULL } };
+    const struct cleave_policy *policy = NULL;
+    struct cleave_worker workers[MANY];
+    struct cleave_platform *platform = NULL;
+    struct cv_command_model command;
+    struct cv_outcome outcome = { 0 };
+    struct cv_planned planned;
+    struct cv_driver *driver = NULL;
+    struct cleave_error err;
+
+    for (int w = 0; w < MANY; w++)
+        workers[w] = (struct cleave_worker){ .speed_ups = BYTES,
+                                             .compute_latency_s = latency_s,
+                                             .bandwidth_ups = 1e300,
+                                             .return_bandwidth_ups = 1e300 };
+    assert_int_equal(cleave_platform_new(CLEAVE_PORT_MULTI, workers, MANY, &platform,
+                                         NULL),
+                     CLEAVE_OK);
+    assert_int_equal(cleave_policy_find(CLEAVE_TASK_LOAD, "learn", &policy, NULL),
+                     CLEAVE_OK);
+    assert_int_equal(cv_command_find("mix", &command, &err), CLEAVE_OK);
+    command.pipe_ups = 200 * BYTES;
+    command.ahead = 4000;
+    command.record = 100;
+    if (cv_planned_init(&planned, policy, none, 0, platform, workers,
+                        &(struct cv_load){ .units = BYTES * load_s,
+                                           .real = true,
+                                           .ahead = command.ahead },
+                        NULL, &err) != CLEAVE_OK ||
+        cv_driver_open(&planned, &cv_engine_native_open, platform, NULL, &driver, &err) !=
+            CLEAVE_OK ||
+        cv_driver_run(driver,
+                      &(struct cv_run){ .platform = platform,
+                                        .command = &command,
+                                        .units = BYTES * load_s },
+                      NULL, &outcome, &err) != CLEAVE_OK)
+        fail_msg("%s", err.text);
+    cv_driver_close(driver);
+    cv_planned_done(&planned);
+    cleave_platform_free(platform);
+    return outcome.makespan_s / latency_s;
+}
+
+static void crumbs_do_not_go_to_one_after_the_other(void **state)
+{
+    (void)state;
+    assert_true(starts_for(0.03, 0.1) < 30);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_start_that_comes_once_is_not_counted_again),
         cmocka_unit_test(a_start_that_comes_each_time_is_paid_if_all_end_sooner),
+        cmocka_unit_test(crumbs_do_not_go_to_one_after_the_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

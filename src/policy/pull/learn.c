@@ -231,8 +231,8 @@ static bool is_missed(const struct learn *learn, const struct cleave_view *view,
 }
 
 /* Who is to be served: the first to be idle among those that can help, then the one with
- * the widest link; but before all the fastest of those who could not, where all would have to
- * end without it. If nobody is busy, somebody has to: who would end all that is left first,
+ * the widest link; then the fastest of those who could not, where all would end far later
+ * without it. If nobody is busy, somebody has to: who would end all that is left first,
  * lest crumbs go to those who have no start to pay for, one after the other. */
 static uint32_t next_served(const struct learn *learn, const struct cleave_view *view,
                             double end_s, double now_s)
@@ -266,9 +266,11 @@ static uint32_t next_served(const struct learn *learn, const struct cleave_view 
             strong = w;
         }
     }
+    if (best != NOBODY)
+        return best;
     if (is_missed(learn, view, strong, end_s, now_s))
         return strong;
-    return best == NOBODY && busy == 0 ? any : best;
+    return busy == 0 ? any : NOBODY;
 }
 
 /* The one that will be last, of those whose work can be recalled. */
