@@ -165,6 +165,10 @@ static inline void check_stream(const struct split_input *input, size_t piece,
             SPLIT_REQUIRE(cv_cut_window_find(&window, exact, end - start, end == input->n,
                                              wanted, &cut, NULL) == CLEAVE_OK);
             check_answer(input, start, end, wanted, cut);
+            /* Less may be asked for after more. */
+            SPLIT_REQUIRE(cv_cut_window_find(&window, exact, end - start, end == input->n,
+                                             wanted / 3, &cut, NULL) == CLEAVE_OK);
+            check_answer(input, start, end, wanted / 3, cut);
             cv_cut_window_take(&window, cut);
             start += cut;
         } while (cut > 0 && start < end);

@@ -115,6 +115,23 @@ static void whole_files(void **state)
     free(tape.bytes);
 }
 
+/* Reads that end anywhere in the head of a block or a frame. */
+static void heads_that_come_in_parts(void **state)
+{
+    struct tape tape = new_tape();
+    struct cv_random rng;
+
+    (void)state;
+    cv_random_at(&rng, 26, 0, 0, 0);
+    for (size_t form = 0; form < sizeof forms / sizeof *forms; form++)
+        for (size_t step = 1; step < 14; step += 3) {
+            make(&tape, form, &rng);
+            tape.step = step;
+            assert_true(compare(cv_codec_named(forms[form]), &tape) > 400000);
+        }
+    free(tape.bytes);
+}
+
 static void files_that_are_cut_short_or_changed(void **state)
 {
     struct tape tape = new_tape();
@@ -274,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_files),
+        cmocka_unit_test(heads_that_come_in_parts),
         cmocka_unit_test(files_that_are_cut_short_or_changed),
         cmocka_unit_test(files_with_something_behind),
         cmocka_unit_test(inputs_that_cannot_be_read),
