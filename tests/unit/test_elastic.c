@@ -800,6 +800,45 @@ static void who_swallows_all_is_tested(void **state)
     test_free(desk);
 }
 
+/* Two have closed chunks and stand still, and the third has done what was its own: nothing else will
+ * happen, so that it asks to be called when they are overdue, and then for what was not fed. */
+static void who_becomes_overdue_is_waited_for(void **state)
+{
+    struct desk *desk = test_malloc(sizeof *desk);
+    const struct cleave_order *order;
+    double units[3], now_s = 2.2;
+
+    (void)state;
+    desk_slurps(desk, 0);
+    units[0] = ordered(desk, CLEAVE_OPEN, 0)->units;
+    for (uint32_t w = 1; w < 3; w++)
+        units[w] = ordered(desk, CLEAVE_EXTEND, w)->units;
+    for (uint32_t w = 1; w < 3; w++) {
+        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                               .worker = w,
+                                               .units = units[w],
+                                               .time_s = now_s });
+        desk_tell(desk, (struct cleave_event){
+                            .kind = CLEAVE_STARTED, .worker = w, .time_s = now_s });
+    }
+    desk->view.units_left = 0;
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_SENT, .units = units[0], .time_s = now_s });
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_STARTED, .start_s = now_s, .time_s = now_s });
+    now_s += units[0] / 1e4;
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_DONE, .units = units[0], .time_s = now_s });
+    order = ordered(desk, CLEAVE_WAKE_AT, 0);
+    assert_true(order != NULL && order->time_s > now_s);
+    desk_tell(desk,
+              (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = order->time_s });
+    assert_true(ordered(desk, CLEAVE_RECALL, 1) != NULL ||
+                ordered(desk, CLEAVE_RECALL, 2) != NULL);
+    cv_arena_done(&desk->arena);
+    test_free(desk);
+}
+
 /* Of three pieces a busy master hears of the first one only after 8 ms: it has been swallowed as
  * the others were, and that is no pace. */
 static void what_is_heard_late_is_no_pace(void **state)
@@ -1188,6 +1227,7 @@ int main(void)
         cmocka_unit_test(who_gave_nothing_is_asked_again),
         cmocka_unit_test(a_start_on_nothing_answers_no_range),
         cmocka_unit_test(who_swallows_all_is_tested),
+        cmocka_unit_test(who_becomes_overdue_is_waited_for),
         cmocka_unit_test(what_is_heard_late_is_no_speed),
         cmocka_unit_test(what_the_way_takes_is_no_pace),
         cmocka_unit_test(what_is_heard_late_is_no_pace),
