@@ -15,6 +15,7 @@ struct play {
     double mean_s[CV_ARMS];
     double spread_s, scatter; /* times are up to this factor more or less */
     double first_s;           /* what the first use of a policy takes more  */
+    double set_up;            /* what is thought of that, in calls; of the first of all */
     double spent_s, lost_s;   /* by all calls; by those that another policy did */
     double clock_s, came_s[CV_HEAT];
     uint64_t drawn;
@@ -45,8 +46,10 @@ static void one_call(struct play *play)
     double time;
     int arm;
 
-    if (heat->length == 0 && choice->calls >= choice->next_heat)
+    if (heat->length == 0 && choice->calls >= choice->next_heat) {
+        choice->set_up = choice->used[CV_ARM_OWN] == choice->calls ? play->set_up : 0;
         cv_choice_plan(choice, heat);
+    }
     arm = heat->length > 0 ? heat->calls[heat->done].arm : choice->best;
     time = play->mean_s[arm] * scattered(play, play->scatter);
     if (arm != CV_ARM_OWN && choice->used[arm] == 0)
@@ -131,6 +134,33 @@ static void check_keeping(struct check *check)
         }
 }
 
+/* What takes long to set up waits until it is a fiftieth of the time, and is found then. */
+static void check_setting_up(struct check *check)
+{
+    static const double calls_of[] = { 8, 100 };
+
+    for (int i = 0; i < 2; i++) {
+        struct play play;
+        bool kept = true;
+
+        open_play(&play, 1e-3, 0.5e-3, 2e-3);
+        play.spread_s = 4e-3;
+        play.set_up = calls_of[i];
+        play.first_s = calls_of[i] * 1e-3;
+        for (int k = 0; k < 20000 && kept; k++) {
+            one_call(&play);
+            /* Greedy is thought to have next to nothing to set up after the other. */
+            kept = play.lost_s <=
+                   0.02 * play.clock_s + 0.01 +
+                       (play.choice.used[CV_ARM_GREEDY] > 0 ? play.first_s : 0);
+        }
+        CHECK(check, kept, "%g calls to set up: %g s of %g lost after %u calls",
+              calls_of[i], play.lost_s, play.clock_s, play.choice.calls);
+        CHECK(check, share(&play, CV_ARM_DYNAMIC, 1000) > 0.9, "%g calls to set up",
+              calls_of[i]);
+    }
+}
+
 /* What is worse costs a fiftieth of the time, from the first call on, beside the first two
  * calls of each, which nobody could know. */
 static void check_learning(struct check *check)
@@ -181,6 +211,7 @@ int main(void)
 
     check_finding(&check);
     check_keeping(&check);
+    check_setting_up(&check);
     check_learning(&check);
     check_changing(&check);
     printf("choice: %ld checks, %ld failed\n", check.made, check.failed);

@@ -141,8 +141,8 @@ void cv_choice_learn(struct cv_choice *choice, const struct cv_lap *lap)
         choice->began_s = lap->came_s;
     choice->now_s = lap->came_s;
     if (arm != choice->best && time_s > usual && !lap->counts)
-        choice->lost_s +=
-            fmin(time_s, hopeless * usual) - usual; /* most is set up once */
+        choice->lost_s += fmin(time_s, (hopeless + choice->set_up) * usual) -
+                          usual; /* most is set up once */
     if (!lap->counts)
         return;
     if (arm == choice->best ? time_s > odd_time * usual
@@ -196,15 +196,17 @@ static void add(struct cv_choice *choice, struct cv_heat *heat, int arm)
 }
 
 /* What a trial of an arm may lose, while all is learnt: as much as the best one takes, for
- * one that nobody knows, whose first call does not count. */
-static double risk_s(const struct cv_choice *choice, int arm)
+ * one that nobody knows, whose first call does not count, and what is to be set up before. */
+static double risk_s(const struct cv_choice *choice, int arm, double set_up)
 {
     const double best_s = choice->arms[choice->best].median_s;
     const double loss_s = choice->arms[arm].median_s - best_s;
 
     if (arm == choice->best)
         return 0;
-    return choice->arms[arm].measured == 0 ? best_s : loss_s > 0 ? loss_s : 0;
+    if (choice->arms[arm].measured == 0)
+        return (1 + set_up) * best_s;
+    return loss_s > 0 ? loss_s : 0;
 }
 
 /* All take turns, if the time that may be lost is there. Whether some have to wait for it. */
@@ -212,10 +214,11 @@ static bool plan_turns(struct cv_choice *choice, struct cv_heat *heat, unsigned 
 {
     double may_lose_s = allowance * (choice->now_s - choice->began_s) - choice->lost_s;
     bool wait = choice->arms[choice->best].measured == 0, others = false;
+    double set_up = choice->set_up;
 
     for (int i = 0; i < CV_HEAT; i++) {
         const int arm = (int)((turn + (unsigned)i) % CV_ARMS);
-        const double risk = risk_s(choice, arm);
+        const double risk = risk_s(choice, arm, set_up);
 
         if (!is_in_the_running(choice, arm))
             continue;
@@ -226,6 +229,7 @@ static bool plan_turns(struct cv_choice *choice, struct cv_heat *heat, unsigned 
                 continue;
             }
             others = true;
+            set_up = 0; /* by this one, for all */
         }
         may_lose_s -= risk;
         add(choice, heat, arm);

@@ -8,6 +8,11 @@
 
 enum { SETTLE_AFTER = 2, FORGET_AFTER = 64 };
 
+/* Between machines the first trial of another policy measures links, with a few messages of
+ * 64 KiB (link_costs.c): that takes up to so many reductions of vectors of that length, and longer
+ * ones, which have to travel at least once, take longer than that. */
+static const double set_up_calls = 8, set_up_bytes = 65536;
+
 static int sort_of(const struct cv_kind *kind)
 {
     int size = 0;
@@ -74,6 +79,15 @@ static int settle(struct cv_chooser *chooser)
     return MPI_SUCCESS;
 }
 
+static double set_up_of(const struct cv_chooser *chooser, int sort)
+{
+    const double bytes = cv_chooser_bytes(sort);
+
+    if (!chooser->apart || chooser->set_up)
+        return 0;
+    return set_up_calls * (bytes < set_up_bytes ? set_up_bytes / fmax(bytes, 1) : 1);
+}
+
 /* Whether this call is in a heat, which may begin here. */
 static bool join_heat(struct cv_chooser *chooser, int sort)
 {
@@ -93,6 +107,7 @@ static bool join_heat(struct cv_chooser *chooser, int sort)
         return false;
     heat->sort = sort;
     heat->idle = 0;
+    choice->set_up = set_up_of(chooser, sort);
     cv_choice_plan(choice, heat);
     return true;
 }
@@ -113,6 +128,7 @@ int cv_chooser_pick(struct cv_chooser *chooser, MPI_Comm comm, const struct cv_k
     arm = out->measured ? chooser->heat.calls[chooser->heat.done].arm : choice->best;
     choice->calls++;
     choice->used[arm]++;
+    chooser->set_up = chooser->set_up || arm != CV_ARM_OWN;
     out->policy = cv_chooser_policy(chooser, sort, arm);
     if (out->measured)
         out->came_s = cv_clock_s();

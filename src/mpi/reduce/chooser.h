@@ -39,6 +39,8 @@ struct cv_choice {
     unsigned period, heats, odd, patience;
     unsigned accounted;     /* calls that are in spent_s                  */
     double spent_s, lost_s; /* by all calls; by trials that did not pay   */
+    double set_up;          /* what the first trial sets up may take, in calls of
+                               the arm in use; 0: next to nothing         */
     double newest_s;        /* of the arm in use                          */
     double began_s, now_s;  /* when all had come to the first and to the newest
                                call measured, by one clock; 0: none yet   */
@@ -67,7 +69,8 @@ struct cv_chooser {
     struct cv_heat heat;
     double clock_offset_s; /* rank 0's clock minus ours             */
     bool clock_known;
-    bool apart; /* not all ranks share memory                      */
+    bool apart;  /* not all ranks share memory                      */
+    bool set_up; /* some other policy than the MPI library's was tried */
 };
 
 /* What a call is to do. */
