@@ -10,6 +10,7 @@
 
 #include "base/fail.h"
 #include "base/write_all.h"
+#include "run/framed_lines.h"
 #include "run/kit/poller.h"
 #include "run/kit/process.h"
 #include "run/execute/series.h"
@@ -26,7 +27,9 @@ struct framed {
     size_t nhead;
     uint64_t left; /* bytes of the piece that have not come                   */
     bool ended;    /* there is no other                                       */
-    char *bytes;   /* owned: COPY of them                                     */
+    bool in_parts; /* lines of an answer are passed on as they come           */
+    struct cv_framed_lines lines;
+    char *bytes; /* owned: COPY of them                                     */
     struct cleave_error err;
 };
 
@@ -98,7 +101,8 @@ static enum cleave_status next_piece(void *context, struct cv_poller *poller,
     framed->nhead = 0;
     framed->left = 0;
     CV_TRY(clear(framed->piece, err));
-    CV_TRY(clear(framed->answer, err));
+    if (!framed->in_parts)
+        CV_TRY(clear(framed->answer, err));
     status =
         cv_poller_add(poller, &watch, framed->in, CV_READABLE, input_ready, framed, err);
     while (status == CLEAVE_OK && !framed->ended && !is_there(framed) &&
@@ -113,8 +117,12 @@ static enum cleave_status next_piece(void *context, struct cv_poller *poller,
         if (err != NULL)
             *err = framed->err;
     }
-    if (status == CLEAVE_OK && !framed->ended)
+    if (status == CLEAVE_OK && !framed->ended) {
         *out = framed->piece_name;
+        if (framed->in_parts)
+            status =
+                cv_framed_lines_begin(&framed->lines, framed->answer, framed->out, err);
+    }
     return status;
 }
 
@@ -122,9 +130,13 @@ static enum cleave_status give_answer(void *context, bool failed,
                                       struct cleave_error *err)
 {
     struct framed *framed = context;
-    const off_t size = failed ? 0 : lseek(framed->answer, 0, SEEK_END);
+    const off_t size =
+        failed || framed->in_parts ? 0 : lseek(framed->answer, 0, SEEK_END);
     unsigned char head[CV_FRAME];
     int wrong = size < 0 ? errno : 0;
+
+    if (framed->in_parts)
+        wrong = cv_framed_lines_end(&framed->lines);
 
     cv_steady_length_put(head, failed ? UINT64_MAX : (uint64_t)size);
     if (wrong == 0)
@@ -139,7 +151,9 @@ static enum cleave_status give_answer(void *context, bool failed,
 enum cleave_status cv_framed_serve(const struct cleave_execution *asked, int in, int out,
                                    struct cleave_error *err)
 {
-    struct framed framed = { .in = in, .out = out, .piece = -1, .answer = -1 };
+    struct framed framed = {
+        .in = in, .out = out, .piece = -1, .answer = -1, .in_parts = asked->output.lines
+    };
     const struct cv_gather_options files = { .sink = -1,
                                              .sink_name = "nowhere",
                                              .memory = CV_GATHER_MEMORY,
@@ -164,6 +178,7 @@ enum cleave_status cv_framed_serve(const struct cleave_execution *asked, int in,
                               &(struct cv_series){ next_piece, give_answer, &framed },
                               err);
     }
+    (void)cv_framed_lines_end(&framed.lines);
     cv_gather_free(gather);
     cv_close(&framed.piece);
     cv_close(&framed.answer);

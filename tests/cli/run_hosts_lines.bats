@@ -98,12 +98,6 @@ prepare() {
     [ ! -s err ]
 }
 
-@test "what leaders do not have is refused with what to type" {
-    prepare
-    refuses "host 'a' leads others (--via), which it cannot with --line-buffer: leave --via out, so that all are reached from here" \
-        run -i in --line-buffer --hosts a,b --via a:b -- cat
-}
-
 @test "what a command writes before it has got anything is sent when it has" {
     cd "$BATS_TEST_TMPDIR"
     seq 20000 >in

@@ -2,14 +2,16 @@
  * SPDX-License-Identifier: MIT
  *
  * The bytes come in pieces, whose lengths the first bytes name, and each answer is followed
- * by the next question. What is kept, which answers say that they failed, and what is wrong
- * at last must be what the bytes say when they are read at once. */
+ * by the next question. Where the first byte says so, answers may come in parts, as those of
+ * leaders do. What is kept, which answers say that they failed, and what is wrong at last must
+ * be what the bytes say when they are read at once. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/slot/steady_answer.h"
+#include "run/slot/steady_length.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,9 +35,10 @@ struct heard {
 };
 
 /* From the definition, all at once. */
-static void read_whole(const uint8_t *data, size_t size, struct heard *out)
+static void read_whole(const uint8_t *data, size_t size, bool in_parts, struct heard *out)
 {
     size_t at = 0;
+    bool part;
 
     while (size - at >= CV_FRAME) {
         uint64_t length = 0;
@@ -48,6 +51,9 @@ static void read_whole(const uint8_t *data, size_t size, struct heard *out)
             out->answers++;
             continue;
         }
+        part = in_parts && (length & CV_STEADY_PART) != 0;
+        if (part)
+            length &= ~CV_STEADY_PART;
         out->no_length = length >= UINT64_C(1) << 56;
         if (out->no_length)
             return;
@@ -59,7 +65,7 @@ static void read_whole(const uint8_t *data, size_t size, struct heard *out)
         memcpy(out->bytes + out->length, data + at, (size_t)length);
         out->length += (size_t)length;
         at += (size_t)length;
-        out->answers++;
+        out->answers += !part;
     }
 }
 
@@ -67,6 +73,7 @@ static void ask(struct cv_steady *steady)
 {
     steady->given = true;
     steady->refused = false;
+    steady->part = steady->begun = false;
     steady->nhead = 0;
     steady->left = 0;
 }
@@ -74,15 +81,17 @@ static void ask(struct cv_steady *steady)
 /* How far an answer reaches in the next bytes: who waits for answers never gets more. */
 static size_t due(const struct cv_steady *steady)
 {
+    if (steady->nhead == CV_FRAME && steady->left == 0)
+        return CV_FRAME; /* of the next part */
     return steady->nhead < CV_FRAME ? CV_FRAME - steady->nhead
            : steady->left < 1000    ? (size_t)steady->left
                                     : 1000;
 }
 
 static void read_pieces(const uint8_t *lengths, const uint8_t *data, size_t size,
-                        struct heard *out)
+                        bool in_parts, struct heard *out)
 {
-    struct cv_steady steady = { .given = false };
+    struct cv_steady steady = { .given = false, .in_parts = in_parts };
     struct cv_answer_bytes kept;
     size_t turn = 0;
 
@@ -129,7 +138,7 @@ static void read_too_much(const uint8_t *data, size_t size)
     require(first.bytes != NULL);
     ask(&steady);
     answer = cv_steady_read(&steady, (const char *)data, size, &kept);
-    read_whole(data, size, &first);
+    read_whole(data, size, false, &first);
     require(kept.length <= first.length);
     require(kept.length == 0 || memcmp(kept.bytes, first.bytes, kept.length) == 0);
     if (answer == CV_ANSWER_LONG)
@@ -142,14 +151,16 @@ static void read_too_much(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct heard whole = { .bytes = NULL }, pieces = { .bytes = NULL };
+    bool in_parts;
 
     if (size < LENGTHS)
         return 0;
     whole.bytes = malloc(size);
     pieces.bytes = malloc(size);
     require(whole.bytes != NULL && pieces.bytes != NULL);
-    read_whole(data + LENGTHS, size - LENGTHS, &whole);
-    read_pieces(data, data + LENGTHS, size - LENGTHS, &pieces);
+    in_parts = data[0] >= 128;
+    read_whole(data + LENGTHS, size - LENGTHS, in_parts, &whole);
+    read_pieces(data, data + LENGTHS, size - LENGTHS, in_parts, &pieces);
     require(whole.no_length == pieces.no_length);
     require(whole.answers == pieces.answers && whole.refusals == pieces.refusals);
     require(whole.length == pieces.length &&

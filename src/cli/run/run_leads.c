@@ -179,7 +179,6 @@ int cv_leads_check(const struct cv_crew *crew, const struct cleave_execution *ex
 {
     const char *what = execution->items.words != NULL   ? "items"
                        : execution->input.pairs != NULL ? "--pairs"
-                       : execution->output.lines        ? "--line-buffer"
                        : execution->tell_records && !values->cat
                            ? "a command that asks for its chunk (CLEAVE_CHUNK, ..), of "
                              "which leaders have numbers of their own"

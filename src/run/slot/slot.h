@@ -32,6 +32,9 @@ struct cv_steady {
     bool leaving;     /* its input has been closed, so that it ends                    */
     bool spoke;       /* a process of this slot has answered                           */
     bool refused;     /* the answer is that it failed                                  */
+    bool in_parts;    /* answers may come in parts, the last of which is the rest      */
+    bool part;        /* this length is that of a part                                 */
+    bool begun;       /* a part of the answer has come                                 */
     uint64_t answers; /* of this process                                               */
     unsigned char head[CV_FRAME]; /* of the answer: its length                         */
     size_t nhead;                 /* bytes of it that have come                        */

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: MIT
  *
  * An answer is a length of CV_FRAME bytes, the highest first, and as many bytes; or a length
- * of all ones, which says that the command failed. It may come in any pieces. */
+ * of all ones, which says that the command failed. It may come in any pieces. Where lines are to be
+ * seen as they come, it may also come in parts, each with a length of its own, which is marked but
+ * for the last. */
 #include "run/slot/steady_answer.h"
 
 #include <string.h>
@@ -13,27 +15,36 @@ enum { LENGTH_BITS = 56 }; /* of an honest length: any text has more */
 
 bool cv_steady_answered(const struct cv_steady *steady)
 {
-    return steady->nhead == CV_FRAME && steady->left == 0;
+    return steady->nhead == CV_FRAME && steady->left == 0 && !steady->part;
 }
 
 /* The length has come. */
 static enum cv_answer judge_length(struct cv_steady *steady)
 {
-    const uint64_t length = cv_steady_length(steady->head);
+    uint64_t length = cv_steady_length(steady->head);
 
     steady->refused = length == UINT64_MAX;
+    steady->part = steady->in_parts && !steady->refused && (length & CV_STEADY_PART) != 0;
+    if (steady->part)
+        length &= ~CV_STEADY_PART;
     if (!steady->refused && length >> LENGTH_BITS != 0)
         return CV_ANSWER_NO_LENGTH;
     steady->left = steady->refused ? 0 : length;
+    steady->begun = steady->begun || steady->part;
     return CV_ANSWER_GOOD;
 }
 
 enum cv_answer cv_steady_read(struct cv_steady *steady, const char *bytes, size_t length,
                               struct cv_answer_bytes *out)
 {
-    const size_t missing = CV_FRAME - steady->nhead;
-    const size_t head = missing < length ? missing : length;
+    size_t missing, head;
 
+    if (steady->part && steady->left == 0) { /* the next one */
+        steady->part = false;
+        steady->nhead = 0;
+    }
+    missing = CV_FRAME - steady->nhead;
+    head = missing < length ? missing : length;
     *out = (struct cv_answer_bytes){ bytes + length, 0 };
     if (!steady->given || cv_steady_answered(steady))
         return CV_ANSWER_UNASKED;
@@ -47,5 +58,5 @@ enum cv_answer cv_steady_read(struct cv_steady *steady, const char *bytes, size_
         (struct cv_answer_bytes){ bytes,
                                   length < steady->left ? length : (size_t)steady->left };
     steady->left -= out->length;
-    return length > out->length ? CV_ANSWER_LONG : CV_ANSWER_GOOD;
+    return length > out->length && !steady->part ? CV_ANSWER_LONG : CV_ANSWER_GOOD;
 }

@@ -84,6 +84,7 @@ enum cleave_status cv_steady_give(struct cv_slot *slot, struct cleave_error *err
 
     steady->given = true;
     steady->refused = false;
+    steady->part = steady->begun = false;
     steady->nhead = 0;
     steady->left = 0;
     steady->sent = 0;

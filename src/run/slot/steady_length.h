@@ -6,6 +6,9 @@
 #define CV_STEADY_LENGTH_H
 #include "run/slot/slot.h"
 
+/* In a length: it is that of a part of the answer, and others follow. */
+#define CV_STEADY_PART (UINT64_C(1) << 62)
+
 static inline uint64_t cv_steady_length(const unsigned char frame[CV_FRAME])
 {
     uint64_t length = 0;

@@ -105,26 +105,34 @@ static enum cleave_status no_length(struct cv_slot *slot, struct cleave_error *e
                    slot->command->argv[0]);
 }
 
-/* Bytes that the command has written. */
+/* Bytes that the command has written, of one part or of several. */
 static enum cleave_status take(struct cv_slot *slot, const char *bytes, size_t length,
                                struct cleave_error *err)
 {
+    const char *end = bytes + length;
     struct cv_answer_bytes kept;
 
-    switch (cv_steady_read(&slot->steady, bytes, length, &kept)) {
-    case CV_ANSWER_NO_LENGTH:
-        return no_length(slot, err);
-    case CV_ANSWER_UNASKED:
-        condemn(slot, "wrote something that it was not asked for");
-        break;
-    case CV_ANSWER_LONG:
-        condemn(slot, "wrote more than the length of its answer");
-        break;
-    case CV_ANSWER_GOOD:
-        break;
+    while (bytes < end && slot->kills == 0) {
+        switch (cv_steady_read(&slot->steady, bytes, (size_t)(end - bytes), &kept)) {
+        case CV_ANSWER_NO_LENGTH:
+            return no_length(slot, err);
+        case CV_ANSWER_UNASKED:
+            condemn(slot, "wrote something that it was not asked for");
+            break;
+        case CV_ANSWER_LONG:
+            condemn(slot, "wrote more than the length of its answer");
+            break;
+        case CV_ANSWER_GOOD:
+            break;
+        }
+        if (kept.length > 0)
+            /* Whoever sends lines on has to know where the last whole one ends. */
+            CV_TRY((slot->steady.in_parts
+                        ? cv_store_write_lines
+                        : cv_store_write)(slot->store, kept.bytes, kept.length, err));
+        bytes = kept.bytes + kept.length;
     }
-    return kept.length > 0 ? cv_store_write(slot->store, kept.bytes, kept.length, err)
-                           : CLEAVE_OK;
+    return CLEAVE_OK;
 }
 
 /* Read on, once; *more is false when there is nothing now. */
@@ -170,9 +178,13 @@ static void answer_ready(void *context, unsigned events)
     bool more;
 
     (void)events;
-    if (read_some(slot, &more, &err) != CLEAVE_OK)
+    if (read_some(slot, &more, &err) != CLEAVE_OK) {
         broke(slot, &err);
-    else if (slot->kills == 0)
+        return;
+    }
+    if (slot->steady.in_parts && slot->busy && slot->wrote != NULL)
+        slot->wrote(slot->context, slot);
+    if (slot->kills == 0)
         check_over(slot);
 }
 
@@ -188,7 +200,7 @@ static bool ended_between(const struct cv_slot *slot)
 
     return !steady->given ||
            (slot->process.exit_code == 0 && steady->answers > 0 && steady->nhead == 0 &&
-            !slot->timed_out && slot->fault == NULL);
+            !steady->begun && !slot->timed_out && slot->fault == NULL);
 }
 
 /* The end of the process was the end of the piece. */

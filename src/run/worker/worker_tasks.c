@@ -145,6 +145,7 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
         cv_steady_init(slot);
     else
         slot->base = slot->command;
+    slot->steady.in_parts = worker->options->lead != NULL && worker->job.lines;
     slot->ended = slot_ended;
     slot->broke = slot_broke;
     slot->left = slot_left;
