@@ -233,3 +233,18 @@ END
     cleave 0 plan load -p "$BATS_TEST_TMPDIR/m" -l 100 --policy learn --reads stream --json
     awk -v a="$(most a)" -v b="$(most b)" 'BEGIN { exit !(a <= 3 * (1 + 1e-9) && b <= 3 * (1 + 1e-9)) }'
 }
+
+@test "bytes on a platform that counts in something larger are doubted, in a line" {
+    cleave 0 plan load -p $LAB -l 2GB --json
+    valid_json
+    [ "$(number load)" = 2e9 ] || [ "$(number load)" = 2000000000 ]
+    [ "$stderr" = "cleave: --load is in bytes, and no worker of $LAB computes more than 16 of them a second: what has no unit there is units a second. If a unit is a megabyte, say so there, as in 'speed: 16MB/s', or give the load in units" ]
+    cleave 0 simulate load -p $LAB -l 2GB --policy guided
+    [[ "$stderr" == *"--load is in bytes"* ]]
+    # Units of any kind, and rates that may well be bytes, are not.
+    cleave 0 plan load -p $LAB -l 2k
+    [ -z "$stderr" ]
+    printf 'workers: [{name: a, speed: 4MB/s, bandwidth: 110e6}]\n' >"$BATS_TEST_TMPDIR/m"
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/m" -l 2GB
+    [ -z "$stderr" ]
+}

@@ -99,7 +99,7 @@ int cv_items_job_open(const struct cv_items_options *options, struct cv_arena *a
         strcmp(load.platform, "-") == 0)
         return cv_complain(CV_EXIT_USAGE, "expected - for the sizes or for the platform, "
                                           "got both");
-    load.load = 1; /* what there is, the items say */
+    load.load.units = 1; /* what there is, the items say */
     status = cv_load_job_open(&load, arena, &out->load);
     if (status == CV_EXIT_DONE)
         status = read_items(options, arena, out);

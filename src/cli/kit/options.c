@@ -133,6 +133,7 @@ static int store_quantity(const struct cv_option *option, const char *text, doub
 
     switch (option->kind) {
     case CV_OPTION_UNITS:
+    case CV_OPTION_AMOUNT:
         kind = CV_UNITS;
         expected = "a positive amount such as 2000, 10k or 3 GB";
         break;
@@ -158,6 +159,13 @@ static int store_quantity(const struct cv_option *option, const char *text, doub
                            expected, cv_echo(text, shown));
     *out = value;
     return CV_EXIT_DONE;
+}
+
+static int store_amount(const struct cv_option *option, const char *text,
+                        struct cv_amount *out)
+{
+    out->in_bytes = strchr(text, 'B') != NULL;
+    return store_quantity(option, text, &out->units);
 }
 
 static int store_repeat(struct reader *reader, struct cv_strings *list, const char *text)
@@ -200,6 +208,8 @@ static int store(struct reader *reader, const struct cv_option *option, const ch
         return text[0] != '\0' ? store_repeat(reader, field, text) : refuse_empty(option);
     case CV_OPTION_COUNT:
         return store_count(option, text, field);
+    case CV_OPTION_AMOUNT:
+        return store_amount(option, text, field);
     case CV_OPTION_NUMBER:
     case CV_OPTION_UNITS:
     case CV_OPTION_RATE:

@@ -22,8 +22,15 @@ enum cv_option_kind {
     CV_OPTION_COUNT,   /* uint64_t: a whole number, least..most         */
     CV_OPTION_NUMBER,  /* double: a number without unit, least..most    */
     CV_OPTION_UNITS,   /* double: a positive amount, "3 GB"             */
+    CV_OPTION_AMOUNT,  /* struct cv_amount: the same                    */
     CV_OPTION_RATE,    /* double: a positive rate, "10 MB/s"            */
     CV_OPTION_SECONDS, /* double: a time of 0 or more, "500ms"          */
+};
+
+/* An amount, and whether it was typed in bytes ("3 GB"). */
+struct cv_amount {
+    double units;
+    bool in_bytes;
 };
 
 /* What is done with the file that an option names. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cleave/trace.h>
+#include "base/quantity.h"
 #include "cli/kit/option_rows.h"
 #include "cli/kit/output.h"
 #include "cli/kit/settings.h"
@@ -30,7 +31,7 @@ const struct cv_load_options cv_load_presets = {
       .help = "A worker of the platform file leads others, as 'via: NAME' in the file "  \
               "says it: 'gate:node[01-16]' those, 'gate' all others. May be given "      \
               "several times." },                                                       \
-    { .name = "--load", .letter = 'l', .kind = CV_OPTION_UNITS, .argument = "AMOUNT",   \
+    { .name = "--load", .letter = 'l', .kind = CV_OPTION_AMOUNT, .argument = "AMOUNT",  \
       .offset = FIELD(load),                                                            \
       .help = "How much work there is: 2000, 10k or 3 GB, in the units of the platform's "\
               "speeds and bandwidths." },                                               \
@@ -196,6 +197,32 @@ static int read_platform(const struct cv_load_options *options, struct cv_arena 
     return CV_EXIT_DONE;
 }
 
+/* No machine computes so few bytes a second. */
+static const double SLOWEST_BPS = 1000;
+
+/* Who types 2GB on a platform that counts in megabytes would get a plan for years, without a
+ * word. */
+static void doubt_units(const struct cv_load_options *options,
+                        const struct cleave_platform *platform)
+{
+    const struct cleave_worker *workers = cleave_platform_workers(platform);
+    double fastest = 0;
+    char number[CV_NUMBER_SIZE], shown[CV_ECHO_ROOM];
+
+    for (uint32_t i = 0; i < cleave_platform_nworkers(platform); i++)
+        if (workers[i].speed_ups > fastest)
+            fastest = workers[i].speed_ups;
+    if (!options->load.in_bytes || options->platform == NULL || fastest >= SLOWEST_BPS)
+        return;
+    cv_complain(CV_EXIT_DONE,
+                "--load is in bytes, and no worker of %s computes more than %s of them a "
+                "second: what has no unit there is units a second. If a unit is a "
+                "megabyte, say so there, as in 'speed: %sMB/s', or give the load in "
+                "units",
+                cv_echo(options->platform, shown), cv_number_short(fastest, number),
+                number);
+}
+
 int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *arena,
                      struct cv_load_job *out)
 {
@@ -205,8 +232,8 @@ int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *are
     memset(out, 0, sizeof *out);
     if (options->platform == NULL && options->where.file == NULL)
         return cv_complain(CV_EXIT_USAGE, "--platform FILE is required");
-    if ((options->load > 0) == (options->lifespan_s > 0))
-        return cv_complain(CV_EXIT_USAGE, options->load > 0
+    if ((options->load.units > 0) == (options->lifespan_s > 0))
+        return cv_complain(CV_EXIT_USAGE, options->load.units > 0
                                               ? "expected --load or --lifespan, got both"
                                               : "expected --load AMOUNT, or --lifespan "
                                                 "TIME to do as much as ends by then");
@@ -225,8 +252,9 @@ int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *are
         return status;
     if (options->trace != NULL && cleave_trace_new(&out->job.trace, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
+    doubt_units(options, out->platform);
     out->job.platform = out->platform;
-    out->job.load = options->load;
+    out->job.load = options->load.units;
     out->job.reads = options->reads;
     out->job.hold = options->hold;
     out->job.lifespan_s = options->lifespan_s;

@@ -11,8 +11,9 @@
  * groups name. */
 struct cv_load_options {
     const char *platform;
-    struct cv_strings via;   /* who leads whom                         */
-    double load, lifespan_s; /* one of them                            */
+    struct cv_strings via; /* who leads whom                         */
+    struct cv_amount load; /* it or ...                              */
+    double lifespan_s;     /* ... this                               */
     double result_ratio, packaging_s;
     int in_turn;               /* no send overtakes results                 */
     int before_round;          /* results come right before the next chunk  */

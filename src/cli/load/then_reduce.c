@@ -196,7 +196,7 @@ int cv_then_reduce_open(const struct cv_load_options *options,
         return status;
     job->nworkers = cleave_platform_nworkers(load->platform);
     job->load = (struct cv_joint_load){ cleave_platform_workers(load->platform),
-                                        options->load, port == CLEAVE_PORT_MULTI };
+                                        options->load.units, port == CLEAVE_PORT_MULTI };
     job->duplex = port == CLEAVE_PORT_DUPLEX;
     job->order = make_order(job->load.workers, job->nworkers, arena);
     if (job->order == NULL)

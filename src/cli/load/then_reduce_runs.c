@@ -67,7 +67,7 @@ static int policy_json(const struct cv_then_reduce *joint, const struct policy_r
     cv_result_open(&json);
     cv_field_text(&json, "policy", runs->options->policy);
     cv_field_text(&json, "picked", runs->exact.picked);
-    cv_field_number(&json, "load", runs->options->load);
+    cv_field_number(&json, "load", runs->options->load.units);
     cv_field_then_reduce(&json, joint);
     cv_field_number(&json, "makespan", makespan_s);
     cv_field_bound(&json, "bound", &runs->exact.bound);

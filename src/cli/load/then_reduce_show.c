@@ -44,7 +44,7 @@ void cv_then_reduce_json(struct cv_json *json, const struct cv_then_reduce *join
 
     cv_result_open(json);
     cv_field_text(json, "policy", "joint");
-    cv_field_number(json, "load", options->load);
+    cv_field_number(json, "load", options->load.units);
     cv_field_then_reduce(json, joint);
     cv_field_number(json, "makespan", joint->plan.end_s);
     cv_field_count(json, "rounds", 1);
@@ -132,7 +132,7 @@ void cv_then_reduce_head(const struct cv_then_reduce *joint,
                          const struct cv_screen *screen, struct cv_text *out)
 {
     cv_text_add(out, "%s", screen->colour ? "\033[1m" : "");
-    cv_load_words(options->load, 0, 0, joint->job.nworkers, out);
+    cv_load_words(options->load.units, 0, 0, joint->job.nworkers, out);
     cv_then_reduce_words(joint, out);
     cv_text_add(out, "%s\n", screen->colour ? "\033[0m" : "");
 }

@@ -128,7 +128,7 @@ static void json_job(struct cv_json *json, const struct cv_comparison *found,
     if (found->lives)
         cv_field_number(json, "lifespan", values->lifespan_s);
     else if (found->sweep.what != CV_SWEEP_LOAD)
-        cv_field_number(json, "load", values->load);
+        cv_field_number(json, "load", values->load.units);
     if (joint != NULL)
         cv_field_then_reduce(json, joint);
     if (values->result_ratio > 0 && found->sweep.what != CV_SWEEP_RESULT_RATIO)
@@ -214,7 +214,8 @@ static void add_headline(const struct cv_comparison *found,
 {
     char counted[CV_COUNTED_ROOM];
 
-    cv_load_words(values->load, values->lifespan_s, values->result_ratio, nworkers, out);
+    cv_load_words(values->load.units, values->lifespan_s, values->result_ratio, nworkers,
+                  out);
     if (joint != NULL)
         cv_then_reduce_words(joint, out);
     if (found->noisy)
@@ -267,7 +268,7 @@ static int show_page(const struct cv_comparison *found, const struct cv_call *ca
     if (found->sweep.what == CV_SWEEP_LOAD || found->sweep.what == CV_SWEEP_WORKERS)
         cv_text_add(&title, "Policies for a load, by %s", found->sweep.name);
     else
-        cv_load_words(values->load.load, values->load.lifespan_s,
+        cv_load_words(values->load.load.units, values->load.lifespan_s,
                       values->load.result_ratio, nworkers, &title);
     if (joint != NULL)
         cv_then_reduce_words(joint, &title);
@@ -322,7 +323,7 @@ static int read_sweep(const struct compare_options *values, struct cv_arena *are
         return status;
     if (job->lifespan_s > 0)
         return cv_complain(CV_EXIT_USAGE, "--sweep: with --lifespan there is no load");
-    job->load = out->values[0];
+    job->load.units = out->values[0];
     return status;
 }
 
