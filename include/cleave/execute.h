@@ -73,7 +73,8 @@ struct cleave_worker_progress {
 
 struct cleave_progress {
     double elapsed_s;
-    double done, total; /* bytes; total is INFINITY while a stream is open            */
+    double done, total; /* bytes, of what no earlier run did; total is INFINITY while a
+                           stream is open                                            */
     double read;        /* bytes of chunks under way that commands have read; of those on
                            hosts about so many                                       */
     uint64_t chunks, failed;
@@ -395,6 +396,7 @@ struct cleave_execution_result {
     double input_bytes, output_bytes;
     double sent_bytes; /* of the input, to other machines, as they lie in its files     */
     uint64_t chunks, retries, failed, resumed; /* resumed: chunks of an earlier run   */
+    double resumed_bytes; /* of these; input_bytes and all else are of this run alone  */
     /* Every byte of the input was done, or failed, or is left: */
     struct cleave_input_range *failed_ranges, *left_ranges; /* owned, in order         */
     size_t nfailed_ranges, nleft_ranges;

@@ -28,6 +28,16 @@ draws() {
     [ "$(grep '%  ' lines | awk '{ print length }' | sort -n | tail -n 1)" -le 99 ]
 }
 
+@test "the bar of a resume is of what is left" {
+    prepare
+    # shellcheck disable=SC2016
+    local job=(-i in -j 1 --block 5M --journal j --retries 1 -- sh -c '[ "$CLEAVE_BEGIN" = 0 ] || { [ -e again ] && ./some; }')
+    cleave 1 run -q "${job[@]}"
+    touch again
+    draws 100 ' 60%  ' --resume "${job[@]}"
+    grep -qE ' 3\.0 MB of 5\.0 MB  0 chunks ' lines
+}
+
 @test "the bar is of blocks where there is UTF-8" {
     prepare
     export LC_ALL=C.UTF-8

@@ -188,3 +188,65 @@ END
     [[ "$stderr" =~ 'cleave: by the journal fast is '[0-9.e+]+' times as fast as slow: first shares go by that' ]]
     [ "$output" = "$(cat in more)" ]
 }
+
+# --- what was done before is not forgotten ------------------------------------------------
+
+# half [OPTION]... -- a run of 292 bytes in two chunks, of which the first is done and the other fails.
+half() {
+    # shellcheck disable=SC2016
+    run "$CLEAVE" run -i in -j 1 --block 146 --journal j --retries 1 "$@" -- \
+        sh -c 'read -r n; [ "$n" = 1 ] || exit 3; echo "$n"; cat'
+}
+
+@test "a resume of which all that was left fails does not say that all failed" {
+    cd "$BATS_TEST_TMPDIR"
+    seq 100 >in
+    # Two chunks are left, as two failing ones are said to be all.
+    # shellcheck disable=SC2016
+    local command='read -r n; [ "$n" = 1 ] || exit 3; cat'
+    run "$CLEAVE" run -i in -j 1 --block 98 --journal j --retries 1 -- sh -c "$command"
+    [ "$status" -eq 1 ]
+    [[ $output == *"3 chunks, 2 failed"* ]]
+    run "$CLEAVE" run -i in -j 1 --block 98 --journal j --resume --retries 1 -- sh -c "$command"
+    [ "$status" -eq 1 ]
+    [[ $output == *"2 chunks, 1 chunk from the journal, 2 failed"* ]]
+    [[ $output != *"all chunks"* ]]
+}
+
+@test "the summary of a resume says how many bytes came from the journal" {
+    cd "$BATS_TEST_TMPDIR"
+    seq 100 >in
+    half -q
+    [ "$status" -eq 1 ]
+    half --resume --json -q -o out
+    [ "$status" -eq 1 ]
+    [ "$(jq -c '[.input_bytes, .resumed_bytes, .resumed, .failed_chunks]' <<<"$(sed -n '/^{/,$p' <<<"$output")")" = "[145,147,1,1]" ]
+}
+
+@test "a resume that is stopped counts what was done before, and not what failed" {
+    cd "$BATS_TEST_TMPDIR"
+    seq 100 >in
+    # The first chunk is done, the second fails, the third is stopped: by turns.
+    cat >command <<'END'
+#!/bin/sh
+read -r n
+case $n in
+1) echo 1; exec cat ;;
+6? | 7?) touch here; exec sleep 1000 ;;
+esac
+exit 3
+END
+    chmod +x command
+    for how in "" --resume; do
+        rm -f here
+        # shellcheck disable=SC2086
+        env --default-signal=TERM "$CLEAVE" run -q -i in -j 1 --block 98 --retries 1 --journal j $how -- ./command >out 2>err 3>&- &
+        local master=$!
+        for _ in $(seq 500); do [ -e here ] || sleep 0.02; done
+        kill -TERM $master
+        status=0
+        wait $master || status=$?
+        [ "$status" -eq 143 ]
+        grep -q 'stopped by SIGTERM: 1 chunk done, 99 of 292 bytes. The journal' err
+    done
+}

@@ -19,7 +19,8 @@ void cv_run_stopped(const struct cleave_execution_result *result,
 {
     const bool items = report->items != NULL;
     const uint64_t done = result->chunks - result->failed + result->resumed;
-    const double total = result->input_bytes + result->left_bytes;
+    const double ended = result->input_bytes + result->resumed_bytes;
+    const double total = ended + result->left_bytes;
     char name[CV_SIGNAL_ROOM], chunks[CV_COUNTED_ROOM];
     char bytes[CV_NUMBER_ROOM], all[CV_NUMBER_ROOM];
     struct cv_text line = { NULL, 0, 0, false };
@@ -32,7 +33,7 @@ void cv_run_stopped(const struct cleave_execution_result *result,
     cv_text_add(&line, "stopped by %s: %s done", cv_signal_name(result->stopped_by, name),
                 cv_counted(done, items ? "command" : "chunk", chunks));
     if (!items)
-        cv_text_add(&line, ", %s", cv_show_units(result->input_bytes, bytes));
+        cv_text_add(&line, ", %s", cv_show_units(ended - result->failed_bytes, bytes));
     if (!result->left_unread)
         cv_text_add(&line, " of %s", cv_show_units(total, all));
     cv_text_add(&line, "%s. ", items ? "" : " bytes");

@@ -143,6 +143,8 @@ static void summary_json(const struct cleave_execution_result *result,
     cv_field_count(&json, "failed_chunks", result->failed);
     cv_field_count(&json, "parted", result->parted);
     cv_field_count(&json, "resumed", result->resumed);
+    cv_field_number(&json, "resumed_bytes",
+                    report->items == NULL ? result->resumed_bytes : NAN);
     cv_field_count(&json, "folds", result->folds);
     cv_field_count(&json, "lost", result->lost);
     put_leaders(&json, report->crew);

@@ -160,7 +160,8 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
         cv_run_command_hint(call,
                             &(struct cv_run_outcome){
                                 .failed = result->failed,
-                                .all = result->failed == result->chunks,
+                                .all = result->failed == result->chunks &&
+                                       result->resumed == 0,
                                 .by_one = report->by_one,
                                 .rest = failed_behind_first(result),
                                 .chunks = result->chunks + result->resumed,

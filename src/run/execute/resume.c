@@ -82,6 +82,7 @@ static enum cleave_status use_old_output(struct cv_real_run *run,
     CV_TRY(cv_ledger_add(&run->books.ledger, piece->begin, piece->end, err));
     CV_TRY(cv_real_run_relieve(run, err));
     run->books.resumed++;
+    run->books.resumed_units += (double)(piece->end - piece->begin);
     return cv_source_finish(run->books.source, piece, err);
 }
 

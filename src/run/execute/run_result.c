@@ -322,6 +322,7 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
     result->failed = run->books.failed;
     result->parted = run->books.parted;
     result->resumed = run->books.resumed;
+    result->resumed_bytes = run->books.resumed_units;
     result->lost = run->books.lost;
     result->connect_s = run->staff.connect_s;
     result->stopped_by = run->stopped_by;

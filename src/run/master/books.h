@@ -55,6 +55,7 @@ struct cv_books {
     double largest; /* chunk that was done                                          */
     double most;    /* bytes of a chunk from now on; 0: any number                     */
     double done;    /* bytes                                                        */
+    double resumed_units; /* bytes that an earlier run did                            */
     struct cv_ledger ledger; /* which bytes, from the beginning to the end of the run  */
     uint32_t bad_ends; /* commands that stayed and did not end with status 0           */
 };

@@ -66,7 +66,8 @@ void cv_progress_look(const struct cv_real_run *run, double *shown_s)
                              .elapsed_s = now_s - run->news.began_s,
                              .done = books->done,
                              .read = cv_desks_read(&run->desks, &run->staff, now_s),
-                             .total = cv_source_total(books->source),
+                             .total =
+                                 cv_source_total(books->source) - books->resumed_units,
                              .chunks = books->chunks,
                              .failed = books->failed,
                              .busy = busy,
