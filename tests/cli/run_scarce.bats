@@ -102,6 +102,11 @@ SUM='{ s += $1 } END { printf "%.0f\n", s }'
         waited
         grep -q "cannot run 'cat': too many processes (ulimit -u says how many)" err
     done
+    # What waited was sent when it was begun, and not each time that there was no room.
+    mkdir -m 777 theirs
+    processes 3 -j 8 -i many --trace theirs/trace -- cat
+    waited
+    [ -z "$(sed -n 's/^{"event":"sent".*"chunk":\([0-9]*\).*/\1/p' theirs/trace | sort | uniq -d)" ]
     # Of a stream as well.
     processes 4 -j 8 -- cat <many
     cmp many out
