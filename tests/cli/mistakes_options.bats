@@ -55,6 +55,33 @@ answered() {
     answered "--retries N" --retry
 }
 
+@test "every option of GNU parallel and xargs is known or answered" {
+    answered "--together KEY" --group-by --shard
+    answered "outputs that wait are in memory" --compress
+    answered "SIGTERM, and a second later SIGKILL" --termseq
+    answered "nproc" --number-of-cores
+    for program in parallel xargs; do
+        man "$program" >"$program.man" 2>/dev/null || skip "there is no page of $program"
+        grep -oE '^ {7}--?[A-Za-z0-9][a-z0-9-]*|, --[a-z-]+' "$program.man" | tr -d ' ,' | sort -u >options
+        [ "$(wc -l <options)" -gt 20 ]
+        while read -r option; do
+            run "$CLEAVE" run "$option" 4 -i /dev/null -- wc
+            [[ $output != *"unknown option"* ]] || {
+                echo "$program: $output"
+                return 1
+            }
+        done <options
+    done
+}
+
+@test "a test in the command, where others filter, lets nothing fail" {
+    run --separate-stderr "$CLEAVE" run --plus echo '{choose_k}' ::: A B C ::: A B C
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"'if [[ {1} < {2} ]]; then ...; fi'"* ]]
+    run -0 "$CLEAVE" run -q 'if [[ {1} < {2} ]]; then echo {1} {2}; fi' ::: A B C ::: A B C
+    [ "$output" = $'A B\nA C\nB C' ]
+}
+
 @test "each row of the table is reached, and tells of options that there are" {
     "$CLEAVE" run --help >help
     grep -oE '^    \{ "[^"]+"' "$table" | cut -d '"' -f 2 >names

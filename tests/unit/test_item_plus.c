@@ -102,7 +102,10 @@ static void what_is_not_known_is_refused(void **state)
         const char *word, *text;
     } cases[] = {
         { "{uniq}", "--plus: there is no place '{uniq}' here; instead: a test in the "
-                    "command: '[ {1} != {2} ] && ...'" },
+                    "command: 'if [ {1} != {2} ]; then ...; fi'" },
+        { "{2choose_k}",
+          "--plus: there is no place '{choose_k}' here; instead: a test in the "
+          "command: 'if [[ {1} < {2} ]]; then ...; fi'" },
         { "{#a*}",
           "--plus: '{#a*}': expected an expression that matches in one way only, "
           "or '#' twice, which takes the longest" },

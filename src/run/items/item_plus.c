@@ -186,17 +186,20 @@ enum cleave_status cv_item_plus_check(const char *text, struct cleave_error *err
     static const struct {
         const char *place, *instead;
     } others[] = {
-        { "{uniq}", "a test in the command: '[ {1} != {2} ] && ...'" },
-        { "{choose_k}", "a test in the command: '[[ {1} < {2} ]] && ...'" },
+        { "{uniq}", "a test in the command: 'if [ {1} != {2} ]; then ...; fi'" },
+        { "{choose_k}", "a test in the command: 'if [[ {1} < {2} ]]; then ...; fi'" },
         { "{0%}", "{%}" },
         { "{host}", "\"$(hostname)\"" },
         { "{sshlogin}", "\"$(hostname)\"" },
         { "{hgrp}", "\"$CLEAVE_WORKER\"" },
         { "{agrp}", "\"$CLEAVE_WORKER\"" },
     };
+    /* {2uniq} is the same of one list. */
+    const char *name = *text == '{' ? text + 1 + strspn(text + 1, "-0123456789") : text;
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strncmp(text, others[i].place, strlen(others[i].place)) == 0)
+        if (strncmp(text, others[i].place, strlen(others[i].place)) == 0 ||
+            strncmp(name, others[i].place + 1, strlen(others[i].place + 1)) == 0)
             return cv_fail(err, CLEAVE_EINPUT,
                            "--plus: there is no place '%s' here; instead: %s",
                            others[i].place, others[i].instead);
