@@ -267,3 +267,29 @@ told() {
         run 'wc -l {}' --workers 2 ::: one
     told 1 "'--reduce' is behind the command" run -i numbers wc -l --reduce cat
 }
+
+@test "variables that others set for their commands" {
+    told 2 "the number of the command is \$CLEAVE_CHUNK, or {#} of an item" run 'echo {} >out.$PARALLEL_SEQ' ::: a b
+    [ ! -e out. ]
+    told 2 "the place of the worker is \$CLEAVE_SLOT" run -i numbers -- sh -c 'sort >out.${PARALLEL_JOBSLOT}'
+    told 2 "'... {} ...' ::: {1..100}" run 'echo $SLURM_ARRAY_TASK_ID' ::: 1 2
+    # Others with a longer name, and those that somebody has set, are what they are.
+    run -0 "$CLEAVE" run -q 'echo {}$PARALLEL_SEQUEL' ::: a
+    [ "$output" = a ]
+    run -0 "$CLEAVE" run -q 'PARALLEL_SEQ=7; echo {}$PARALLEL_SEQ' ::: a
+    [ "$output" = a7 ]
+    PARALLEL_SEQ=8 run -0 "$CLEAVE" run -q 'echo {}$PARALLEL_SEQ' ::: a
+    [ "$output" = a8 ]
+}
+
+@test "lines of standard input that are commands, or items with an end of their own" {
+    printf 'echo one\necho two | rev\n' >commands
+    run --separate-stderr "$CLEAVE" run -j 4 <commands
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"to run the lines of standard input: cleave run -a -" ]]
+    run -0 --separate-stderr "$CLEAVE" run -q -a - <commands
+    [ "$output" = $'one\nowt' ]
+    told 2 "-a - for those of standard input" run -d , echo
+    run -0 bash -c 'printf a,b | "$1" run -q -d , -a - echo' _ "$CLEAVE"
+    [ "$output" = $'a\nb' ]
+}

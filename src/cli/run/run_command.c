@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/file_target.h"
 #include "base/text.h"
 #include "cli/kit/output.h"
@@ -159,14 +160,29 @@ static int check_line(const struct cv_call *call)
                        strchr(line, '\'') != NULL ? "\"" : "'");
 }
 
+/* parallel <commands: the lines are commands. */
+static int complain_of_none(const struct cv_call *call)
+{
+    const bool run = strcmp(call->verb->name, "run") == 0; /* the only one with items */
+    const struct cv_run_options *values = run ? call->values : NULL;
+    struct stat facts;
+    const bool lines =
+        run && values->inputs.count == 0 && fstat(STDIN_FILENO, &facts) == 0 &&
+        (S_ISFIFO(facts.st_mode) || (S_ISREG(facts.st_mode) && facts.st_size > 0));
+
+    return cv_complain(CV_EXIT_USAGE,
+                       "expected a command: cleave %s -i FILE COMMAND [ARG]...%s",
+                       call->verb->name,
+                       lines ? "; to run the lines of standard input: cleave run -a -"
+                             : "");
+}
+
 int cv_run_command_check(const struct cv_call *call, bool literal, bool items)
 {
     int status = CV_EXIT_DONE;
 
     if (call->noperands == 0 && !items)
-        return cv_complain(CV_EXIT_USAGE,
-                           "expected a command: cleave %s -i FILE COMMAND [ARG]...",
-                           call->verb->name);
+        return complain_of_none(call);
     if (!call->marked)
         status = check_inputs(call);
     if (status == CV_EXIT_DONE && !literal && !items)

@@ -57,11 +57,15 @@ int cv_run_items_missed(const struct cv_run_options *values)
 
     if (name == NULL)
         return CV_EXIT_DONE;
+    /* Records of the input have ends of their own. */
     return cv_complain(
         CV_EXIT_USAGE,
         "%s is for items, and there are none: say which behind the command, "
-        "as in ... {} ::: *.txt, or --each for the records of the input",
-        name);
+        "as in ... {} ::: *.txt, or %s",
+        name,
+        values->delimiter != NULL && !values->null
+            ? "-a - for those of standard input"
+            : "--each for the records of the input");
 }
 
 /* --- opening them ------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "base/file_target.h"
 #include "base/text.h"
+#include "cli/kit/foreign_variables.h"
 #include "cli/kit/meant.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_options.h"
@@ -149,6 +150,8 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items)
         status = check_merge(values->reduce);
     if (values->reduce != NULL && status == CV_EXIT_DONE)
         status = check_proc(values->reduce);
+    if (status == CV_EXIT_DONE && !values->literal)
+        status = cv_foreign_variables_check(call->operands, call->noperands);
     if (call->noperands == 0 || status != CV_EXIT_DONE || items || values->literal)
         return status;
     status = check_unit(call);
