@@ -92,6 +92,30 @@ static void spaced_round(struct scene *scene, uint64_t round)
               (long)round, count, i);
 }
 
+/* The same for one rank, who is there before the others: what is copied with its gaps comes
+ * slowly, and must not be taken before it is there. */
+static void spaced_root_round(struct scene *scene, uint64_t round)
+{
+    struct spaced *own = (struct spaced *)scene->own, *sum = (struct spaced *)scene->sum;
+    const int count = MOST_COUNT / 2, root = (int)(round % (uint64_t)scene->n);
+
+    for (int i = 0; i < count; i++) {
+        own[i] = (struct spaced){ value_of(scene->rank, round, i), 1 };
+        sum[i] = (struct spaced){ 0, 7 };
+    }
+    MPI_Barrier(scene->comm);
+    if (scene->rank != root)
+        usleep(scene->late_us);
+    cleave_mpi_reduce(own, sum, count, scene->spaced, scene->add, root, scene->comm,
+                      scene->policy);
+    for (int i = 0; i < count && scene->rank == root; i++)
+        if (sum[i].value != sum_of(scene, round, i) || sum[i].gap != 7) {
+            CHECK(&scene->check, false, "%s, round %ld, with gaps, to %d, element %d",
+                  scene->policy, (long)round, root, i);
+            break;
+        }
+}
+
 /* Parts of unequal length, some of them empty. */
 static void parts_round(struct scene *scene, uint64_t round)
 {
@@ -184,6 +208,8 @@ static void rounds_of(struct scene *scene, uint64_t rounds)
             break;
         case 2:
             spaced_round(scene, round);
+            if (round % 4 == 0)
+                spaced_root_round(scene, round);
             break;
         case 3:
             begun_round(scene, round);

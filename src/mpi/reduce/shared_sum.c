@@ -16,6 +16,7 @@
 
 #include "mpi/memory/mpi_try.h"
 #include "mpi/memory/mpi_wait.h"
+#include "mpi/reduce/shared_pair.h"
 
 enum { WORD_TICKETS = 0, WORD_PAIRS = 1 };
 enum { NO_BAY = -1, ALL = -1 };
@@ -257,6 +258,8 @@ int cv_shared_sum_run(const struct cv_mpi_call *call, struct cv_team *team)
     uint64_t first_ticket;
     bool made = false;
 
+    if (cv_shared_pair_fits(call, team))
+        return cv_shared_pair_run(call, team);
     CV_MPI_TRY(cv_vector_init(&sum.vector, call->count, call->type, call->op));
     cv_vector_cut(&sum.vector, segment_bytes(team, sum.vector.bytes));
     want(&sum, call);
