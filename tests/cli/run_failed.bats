@@ -80,6 +80,10 @@ prepare() {
     [[ $output == *"cleave: bad: cannot keep the input of a failed chunk: File too large"* ]]
     [ ! -e bad/big.0-3000 ]
     [ -z "$(ls bad | grep big)" ]
+    # Its bytes are left, and so it is not counted as failed.
+    run bash -c 'ulimit -f 1; "$CLEAVE" run -i big -j 1 --block 3k --retries 1 --failed bad --json -- false 2>&1'
+    [[ $output == *'"failed_chunks": 0,'* ]]
+    [[ $output == *'{"input": "big", "begin": 0, "end": 3893}'* ]]
 }
 
 @test "a folder that cannot be one is told before anything runs" {

@@ -91,17 +91,14 @@ static enum cleave_status settle_output(struct cv_real_run *run, struct cv_erran
     return cv_outlet_add(run->outlet, store, &piece, &errand->slot, err);
 }
 
-/* Its bytes are settled. */
-static enum cleave_status give_up(struct cv_real_run *run, struct cv_errand *errand,
-                                  struct cleave_error *err)
+/* All that is to be done about a chunk that failed for good. */
+static enum cleave_status settle_failure(struct cv_real_run *run,
+                                         struct cv_errand *errand,
+                                         struct cleave_error *err)
 {
     struct cv_books *books = &run->books;
     const struct cv_piece piece = errand->slot.piece;
 
-    books->failed++;
-    if (piece.body.begin == 0)
-        run->start_failed = true;
-    cv_note_failure(&run->failures, run->asked, books->source, errand);
     if (run->asked->failing.isolate)
         CV_TRY(cv_note_bad(&run->failures, books->source, &piece, err));
     if (run->asked->failing.directory != NULL)
@@ -114,6 +111,23 @@ static enum cleave_status give_up(struct cv_real_run *run, struct cv_errand *err
     CV_TRY(cv_ledger_fail(&books->ledger, piece.begin, piece.end, err));
     CV_TRY(cv_source_finish(books->source, &piece, err));
     return cv_blame_clear(&run->blame, piece.begin, piece.end, err);
+}
+
+/* Its bytes are settled; or else they are left, and it does not count. */
+static enum cleave_status give_up(struct cv_real_run *run, struct cv_errand *errand,
+                                  struct cleave_error *err)
+{
+    struct cv_books *books = &run->books;
+    enum cleave_status status;
+
+    books->failed++;
+    if (errand->slot.piece.body.begin == 0)
+        run->start_failed = true;
+    cv_note_failure(&run->failures, run->asked, books->source, errand);
+    status = settle_failure(run, errand, err);
+    if (status != CLEAVE_OK)
+        books->failed--;
+    return status;
 }
 
 /* --- whose fault it is --------------------------------------------------------------------- */
