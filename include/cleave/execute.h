@@ -416,11 +416,12 @@ struct cleave_execution_result {
     double port_s;   /* how long the one port that hosts share was sending; NAN: they do
                         not share one                                                */
     double input_s;  /* when the end of a stream had come; 0: it has not, or it is none */
+    double input_first_s; /* when its first bytes had come, in the same way          */
     double
         blocked_s;  /* how long whoever reads the outputs took nothing                  */
-    double alone_s; /* about what one worker would have taken: one start, and all the
-                       work, or input_s or blocked_s if one is longer; NAN: nothing was
-                       done                                                          */
+    double alone_s; /* about what one worker would have taken: input_first_s, one start
+                       and all the work, or input_s or blocked_s if one is longer; NAN:
+                       nothing was done                                              */
     uint32_t there; /* workers that did something or were there at the end            */
     uint32_t nworkers;
     struct cleave_worker_result *workers;

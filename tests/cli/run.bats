@@ -235,7 +235,7 @@ lines"'; for i in $(seq 20); do echo "row$i,$i"; done; } >in
     cleave 0 run -i in -o result --json -j 2 -- cat
     cmp in result
     valid_json
-    for field in command inputs input_bytes output_bytes sent_bytes chunks elapsed_s connecting_s makespan_s input_s blocked_s alone_s bound_s retries failed resumed \
+    for field in command inputs input_bytes output_bytes sent_bytes chunks elapsed_s connecting_s makespan_s input_s input_first_s blocked_s alone_s bound_s retries failed resumed \
         workers name units busy_s idle_s speed; do
         has "\"$field\":"
     done

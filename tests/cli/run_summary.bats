@@ -27,7 +27,7 @@ adds_up() {
 holds() {
     output=$(cat err)
     awk -v elapsed="$(number elapsed_s)" -v input="$(number input_s)" -v alone="$(number alone_s)" \
-        -v blocked="$(number blocked_s)" -v work="$(number work_s)" -v starts="$(number starts_s)" "BEGIN { exit !($1) }" || {
+        -v blocked="$(number blocked_s)" -v work="$(number work_s)" -v starts="$(number starts_s)" -v first="$(number input_first_s)" "BEGIN { exit !($1) }" || {
         cat err
         return 1
     }
@@ -54,7 +54,7 @@ holds() {
     # Before the first byte, before the end, between records.
     { sleep 0.5 && cat in; } | "$CLEAVE" run -j 2 --json -- cat >out 2>err
     cmp in out
-    holds 'input > 0 && alone >= input'
+    holds 'input > 0 && alone >= input && first > 0 && alone >= first + work'
     { cat in && sleep 0.5; } | "$CLEAVE" run -j 2 -- cat >out 2>err
     grep -qE '^cleave: one worker alone would have taken about [0-9.]+ s, too: so long it took until all of the input had come$' err
     for i in 1 2 3; do echo "$i" && sleep 0.4; done | "$CLEAVE" run -j 2 --json -- cat >out 2>err

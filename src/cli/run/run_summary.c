@@ -52,6 +52,7 @@ static void put_times(struct cv_json *json, const struct cleave_execution_result
     cv_field_number(json, "predicted_s", predicted_s);
     cv_field_number(json, "bound_s", result->bound_s);
     cv_field_number(json, "input_s", result->input_s);
+    cv_field_number(json, "input_first_s", result->input_first_s);
     cv_field_number(json, "blocked_s", result->blocked_s);
     cv_field_number(json, "alone_s", result->alone_s);
     cv_field_number(json, "work_s", result->work_s);
@@ -282,7 +283,7 @@ static void reason_text(const struct cleave_execution_result *result, FILE *file
 {
     enum { SMALL, CONNECTING, STARTS, FOLDS };
     const double costs_s[] = {
-        [SMALL] = result->waiting_s / result->there,
+        [SMALL] = fmax(0, result->waiting_s / result->there - result->input_first_s),
         [CONNECTING] = result->connect_s,
         [STARTS] = isnan(result->starts_s) ? 0 : result->starts_s / result->there,
         [FOLDS] = result->folds_s, /* one waits for the other */
@@ -387,7 +388,7 @@ static void workers_text(const struct cleave_execution_result *result, FILE *fil
         cv_table_number(&table, worker->units);
         cv_table_number(&table, cv_run_busy_part(result, worker));
         cv_table_number(&table, worker->speed_ups / unit);
-        cv_table_number(&table, isnan(worker->starts_s)
+        cv_table_number(&table, isnan(worker->starts_s) || worker->chunks == 0
                                     ? NAN
                                     : worker->starts_s / (double)worker->chunks * 1e3);
         if (remote) {

@@ -275,8 +275,11 @@ static void sum_time(struct cleave_execution_result *result, double folds_s)
     result->work_s = busy_s - (seen > 0 ? result->starts_s : 0);
     result->folds_s = fmin(folds_s, fmax(0, whole_s - busy_s));
     result->waiting_s = fmax(0, whole_s - busy_s - result->folds_s);
-    result->alone_s = chunks > 0 ? result->work_s + (seen > 0 ? seen_s / seen : 0) : NAN;
-    /* Nobody is done before the input has come and the output is taken. */
+    /* Nobody works before there is something to work on, nor is done before all of the
+     * input has come and the output is taken. */
+    result->alone_s = chunks > 0 ? result->input_first_s + result->work_s +
+                                       (seen > 0 ? seen_s / seen : 0)
+                                 : NAN;
     if (result->alone_s < fmax(result->input_s, result->blocked_s))
         result->alone_s = fmax(result->input_s, result->blocked_s);
 }
@@ -351,6 +354,8 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
     result->there = count_there(run, result);
     if (cv_source_ended_s(run->books.source) > 0)
         result->input_s = fmax(0, cv_source_ended_s(run->books.source) - began_s);
+    if (cv_source_first_s(run->books.source) > 0)
+        result->input_first_s = fmax(0, cv_source_first_s(run->books.source) - began_s);
     sum_time(result, folds.seconds);
     sum_master(run, result);
     return result;

@@ -189,6 +189,8 @@ double cv_source_total(const struct cv_source *source);
 double cv_source_left(const struct cv_source *source);
 /* When, by the clock, the end of a stream had come; 0: it has not, or it is none. */
 double cv_source_ended_s(const struct cv_source *source);
+/* When its first bytes had come, in the same way. */
+double cv_source_first_s(const struct cv_source *source);
 /* Of a stream: most bytes that wait or are at work at a time; 0 for files. */
 double cv_source_hold(const struct cv_source *source);
 /* Bytes in all, as far as they are known: of a stream, those that have come. */

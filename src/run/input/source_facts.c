@@ -23,6 +23,11 @@ double cv_source_ended_s(const struct cv_source *source)
     return source->stream != NULL && source->stream->ended ? source->stream->ended_s : 0;
 }
 
+double cv_source_first_s(const struct cv_source *source)
+{
+    return source->stream != NULL ? source->stream->first_s : 0;
+}
+
 double cv_source_left(const struct cv_source *source)
 {
     if (source->items_come || (source->stream != NULL && !source->stream->ended))

@@ -84,6 +84,7 @@ struct cv_stream {
     bool numbers;
     bool ended;
     double ended_s;   /* when that was, by the clock                                  */
+    double first_s;   /* when the first bytes had come                                */
     bool looked;      /* at what it is (magic.h), or nobody asks                     */
     const char *eats; /* what it may be that is no text: of the splitter               */
     const struct cv_codec *codec;   /* what it has to be; NULL: whatever it is        */

@@ -171,6 +171,8 @@ static enum cleave_status read_once(struct cv_stream *stream, size_t *got,
         stream->ended_s = cv_clock_s();
     if (stream->ended && stream->unpacking != NULL)
         cv_stream_unpacked(stream);
+    if (stream->received == 0 && length > 0)
+        stream->first_s = cv_clock_s();
     stream->received += (uint64_t)length;
     *got = (size_t)length;
     return CLEAVE_OK;
