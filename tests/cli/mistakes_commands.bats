@@ -186,6 +186,13 @@ told() {
     gzip -c other.csv >packed.csv.gz
     told 0 "" run -i packed.csv.gz --split csv --header --block 1k -- cat
     [[ $stderr != *"knows quotes"* ]]
+    # With --header, too, where lines end inside of quotes.
+    told 0 "table.csv is cut between lines, also inside of quotes, where it has ends of lines: --split csv" \
+        run -i table.csv --header --block 1k -- cat
+    printf 'a,b\n' >plain.csv
+    seq 400 | sed 's/$/,"x, y", 5" wide/' >>plain.csv
+    told 0 "" run -i plain.csv --header --block 1k -- cat
+    [[ $stderr != *"inside of quotes"* ]]
     # Not if it was asked for, and not of one chunk.
     told 0 "" run -i reads.fastq --split lines --block 1k -- cat
     [[ $stderr != *"by its name"* ]]
@@ -229,6 +236,9 @@ told() {
     printf 'a\n' >one
     told 1 "failed: 'grep ... || [ \$? = 1 ]' is content with it" run grep a ::: one numbers
     told 1 "is content with it" run -q 'grep -c a {}' ::: one numbers
+    told 1 "failed: 'grep ... || [ \$? = 1 ]' is content with it" run 'cat {} | grep -c a' ::: one numbers
+    told 1 "exited with status 1" run 'grep -c a {} | false' ::: one
+    [[ $stderr != *"is content with it"* ]]
     run -0 "$CLEAVE" run -q 'grep a {} || [ $? = 1 ]' ::: one numbers
     told 1 "exited with status 2" run -q grep a ::: nothing
     [[ $stderr != *"is content with it"* ]]

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "cli/kit/output.h"
 
-enum { PART_MOST = 4096, FIRST_LINE = 4096 };
+enum { PART_MOST = 4096, FIRST_LINE = 4096, TABLE_MOST = 1 << 16 };
 
 /* A unit, as it is written behind its number; NULL: the word is none. */
 static const char *find_unit(const char *word)
@@ -130,11 +130,37 @@ static const struct form *find_form(const char *name)
     return NULL;
 }
 
+/* Whether at the beginning of a table a line ends inside of quotes. */
+static bool has_quoted_ends(const char *name)
+{
+    char bytes[TABLE_MOST];
+    FILE *file = fopen(name, "re");
+    bool quoted = false, begins = true;
+    size_t length, i = 0;
+
+    if (file == NULL)
+        return false;
+    length = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    for (; i < length && !(quoted && bytes[i] == '\n'); i++) {
+        if (bytes[i] == '"' && (quoted || begins))
+            quoted = !quoted;
+        begins = strchr(",;\t\n", bytes[i]) != NULL;
+    }
+    return i < length;
+}
+
 void cv_meant_form(const char *name, bool header)
 {
     const struct form *form = find_form(name);
     char shown[CV_ECHO_ROOM];
 
+    if (form != NULL && form->header && header && strcmp(form->end, ".csv") == 0 &&
+        has_quoted_ends(name))
+        cv_complain(CV_EXIT_DONE,
+                    "%s is cut between lines, also inside of quotes, where it has ends "
+                    "of lines: --split csv",
+                    cv_echo(name, shown));
     if (form == NULL || (form->header && header))
         return;
     cv_complain(

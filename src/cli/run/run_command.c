@@ -297,9 +297,15 @@ static void hint_empty(const struct cv_call *call)
         cv_complain(CV_EXIT_DONE, "standard input was empty; an input is -i FILE");
 }
 
-/* The program of a line of which the first word is one. */
-static const char *first_word(const char *line, char word[CV_ECHO_ROOM])
+/* The program whose status is that of the line: the first word behind its last pipe. What is in
+ * quotes may hold other bars, and then it is none that is known. */
+static const char *last_program(const char *line, char word[CV_ECHO_ROOM])
 {
+    const char *bar = strrchr(line, '|');
+
+    if (bar != NULL && bar > line && bar[-1] != '|')
+        line = bar + 1;
+    line += strspn(line, " ");
     snprintf(word, CV_ECHO_ROOM, "%.*s", (int)strcspn(line, " "), line);
     return cv_file_name(word);
 }
@@ -309,7 +315,8 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
     static const char *const searching[] = { "grep", "egrep", "fgrep", "zgrep", "rg" };
     const struct cv_run_options *values = call->values;
     char word[CV_ECHO_ROOM];
-    const char *program = call->noperands > 0 ? first_word(call->operands[0], word) : "";
+    const char *program =
+        call->noperands > 0 ? last_program(call->operands[0], word) : "";
     const bool searched =
         how->failed > 0 && how->by_one &&
         cv_is_one_of(program, searching, sizeof searching / sizeof *searching);
