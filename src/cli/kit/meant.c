@@ -101,6 +101,13 @@ struct form {
     bool header; /* the option is --header */
 };
 
+static bool ends_in(const char *name, const char *end)
+{
+    const size_t length = strlen(name), size = strlen(end);
+
+    return length > size && strcmp(name + length - size, end) == 0;
+}
+
 /* What the name of a file says of its records; NULL: lines, or nothing. */
 static const struct form *find_form(const char *name)
 {
@@ -116,8 +123,7 @@ static const struct form *find_form(const char *name)
     size_t length = strlen(name);
 
     for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
-        if (length > strlen(packed[i]) &&
-            strcmp(name + length - strlen(packed[i]), packed[i]) == 0) {
+        if (ends_in(name, packed[i])) {
             length -= strlen(packed[i]);
             break;
         }
@@ -130,18 +136,29 @@ static const struct form *find_form(const char *name)
     return NULL;
 }
 
+/* What a file begins with; 0 bytes of a pipe, which would be waited for, and has been read. */
+static size_t read_beginning(const char *name, char *bytes, size_t most)
+{
+    struct stat facts;
+    FILE *file =
+        stat(name, &facts) == 0 && S_ISREG(facts.st_mode) ? fopen(name, "re") : NULL;
+    size_t length;
+
+    if (file == NULL)
+        return 0;
+    length = fread(bytes, 1, most, file);
+    fclose(file);
+    return length;
+}
+
 /* Whether at the beginning of a table a line ends inside of quotes. */
 static bool has_quoted_ends(const char *name)
 {
     char bytes[TABLE_MOST];
-    FILE *file = fopen(name, "re");
+    const size_t length = read_beginning(name, bytes, sizeof bytes);
     bool quoted = false, begins = true;
-    size_t length, i = 0;
+    size_t i = 0;
 
-    if (file == NULL)
-        return false;
-    length = fread(bytes, 1, sizeof bytes, file);
-    fclose(file);
     for (; i < length && !(quoted && bytes[i] == '\n'); i++) {
         if (bytes[i] == '"' && (quoted || begins))
             quoted = !quoted;
@@ -155,8 +172,8 @@ void cv_meant_form(const char *name, bool header)
     const struct form *form = find_form(name);
     char shown[CV_ECHO_ROOM];
 
-    if (form != NULL && form->header && header && strcmp(form->end, ".csv") == 0 &&
-        has_quoted_ends(name))
+    /* Of one that is compressed nothing is seen. */
+    if (header && ends_in(name, ".csv") && has_quoted_ends(name))
         cv_complain(CV_EXIT_DONE,
                     "%s is cut between lines, also inside of quotes, where it has ends "
                     "of lines: --split csv",
@@ -173,13 +190,8 @@ void cv_meant_form(const char *name, bool header)
 /* The beginning of a file that is text, up to its first line end; false: it is none. */
 static bool read_first_line(const char *name, char line[FIRST_LINE])
 {
-    FILE *file = fopen(name, "re");
-    size_t length;
+    const size_t length = read_beginning(name, line, FIRST_LINE - 1);
 
-    if (file == NULL)
-        return false;
-    length = fread(line, 1, FIRST_LINE - 1, file);
-    fclose(file);
     line[length] = '\0';
     line[strcspn(line, "\r\n")] = '\0';
     for (const char *at = line; *at != '\0'; at++)
@@ -191,10 +203,8 @@ static bool read_first_line(const char *name, char line[FIRST_LINE])
 void cv_meant_separator(const char *name)
 {
     char line[FIRST_LINE], shown[CV_ECHO_ROOM];
-    struct stat facts;
 
-    if (stat(name, &facts) != 0 || !S_ISREG(facts.st_mode) ||
-        !read_first_line(name, line) || strchr(line, ',') != NULL ||
+    if (!read_first_line(name, line) || strchr(line, ',') != NULL ||
         strpbrk(line, ";\t") == NULL)
         return;
     cv_complain(
