@@ -55,7 +55,7 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
     cleave_add_test(mpi/${flavour}-replan quick test-mpi-${flavour}-replan)
     # Programs that know nothing of cleave.
-    foreach(program plain calls sessions)
+    foreach(program plain calls many sessions)
         add_executable(test-mpi-${flavour}-${program} tests/mpi/${program}.c)
         target_link_libraries(test-mpi-${flavour}-${program} PRIVATE
             PkgConfig::MPI_${flavour} cleave-flags m)

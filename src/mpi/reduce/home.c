@@ -15,6 +15,8 @@
 #include "mpi/memory/mpi_try.h"
 #include "mpi/reduce/team.h"
 
+enum { MOST_PLACES = 128 };
+
 static struct {
     pthread_mutex_t lock;
     atomic_bool open; /* set last: who sees it may read key and self */
@@ -24,6 +26,7 @@ static struct {
     int error_class;        /* our own; 0: not made                            */
     atomic_uint closed;     /* teams, so far                                   */
     atomic_int pending;     /* reductions that have begun and not ended        */
+    atomic_int places;      /* of teams that may have a communicator           */
     struct cv_mpi_settings defaults;
     void (*told)(const struct cv_team *team);
 } home = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -47,6 +50,7 @@ static bool unlink_team(const struct cv_team *team)
         if (*at == team) {
             *at = team->next;
             found = true;
+            atomic_fetch_sub(&home.places, team->placed ? 1 : 0);
             atomic_fetch_add(&home.closed, 1);
             break;
         }
@@ -181,6 +185,21 @@ void cv_home_pend(int change)
 bool cv_home_pending(void)
 {
     return atomic_load_explicit(&home.pending, memory_order_relaxed) != 0;
+}
+
+int cv_home_place(struct cv_team *team, bool *out)
+{
+    int mine = atomic_load(&home.places) < MOST_PLACES, all = 0;
+
+    if (team->comm == MPI_COMM_NULL && !team->asked) {
+        CV_MPI_TRY(PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, team->users));
+        team->asked = true;
+        team->placed = all != 0;
+        if (team->placed)
+            atomic_fetch_add(&home.places, 1);
+    }
+    *out = team->comm != MPI_COMM_NULL || team->placed;
+    return MPI_SUCCESS;
 }
 
 struct cv_mpi_settings *cv_home_defaults(void)

@@ -23,6 +23,11 @@ int cv_home_meet(MPI_Comm comm, struct cv_team **out);
 void cv_home_pend(int change);
 bool cv_home_pending(void);
 
+/* Whether a team may have a communicator of its own, as all its ranks see it: collective at the
+ * first call. An MPI library has only so many (MPICH 2048), and a program may want most of them:
+ * where it reduces on hundreds, later ones go without. */
+int cv_home_place(struct cv_team *team, bool *out);
+
 /* Settings that a new team begins with, and who is told before a team is closed; may be
  * NULL. */
 struct cv_mpi_settings *cv_home_defaults(void);

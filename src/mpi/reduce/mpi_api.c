@@ -120,11 +120,14 @@ static int begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
 {
     struct cv_team *team;
     int code;
+    bool may = true;
 
     if (call->count < 0 && call->comm != MPI_COMM_NULL)
         return cv_home_raise(call->comm, MPI_ERR_COUNT);
     code = cv_call_team(call, &team);
-    if (code == MPI_SUCCESS && team == NULL)
+    if (code == MPI_SUCCESS && team != NULL && !cv_mpi_policy_is_fixed(policy))
+        code = cv_home_place(team, &may);
+    if (code == MPI_SUCCESS && (team == NULL || !may))
         return begin_mpis(call, request); /* which raises what there is to raise */
     if (code == MPI_SUCCESS)
         code = cv_team_open(team);

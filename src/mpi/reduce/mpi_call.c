@@ -197,6 +197,7 @@ int cv_call_do(const struct cv_mpi_call *call, enum cv_mpi_policy policy, bool *
 {
     struct cv_team *team;
     int size = 0, code;
+    bool may = true;
 
     if (out_ours != NULL)
         *out_ours = false;
@@ -220,7 +221,13 @@ int cv_call_do(const struct cv_mpi_call *call, enum cv_mpi_policy policy, bool *
         *out_ours = true;
     if (policy == CV_MPI_AUTO && is_to_be_left(team))
         return hand_on(call);
-    code = team->comm == MPI_COMM_NULL ? cv_team_open(team) : MPI_SUCCESS;
+    if (team->comm == MPI_COMM_NULL) {
+        code = cv_mpi_policy_is_fixed(policy) ? MPI_SUCCESS : cv_home_place(team, &may);
+        if (code == MPI_SUCCESS && !may)
+            return hand_on(call);
+        if (code == MPI_SUCCESS)
+            code = cv_team_open(team);
+    }
     if (code == MPI_SUCCESS)
         code =
             policy == CV_MPI_AUTO ? run_auto(call, size, team) : run(call, policy, team);

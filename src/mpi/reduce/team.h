@@ -38,6 +38,8 @@ struct cv_team {
     int rank, size;
     unsigned ahead;    /* pairs that met before their last segment was combined */
     unsigned seen;     /* calls that left the choice to us and came before it had one */
+    bool asked;        /* whether it may have `comm` */
+    bool placed;       /* so it may: else all is left to the MPI library */
     int broken;        /* the error after which nothing can be relied on */
     MPI_Op checked_op; /* the pair last found to go together */
     MPI_Datatype checked_type;
