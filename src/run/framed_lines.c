@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fail.h"
 #include "base/write_all.h"
 #include "run/kit/process.h"
+#include "run/kit/quiet_thread.h"
 #include "run/slot/steady_length.h"
 
 enum { PART = 64 * 1024 };
@@ -33,19 +33,6 @@ static void *pass_on(void *context)
     }
 }
 
-/* A thread that signals leave alone. */
-static int start(struct cv_framed_lines *lines)
-{
-    sigset_t all, before;
-    int wrong;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    wrong = pthread_create(&lines->thread, NULL, pass_on, lines);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return wrong;
-}
-
 enum cleave_status cv_framed_lines_begin(struct cv_framed_lines *lines, int sink, int out,
                                          struct cleave_error *err)
 {
@@ -55,7 +42,9 @@ enum cleave_status cv_framed_lines_begin(struct cv_framed_lines *lines, int sink
         return cv_fail(err, CLEAVE_EENGINE, "--framed: cannot make a pipe: %s",
                        strerror(errno));
     *lines = (struct cv_framed_lines){ .from = ends[0], .sink = sink, .out = out };
-    wrong = dup3(ends[1], sink, O_CLOEXEC) < 0 ? errno : start(lines);
+    wrong = dup3(ends[1], sink, O_CLOEXEC) < 0
+                ? errno
+                : cv_quiet_thread(&lines->thread, NULL, pass_on, lines);
     cv_close(&ends[1]);
     lines->on = wrong == 0;
     if (lines->on)
