@@ -44,6 +44,8 @@ mistake() {
     mistake 2 "cannot run 'sotr': not found in PATH" run -i numbers -- sotr
     mistake 2 "the one in this folder is ./count" run -i numbers -- count
     mistake 2 "it is a word of the shell: sh -c 'cd ...'" run -i numbers -- cd logs
+    mistake 2 "'nodes' would be the command: expected --pin=nodes, or '--' before it" run -i numbers --pin nodes wc -l
+    mistake 2 "to set a variable: env GPU=0 COMMAND" run -i numbers -j 'gpu[0-1]:GPU={i}' -- wc
     mistake 2 "if it is a script, chmod +x ./numbers" run -i numbers -- ./numbers
     mistake 2 "to run sort on an input: cleave run -i FILE sort [ARG]..." sort numbers
     mistake 2 "if it is an input: cleave run -i numbers COMMAND" numbers sort

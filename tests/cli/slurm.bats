@@ -259,6 +259,13 @@ END
     refuses "expected 'cleave run', its options and a command, got nothing" slurm-script
     refuses "expected a command behind 'cleave run'" slurm-script run -i in -o out
     refuses "unknown option '--blok'; did you mean '--block'?" slurm-script run -i in -o out --blok 3 wc
+    refuses "there is no option '--mem' here; instead: --sbatch=--mem=SIZE" slurm-script --mem=4G run -i in -o out wc
+    refuses "there is no option '-A' here; instead: --sbatch=--account=NAME" slurm-script -A me run -i in -o out wc
+    refuses "--time: expected minutes, 2:00:00 or 1-12:00:00 (days), got '2h'" slurm-script -t 2h run -i in -o out wc
+    for time in 30 2:00:00 1-12 1-12:00:00 UNLIMITED; do
+        cleave 0 slurm-script -t $time run -i in -o out wc
+        has "#SBATCH --time=$time"
+    done
     refuses "expected --input FILE behind 'cleave run': the standard input of a job is empty" \
         slurm-script run -o out -- wc
     refuses "expected --output FILE behind 'cleave run': the standard output of a job is its log" \

@@ -141,6 +141,22 @@ static int check_proc(const char *reduce)
         "mount it, or let CMD read both on standard input");
 }
 
+/* "--pin nodes": what may be left out stands behind a '='. */
+static int check_pin(const struct cv_call *call, const char *pin)
+{
+    static const char *const cores[] = { "core", "cores" };
+    static const char *const nodes[] = { "node", "nodes", "numa" };
+    const char *first = call->operands[0];
+    const bool one = cv_is_one_of(first, cores, sizeof cores / sizeof *cores);
+
+    if (pin == NULL || pin[0] != '\0' || call->marked ||
+        (!one && !cv_is_one_of(first, nodes, sizeof nodes / sizeof *nodes)))
+        return CV_EXIT_DONE;
+    return cv_complain(CV_EXIT_USAGE,
+                       "'%s' would be the command: expected --pin=%s, or '--' before it",
+                       first, one ? "cores" : "nodes");
+}
+
 int cv_run_mistakes_check(const struct cv_call *call, bool items)
 {
     const struct cv_run_options *values = call->values;
@@ -155,6 +171,8 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items)
     if (call->noperands == 0 || status != CV_EXIT_DONE || items || values->literal)
         return status;
     status = check_unit(call);
+    if (status == CV_EXIT_DONE)
+        status = check_pin(call, values->pin);
     if (status == CV_EXIT_DONE)
         status = check_sign(call);
     if (status == CV_EXIT_DONE && !values->cat)

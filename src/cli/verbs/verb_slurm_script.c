@@ -5,6 +5,7 @@
  * back to the queue and goes on from there. */
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 #include "base/companion.h"
 #include "base/shell_word.h"
 #include "cli/kit/output.h"
@@ -56,6 +57,44 @@ static const struct cv_option run_options[] = {
       .offset = FIELD(program),
       .help = "Where cleave is on the nodes. Default: this very program." },
     { .name = NULL },
+};
+/* clang-format on */
+
+/* Options of sbatch that most jobs have; any other is given in the same way. */
+#define AS_SBATCH(option) "--sbatch=" option
+
+/* clang-format off */
+static const struct cv_foreign foreign[] = {
+    { "-A", AS_SBATCH("--account=NAME") }, { "--account", AS_SBATCH("--account=NAME") },
+    { "-q", AS_SBATCH("--qos=NAME") }, { "--qos", AS_SBATCH("--qos=NAME") },
+    { "-G", AS_SBATCH("--gpus=N") }, { "--gpus", AS_SBATCH("--gpus=N") },
+    { "--gres", AS_SBATCH("--gres=gpu:N") },
+    { "--gpus-per-node", AS_SBATCH("--gpus-per-node=N") },
+    { "--gpus-per-task", AS_SBATCH("--gpus-per-task=N") },
+    { "--mem", AS_SBATCH("--mem=SIZE") },
+    { "--mem-per-cpu", AS_SBATCH("--mem-per-cpu=SIZE") },
+    { "--ntasks-per-node", AS_SBATCH("--ntasks-per-node=N") },
+    { "-w", AS_SBATCH("--nodelist=NODES") }, { "--nodelist", AS_SBATCH("--nodelist=NODES") },
+    { "-x", AS_SBATCH("--exclude=NODES") }, { "--exclude", AS_SBATCH("--exclude=NODES") },
+    { "-C", AS_SBATCH("--constraint=NAME") },
+    { "--constraint", AS_SBATCH("--constraint=NAME") },
+    { "-d", AS_SBATCH("--dependency=LIST") },
+    { "--dependency", AS_SBATCH("--dependency=LIST") },
+    { "-D", AS_SBATCH("--chdir=DIR") }, { "--chdir", AS_SBATCH("--chdir=DIR") },
+    { "-e", AS_SBATCH("--error=FILE") }, { "--error", AS_SBATCH("--error=FILE") },
+    { "-L", AS_SBATCH("--licenses=NAMES") },
+    { "--licenses", AS_SBATCH("--licenses=NAMES") },
+    { "--reservation", AS_SBATCH("--reservation=NAME") },
+    { "--mail-type", AS_SBATCH("--mail-type=END") },
+    { "--mail-user", AS_SBATCH("--mail-user=NAME") },
+    { "--exclusive", "nothing: whole nodes are asked for unless there is -n" },
+    { "-o", "-o FILE behind 'cleave run'; of the log: --sbatch=--output=FILE" },
+    { "--output", "-o FILE behind 'cleave run'; of the log: --sbatch=--output=FILE" },
+    { "-a", "nothing: one job shares its input over all its nodes" },
+    { "--array", "nothing: one job shares its input over all its nodes" },
+    { "-i", "-i FILE behind 'cleave run'" },
+    { "--input", "-i FILE behind 'cleave run'" },
+    { NULL, NULL },
 };
 /* clang-format on */
 
@@ -209,7 +248,15 @@ static void add_tail(struct cv_text *out)
                 CV_EXIT_LATER, CV_EXIT_LATER);
 }
 
-/* A line that sbatch would read as two. */
+/* Minutes, "2:00:00", "1-12", "1-12:00:00" or a word for none at all. */
+static bool is_time(const char *text)
+{
+    return strcasecmp(text, "unlimited") == 0 || strcasecmp(text, "infinite") == 0 ||
+           (strpbrk(text, "0123456789") != NULL &&
+            text[strspn(text, "0123456789:-")] == '\0');
+}
+
+/* A line that sbatch would read as two, or not at all. */
 static int check_lines(const struct values *values)
 {
     const char *texts[] = { values->time, values->partition, values->name };
@@ -218,6 +265,11 @@ static int check_lines(const struct values *values)
         if (texts[i] != NULL && strpbrk(texts[i], " \t\n") != NULL)
             return cv_complain(CV_EXIT_USAGE,
                                "expected a word without blanks for a line of sbatch");
+    if (values->time != NULL && !is_time(values->time))
+        return cv_complain(CV_EXIT_USAGE,
+                           "--time: expected minutes, 2:00:00 or 1-12:00:00 (days), got "
+                           "'%s'",
+                           values->time);
     for (size_t i = 0; i < values->more.count; i++)
         if (values->more.items[i][0] != '-' ||
             strchr(values->more.items[i], '\n') != NULL)
@@ -257,6 +309,7 @@ const struct cv_verb cv_verb_slurm_script = {
     .max_operands = 100000000,
     .command = true,
     .groups = groups,
+    .foreign = foreign,
     .examples =
         "cleave slurm-script -N 4 -t 2:00:00 cleave run -i examples/plan.c -o out -- "
         "wc -l\n"

@@ -123,6 +123,8 @@ enum cleave_status cv_cannot_find(const char *name, struct cleave_error *err)
         snprintf(why + used, room, "; the one in this folder is ./%s", shown);
     else if (cv_is_one_of(name, words, sizeof words / sizeof *words))
         snprintf(why + used, room, "; it is a word of the shell: sh -c '%s ...'", name);
+    else if (strchr(name, '=') != NULL)
+        snprintf(why + used, room, "; to set a variable: env %s COMMAND", shown);
     else if (is_function(name))
         snprintf(why + used, room,
                  "; it is a function of bash, which knows it: bash -c '%s \"$@\"' %s",
