@@ -32,18 +32,22 @@ static void add_escaped(struct cv_text *out, const char *word)
     cv_text_add(out, "'");
 }
 
+static void add_quoted(struct cv_text *out, const char *word)
+{
+    cv_text_add(out, "'");
+    for (; *word != '\0'; word++)
+        cv_text_add(out, *word == '\'' ? "'\\''" : "%c", *word);
+    cv_text_add(out, "'");
+}
+
 void cv_shell_word_add(struct cv_text *out, const char *word)
 {
-    if (is_plain(word)) {
+    if (is_plain(word))
         cv_text_add(out, "%s", word);
-    } else if (!cv_printable(word, strlen(word), true)) {
+    else if (!cv_printable(word, strlen(word), true))
         add_escaped(out, word);
-    } else {
-        cv_text_add(out, "'");
-        for (; *word != '\0'; word++)
-            cv_text_add(out, *word == '\'' ? "'\\''" : "%c", *word);
-        cv_text_add(out, "'");
-    }
+    else
+        add_quoted(out, word);
 }
 
 void cv_shell_words_add(struct cv_text *out, const char *const *words)
@@ -52,5 +56,56 @@ void cv_shell_words_add(struct cv_text *out, const char *const *words)
         if (i > 0)
             cv_text_add(out, " ");
         cv_shell_word_add(out, words[i]);
+    }
+}
+
+void cv_sh_words_add(struct cv_text *out, const char *const *words)
+{
+    for (size_t i = 0; words[i] != NULL; i++) {
+        if (i > 0)
+            cv_text_add(out, " ");
+        if (is_plain(words[i]))
+            cv_text_add(out, "%s", words[i]);
+        else
+            add_quoted(out, words[i]);
+    }
+}
+
+/* --- login shells ------------------------------------------------------------------------- */
+
+/* Between ' and ' csh knows lines and !, and fish a backslash. */
+static bool is_odd(char byte)
+{
+    return (byte > 0 && byte < ' ') || byte == 127 || strchr("'\\!", byte) != NULL;
+}
+
+/* Words and blanks between them, no more. */
+static bool is_simple(const char *script)
+{
+    char word[2] = { 0, 0 };
+
+    for (; *script != '\0'; script++) {
+        word[0] = *script;
+        if (*script != ' ' && (strchr("=^%", *script) != NULL || !is_plain(word)))
+            return false;
+    }
+    return true;
+}
+
+void cv_login_line_add(struct cv_text *out, const char *script)
+{
+    const char *byte = script;
+
+    while (*byte != '\0' && !is_odd(*byte))
+        byte++;
+    if (is_simple(script)) {
+        cv_text_add(out, "%s", script);
+    } else if (*byte == '\0') {
+        cv_text_add(out, "exec sh -c '%s'", script);
+    } else {
+        cv_text_add(out, "exec sh -c 'eval \"$(printf %%b \"$1\")\"' sh '");
+        for (byte = script; *byte != '\0'; byte++)
+            cv_text_add(out, is_odd(*byte) ? "\\0%03o" : "%c", (unsigned char)*byte);
+        cv_text_add(out, "'");
     }
 }

@@ -9,5 +9,10 @@
 void cv_shell_word_add(struct cv_text *out, const char *word);
 /* All words up to NULL, with a blank between. */
 void cv_shell_words_add(struct cv_text *out, const char *const *words);
+/* The same for any sh, also an old one: what does not show stands as it is. */
+void cv_sh_words_add(struct cv_text *out, const char *const *words);
+/* A line by which a login shell of any kind, such as csh or fish, which know neither `case` nor $'...' as sh
+ * does, has a script done by sh. */
+void cv_login_line_add(struct cv_text *out, const char *script);
 
 #endif

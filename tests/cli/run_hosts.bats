@@ -205,7 +205,6 @@ $T/there" ]
     cat >motd <<'END'
 #!/bin/sh
 echo "Welcome to this machine, dear user. There are news."
-exec "$@"
 END
     cat >old <<'END'
 #!/bin/sh

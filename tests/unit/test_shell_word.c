@@ -63,11 +63,58 @@ static void bash_reads_them(void **state)
     assert_string_equal(got + 255, "|it's \\ so||");
 }
 
+/* What `shell` makes of a line is the same script, whatever is in it. */
+static void assert_reads(const char *shell, const char *script, const char *expected)
+{
+    char command[3000], got[600] = "";
+    struct cv_text line = { NULL, 0, 0, false };
+    FILE *pipe;
+
+    cv_login_line_add(&line, script);
+    assert_false(line.failed);
+    snprintf(command, sizeof command, "command -v %s >/dev/null || exit 77\nexec %s -c ",
+             shell, shell);
+    {
+        struct cv_text whole = { NULL, 0, 0, false };
+
+        cv_text_add(&whole, "%s", command);
+        cv_sh_words_add(&whole, (const char *const[]){ line.bytes, NULL });
+        pipe = popen(whole.bytes, "r"); // NOLINT(cert-env33-c): made here
+        cv_text_done(&whole);
+    }
+    cv_text_done(&line);
+    assert_non_null(pipe);
+    (void)!fread(got, 1, sizeof got - 1, pipe);
+    if (pclose(pipe) != 77 << 8)
+        assert_string_equal(got, expected);
+}
+
+static void any_login_shell_has_sh_do_it(void **state)
+{
+    static const char *const shells[] = { "sh",  "bash", "dash", "zsh",
+                                          "csh", "tcsh", "fish" };
+    struct cv_text line = { NULL, 0, 0, false };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+        assert_reads(shells[i], "exec printf a/b-c", "a/b-c");
+        assert_reads(shells[i], "case x in x) a=\"$(echo y)\";; esac; printf %s \"$a\"",
+                     "y");
+        assert_reads(shells[i], "printf %s 'it'\\''s \\\\ `x` $y \"z\"!\n{1}'",
+                     "it's \\\\ `x` $y \"z\"!\n{1}");
+    }
+    /* What all of them understand stays as it is. */
+    cv_login_line_add(&line, "exec  /opt/cleave worker");
+    assert_string_equal(line.bytes, "exec  /opt/cleave worker");
+    cv_text_done(&line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_quoted),
         cmocka_unit_test(bash_reads_them),
+        cmocka_unit_test(any_login_shell_has_sh_do_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* run_copies.c -- copies of cleave that are taken to hosts. SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include "base/shell_word.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_hosts.h"
 
@@ -21,6 +22,17 @@ void cv_copies_words(const struct cv_copies *copies, const char *runner,
                 CLEAVE_HOST_LACKS + CV_PROCESSORS, runner);
 }
 
+void cv_script_add(struct cv_words *words, struct cv_text *script)
+{
+    struct cv_text line = { NULL, 0, 0, false };
+
+    if (!script->failed)
+        cv_login_line_add(&line, script->bytes);
+    line.failed = line.failed || script->failed;
+    cv_text_done(script);
+    cv_words_take(words, &line);
+}
+
 /* Standard input becomes the program there, if all of it has come. */
 static void push_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
                         const struct cv_copy *copy, struct cv_words *words)
@@ -36,7 +48,7 @@ static void push_by_ssh(const struct cv_group *group, const struct cv_reach *rea
                 "chmod 700 \"$d/new.$$\" && mv \"$d/new.$$\" \"$d/cleave\" || "
                 "{ rm -f \"$d/new.$$\"; exit 1; }",
                 copy->hash, copy->size);
-    cv_words_take(words, &line);
+    cv_script_add(words, &line);
 }
 
 /* What can be taken to a host, by processor, and what is said where there is nothing. */

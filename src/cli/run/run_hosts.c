@@ -66,7 +66,7 @@ static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *
         cv_lead_line(group, reach, led, words->arena, &line);
     if (reach->push) /* a damaged one says that it is, but not which one it was to be */
         cv_text_add(&line, "; s=$?; [ $s -ne %d ] || s=$l; exit $s", CLEAVE_HOST_LACKS);
-    cv_words_take(words, &line);
+    cv_script_add(words, &line);
 }
 
 static void command_words(const struct cv_group *group, const struct cv_reach *reach,

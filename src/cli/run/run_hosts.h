@@ -26,6 +26,8 @@ bool cv_hosts_are_text(const char *text);
  * lacking. */
 void cv_copies_words(const struct cv_copies *copies, const char *runner,
                      struct cv_text *line);
+/* A script for sh as the last word of ssh, whatever shell reads it there; it is taken. */
+void cv_script_add(struct cv_words *words, struct cv_text *script);
 /* What can be taken to a host, by processor, and what is said where there is nothing. */
 enum cleave_status cv_copies_offer(const struct cv_group *group,
                                    const struct cv_reach *reach, struct cv_arena *arena,

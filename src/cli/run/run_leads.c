@@ -27,7 +27,7 @@ void cv_lead_line(const struct cv_group *group, const struct cv_reach *reach,
     list = cv_words_done(&words);
     cv_text_add(line, " ");
     if (list != NULL)
-        cv_shell_words_add(line, list);
+        cv_sh_words_add(line, list);
     line->failed = line->failed || list == NULL;
 }
 

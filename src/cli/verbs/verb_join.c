@@ -133,12 +133,14 @@ static int start(const char *const *words, int *out, pid_t *pid)
 /* --- serving ------------------------------------------------------------------------------ */
 
 /* Work until the run is over; `fd` is taken over. */
-static enum cleave_status serve(const struct values *values, int fd,
+static enum cleave_status serve(const struct values *values, int fd, bool by_login,
                                 struct cleave_error *err)
 {
-    struct cv_worker_options serving = {
-        .in = fd, .out = fd, .guard = true, .slots = (uint32_t)values->slots
-    };
+    struct cv_worker_options serving = { .in = fd,
+                                         .out = fd,
+                                         .by_login = by_login,
+                                         .guard = true,
+                                         .slots = (uint32_t)values->slots };
 
     return cv_worker_serve(&serving, err);
 }
@@ -166,7 +168,7 @@ static int serve_by_ssh(const struct cv_call *call, const char *host, const char
     status = start(words, &fd, &pid);
     if (status != CV_EXIT_DONE)
         return status;
-    served = serve(call->values, fd, &err);
+    served = serve(call->values, fd, true, &err);
     /* Why there was no connection is for ssh to say. */
     if (waitpid(pid, &ended, 0) == pid && WIFEXITED(ended) && WEXITSTATUS(ended) != 0)
         return cv_complain(CV_EXIT_ENGINE, "join: '%s' exited with status %d", words[0],
@@ -194,7 +196,7 @@ static int run(const struct cv_call *call)
     }
     if (cv_join_port_reach(where, &fd, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
-    return values->pump ? pump(fd) : judge(serve(values, fd, &err), &err);
+    return values->pump ? pump(fd) : judge(serve(values, fd, false, &err), &err);
 }
 
 const struct cv_verb cv_verb_join = {

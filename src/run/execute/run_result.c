@@ -132,7 +132,7 @@ static enum cleave_status list_absent(const struct cv_real_run *run,
             static const char late[] = "no answer before the others had done all";
 
             note_absent(result, hosts->items[i]->name, late);
-            cv_hosts_note(hosts, "%s: left out: %s", hosts->items[i]->name, late);
+            cv_host_tell_absent(hosts->items[i], late);
         } else if (hosts->items[i]->state != CV_HOST_READY) {
             note_absent(result, hosts->items[i]->name, hosts->items[i]->reason);
         } else if (is_too_slow(run, hosts->items[i], reason, sizeof reason)) {

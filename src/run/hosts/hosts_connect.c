@@ -6,16 +6,20 @@
  * for the other side: unless processors had nothing to spare meanwhile. A thousand are begun
  * within half a second then. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/fail.h"
 #include "run/hosts/hosts.h"
-#include "run/hosts/idle_time.h"
 #include "run/kit/usable_cores.h"
 
 /* As many again are begun after so long, if processors were idle for such a part of it; and after so many
  * times that long whatever they were, lest hosts that do not answer keep others waiting. */
 static const double STEP_S = 0.06, IDLE_PART = 0.25;
 enum { MOST_HELD = 8 };
+enum { IDLE = 4 }; /* which number of the first line: cpu user nice system idle ... */
 
 static size_t count_in(const struct cv_hosts *hosts, enum cv_host_state first,
                        enum cv_host_state last)
@@ -46,6 +50,28 @@ static bool undecided(const struct cv_hosts *hosts)
            (hosts->nready == 0 && count_in(hosts, CV_HOST_DOWN, CV_HOST_DOWN) > 0);
 }
 
+/* --- processors --------------------------------------------------------------------------- */
+
+/* How long they had nothing to do since the machine was started, all added up. NAN: it does not
+ * say. */
+static double idle_s(void)
+{
+    FILE *file = fopen("/proc/stat", "re");
+    char line[256] = "", *at = line + 3, *end = NULL;
+    double ticks = NAN;
+
+    if (file == NULL)
+        return NAN;
+    if (fgets(line, sizeof line, file) == NULL || strncmp(line, "cpu ", 4) != 0)
+        end = at; /* it says something else */
+    fclose(file);
+    for (int i = 0; i < IDLE && end != at; i++) {
+        at = end != NULL ? end : at;
+        ticks = strtod(at, &end);
+    }
+    return end != at ? ticks / (double)sysconf(_SC_CLK_TCK) : NAN;
+}
+
 /* --- beginning ---------------------------------------------------------------------------- */
 
 static struct cv_host *next_new(const struct cv_hosts *hosts)
@@ -61,7 +87,7 @@ static void widen(void *context);
 static void set_step(struct cv_hosts *hosts)
 {
     hosts->step_s = cv_clock_s();
-    hosts->idle_s = cv_idle_s();
+    hosts->idle_s = idle_s();
     /* Without a timer, who settles begins the others. */
     hosts->stepping = cv_poller_set(hosts->poller, &hosts->step, hosts->step_s + STEP_S,
                                     widen, hosts, NULL) == CLEAVE_OK;
@@ -72,7 +98,7 @@ static bool were_busy(const struct cv_hosts *hosts)
 {
     const double time_s = cv_clock_s() - hosts->step_s;
 
-    return cv_idle_s() - hosts->idle_s < IDLE_PART * time_s * cv_usable_cores();
+    return idle_s() - hosts->idle_s < IDLE_PART * time_s * cv_usable_cores();
 }
 
 /* Descriptors are there, and cost nothing. */
@@ -108,6 +134,8 @@ static void widen(void *context)
 
 void cv_hosts_settled(struct cv_hosts *hosts)
 {
+    if (count_in(hosts, CV_HOST_NEW, CV_HOST_GREETED) == 0)
+        cv_hosts_tell_absent_rest(hosts);
     hosts->window += hosts->window > 0;
     if (hosts->window > 0)
         begin_some(hosts);

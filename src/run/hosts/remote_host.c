@@ -25,40 +25,6 @@ enum {
 /* A copy of cleave is some megabytes: it may take so many times as long as an answer. */
 static const double LONGER = 12;
 
-void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...)
-{
-    char text[600];
-    va_list arguments;
-
-    if (hosts->terms.note == NULL)
-        return;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    hosts->terms.note(hosts->terms.note_context, text);
-}
-
-bool cv_host_tells(struct cv_host *host, enum cv_note note)
-{
-    return host->notes[note]++ == 0;
-}
-
-void cv_host_tell_rest(const struct cv_host *host)
-{
-    static const char *const texts[CV_NOTES] = {
-        [CV_NOTE_LOST] = "was lost",
-        [CV_NOTE_ABSENT] = "was tried in vain",
-        [CV_NOTE_BACK] = "was there again",
-        [CV_NOTE_SILENT] = "had a command that did not answer",
-        [CV_NOTE_LEFT] = "had a command that ended badly",
-    };
-
-    for (int note = 0; note < CV_NOTES; note++)
-        if (host->notes[note] > 1)
-            cv_hosts_note(host->hosts, "%s: %s %u more time%s", host->name, texts[note],
-                          host->notes[note] - 1, host->notes[note] > 2 ? "s" : "");
-}
-
 /* --- rules -------------------------------------------------------------------------------- */
 
 void cv_host_accuse(struct cv_host *host, const char *format, ...)
@@ -154,6 +120,8 @@ static void take_ready(struct cv_host *host, const struct cv_frame_head *head,
                       cv_shown((const char *)payload, head->length, why, sizeof why));
     if (host->was_ready && cv_host_tells(host, CV_NOTE_BACK))
         cv_hosts_note(host->hosts, "%s: is there again", host->name);
+    if (!host->was_ready)
+        cv_host_doubt_machine(host);
     host->was_ready = true;
     host->hosts->changed(host->hosts->context, host);
     host->hosts->settled(host->hosts);
@@ -207,6 +175,19 @@ static void send_refusal(struct cv_host *host, const struct cleave_error *err)
     host->link.broken = false;
     cv_link_send(&host->link, &(struct cv_frame_head){ .type = CV_FRAME_REFUSED },
                  err->text, strlen(err->text));
+}
+
+/* What came instead of a worker's hello, of one that waits for something else: "; ...". */
+static void describe_words(const struct cv_host *host, const struct cleave_error *err,
+                           char *out, size_t size)
+{
+    const struct cv_link *link = &host->link;
+    char shown[80];
+
+    out[0] = '\0';
+    if (err->status == CLEAVE_ELOST && link->frames == 0 && link->ngot > 0)
+        snprintf(out, size, "; what it said is '%s'",
+                 cv_shown((const char *)link->got, link->ngot, shown, sizeof shown));
 }
 
 /* How the command that connects has ended, for those who know it: " (...)". */
@@ -292,8 +273,11 @@ static void push(struct cv_host *host, const struct cleave_copy *copy)
 
 static void tell_why(struct cv_host *host, bool was_ready)
 {
-    if (was_ready ? cv_host_tells(host, CV_NOTE_LOST)
-                  : host->state != CV_HOST_DOWN || cv_host_tells(host, CV_NOTE_ABSENT))
+    if (host->state == CV_HOST_OUT && !was_ready && !host->was_ready && !host->stuck)
+        cv_host_tell_absent(host, host->reason);
+    else if (was_ready
+                 ? cv_host_tells(host, CV_NOTE_LOST)
+                 : host->state != CV_HOST_DOWN || cv_host_tells(host, CV_NOTE_ABSENT))
         cv_hosts_note(host->hosts, "%s: %s: %s", host->name,
                       host->state == CV_HOST_OUT && (host->stuck || !was_ready)
                           ? "left out"
@@ -319,13 +303,14 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
     const enum cv_host_state before = host->state;
     const bool was_ready = before == CV_HOST_READY;
     const struct cleave_copy *copy;
-    char how[200];
+    char words[120], how[200];
 
     if (host->state == CV_HOST_DOWN || host->state == CV_HOST_OUT)
         return;
     send_refusal(host, err);
     host->state = CV_HOST_DOWN;
     host->hosts->nready -= was_ready;
+    describe_words(host, err, words, sizeof words);
     cv_link_close(&host->link);
     describe_exit(host, how, sizeof how);
     copy = was_ready || host->pushed
@@ -338,7 +323,8 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
     if (copy != NULL)
         snprintf(host->reason, sizeof host->reason, "%s", copy->absent);
     else
-        snprintf(host->reason, sizeof host->reason, "%.250s%.140s", err->text, how);
+        snprintf(host->reason, sizeof host->reason, "%.250s%.110s%.140s", err->text,
+                 words, how);
     cv_poller_cancel(host->hosts->poller, &host->timer);
     if (was_ready)
         host->hosts->pieces_lost(host);
@@ -419,6 +405,7 @@ static enum cleave_status connect_host(struct cv_host *host, struct cleave_error
     host->link.broke = link_broke;
     host->link.context = host;
     host->link.silence_s = hosts->terms.connect_timeout_s;
+    host->link.lenient = host->words != NULL;
     if (host->channel != NULL)
         CV_TRY(cv_link_open_channel(&host->link, host->channel, err));
     else

@@ -84,7 +84,7 @@ struct cv_host {
     bool leaving;      /* it gets nothing more, and goes when it has ended what it has  */
     bool noticed;      /* ... as it has said itself: it begins nothing new              */
     char machine[128]; /* what it calls itself                                          */
-    char reason[400];  /* why it is not there                                           */
+    char reason[512];  /* why it is not there                                           */
     char fault[200];   /* of the last piece that has ended                              */
 
     uint32_t notes[CV_NOTES]; /* how often there was something to tell                  */
@@ -161,6 +161,9 @@ struct cv_hosts {
     double step_s, idle_s; /* when it was set, and how long they had been by then       */
     uint32_t held;         /* times that they were not                                  */
     bool stepping, beginning; /* it is set; some are being begun                        */
+    size_t nabsent; /* that were left out before they were ready, and told or counted */
+    char last_absent[430]; /* who was counted last, and why                            */
+    bool doubted;          /* it has been said that two may be one machine              */
     double told_s; /* when one has last given notice; 0: none has                 */
     struct cv_timer hush; /* a moment later                                             */
     struct cv_remote_file *files; /* of the input, if it can be shared                  */
@@ -189,12 +192,21 @@ void cv_host_done(struct cv_host *host);
  * if there are several. */
 const char *cv_host_worker_name(const struct cv_host *host, uint32_t i,
                                 char out[CV_HOST_NAME_ROOM]);
+/* --- what is said of them (host_notes.c) -------------------------------------------------- */
+
 /* Tell the user. */
 void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...) CV_PRINTF(2, 3);
 
 /* Whether this is to be told: the first time. The others are counted, and told at the end. */
 bool cv_host_tells(struct cv_host *host, enum cv_note note);
 void cv_host_tell_rest(const struct cv_host *host);
+
+/* It is left out, and was never ready: the first few are named, the others counted and told when
+ * nobody is waited for, or at the end. */
+void cv_host_tell_absent(const struct cv_host *host, const char *reason);
+void cv_hosts_tell_absent_rest(struct cv_hosts *hosts);
+/* It is ready: if it has the name of another whose cores were counted, say so, once. */
+void cv_host_doubt_machine(const struct cv_host *host);
 
 /* --- one that is to go (host_leave.c) ------------------------------------------------------ */
 

@@ -22,7 +22,10 @@ static void fail(struct cv_push *push, const char *why)
     struct cleave_error err;
 
     cv_push_done(push);
-    cv_fail(&err, CLEAVE_EENGINE, "cannot take a copy of cleave there: %s", why);
+    cv_fail(&err, CLEAVE_EENGINE,
+            "cannot take a copy of cleave there, into ~/.cache/cleave: %s; --remote FILE "
+            "names one that is there",
+            why);
     push->ended(push->context, &err);
 }
 

@@ -103,6 +103,7 @@ static enum cleave_status reach_hosts(struct cv_staff *staff,
     CV_TRY(cv_hosts_describe(&staff->hosts, err));
     for (uint32_t w = 0; w < places->nasked; w++)
         others = others || places->hosts[w] == NULL;
+    staff->hosts.beside = others;
     return cv_hosts_connect(&staff->hosts, &places->patience, others, stopped_by, err);
 }
 

@@ -12,7 +12,7 @@
 #include "engine/mpi_bridge.h"
 #include "run/wire/frame_kinds.h"
 
-static const unsigned char magic[4] = { 'C', 'L', 'V', 'E' };
+enum { MAGIC = sizeof CV_FRAME_MAGIC - 1 };
 
 /* Where the parts of a head begin, after the magic. The last one covers all before it. */
 enum {
@@ -51,7 +51,7 @@ static uint64_t get(const unsigned char *in, int bytes)
 
 void cv_frame_encode(const struct cv_frame_head *head, unsigned char out[CV_FRAME_HEAD])
 {
-    memcpy(out, magic, sizeof magic);
+    memcpy(out, CV_FRAME_MAGIC, MAGIC);
     put(out + VERSION_AT, CV_FRAME_VERSION, 1);
     put(out + TYPE_AT, head->type, 1);
     put(out + FLAGS_AT, head->flags, 2);
@@ -95,7 +95,7 @@ enum cleave_status cv_frame_decode(const unsigned char in[CV_FRAME_HEAD],
     struct cv_frame_head head;
     char shown[2 * CV_FRAME_HEAD];
 
-    if (memcmp(in, magic, sizeof magic) != 0)
+    if (memcmp(in, CV_FRAME_MAGIC, MAGIC) != 0)
         return cv_fail(err, CLEAVE_EINPUT, "expected a frame of cleave, got '%s'",
                        cv_shown((const char *)in, CV_FRAME_HEAD, shown, sizeof shown));
     /* Of another version all but its number may be different; a bit of it may be damaged. */
@@ -122,7 +122,7 @@ enum cleave_status cv_frame_look(const unsigned char *in, size_t length,
 
     if (length > CV_FRAME_HEAD)
         length = CV_FRAME_HEAD;
-    if (memcmp(in, magic, length < sizeof magic ? length : sizeof magic) != 0)
+    if (memcmp(in, CV_FRAME_MAGIC, length < MAGIC ? length : MAGIC) != 0)
         return cv_fail(err, CLEAVE_EINPUT, "expected a frame of cleave, got '%s'",
                        cv_shown((const char *)in, length, shown, sizeof shown));
     if (length > VERSION_AT && in[VERSION_AT] != CV_FRAME_VERSION)

@@ -21,6 +21,8 @@ enum {
         1 << 20, /* bytes of payload: longer things go in several frames     */
 };
 
+#define CV_FRAME_MAGIC "CLVE" /* what every frame of any version begins with */
+
 enum cv_frame_flag {
     CV_FRAME_ZSTD = 1, /* the payload is one zstd frame                                 */
     CV_FRAME_LAST = 2, /* nothing more of this piece follows                            */

@@ -27,6 +27,7 @@ struct cv_link {
     double silence_s; /* so long may the other side say nothing                        */
     size_t most_pending; /* bytes that are kept for it; set by cv_link_open             */
     double rate_Bps; /* what the link moves, told in pings; 0: not known              */
+    bool lenient;    /* what comes before the first frame is passed over (preamble.h) */
 
     int in, out; /* owned; -1: closed                                                  */
     struct cleave_channel *channel; /* borrowed, instead of them; NULL: closed, or none */

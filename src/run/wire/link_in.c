@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "run/wire/frame_kinds.h"
 #include "run/wire/link_inner.h"
+#include "run/wire/preamble.h"
 #include "run/wire/remote.h"
 
 enum {
@@ -71,11 +72,31 @@ static enum cleave_status take_apart(struct cv_link *link, const unsigned char *
     return CLEAVE_OK;
 }
 
+/* Whether no frame has begun yet, and one may still come. */
+static bool is_preamble(struct cv_link *link)
+{
+    size_t before;
+
+    if (!link->lenient)
+        return false;
+    before = cv_preamble_length(link->got, link->ngot);
+    if (before == link->ngot && before <= CV_PREAMBLE_MOST)
+        return true;
+    link->lenient = false;
+    if (before < link->ngot) {
+        memmove(link->got, link->got + before, link->ngot - before);
+        link->ngot -= before;
+    }
+    return false;
+}
+
 /* Take apart what has come; what is left of it goes to the front. */
 static enum cleave_status take_frames(struct cv_link *link, struct cleave_error *err)
 {
     size_t at = 0;
 
+    if (is_preamble(link))
+        return CLEAVE_OK;
     CV_TRY(take_apart(link, link->got, link->ngot, &at, err));
     if (link->broken) /* and perhaps closed */
         return CLEAVE_OK;

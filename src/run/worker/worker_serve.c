@@ -189,6 +189,7 @@ static enum cleave_status begin(struct cv_worker *worker, struct cleave_error *e
     worker->link.broke = link_broke;
     worker->link.context = worker;
     worker->link.silence_s = SILENCE_S;
+    worker->link.lenient = worker->options->by_login;
     if (worker->options->channel != NULL)
         CV_TRY(cv_link_open_channel(&worker->link, worker->options->channel, err));
     else

@@ -17,6 +17,7 @@ struct cv_store;
 struct cv_worker_options {
     int in, out; /* taken over: the link to the master; they may be one                */
     struct cleave_channel *channel; /* borrowed, instead of them; NULL: none            */
+    bool by_login; /* they lead through a login, whose scripts may print something      */
     /* What else comes in frames from CV_FRAME_OTHERS on; NULL: nothing. See
      * worker_inner.h for what may be done with the worker. */
     void (*other)(void *context, struct cv_worker *worker,

@@ -1,0 +1,137 @@
+# run_host_logins.bats -- what logins of other machines do to those who come. SPDX-License-Identifier: MIT
+#
+# `ssh` here is a script that lets the login shell of the host, by its name, read the line, as sshd does.
+load helper
+load job
+
+LONG=100
+
+prepare() {
+    T=$BATS_TEST_TMPDIR
+    cd "$T" || return 1
+    seq 1 50000 >in
+    tr 0-9 a-j <in >expected
+    mkdir home
+    cat >ssh <<'END'
+#!/bin/sh
+here=${0%/*}
+while [ "$1" != -- ]; do shift; done
+export HOME="$here/home"
+case $2 in
+fish*) exec fish -c "$3" ;;
+dash*) exec dash -c "$3" ;;
+greets*) echo "Welcome, dear user. CLV" && echo "There are news." && exec sh -c "$3" ;;
+talks*) yes "There are news." | head -n 100000 && exec sh -c "$3" ;;
+waits*) echo "Which terminal is this?" && exec sleep 100 ;;
+closed*) echo "This account is not available." && exit 1 ;;
+gone*) exit 255 ;;
+readonly*) HOME=/proc/self exec sh -c "$3" ;;
+*) exec sh -c "$3" ;;
+esac
+END
+    chmod +x ssh
+}
+
+says() {
+    grep -qF -- "$1" err || {
+        echo "expected: $1"
+        cat err
+        return 1
+    }
+}
+
+# by HOSTS ARGUMENT... -- a job over them, by that ssh.
+by() {
+    job -i in --ssh "$T/ssh" --hosts "$@" -- tr 0-9 a-j
+    cmp expected out
+}
+
+# leads HOST -- a platform file in which one leads another, whose name has quotes.
+leads() {
+    printf 'port: multi\nworkers: # it'"'"'s two\n'
+    printf '  - {name: l, ssh: %sl, slots: 1, speed: 1e6, bandwidth: 1e7}\n' "$1"
+    printf '  - {name: "f!", ssh: %sf, via: l, slots: 1, speed: 1e6, bandwidth: 1e7}\n' "$1"
+}
+
+@test "login shells that are no bash read what they are told: workers, copies, leaders" {
+    prepare
+    for shell in dash fish plain; do
+        [ $shell = plain ] || command -v $shell >/dev/null || continue
+        by $shell:1 --remote "$CLEAVE"
+        [ ! -s err ]
+        rm -rf home/.cache
+        by $shell:1 --push
+        [ "$(cat err)" = "cleave: $shell: gets a copy of cleave" ]
+        leads $shell >h.yaml
+        by h.yaml --remote "$CLEAVE"
+        [ ! -s err ]
+    done
+}
+
+@test "what login scripts print is passed over; what they say instead of a worker is shown" {
+    prepare
+    by greets:1 --remote "$CLEAVE"
+    [ ! -s err ]
+    by greets --remote "$CLEAVE"
+    by greets1:1,greets2:1 --via greets1 --remote "$CLEAVE"
+    by closed:1,plain:1 --remote "$CLEAVE"
+    says "closed: left out: expected a frame of cleave, got 'This account is not available.\\x0a'; '$T/ssh' exited with status 1"
+    # More than anybody greets with is something else, and so is who waits for an answer.
+    by talks:1,plain:1 --remote "$CLEAVE"
+    says "talks: left out: expected a frame of cleave, got 'There are news."
+    fails_with 3 -i in --ssh "$T/ssh" --hosts waits:1 --connect-timeout 1 --remote "$CLEAVE" -- cat
+    says "; what it said is 'Which terminal is this?\\x0a'"
+}
+
+@test "who joins by ssh does not mind what login scripts print either" {
+    prepare
+    mkfifo go
+    timeout $LONG "$CLEAVE" run -q -i in --join-socket sock -j 1 --block 10k -- sh -c 'echo $CLEAVE_WORKER >>begun; cat go; tr 0-9 a-j' >out 2>err 3>&- &
+    run=$!
+    appears begun
+    timeout $LONG "$CLEAVE" join --ssh "$T/ssh" --remote "$CLEAVE" -j 1 "greets:$T/sock" >joined 2>&1 3>&- &
+    join=$!
+    until grep -q join begun; do
+        sleep 0.02
+        kill -0 $join
+    done
+    (while :; do : >go; done) 2>/dev/null 3>&- &
+    feeder=$!
+    wait $run
+    kill $feeder
+    cmp expected out
+    wait $join
+    [ ! -s joined ]
+}
+
+@test "where no copy of cleave can be put, it is said where it was to go and what to type" {
+    prepare
+    by readonly:1,plain:1 --push
+    says "readonly: left out: cannot take a copy of cleave there, into ~/.cache/cleave: the command that does it failed; --remote FILE names one that is there"
+}
+
+@test "many hosts that are not there are counted, not named" {
+    prepare
+    by "gone[1-40]:1,plain:1" --remote "$CLEAVE"
+    [ "$(grep -c 'left out: the connection was closed' err)" -eq 5 ]
+    says "35 more hosts are left out, the last of them gone"
+    [ "$(wc -l <err)" -eq 6 ]
+    by "gone[1-6]:1,plain:1" --remote "$CLEAVE"
+    says "1 more host is left out, the last of them gone"
+    by "gone[1-5]:1,plain:1" --remote "$CLEAVE"
+    [ "$(wc -l <err)" -eq 5 ]
+    timeout $LONG "$CLEAVE" run --json -i in -o out --ssh "$T/ssh" --remote "$CLEAVE" --hosts 'gone[1-9]:1,plain:1' -- cat >json 2>err
+    [ "$(grep -c '"host": "gone' json)" -eq 9 ]
+}
+
+@test "two names of one machine whose cores are counted are noted, once" {
+    prepare
+    by plain1,plain2,plain3 --remote "$CLEAVE"
+    grep -Eq "^cleave: plain[123]: calls itself '$(uname -n)', as plain[123] does: if that is one machine, its cores are used twice; name it once, or with slots, as in plain[123]:2$" err
+    [ "$(wc -l <err)" -eq 1 ]
+    by :,plain1 --remote "$CLEAVE"
+    says "plain1: calls itself '$(uname -n)', as this machine does"
+    # Who says how many slots knows.
+    by plain1:1,plain2:2,::1 --remote "$CLEAVE"
+    [ ! -s err ]
+}
