@@ -6,8 +6,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #include "run/kit/process.h"
 #include "plumbing_check.h"
@@ -483,6 +486,66 @@ static void no_handler(int signal)
 }
 
 /* Handlers do not reach it, what is ignored and the mask do. */
+/* Trace the process, tell so, and keep its result for a while when it has ended. */
+static void trace(pid_t pid, int told)
+{
+    const struct timespec while_ = { .tv_nsec = 100 * 1000 * 1000 };
+    siginfo_t info;
+    char answer = 'n';
+
+    if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0)
+        answer = 'y';
+    if (write(told, &answer, 1) != 1 || answer == 'n')
+        _exit(1);
+    while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR)
+        ;
+    nanosleep(&while_, NULL);
+    _exit(waitpid(pid, NULL, 0) == pid ? 0 : 1);
+}
+
+/* A debugger hears of an end before us, and who it is told to by the descriptor has to wait. */
+static void one_that_is_traced_has_its_result_later(void **state)
+{
+    struct started started;
+    struct cv_pipe told, go;
+    struct pollfd end = { .events = POLLIN };
+    char answer = 'n';
+    pid_t tracer;
+    int status;
+
+    (void)state;
+    must(cv_pipe_open(&told, &err));
+    must(cv_pipe_open(&go, &err));
+    must(cv_command_init(&started.command, NULL, WORDS("sh", "-c", "read x; exit 7"),
+                         &err));
+    must(cv_process_start(&started.process, &started.command,
+                          &(struct cv_process_files){ .in = go.read,
+                                                      .out = nowhere,
+                                                      .errors = -1,
+                                                      .extra = -1,
+                                                      .starter = starter },
+                          NULL, &err));
+    tracer = fork();
+    assert_true(tracer >= 0);
+    if (tracer == 0) {
+        cv_pipe_close(&go);
+        trace(started.process.pid, told.write);
+    }
+    assert_int_equal(read(told.read, &answer, 1), 1);
+    cv_pipe_close(&go); /* its end */
+    end.fd = started.process.pidfd;
+    assert_int_equal(poll(&end, 1, -1), 1);
+    assert_true(cv_process_failed(&started.process));
+    assert_true(cv_process_reap(&started.process));
+    assert_int_equal(started.process.exit_code, 7);
+    assert_int_equal(waitpid(tracer, &status, 0), tracer);
+    assert_int_equal(status, answer == 'y' ? 0 : 256);
+    if (answer == 'n')
+        print_message("skipped: nobody may be traced here\n");
+    cv_pipe_close(&told);
+    cv_command_done(&started.command);
+}
+
 static void signals_are_as_they_should_be(void **state)
 {
     static const char SHOW[] = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/$$/status | tr -d '\\n'";
@@ -526,6 +589,7 @@ int main(void)
         cmocka_unit_test(a_thousand_processes_leave_no_descriptors),
         cmocka_unit_test(a_thousand_failed_starts_are_all_told),
         cmocka_unit_test(failed_starts_that_nobody_asks_about_are_kept),
+        cmocka_unit_test(one_that_is_traced_has_its_result_later),
         cmocka_unit_test(signals_are_as_they_should_be),
     };
     int failed;

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,9 @@
 #include "run/kit/cannot_run.h"
 
 extern char **environ;
+
+/* How long a result that somebody else is to take first is waited for: turns, and one of them. */
+enum { TRACED_TURNS = 2000, TRACED_MS = 1 };
 
 /* --- pipes -------------------------------------------------------------------------------- */
 
@@ -442,17 +446,31 @@ void cv_process_signal(const struct cv_process *process, int signal)
         kill(-process->pid, SIGCONT);
 }
 
+/* Who traces a process, as strace and debuggers do, is the first to take its result, and it is
+ * there for us a moment after. Whether it has ended and that is so, and another turn is worth it. */
+static bool is_traced(const struct cv_process *process, int *turns)
+{
+    struct pollfd end = { .fd = process->pidfd, .events = POLLIN };
+
+    if (process->pidfd < 0 || *turns >= TRACED_TURNS || poll(&end, 1, 0) <= 0)
+        return false;
+    ++*turns;
+    (void)poll(NULL, 0, TRACED_MS);
+    return true;
+}
+
 /* One whose result somebody else took is gone, and nobody knows how. */
 bool cv_process_is_over(struct cv_process *process)
 {
     siginfo_t info = { 0 };
-    int got;
+    int got, turns = 0;
 
     if (process->pid <= 0 || process->ended)
         return true;
     do
         got = waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT);
-    while (got != 0 && errno == EINTR);
+    while ((got != 0 && errno == EINTR) ||
+           (got == 0 && info.si_pid == 0 && is_traced(process, &turns)));
     process->ended = got != 0 || info.si_pid == process->pid;
     process->failed =
         got == 0 && process->ended && (info.si_code != CLD_EXITED || info.si_status != 0);
@@ -466,12 +484,12 @@ bool cv_process_failed(struct cv_process *process)
 
 static bool reap(struct cv_process *process, int flags)
 {
-    int status = 0;
+    int status = 0, turns = 0;
     pid_t got;
 
     do
         got = wait4(process->pid, &status, flags, &process->usage);
-    while (got < 0 && errno == EINTR);
+    while ((got < 0 && errno == EINTR) || (got == 0 && is_traced(process, &turns)));
     if (got == 0)
         return false;
     /* Somebody else took the result if there is none: the process is gone anyway. */
