@@ -12,6 +12,7 @@ fixture() {
     rm -rf "$BATS_TEST_TMPDIR/kitchen"
     mkdir -p "$BATS_TEST_TMPDIR/kitchen/sub"
     cd "$BATS_TEST_TMPDIR/kitchen" || return 1
+    export TMPDIR=$BATS_TEST_TMPDIR # what --files keeps stays there
     printf 'x\n' >a.txt
     printf 'y y\n' >b.txt
     printf 'z\n' >'c d.txt'

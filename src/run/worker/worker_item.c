@@ -330,8 +330,7 @@ static void remove_files(struct cv_worker *worker, struct cv_task *task)
         if (!is_used(worker, task, item->parcel.returns[i]))
             cv_worker_ours_remove(&worker->ours, item->parcel.returns[i]);
     for (uint64_t i = item->parcel.nbase; i < item->parcel.nfiles; i++)
-        if (item->parcel.files[i].travels &&
-            !is_used(worker, task, item->parcel.files[i].name))
+        if (!is_used(worker, task, item->parcel.files[i].name))
             cv_worker_ours_remove(&worker->ours, item->parcel.files[i].name);
 }
 
