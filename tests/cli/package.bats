@@ -67,11 +67,15 @@ add_executable(one $CLEAVE_SOURCE_DIR/examples/plan.c)
 target_link_libraries(one cleave::cleave)
 add_executable(two $CLEAVE_SOURCE_DIR/examples/plan.c)
 target_link_libraries(two cleave::static)
+add_executable(runs $CLEAVE_SOURCE_DIR/examples/execute.c)
+target_link_libraries(runs cleave::static)
 END
     cmake -S . -B b -G Ninja -DCMAKE_PREFIX_PATH="$place" >log 2>&1 || { cat log; false; }
     cmake --build b >log 2>&1 || { cat log; false; }
     b/one >out
     b/two | cmp - out
+    # What runs commands needs every library there is.
+    b/runs 1000 2
 }
 
 @test "the shared library shows what the headers declare, and nothing else" {
