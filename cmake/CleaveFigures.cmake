@@ -5,7 +5,7 @@ file(GLOB found CONFIGURE_DEPENDS src/figures/*.c src/figures/*/*.c)
 list(FILTER found EXCLUDE REGEX "/figures_main\\.c$")
 add_library(cleave-papers STATIC ${found}) # a bench makes a figure, too
 set_target_properties(cleave-papers PROPERTIES
-    ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/kit)
+    ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/kit)
 target_link_libraries(cleave-papers PRIVATE cleave-flags cleave-inside)
 
 cleave_program(cleave-figures src/figures/figures_main.c)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 
 # Only what the public headers declare is visible in the shared library.
-set(CLEAVE_SYMBOLS ${CMAKE_SOURCE_DIR}/cmake/libcleave.symbols)
+set(CLEAVE_SYMBOLS ${PROJECT_SOURCE_DIR}/cmake/libcleave.symbols)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CLEAVE_SYMBOLS})
 file(STRINGS ${CLEAVE_SYMBOLS} names)
 list(JOIN names ";\n    " names)
-file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/libcleave.map CONTENT
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/libcleave.map CONTENT
 "CLEAVE_0 {
 global:
     ${names};
@@ -15,9 +15,14 @@ local:
 };
 ")
 target_link_options(cleave-shared PRIVATE
-    -Wl,--version-script=${CMAKE_BINARY_DIR}/libcleave.map)
+    -Wl,--version-script=${PROJECT_BINARY_DIR}/libcleave.map)
 set_property(TARGET cleave-shared APPEND PROPERTY LINK_DEPENDS
-    ${CMAKE_BINARY_DIR}/libcleave.map)
+    ${PROJECT_BINARY_DIR}/libcleave.map)
+
+# Another project that has cleave inside installs and packs itself.
+if(NOT PROJECT_IS_TOP_LEVEL)
+    return()
+endif()
 
 # Relative, so that what was installed may be moved.
 file(RELATIVE_PATH CLEAVE_PC_TO_PREFIX
@@ -56,21 +61,21 @@ if(CLEAVE_MPI_FLAVOURS)
         endforeach()
     endif()
     configure_file(cmake/cleave-mpi.pc.in cleave-mpi.pc @ONLY)
-    install(FILES ${CMAKE_BINARY_DIR}/cleave-mpi.pc
+    install(FILES ${PROJECT_BINARY_DIR}/cleave-mpi.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endif()
 foreach(flavour ${CLEAVE_MPI_FLAVOURS})
     set(module ${module_${flavour}})
     configure_file(cmake/cleave-mpi-flavour.pc.in cleave-mpi-${flavour}.pc @ONLY)
-    install(FILES ${CMAKE_BINARY_DIR}/cleave-mpi-${flavour}.pc
+    install(FILES ${PROJECT_BINARY_DIR}/cleave-mpi-${flavour}.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${flavour})
 endforeach()
-install(FILES ${CMAKE_BINARY_DIR}/cleave.pc
+install(FILES ${PROJECT_BINARY_DIR}/cleave.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
-install(FILES ${CMAKE_BINARY_DIR}/cleaveConfig.cmake
-    ${CMAKE_BINARY_DIR}/cleaveConfigVersion.cmake DESTINATION ${configs}
+install(FILES ${PROJECT_BINARY_DIR}/cleaveConfig.cmake
+    ${PROJECT_BINARY_DIR}/cleaveConfigVersion.cmake DESTINATION ${configs}
     COMPONENT development)
-if(EXISTS ${CMAKE_SOURCE_DIR}/completions)
+if(EXISTS ${PROJECT_SOURCE_DIR}/completions)
     install(FILES completions/cleave.bash RENAME cleave
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT runtime)
     # zsh looks for vendor-completions below /usr alone, and for site-functions below /usr/local.
@@ -80,7 +85,7 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/completions)
         else()
             set(functions site-functions)
         endif()
-        file(INSTALL \"${CMAKE_SOURCE_DIR}/completions/_cleave\" TYPE FILE DESTINATION
+        file(INSTALL \"${PROJECT_SOURCE_DIR}/completions/_cleave\" TYPE FILE DESTINATION
             \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${functions}\")
     " COMPONENT runtime)
     install(FILES completions/cleave.fish
@@ -99,12 +104,12 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA # instead of calls of ldconfig
-    ${CMAKE_SOURCE_DIR}/packaging/debian/triggers)
-set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/cmake/CleaveDebPages.cmake)
-set(CPACK_CLEAVE_SOURCE ${CMAKE_SOURCE_DIR})
+    ${PROJECT_SOURCE_DIR}/packaging/debian/triggers)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/CleaveDebPages.cmake)
+set(CPACK_CLEAVE_SOURCE ${PROJECT_SOURCE_DIR})
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)

@@ -15,7 +15,7 @@ file(GLOB mpi_benches CONFIGURE_DEPENDS bench/mpi_*.c)
 # cleave_mpi_library(TARGET FLAVOUR NAME SOURCE...) -- BUILD/lib/FLAVOUR/libNAME.so, with the
 # reductions.
 function(cleave_mpi_library target flavour name)
-    set(symbols ${CMAKE_SOURCE_DIR}/cmake/lib${name}.symbols)
+    set(symbols ${PROJECT_SOURCE_DIR}/cmake/lib${name}.symbols)
     add_library(${target} SHARED ${ARGN} $<TARGET_OBJECTS:cleave-mpi-${flavour}-objects>)
     target_link_libraries(${target} PRIVATE cleave-static cleave-flags cleave-inside)
     target_link_libraries(${target} PUBLIC PkgConfig::MPI_${flavour})
@@ -24,7 +24,7 @@ function(cleave_mpi_library target flavour name)
     target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL
         -Wl,--version-script=${symbols})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} LINK_DEPENDS ${symbols}
-        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/${flavour})
+        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/${flavour})
     add_dependencies(product ${target})
     install(TARGETS ${target} COMPONENT ${flavour}
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cleave/${flavour})
@@ -56,7 +56,7 @@ foreach(flavour openmpi mpich)
         add_executable(bench-${name}-${flavour} EXCLUDE_FROM_ALL ${source})
         target_link_libraries(bench-${name}-${flavour} PRIVATE ${target} cleave-flags m)
         set_target_properties(bench-${name}-${flavour} PROPERTIES OUTPUT_NAME ${name}
-            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench-${flavour})
+            RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench-${flavour})
         add_dependencies(benches-mpi bench-${name}-${flavour})
     endforeach()
 endforeach()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Every test runs with each MPI that is here.
-set(launch sh ${CMAKE_SOURCE_DIR}/tests/mpi/launch.sh)
+set(launch sh ${PROJECT_SOURCE_DIR}/tests/mpi/launch.sh)
 
 # cleave_mpi_run_test(NAME FLAVOUR RANKS PROGRAM ARGUMENT...)
 function(cleave_mpi_run_test name flavour ranks)
@@ -12,7 +12,7 @@ function(cleave_mpi_run_test name flavour ranks)
     if(CLEAVE_SANITIZE)
         # What the MPI libraries leave behind, and the order of their locks, is theirs.
         set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0
-            TSAN_OPTIONS=detect_deadlocks=0:suppressions=${CMAKE_SOURCE_DIR}/tests/mpi/tsan.supp)
+            TSAN_OPTIONS=detect_deadlocks=0:suppressions=${PROJECT_SOURCE_DIR}/tests/mpi/tsan.supp)
     endif()
 endfunction()
 
@@ -22,7 +22,7 @@ if(CLEAVE_MPI_FLAVOURS)
     target_link_libraries(test-mpi-units PRIVATE cleave-static cleave-flags cleave-inside
         PkgConfig::CMOCKA)
     set_target_properties(test-mpi-units PROPERTIES OUTPUT_NAME units
-        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi)
     cleave_add_test(mpi/units quick test-mpi-units)
     cleave_own_leaks(mpi/units test-mpi-units)
     # Another one, which knows types of MPI, but calls nothing.
@@ -31,7 +31,7 @@ if(CLEAVE_MPI_FLAVOURS)
     target_link_libraries(test-mpi-ends PRIVATE cleave-static cleave-flags cleave-inside
         PkgConfig::CMOCKA PkgConfig::MPI_${first})
     set_target_properties(test-mpi-ends PROPERTIES OUTPUT_NAME ends
-        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi)
     cleave_add_test(mpi/ends quick test-mpi-ends)
     cleave_own_leaks(mpi/ends test-mpi-ends)
     cleave_no_leaks(mpi/ends)
@@ -40,12 +40,12 @@ if(CLEAVE_MPI_FLAVOURS)
     target_include_directories(test-mpi-bridge_check PRIVATE src include)
     target_link_libraries(test-mpi-bridge_check PRIVATE cleave-flags ${CMAKE_DL_LIBS})
     set_target_properties(test-mpi-bridge_check PROPERTIES
-        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi OUTPUT_NAME bridge_check)
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi OUTPUT_NAME bridge_check)
     add_library(test-mpi-refusing_mpi MODULE tests/mpi/refusing_mpi.c)
     target_link_libraries(test-mpi-refusing_mpi PRIVATE cleave-flags ${CMAKE_DL_LIBS})
     set_target_properties(test-mpi-refusing_mpi PROPERTIES PREFIX ""
         C_VISIBILITY_PRESET default OUTPUT_NAME refusing_mpi
-        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
+        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi)
 endif()
 
 foreach(flavour ${CLEAVE_MPI_FLAVOURS})
@@ -69,7 +69,7 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
     target_link_libraries(${target} PRIVATE cleave-mpi-${flavour} cleave-static cleave-flags
         cleave-inside)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME map_check
-        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi-${flavour})
     foreach(ranks 1 2 5)
         cleave_mpi_run_test(mpi/${flavour}-map-${ranks} ${flavour} ${ranks}
             $<TARGET_FILE:${target}>)
@@ -82,7 +82,7 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
     add_executable(${target} examples/mpi/map_reduce.c)
     target_link_libraries(${target} PRIVATE cleave-mpi-${flavour} cleave-flags)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME map_reduce
-        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples/${flavour})
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples/${flavour})
     cleave_mpi_run_test(examples/${flavour}-map_reduce ${flavour} 4
         $<TARGET_FILE:${target}>)
 endforeach()

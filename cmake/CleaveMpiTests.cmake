@@ -3,8 +3,8 @@
 #
 # cleave_mpi_test(NAME FLAVOUR RANKS PROGRAM ARGUMENT...) -- BUILD/tests/mpi-FLAVOUR/PROGRAM.
 function(cleave_mpi_test name flavour ranks program)
-    cleave_add_test(mpi/${flavour}-${name} full sh ${CMAKE_SOURCE_DIR}/tests/mpi/launch.sh
-        ${flavour} ${ranks} ${CMAKE_BINARY_DIR}/tests/mpi-${flavour}/${program} ${ARGN})
+    cleave_add_test(mpi/${flavour}-${name} full sh ${PROJECT_SOURCE_DIR}/tests/mpi/launch.sh
+        ${flavour} ${ranks} ${PROJECT_BINARY_DIR}/tests/mpi-${flavour}/${program} ${ARGN})
     # MPICH spins where ranks share a core, so nothing else should run beside it.
     set_tests_properties(mpi/${flavour}-${name} PROPERTIES PROCESSORS 2)
     if(CLEAVE_SANITIZE)
@@ -20,7 +20,7 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
         add_executable(${target} tests/mpi/${program}.c)
         target_link_libraries(${target} PRIVATE cleave-mpi-${flavour} cleave-flags m)
         set_target_properties(${target} PROPERTIES OUTPUT_NAME ${program}
-            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+            RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi-${flavour})
     endforeach()
     # The same program is one that knows nothing of cleave, below.
     add_executable(test-mpi-${flavour}-own_sessions tests/mpi/sessions.c)
@@ -28,7 +28,7 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
     target_link_libraries(test-mpi-${flavour}-own_sessions PRIVATE cleave-mpi-${flavour}
         cleave-flags)
     set_target_properties(test-mpi-${flavour}-own_sessions PROPERTIES OUTPUT_NAME own_sessions
-        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi-${flavour})
     # It has a call of the MPI library's that is to be found first.
     set_target_properties(test-mpi-${flavour}-order PROPERTIES ENABLE_EXPORTS ON)
     # The inner parts, without messages.
@@ -37,14 +37,14 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
     target_link_libraries(test-mpi-${flavour}-plans PRIVATE PkgConfig::MPI_${flavour}
         cleave-static cleave-flags cleave-inside)
     set_target_properties(test-mpi-${flavour}-plans PROPERTIES OUTPUT_NAME plans
-        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi-${flavour})
     cleave_add_test(mpi/${flavour}-plans quick test-mpi-${flavour}-plans)
     cleave_own_leaks(mpi/${flavour}-plans test-mpi-${flavour}-plans)
     add_executable(test-mpi-${flavour}-choice tests/mpi/choice.c src/mpi/reduce/choice.c)
     target_link_libraries(test-mpi-${flavour}-choice PRIVATE PkgConfig::MPI_${flavour}
         cleave-flags cleave-inside m)
     set_target_properties(test-mpi-${flavour}-choice PROPERTIES OUTPUT_NAME choice
-        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi-${flavour})
     cleave_add_test(mpi/${flavour}-choice quick test-mpi-${flavour}-choice)
     cleave_own_leaks(mpi/${flavour}-choice test-mpi-${flavour}-choice)
     add_executable(test-mpi-${flavour}-replan tests/mpi/replan.c src/mpi/plan/replan_plan.c
@@ -52,7 +52,7 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
     target_link_libraries(test-mpi-${flavour}-replan PRIVATE PkgConfig::MPI_${flavour}
         cleave-static cleave-flags cleave-inside m)
     set_target_properties(test-mpi-${flavour}-replan PROPERTIES OUTPUT_NAME replan
-        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi-${flavour})
     cleave_add_test(mpi/${flavour}-replan quick test-mpi-${flavour}-replan)
     # Programs that know nothing of cleave.
     foreach(program plain calls many sessions)
@@ -60,7 +60,7 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
         target_link_libraries(test-mpi-${flavour}-${program} PRIVATE
             PkgConfig::MPI_${flavour} cleave-flags m)
         set_target_properties(test-mpi-${flavour}-${program} PROPERTIES OUTPUT_NAME ${program}
-            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+            RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi-${flavour})
     endforeach()
     # A sanitizer would have to come before the preload.
     if(NOT CLEAVE_SANITIZE)
@@ -70,7 +70,7 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
         endif()
         foreach(script preload death)
             cleave_add_test(mpi/${flavour}-${script} full sh
-                ${CMAKE_SOURCE_DIR}/tests/mpi/${script}.sh ${flavour} ${ranks})
+                ${PROJECT_SOURCE_DIR}/tests/mpi/${script}.sh ${flavour} ${ranks})
             set_tests_properties(mpi/${flavour}-${script} PROPERTIES PROCESSORS 2)
         endforeach()
     endif()
@@ -79,7 +79,7 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
     add_executable(example-mpi-${flavour} examples/mpi/mpi_reduce.c)
     target_link_libraries(example-mpi-${flavour} PRIVATE cleave-mpi-${flavour} cleave-flags)
     set_target_properties(example-mpi-${flavour} PROPERTIES OUTPUT_NAME mpi_reduce
-        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi-${flavour})
     cleave_mpi_test(example ${flavour} 2 mpi_reduce)
 endforeach()
 
@@ -102,8 +102,8 @@ if(openmpi IN_LIST CLEAVE_MPI_FLAVOURS)
     cleave_mpi_test(nonblocking-machines openmpi 4 nonblocking 6 machine=2)
     cleave_mpi_test(errors openmpi 4 errors)
     # Atomic operations by messages, as between machines.
-    cleave_add_test(mpi/openmpi-messages full sh ${CMAKE_SOURCE_DIR}/tests/mpi/launch.sh
-        openmpi 4 --mca osc pt2pt ${CMAKE_BINARY_DIR}/tests/mpi-openmpi/order 600 100
+    cleave_add_test(mpi/openmpi-messages full sh ${PROJECT_SOURCE_DIR}/tests/mpi/launch.sh
+        openmpi 4 --mca osc pt2pt ${PROJECT_BINARY_DIR}/tests/mpi-openmpi/order 600 100
         board=window)
     set_tests_properties(mpi/openmpi-messages PROPERTIES PROCESSORS 2)
     set_property(TEST mpi/openmpi-messages APPEND PROPERTY
@@ -111,11 +111,11 @@ if(openmpi IN_LIST CLEAVE_MPI_FLAVOURS)
 
     find_program(VALGRIND valgrind)
     if(VALGRIND AND NOT CLEAVE_SANITIZE)
-        cleave_add_test(mpi/openmpi-valgrind full sh ${CMAKE_SOURCE_DIR}/tests/mpi/launch.sh
+        cleave_add_test(mpi/openmpi-valgrind full sh ${PROJECT_SOURCE_DIR}/tests/mpi/launch.sh
             openmpi 3 ${VALGRIND} -q --leak-check=full --errors-for-leak-kinds=definite
             --error-exitcode=9 --keep-debuginfo=yes
-            --suppressions=${CMAKE_SOURCE_DIR}/tests/mpi/valgrind.supp
-            ${CMAKE_BINARY_DIR}/tests/mpi-openmpi/order 40 0 segment=8KiB)
+            --suppressions=${PROJECT_SOURCE_DIR}/tests/mpi/valgrind.supp
+            ${PROJECT_BINARY_DIR}/tests/mpi-openmpi/order 40 0 segment=8KiB)
         set_tests_properties(mpi/openmpi-valgrind PROPERTIES PROCESSORS 2)
     endif()
 endif()

@@ -7,7 +7,7 @@ find_program(MAN man)
 add_library(cleave-testing INTERFACE)
 target_include_directories(cleave-testing INTERFACE tests)
 target_compile_definitions(cleave-testing INTERFACE
-    CLEAVE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    CLEAVE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 target_link_options(cleave-testing INTERFACE -Wl,--as-needed)
 target_link_libraries(cleave-testing INTERFACE PkgConfig::CMOCKA)
 if(CLEAVE_WITH_CLP)
@@ -25,9 +25,9 @@ mark_as_advanced(CLEAVE_TEST_SECONDS)
 
 # cleave_add_test(NAME LABEL COMMAND...) -- run from the top of the source tree.
 function(cleave_add_test name label)
-    add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-    set(environment CLEAVE=${CMAKE_BINARY_DIR}/cleave CLEAVE_SOURCE_DIR=${CMAKE_SOURCE_DIR}
-        CLEAVE_BUILD_DIR=${CMAKE_BINARY_DIR} CLEAVE_SANITIZE=${CLEAVE_SANITIZE})
+    add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set(environment CLEAVE=${PROJECT_BINARY_DIR}/cleave CLEAVE_SOURCE_DIR=${PROJECT_SOURCE_DIR}
+        CLEAVE_BUILD_DIR=${PROJECT_BINARY_DIR} CLEAVE_SANITIZE=${CLEAVE_SANITIZE})
     set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77
         TIMEOUT ${CLEAVE_TEST_SECONDS} ENVIRONMENT "${environment}")
 endfunction()
@@ -39,7 +39,7 @@ function(cleave_test_program folder source)
     cleave_program(${target} ${source} ${ARGN})
     target_link_libraries(${target} PRIVATE cleave-testing)
     set_target_properties(${target} PROPERTIES
-        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder} OUTPUT_NAME ${name})
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${folder} OUTPUT_NAME ${name})
 endfunction()
 
 # On arm64 GCC's sanitizer takes 4 s of every process to look for leaks, be it as small as it may.
@@ -103,10 +103,10 @@ if(CLEAVE_FUZZ)
 endif()
 foreach(source ${found})
     cmake_path(GET source STEM name)
-    cleave_test_program(fuzz ${source} ${CMAKE_SOURCE_DIR}/cmake/fuzz_replay.c)
+    cleave_test_program(fuzz ${source} ${PROJECT_SOURCE_DIR}/cmake/fuzz_replay.c)
     target_link_libraries(test-fuzz-${name} PRIVATE cleave-verbs cleave-kit cleave-static)
     cleave_add_test(fuzz/${name} quick test-fuzz-${name}
-        ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+        ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
     cleave_no_leaks(fuzz/${name})
 endforeach()
 
@@ -153,7 +153,7 @@ foreach(source ${found})
     add_executable(example-${name} ${source})
     target_link_libraries(example-${name} PRIVATE cleave-shared cleave-flags m)
     set_target_properties(example-${name} PROPERTIES
-        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples OUTPUT_NAME ${name})
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples OUTPUT_NAME ${name})
     cleave_add_test(examples/${name} quick example-${name})
     cleave_own_leaks(examples/${name} example-${name})
 endforeach()
@@ -169,9 +169,9 @@ foreach(page ${found})
     endif()
 endforeach()
 
-cleave_add_test(layers quick sh ${CMAKE_SOURCE_DIR}/tools/check-layers)
+cleave_add_test(layers quick sh ${PROJECT_SOURCE_DIR}/tools/check-layers)
 # The lists of mutants must keep up with the code; `make mutants` tries them.
-cleave_add_test(mutants quick sh ${CMAKE_SOURCE_DIR}/tools/mutants -n)
+cleave_add_test(mutants quick sh ${PROJECT_SOURCE_DIR}/tools/mutants -n)
 
 include(cmake/CleaveMpiTests.cmake)
 include(cmake/CleaveMpiRunTests.cmake)

@@ -78,6 +78,28 @@ END
     b/runs 1000 2
 }
 
+@test "another project has the source inside: add_subdirectory" {
+    cat >CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.21)
+project(user LANGUAGES C)
+add_subdirectory("$CLEAVE_SOURCE_DIR" cleave EXCLUDE_FROM_ALL)
+add_executable(one $CLEAVE_SOURCE_DIR/examples/plan.c)
+target_link_libraries(one cleave::cleave)
+add_executable(two $CLEAVE_SOURCE_DIR/examples/plan.c)
+target_link_libraries(two cleave::static)
+END
+    cmake -S . -B b -G Ninja >log 2>&1 || { cat log; false; }
+    # All of the library takes minutes: what is made first, and that the rest is known.
+    ninja -C b cleave/made/page_text.c >log 2>&1 || { cat log; false; }
+    ninja -C b -t commands two >commands
+    grep -q 'cleave/lib/libcleave.a.* -o two\|-o two .*cleave/lib/libcleave.a' commands
+    # How it is built, installed and packed is the other project's.
+    [ "$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' b/CMakeCache.txt)" = "" ]
+    [ ! -e b/CPackConfig.cmake ]
+    cmake --install b --prefix "$PWD/root" >log
+    [ ! -e root ]
+}
+
 @test "the shared library shows what the headers declare, and nothing else" {
     tools="$CLEAVE_SOURCE_DIR/tools/public-symbols"
     "$tools" "$place"/include/cleave/*.h >declared
