@@ -178,13 +178,13 @@ accept: tests ## take what the command line prints now as what the tests expect
 	@CLEAVE_ACCEPT=1 CLEAVE="$(CURDIR)/build/cleave" CLEAVE_SOURCE_DIR="$(CURDIR)" bats tests/cli
 
 install: build ## into PREFIX (/usr/local), below DESTDIR if given
-	@$(CONFIGURE) default -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@$(CONFIGURE) default -DCMAKE_INSTALL_PREFIX="$(PREFIX)"
 	@cmake --build build -j $(JOBS) --target product
-	@DESTDIR=$(DESTDIR) cmake --install build
+	@DESTDIR="$(DESTDIR)" cmake --install build
 	@cp build/install_manifest.txt build/installed.txt
 
 uninstall: ## what `make install` has put there from this folder, below DESTDIR if given
-	@tools/uninstall build/installed.txt $(DESTDIR)
+	@tools/uninstall build/installed.txt "$(DESTDIR)"
 
 deb: build ## Debian packages, in build/
 	@tools/install-deps package

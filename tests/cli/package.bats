@@ -223,4 +223,9 @@ END
     [ -e "$other/bin/mine" ]
     run ! "$CLEAVE_SOURCE_DIR/tools/uninstall" nothing
     [[ $output == *"nothing was installed from this folder" ]]
+    # Folders whose names have blanks stay one word on the way through make.
+    make -n -C "$CLEAVE_SOURCE_DIR" install uninstall DESTDIR='/a b' PREFIX='/c d' >log
+    grep -q 'INSTALL_PREFIX="/c d"$' log
+    grep -q '^DESTDIR="/a b" cmake --install' log
+    grep -q 'installed.txt "/a b"$' log
 }
