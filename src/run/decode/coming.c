@@ -88,12 +88,13 @@ static enum cleave_status read_well(struct cv_well *well, uint64_t offset, void 
 }
 
 static enum cleave_status start_flow(struct cv_well *well, uint64_t begin, uint64_t end,
+                                     const struct cv_flow_into *into,
                                      struct cv_flow **out, struct cleave_error *err)
 {
     struct cv_unpacked *unpacked;
 
     CV_TRY(open_range((const struct cv_coming *)well, begin, end, &unpacked, err));
-    return cv_unpacked_flow_alone(unpacked, begin, end, out, err);
+    return cv_unpacked_flow_alone(unpacked, begin, end, into, out, err);
 }
 
 enum cleave_status cv_coming_new(const struct cv_codec *codec, struct cv_coming **out,
@@ -106,7 +107,8 @@ enum cleave_status cv_coming_new(const struct cv_codec *codec, struct cv_coming 
     coming->well = (struct cv_well){ .read = read_well,
                                      .flow = start_flow,
                                      .stop = cv_unpacked_stop_alone,
-                                     .bounded = true };
+                                     .bounded = true,
+                                     .direct = true };
     coming->codec = codec;
     coming->fd = -1;
     *out = coming;

@@ -263,6 +263,7 @@ static void stop_flow(struct cv_flow *flow)
 
 /* It decodes on behind `end`, as what comes next is often asked for. */
 static enum cleave_status start_flow(struct cv_well *well, uint64_t begin, uint64_t end,
+                                     const struct cv_flow_into *into,
                                      struct cv_flow **out, struct cleave_error *err)
 {
     struct decoding *decoding = calloc(1, sizeof *decoding);
@@ -273,7 +274,7 @@ static enum cleave_status start_flow(struct cv_well *well, uint64_t begin, uint6
     decoding->tap.from = decoding->tap.unpacked = (struct cv_unpacked *)well;
     decoding->begin = begin;
     decoding->end = well->bounded ? end : decoding->tap.from->blocks.out_end;
-    status = cv_flow_start(&decoding->flow, work, "decodes", err);
+    status = cv_flow_start(&decoding->flow, work, "decodes", into, err);
     if (status == CLEAVE_OK)
         *out = &decoding->flow;
     else
@@ -282,13 +283,13 @@ static enum cleave_status start_flow(struct cv_well *well, uint64_t begin, uint6
 }
 
 enum cleave_status cv_unpacked_flow_alone(struct cv_unpacked *unpacked, uint64_t begin,
-                                          uint64_t end, struct cv_flow **out,
-                                          struct cleave_error *err)
+                                          uint64_t end, const struct cv_flow_into *into,
+                                          struct cv_flow **out, struct cleave_error *err)
 {
     enum cleave_status status;
 
     unpacked->well.bounded = true;
-    status = start_flow(&unpacked->well, begin, end, out, err);
+    status = start_flow(&unpacked->well, begin, end, into, out, err);
     if (status != CLEAVE_OK)
         cv_unpacked_free(unpacked);
     return status;
@@ -312,8 +313,9 @@ enum cleave_status cv_unpacked_new(const struct cv_codec *codec, const char *nam
 
     if (unpacked == NULL)
         return cv_fail_memory(err, "a decoder");
-    unpacked->well =
-        (struct cv_well){ .read = read_well, .flow = start_flow, .stop = stop_flow };
+    unpacked->well = (struct cv_well){
+        .read = read_well, .flow = start_flow, .stop = stop_flow, .direct = true
+    };
     unpacked->codec = codec;
     unpacked->name = name;
     unpacked->fd = -1;

@@ -33,8 +33,8 @@ int cv_unpacked_fd(const struct cv_unpacked *unpacked);
  * which it takes over. And a flow that ends with `end`; stopped, or not even begun, it takes the file with it. */
 void cv_unpacked_behead(struct cv_unpacked *unpacked, uint8_t (*heads)[CV_PACKED_HEAD]);
 enum cleave_status cv_unpacked_flow_alone(struct cv_unpacked *unpacked, uint64_t begin,
-                                          uint64_t end, struct cv_flow **out,
-                                          struct cleave_error *err);
+                                          uint64_t end, const struct cv_flow_into *into,
+                                          struct cv_flow **out, struct cleave_error *err);
 void cv_unpacked_stop_alone(struct cv_flow *flow);
 /* Where to look for a cut at or after `offset`, if blocks are large: a bit behind the end of the block
  * that it is in. To find a record there some of the next block is decoded; at the end itself it

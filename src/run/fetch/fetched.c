@@ -124,6 +124,7 @@ static void stop_flow(struct cv_flow *flow)
 }
 
 static enum cleave_status start_flow(struct cv_well *well, uint64_t begin, uint64_t end,
+                                     const struct cv_flow_into *into,
                                      struct cv_flow **out, struct cleave_error *err)
 {
     struct fetching *fetching = calloc(1, sizeof *fetching);
@@ -134,7 +135,7 @@ static enum cleave_status start_flow(struct cv_well *well, uint64_t begin, uint6
     fetching->from = (const struct cv_fetched *)well;
     fetching->begin = begin;
     fetching->end = end;
-    status = cv_flow_start(&fetching->flow, work, "fetches", err);
+    status = cv_flow_start(&fetching->flow, work, "fetches", into, err);
     if (status == CLEAVE_OK)
         *out = &fetching->flow;
     else

@@ -59,8 +59,14 @@ static enum cleave_status watch(struct cv_drain *drain, struct cleave_error *err
 
 void cv_drain_note(struct cv_drain *drain)
 {
-    if (drain->poller == NULL || drain->has_begun ||
-        cv_feed_unread(drain->feed) >= cv_feed_fed(drain->feed))
+    bool begun;
+
+    if (drain->poller == NULL || drain->has_begun)
+        return;
+    cv_feed_hold(drain->feed);
+    begun = cv_feed_unread(drain->feed) < cv_feed_fed(drain->feed);
+    cv_feed_go_on(drain->feed);
+    if (!begun)
         return;
     drain->has_begun = true;
     drain->began(drain->context);
@@ -119,7 +125,7 @@ void cv_drain_rest(struct cv_drain *drain)
     drain->waits = false;
     cv_poller_remove(drain->poller, &drain->watch);
     if (drain->shrunk)
-        cv_pipe_widen(drain->feed->pipe, drain->feed->width);
+        cv_pipe_widen(drain->feed->pipe, drain->feed->width.bytes);
     drain->shrunk = false;
 }
 

@@ -18,31 +18,65 @@
 #include "run/kit/well.h"
 
 enum {
-    COPY = 64 * 1024,   /* read and written at a time                */
-    MOST = 16 << 20,    /* asked of one call                         */
-    NARROW = 64 * 1024, /* room in a pipe as it is made              */
-    PROBE = 4 * NARROW, /* fed before the reader's rate is looked at */
-    LEND = 16 * 1024,   /* less is copied as fast                    */
+    COPY = 64 * 1024, /* read and written at a time                */
+    MOST = 16 << 20,  /* asked of one call                         */
+    LEND = 16 * 1024, /* less is copied as fast                    */
     PAGE = 4096,
 };
-
-static const double AHEAD_S = 0.01; /* worth of reading that a pipe may hold */
 
 void cv_feed_init(struct cv_feed *feed, int pipe, const struct cv_part *parts,
                   size_t nparts)
 {
     assert(nparts <= CV_FEED_PARTS);
-    *feed = (struct cv_feed){ .pipe = pipe, .nparts = nparts, .width = NARROW };
+    *feed = (struct cv_feed){ .pipe = pipe,
+                              .nparts = nparts,
+                              .width = { CV_PIPE_NARROW, CV_PIPE_WIDE, 0, 0 } };
     for (size_t i = 0; i < nparts; i++) {
         assert(parts[i].begin <= parts[i].end);
         feed->parts[i] = parts[i];
     }
 }
 
+/* Whether a thread puts bytes into the pipe. */
+static bool is_direct(const struct cv_feed *feed)
+{
+    return feed->flow != NULL && feed->flow->direct;
+}
+
+void cv_feed_hold(const struct cv_feed *feed)
+{
+    if (is_direct(feed))
+        cv_flow_hold(feed->flow);
+}
+
+void cv_feed_go_on(const struct cv_feed *feed)
+{
+    if (is_direct(feed))
+        cv_flow_go_on(feed->flow);
+}
+
+/* Bytes that a thread has put in and that are not counted yet. */
+static uint64_t uncounted(const struct cv_feed *feed)
+{
+    return is_direct(feed) ? cv_flow_at(feed->flow) - feed->flow_at : 0;
+}
+
+static void count(struct cv_feed *feed, uint64_t more)
+{
+    feed->flow_at += more;
+    feed->parts[feed->flow_part].begin += more;
+    feed->fed += more;
+}
+
 void cv_feed_done(struct cv_feed *feed)
 {
-    if (feed->flow != NULL)
-        feed->parts[feed->flow_part].well->stop(feed->flow);
+    if (feed->flow == NULL)
+        return;
+    if (is_direct(feed)) {
+        cv_flow_halt(feed->flow);
+        count(feed, uncounted(feed));
+    }
+    feed->parts[feed->flow_part].well->stop(feed->flow);
     feed->flow = NULL;
 }
 
@@ -53,23 +87,26 @@ int cv_feed_source(const struct cv_feed *feed)
 
 uint64_t cv_feed_fed(const struct cv_feed *feed)
 {
-    return feed->fed;
+    return feed->fed + uncounted(feed);
 }
 
 uint64_t cv_feed_unread(const struct cv_feed *feed)
 {
     int unread = 0;
+    uint64_t fed;
 
     if (ioctl(feed->pipe, FIONREAD, &unread) != 0 || unread < 0)
         return 0;
-    return (uint64_t)unread < feed->fed ? (uint64_t)unread : feed->fed;
+    fed = cv_feed_fed(feed);
+    return (uint64_t)unread < fed ? (uint64_t)unread : fed;
 }
 
 /* The beginning of a part moves on as it is fed. */
 uint64_t cv_feed_at(const struct cv_feed *feed, size_t part)
 {
     assert(part < feed->nparts);
-    return feed->parts[part].begin;
+    return feed->parts[part].begin +
+           (is_direct(feed) && feed->flow_part == part ? uncounted(feed) : 0);
 }
 
 bool cv_feed_cut(struct cv_feed *feed, size_t part, uint64_t end)
@@ -77,18 +114,22 @@ bool cv_feed_cut(struct cv_feed *feed, size_t part, uint64_t end)
     assert(part < feed->nparts);
     if (end < feed->parts[part].begin || end > feed->parts[part].end)
         return false;
+    if (is_direct(feed) && feed->flow_part == part && !cv_flow_until(feed->flow, end))
+        return false;
     feed->parts[part].end = end;
     return true;
 }
 
 void cv_feed_narrow(struct cv_feed *feed)
 {
-    feed->width = PAGE;
+    feed->width.bytes = PAGE;
     cv_pipe_widen(feed->pipe, PAGE);
 }
 
 void cv_feed_grow(struct cv_feed *feed, const struct cv_part *parts, size_t nparts)
 {
+    const bool under_way = is_direct(feed) && feed->part == feed->flow_part;
+
     assert(nparts <= CV_FEED_PARTS);
     for (size_t i = 0; i < nparts; i++) {
         assert(i >= feed->nparts || parts[i].end >= feed->parts[i].end);
@@ -99,33 +140,9 @@ void cv_feed_grow(struct cv_feed *feed, const struct cv_part *parts, size_t npar
     }
     feed->part = 0;
     feed->copies = false;
-}
-
-/* Room for what the reader takes in AHEAD_S, judged from when it first had to be waited
- * for; before, the time is that of a command which starts. */
-static void widen(struct cv_feed *feed)
-{
-    double wanted, now_s;
-    size_t width = feed->width;
-
-    if (width >= CV_PIPE_WIDE ||
-        (feed->started_s > 0 &&
-         feed->fed - feed->before < (width < NARROW ? 4 * width : PROBE)))
-        return;
-    now_s = cv_clock_s();
-    if (feed->started_s <= 0) {
-        feed->started_s = now_s;
-        feed->before = feed->fed;
-        return;
-    }
-    wanted = AHEAD_S * (double)(feed->fed - feed->before) / (now_s - feed->started_s);
-    while (width < CV_PIPE_WIDE && 2 * (double)width <= wanted)
-        width *= 2;
-    if (width > feed->width)
-        cv_pipe_widen(feed->pipe, width);
-    feed->width = width;
-    feed->started_s = now_s;
-    feed->before = feed->fed;
+    /* It need not come to the end of what it had to be told. */
+    if (under_way && !feed->parts[feed->flow_part].well->bounded)
+        (void)cv_flow_until(feed->flow, feed->parts[feed->flow_part].end);
 }
 
 /* Read and write instead. The pipe's end to write to is ours alone, so it may be told not
@@ -164,35 +181,77 @@ static ssize_t lend(const struct cv_feed *feed, const struct cv_part *part, size
     return vmsplice(feed->pipe, &memory, 1, SPLICE_F_NONBLOCK);
 }
 
+/* Nothing came of a flow: is there room in the pipe, or nobody who reads it? */
+static void look_at_pipe(struct cv_feed *feed)
+{
+    struct pollfd pipe = { .fd = feed->pipe, .events = POLLOUT };
+    const int ready = poll(&pipe, 1, 0);
+
+    feed->dry = ready > 0 && (pipe.revents & POLLOUT) != 0;
+    errno = ready > 0 && (pipe.revents & POLLERR) != 0 ? EPIPE : EAGAIN;
+}
+
+/* What a thread has put in since, as if it had been put in here. */
+static enum cleave_status hear(struct cv_feed *feed, const struct cv_part *part,
+                               ssize_t *got, struct cleave_error *err)
+{
+    bool ended, refused;
+
+    (void)cv_flow_until(feed->flow, part->end);
+    *got = (ssize_t)(cv_flow_heard(feed->flow, &ended, &refused) - feed->flow_at);
+    if (*got > 0)
+        return CLEAVE_OK;
+    if (ended && !refused)
+        return cv_flow_end(feed->flow, err);
+    *got = -1;
+    look_at_pipe(feed);
+    feed->dry = true;
+    if (refused)
+        errno = EPIPE;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status begin_flow(struct cv_feed *feed, const struct cv_part *part,
+                                     struct cleave_error *err)
+{
+    const struct cv_flow_into into = { .pipe = feed->pipe,
+                                       .width = &feed->width,
+                                       .step = feed->step,
+                                       .fed = feed->fed,
+                                       .at = part->begin,
+                                       .until = part->end };
+
+    CV_TRY(part->well->flow(part->well, part->begin, part->end,
+                            part->well->direct ? &into : NULL, &feed->flow, err));
+    feed->flow_part = feed->part;
+    feed->flow_at = part->begin;
+    feed->flow_until = part->end;
+    return CLEAVE_OK;
+}
+
 /* Out of what flows from a well. The two ends of splice say the same when the one is empty
  * and when the other is full. */
 static enum cleave_status draw(struct cv_feed *feed, struct cv_part *part, size_t length,
                                ssize_t *got, struct cleave_error *err)
 {
-    struct pollfd pipe = { .fd = feed->pipe, .events = POLLOUT };
-
     if (feed->flow != NULL &&
         (feed->flow_part != feed->part || feed->flow_at != part->begin ||
          (part->well->bounded && feed->flow_at == feed->flow_until)))
         cv_feed_done(feed);
-    if (feed->flow == NULL) {
-        CV_TRY(part->well->flow(part->well, part->begin, part->end, &feed->flow, err));
-        feed->flow_part = feed->part;
-        feed->flow_at = part->begin;
-        feed->flow_until = part->end;
+    if (feed->flow == NULL)
+        CV_TRY(begin_flow(feed, part, err));
+    if (is_direct(feed)) {
+        CV_TRY(hear(feed, part, got, err));
+    } else {
+        *got = splice(cv_feed_source(feed), NULL, feed->pipe, NULL, length,
+                      SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+        if (*got == 0)
+            CV_TRY(cv_flow_end(feed->flow, err));
+        else if (*got < 0 && errno == EAGAIN)
+            look_at_pipe(feed);
     }
-    *got = splice(cv_feed_source(feed), NULL, feed->pipe, NULL, length,
-                  SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
     if (*got > 0)
         feed->flow_at += (uint64_t)*got;
-    if (*got == 0) {
-        CV_TRY(cv_flow_end(feed->flow, err));
-    } else if (*got < 0 && errno == EAGAIN) {
-        const int ready = poll(&pipe, 1, 0);
-
-        feed->dry = ready > 0 && (pipe.revents & POLLOUT) != 0;
-        errno = ready > 0 && (pipe.revents & POLLERR) != 0 ? EPIPE : EAGAIN;
-    }
     return CLEAVE_OK;
 }
 
@@ -256,7 +315,7 @@ enum cleave_status cv_feed_pump(struct cv_feed *feed, uint64_t most,
                        : feed->dry    ? CV_FEED_DRY
                                       : CV_FEED_FULL;
                 if (*out == CV_FEED_FULL)
-                    widen(feed);
+                    cv_pipe_adapt(&feed->width, feed->pipe, feed->fed);
                 return CLEAVE_OK;
             }
             if (got <= 0)
@@ -265,7 +324,7 @@ enum cleave_status cv_feed_pump(struct cv_feed *feed, uint64_t most,
                 part->bytes = (const char *)part->bytes + got;
             part->begin += (uint64_t)got;
             feed->fed += (uint64_t)got;
-            most -= (uint64_t)got;
+            most -= (uint64_t)got < most ? (uint64_t)got : most;
         }
     }
     *out = CV_FEED_DONE;

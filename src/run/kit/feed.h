@@ -7,6 +7,10 @@
  * little work. The pipe may be filled before its reader is started, so that a small
  * chunk needs no waiting at all.
  *
+ * What a well decodes is put into the pipe by the thread that decodes it, whether cv_feed_pump is called or not, and
+ * no further than a part goes; what is told here of how far it has come is true until cv_feed_go_on only for who has
+ * called cv_feed_hold.
+ *
  * A pipe keeps references to pages: bytes of a file that are overwritten or zeroed while
  * they are in the pipe reach the reader changed. */
 #ifndef CV_FEED_H
@@ -15,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
+#include "run/kit/flow.h"
 #include "run/kit/part.h"
 
 enum { CV_FEED_PARTS = 16 };
@@ -32,10 +37,10 @@ struct cv_feed {
     int pipe; /* borrowed: the end to write to */
     struct cv_part parts[CV_FEED_PARTS];
     size_t nparts, part;
-    uint64_t fed;         /* of all parts                                    */
-    double started_s;     /* when the pipe was first full; 0: not yet        */
-    uint64_t before;      /* what had been fed then                          */
-    size_t width;         /* room in the pipe that has been asked for        */
+    uint64_t fed;  /* of all parts                                    */
+    uint64_t step; /* of what a well's thread puts in: cv_feed_pump is to be called
+                             for so much; 0: when that is all                */
+    struct cv_pipe_width width;
     bool copies;          /* splice does not work for the part               */
     bool dry;             /* the flow had nothing at hand                    */
     struct cv_flow *flow; /* owned: of the part of a well; NULL: none    */
@@ -56,6 +61,9 @@ int cv_feed_source(const struct cv_feed *feed);
 enum cleave_status cv_feed_pump(struct cv_feed *feed, uint64_t most,
                                 enum cv_feed_state *out, struct cleave_error *err);
 
+/* Let nothing be put in by a thread in between. Each may be called again inside. */
+void cv_feed_hold(const struct cv_feed *feed);
+void cv_feed_go_on(const struct cv_feed *feed);
 /* Bytes put into the pipe so far; bytes of them that the reader has not taken. */
 uint64_t cv_feed_fed(const struct cv_feed *feed);
 uint64_t cv_feed_unread(const struct cv_feed *feed);

@@ -2,14 +2,30 @@
 #include "run/kit/flow.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/write_all.h"
+#include "run/kit/poller.h"
 #include "run/kit/quiet_thread.h"
 
-enum { ROOM = 256 * 1024, FEW_CORES = 8 };
+enum {
+    ROOM = 256 * 1024,
+    FEW_CORES = 8,
+    PROBE = 4 * CV_PIPE_NARROW, /* fed before the reader's rate is looked at */
+};
+
+static const double AHEAD_S = 0.01; /* worth of reading that a pipe may hold */
+/* A shorter nap is not worth the trouble; in a longer one too much may change. */
+static const double SHORT_S = 100e-6, LONG_S = 10e-3;
+
+/* --- how wide ------------------------------------------------------------------------------- */
 
 /* A wide pipe saves a run up to 7 % of its time, 4 % as a rule. All pipes of a user may
  * hold 64 MiB, and new ones are next to useless beyond that: no more where there may be many. */
@@ -23,31 +39,217 @@ static size_t room(void)
                : (size_t)ROOM;
 }
 
+/* Judged from when the reader first had to be waited for; before, the time is that of a command
+ * which starts. */
+void cv_pipe_adapt(struct cv_pipe_width *width, int pipe, uint64_t fed)
+{
+    double wanted, now_s;
+    size_t bytes = width->bytes;
+
+    if (bytes >= width->most ||
+        (width->started_s > 0 &&
+         fed - width->before < (bytes < CV_PIPE_NARROW ? 4 * bytes : PROBE)))
+        return;
+    now_s = cv_clock_s();
+    if (width->started_s <= 0) {
+        width->started_s = now_s;
+        width->before = fed;
+        return;
+    }
+    wanted = AHEAD_S * (double)(fed - width->before) / (now_s - width->started_s);
+    while (bytes < width->most && 2 * (double)bytes <= wanted)
+        bytes *= 2;
+    if (bytes > width->bytes)
+        cv_pipe_widen(pipe, bytes);
+    width->bytes = bytes;
+    width->started_s = now_s;
+    width->before = fed;
+}
+
+/* --- the thread ----------------------------------------------------------------------------- */
+
+static void ring(int bell)
+{
+    const uint64_t one = 1;
+
+    (void)!write(bell, &one, sizeof one);
+}
+
 static void *begin(void *context)
 {
     struct cv_flow *flow = context;
 
     flow->status = flow->work(flow, &flow->err);
-    cv_close(&flow->pipe.write);
+    if (!flow->direct) {
+        cv_close(&flow->pipe.write);
+        return NULL;
+    }
+    pthread_mutex_lock(&flow->lock);
+    flow->over = true;
+    ring(flow->bell);
+    pthread_mutex_unlock(&flow->lock);
     return NULL;
 }
 
-enum cleave_status cv_flow_start(struct cv_flow *flow,
-                                 enum cleave_status (*work)(struct cv_flow *flow,
-                                                            struct cleave_error *err),
-                                 const char *what, struct cleave_error *err)
+/* How long to sleep when the pipe is full: until half of it has been read, if the reader goes on as it did since the
+ * pipe was last full; 0: until there is room. To be woken for each few kilobytes would take turns with the reader. */
+static double nap_s(struct cv_flow *flow)
+{
+    const double now_s = cv_clock_s(), since_s = now_s - flow->paced_s;
+    const double put = (double)(flow->into.fed - flow->paced);
+    int unread = 0;
+    double wait_s = 0;
+
+    if (flow->paced_s > 0 && put > 0 && ioctl(flow->into.pipe, FIONREAD, &unread) == 0)
+        wait_s = since_s * (double)unread / 2 / put;
+    flow->paced_s = now_s;
+    flow->paced = flow->into.fed;
+    return wait_s >= SHORT_S && wait_s <= LONG_S ? wait_s : 0;
+}
+
+static void wait_for_room(struct cv_flow *flow, double sleep_s)
+{
+    struct pollfd at[] = { { .fd = flow->halt, .events = POLLIN },
+                           { .fd = flow->into.pipe, .events = POLLOUT } };
+    const struct timespec sleep = { .tv_nsec = (long)(1e9 * sleep_s) };
+
+    if (sleep_s > 0)
+        (void)ppoll(at, 1, &sleep, NULL);
+    else
+        (void)ppoll(at, 2, NULL, NULL);
+}
+
+/* With the lock: wait until it may write; false: nobody wants it any more. */
+static bool may_write(struct cv_flow *flow)
+{
+    struct cv_flow_into *into = &flow->into;
+
+    while (into->at >= into->until && !flow->stopped) {
+        ring(flow->bell);
+        pthread_cond_wait(&flow->more, &flow->lock);
+        flow->paced_s = 0; /* that was not the reader's pace */
+    }
+    return !flow->stopped;
+}
+
+/* With the lock: some of the bytes; *sleep_s: how long there will be no room, 0: nobody knows, less: there was some. */
+static size_t write_some(struct cv_flow *flow, const char *bytes, size_t length,
+                         double *sleep_s)
+{
+    struct cv_flow_into *into = &flow->into;
+    const uint64_t most = into->until - into->at;
+    const ssize_t put = write(into->pipe, bytes, length < most ? length : (size_t)most);
+
+    *sleep_s = -1;
+    if (put < 0 && errno == EAGAIN) {
+        cv_pipe_adapt(into->width, into->pipe, into->fed);
+        *sleep_s = nap_s(flow);
+    } else if (put < 0 && errno != EINTR) {
+        flow->refused = flow->stopped = true;
+    }
+    if (put <= 0)
+        return 0;
+    into->at += (uint64_t)put;
+    into->fed += (uint64_t)put;
+    if (into->step > 0 && into->at - flow->told >= into->step) {
+        flow->told = into->at;
+        ring(flow->bell);
+    }
+    return (size_t)put;
+}
+
+static bool write_into(struct cv_flow *flow, const char *bytes, size_t length)
+{
+    bool wanted = true;
+
+    while (wanted && length > 0) {
+        double sleep_s = -1;
+        size_t put = 0;
+
+        pthread_mutex_lock(&flow->lock);
+        wanted = may_write(flow);
+        if (wanted)
+            put = write_some(flow, bytes, length, &sleep_s);
+        pthread_mutex_unlock(&flow->lock);
+        bytes += put;
+        length -= put;
+        if (sleep_s >= 0)
+            wait_for_room(flow, sleep_s);
+    }
+    return wanted;
+}
+
+bool cv_flow_write(struct cv_flow *flow, const char *bytes, size_t length)
+{
+    return flow->direct ? write_into(flow, bytes, length)
+                        : cv_write_all(flow->pipe.write, bytes, length) == 0;
+}
+
+/* --- its beginning and end ------------------------------------------------------------------ */
+
+/* The end to write to is nobody else's, so that it may be told not to wait. */
+static enum cleave_status open_into(struct cv_flow *flow, const struct cv_flow_into *into,
+                                    struct cleave_error *err)
+{
+    const int flags = fcntl(into->pipe, F_GETFL);
+    pthread_mutexattr_t kind;
+
+    flow->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    flow->halt = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (flow->bell < 0 || flow->halt < 0 || flags < 0 ||
+        fcntl(into->pipe, F_SETFL, flags | O_NONBLOCK) != 0) {
+        const int error = errno;
+
+        cv_close(&flow->bell);
+        cv_close(&flow->halt);
+        return cv_fail(err,
+                       error == EMFILE || error == ENFILE ? CLEAVE_ESCARCE
+                                                          : CLEAVE_EENGINE,
+                       "cannot make a pipe: %s", strerror(error));
+    }
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&flow->lock, &kind);
+    pthread_mutexattr_destroy(&kind);
+    pthread_cond_init(&flow->more, NULL);
+    flow->direct = true;
+    flow->into = *into;
+    flow->told = into->at;
+    return CLEAVE_OK;
+}
+
+static void close_all(struct cv_flow *flow)
+{
+    cv_pipe_close(&flow->pipe);
+    if (!flow->direct)
+        return;
+    cv_close(&flow->bell);
+    cv_close(&flow->halt);
+    pthread_mutex_destroy(&flow->lock);
+    pthread_cond_destroy(&flow->more);
+    flow->direct = false;
+}
+
+enum cleave_status
+cv_flow_start(struct cv_flow *flow,
+              enum cleave_status (*work)(struct cv_flow *flow, struct cleave_error *err),
+              const char *what, const struct cv_flow_into *into, struct cleave_error *err)
 {
     int error;
 
     flow->work = work;
     flow->pipe = (struct cv_pipe){ -1, -1 };
-    CV_TRY(cv_pipe_open(&flow->pipe, err));
-    cv_pipe_widen(flow->pipe.write, room());
+    if (into != NULL) {
+        CV_TRY(open_into(flow, into, err));
+    } else {
+        CV_TRY(cv_pipe_open(&flow->pipe, err));
+        cv_pipe_widen(flow->pipe.write, room());
+    }
     error = cv_quiet_thread(&flow->thread, NULL, begin, flow);
     flow->running = error == 0;
     if (error == 0)
         return CLEAVE_OK;
-    cv_pipe_close(&flow->pipe);
+    close_all(flow);
     /* Threads count as processes, and others end. */
     if (error == EAGAIN)
         return cv_fail(err, CLEAVE_ESCARCE,
@@ -60,12 +262,7 @@ enum cleave_status cv_flow_start(struct cv_flow *flow,
 
 int cv_flow_fd(const struct cv_flow *flow)
 {
-    return flow->pipe.read;
-}
-
-bool cv_flow_write(struct cv_flow *flow, const char *bytes, size_t length)
-{
-    return cv_write_all(flow->pipe.write, bytes, length) == 0;
+    return flow->direct ? flow->bell : flow->pipe.read;
 }
 
 enum cleave_status cv_flow_end(struct cv_flow *flow, struct cleave_error *err)
@@ -78,11 +275,73 @@ enum cleave_status cv_flow_end(struct cv_flow *flow, struct cleave_error *err)
     return flow->status;
 }
 
+void cv_flow_halt(struct cv_flow *flow)
+{
+    pthread_mutex_lock(&flow->lock);
+    flow->stopped = true;
+    ring(flow->halt);
+    pthread_cond_signal(&flow->more);
+    pthread_mutex_unlock(&flow->lock);
+}
+
 void cv_flow_stop(struct cv_flow *flow)
 {
     cv_close(&flow->pipe.read);
+    if (flow->direct)
+        cv_flow_halt(flow);
     if (flow->running)
         pthread_join(flow->thread, NULL);
     flow->running = false;
-    cv_pipe_close(&flow->pipe);
+    close_all(flow);
+}
+
+/* --- who feeds a command -------------------------------------------------------------------- */
+
+uint64_t cv_flow_at(struct cv_flow *flow)
+{
+    uint64_t at;
+
+    cv_flow_hold(flow);
+    at = flow->into.at;
+    cv_flow_go_on(flow);
+    return at;
+}
+
+bool cv_flow_until(struct cv_flow *flow, uint64_t until)
+{
+    bool good;
+
+    cv_flow_hold(flow);
+    good = flow->into.at <= until;
+    if (good && flow->into.until != until) {
+        flow->into.until = until;
+        pthread_cond_signal(&flow->more);
+    }
+    if (good && flow->into.at == until)
+        ring(flow->bell); /* it may be waiting for room */
+    cv_flow_go_on(flow);
+    return good;
+}
+
+uint64_t cv_flow_heard(struct cv_flow *flow, bool *ended, bool *refused)
+{
+    uint64_t rings, at;
+
+    cv_flow_hold(flow);
+    (void)!read(flow->bell, &rings, sizeof rings);
+    at = flow->into.at;
+    *ended = flow->over;
+    *refused = flow->refused;
+    cv_flow_go_on(flow);
+    return at;
+}
+
+void cv_flow_hold(struct cv_flow *flow)
+{
+    pthread_mutex_lock(&flow->lock);
+}
+
+void cv_flow_go_on(struct cv_flow *flow)
+{
+    pthread_mutex_unlock(&flow->lock);
 }

@@ -8,6 +8,7 @@
 enum {
     TURN = 8 << 20,   /* bytes moved before others get their turn      */
     MUCH = 64 * 1024, /* bytes for which it is worth while to be woken */
+    STEP = 4 * MUCH,  /* put in by a thread before that is told        */
 };
 
 /* A shorter nap is not worth the trouble; in a longer one too much may change. */
@@ -77,6 +78,7 @@ enum cleave_status cv_inlet_begin(struct cv_inlet *inlet, const struct cv_part *
     leave_source(inlet);
     cv_feed_done(&inlet->feed);
     cv_feed_init(&inlet->feed, inlet->fd, parts, count);
+    inlet->feed.step = inlet->moved != NULL ? STEP : 0;
     if (inlet->narrow)
         cv_feed_narrow(&inlet->feed);
     CV_TRY(feed_on(inlet, false, &sleep_s, err));

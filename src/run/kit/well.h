@@ -10,17 +10,20 @@
 #include <cleave/error.h>
 
 struct cv_flow;
+struct cv_flow_into;
 
 struct cv_well {
     /* Bytes from `offset` on, at most `most`; 0 of them only at the end. For one thread. */
     enum cleave_status (*read)(struct cv_well *well, uint64_t offset, void *out,
                                size_t most, size_t *got, struct cleave_error *err);
     /* Let bytes from `begin` on come out of a pipe (flow.h) until it is stopped: those before
-     * `end` are wanted, and if it is `bounded` no others come. */
+     * `end` are wanted, and if it is `bounded` no others come. If it is `direct` they may go into
+     * the pipe of a command instead; else, and if there is none, `into` is NULL. */
     enum cleave_status (*flow)(struct cv_well *well, uint64_t begin, uint64_t end,
-                               struct cv_flow **out, struct cleave_error *err);
+                               const struct cv_flow_into *into, struct cv_flow **out,
+                               struct cleave_error *err);
     void (*stop)(struct cv_flow *flow);
-    bool bounded;
+    bool bounded, direct;
 };
 
 #endif

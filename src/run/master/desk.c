@@ -144,13 +144,15 @@ static double read_here(const struct cv_slot *slot, const struct cv_time_fit *fi
                         double now_s)
 {
     const struct cv_range body = slot->piece.body;
-    const double fed = (double)(cv_slot_fed(slot) - body.begin);
-    double unread;
+    double fed, unread;
 
     if (slot->steady.given)
         return 0;
+    cv_slot_hold(slot);
+    fed = (double)(cv_slot_fed(slot) - body.begin);
     unread = slot->in.fd >= 0 ? (double)cv_feed_unread(&slot->in.feed)
-                              : fmin(fed, (double)slot->in.feed.width);
+                              : fmin(fed, (double)slot->in.feed.width.bytes);
+    cv_slot_go_on(slot);
     if (slot->in.fd < 0)
         unread -= fmin(unread, worth(fit, fmax(slot->start_s, slot->in.fed_s), now_s));
     return fmax(0, fed - unread);

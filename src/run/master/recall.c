@@ -55,10 +55,16 @@ static enum cleave_status take_unsent(struct cv_real_run *run, struct cv_errand 
 {
     struct cv_slot *slot = &errand->slot;
     struct cv_piece head, tail;
+    enum cleave_status status;
+    bool cut;
     double taken = 0;
 
-    CV_TRY(part(run->books.source, slot, units, cv_slot_fed(slot), &head, &tail, err));
-    if (tail.end > tail.begin && cv_slot_cut(slot, &head)) {
+    cv_slot_hold(slot); /* a thread may be feeding it */
+    status = part(run->books.source, slot, units, cv_slot_fed(slot), &head, &tail, err);
+    cut = status == CLEAVE_OK && tail.end > tail.begin && cv_slot_cut(slot, &head);
+    cv_slot_go_on(slot);
+    CV_TRY(status);
+    if (cut) {
         CV_TRY(cv_source_put_back(run->books.source, &tail, err));
         taken = (double)(tail.end - tail.begin);
     }

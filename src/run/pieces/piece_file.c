@@ -251,7 +251,7 @@ static enum cleave_status pour(struct cv_piece_writer *writer, const struct cv_p
     struct cv_flow *flow;
     enum cleave_status status;
 
-    CV_TRY(part->well->flow(part->well, part->begin, part->end, &flow, err));
+    CV_TRY(part->well->flow(part->well, part->begin, part->end, NULL, &flow, err));
     status = pour_flow(writer, part, flow, err);
     part->well->stop(flow);
     return status;

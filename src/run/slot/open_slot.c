@@ -189,8 +189,10 @@ struct cv_slot_seen cv_slot_look(const struct cv_slot *slot)
 
     if (!slot->busy)
         return seen;
+    cv_slot_hold(slot);
     seen.read = slot->kind->fed(slot) - slot->piece.body.begin;
     unread = slot->in.fd >= 0 ? cv_feed_unread(&slot->in.feed) : 0;
+    cv_slot_go_on(slot);
     seen.read = seen.read > unread ? seen.read - unread : 0;
     seen.output = cv_slot_came(slot);
     seen.cpu_s = processor_time(slot);

@@ -220,7 +220,7 @@ static void some_fed(void *context, struct cv_inlet *inlet)
 {
     struct cv_slot *slot = context;
 
-    if (slot->moved != NULL && inlet == &slot->in)
+    if (inlet == &slot->in)
         slot->moved(slot->context, slot);
 }
 
@@ -239,7 +239,7 @@ static enum cleave_status fill(struct cv_slot *slot, struct cv_inlet *inlet,
                                struct cleave_error *err)
 {
     inlet->over = all_fed;
-    inlet->moved = slot->open.on ? some_fed : NULL;
+    inlet->moved = slot->open.on && slot->moved != NULL ? some_fed : NULL;
     inlet->narrow = slot->open.on;
     if (inlet->fd < 0)
         return CLEAVE_OK;
@@ -350,7 +350,7 @@ static uint64_t fed_single(const struct cv_slot *slot)
 }
 
 /* Both or none: mates that have been fed already cannot be taken back either. */
-static bool cut_single(struct cv_slot *slot, const struct cv_piece *head)
+static bool cut_held(struct cv_slot *slot, const struct cv_piece *head)
 {
     const bool mates = slot->piece.mate_fd >= 0;
 
@@ -368,6 +368,16 @@ static bool cut_single(struct cv_slot *slot, const struct cv_piece *head)
         cv_feed_cut(&slot->in.feed, slot->body + 1, 0);
     slot->piece = *head;
     return true;
+}
+
+static bool cut_single(struct cv_slot *slot, const struct cv_piece *head)
+{
+    bool done;
+
+    cv_slot_hold(slot);
+    done = cut_held(slot, head);
+    cv_slot_go_on(slot);
+    return done;
 }
 
 static void stop_single(struct cv_slot *slot)

@@ -209,6 +209,9 @@ uint64_t cv_slot_whole(const struct cv_piece *piece);
 uint64_t cv_slot_sent(const struct cv_slot *slot);
 /* Up to which byte of the body, an offset in the file, the command has been fed. */
 uint64_t cv_slot_fed(const struct cv_slot *slot);
+/* Let a thread that may feed it (feed.h) put in nothing in between. May be called again inside. */
+void cv_slot_hold(const struct cv_slot *slot);
+void cv_slot_go_on(const struct cv_slot *slot);
 /* Bytes of its output that have come, and those of them that were written although it has not
  * ended: these cannot be taken back. */
 uint64_t cv_slot_came(const struct cv_slot *slot);

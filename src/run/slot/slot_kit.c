@@ -174,3 +174,15 @@ uint64_t cv_slot_passed(const struct cv_slot *slot)
 {
     return slot->lines.written + (slot->store != NULL ? cv_store_passed(slot->store) : 0);
 }
+
+void cv_slot_hold(const struct cv_slot *slot)
+{
+    cv_feed_hold(&slot->in.feed);
+    cv_feed_hold(&slot->mate.feed);
+}
+
+void cv_slot_go_on(const struct cv_slot *slot)
+{
+    cv_feed_go_on(&slot->mate.feed);
+    cv_feed_go_on(&slot->in.feed);
+}
