@@ -112,6 +112,27 @@ shown() {
     says "cleave: --header-out: with --reduce the headers of outputs are seen by its command, which has to deal with them"
 }
 
+@test "--header-out: of a long line what differs is shown, and what to type for lines that differ each time" {
+    prepare
+    seq 1000 >in
+    cat >each <<'END'
+#!/bin/sh
+read -r first
+printf '%s\n' "##same" "$1$first$2" "#CHROM"
+END
+    chmod +x each
+    long=$(printf 'x%.0s' $(seq 120))
+    fails_with 1 -i in --header-out '#' --block 1k -j 1 -- ./each "##$long Date=" ' end'
+    says "cleave: --header-out: expected the header '...$(printf 'x%.0s' $(seq 24)) Date=1 end', as in the first output, got '...$(printf 'x%.0s' $(seq 24)) Date=278 end'"
+    fails_with 1 -i in --header-out '#' --block 1k -j 1 -- ./each '##bcftools_viewCommand=view; Date=' ''
+    says "cleave: --header-out: expected the header '##bcftools_viewCommand=view; Date=1', as in the first output, got '##bcftools_viewCommand=view; Date=278'; bcftools writes the time into it: type 'bcftools COMMAND --no-version'"
+    fails_with 1 -i in --header-out '#' --block 1k -j 1 -- ./each '##bcftools=' ''
+    says "cleave: --header-out: expected the header '##bcftools=1', as in the first output, got '##bcftools=278'"
+    sed -i 's/"##same" //; s/"#CHROM"/@CO/' each
+    fails_with 1 -i in --header-out '@' --block 1k -j 1 -- ./each "$(printf '@PG\tID:samtools\tPN:samtools\tCL:samtools view -o ')" ''
+    grep -q "view -o 278'; samtools writes its command into it: type 'samtools COMMAND --no-PG'" err
+}
+
 @test "a journal of another header is another run's" {
     prepare
     seq 10 >in

@@ -9,7 +9,21 @@
 #include "run/output/gather_parts.h"
 #include "run/split/split.h"
 
-enum { LOOK = 4096 }; /* bytes that are looked at first */
+enum {
+    LOOK = 4096, /* bytes that are looked at first                        */
+    SHOWN = 100, /* of a line that differs: room for it in a message ...  */
+    BEFORE = 30, /* ... and bytes before the first one that does          */
+};
+
+/* Lines that a program writes otherwise each time, and what is to be typed. */
+static const struct {
+    const char *begin, *has, *what;
+} fickle[] = {
+    { "##bcftools_", "Date=",
+      "; bcftools writes the time into it: type 'bcftools COMMAND --no-version'" },
+    { "@PG\t", "PN:samtools",
+      "; samtools writes its command into it: type 'samtools COMMAND --no-PG'" },
+};
 
 /* The first `length` bytes of an output that has as many. */
 static enum cleave_status peek(const struct cv_store *store, char *out, size_t length,
@@ -73,14 +87,46 @@ static size_t line_length(const char *bytes, size_t length)
     return newline != NULL ? (size_t)(newline - bytes) : length;
 }
 
+static const char *advice(const char *line, size_t length)
+{
+    for (size_t i = 0; i < sizeof fickle / sizeof *fickle; i++) {
+        const size_t begin = strlen(fickle[i].begin);
+
+        if (length > begin && memcmp(line, fickle[i].begin, begin) == 0 &&
+            memmem(line, length, fickle[i].has, strlen(fickle[i].has)) != NULL)
+            return fickle[i].what;
+    }
+    return "";
+}
+
+/* What differs of two headers: the first line that does is of use, not the hundred before it, and of
+ * that one, if it is long, what is around the place. */
+static enum cleave_status refuse(const struct cv_gather *gather, const char *bytes,
+                                 size_t length, struct cleave_error *err)
+{
+    const char *const both[] = { gather->head, bytes };
+    const size_t ends[] = { gather->head_length, length };
+    char shown[2][SHOWN];
+    size_t line = 0, at = 0, from;
+
+    for (; at < length && at < gather->head_length && bytes[at] == gather->head[at]; at++)
+        line = bytes[at] == '\n' ? at + 1 : line;
+    from = at > line + SHOWN / 2 ? at - BEFORE : line;
+    for (size_t i = 0; i < 2; i++)
+        cv_shown(both[i] + from, line_length(both[i] + from, ends[i] - from), shown[i],
+                 sizeof shown[i]);
+    return cv_fail(err, CLEAVE_EENGINE,
+                   "--header-out: expected the header '%s%s', as in the first output, "
+                   "got '%s%s'%s",
+                   from > line ? "..." : "", shown[0], from > line ? "..." : "", shown[1],
+                   advice(bytes + line, line_length(bytes + line, length - line)));
+}
+
 /* Compare with the header that was written, or remember it. */
 static enum cleave_status judge(struct cv_gather *gather, struct cv_store *store,
                                 const char *bytes, size_t length,
                                 struct cleave_error *err)
 {
-    char shown[2][100];
-    size_t same = 0;
-
     if (gather->head == NULL) {
         gather->head = malloc(length > 0 ? length : 1);
         if (gather->head == NULL)
@@ -93,20 +139,7 @@ static enum cleave_status judge(struct cv_gather *gather, struct cv_store *store
         take_away(store, length);
         return CLEAVE_OK;
     }
-    /* The first line that differs is of use, not the hundred before it. */
-    for (size_t i = 0; i < length && i < gather->head_length; i++) {
-        if (bytes[i] != gather->head[i])
-            break;
-        same = bytes[i] == '\n' ? i + 1 : same;
-    }
-    return cv_fail(err, CLEAVE_EENGINE,
-                   "--header-out: expected the header '%s', as in the first output, got "
-                   "'%s'",
-                   cv_shown(gather->head + same,
-                            line_length(gather->head + same, gather->head_length - same),
-                            shown[0], sizeof shown[0]),
-                   cv_shown(bytes + same, line_length(bytes + same, length - same),
-                            shown[1], sizeof shown[1]));
+    return refuse(gather, bytes, length, err);
 }
 
 enum cleave_status cv_gather_head(struct cv_gather *gather, struct cv_store *store,
