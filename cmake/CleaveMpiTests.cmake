@@ -40,7 +40,8 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/mpi-${flavour})
     cleave_add_test(mpi/${flavour}-plans quick test-mpi-${flavour}-plans)
     cleave_own_leaks(mpi/${flavour}-plans test-mpi-${flavour}-plans)
-    add_executable(test-mpi-${flavour}-choice tests/mpi/choice.c src/mpi/reduce/choice.c)
+    add_executable(test-mpi-${flavour}-choice tests/mpi/choice.c src/mpi/reduce/choice.c
+        src/mpi/reduce/chooser.c src/mpi/reduce/common_clock.c)
     target_link_libraries(test-mpi-${flavour}-choice PRIVATE PkgConfig::MPI_${flavour}
         cleave-flags cleave-inside m)
     set_target_properties(test-mpi-${flavour}-choice PROPERTIES OUTPUT_NAME choice

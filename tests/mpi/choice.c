@@ -205,6 +205,38 @@ static void check_changing(struct check *check)
     CHECK(check, share(&play, CV_ARM_DYNAMIC, 1000) > 0.9, "tree-dyn is not used");
 }
 
+/* Calls that need no thought are as good as picked; all others are not passed. */
+static void check_passing(struct check *check)
+{
+    struct cv_chooser chooser = { .agreeing = MPI_REQUEST_NULL };
+    const struct cv_kind kind = { .bytes = 65536, .commutes = true, .reach = CV_TO_ALL };
+    struct cv_choice *choice;
+
+    chooser.choices = calloc(CV_SORTS, sizeof *chooser.choices);
+    if (chooser.choices == NULL)
+        exit(1);
+    choice = cv_chooser_choice(&chooser, &kind);
+    cv_choice_begin(choice);
+    while (cv_chooser_passes(&chooser, choice))
+        continue;
+    CHECK(check, choice->calls == choice->next_heat && choice->calls > 0, "%u calls",
+          choice->calls);
+    CHECK(check, choice->used[CV_ARM_OWN] == choice->calls, "%u of them the library's",
+          choice->used[CV_ARM_OWN]);
+    choice->next_heat += 10;
+    CHECK(check, cv_chooser_passes(&chooser, choice), "it is not due");
+    chooser.heat.length = 1;
+    CHECK(check, !cv_chooser_passes(&chooser, choice), "others are measured");
+    chooser.heat.length = 0;
+    choice->best = CV_ARM_DYNAMIC;
+    CHECK(check, !cv_chooser_passes(&chooser, choice), "another policy is better");
+    choice->best = CV_ARM_OWN;
+    chooser.agreeing = (MPI_Request)0;
+    if (chooser.agreeing != MPI_REQUEST_NULL)
+        CHECK(check, !cv_chooser_passes(&chooser, choice), "there is something to hear");
+    free(chooser.choices);
+}
+
 int main(void)
 {
     struct check check = { 0 };
@@ -212,6 +244,7 @@ int main(void)
     check_finding(&check);
     check_keeping(&check);
     check_setting_up(&check);
+    check_passing(&check);
     check_learning(&check);
     check_changing(&check);
     printf("choice: %ld checks, %ld failed\n", check.made, check.failed);

@@ -135,6 +135,22 @@ int cv_chooser_pick(struct cv_chooser *chooser, MPI_Comm comm, const struct cv_k
     return MPI_SUCCESS;
 }
 
+struct cv_choice *cv_chooser_choice(const struct cv_chooser *chooser,
+                                    const struct cv_kind *kind)
+{
+    return &chooser->choices[sort_of(kind)];
+}
+
+bool cv_chooser_passes(const struct cv_chooser *chooser, struct cv_choice *choice)
+{
+    if (choice->best != CV_ARM_OWN || choice->calls >= choice->next_heat ||
+        chooser->heat.length > 0 || chooser->agreeing != MPI_REQUEST_NULL)
+        return false;
+    choice->calls++;
+    choice->used[CV_ARM_OWN]++;
+    return true;
+}
+
 enum cv_mpi_policy cv_chooser_best(const struct cv_chooser *chooser,
                                    const struct cv_kind *kind)
 {

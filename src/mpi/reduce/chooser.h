@@ -92,6 +92,12 @@ struct cv_kind {
 /* The policy of this call. */
 int cv_chooser_pick(struct cv_chooser *chooser, MPI_Comm comm, const struct cv_kind *kind,
                     struct cv_pick *out);
+/* What is kept of all calls of a kind, for cv_chooser_passes; after one was picked. */
+struct cv_choice *cv_chooser_choice(const struct cv_chooser *chooser,
+                                    const struct cv_kind *kind);
+/* Whether a call of that kind is the MPI library's, and nothing is to be measured or agreed on in
+ * it: the same as picking it, at a tenth of the cost. */
+bool cv_chooser_passes(const struct cv_chooser *chooser, struct cv_choice *choice);
 /* The same without measuring. */
 enum cv_mpi_policy cv_chooser_best(const struct cv_chooser *chooser,
                                    const struct cv_kind *kind);

@@ -123,9 +123,14 @@ bool cv_home_has_world(void)
            PMPI_Finalized(&over) == MPI_SUCCESS && !over;
 }
 
+unsigned cv_home_closed(void)
+{
+    return atomic_load_explicit(&home.closed, memory_order_acquire);
+}
+
 struct cv_team *cv_home_find(MPI_Comm comm)
 {
-    unsigned closed = atomic_load_explicit(&home.closed, memory_order_acquire);
+    unsigned closed = cv_home_closed();
     void *team = NULL;
     int found = 0;
 

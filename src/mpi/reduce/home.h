@@ -16,6 +16,9 @@ struct cv_team *cv_home_find(MPI_Comm comm);
 /* The same, made and kept if there is none yet: local. It is closed when the communicator
  * is freed or, at the latest, when MPI is finalized. */
 int cv_home_meet(MPI_Comm comm, struct cv_team **out);
+/* How many teams have been closed: one that was found before is good as long as this is the
+ * same. */
+unsigned cv_home_closed(void);
 
 /* Reductions of this process that have begun and not ended, of all communicators: where
  * there are none, a call that is handed on to the MPI library need not look for some on
