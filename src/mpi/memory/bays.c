@@ -10,12 +10,17 @@
 
 static const size_t least_room = 16384;
 
+/* A line of the cache, and the one that is fetched with it. */
+struct word {
+    _Atomic uint64_t value;
+    uint64_t unused[15];
+};
+
 /* In front of the bays, for every second reduction. */
 struct said {
-    _Atomic uint64_t word; /* its number, and that of the segments that are there */
-    uint64_t unused[15];   /* a line of the cache, and the one that is fetched with it */
-    _Atomic uint64_t taken;
-    uint64_t unused_too[15];
+    struct word
+        segments[CV_SPEAKERS]; /* its number, and that of the segments that are there */
+    struct word taken;
 };
 
 static size_t room_for(size_t bytes)
@@ -73,7 +78,8 @@ int cv_bays_turn(struct cv_bays *bays, MPI_Comm comm, int takers)
 
     bays->number++;
     takes = &bays->takes[bays->number % 2];
-    while (atomic_load_explicit(&said(bays)->taken, memory_order_acquire) < *takes) {
+    while (atomic_load_explicit(&said(bays)->taken.value, memory_order_acquire) <
+           *takes) {
         /* So that the MPI library goes on, and notices when a rank dies. */
         CV_MPI_TRY(
             PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &there, MPI_STATUS_IGNORE));
@@ -85,7 +91,7 @@ int cv_bays_turn(struct cv_bays *bays, MPI_Comm comm, int takers)
 
 void cv_bays_taken(struct cv_bays *bays)
 {
-    atomic_fetch_add_explicit(&said(bays)->taken, 1, memory_order_release);
+    atomic_fetch_add_explicit(&said(bays)->taken.value, 1, memory_order_release);
 }
 
 char *cv_bay(const struct cv_bays *bays, int rank)
@@ -95,16 +101,17 @@ char *cv_bay(const struct cv_bays *bays, int rank)
     return (char *)((struct said *)bays->memory + 2) + before * bays->room;
 }
 
-void cv_bays_say(struct cv_bays *bays, int segments)
+void cv_bays_say(struct cv_bays *bays, int speaker, int segments)
 {
-    atomic_store_explicit(&said(bays)->word,
+    atomic_store_explicit(&said(bays)->segments[speaker].value,
                           (uint64_t)bays->number << 32 | (uint32_t)segments,
                           memory_order_release);
 }
 
-int cv_bays_said(const struct cv_bays *bays)
+int cv_bays_said(const struct cv_bays *bays, int speaker)
 {
-    const uint64_t word = atomic_load_explicit(&said(bays)->word, memory_order_acquire);
+    const uint64_t word =
+        atomic_load_explicit(&said(bays)->segments[speaker].value, memory_order_acquire);
 
     return word >> 32 == bays->number ? (int)(uint32_t)word : 0;
 }

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <mpi.h>
 
+enum { CV_SPEAKERS = 2 };
+
 struct cv_bays {
     void *memory; /* owned */
     size_t room;  /* of a bay */
@@ -34,8 +36,9 @@ int cv_bays_turn(struct cv_bays *bays, MPI_Comm comm, int takers);
 void cv_bays_taken(struct cv_bays *bays);
 char *cv_bay(const struct cv_bays *bays, int rank);
 
-/* So many segments of the result are there. One rank says so, all others see it. */
-void cv_bays_say(struct cv_bays *bays, int segments);
-int cv_bays_said(const struct cv_bays *bays);
+/* So many segments are there, of the result or of what a rank has to give. One or two ranks say so,
+ * by different numbers below CV_SPEAKERS, and all others see it. */
+void cv_bays_say(struct cv_bays *bays, int speaker, int segments);
+int cv_bays_said(const struct cv_bays *bays, int speaker);
 
 #endif

@@ -1,9 +1,9 @@
-/* shared_pair.h -- a vector from one rank to the only other, on one machine.
- * SPDX-License-Identifier: MIT
+/* shared_pair.h -- a reduction between two ranks of one machine. SPDX-License-Identifier: MIT
  *
- * With two ranks there is nobody to choose. The one that does not want the result leaves its
- * vector in its bay, segment by segment, and goes; the root combines what is there with its own.
- * Each byte passes from one processor to the other once, and no message is sent. */
+ * With two ranks there is nobody to choose. Whoever does not want the result leaves its vector
+ * in its bay, segment by segment, and goes; whoever wants it combines what is there with its own.
+ * Where both want it both do both, at the same time. Each byte passes from one processor to the
+ * other once, and no message is sent. */
 #ifndef CV_SHARED_PAIR_H
 #define CV_SHARED_PAIR_H
 #include "mpi/reduce/mpi_call.h"

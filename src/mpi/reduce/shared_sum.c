@@ -94,7 +94,7 @@ static int follow(struct shared_sum *sum)
 
     CV_MPI_TRY(receive_bay(sum));
     while (segments > 1 && sum->taken < segments && looks++ < MOST_LOOKS) {
-        const int said = cv_bays_said(&sum->team->bays);
+        const int said = cv_bays_said(&sum->team->bays, 0);
 
         if (said == sum->taken) {
             sched_yield();
@@ -137,7 +137,7 @@ static int combine_for_others(struct shared_sum *sum, const char *held, char *ot
         CV_MPI_TRY(PMPI_Reduce_local(held + offset, other + offset,
                                      cv_vector_part(vector, i), vector->type,
                                      vector->op));
-        cv_bays_say(&sum->team->bays, i + 1);
+        cv_bays_say(&sum->team->bays, 0, i + 1);
         if (i == 0 || i == vector->segments - 1)
             CV_MPI_TRY(tell(sum));
         CV_MPI_TRY(take(sum, i + 1));
