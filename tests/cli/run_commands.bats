@@ -122,6 +122,19 @@ gone() {
     [ "$output" = 5 ]
 }
 
+@test "a command that turns to the terminal is not stopped and waited for" {
+    prepare
+    command -v script >/dev/null || skip "script is not there"
+    # A run that hangs would be ended by then.
+    local how
+    for how in 'stty -echo </dev/tty' 'read -r x </dev/tty || exit 3'; do
+        # shellcheck disable=SC2016
+        timeout 60 script -qec "'$CLEAVE' run -q -j 2 --block 1k -i in -- sh -c '$how; wc -l'" /dev/null >out 2>&1 3>&- || [ $? -ne 124 ]
+        cat out
+    done
+    grep -q 'the command exited with status 3' out
+}
+
 # --- --timeout and signals ----------------------------------------------------------------
 
 # A command that ends while another session holds its output.

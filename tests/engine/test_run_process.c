@@ -569,6 +569,11 @@ static void signals_are_as_they_should_be(void **state)
     was_ignored = strtoull(strstr(output, "SigIgn:\t") + 8, NULL, 16);
     assert_true((was_ignored >> (SIGWINCH - 1) & 1) == 1);
     assert_true((was_ignored >> (SIGPIPE - 1) & 1) == 0);
+    /* A terminal does not stop it; and us as before. */
+    assert_true((was_ignored >> (SIGTTIN - 1) & 1) == 1);
+    assert_true((was_ignored >> (SIGTTOU - 1) & 1) == 1);
+    sigaction(SIGTTIN, NULL, &ignored);
+    assert_true(ignored.sa_handler == SIG_DFL);
 }
 
 int main(void)

@@ -349,6 +349,23 @@ static int spawn(pid_t *pid, const struct cv_command *command,
     return error;
 }
 
+/* The same, away from the terminal as those of a starter: what is ignored stays so in a child. */
+static int spawn_away(pid_t *pid, const struct cv_command *command,
+                      const struct cv_process_files *files, const sigset_t *mask)
+{
+    const struct sigaction ignored = { .sa_handler = SIG_IGN };
+    struct sigaction reads, writes;
+    int error;
+
+    if (sigaction(SIGTTIN, &ignored, &reads) != 0 ||
+        sigaction(SIGTTOU, &ignored, &writes) != 0)
+        return errno;
+    error = spawn(pid, command, files, mask);
+    (void)sigaction(SIGTTIN, &reads, NULL);
+    (void)sigaction(SIGTTOU, &writes, NULL);
+    return error;
+}
+
 enum cleave_status cv_process_fail_start(const struct cv_command *command, int error,
                                          struct cleave_error *err)
 {
@@ -371,11 +388,11 @@ static int spawn_there(pid_t *pid, const struct cv_command *command,
     int error = 0;
 
     if (command->cpus == NULL)
-        return spawn(pid, command, files, mask);
+        return spawn_away(pid, command, files, mask);
     if (sched_getaffinity(0, sizeof before, &before) != 0 ||
         sched_setaffinity(0, sizeof *command->cpus, command->cpus) != 0)
         return errno;
-    error = spawn(pid, command, files, mask);
+    error = spawn_away(pid, command, files, mask);
     (void)sched_setaffinity(0, sizeof before, &before);
     return error;
 }

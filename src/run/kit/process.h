@@ -87,7 +87,7 @@ struct cv_process {
 };
 
 /* Start the command with signal mask `mask` (NULL: empty) and SIGPIPE and SIGXFSZ at
- * their defaults. With a starter, that it could not be started may only be known when it
+ * their defaults, and those that a terminal stops others by ignored. With a starter, that it could not be started may only be known when it
  * is reaped. */
 enum cleave_status cv_process_start(struct cv_process *process,
                                     const struct cv_command *command,

@@ -166,6 +166,16 @@ static void forget_handlers(bool clean)
     }
 }
 
+/* A group of its own is never the one that the terminal listens to. Who turned to it would be
+ * stopped, and waited for for ever: so it may write there, and gets an error where it reads. */
+static void leave_terminal(void)
+{
+    const struct action ignored = { .handler = (uintptr_t)SIG_IGN };
+
+    call(SYS_rt_sigaction, SIGTTIN, (long)&ignored, 0, MASK_BYTES);
+    call(SYS_rt_sigaction, SIGTTOU, (long)&ignored, 0, MASK_BYTES);
+}
+
 static long place_files(const int files[4])
 {
     for (int i = 0; i < 4; i++) {
@@ -188,6 +198,7 @@ static int become(void *context)
     long got = call(SYS_setpgid, 0, 0, 0, 0);
 
     forget_handlers(start->clean);
+    leave_terminal();
     if (got == 0 && what->cpus != NULL)
         got = call(SYS_sched_setaffinity, 0, sizeof *what->cpus, (long)what->cpus, 0);
     if (got == 0)

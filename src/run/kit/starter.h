@@ -40,7 +40,8 @@ struct cv_starter *cv_starter_new(void);
 /* Waits for children that have not begun. May be NULL. */
 void cv_starter_free(struct cv_starter *starter);
 
-/* Start a child that leads a group of its own, with SIGPIPE and SIGXFSZ at their defaults.
+/* Start a child that leads a group of its own, with SIGPIPE and SIGXFSZ at their defaults, and
+ * SIGTTIN and SIGTTOU ignored.
  * 0, or an errno: ENOSYS if this is not the way. */
 int cv_starter_start(struct cv_starter *starter, const struct cv_starting *what,
                      pid_t *out_pid, struct cv_start **out);
