@@ -197,6 +197,63 @@ static void a_reader_may_go_away(void **state)
     free(text);
 }
 
+/* A slow reader has one sip, and the next one waits in the pipe until it has read that: nothing is put
+ * on top of it. How large later ones are goes by the time. */
+static void sips_are_fed_into_an_empty_pipe(void **state)
+{
+    enum { SIP = 16 };
+    char *text = make_text(7, SIZE), *got = malloc(SIZE);
+    const int file = make_file(text, SIZE);
+    const struct cv_part parts[] = { { .bytes = "h", .end = 1 },
+                                     { .fd = file, .begin = 1, .end = SIZE } };
+    enum cv_feed_state fed;
+    struct cv_feed feed;
+    struct cv_pipe pipe;
+
+    (void)state;
+    must(cv_pipe_open(&pipe, &err));
+    cv_feed_init(&feed, pipe.write, parts, 2);
+    cv_feed_narrow(&feed, SIP);
+    cv_pipe_widen(pipe.write, 65536); /* it is not for want of room */
+    for (int i = 0; i < 2; i++) {
+        must(cv_feed_pump(&feed, UINT64_MAX, &fed, &err));
+        assert_int_equal(fed, CV_FEED_FULL);
+        assert_in_range(cv_feed_unread(&feed), 1, SIP); /* a page ends, or a part */
+        assert_int_equal(read(pipe.read, got, 4), cv_feed_fed(&feed) > 4 ? 4 : 1);
+        if (cv_feed_unread(&feed) > 0) {
+            const uint64_t before = cv_feed_fed(&feed);
+
+            must(cv_feed_pump(&feed, UINT64_MAX, &fed, &err));
+            assert_int_equal(fed, CV_FEED_FULL);
+            assert_int_equal(cv_feed_fed(&feed), before);
+        }
+        while (cv_feed_unread(&feed) > 0)
+            assert_true(read(pipe.read, got, SIP) > 0);
+    }
+    cv_pipe_close(&pipe);
+
+    must(cv_pipe_open(&pipe, &err));
+    cv_feed_init(&feed, pipe.write, parts, 2);
+    cv_feed_narrow(&feed, SIP);
+    assert_int_equal(feed_all(&feed, &pipe, UINT64_MAX, got, SIZE), SIZE);
+    assert_memory_equal(got + 1, text + 1, SIZE - 1);
+    cv_pipe_close(&pipe);
+
+    /* One that cannot tell that it is empty is filled. */
+    must(cv_pipe_open(&pipe, &err));
+    cv_feed_init(&feed, pipe.write, parts, 2);
+    cv_feed_narrow(&feed, SIP);
+    must(cv_feed_pump(&feed, UINT64_MAX, &fed, &err));
+    cv_feed_gulp(&feed);
+    cv_pipe_widen(pipe.write, 65536);
+    must(cv_feed_pump(&feed, UINT64_MAX, &fed, &err));
+    assert_true(cv_feed_unread(&feed) > SIP);
+    cv_pipe_close(&pipe);
+    close(file);
+    free(text);
+    free(got);
+}
+
 static void a_file_that_is_too_short_is_an_error(void **state)
 {
     const int file = make_file("0123456789", 10);
@@ -229,6 +286,7 @@ int main(void)
         cmocka_unit_test(memory_that_lasts_is_not_copied),
         cmocka_unit_test(what_was_fed_cannot_be_cut_off),
         cmocka_unit_test(a_reader_may_go_away),
+        cmocka_unit_test(sips_are_fed_into_an_empty_pipe),
         cmocka_unit_test(a_file_that_is_too_short_is_an_error),
     };
 

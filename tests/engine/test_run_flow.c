@@ -277,7 +277,7 @@ static void it_grows(void **state)
 
         spring.well.bounded = bounded != 0;
         begin_scene(&scene, &part, 1);
-        cv_feed_narrow(&scene.feed);
+        cv_feed_narrow(&scene.feed, 100); /* which its thread does not heed */
         read_all(&scene);
         assert_int_equal(scene.length, 70000);
         part.end = 2 << 20;

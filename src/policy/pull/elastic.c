@@ -152,15 +152,22 @@ static void recalled(const struct cv_turn *turn, const struct cleave_event *even
         cv_turn_give(turn, thief, event->units, false);
 }
 
+/* A first piece so many times as long as was asked for is a record. */
+static const double RECORD = 1.25;
+
 /* So much was given or added; maybe nothing. */
 static void given(const struct cv_turn *turn, const struct cleave_event *event)
 {
-    struct cv_hand *hand = &turn->elastic->hands[event->worker];
+    struct cv_elastic *elastic = turn->elastic;
+    struct cv_hand *hand = &elastic->hands[event->worker];
 
     /* That a command was started on nothing answers nothing else. */
     if (event->kind == CLEAVE_SENT ? !hand->sending : !(hand->due > 0))
         return;
     hand->sending = false;
+    if (elastic->rounds == 0 && elastic->piece == hand->due &&
+        event->units > RECORD * hand->due)
+        elastic->record = elastic->piece = event->units;
     hand->given = fmax(0, hand->given - hand->due + event->units);
     hand->due = 0;
     if (event->units > 0) {

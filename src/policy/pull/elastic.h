@@ -54,6 +54,10 @@ bool cv_kind_doubt(const struct cv_turn *turn);
 /* The test is under way: those that wait need not wait for ever. */
 void cv_kind_meanwhile(const struct cv_turn *turn);
 
+/* So much of a chunk that is done was read: is that more than was known of the command, and learnt now? */
+bool cv_reading_tells(const struct cv_turn *turn, double units, double read_s,
+                      double after_s);
+
 /* --- closed, and late: elastic_overdue.c --------------------------------------------------- */
 
 /* Ask those for what they have not been fed. False: nobody had to be. */

@@ -8,6 +8,8 @@
 
 /* Real pipes carry so many bytes a second at most. */
 static const double PIPE_UPS = 1e9;
+/* ... and that it holds at least, in real runs. */
+static const double PAGE = 4096;
 /* Work is at least this part of what a chunk took after its end was read. */
 static const double LEAST_WORK = 0.005;
 /* Part of the work below which a pace of reading says nothing about it. */
@@ -25,6 +27,11 @@ bool cv_elastic_busy(const struct cv_elastic *elastic)
             elastic->hands[w].state == CV_HAND_CLOSED)
             return true;
     return false;
+}
+
+double cv_elastic_gulp(const struct cleave_view *view)
+{
+    return view->real ? fmax(view->ahead, PAGE) : view->ahead;
 }
 
 double cv_elastic_grain(const struct cleave_view *view)

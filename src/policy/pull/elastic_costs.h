@@ -79,8 +79,9 @@ struct cv_elastic {
     uint32_t n;       /* places                                                         */
     uint32_t present; /* workers that are there                                         */
     enum cv_command_kind kind;
-    bool judged;   /* somebody has read: pace and start are known                    */
-    bool told;     /* phi is measured, not believed                                  */
+    bool judged; /* somebody has read: pace and start are known                    */
+    bool told;   /* phi is measured, not believed                                  */
+    double told_windows; /* ... on so many windows, if they are not read evenly       */
     double phi;    /* part of the work that is done while reading                    */
     double late_s; /* start that comes after the end was read                        */
     double late_most_s; /* ... which is no longer than that                        */
@@ -112,6 +113,7 @@ struct cv_elastic {
     double sample_s; /* ... and should be done after that time                        */
     double spread;   /* by that much those differ in speed; 0: not known              */
     double piece;    /* units of the first piece                                       */
+    double record;   /* ... which had to be so long, since records are; 0: it was not  */
     double wake_s;   /* asked to be woken then; below 0: not                           */
     double tested_s; /* when the test was over; below 0: not                           */
     double test_s;   /* what it took after it had read the end                       */
@@ -154,6 +156,14 @@ static inline bool cv_elastic_tells(const struct cv_elastic *elastic, double sin
 
 /* Somebody has a chunk that is not empty. */
 bool cv_elastic_busy(const struct cv_elastic *elastic);
+/* What a pipe may hold at once, if a command does not turn out to be slow: of less nobody knows whether
+ * it was read late, or the command had no processor. */
+double cv_elastic_gulp(const struct cleave_view *view);
+/* One that is slow has less than that at a time. */
+static inline bool cv_elastic_sips(const struct cleave_view *view)
+{
+    return view->ahead < cv_elastic_gulp(view);
+}
 /* Units of a chunk that cannot be told apart from none. */
 double cv_elastic_grain(const struct cleave_view *view);
 /* Units per second that a pipe carries: who reads nearly as fast may work later. */

@@ -13,6 +13,8 @@
  * so many windows are fed if they are no more than a larger part. */
 static const double FIRST_PIECE = 1.0 / 256, TEST_PART = 1.0 / 256, TEST_MOST = 1.0 / 32;
 static const double TEST_WINDOWS = 4;
+/* ... and as many records, if they are no more than this part. */
+static const double TEST_RECORDS = 1.0 / 8;
 /* Each piece is so many times all before it. */
 static const double PIECE_GROWTH = 3;
 /* Commands that are started at once, and after how long as many again. */
@@ -123,8 +125,9 @@ static double test_size(const struct cv_turn *turn)
         return elastic->first;
     if (isinf(turn->view->units_total))
         return fmax(windows, elastic->piece);
-    return fmax(fmax(share * TEST_PART, elastic->piece),
-                fmin(share * TEST_MOST, windows));
+    return fmax(fmax(fmax(share * TEST_PART, elastic->piece),
+                     fmin(share * TEST_MOST, windows)),
+                fmin(share * TEST_RECORDS, TEST_WINDOWS * elastic->record));
 }
 
 static void now_streams(const struct cv_turn *turn)
@@ -183,7 +186,7 @@ static bool was_slow(const struct cv_turn *turn, uint32_t worker, double read,
     const double units = later ? read - elastic->piece : read;
     const double time_s = later ? until_s - elastic->again_s : since_s;
 
-    if (gulps && read < view->ahead && since_s < view->burst_s)
+    if (gulps && read < cv_elastic_gulp(view) && since_s < view->burst_s)
         return false;
     return cv_elastic_tells(elastic, since_s, 1 + elastic->rounds) &&
            units < CV_OWN_PACE * cv_elastic_pipe(view, worker) *
@@ -325,18 +328,10 @@ void cv_kind_done(const struct cv_turn *turn, uint32_t worker, double units,
 {
     struct cv_elastic *elastic = turn->elastic;
     const double all_s = fmax(read_s + after_s, 1e-12);
-    /* The last window may have been read before it was worked on. */
-    const double ahead = turn->view->ahead;
-    const bool long_enough = units >= TEST_WINDOWS * ahead;
-    const double window = long_enough ? ahead / units : 0;
-    const bool streams = read_s / all_s + window / 2 >= 0.5;
 
     elastic->doubt = false;
-    if (!elastic->told) {
+    if (cv_reading_tells(turn, units, read_s, after_s))
         elastic->judged = true;
-        elastic->told = long_enough;
-        elastic->phi = streams ? fmin(1, read_s / all_s + window) : read_s / all_s;
-    }
     if (worker == elastic->tester)
         elastic->tester = CV_NOBODY;
     if (elastic->phi >= 0.5) {
@@ -386,20 +381,25 @@ static double meanwhile(const struct cv_turn *turn)
 static bool is_crumbs(const struct cv_turn *turn, uint32_t waiting)
 {
     return waiting >= MANY && isfinite(turn->view->units_left) &&
-           cv_elastic_share(turn->elastic, turn->view) <= CRUMBS * turn->view->ahead;
+           cv_elastic_share(turn->elastic, turn->view) <=
+               CRUMBS * cv_elastic_gulp(turn->view);
 }
 
 void cv_kind_meanwhile(const struct cv_turn *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
-    const double after_s = PATIENCE * elastic->mean_start_s + 1e-3;
+    double after_s = PATIENCE * elastic->mean_start_s + 1e-3, since_s;
+    const struct cv_hand *tester;
     uint32_t waiting = 0;
-    double since_s;
     bool crumbs;
 
     if (elastic->tester == CV_NOBODY)
         return;
-    since_s = elastic->hands[elastic->tester].closed_s;
+    tester = &elastic->hands[elastic->tester];
+    since_s = tester->closed_s;
+    /* If it works as it reads, the last window takes it no longer than those before. */
+    if (cv_elastic_sips(turn->view) && tester->drained)
+        after_s = fmax(after_s, tester->drained_s - tester->started_s);
     if (turn->now_s < since_s + after_s) {
         cv_turn_wake(turn, since_s + after_s * 1.0001);
         return;

@@ -68,8 +68,7 @@ static void learn_pace(const struct cv_turn *turn, struct cv_hand *hand)
 static bool gulping(const struct cv_turn *turn, struct cv_hand *hand, bool moved)
 {
     const struct cv_elastic *elastic = turn->elastic;
-    const double patience_s = fmax(turn->view->burst_s, STILL * elastic->mean_start_s);
-    double still_s;
+    double patience_s = fmax(turn->view->burst_s, STILL * elastic->mean_start_s), still_s;
 
     if (hand->from_s < 0) {
         hand->from_s = hand->moved_s = turn->now_s;
@@ -81,6 +80,9 @@ static bool gulping(const struct cv_turn *turn, struct cv_hand *hand, bool moved
         learn_pace(turn, hand);
     }
     still_s = turn->now_s - hand->moved_s;
+    if (cv_elastic_sips(turn->view) &&
+        hand->moving_ups > 0) /* it works on what it has read at once */
+        patience_s = fmax(patience_s, 2 * turn->view->ahead / hand->moving_ups);
     if (hand->moving_ups < 0 && still_s > patience_s)
         hand->moving_ups = elastic->scale_ups * hand->prior;
     if (hand->moving_ups < 0)

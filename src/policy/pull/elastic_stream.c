@@ -12,6 +12,8 @@
 /* A start may be this part of a range; a range is at least this part of a share, and so many
  * windows. */
 static const double SHARE = 0.02, LEAST_PART = 1.0 / 64, WINDOWS = 8;
+/* What a command reads in this time is fed at once. */
+static const double SIP_S = 0.01;
 /* Workers so unequal are tried first, on this part of a share, if a start is that part of it. */
 static const double TRIED = 8, TRIAL = 1.0 / 256, TRIAL_START = 0.01;
 /* One message may keep a shared port for this part of a worker's part of the time. */
@@ -57,12 +59,22 @@ static double parted(double range, double least)
     return range > least ? range / floor(range / least) : range;
 }
 
+/* What its pipe holds: sips become larger for one that is fast, and nobody knows how fast one is that
+ * was not seen. */
+static double window_of(const struct cv_turn *turn, double speed_ups)
+{
+    const double fast = speed_ups > 0 ? speed_ups * SIP_S : INFINITY;
+
+    return fmax(turn->view->ahead, fmin(cv_elastic_gulp(turn->view), fast));
+}
+
 static double range_of(const struct cv_turn *turn, uint32_t worker, double end_s)
 {
     const struct cv_elastic *elastic = turn->elastic;
     const struct cleave_view *view = turn->view;
     const double speed_ups = cv_elastic_speed(elastic, worker);
     const double share = cv_elastic_share(elastic, view);
+    const double windows = WINDOWS * window_of(turn, speed_ups);
     const double worth = (cv_elastic_start(elastic, worker) + elastic->late_s +
                           cv_fold_charge(view, elastic->fold_s, elastic->present)) *
                          speed_ups / SHARE;
@@ -71,15 +83,14 @@ static double range_of(const struct cv_turn *turn, uint32_t worker, double end_s
     if (isinf(view->units_left))
         return speed_ups > 0 && isfinite(share) ? fmin(share, fmax(worth, share / 4))
                : isfinite(share)                ? share
-                                 : fmax(fmax(worth, WINDOWS * view->ahead), 1);
+                                                : fmax(fmax(worth, windows), 1);
     range = isfinite(end_s) && speed_ups > 0
                 ? speed_ups * (end_s - elastic->ready[worker].in_s)
                 : view->units_left / elastic->present;
     range = fmin(range, carried(turn, worker, end_s));
     if (is_tried_first(turn, worker))
         range = fmin(range, share * TRIAL);
-    return fmax(0, parted(range,
-                          fmax(worth, fmax(share * LEAST_PART, WINDOWS * view->ahead))));
+    return fmax(0, parted(range, fmax(worth, fmax(share * LEAST_PART, windows))));
 }
 
 /* What would be left is not worth a start. */

@@ -15,6 +15,10 @@ static const double UNEQUAL_HERE = 4, UNEQUAL_AWAY = 30;
 /* A pipe holds what its command reads in 10 ms (run/kit/feed.h), and the command as much again:
  * for so long it reads nothing. Where cores are fewer than commands, all the longer. */
 static const double BURST_S = 0.02;
+/* A command that is slow has no more of its share at a time than such a part, so that the rest can be
+ * taken back, and so that one that works as it reads shows that on little; but no less than this. */
+static const double SIPS = 128;
+enum { LEAST_SIP = 16 };
 /* By such a part chunks take more or less time, on a machine that has nothing else to do. */
 static const double VARIES = 0.05;
 
@@ -68,6 +72,18 @@ static double crowd_of(const struct cv_staff *staff)
     return fmax(1, (double)here / cv_usable_cores());
 }
 
+/* What is in the pipe of a command that has not shown how fast it reads: a page or, where a share is
+ * less than many of these, a sip (run/kit/feed.h). Other machines know nothing of sips. */
+static size_t ahead_of(const struct cv_staff *staff, double total)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const double sip = total / (SIPS * fmax(1, staff->nworkers));
+
+    if (staff->hosts.count > 0 || !(sip < (double)page))
+        return page;
+    return sip > LEAST_SIP ? (size_t)sip : LEAST_SIP;
+}
+
 /* What the policy is told of the load, and of how chunks get to those who do them. */
 static struct cv_load describe(const struct cv_execution *execution,
                                const struct cleave_policy *policy, double total)
@@ -94,8 +110,7 @@ static struct cv_load describe(const struct cv_execution *execution,
     load.unequal = execution->run.staff.hosts.count > 0 ? UNEQUAL_AWAY : UNEQUAL_HERE;
     load.hold = cv_source_hold(execution->run.books.source);
     load.opens = policy->hears_losses && may_open(execution, policy);
-    /* As much is in the pipe of a command that has not shown how fast it reads. */
-    load.ahead = load.opens ? (double)sysconf(_SC_PAGESIZE) : 0;
+    load.ahead = load.opens ? (double)ahead_of(&execution->run.staff, total) : 0;
     load.burst_s = load.opens ? BURST_S * crowd_of(&execution->run.staff) : 0;
     load.varies = load.opens ? VARIES : 0;
     return load;
@@ -117,6 +132,7 @@ enum cleave_status cv_execution_plan(struct cv_execution *execution, double tota
     execution->run.books.hears_comers = policy->hears_losses || policy->takes_joiners;
     CV_TRY(declare(execution, policy, err));
     load = describe(execution, policy, total);
+    execution->run.sip = (size_t)load.ahead;
     CV_TRY(cv_planned_init(&execution->planned, policy, settings, nsettings,
                            execution->muster.platform, execution->declared, &load, NULL,
                            err));

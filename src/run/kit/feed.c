@@ -24,6 +24,8 @@ enum {
     PAGE = 4096,
 };
 
+static const double SOON_S = 0.005; /* who has taken a sip by then may have more */
+
 void cv_feed_init(struct cv_feed *feed, int pipe, const struct cv_part *parts,
                   size_t nparts)
 {
@@ -120,10 +122,16 @@ bool cv_feed_cut(struct cv_feed *feed, size_t part, uint64_t end)
     return true;
 }
 
-void cv_feed_narrow(struct cv_feed *feed)
+void cv_feed_narrow(struct cv_feed *feed, size_t sip)
 {
     feed->width.bytes = PAGE;
+    feed->sip = sip < PAGE ? sip : 0;
     cv_pipe_widen(feed->pipe, PAGE);
+}
+
+void cv_feed_gulp(struct cv_feed *feed)
+{
+    feed->sip = 0;
 }
 
 void cv_feed_grow(struct cv_feed *feed, const struct cv_part *parts, size_t nparts)
@@ -143,6 +151,26 @@ void cv_feed_grow(struct cv_feed *feed, const struct cv_part *parts, size_t npar
     /* It need not come to the end of what it had to be told. */
     if (under_way && !feed->parts[feed->flow_part].well->bounded)
         (void)cv_flow_until(feed->flow, feed->parts[feed->flow_part].end);
+}
+
+/* The next sip, of a reader that has taken all before; 0: it has not. One that was faster with the
+ * last than a pipe should hold gets twice as much: a record that is longer than a sip is read fast,
+ * and then worked on. A pipe of one page has room when all in it was read, not before. */
+static uint64_t next_sip(struct cv_feed *feed)
+{
+    const double now_s = cv_clock_s();
+
+    if (cv_feed_unread(feed) > 0)
+        return 0;
+    if (feed->sipped_s > 0 && now_s - feed->sipped_s < SOON_S)
+        feed->sip *= 2;
+    /* When the first one was put in, its reader had not begun. */
+    if (feed->fed > 0)
+        feed->sipped_s = now_s;
+    if (feed->sip < PAGE)
+        return feed->sip;
+    feed->sip = 0;
+    return UINT64_MAX;
 }
 
 /* Read and write instead. The pipe's end to write to is ours alone, so it may be told not
@@ -290,6 +318,8 @@ static enum cleave_status fail_part(const struct cv_part *part, int error,
 enum cleave_status cv_feed_pump(struct cv_feed *feed, uint64_t most,
                                 enum cv_feed_state *out, struct cleave_error *err)
 {
+    bool sips = false;
+
     for (; feed->part < feed->nparts; feed->part++, feed->copies = false) {
         struct cv_part *part = &feed->parts[feed->part];
 
@@ -297,8 +327,16 @@ enum cleave_status cv_feed_pump(struct cv_feed *feed, uint64_t most,
             uint64_t length = part->end - part->begin;
             ssize_t got;
 
+            if (part->well != NULL && part->well->direct)
+                feed->sip = 0; /* its thread puts in what there is room for */
+            if (feed->sip > 0 && !sips) {
+                const uint64_t sip = next_sip(feed);
+
+                sips = feed->sip > 0;
+                most = sip < most ? sip : most;
+            }
             if (most == 0) {
-                *out = CV_FEED_BUSY;
+                *out = sips ? CV_FEED_FULL : CV_FEED_BUSY;
                 return CLEAVE_OK;
             }
             length = length < most ? length : most;
@@ -314,7 +352,7 @@ enum cleave_status cv_feed_pump(struct cv_feed *feed, uint64_t most,
                 *out = errno == EPIPE ? CV_FEED_REFUSED
                        : feed->dry    ? CV_FEED_DRY
                                       : CV_FEED_FULL;
-                if (*out == CV_FEED_FULL)
+                if (*out == CV_FEED_FULL && !sips)
                     cv_pipe_adapt(&feed->width, feed->pipe, feed->fed);
                 return CLEAVE_OK;
             }

@@ -5,7 +5,8 @@
  * While the reader keeps up, the pipe is widened to what it reads in 10 ms or so: then
  * waking up costs little, and yet what has been fed, which cannot be taken back, is
  * little work. The pipe may be filled before its reader is started, so that a small
- * chunk needs no waiting at all.
+ * chunk needs no waiting at all. Where even a page would be much work, it is fed in sips, but
+ * for what a thread puts in: nothing more before all that was there has been read.
  *
  * What a well decodes is put into the pipe by the thread that decodes it, whether cv_feed_pump is called or not, and
  * no further than a part goes; what is told here of how far it has come is true until cv_feed_go_on only for who has
@@ -41,8 +42,10 @@ struct cv_feed {
     uint64_t step; /* of what a well's thread puts in: cv_feed_pump is to be called
                              for so much; 0: when that is all                */
     struct cv_pipe_width width;
-    bool copies;          /* splice does not work for the part               */
-    bool dry;             /* the flow had nothing at hand                    */
+    size_t sip;      /* no more at a time, into an empty pipe; 0: what fits */
+    double sipped_s; /* when the last one was put in; 0: its reader may not run yet */
+    bool copies;     /* splice does not work for the part               */
+    bool dry;        /* the flow had nothing at hand                    */
     struct cv_flow *flow; /* owned: of the part of a well; NULL: none    */
     size_t flow_part;
     uint64_t flow_at;    /* what comes out of it next                       */
@@ -73,9 +76,12 @@ uint64_t cv_feed_at(const struct cv_feed *feed, size_t part);
  * from `end` on have been fed already or the part ends before. */
 bool cv_feed_cut(struct cv_feed *feed, size_t part, uint64_t end);
 
-/* A feed that grows. Before anything is fed: let there be room for a page in the pipe, and
- * more only as the reader proves to be fast. */
-void cv_feed_narrow(struct cv_feed *feed);
+/* A feed that grows. Before anything is fed: let there be room for a page in the pipe, or for
+ * `sip` bytes if that is less and not 0, and more only as the reader proves to be fast. */
+void cv_feed_narrow(struct cv_feed *feed, size_t sip);
+/* There is said to be room though what was fed last has not been read: this pipe cannot tell when it
+ * is empty, so that no sips can be fed into it. */
+void cv_feed_gulp(struct cv_feed *feed);
 /* The same parts, some of which end later, and maybe others behind them: what is new is fed
  * from now on. */
 void cv_feed_grow(struct cv_feed *feed, const struct cv_part *parts, size_t nparts);

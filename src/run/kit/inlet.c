@@ -30,7 +30,7 @@ static double nap_s(struct cv_inlet *inlet, bool slept, uint64_t before, uint64_
     const double since_s = now_s - inlet->fed_s;
     double unread, wait_s, most_s;
 
-    if (inlet->fed_s <= 0 || put == 0 || (!slept && put >= MUCH))
+    if (inlet->fed_s <= 0 || put == 0 || inlet->feed.sip > 0 || (!slept && put >= MUCH))
         return 0;
     unread = (double)cv_feed_unread(&inlet->feed);
     inlet->best_Bps *= FORGET;
@@ -80,7 +80,7 @@ enum cleave_status cv_inlet_begin(struct cv_inlet *inlet, const struct cv_part *
     cv_feed_init(&inlet->feed, inlet->fd, parts, count);
     inlet->feed.step = inlet->moved != NULL ? STEP : 0;
     if (inlet->narrow)
-        cv_feed_narrow(&inlet->feed);
+        cv_feed_narrow(&inlet->feed, inlet->sip);
     CV_TRY(feed_on(inlet, false, &sleep_s, err));
     inlet->fed_s = 0; /* whoever reads it has not begun */
     return CLEAVE_OK;
@@ -111,8 +111,12 @@ static void turn(struct cv_inlet *inlet, bool slept)
 
 static void ready(void *context, unsigned events)
 {
+    struct cv_inlet *inlet = context;
+
     (void)events;
-    turn(context, false);
+    if (inlet->feed.sip > 0 && !inlet->dry && cv_feed_unread(&inlet->feed) > 0)
+        cv_feed_gulp(&inlet->feed);
+    turn(inlet, false);
 }
 
 static void woken(void *context)

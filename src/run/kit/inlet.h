@@ -32,6 +32,7 @@ struct cv_inlet {
     bool refused; /* nobody reads any more                                             */
     /* Of a pipe that stays open when all is fed, so that more can follow: */
     bool narrow; /* no more is put in than is read in a moment                        */
+    size_t sip;  /* ... nor than so much at a time; 0: than a page (feed.h)            */
     struct cv_drain drain;
 };
 

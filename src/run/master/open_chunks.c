@@ -129,6 +129,7 @@ static enum cleave_status open_slot(struct cv_real_run *run, struct cv_errand *e
     enum cleave_status status = cv_room_look(run, slot, &why);
 
     *out = true;
+    slot->sip = run->sip;
     if (status == CLEAVE_OK)
         status = cv_slot_open(slot, piece, &why);
     if (status == CLEAVE_OK) {

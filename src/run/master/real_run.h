@@ -30,6 +30,8 @@ struct cv_real_run {
     struct cv_books books;
     struct cv_blame blame;
     struct cv_desks desks;
+    size_t
+        sip; /* of open chunks: what a command that is slow is fed at a time; 0: a page */
     bool stay; /* commands that stay do so when the input ends, for the next one        */
     struct cv_news news;
     struct cv_median taken; /* by commands of items that succeeded                     */

@@ -72,14 +72,22 @@ static enum cleave_status take_unsent(struct cv_real_run *run, struct cv_errand 
     return CLEAVE_OK;
 }
 
+/* One that never read would have failed on anything: as much as this is its own, however little it was
+ * given at a time, or there would be a failure for each of these sips. */
+enum { UNREAD = 4096 };
+
 /* Up to where the command of a slot that is over had been given its piece. */
 static uint64_t given_until(const struct cv_slot *slot)
 {
     const struct cv_piece *piece = &slot->piece;
     const uint64_t header = piece->header.end - piece->header.begin;
 
-    if (!cv_slot_travels(slot))
-        return cv_feed_at(&slot->in.feed, slot->body);
+    if (!cv_slot_travels(slot)) {
+        const uint64_t at = cv_feed_at(&slot->in.feed, slot->body);
+        const uint64_t least = piece->body.begin + UNREAD;
+
+        return slot->open.spawn_s > 0 || at > least ? at : least;
+    }
     /* Of one that has not said it, all may have been. */
     return slot->remote.given > header ? piece->body.begin + slot->remote.given - header
                                        : piece->body.end;

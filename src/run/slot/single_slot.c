@@ -241,6 +241,7 @@ static enum cleave_status fill(struct cv_slot *slot, struct cv_inlet *inlet,
     inlet->over = all_fed;
     inlet->moved = slot->open.on && slot->moved != NULL ? some_fed : NULL;
     inlet->narrow = slot->open.on;
+    inlet->sip = inlet == &slot->in ? slot->sip : 0;
     if (inlet->fd < 0)
         return CLEAVE_OK;
     CV_TRY(cv_inlet_begin(inlet, parts, count, err));

@@ -142,6 +142,8 @@ struct cv_slot {
     uint64_t number;           /* of the piece                                          */
     struct cv_tailored tailored; /* owned: the command of this piece                    */
     double timeout_s;
+    size_t
+        sip; /* of an open piece: fed at a time to a command that is slow; 0: a page  */
     bool sends; /* outputs go on over a link                                            */
     void (*ended)(void *context, struct cv_slot *slot, enum cv_slot_end end);
     void (*broke)(void *context, const struct cleave_error *err); /* storing failed     */
