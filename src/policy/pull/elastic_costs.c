@@ -211,6 +211,7 @@ void cv_elastic_pool(struct cv_elastic *elastic)
     elastic->apart = fast_ups > DIFFERENT * slow_ups;
     elastic->unsure = elastic->present > sure ? elastic->present - sure : 0;
     pool_starts(elastic);
+    cv_elastic_pool_slow_starts(elastic);
 }
 
 double cv_elastic_start(const struct cv_elastic *elastic, uint32_t worker)

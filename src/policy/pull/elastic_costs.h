@@ -106,6 +106,8 @@ struct cv_elastic {
     double pooled_ups; /* all that is done, by the time that it took without starts */
     double sure_ups; /* mean speed of those whose chunks were more than a start        */
     double mean_start_s, usual_start_s, mean_ups; /* over workers: cv_elastic_pool     */
+    double
+        start_varies; /* by this part, if slow ones are slow to start; below 0: they are not */
     double fold_s; /* what a result more takes to be folded; 0: nothing was          */
     double wave_s; /* more of those that are spare are given something then          */
     double
@@ -178,6 +180,10 @@ double cv_elastic_share_s(const struct cv_elastic *elastic,
  * with some of the spread. To be called when something was learnt. */
 void cv_elastic_pool(struct cv_elastic *elastic);
 double cv_elastic_start(const struct cv_elastic *elastic, uint32_t worker);
+/* Part of that: do starts vary far less if it is taken out that slow workers are slow to start? */
+void cv_elastic_pool_slow_starts(struct cv_elastic *elastic);
+/* What another one may take, as starts vary: those of all, or of slow ones that are slow to start. */
+double cv_elastic_usual_start(const struct cv_elastic *elastic, uint32_t worker);
 /* By what was measured before, all is done in so many seconds even if it was off: who takes
  * longer to start is not needed. INFINITY: nothing was. */
 double cv_elastic_foreseen(const struct cv_elastic *elastic,

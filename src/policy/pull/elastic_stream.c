@@ -214,7 +214,7 @@ static double thief_ready_in(const struct cv_turn *turn, uint32_t worker)
     const double more_s =
         elastic->hands[worker].state == CV_HAND_WARM
             ? 0
-            : elastic->usual_start_s - cv_elastic_start(elastic, worker);
+            : cv_elastic_usual_start(elastic, worker) - cv_elastic_start(elastic, worker);
 
     return cv_elastic_ready_in(elastic, worker, turn->now_s) + fmax(0, more_s);
 }
