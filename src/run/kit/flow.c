@@ -205,7 +205,8 @@ static enum cleave_status open_into(struct cv_flow *flow, const struct cv_flow_i
         return cv_fail(err,
                        error == EMFILE || error == ENFILE ? CLEAVE_ESCARCE
                                                           : CLEAVE_EENGINE,
-                       "cannot make a pipe: %s", strerror(error));
+                       "cannot make a pipe: %s%s", strerror(error),
+                       error == EMFILE ? " (ulimit -n says how many)" : "");
     }
     pthread_mutexattr_init(&kind);
     pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
