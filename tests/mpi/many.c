@@ -75,8 +75,10 @@ int main(int argc, char **argv)
     in_turn = argc > 2 ? strtol(argv[2], NULL, 10) : 10;
     calls = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 1;
     comms = calloc((size_t)at_once, sizeof(MPI_Comm));
-    if (comms == NULL)
+    if (comms == NULL) {
         MPI_Abort(MPI_COMM_WORLD, 1);
+        return 1;
+    }
     reduce(MPI_COMM_WORLD, calls);
     files = open_files();
     pieces = pieces_of_memory();
