@@ -489,7 +489,7 @@ static void no_handler(int signal)
 /* Trace the process, tell so, and keep its result for a while when it has ended. */
 static void trace(pid_t pid, int told)
 {
-    const struct timespec while_ = { .tv_nsec = 100 * 1000 * 1000 };
+    const struct timespec moment = { .tv_nsec = 100000000 };
     siginfo_t info;
     char answer = 'n';
 
@@ -499,7 +499,7 @@ static void trace(pid_t pid, int told)
         _exit(1);
     while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR)
         ;
-    nanosleep(&while_, NULL);
+    nanosleep(&moment, NULL);
     _exit(waitpid(pid, NULL, 0) == pid ? 0 : 1);
 }
 
