@@ -61,7 +61,9 @@ struct cleave_trace_facts {
     const char *version; /* of the library that wrote the trace; set by reading      */
     const char *policy;  /* its name; set by reading                                 */
     const struct cleave_told *told; /* NULL: not known                               */
-    double lifespan_s; /* above 0: as much was done as ended by then              */
+    double lifespan_s;   /* above 0: as much was done as ended by then              */
+    double failed, left; /* of a run: units whose commands failed for good, and units
+                            that were not begun when it ended                     */
     struct cleave_bound
         bound; /* name NULL: not known; in units with a lifespan         */
     const struct cleave_left_out *left_out;

@@ -22,7 +22,8 @@ static bool has_any(const struct cleave_trace_facts *facts)
 {
     return facts->command != NULL || facts->engine != NULL || facts->noise != NULL ||
            facts->picked != NULL || facts->why != NULL || facts->bound.name != NULL ||
-           facts->nleft_out > 0 || facts->lifespan_s > 0 || facts->told != NULL;
+           facts->nleft_out > 0 || facts->lifespan_s > 0 || facts->failed > 0 ||
+           facts->left > 0 || facts->told != NULL;
 }
 
 void cv_trace_facts_write(struct cv_json *json, const struct cleave_trace_facts *facts,
@@ -39,6 +40,10 @@ void cv_trace_facts_write(struct cv_json *json, const struct cleave_trace_facts 
     put_text(json, "why", facts->why);
     if (facts->lifespan_s > 0)
         cv_field_number(json, "lifespan", facts->lifespan_s);
+    if (facts->failed > 0)
+        cv_field_number(json, "failed", facts->failed);
+    if (facts->left > 0)
+        cv_field_number(json, "left", facts->left);
     if (facts->bound.name != NULL && isfinite(facts->bound.value_s)) {
         cv_field_object(json, "bound");
         put_text(json, "name", facts->bound.name);
@@ -167,13 +172,22 @@ static enum cleave_status read_member(struct reading *reading, const char *key)
         { "engine", &facts->engine },   { "noise", &facts->noise },
         { "picked", &facts->picked },   { "why", &facts->why },
     };
+    const struct {
+        const char *key;
+        double *number;
+    } numbers[] = {
+        { "lifespan", &facts->lifespan_s },
+        { "failed", &facts->failed },
+        { "left", &facts->left },
+    };
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(key, texts[i].key) == 0)
             return keep_text(reading, texts[i].text);
-    if (strcmp(key, "lifespan") == 0)
-        return cv_json_in_number(&reading->lines->in, &facts->lifespan_s,
-                                 reading->lines->err);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (strcmp(key, numbers[i].key) == 0)
+            return cv_json_in_number(&reading->lines->in, numbers[i].number,
+                                     reading->lines->err);
     if (strcmp(key, "bound") == 0)
         return read_bound(reading);
     if (strcmp(key, "left_out") == 0)

@@ -65,6 +65,28 @@ page_lacks() {
     cleave 0 run -q -j 2 --trace items.jsonl -- echo ::: a b c
     cleave 0 report items.jsonl -o page.html --force
     page_has "<h1>3 commands on 2 workers</h1>"
+    # An option of the command is none of ours.
+    cleave 0 run -q -i numbers --trace other.jsonl -- tee -a copy
+    cleave 0 report other.jsonl -o page.html --force
+    page_has "<h1>108894 bytes on "
+}
+
+@test "the page of a run says what has failed, and what was left" {
+    in_tmp
+    seq 20000 >numbers
+    cleave 1 run -q -i numbers --block 20k --trace run.jsonl -- sh -c '! grep "^15001$"'
+    [[ $(head -n 1 run.jsonl) == *'"failed":'[1-9]*'"bound"'* ]]
+    cleave 0 report run.jsonl -o page.html
+    page_has '<dt>Failed</dt><dd class="big num">'
+    page_has '</dd><dd class="sub">of 108894 bytes begun</dd>'
+    cleave 1 run -q -j 1 --halt soon,fail=1 --trace items.jsonl 'exit {}' ::: 0 1 0 0
+    cleave 0 report items.jsonl -o page.html --force
+    page_has '<dt>Failed</dt><dd class="big num">1</dd><dd class="sub">of 2 commands begun</dd>'
+    page_has '<dt>Left undone</dt><dd class="big num">2</dd><dd class="sub">commands not begun</dd>'
+    # Where all is well there is nothing to say of it.
+    cleave 0 run -q --trace well.jsonl echo ::: a b
+    cleave 0 report well.jsonl -o page.html --force
+    run ! grep -q '<dt>Failed\|<dt>Left undone' page.html
 }
 
 @test "a page is never replaced unasked, and goes to stdout for -" {

@@ -102,6 +102,8 @@ static int save_trace(const struct cv_run_options *values,
 {
     const struct cleave_trace_facts facts = {
         .bound = { result->bound_s > 0 ? "all workers busy" : NULL, result->bound_s },
+        .failed = result->failed_bytes,
+        .left = result->left_bytes,
     };
     int status = cv_trace_add_facts(execution->tell.trace, &facts);
 

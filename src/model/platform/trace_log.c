@@ -181,6 +181,10 @@ enum cleave_status cleave_trace_describe(struct cleave_trace *trace,
     CV_TRY(keep(trace, facts->bound.name, &kept->bound.name, err));
     if (facts->lifespan_s > 0)
         kept->lifespan_s = facts->lifespan_s;
+    if (facts->failed > 0)
+        kept->failed = facts->failed;
+    if (facts->left > 0)
+        kept->left = facts->left;
     if (facts->bound.name != NULL)
         kept->bound.value_s = facts->bound.value_s;
     return facts->nleft_out > 0 ? keep_left_out(trace, facts, err) : CLEAVE_OK;

@@ -26,18 +26,34 @@ static bool is_real(const struct cv_report *report)
     return engine != NULL && strcmp(engine, "run") == 0;
 }
 
+static bool stands_before(const char *line, const char *option, const char *end)
+{
+    const char *at = strstr(line, option), *stop = strstr(line, end);
+
+    return at != NULL && (stop == NULL || at < stop);
+}
+
+/* Whether a command line of cleave run has a list of items. Behind -- and, as there is an input
+ * then, behind -i another -a is one of the command that is run: mlr stats1 -a sum. */
+static bool has_items(const char *line)
+{
+    static const char *const lists[] = { " -a ", " --arg-file" };
+
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (stands_before(line, lists[i], " -- ") &&
+            stands_before(line, lists[i], " -i "))
+            return true;
+    return strstr(line, " :::") != NULL || stands_before(line, " --each", " -- ");
+}
+
 /* What is counted in the load: a real run shares out bytes, or commands for items. */
 static const char *unit_of(const struct cv_report *report)
 {
-    static const char *const items[] = { " :::", " --each", " -a ", " --arg-file" };
     const char *command = facts_of(report)->command;
 
     if (!is_real(report) || command == NULL)
         return "unit";
-    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
-        if (strstr(command, items[i]) != NULL)
-            return "command";
-    return "byte";
+    return has_items(command) ? "command" : "byte";
 }
 
 static void put_title(const struct cv_report *report, char *title, size_t size)
@@ -137,6 +153,27 @@ static void put_port_tile(const struct cv_sheet *sheet, FILE *file)
             header->port == CLEAVE_PORT_ONE ? "one message at a time" : "sending");
 }
 
+/* What a run has not done; nothing where that is all right. Its load is what it has begun. */
+static void put_undone_tiles(const struct cv_report *report, FILE *file)
+{
+    const struct cleave_trace_facts *facts = facts_of(report);
+    const double load = report->measured->file->header.load;
+    char number[CV_NUMBER_ROOM];
+
+    if (facts->failed > 0) {
+        open_tile(file, "Failed");
+        fprintf(file, "%s</dd><dd class=\"sub\">", cv_show_units(facts->failed, number));
+        fprintf(file, "of %s %s%s begun</dd></div>\n", cv_show_units(load, number),
+                unit_of(report), load == 1 ? "" : "s");
+    }
+    if (facts->left > 0) {
+        open_tile(file, "Left undone");
+        fprintf(file, "%s</dd><dd class=\"sub\">%s%s not begun</dd></div>\n",
+                cv_show_units(facts->left, number), unit_of(report),
+                facts->left == 1 ? "" : "s");
+    }
+}
+
 static void put_load_tiles(const struct cv_report *report, FILE *file)
 {
     const struct cv_sheet *sheet = report->measured;
@@ -153,6 +190,7 @@ static void put_load_tiles(const struct cv_report *report, FILE *file)
     else
         fputs(report->running ? "begun" : "computed", file);
     fputs("</dd></div>\n", file);
+    put_undone_tiles(report, file);
     put_port_tile(sheet, file);
     if (report->running)
         return;

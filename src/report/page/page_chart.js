@@ -245,9 +245,11 @@ function chart(data, seen) {
     if (line >= heads && (line - heads) % every) return;
     pen.fillStyle = picked && picked.line === line ? colour.accent : colour.ink;
     pen.font = font(Math.min(13, Math.max(10, tallness(line) * 0.8)));
-    let text = nameOf(line);
-    while (text.length > 2 && pen.measureText(text).width > gutter - 12)
-      text = text.slice(0, -2) + '\u2026';
+    // Long names differ at their end, as by the number of a machine: the middle is left out.
+    const name = nameOf(line);
+    let text = name;
+    for (let kept = name.length - 1; kept > 1 && pen.measureText(text).width > gutter - 12; kept--)
+      text = name.slice(0, kept >> 1) + '\u2026' + name.slice(-((kept + 1) >> 1));
     pen.fillText(text, 8, top + Math.min(tallness(line), PAIR ? 18 : 99) / 2 + 4);
   }
   function draw() {
