@@ -12,7 +12,8 @@
 #define IN_SLURM "cleave run --slurm inside of sbatch or salloc; on one machine -j N"
 #define BY_FIND "find ... -print0 | cleave run -0 -a - COMMAND"
 #define BY_FLOCK "flock, of util-linux"
-#define BY_KEY "--together KEY: neighbours with the same key stay together; sort by it before"
+#define BY_KEY \
+    "--together KEY: neighbours with the same key stay together; sort by it before"
 #define BY_SCRIPT "a script that calls cleave run"
 #define BY_JOURNAL "--journal FILE, which is an SQLite file"
 #define IN_MEMORY "nothing: outputs that wait are in memory (--memory SIZE, --tmpdir DIR)"
