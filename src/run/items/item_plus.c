@@ -197,11 +197,14 @@ enum cleave_status cv_item_plus_check(const char *text, struct cleave_error *err
     /* {2uniq} is the same of one list. */
     const char *name = *text == '{' ? text + 1 + strspn(text + 1, "-0123456789") : text;
 
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const char *rest = others[i].place + 1;
+
         if (strncmp(text, others[i].place, strlen(others[i].place)) == 0 ||
-            strncmp(name, others[i].place + 1, strlen(others[i].place + 1)) == 0)
+            strncmp(name, rest, strlen(rest)) == 0)
             return cv_fail(err, CLEAVE_EINPUT,
                            "--plus: there is no place '%s' here; instead: %s",
                            others[i].place, others[i].instead);
+    }
     return CLEAVE_OK;
 }
