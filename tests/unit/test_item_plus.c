@@ -94,6 +94,8 @@ static void places_do_what_bash_does(void **state)
         expect(cases[i].word, cases[i].items, true, false, cases[i].expected);
     /* Without --plus they are text, as a shell has uses for it. */
     expect("x{,.bak} {##} {0#}", "a", false, false, "x{,.bak} {##} {0#} a");
+    /* The end of another name is none. */
+    expect("${myhost}", "a", true, false, "${myhost} a");
 }
 
 static void what_is_not_known_is_refused(void **state)

@@ -194,8 +194,8 @@ enum cleave_status cv_item_plus_check(const char *text, struct cleave_error *err
         { "{hgrp}", "\"$CLEAVE_WORKER\"" },
         { "{agrp}", "\"$CLEAVE_WORKER\"" },
     };
-    /* {2uniq} is the same of one list. */
-    const char *name = *text == '{' ? text + 1 + strspn(text + 1, "-0123456789") : text;
+    /* {2uniq} is the same of one list; only what is behind a brace is a place. */
+    const char *name = *text == '{' ? text + 1 + strspn(text + 1, "-0123456789") : "";
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const char *rest = others[i].place + 1;
