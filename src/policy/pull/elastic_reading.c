@@ -14,10 +14,10 @@ static const double TELLING = 4, FINE = 16, FINER = 4;
  * read the last of two. */
 static const double LITTLE = 1.5, LEAST = 0.2;
 
-/* Whether a window is a sip or a record, of which a command may have two in its hands. */
+/* Whether a window is a sip or a record, of which a command that reads in gulps may have two in its hands. */
 static bool is_coarse(const struct cv_turn *turn, double windows)
 {
-    return windows >= LITTLE && windows < FINE &&
+    return turn->view->burst_s > 0 && windows >= LITTLE && windows < FINE &&
            (turn->elastic->record > 0 || cv_elastic_sips(turn->view));
 }
 
