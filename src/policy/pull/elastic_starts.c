@@ -6,8 +6,8 @@
 
 #include "policy/pull/elastic_costs.h"
 
-/* Such a part of what starts vary by is far less. */
-static const double FAR_LESS = 0.5;
+/* Starts that vary by such a part differ much; such a part of that is far less. */
+static const double MUCH = 0.2, FAR_LESS = 0.25;
 
 void cv_elastic_pool_slow_starts(struct cv_elastic *elastic)
 {
@@ -16,16 +16,18 @@ void cv_elastic_pool_slow_starts(struct cv_elastic *elastic)
     uint32_t count = 0;
 
     elastic->start_varies = -1;
+    if (!elastic->apart || !(vary > MUCH * elastic->mean_start_s))
+        return;
     for (uint32_t w = 0; w < elastic->n; w++)
         if (elastic->hands[w].start_s >= 0 && cv_elastic_own_speed(elastic, w) > 0) {
             sum += elastic->hands[w].start_s * cv_elastic_own_speed(elastic, w);
             count++;
         }
-    for (uint32_t w = 0; count > 1 && w < elastic->n; w++)
+    for (uint32_t w = 0; count > 2 && w < elastic->n; w++)
         if (elastic->hands[w].start_s >= 0 && cv_elastic_own_speed(elastic, w) > 0)
             apart += fabs(elastic->hands[w].start_s * cv_elastic_own_speed(elastic, w) -
                           sum / count);
-    if (count > 1 && apart / sum < FAR_LESS * vary / elastic->mean_start_s)
+    if (count > 2 && apart / sum < FAR_LESS * vary / elastic->mean_start_s)
         elastic->start_varies = apart / sum;
 }
 
