@@ -10,13 +10,9 @@
 static const double PIPE_UPS = 1e9;
 /* ... and that it holds at least, in real runs. */
 static const double PAGE = 4096;
-/* Work is at least this part of what a chunk took after its end was read. */
-static const double LEAST_WORK = 0.005;
-/* Part of the work below which a pace of reading says nothing about it. */
-static const double SLIGHT = 0.02;
 static const double GRAIN = 1e-9;
-/* Workers whose speeds differ by so much are not alike. */
-static const double DIFFERENT = 3;
+/* A unit takes at least this part of what it took with a start. */
+static const double LEAST_SLOPE = 0.005;
 /* Sizes that tell a start from work are so many times apart. */
 static const double APART = 1.5;
 
@@ -63,88 +59,7 @@ double cv_elastic_share_s(const struct cv_elastic *elastic,
     return cv_elastic_share(elastic, view) / fmax(elastic->mean_ups, 1e-12);
 }
 
-/* --- speeds ------------------------------------------------------------------------------- */
-
-/* What the chunk that was done last took after its end without a start, if that was longer by
- * `more_s`. */
-static double work_after(const struct cv_elastic *elastic, const struct cv_hand *hand,
-                         double more_s)
-{
-    const double work_s = hand->after_s - (elastic->lined ? elastic->late_s : 0) + more_s;
-
-    return fmax(work_s, LEAST_WORK * hand->after_s);
-}
-
-/* By so much that may be off: of a start and a little work nobody knows which it was. */
-static double doubt_of(const struct cv_elastic *elastic, const struct cv_hand *hand)
-{
-    return elastic->lined ? 2 * elastic->varies * hand->after_s : 0;
-}
-
-/* Of that chunk, if it took `more_s` longer. */
-static double speed_if(const struct cv_elastic *elastic, const struct cv_hand *hand,
-                       double more_s)
-{
-    return hand->done /
-           fmax(hand->took_s - hand->after_s + work_after(elastic, hand, more_s), 1e-12);
-}
-
-/* Of the chunk that was done last: that of all, as far as that can be. Where next to all of its
- * time was a start, it could be faster: as others are. */
-static double done_speed(const struct cv_elastic *elastic, const struct cv_hand *hand)
-{
-    const double doubt_s = doubt_of(elastic, hand);
-    double speed_ups;
-
-    if (!(hand->done > 0))
-        return 0;
-    speed_ups = speed_if(elastic, hand, 0);
-    if (doubt_s > 0)
-        speed_ups = fmin(fmax(elastic->pooled_ups, speed_if(elastic, hand, doubt_s)),
-                         speed_if(elastic, hand, -doubt_s));
-    return hand->after_s - (elastic->lined ? elastic->late_s : 0) <
-                   LEAST_WORK * hand->after_s
-               ? fmax(speed_ups, elastic->sure_ups)
-               : speed_ups;
-}
-
-/* Its last chunk was more than a start, even if starts are as long as they may be. */
-static bool is_sure(const struct cv_elastic *elastic, const struct cv_hand *hand)
-{
-    const double work_s = hand->after_s - elastic->late_s;
-
-    return !elastic->lined ||
-           (work_s >= fmax(LEAST_WORK * hand->after_s, doubt_of(elastic, hand)) &&
-            hand->after_s - elastic->late_most_s >= work_s / 2);
-}
-
-/* All chunks that were done last, together. */
-static void pool_speeds(struct cv_elastic *elastic)
-{
-    double done = 0, time_s = 0;
-
-    for (uint32_t w = 0; w < elastic->n; w++) {
-        const struct cv_hand *hand = &elastic->hands[w];
-
-        if (!(hand->done > 0))
-            continue;
-        done += hand->done;
-        time_s += hand->took_s - hand->after_s + work_after(elastic, hand, 0);
-    }
-    elastic->pooled_ups = done > 0 ? done / fmax(time_s, 1e-12) : 0;
-}
-
-double cv_elastic_own_speed(const struct cv_elastic *elastic, uint32_t worker)
-{
-    const struct cv_hand *hand = &elastic->hands[worker];
-    /* What a chunk took says more than how fast it was read. */
-    const bool guessed = elastic->kind == CV_COMMAND_SLURPS && hand->own &&
-                         elastic->phi > SLIGHT && !(hand->done > 0);
-
-    if (hand->pace_ups >= 0 && (elastic->kind == CV_COMMAND_STREAMS || guessed))
-        return hand->pace_ups * elastic->phi;
-    return done_speed(elastic, hand);
-}
+/* --- starts ------------------------------------------------------------------------------- */
 
 /* Before anybody has started: what starts took once. */
 static void expect_starts(struct cv_elastic *elastic)
@@ -184,32 +99,7 @@ static void pool_starts(struct cv_elastic *elastic)
 
 void cv_elastic_pool(struct cv_elastic *elastic)
 {
-    double sum = 0, sure_sum = 0, priors = 0, slow_ups = INFINITY, fast_ups = 0;
-    uint32_t count = 0, sure = 0;
-
-    elastic->sure_ups = 0;
-    pool_speeds(elastic);
-    for (uint32_t w = 0; w < elastic->n; w++) {
-        const double speed_ups = cv_elastic_own_speed(elastic, w);
-
-        elastic->hands[w].sure = speed_ups > 0 && is_sure(elastic, &elastic->hands[w]);
-        if (elastic->hands[w].sure) {
-            slow_ups = fmin(slow_ups, speed_ups);
-            fast_ups = fmax(fast_ups, speed_ups);
-            sure_sum += speed_ups;
-            sure++;
-        }
-        if (speed_ups > 0) {
-            sum += speed_ups;
-            priors += elastic->hands[w].prior;
-            count++;
-        }
-    }
-    elastic->mean_ups = count > 0 ? sum / count : 0;
-    elastic->scale_ups = count > 0 ? sum / priors : 0;
-    elastic->sure_ups = sure > 0 ? sure_sum / sure : 0;
-    elastic->apart = fast_ups > DIFFERENT * slow_ups;
-    elastic->unsure = elastic->present > sure ? elastic->present - sure : 0;
+    cv_elastic_pool_speeds(elastic);
     pool_starts(elastic);
     cv_elastic_pool_slow_starts(elastic);
 }
@@ -237,21 +127,6 @@ double cv_elastic_foreseen(const struct cv_elastic *elastic,
         elastic->ready[w].speed_ups = hand->prior / CV_AS_MEASURED;
     }
     return cv_end_together(elastic->ready, elastic->n, view->units_left);
-}
-
-double cv_elastic_speed(const struct cv_elastic *elastic, uint32_t worker)
-{
-    const struct cv_hand *hand = &elastic->hands[worker];
-    const double own_ups = cv_elastic_own_speed(elastic, worker);
-
-    if (own_ups > 0)
-        return own_ups;
-    if (hand->done > 0)
-        return done_speed(elastic, hand);
-    /* It has been looked at, and did not read. */
-    if (elastic->kind == CV_COMMAND_STREAMS && hand->pace_ups >= 0)
-        return 0;
-    return elastic->scale_ups * hand->prior;
 }
 
 /* --- when --------------------------------------------------------------------------------- */
@@ -350,7 +225,7 @@ static double intercept(const struct cv_post *small, const struct cv_post *large
     if (!(large->units >= APART * small->units) || !(small->units > 0))
         return -1;
     slope = fmax((large->time_s - small->time_s) / (large->units - small->units),
-                 LEAST_WORK * large->time_s / large->units);
+                 LEAST_SLOPE * large->time_s / large->units);
     return fmax(0, fmin(small->time_s, large->time_s) - slope * small->units);
 }
 
@@ -397,7 +272,7 @@ static void find_line(struct cv_elastic *elastic)
         const struct cv_post *post = &elastic->hands[w].large;
 
         /* Far less time for more units is speed, no matter of starts. */
-        if (post->units >= APART * small->units && elastic->phi < SLIGHT &&
+        if (post->units >= APART * small->units && !cv_elastic_pace_tells(elastic) &&
             post->time_s > 0.8 * small->time_s &&
             (large == NULL || post->time_s < large->time_s))
             large = post;

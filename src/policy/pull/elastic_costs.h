@@ -180,7 +180,8 @@ double cv_elastic_share_s(const struct cv_elastic *elastic,
  * with some of the spread. To be called when something was learnt. */
 void cv_elastic_pool(struct cv_elastic *elastic);
 double cv_elastic_start(const struct cv_elastic *elastic, uint32_t worker);
-/* Part of that: do starts vary far less if it is taken out that slow workers are slow to start? */
+/* Parts of that: speeds; and do starts vary far less if it is taken out that slow workers are slow to start? */
+void cv_elastic_pool_speeds(struct cv_elastic *elastic);
 void cv_elastic_pool_slow_starts(struct cv_elastic *elastic);
 /* What another one may take, as starts vary: those of all, or of slow ones that are slow to start. */
 double cv_elastic_usual_start(const struct cv_elastic *elastic, uint32_t worker);
@@ -188,6 +189,8 @@ double cv_elastic_usual_start(const struct cv_elastic *elastic, uint32_t worker)
  * longer to start is not needed. INFINITY: nothing was. */
 double cv_elastic_foreseen(const struct cv_elastic *elastic,
                            const struct cleave_view *view);
+/* How fast a command reads says how fast it works. */
+bool cv_elastic_pace_tells(const struct cv_elastic *elastic);
 /* Speed: as seen, 0: not yet; or that of others. */
 double cv_elastic_own_speed(const struct cv_elastic *elastic, uint32_t worker);
 double cv_elastic_speed(const struct cv_elastic *elastic, uint32_t worker);
