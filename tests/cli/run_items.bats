@@ -513,7 +513,7 @@ END
     prepare
     refuses "there is no option '--pipepart' here; instead: -i FILE" run --pipepart -a big wc
     refuses "there is no option '-E' here; instead: end the list before: sed '/^END\$/,\$d' | cleave run -a -" run -E END -a list echo
-    refuses "there is no option '--filter' here; instead: a test in the command: '[ {1} -lt {2} ] && ...'" run --filter '{1} < {2}' echo ::: 1
+    refuses "there is no option '--filter' here; instead: a test in the command: 'if [ {1} -lt {2} ]; then ...; fi'" run --filter '{1} < {2}' echo ::: 1
     refuses "--delimiter: expected one byte, or one of \\n, \\t and \\0, got 'xx'" run -d xx -a - echo
     refuses "--delimiter is for lists of items: expected -a FILE, or -a - for standard input, and no --each" run -d , --each echo
     cleave 2 run --kep-order echo
