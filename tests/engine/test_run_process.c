@@ -485,7 +485,6 @@ static void no_handler(int signal)
     (void)signal;
 }
 
-/* Handlers do not reach it, what is ignored and the mask do. */
 /* Trace the process, tell so, and keep its result for a while when it has ended. */
 static void trace(pid_t pid, int told)
 {
@@ -546,6 +545,7 @@ static void one_that_is_traced_has_its_result_later(void **state)
     cv_command_done(&started.command);
 }
 
+/* Handlers do not reach it, what is ignored and the mask do. */
 static void signals_are_as_they_should_be(void **state)
 {
     static const char SHOW[] = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/$$/status | tr -d '\\n'";
