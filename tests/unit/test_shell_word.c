@@ -107,6 +107,14 @@ static void any_login_shell_has_sh_do_it(void **state)
     cv_login_line_add(&line, "exec  /opt/cleave worker");
     assert_string_equal(line.bytes, "exec  /opt/cleave worker");
     cv_text_done(&line);
+    /* The rest is for sh, also where none of the odd ones is installed. */
+    cv_login_line_add(&line, "a=\"$b\"; c");
+    assert_string_equal(line.bytes, "exec sh -c 'a=\"$b\"; c'");
+    cv_text_done(&line);
+    cv_login_line_add(&line, "a 'b'");
+    assert_string_equal(line.bytes, "exec sh -c 'eval \"$(printf %b \"$1\")\"' sh "
+                                    "'a \\0047b\\0047'");
+    cv_text_done(&line);
 }
 
 int main(void)
