@@ -61,6 +61,9 @@ holds() {
     seq 3 | cmp - out
     # What a command waited for is not its start.
     holds 'alone >= input && alone > 2 * work && starts < 0.3 * elapsed'
+    { sleep 0.5 && seq 100000 && sleep 1 && cat in; } | "$CLEAVE" run -j 2 --json -- cat >out 2>err
+    { seq 100000 && cat in; } | cmp - out
+    holds 'starts < 0.3 * elapsed'
     # Nor would it have been done before somebody takes its output.
     "$CLEAVE" run -i in -j 2 --json -- cat 2>err | { sleep 1 && cat >out; }
     cmp in out
