@@ -79,6 +79,26 @@ prepare() {
     [ "$(wc -l <log)" -eq 2 ]
 }
 
+@test "a worker whose open chunk has failed is given other work, while another tries it again" {
+    prepare
+    seq 300000 >in
+    # The other one takes its time, a second for each command, until the first has come back.
+    cat >say <<'END'
+read x
+if [ $CLEAVE_WORKER = w1 ]; then
+    [ ! -d failed ] || touch again
+    ! mkdir failed 2>/dev/null || exit 3
+else
+    for i in $(seq 20); do [ -e again ] || sleep 0.05; done
+fi
+echo $x
+cat
+END
+    job -i in -j 2 --retries 3 -- sh say
+    cmp in out
+    [ -e again ]
+}
+
 @test "a command that always fails ends the run soon, and it is said" {
     prepare
     fails_with 1 -i in -j 2 --block 1 --joblog log -- false
