@@ -20,13 +20,14 @@ struct cleave_trace;
 enum cleave_halt {
     CLEAVE_HALT_HOPELESS, /* do the rest, then fail; but start nothing new when
                              CLEAVE_HOPELESS chunks have failed and none has succeeded, or
-                             without a header only those that begin a file             */
+                             without a header only those that begin a file; fewer if
+                             their commands are seen to have read nothing              */
     CLEAVE_HALT_NEVER,    /* do the rest in any case, then fail                        */
     CLEAVE_HALT_SOON,     /* start nothing new                                         */
     CLEAVE_HALT_NOW,      /* stop what is running, too                                 */
 };
 
-enum { CLEAVE_HOPELESS = 100 };
+enum { CLEAVE_HOPELESS = 100, CLEAVE_HOPELESS_UNREAD = 10 };
 
 /* What is counted for it. */
 enum cleave_halt_on {

@@ -107,6 +107,13 @@ END
     head -n 300 in >few
     fails_with 1 -i few -j 2 --block 1 --halt never -- false
     says 'cleave: all chunks failed: does the command read standard input?'
+    # One that has read nothing, sooner; not if it reads.
+    fails_with 1 -i in -j 2 --joblog log -- sh -c 'exit 3'
+    says 'chunks failed and none succeeded: '
+    [ "$(wc -l <log)" -lt 40 ]
+    seq 300000 >many
+    fails_with 1 -i many -j 2 --policy learn --param most=5000 --joblog log -- sh -c 'cat >/dev/null; exit 3'
+    [ "$(wc -l <log)" -ge 100 ]
     # One that succeeds now and then goes on.
     # shellcheck disable=SC2016
     fails_with 1 -i few -j 2 --block 1 -- sh -c 'read -r n; echo "$n"; [ "$n" -eq 2 ]'

@@ -386,7 +386,7 @@ static const struct cv_option failure_options[] = {
       .offset = FIELD(halt),
       .help = "never: do the rest all the same. soon,fail=N or soon,fail=N%: start "
               "nothing new after so many failed chunks. now,fail=N: stop what is running, "
-              "too. success=N and done=N count those that did not fail, and all. Default: soon, when 100 chunks have failed and none has succeeded "
+              "too. success=N and done=N count those that did not fail, and all. Default: soon, when 100 chunks (10, if their commands had read nothing) have failed and none has succeeded "
               "(without --header: none but what begins a file), else never." },
     { .name = "--failed", .kind = CV_OPTION_TEXT, .argument = "DIR",
       .offset = FIELD(failed), .file = CV_FILE_FOLDER,

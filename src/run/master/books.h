@@ -52,9 +52,10 @@ struct cv_books {
     uint32_t running;  /* chunks under way                                             */
 
     uint64_t chunks, retries, failed, resumed, lost, parted;
-    double largest; /* chunk that was done                                          */
-    double most;    /* bytes of a chunk from now on; 0: any number                     */
-    double done;    /* bytes                                                        */
+    uint64_t unread; /* of `failed`: their commands are known to have read nothing     */
+    double largest;  /* chunk that was done                                          */
+    double most;     /* bytes of a chunk from now on; 0: any number                     */
+    double done;     /* bytes                                                        */
     double resumed_units; /* bytes that an earlier run did                            */
     struct cv_ledger ledger; /* which bytes, from the beginning to the end of the run  */
     uint32_t bad_ends; /* commands that stayed and did not end with status 0           */

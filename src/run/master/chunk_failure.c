@@ -18,11 +18,24 @@ static bool lacks_header(const struct cv_real_run *run)
            !run->start_failed && !run->middle_succeeded;
 }
 
-/* It would be the same with a million of them. */
+/* It would be the same with a million of them; all the more so if it cannot be for what is in them. */
 static bool is_hopeless(const struct cv_real_run *run)
 {
-    return run->books.failed >= CLEAVE_HOPELESS && run->books.resumed == 0 &&
+    const struct cv_books *books = &run->books;
+
+    if (books->resumed > 0)
+        return false;
+    if (!run->staff.trust.anybody && books->unread >= CLEAVE_HOPELESS_UNREAD)
+        return true;
+    return books->failed >= CLEAVE_HOPELESS &&
            (!run->staff.trust.anybody || lacks_header(run));
+}
+
+/* Whether a command failed before it had read anything, as far as that is seen. */
+static bool is_unread(const struct cv_errand *errand)
+{
+    return errand->opened && !cv_slot_travels(&errand->slot) &&
+           !(errand->slot.open.spawn_s > 0);
 }
 
 /* How many there are of what is counted, the one that has just ended among them. */
@@ -121,12 +134,15 @@ static enum cleave_status give_up(struct cv_real_run *run, struct cv_errand *err
     enum cleave_status status;
 
     books->failed++;
+    books->unread += is_unread(errand);
     if (errand->slot.piece.body.begin == 0)
         run->start_failed = true;
     cv_note_failure(&run->failures, run->asked, books->source, errand);
     status = settle_failure(run, errand, err);
-    if (status != CLEAVE_OK)
+    if (status != CLEAVE_OK) {
         books->failed--;
+        books->unread -= is_unread(errand);
+    }
     return status;
 }
 
