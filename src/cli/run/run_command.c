@@ -339,7 +339,7 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
             "all chunks but the first failed: has the input a header? --header gives "
             "it to every command");
     if (how->failed > 0 && how->all && !searched)
-        hint_all_failed(call, how->failed > 1);
+        hint_all_failed(call, how->failed > 1 && !how->halted);
     if (how->chunks > 1 && !how->form_told)
         cv_run_mistakes_form(call);
     if (how->empty)

@@ -17,6 +17,7 @@ struct cv_run_outcome {
     uint64_t failed; /* so many chunks                                                  */
     bool all;        /* and these are all                                               */
     bool by_one;     /* a command ended with status 1                                   */
+    bool halted;     /* that was enough, and has been told                              */
     bool rest;       /* all but the first, of one input                                 */
     uint64_t chunks; /* of these                                                        */
     double bytes;    /* of the input                                                    */

@@ -141,7 +141,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     struct cleave_error err = { .status = CLEAVE_OK };
     enum cleave_status done;
     int status;
-    bool began, form_told;
+    bool began, form_told, hopeless;
 
     status = open_trace(call, report, execution);
     if (status != CV_EXIT_DONE) {
@@ -158,13 +158,16 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     status = judge(execution, done, result, &err);
     if (done == CLEAVE_ESTOPPED && result != NULL)
         cv_run_stopped(result, values, report);
-    if (done == CLEAVE_OK)
+    hopeless = done == CLEAVE_EENGINE && result != NULL && result->halted &&
+               result->failed == result->chunks && result->resumed == 0;
+    if (done == CLEAVE_OK || (hopeless && report->items == NULL))
         cv_run_command_hint(call,
                             &(struct cv_run_outcome){
                                 .failed = result->failed,
                                 .all = result->failed == result->chunks &&
                                        result->resumed == 0,
                                 .by_one = report->by_one,
+                                .halted = hopeless,
                                 .rest = failed_behind_first(result),
                                 .chunks = result->chunks + result->resumed,
                                 .bytes = result->input_bytes,
