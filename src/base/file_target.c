@@ -26,6 +26,13 @@ const char *cv_file_name(const char *path)
     return path + cv_folder_length(path);
 }
 
+bool cv_name_ends_in(const char *name, const char *end)
+{
+    const size_t length = strlen(name), size = strlen(end);
+
+    return length > size && strcmp(name + length - size, end) == 0;
+}
+
 /* Whether a symbolic link is one of /proc: it does not hold a name, it is the file. */
 static bool is_magic(const char *link)
 {

@@ -39,5 +39,7 @@ bool cv_file_same(const struct cv_file_identity *a, const struct cv_file_identit
 size_t cv_folder_length(const char *path);
 /* What stands behind it. */
 const char *cv_file_name(const char *path);
+/* Whether a name ends so, with something before it. */
+bool cv_name_ends_in(const char *name, const char *end);
 
 #endif

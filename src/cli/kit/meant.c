@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/file_target.h"
 #include "cli/kit/output.h"
 
 enum { PART_MOST = 4096, FIRST_LINE = 4096, TABLE_MOST = 1 << 16 };
@@ -101,13 +102,6 @@ struct form {
     bool header; /* the option is --header */
 };
 
-static bool ends_in(const char *name, const char *end)
-{
-    const size_t length = strlen(name), size = strlen(end);
-
-    return length > size && strcmp(name + length - size, end) == 0;
-}
-
 /* What the name of a file says of its records; NULL: lines, or nothing. */
 static const struct form *find_form(const char *name)
 {
@@ -123,7 +117,7 @@ static const struct form *find_form(const char *name)
     size_t length = strlen(name);
 
     for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
-        if (ends_in(name, packed[i])) {
+        if (cv_name_ends_in(name, packed[i])) {
             length -= strlen(packed[i]);
             break;
         }
@@ -173,7 +167,7 @@ void cv_meant_form(const char *name, bool header)
     char shown[CV_ECHO_ROOM];
 
     /* Of one that is compressed nothing is seen. */
-    if (header && ends_in(name, ".csv") && has_quoted_ends(name))
+    if (header && cv_name_ends_in(name, ".csv") && has_quoted_ends(name))
         cv_complain(CV_EXIT_DONE,
                     "%s is cut between lines, also inside of quotes, where it has ends "
                     "of lines: --split csv",

@@ -217,14 +217,8 @@ static const char *find_decoder(const struct cv_call *call)
     bool compressed = false;
 
     for (size_t i = 0; i < values->inputs.count; i++)
-        for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
-            const size_t length = strlen(values->inputs.items[i]);
-
-            compressed =
-                compressed || (length > strlen(ends[e]) &&
-                               strcmp(values->inputs.items[i] + length - strlen(ends[e]),
-                                      ends[e]) == 0);
-        }
+        for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
+            compressed = compressed || cv_name_ends_in(values->inputs.items[i], ends[e]);
     for (size_t p = 0; compressed && p < sizeof programs / sizeof *programs; p++)
         if (has_word(call, programs[p]))
             return programs[p];

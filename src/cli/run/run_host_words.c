@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/file_target.h"
 #include "cli/run/run_hosts.h"
 #include "io/input.h"
 #include "model/platform/nominal.h"
@@ -24,11 +25,9 @@ enum { MOST_BYTES = 16 * 1024 * 1024 }; /* of a file of hosts */
 bool cv_hosts_are_file(const char *text)
 {
     static const char *const ends[] = { ".yaml", ".yml", ".json" };
-    const size_t length = strlen(text);
 
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (length > strlen(ends[i]) &&
-            strcmp(text + length - strlen(ends[i]), ends[i]) == 0)
+        if (cv_name_ends_in(text, ends[i]))
             return true;
     return cv_hosts_are_text(text) || strcmp(text, "-") == 0 || access(text, F_OK) == 0 ||
            !cv_host_words_have_slash(text);

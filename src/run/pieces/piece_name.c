@@ -3,17 +3,11 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/file_target.h"
 #include "base/text.h"
 #include "run/pieces/piece_list.h"
 
 enum { DIGITS = 3, DIGITS_UNKNOWN = 6 };
-
-static bool ends_in(const char *text, const char *ending)
-{
-    const size_t length = strlen(text), end = strlen(ending);
-
-    return length > end && strcmp(text + length - end, ending) == 0;
-}
 
 enum cleave_status cv_pieces_check(const char *pattern, struct cleave_error *err)
 {
@@ -26,7 +20,7 @@ enum cleave_status cv_pieces_check(const char *pattern, struct cleave_error *err
                        "--output: expected a name with one {}, where the number goes, as "
                        "in part-{}, got '%s'",
                        shown);
-    if (ends_in(pattern, ".zip"))
+    if (cv_name_ends_in(pattern, ".zip"))
         return cv_fail(
             err, CLEAVE_EINPUT,
             "--output: cannot write '%s': pieces are written as they are, or as "
