@@ -40,35 +40,41 @@ static void add_quoted(struct cv_text *out, const char *word)
     cv_text_add(out, "'");
 }
 
-void cv_shell_word_add(struct cv_text *out, const char *word)
+/* For any sh. */
+static void add_for_sh(struct cv_text *out, const char *word)
 {
     if (is_plain(word))
         cv_text_add(out, "%s", word);
-    else if (!cv_printable(word, strlen(word), true))
-        add_escaped(out, word);
     else
         add_quoted(out, word);
 }
 
-void cv_shell_words_add(struct cv_text *out, const char *const *words)
+void cv_shell_word_add(struct cv_text *out, const char *word)
+{
+    if (cv_printable(word, strlen(word), true))
+        add_for_sh(out, word);
+    else
+        add_escaped(out, word);
+}
+
+static void add_words(struct cv_text *out, const char *const *words,
+                      void (*add)(struct cv_text *out, const char *word))
 {
     for (size_t i = 0; words[i] != NULL; i++) {
         if (i > 0)
             cv_text_add(out, " ");
-        cv_shell_word_add(out, words[i]);
+        add(out, words[i]);
     }
+}
+
+void cv_shell_words_add(struct cv_text *out, const char *const *words)
+{
+    add_words(out, words, cv_shell_word_add);
 }
 
 void cv_sh_words_add(struct cv_text *out, const char *const *words)
 {
-    for (size_t i = 0; words[i] != NULL; i++) {
-        if (i > 0)
-            cv_text_add(out, " ");
-        if (is_plain(words[i]))
-            cv_text_add(out, "%s", words[i]);
-        else
-            add_quoted(out, words[i]);
-    }
+    add_words(out, words, add_for_sh);
 }
 
 /* --- login shells ------------------------------------------------------------------------- */
