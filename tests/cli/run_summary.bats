@@ -61,6 +61,11 @@ holds() {
     seq 3 | cmp - out
     # What a command waited for is not its start.
     holds 'alone >= input && alone > 2 * work && starts < 0.3 * elapsed'
+    # Nor if it is given a processor a little later than its input.
+    late='$in = ""; vec($in, 0, 1) = 1; select $in, undef, undef, undef; select undef, undef, undef, 0.01; print while <STDIN>'
+    for i in 1 2 3; do echo "$i" && sleep 0.4; done | "$CLEAVE" run -j 2 --json -- perl -e "$late" >out 2>err
+    seq 3 | cmp - out
+    holds 'starts < 0.3 * elapsed'
     { sleep 0.5 && seq 100000 && sleep 1 && cat in; } | "$CLEAVE" run -j 2 --json -- cat >out 2>err
     { seq 100000 && cat in; } | cmp - out
     holds 'starts < 0.3 * elapsed'
