@@ -84,7 +84,8 @@ prepare() {
     for i in 1 2 3 4 5 6; do
         cmp <(sed -n "s/^$i	//p" out) <(seq $i 20000)
     done
-    job --hosts mixed.yaml --line-buffer -u -i in --block 200 -- sh -c 'sed s/^/$CLEAVE_WORKER./'
+    job --hosts mixed.yaml --line-buffer -u -i in --block 200 -- \
+        sh -c '>here.$CLEAVE_WORKER; until [ -e here.a ] && ls here.b* >/dev/null 2>&1; do sleep 0.02; done; sed s/^/$CLEAVE_WORKER./'
     grep -q ^a out
     grep -q ^b out
     sed 's/.*\.//' out | sort -n | cmp - in

@@ -70,7 +70,8 @@ leaves() {
 }
 
 @test "a command that is ended with its host is done by another" {
-    for how in 'kill -TERM $PPID; kill -TERM $$; sleep 60' 'kill -TERM $PPID; sleep 0.1; exit 7'; do
+    local told='while [ ! -s '"$BATS_TEST_TMPDIR"'/err ]; do sleep 0.02; done'
+    for how in 'kill -TERM $PPID; kill -TERM $$; sleep 60' "kill -TERM \$PPID; $told; exit 7"; do
         prepare "$how"
         job -i in --hosts h.yaml --grace 60 --block 2000 -- "$T/work"
         cmp expected out
@@ -87,7 +88,7 @@ leaves() {
     cmp expected out
     grep -q 'a: was told to end (SIGTERM): it gets nothing new, and leaves within 0.2 s (--grace)' err
     grep -q 'a: lost, its chunks go elsewhere: it was to leave, and its notice is over' err
-    prepare 'kill -TERM $PPID; sleep 0.1; kill -TERM $PPID; exec sleep 1000'
+    prepare 'kill -TERM $PPID; while [ ! -s '"$BATS_TEST_TMPDIR"'/err ]; do sleep 0.02; done; kill -TERM $PPID; exec sleep 1000'
     job -i in --hosts h.yaml --grace 60 --block 2000 -- "$T/work"
     cmp expected out
     grep -q 'a: lost, its chunks go elsewhere' err

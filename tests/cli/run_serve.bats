@@ -22,7 +22,7 @@ END
 serves() {
     "$CLEAVE" run --serve 127.0.0.1:0 "$@" 2>said 3>&- &
     job=$!
-    for _ in $(seq 500); do
+    for _ in $(seq 3000); do
         port=$(sed -n 's|^cleave: the run can be followed at http://127.0.0.1:\([0-9]*\)/$|\1|p' said)
         [ -z "$port" ] || return 0
         sleep 0.02
@@ -42,14 +42,18 @@ ask() {
 @test "the page shows a run while it runs, and how it ended" {
     prepare
     serves -i in -o out -j 2 -- ./some
-    ask 'GET / HTTP/1.1' "Host: 127.0.0.1:$port"
-    head -n 1 answer | grep -q '^HTTP/1.1 200 OK'
-    grep -q '^Cleave-Page: 1' answer
+    # What is under way is on it, though it is in no trace yet: both workers, as soon as they have begun.
+    for _ in $(seq 600); do
+        ask 'GET / HTTP/1.1' "Host: 127.0.0.1:$port"
+        head -n 1 answer | grep -q '^HTTP/1.1 200 OK'
+        if grep -q '2 of 2 workers used' answer; then break; fi
+        sleep 0.1
+    done
+    grep -q '2 of 2 workers used' answer
+    grep -q '^Cleave-Page: [1-9]' answer
     grep -q 'id="now" role="status">It runs: ' answer
     grep -q '<h1>.* bytes on 2 workers</h1>' answer
     grep -q '<dt>So far</dt>' answer
-    # What is under way is on it, though it is in no trace yet.
-    grep -q '2 of 2 workers used' answer
     # One who follows waits for what is newer, and sees the end.
     (sleep 0.5 && touch go) 3>&- &
     page=1
@@ -76,7 +80,7 @@ ask() {
     head -n 1 answer | grep -q '^HTTP/1.1 403 '
     ask 'hello'
     head -n 1 answer | grep -q '^HTTP/1.1 400 '
-    run timeout 5 "$CLEAVE" run --serve "127.0.0.1:$port" -i in -o two -- cat
+    run timeout 60 "$CLEAVE" run --serve "127.0.0.1:$port" -i in -o two -- cat
     [ "$status" -ne 0 ]
     has "--serve: cannot listen at '127.0.0.1:$port': Address already in use; 127.0.0.1:0 takes a port that is free"
     [ ! -e two ]
