@@ -6,7 +6,7 @@ load helper
 load job
 
 # What a hung run would take; nothing here depends on how long things last.
-LONG=100
+LONG=200
 
 setup_file() {
     export RELAY=$BATS_FILE_TMPDIR/relay
@@ -259,10 +259,7 @@ END
     hosts 'name: hangs, slots: 1, command: ./hang' >h.yaml
     "$CLEAVE" run -i in -o result --trace trace --hosts h.yaml --connect-timeout 100 -- cat >out 2>err &
     pid=$!
-    for _ in $(seq 200); do
-        [ -e asked ] && break
-        sleep 0.05
-    done
+    appears asked
     kill -TERM $pid
     status=0
     wait $pid || status=$?
@@ -317,17 +314,24 @@ END
         rm -f mark
         hosts "name: bad, slots: 2, command: $RELAY rate 3000000 $fault again $T/mark" \
             "name: good, slots: 1, command: $RELAY rate 1000000" >h.yaml
-        job -i in --hosts h.yaml --host-timeout 2 --block 100000 -- tr 0-9 a-j
+        job -i in --hosts h.yaml --host-timeout 5 --block 100000 -- tr 0-9 a-j
         cmp expected out
         says "bad: lost, its chunks go elsewhere"
     done
-    # kill -9 of the worker while its command runs.
-    slow_command 0.2
+    # kill -9 of the worker while its command runs; the other one goes on when it is there again.
+    cat >part <<END
+#!/bin/sh
+case \$CLEAVE_WORKER in
+a) mkdir "$T/first" 2>/dev/null && echo \$PPID >"$T/new" && mv "$T/new" "$T/parent.a" && exec sleep 1000 ;;
+b) until grep -q 'a: is there again' "$T/err"; do sleep 0.05; done ;;
+esac
+exec tr 0-9 a-j
+END
+    chmod +x part
     hosts 'name: a, slots: 1' 'name: b, slots: 1' >h.yaml
-    timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --block 250000 -- "$T/slow" >out 2>err &
+    timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --block 250000 -- "$T/part" >out 2>err &
     pid=$!
     appears parent.a
-    sleep 0.1
     kill -9 "$(cat parent.a)"
     wait $pid
     cmp expected out
@@ -359,21 +363,30 @@ END
 
 @test "a master that is killed leaves no workers behind and loses nothing" {
     prepare
-    slow_command 0.1
+    # Its fourth command waits for the end.
+    cat >part <<END
+#!/bin/sh
+echo >>"$T/begun"
+if [ ! -e "$T/go" ] && [ "\$(wc -l <"$T/begun")" -eq 4 ]; then
+    echo \$PPID >"$T/new" && mv "$T/new" "$T/parent.a" && exec sleep 1000
+fi
+exec tr 0-9 a-j
+END
+    chmod +x part
     hosts 'name: a, slots: 1' >h.yaml
-    "$CLEAVE" run -q -i in --hosts h.yaml --block 100000 --journal j -- "$T/slow" >out 2>err &
+    "$CLEAVE" run -q -i in --hosts h.yaml --block 100000 --journal j -- "$T/part" >out 2>err &
     pid=$!
     appears parent.a
-    sleep 0.5
     kill -9 $pid
     wait $pid || true
     worker=$(cat parent.a)
-    for _ in $(seq 500); do
+    for _ in $(seq 3000); do
         kill -0 "$worker" 2>/dev/null || break
         sleep 0.02
     done
-    ! kill -0 "$worker" 2>/dev/null
-    job -i in --hosts h.yaml --block 100000 --journal j --resume -- "$T/slow"
+    run ! kill -0 "$worker"
+    touch go
+    job -i in --hosts h.yaml --block 100000 --journal j --resume -- "$T/part"
     cmp expected out
 }
 
@@ -389,22 +402,26 @@ END
     status=0
     wait $pid || status=$?
     [ "$status" -eq 130 ]
-    ! pgrep -f "$T/slow"
+    for _ in $(seq 3000); do
+        pgrep -f "$T/slow" >/dev/null || return 0
+        sleep 0.02
+    done
+    pgrep -af "$T/slow"
+    return 1
 }
 
 @test "hosts can join while it runs" {
     prepare
     for policy in "--policy learn" "--block 20000"; do
-        rm -f began
-        printf '#!/bin/sh\ntouch "%s/began"\nsleep 0.1\nexec tr 0-9 a-j\n' "$T" >slow
-        chmod +x slow
+        rm -f here.*
+        meeting_command a late.0 # nobody goes on before it is there
         hosts 'name: a, slots: 1' >h.yaml
         # shellcheck disable=SC2086
         timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --joblog log $policy \
             --param "$([ "$policy" = "--block 20000" ] && echo prefetch=1 || echo most=30000)" -- \
-            "$T/slow" >out 2>err &
+            "$T/meet" >out 2>err &
         pid=$!
-        appears began
+        appears here.a
         hosts 'name: a, slots: 1' 'name: late, slots: 2' >h.yaml
         # It is the child of timeout.
         kill -HUP "$(pgrep -P $pid)"
