@@ -1,7 +1,8 @@
 /* many.c -- a program with many communicators, which knows nothing of cleave.
  * SPDX-License-Identifier: MIT
  *
- * Usage: many AT_ONCE IN_TURN CALLS. Reduces on so many communicators that are there at once, and on
+ * Usage: many AT_ONCE IN_TURN CALLS [PARTS]. Reduces on so many communicators that are there at once,
+ * made in so many parts (2), each when those before have been reduced on, and on
  * as many that are made and freed one after the other, some times each. An MPI library has only so
  * many, and nothing may be left of those that are freed: files, or pieces of memory. */
 #include <dirent.h>
@@ -65,7 +66,7 @@ static long pieces_of_memory(void)
 
 int main(int argc, char **argv)
 {
-    long at_once, in_turn, files, pieces, all = 0;
+    long at_once, in_turn, parts, made = 0, files, pieces, all = 0;
     MPI_Comm *comms, comm;
     int calls;
 
@@ -74,6 +75,7 @@ int main(int argc, char **argv)
     at_once = argc > 1 ? strtol(argv[1], NULL, 10) : 10;
     in_turn = argc > 2 ? strtol(argv[2], NULL, 10) : 10;
     calls = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 1;
+    parts = argc > 4 ? strtol(argv[4], NULL, 10) : 2;
     comms = calloc((size_t)at_once, sizeof(MPI_Comm));
     if (comms == NULL) {
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -82,10 +84,14 @@ int main(int argc, char **argv)
     reduce(MPI_COMM_WORLD, calls);
     files = open_files();
     pieces = pieces_of_memory();
-    for (long i = 0; i < at_once; i++)
-        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
-    for (long i = 0; i < at_once; i++)
-        reduce(comms[i], calls);
+    for (long part = 1; part <= parts; part++) {
+        const long first = made;
+
+        for (; made < at_once * part / parts; made++)
+            MPI_Comm_dup(MPI_COMM_WORLD, &comms[made]);
+        for (long i = first; i < made; i++)
+            reduce(comms[i], calls);
+    }
     for (long i = 0; i < at_once; i++)
         MPI_Comm_free(&comms[i]);
     for (long i = 0; i < in_turn; i++) {

@@ -100,12 +100,19 @@ if test $sessions -ne 77; then
 fi
 
 # A program may want most of the communicators that there are, and nothing is left of those that it freed.
-for settings in tree-dyn,least=1:1 tree-replan,least=1:1 auto,least=1:5; do
+for settings in tree-dyn,least=1:1 tree-replan,least=1:1 auto,least=1:5 fixed:1; do
     at_once=1500
     test "$ranks" -gt 2 && at_once=300
     with "${settings%:*}" "$programs/many" "$at_once" 60 "${settings#*:}" || fail "$settings: failed with many communicators"
     grep -qx '0 wrong' "$work/out" || fail "$settings: wrong, or leaves something behind, with many communicators"
 done
+# Nor is there an error where it has taken all of them.
+if test "$flavour" = mpich; then
+    for policy in fixed auto; do
+        with "$policy,least=1" "$programs/many" 2035 10 5 1 || fail "$policy: failed where no communicator is left"
+        grep -qx '0 wrong' "$work/out" || fail "$policy: wrong where no communicator is left"
+    done
+fi
 with tree-dyn,least=1,verbose "$programs/many" 1 200 || fail "tree-dyn failed with many communicators in turn"
 test "$(grep -c 'reductions in memory that all share' "$work/err")" -eq 202 ||
     fail "communicators that were freed count"

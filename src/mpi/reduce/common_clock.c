@@ -76,14 +76,17 @@ static int walk(MPI_Comm comm, int rank, int size, double *offset)
 int cv_clock_offset(MPI_Comm comm, double *out_s, bool *out_apart)
 {
     MPI_Comm node;
-    int rank, size, here, apart, any;
+    int rank, size, here = 0, apart, any;
     double offset = 0;
 
     CV_MPI_TRY(PMPI_Comm_rank(comm, &rank));
     CV_MPI_TRY(PMPI_Comm_size(comm, &size));
-    CV_MPI_TRY(PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-    CV_MPI_TRY(PMPI_Comm_size(node, &here));
-    CV_MPI_TRY(PMPI_Comm_free(&node));
+    /* Where no communicator is left to ask with, messages are right in any case. */
+    if (PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) ==
+        MPI_SUCCESS) {
+        CV_MPI_TRY(PMPI_Comm_size(node, &here));
+        CV_MPI_TRY(PMPI_Comm_free(&node));
+    }
     apart = here < size;
     CV_MPI_TRY(PMPI_Allreduce(&apart, &any, 1, MPI_INT, MPI_MAX, comm));
     if (any)

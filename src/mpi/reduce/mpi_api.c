@@ -127,10 +127,9 @@ static int begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
     code = cv_call_team(call, &team);
     if (code == MPI_SUCCESS && team != NULL && !cv_mpi_policy_is_fixed(policy))
         code = cv_home_place(team, &may);
-    if (code == MPI_SUCCESS && (team == NULL || !may))
+    if (code == MPI_SUCCESS &&
+        (team == NULL || !may || cv_team_open(team) != MPI_SUCCESS))
         return begin_mpis(call, request); /* which raises what there is to raise */
-    if (code == MPI_SUCCESS)
-        code = cv_team_open(team);
     if (code == MPI_SUCCESS)
         code = begin_ours(call, policy, team, request);
     return cv_home_raise(call->comm, code);

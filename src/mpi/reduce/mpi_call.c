@@ -283,7 +283,7 @@ int cv_call_do(const struct cv_mpi_call *call, enum cv_mpi_policy policy, bool *
 {
     struct cv_team *team;
     int size = 0, code;
-    bool may = true;
+    bool may = true, lent = false;
 
     if (policy == CV_MPI_AUTO && is_passed(call)) {
         if (out_ours != NULL)
@@ -313,14 +313,17 @@ int cv_call_do(const struct cv_mpi_call *call, enum cv_mpi_policy policy, bool *
     if (policy == CV_MPI_AUTO && is_to_be_left(team))
         return hand_on(call);
     if (team->comm == MPI_COMM_NULL) {
-        code = cv_mpi_policy_is_fixed(policy) ? MPI_SUCCESS : cv_home_place(team, &may);
-        if (code == MPI_SUCCESS && !may)
+        code = cv_home_place(team, &may);
+        if (code != MPI_SUCCESS)
+            return cv_home_raise(call->comm, code);
+        /* A tree that was promised is worth a communicator for as long as the call takes. */
+        lent = !may;
+        if ((lent && !cv_mpi_policy_is_fixed(policy)) ||
+            cv_team_open(team) != MPI_SUCCESS)
             return hand_on(call);
-        if (code == MPI_SUCCESS)
-            code = cv_team_open(team);
     }
-    if (code == MPI_SUCCESS)
-        code =
-            policy == CV_MPI_AUTO ? run_auto(call, size, team) : run(call, policy, team);
+    code = policy == CV_MPI_AUTO ? run_auto(call, size, team) : run(call, policy, team);
+    if (lent)
+        cv_team_close(team);
     return code == MPI_SUCCESS ? code : cv_home_raise(call->comm, code);
 }

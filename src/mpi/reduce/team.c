@@ -36,15 +36,42 @@ int cv_team_new(MPI_Comm comm, const struct cv_mpi_settings *settings,
     return MPI_SUCCESS;
 }
 
+/* MPI_Comm_dup would call the functions that programs keep with their attributes, each time. */
+static int copy_of(MPI_Comm users, MPI_Comm *out)
+{
+    MPI_Group group;
+    int code;
+
+    CV_MPI_TRY(PMPI_Comm_group(users, &group));
+    code = PMPI_Comm_create(users, group, out);
+    PMPI_Group_free(&group);
+    return code;
+}
+
+/* That none is left is not the program's error, which its handler would take it for. */
 int cv_team_open(struct cv_team *team)
 {
-    MPI_Comm copy;
+    MPI_Comm copy = MPI_COMM_NULL;
+    MPI_Errhandler theirs;
+    int code;
 
     if (team->comm != MPI_COMM_NULL)
         return MPI_SUCCESS;
-    CV_MPI_TRY(PMPI_Comm_dup(team->users, &copy));
+    CV_MPI_TRY(PMPI_Comm_get_errhandler(team->users, &theirs));
+    CV_MPI_TRY(PMPI_Comm_set_errhandler(team->users, MPI_ERRORS_RETURN));
+    code = copy_of(team->users, &copy);
+    PMPI_Comm_set_errhandler(team->users, theirs);
+    PMPI_Errhandler_free(&theirs);
+    if (code != MPI_SUCCESS)
+        return code;
     team->comm = copy;
     return PMPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+}
+
+void cv_team_close(struct cv_team *team)
+{
+    if (team->comm != MPI_COMM_NULL)
+        PMPI_Comm_free(&team->comm);
 }
 
 int cv_team_board(struct cv_team *team)
@@ -72,7 +99,6 @@ void cv_team_free(struct cv_team *team)
     cv_scratch_free(&team->whole);
     cv_scratch_free(&team->berths);
     cv_scratch_free(&team->parted);
-    if (team->comm != MPI_COMM_NULL)
-        PMPI_Comm_free(&team->comm);
+    cv_team_close(team);
     free(team);
 }

@@ -62,8 +62,11 @@ struct cv_team {
 /* A team for a communicator: local. cv_home_meet finds the one that there is. */
 int cv_team_new(MPI_Comm comm, const struct cv_mpi_settings *settings,
                 struct cv_team **out);
-/* Give it a communicator of its own, if it has none yet: collective. */
+/* Give it a communicator of its own, if it has none yet: collective. Fails, on all ranks and
+ * without a word, where the MPI library has none left. */
 int cv_team_open(struct cv_team *team);
+/* Give that one back, when nothing on it is under way and nothing else was made of it: collective. */
+void cv_team_close(struct cv_team *team);
 /* The board, made at the first call: collective. */
 int cv_team_board(struct cv_team *team);
 void cv_team_free(struct cv_team *team);
