@@ -66,7 +66,10 @@ allot() {
     head -c 3000000 /dev/urandom >bytes
     allot -N 3 sh -c 'cat bytes | "$CLEAVE" run --slurm -q --split fixed:1 -o out -- cat'
     cmp out bytes
-    [ ! -s err ]
+    [ ! -s err ] || {
+        cat err
+        false
+    }
     # 240.0.0.0 is nobody's.
     printf '%s\n' '#!/bin/sh' 'export SLURM_LAUNCH_NODE_IPADDR=240.0.0.1' 'exec "$CLEAVE" "$@"' >far
     chmod +x far

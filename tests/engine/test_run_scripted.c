@@ -396,6 +396,27 @@ static void links_that_crawl_are_left_out(void **state)
     }
 }
 
+/* What comes too late for a run that is over at once says nothing of the link. */
+static void who_is_late_for_a_short_run_is_not_accused(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < PORTS * POLICIES; i++) {
+        struct trial trial = calm(i, 3, every_port[i % PORTS],
+                                  some_policies[i / PORTS % POLICIES], SIZE_MAX);
+        struct cleave_execution_result *result;
+
+        for (uint32_t h = 0; h < trial.nhosts; h++)
+            machines[h].script.speed_Bps = machines[h].script.link_Bps = 1e6;
+        machines[trial.nhosts - 1].script.link_Bps = 4e4;
+        trial.steady = true;
+        run(&trial, &result);
+        if (result->nabsent > 0 || strstr(trial.said, "its link") != NULL)
+            complain(&trial, "it was accused after %g s", world.now_s);
+        cleave_execution_free(result);
+        free(trial.bytes);
+    }
+}
+
 /* Alone, it is better than nobody. */
 static void the_only_link_may_crawl(void **state)
 {
@@ -454,6 +475,7 @@ int main(void)
         cmocka_unit_test(hosts_give_notice),
         cmocka_unit_test(idlers_are_held_to_the_timeout),
         cmocka_unit_test(links_that_crawl_are_left_out),
+        cmocka_unit_test(who_is_late_for_a_short_run_is_not_accused),
         cmocka_unit_test(the_only_link_may_crawl),
         cmocka_unit_test(only_who_asked_is_woken),
         cmocka_unit_test(too_late_is_no_hope),

@@ -85,18 +85,22 @@ static void note_absent(struct cleave_execution_result *result, const char *name
     at->reason = keep(result, reason);
 }
 
+/* What was on its way for less says nothing of a link: the run was over, or a processor busy. */
+static const double SLOW_S = 0.5;
+
 /* Whether all that was sent to a host had to be taken back: it costs more than it gives. */
 static bool is_too_slow(const struct cv_real_run *run, const struct cv_host *host,
                         char *reason, size_t size)
 {
-    uint64_t chunks = 0, taken_back = 0;
+    uint64_t chunks = 0;
+    double longest_s = 0;
 
     for (uint32_t i = 0; host->first != CV_HOST_NOWHERE && i < host->slots; i++) {
         chunks += run->staff.tallies[host->first + i].chunks;
-        taken_back += run->staff.tallies[host->first + i].taken_back;
+        longest_s = fmax(longest_s, run->staff.tallies[host->first + i].taken_back_s);
     }
     if (host->state != CV_HOST_READY || host->shares || host->sees || chunks > 0 ||
-        taken_back == 0)
+        longest_s < SLOW_S)
         return false;
     if (host->rate_Bps > 0)
         snprintf(reason, size,

@@ -25,10 +25,13 @@ static enum cleave_status take_all(struct cv_real_run *run, struct cv_errand *er
 {
     const struct cv_piece piece = errand->slot.piece;
     const struct cv_want want = { .chunk = errand->chunk, .told = errand->told };
+    struct cv_tally *tally = &run->staff.tallies[errand->slot.worker];
 
+    if (errand->slot.remote.queued || errand->slot.remote.announced)
+        tally->taken_back_s =
+            fmax(tally->taken_back_s, cv_clock_s() - errand->slot.remote.granted_s);
     cv_remote_forget(&errand->slot);
     cv_open_chunks_over(run, errand);
-    run->staff.tallies[errand->slot.worker].taken_back++;
     run->books.running--;
     CV_TRY(cv_source_put_back(run->books.source, &piece, err));
     tell_recalled(run, errand, (double)(piece.end - piece.begin));

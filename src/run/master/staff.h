@@ -14,7 +14,7 @@ struct cv_tally {
     double units, busy_s;
     struct cv_time_fit compute;
     struct cv_time_fit link, back; /* of hosts                                         */
-    uint64_t taken_back;           /* chunks that were, before they arrived            */
+    double taken_back_s;           /* longest way of a chunk that was, before it came  */
     uint64_t starts;               /* commands whose first read of input was seen      */
     double starts_s;               /* from their start until then                      */
 };
