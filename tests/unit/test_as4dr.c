@@ -463,17 +463,18 @@ static void history_finds_the_period(void **state)
 static void profile_work_is_what_ends(void **state)
 {
     static const struct cleave_step steps[] = { { 2, 0.5 }, { 10, 0 }, { 15, 2 } };
+    const struct cleave_profile profile = { steps, 3 }, none = { 0 };
 
     (void)state;
-    assert_true(cv_profile_work(steps, 3, 0, 4) == 3);
-    assert_true(cv_profile_work(steps, 3, 10, 15) == 0);
-    assert_true(cv_profile_work(NULL, 0, 3, 5) == 2);
+    assert_true(cv_profile_work(&profile, 0, 4) == 3);
+    assert_true(cv_profile_work(&profile, 10, 15) == 0);
+    assert_true(cv_profile_work(&none, 3, 5) == 2);
     for (int i = 0; i < 29; i++)
         for (int k = 0; k < 10; k++) {
             const double begin_s = 0.7 * i, work_s = 0.1 * pow(1.7, k);
 
-            assert_near(cv_profile_work(steps, 3, begin_s,
-                                        cv_profile_end(steps, 3, begin_s, work_s)),
+            assert_near(cv_profile_work(&profile, begin_s,
+                                        cv_profile_end(&profile, begin_s, work_s)),
                         work_s, 1e-12);
         }
 }

@@ -336,7 +336,8 @@ static void a_periodic_speed_is_that_of_its_steps(void **state)
         begin = random_between(&random, 0, 50);
         work = random_scale(&random, 0.01, 50);
         assert_near(periodic_end(&profile, begin, work),
-                    cv_profile_end(steps, n, begin, work), 1e-9);
+                    cv_profile_end(&(struct cleave_profile){ steps, n }, begin, work),
+                    1e-9);
         for (uint32_t i = 1; i < n; i++)
             assert_true(steps[i].from_s > steps[i - 1].from_s);
         cv_arena_reset(&arena);

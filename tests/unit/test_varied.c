@@ -154,16 +154,19 @@ static void memory_limits_chunks(void **state)
 static void profiles_tell_when_someone_is_back(void **state)
 {
     const struct cleave_step steps[] = { { 5, 0 }, { 7, 0 }, { 9, 0.5 }, { 20, 0 } };
+    const struct cleave_step half[] = { { 0, 0.5 } };
+    const struct cleave_profile profile = { steps, 4 }, none = { 0 },
+                                always = { half, 1 };
 
     (void)state;
-    assert_true(cv_profile_back(steps, 4, 4) == 4);
-    assert_true(cv_profile_back(steps, 4, 5) == 9);
-    assert_true(cv_profile_back(steps, 4, 8) == 9);
-    assert_true(cv_profile_back(steps, 4, 10) == 10);
-    assert_true(isinf(cv_profile_back(steps, 4, 20)));
-    assert_true(cv_profile_back(NULL, 0, 3) == 3);
-    assert_true(cv_profile_most(steps, 4) == 1);
-    assert_true(cv_profile_most((const struct cleave_step[]){ { 0, 0.5 } }, 1) == 0.5);
+    assert_true(cv_profile_back(&profile, 4) == 4);
+    assert_true(cv_profile_back(&profile, 5) == 9);
+    assert_true(cv_profile_back(&profile, 8) == 9);
+    assert_true(cv_profile_back(&profile, 10) == 10);
+    assert_true(isinf(cv_profile_back(&profile, 20)));
+    assert_true(cv_profile_back(&none, 3) == 3);
+    assert_true(cv_profile_most(&profile) == 1);
+    assert_true(cv_profile_most(&always) == 0.5);
 }
 
 int main(void)

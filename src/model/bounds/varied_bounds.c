@@ -47,9 +47,7 @@ static int cheapest_first(const void *a, const void *b)
 static double part(const struct cleave_profile *profile, double rate, double from_s,
                    double to_s)
 {
-    return from_s < to_s
-               ? rate * cv_profile_work(profile->steps, profile->nsteps, from_s, to_s)
-               : 0;
+    return from_s < to_s ? rate * cv_profile_work(profile, from_s, to_s) : 0;
 }
 
 /* The most that a worker can do by T, whatever the others do. */
@@ -102,8 +100,7 @@ static struct passage *passages(const struct cv_bound_query *query, double load,
 
     for (uint32_t w = 0; all != NULL && w < query->nworkers; w++) {
         const struct cleave_worker *worker = &query->workers[w];
-        const double most =
-            cv_profile_most(query->profiles[w].steps, query->profiles[w].nsteps);
+        const double most = cv_profile_most(&query->profiles[w]);
 
         all[w].worker = w;
         all[w].port_s =

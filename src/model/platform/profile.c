@@ -5,15 +5,14 @@
 #include <math.h>
 
 /* How many steps have begun at a time. */
-static uint32_t steps_begun(const struct cleave_step *steps, uint32_t nsteps,
-                            double time_s)
+static uint32_t steps_begun(const struct cleave_profile *profile, double time_s)
 {
-    uint32_t low = 0, high = nsteps;
+    uint32_t low = 0, high = profile->nsteps;
 
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
 
-        if (steps[middle].from_s <= time_s)
+        if (profile->steps[middle].from_s <= time_s)
             low = middle + 1;
         else
             high = middle;
@@ -21,13 +20,13 @@ static uint32_t steps_begun(const struct cleave_step *steps, uint32_t nsteps,
     return low;
 }
 
-double cv_profile_end(const struct cleave_step *steps, uint32_t nsteps, double begin_s,
-                      double work_s)
+double cv_profile_end(const struct cleave_profile *profile, double begin_s, double work_s)
 {
-    uint32_t next = steps_begun(steps, nsteps, begin_s);
+    const struct cleave_step *steps = profile->steps;
+    uint32_t next = steps_begun(profile, begin_s);
     double now = begin_s, factor = next > 0 ? steps[next - 1].factor : 1;
 
-    while (next < nsteps) {
+    while (next < profile->nsteps) {
         double done = (steps[next].from_s - now) * factor;
 
         if (work_s <= done)
@@ -39,13 +38,13 @@ double cv_profile_end(const struct cleave_step *steps, uint32_t nsteps, double b
     return work_s > 0 ? now + work_s / factor : now;
 }
 
-double cv_profile_work(const struct cleave_step *steps, uint32_t nsteps, double begin_s,
-                       double end_s)
+double cv_profile_work(const struct cleave_profile *profile, double begin_s, double end_s)
 {
-    uint32_t next = steps_begun(steps, nsteps, begin_s);
+    const struct cleave_step *steps = profile->steps;
+    uint32_t next = steps_begun(profile, begin_s);
     double now = begin_s, factor = next > 0 ? steps[next - 1].factor : 1, work_s = 0;
 
-    while (next < nsteps && steps[next].from_s < end_s) {
+    while (next < profile->nsteps && steps[next].from_s < end_s) {
         work_s += (steps[next].from_s - now) * factor;
         now = steps[next].from_s;
         factor = steps[next++].factor;
@@ -53,37 +52,61 @@ double cv_profile_work(const struct cleave_step *steps, uint32_t nsteps, double 
     return work_s + (end_s - now) * factor;
 }
 
-double cv_profile_back(const struct cleave_step *steps, uint32_t nsteps, double time_s)
+double cv_profile_back(const struct cleave_profile *profile, double time_s)
 {
-    uint32_t next = steps_begun(steps, nsteps, time_s);
+    const struct cleave_step *steps = profile->steps;
+    uint32_t next = steps_begun(profile, time_s);
 
     if (next == 0 || steps[next - 1].factor > 0)
         return time_s;
-    while (next < nsteps && !(steps[next].factor > 0))
+    while (next < profile->nsteps && !(steps[next].factor > 0))
         next++;
-    return next < nsteps ? steps[next].from_s : INFINITY;
+    return next < profile->nsteps ? steps[next].from_s : INFINITY;
 }
 
-double cv_profile_most(const struct cleave_step *steps, uint32_t nsteps)
+double cv_profile_most(const struct cleave_profile *profile)
 {
-    double most = nsteps > 0 && !(steps[0].from_s > 0) ? 0 : 1;
+    double most = profile->nsteps > 0 && !(profile->steps[0].from_s > 0) ? 0 : 1;
 
-    for (uint32_t i = 0; i < nsteps; i++)
-        most = fmax(most, steps[i].factor);
+    for (uint32_t i = 0; i < profile->nsteps; i++)
+        most = fmax(most, profile->steps[i].factor);
     return most;
 }
 
-bool cv_profile_leaves(const struct cleave_step *steps, uint32_t nsteps)
+bool cv_profile_leaves(const struct cleave_profile *profile)
 {
-    return nsteps > 0 && !(steps[nsteps - 1].factor > 0);
+    return profile->nsteps > 0 && !(profile->steps[profile->nsteps - 1].factor > 0);
+}
+
+double cv_profile_arrival(const struct cleave_profile *profile,
+                          const struct cleave_worker *worker, double begin_s,
+                          double units)
+{
+    return cv_profile_end(profile, begin_s + worker->latency_s,
+                          units / worker->bandwidth_ups);
+}
+
+double cv_profile_computed(const struct cleave_profile *profile,
+                           const struct cleave_worker *worker, double begin_s,
+                           double units)
+{
+    return cv_profile_end(profile, begin_s + worker->compute_latency_s,
+                          units / worker->speed_ups);
+}
+
+struct cleave_profile cv_profile_of(const struct cleave_platform *platform,
+                                    uint32_t worker)
+{
+    struct cleave_profile profile = { 0 };
+
+    profile.steps = cleave_platform_profile(platform, worker, &profile.nsteps);
+    return profile;
 }
 
 bool cv_is_changing(const struct cleave_platform *platform)
 {
-    uint32_t nsteps = 0;
-
     for (uint32_t w = 0; platform != NULL && w < cleave_platform_nworkers(platform); w++)
-        if (cleave_platform_profile(platform, w, &nsteps) != NULL && nsteps > 0)
+        if (cv_profile_of(platform, w).nsteps > 0)
             return true;
     return false;
 }
@@ -96,10 +119,9 @@ const struct cleave_profile *cv_profiles(const struct cleave_platform *platform,
 
     *out_ok = true;
     for (uint32_t w = 0; w < n; w++) {
-        struct cleave_profile one = { 0 };
+        const struct cleave_profile one = cv_profile_of(platform, w);
 
-        one.steps = cleave_platform_profile(platform, w, &one.nsteps);
-        if (one.steps == NULL || one.nsteps == 0)
+        if (one.nsteps == 0)
             continue;
         if (all == NULL && (all = cv_array(arena, n, sizeof *all)) == NULL) {
             *out_ok = false;
@@ -120,8 +142,7 @@ const struct cleave_worker *cv_at_their_best(const struct cleave_worker *workers
         return workers;
     fastest = cv_array(arena, n, sizeof *fastest);
     for (uint32_t w = 0; fastest != NULL && w < n; w++) {
-        const double most =
-            fmax(1e-9, cv_profile_most(profiles[w].steps, profiles[w].nsteps));
+        const double most = fmax(1e-9, cv_profile_most(&profiles[w]));
 
         fastest[w] = workers[w];
         fastest[w].speed_ups *= most;

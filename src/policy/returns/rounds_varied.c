@@ -31,27 +31,6 @@ struct varied {
     bool stay;                         /* only who does not leave for good takes part */
 };
 
-static double stretch(const struct varied *v, uint32_t w, double begin_s, double work_s)
-{
-    const struct cleave_profile *profile = &v->view->profiles[w];
-
-    return cv_profile_end(profile->steps, profile->nsteps, begin_s, work_s);
-}
-
-static double back_from(const struct varied *v, uint32_t w, double time_s)
-{
-    const struct cleave_profile *profile = &v->view->profiles[w];
-
-    return cv_profile_back(profile->steps, profile->nsteps, time_s);
-}
-
-static double sent_by(const struct varied *v, uint32_t w, double begin_s, double units)
-{
-    const struct cleave_worker *worker = &v->view->workers[w];
-
-    return stretch(v, w, begin_s + worker->latency_s, units / worker->bandwidth_ups);
-}
-
 /* When the chunks are computed; returns when all is sent. */
 static double compute_all(const struct varied *v, const struct cv_rounds_plan *plan,
                           double *ends_s)
@@ -64,12 +43,12 @@ static double compute_all(const struct varied *v, const struct cv_rounds_plan *p
     for (uint32_t k = 0; k < plan->nchunks; k++) {
         const uint32_t w = plan->worker[k];
         const struct cleave_worker *worker = &view->workers[w];
+        const struct cleave_profile *profile = &view->profiles[w];
         double *port_s = &v->port_s[multi ? w : 0];
 
-        *port_s = sent_by(v, w, *port_s, plan->units[k]);
-        v->ready_s[w] =
-            stretch(v, w, fmax(v->ready_s[w], *port_s) + worker->compute_latency_s,
-                    plan->units[k] / worker->speed_ups);
+        *port_s = cv_profile_arrival(profile, worker, *port_s, plan->units[k]);
+        v->ready_s[w] = cv_profile_computed(profile, worker, fmax(v->ready_s[w], *port_s),
+                                            plan->units[k]);
         ends_s[k] = v->ready_s[w];
     }
     return v->port_s[0];
@@ -94,9 +73,10 @@ static double return_all(const struct varied *v, const struct cv_rounds_plan *pl
 
         *back_s = fmax(*back_s, ends_s[k]);
         if (view->result_ratio > 0)
-            *back_s = stretch(v, w, *back_s + worker->return_latency_s,
-                              view->result_ratio * plan->units[k] /
-                                  worker->return_bandwidth_ups);
+            *back_s =
+                cv_profile_end(&view->profiles[w], *back_s + worker->return_latency_s,
+                               view->result_ratio * plan->units[k] /
+                                   worker->return_bandwidth_ups);
         end_s = fmax(end_s, *back_s);
     }
     return end_s;
@@ -123,13 +103,13 @@ static uint32_t next_chunk(const struct varied *v, const struct cv_rounds_plan *
     double soonest_s = INFINITY;
 
     for (uint32_t k = from; k < plan->nchunks; k++) {
+        const uint32_t w = plan->worker[k];
+        const double latency_s = v->view->workers[w].latency_s;
         double back_s;
 
         if (sent[k])
             continue;
-        back_s = back_from(v, plan->worker[k],
-                           time_s + v->view->workers[plan->worker[k]].latency_s) -
-                 v->view->workers[plan->worker[k]].latency_s;
+        back_s = cv_profile_back(&v->view->profiles[w], time_s + latency_s) - latency_s;
         if (back_s <= time_s * (1 + 1e-12))
             return k;
         if (best == UINT32_MAX || back_s < soonest_s) {
@@ -159,7 +139,8 @@ static bool put_off(const struct varied *v, struct cv_rounds_plan *plan)
             first++;
         worker[i] = plan->worker[k];
         units[i] = plan->units[k];
-        port_s = sent_by(v, worker[i], port_s, units[i]);
+        port_s = cv_profile_arrival(&v->view->profiles[worker[i]],
+                                    &v->view->workers[worker[i]], port_s, units[i]);
     }
     plan->worker = worker;
     plan->units = units;
@@ -183,11 +164,9 @@ static enum cleave_status plan_until(const struct varied *v, double until_s,
     out->makespan_s = INFINITY;
     for (uint32_t w = 0; w < view->nworkers; w++) {
         const struct cleave_profile *profile = &view->profiles[w];
-        const double part =
-            cv_profile_work(profile->steps, profile->nsteps, 0, until_s) / until_s;
+        const double part = cv_profile_work(profile, 0, until_s) / until_s;
 
-        if (!(part > LEAST) ||
-            (v->stay && cv_profile_leaves(profile->steps, profile->nsteps)))
+        if (!(part > LEAST) || (v->stay && cv_profile_leaves(profile)))
             continue;
         workers[n] = view->workers[w];
         workers[n].speed_ups *= part;
@@ -227,12 +206,9 @@ static double done_by(const struct cleave_view *view, double until_s)
 {
     double units = 0;
 
-    for (uint32_t w = 0; w < view->nworkers; w++) {
-        const struct cleave_profile *profile = &view->profiles[w];
-
-        units += view->workers[w].speed_ups *
-                 cv_profile_work(profile->steps, profile->nsteps, 0, until_s);
-    }
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        units +=
+            view->workers[w].speed_ups * cv_profile_work(&view->profiles[w], 0, until_s);
     return units;
 }
 

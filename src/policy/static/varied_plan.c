@@ -48,34 +48,24 @@ struct fill {
 static double send_end(const struct cleave_view *view, uint32_t w, double begin_s,
                        double units)
 {
-    const struct cleave_profile *profile = &view->profiles[w];
-
-    return cv_profile_end(profile->steps, profile->nsteps,
-                          begin_s + view->workers[w].latency_s,
-                          units / view->workers[w].bandwidth_ups);
+    return cv_profile_arrival(&view->profiles[w], &view->workers[w], begin_s, units);
 }
 
 static double compute_end(const struct cleave_view *view, uint32_t w, double begin_s,
                           double units)
 {
-    const struct cleave_profile *profile = &view->profiles[w];
-
-    return cv_profile_end(profile->steps, profile->nsteps,
-                          begin_s + view->workers[w].compute_latency_s,
-                          units / view->workers[w].speed_ups);
+    return cv_profile_computed(&view->profiles[w], &view->workers[w], begin_s, units);
 }
 
 /* Units that a worker computes from begin_s, its start-up included, to end_s. */
 static double units_between(const struct cleave_view *view, uint32_t w, double begin_s,
                             double end_s)
 {
-    const struct cleave_profile *profile = &view->profiles[w];
     const double from_s = begin_s + view->workers[w].compute_latency_s;
 
-    return from_s < end_s
-               ? view->workers[w].speed_ups *
-                     cv_profile_work(profile->steps, profile->nsteps, from_s, end_s)
-               : 0;
+    return from_s < end_s ? view->workers[w].speed_ups *
+                                cv_profile_work(&view->profiles[w], from_s, end_s)
+                          : 0;
 }
 
 /* When the last worker ends, on any master, results left aside: as cv_plan_makespan with
@@ -115,10 +105,9 @@ static bool before(const struct fill *fill, uint32_t a, uint32_t b)
 /* Someone runs dry when all of its chunks are done, or needs nothing until it is back. */
 static void push(struct fill *fill, uint32_t w)
 {
-    const struct cleave_profile *profile = &fill->view->profiles[w];
     uint32_t at = fill->nheap++;
 
-    fill->need[w] = cv_profile_back(profile->steps, profile->nsteps, fill->ready[w]);
+    fill->need[w] = cv_profile_back(&fill->view->profiles[w], fill->ready[w]);
     while (at > 0 && before(fill, w, fill->heap[(at - 1) / 2])) {
         fill->heap[at] = fill->heap[(at - 1) / 2];
         at = (at - 1) / 2;
@@ -179,8 +168,8 @@ static double size_of(const struct fill *fill, uint32_t w, double port_s, double
     const struct cleave_view *view = fill->view;
     const struct cleave_profile *profile = &view->profiles[w];
     const double begin_s =
-        fmax(fill->ready[w], cv_profile_back(profile->steps, profile->nsteps,
-                                             port_s + view->workers[w].latency_s));
+        fmax(fill->ready[w],
+             cv_profile_back(profile, port_s + view->workers[w].latency_s));
     const double from_s = begin_s + view->workers[w].compute_latency_s;
     const double most = units_between(view, w, begin_s, end_s);
     double units;
@@ -197,7 +186,7 @@ static double size_of(const struct fill *fill, uint32_t w, double port_s, double
     }
     /* What is not done when somebody leaves for good is never done, not even by rounding. */
     return last_chunk(fill, w, port_s, most, end_s) *
-           (cv_profile_leaves(profile->steps, profile->nsteps) ? SAFE : 1);
+           (cv_profile_leaves(profile) ? SAFE : 1);
 }
 
 /* Hand out chunks so that all end by T, the load at most: units of it. */

@@ -121,14 +121,10 @@ static double end_of(const struct native *native, uint32_t worker, double end_re
     const double after_s = latency_s - cv_command_before_s(command, latency_s);
     const double work_s = (process->end - process->begin) * (1 - command->phi) /
                           native->workers[worker].speed_ups;
-    uint32_t nsteps = 0;
-    const struct cleave_step *steps =
-        cleave_platform_profile(native->platform, worker, &nsteps);
+    const struct cleave_profile profile = cv_profile_of(native->platform, worker);
 
     end_read_s += after_s * process->factor;
-    if (nsteps == 0)
-        return end_read_s + work_s * process->factor;
-    return cv_profile_end(steps, nsteps, end_read_s, work_s * process->factor);
+    return cv_profile_end(&profile, end_read_s, work_s * process->factor);
 }
 
 /* One that was opened tells first that it reads; without input it waits or is killed. */

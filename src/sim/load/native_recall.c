@@ -38,11 +38,9 @@ static double shorten(struct native *native, struct chunk *chunk, double units,
     const double begin_s = first_unit_at(native, chunk);
     const double end_s = end_as_planned(native, chunk);
     const double from_s = native->now_s > begin_s ? native->now_s : begin_s;
-    uint32_t nsteps = 0;
-    const struct cleave_step *steps =
-        cleave_platform_profile(native->platform, chunk->worker, &nsteps);
-    const double all_s = cv_profile_work(steps, nsteps, begin_s, end_s);
-    const double rest_s = cv_profile_work(steps, nsteps, from_s, end_s);
+    const struct cleave_profile profile = cv_profile_of(native->platform, chunk->worker);
+    const double all_s = cv_profile_work(&profile, begin_s, end_s);
+    const double rest_s = cv_profile_work(&profile, from_s, end_s);
     const double to_come = all_s > 0 && rest_s > 0 ? chunk->units * rest_s / all_s : 0;
     double taken = units < to_come ? units : to_come;
 
@@ -50,7 +48,7 @@ static double shorten(struct native *native, struct chunk *chunk, double units,
         taken = chunk->units;
     if (!(taken > 0))
         return 0;
-    *out_end_s = cv_profile_end(steps, nsteps, from_s, rest_s * (1 - taken / to_come));
+    *out_end_s = cv_profile_end(&profile, from_s, rest_s * (1 - taken / to_come));
     chunk->units = chunk->units > taken ? chunk->units - taken : 0;
     return taken;
 }

@@ -9,8 +9,7 @@ double cv_native_end_of(const struct native *native, const struct chunk *chunk,
                         enum cv_activity activity, double latency_s, double work_s)
 {
     double factor = 1;
-    uint32_t nsteps;
-    const struct cleave_step *steps;
+    struct cleave_profile profile;
 
     if (native->noisy)
         factor = cv_noise_factor(&native->run->noise, activity,
@@ -18,9 +17,8 @@ double cv_native_end_of(const struct native *native, const struct chunk *chunk,
                                  chunk->number);
     if (native->steady)
         return native->now_s + factor * (latency_s + work_s);
-    steps = cleave_platform_profile(native->platform, chunk->worker, &nsteps);
-    return cv_profile_end(steps, nsteps, native->now_s + factor * latency_s,
-                          factor * work_s);
+    profile = cv_profile_of(native->platform, chunk->worker);
+    return cv_profile_end(&profile, native->now_s + factor * latency_s, factor * work_s);
 }
 
 enum cleave_status cv_native_new_chunk(struct native *native, uint32_t *out,

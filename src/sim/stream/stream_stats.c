@@ -20,8 +20,7 @@ static void add_to_window(const struct cv_stream_stats *stats,
     const double from_s = stats->window_from_s, to_s = stats->window_to_s;
     const double pure_begin_s = fmax(from_s, pure_from_s);
     const double end_s = fmin(to_s, event->time_s);
-    const struct cleave_step *steps;
-    uint32_t nsteps;
+    struct cleave_profile profile;
 
     if (event->start_s >= from_s && event->time_s <= to_s) {
         own->window_units += event->units;
@@ -32,11 +31,11 @@ static void add_to_window(const struct cv_stream_stats *stats,
     own->window_busy_s += fmax(0, end_s - fmax(from_s, event->start_s));
     if (!(end_s > pure_begin_s))
         return;
-    steps = cleave_platform_profile(stats->platform, event->worker, &nsteps);
+    profile = cv_profile_of(stats->platform, event->worker);
     own->window_useful_s += end_s - pure_begin_s;
     own->window_units +=
         cleave_platform_workers(stats->platform)[event->worker].speed_ups *
-        cv_profile_work(steps, nsteps, pure_begin_s, end_s);
+        cv_profile_work(&profile, pure_begin_s, end_s);
 }
 
 static void add_computation(struct cv_stream_stats *stats,
