@@ -112,7 +112,7 @@ static struct key pop(struct cv_tail_room *room)
 
 /* Grow the earliest slot until there are n. Who is born later is received earlier: turns
  * are counted down when all are born. */
-static double grow_shape(struct cv_tail_room *room, uint32_t n, struct cv_tail_tree *out)
+double cv_varn_tree(struct cv_tail_room *room, uint32_t n, struct cv_tail_tree *out)
 {
     const struct cv_ready_job job = job_of(room);
     const struct cv_ready_steps steps = cv_ready_steps(&job);
@@ -142,11 +142,6 @@ static double grow_shape(struct cv_tail_room *room, uint32_t n, struct cv_tail_t
     for (uint32_t i = 0; i < n; i++)
         sum += out->tails[i];
     return sum;
-}
-
-double cv_varn_tree(struct cv_tail_room *room, uint32_t n, struct cv_tail_tree *out)
-{
-    return grow_shape(room, n, out);
 }
 
 /* Tails of a tree with turns: receivers before their senders. */
@@ -307,7 +302,7 @@ double cv_tail_tree(struct cv_tail_room *room, const double *weights, uint32_t n
 
     if (costs->model == CLEAVE_READY_MERGE)
         return huffman(room, weights, n, out);
-    grow_shape(room, n, &room->shape);
+    cv_varn_tree(room, n, &room->shape);
     best = place(room, weights, n, &room->shape, out);
     if (n == 1 || !(costs->d + costs->c > 0))
         return best;

@@ -322,8 +322,9 @@ static void keep_variant(struct cv_rounds_room *room, uint32_t waits, uint32_t n
     room->port_s = at(room->port, room->solved, n);
 }
 
-bool cv_rounds_tight(struct cv_rounds_room *room, const struct cv_rounds_words *words,
-                     double *out_s)
+/* cv_rounds_dense without variants; sizes may be negative. False: the rows do not tell the sizes. */
+static bool solve_tight(struct cv_rounds_room *room, const struct cv_rounds_words *words,
+                        double *out_s)
 {
     uint32_t n;
 
@@ -380,7 +381,7 @@ enum cleave_status cv_rounds_evaluate(const struct cv_rounds *rounds,
     if (room == NULL || !cv_rounds_room_init(room, rounds, most, true, arena))
         return cv_fail_memory(err, "the closed form");
     if (tight) {
-        if (!cv_rounds_tight(room, words, &form.makespan_s))
+        if (!solve_tight(room, words, &form.makespan_s))
             return cv_fail(err, CLEAVE_EINPUT, "these words tell no sizes");
     } else {
         form.makespan_s = cv_rounds_dense(room, words);

@@ -280,8 +280,10 @@ static void best_from(const struct response *r, uint32_t k, double *best)
     best[k] = larger(larger(begin.first, begin.one + begin.last), begin.last);
 }
 
-double cv_rounds_response(const struct cv_tariff *tariff, const struct cv_trip *trip,
-                          double *room)
+/* No less than the most that units, less the price of their messages, can come to for one
+ * worker who has the port for itself. */
+static double respond(const struct cv_tariff *tariff, const struct cv_trip *trip,
+                      double *room)
 {
     struct response r = { .tariff = tariff,
                           .trip = trip,
@@ -343,6 +345,6 @@ double cv_rounds_lagrangian(const struct cv_rounds *rounds, const struct cv_kind
                                                : tariff->send[i] + tariff->back[i]);
     }
     for (uint32_t k = 0; k < kinds->n; k++)
-        value += kinds->count[k] * cv_rounds_response(tariff, &kinds->trips[k], room);
+        value += kinds->count[k] * respond(tariff, &kinds->trips[k], room);
     return value;
 }

@@ -18,11 +18,6 @@ bool cv_tariff_init(struct cv_tariff *tariff, uint32_t most, struct cv_arena *ar
 /* After edges and prices are set: the sums. */
 void cv_tariff_sum(struct cv_tariff *tariff);
 
-/* No less than the most that units, less the price of their messages, can come to for one
- * worker who has the port for itself. `room`: numbers, as many as edges. */
-double cv_rounds_response(const struct cv_tariff *tariff, const struct cv_trip *trip,
-                          double *room);
-
 /* Kinds of workers of an instance. */
 struct cv_kinds {
     uint32_t n;
@@ -33,7 +28,7 @@ bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
                    struct cv_arena *arena);
 
 /* What the port's time and all workers are worth less the load. Negative: no schedule ends
- * by the last edge. */
+ * by the last edge. `room`: numbers, as many as edges. */
 double cv_rounds_lagrangian(const struct cv_rounds *rounds, const struct cv_kinds *kinds,
                             const struct cv_tariff *tariff, double *room);
 

@@ -53,9 +53,6 @@ bool cv_rounds_room_init(struct cv_rounds_room *room, const struct cv_rounds *ro
  * are too many workers. What is best_ in the room is then that of the best variant. If the
  * makespan is not below limit_s a lower one may be told, which is not below it either. */
 double cv_rounds_dense(struct cv_rounds_room *room, const struct cv_rounds_words *words);
-/* The same without variants; sizes may be negative. False: the rows do not tell the sizes. */
-bool cv_rounds_tight(struct cv_rounds_room *room, const struct cv_rounds_words *words,
-                     double *out_s);
 
 /* Words whose send word ends with all pivots, in an order of `n` workers, and whose return
  * word begins with them in the same or, with `lifo`, in the reverse order: one unknown tells

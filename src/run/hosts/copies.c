@@ -34,7 +34,8 @@ const char *cv_processor_name(size_t processor)
     return processors[processor].name;
 }
 
-size_t cv_processor_here(void)
+/* Which one this machine has; CV_PROCESSORS: one that there are no copies for. */
+static size_t processor_here(void)
 {
     struct utsname name;
     size_t i = 0;
@@ -46,8 +47,9 @@ size_t cv_processor_here(void)
     return i;
 }
 
-enum cleave_status cv_processor_of(const char *file, size_t *out,
-                                   struct cleave_error *err)
+/* Which one the program is for. CLEAVE_EINPUT: it is no program for one that is known. */
+static enum cleave_status processor_of(const char *file, size_t *out,
+                                       struct cleave_error *err)
 {
     unsigned char head[HEAD] = { 0 };
     const int fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -95,7 +97,7 @@ static enum cleave_status take(const char *file, size_t processor, struct cv_are
 {
     size_t is;
 
-    CV_TRY(cv_processor_of(file, &is, err));
+    CV_TRY(processor_of(file, &is, err));
     if (is != processor)
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected %s to be a program for %s, it is for %s", file,
@@ -151,7 +153,7 @@ static enum cleave_status take_named(const char *name, struct cv_arena *arena,
 
     if (stat(name, &info) == 0 && S_ISDIR(info.st_mode))
         return take_folder(name, arena, out, err);
-    CV_TRY(cv_processor_of(name, &processor, err));
+    CV_TRY(processor_of(name, &processor, err));
     if (out->of[processor].file != NULL)
         return cv_fail(
             err, CLEAVE_EINPUT,
@@ -165,7 +167,7 @@ static enum cleave_status look_beside(struct cv_arena *arena, struct cv_copies *
                                       struct cleave_error *err)
 {
     char self[PATH_MAX], folder[PATH_MAX], name[100];
-    const size_t here = cv_processor_here();
+    const size_t here = processor_here();
     char *slash;
 
     if (!cv_own_program(self, sizeof self))

@@ -23,11 +23,6 @@ struct cv_copies {
 
 /* "x86_64", as `uname -m` says it. */
 const char *cv_processor_name(size_t processor);
-/* Which one this machine has; CV_PROCESSORS: one that there are no copies for. */
-size_t cv_processor_here(void);
-/* Which one the program is for. CLEAVE_EINPUT: it is no program for one that is known. */
-enum cleave_status cv_processor_of(const char *file, size_t *out,
-                                   struct cleave_error *err);
 
 /* Find copies for as many processors as there are: files and folders that are named go
  * before what lies beside this program, and that before this program itself. */
