@@ -5,22 +5,16 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/file_target.h"
 #include "io/chrome_trace.h"
 #include "io/paje_trace.h"
 #include "io/trace_file.h"
 
-static bool ends_in(const char *path, const char *ending)
-{
-    const size_t length = strlen(path), tail = strlen(ending);
-
-    return length >= tail && strcmp(path + length - tail, ending) == 0;
-}
-
 enum cv_trace_format cv_trace_format_of(const char *path)
 {
-    if (ends_in(path, ".chrome.json") || ends_in(path, ".perfetto.json"))
+    if (cv_name_ends_in(path, ".chrome.json") || cv_name_ends_in(path, ".perfetto.json"))
         return CV_TRACE_CHROME;
-    return ends_in(path, ".paje") ? CV_TRACE_PAJE : CV_TRACE_OWN;
+    return cv_name_ends_in(path, ".paje") ? CV_TRACE_PAJE : CV_TRACE_OWN;
 }
 
 static enum cleave_status write_own(const struct cv_trace_story *story, FILE *file,
