@@ -33,7 +33,8 @@ void *cv_gzip_ahead_open(const struct cv_gzip_ahead_options *options);
 /* Bytes of a reel that are enough for so many cores. */
 size_t cv_gzip_ahead_room(unsigned cores, size_t piece);
 
-/* How many pieces were of use so far. */
+/* How many pieces were of use so far: for tests, as nothing else tells a decoder that uses them from one that decodes all
+ * by itself. */
 uint64_t cv_gzip_ahead_used(const void *state);
 
 /* Whether that is worth it, if so many cores have nothing else to do. */

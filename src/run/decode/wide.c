@@ -168,17 +168,6 @@ static bool inside(const struct cv_ahead *ahead)
            cv_decoder_inside(wide->failed->decoder);
 }
 
-uint64_t cv_wide_jobs(const struct cv_ahead *ahead)
-{
-    struct cv_wide *wide = (struct cv_wide *)ahead;
-    uint64_t jobs;
-
-    pthread_mutex_lock(&wide->lock);
-    jobs = wide->jobs;
-    pthread_mutex_unlock(&wide->lock);
-    return jobs;
-}
-
 /* --- life ----------------------------------------------------------------------------------- */
 
 static uint64_t member(const struct cv_ahead *ahead)

@@ -77,9 +77,6 @@ enum cleave_status cv_wide_open(const struct cv_wide_form *form,
                                 bool members, struct cv_ahead **out,
                                 struct cleave_error *err);
 
-/* How many jobs were begun so far, of what cv_wide_open has made. */
-uint64_t cv_wide_jobs(const struct cv_ahead *ahead);
-
 /* --- for forms ------------------------------------------------------------------------------ */
 
 /* By the reader: a job that begins at a place of the file. NULL: no memory, which the input then ends

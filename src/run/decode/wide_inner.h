@@ -20,7 +20,6 @@ struct cv_wide {
     pthread_mutex_t lock; /* for these, and the bytes of jobs */
     pthread_cond_t more, room;
     size_t held;
-    uint64_t jobs; /* that were begun */
     bool stopped;
     bool full;                             /* the reader had no memory */
     struct cv_wide_chunk *spare;           /* owned */

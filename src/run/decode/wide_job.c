@@ -92,7 +92,6 @@ struct cv_wide_job *cv_wide_begin(struct cv_wide *wide, uint64_t offset)
     }
     pthread_mutex_lock(&wide->lock);
     wide->full = wide->full || job == NULL;
-    wide->jobs++;
     pthread_mutex_unlock(&wide->lock);
     return job;
 }
