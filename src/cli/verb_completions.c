@@ -47,11 +47,9 @@ const struct cv_verb cv_verb_completions = {
     .description =
         "Writes a script that lets a shell complete commands, options and the names of "
         "policies. 'make install' puts these scripts where the shells look for them; "
-        "without, source the one for bash in ~/.bashrc, the one for zsh behind compinit "
-        "in "
-        "~/.zshrc, as in 'source <(cleave completions zsh)', and put the one for fish "
-        "into "
-        "~/.config/fish/completions.",
+        "without, source the one for bash in ~/.bashrc, the one for zsh behind "
+        "compinit in ~/.zshrc, as in 'source <(cleave completions zsh)', and put the "
+        "one for fish into ~/.config/fish/completions.",
     .operands = "bash|zsh|fish",
     .max_operands = 1,
     .examples = "cleave completions bash\ncleave completions fish",

@@ -417,14 +417,12 @@ const struct cv_verb cv_verb_calibrate = {
         "Runs the command on a sample of its input, whole and in parts, and writes a "
         "platform file with what it measured: how long the command takes to start "
         "(compute_latency), how many bytes it does in a second (speed) and how fast "
-        "bytes "
-        "get to it (bandwidth). With --hosts it measures the hosts of a platform file "
-        "and "
-        "their links. 'cleave plan load' and 'cleave run --hosts' take the "
+        "bytes get to it (bandwidth). With --hosts it measures the hosts of a platform "
+        "file and their links. 'cleave plan load' and 'cleave run --hosts' take the "
         "file. Comments in it say how far measurements were from its costs; where they "
         "differ much, or this machine is busy, a warning says so. With --topology "
-        "nothing is run: SimGrid says what a master on that "
-        "topology sees of each worker.",
+        "nothing is run: SimGrid says what a master on that topology sees of each "
+        "worker.",
     .operands = "[--] COMMAND [ARG]...",
     .max_operands = 100000,
     .command = true,

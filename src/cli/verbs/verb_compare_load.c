@@ -405,14 +405,13 @@ const struct cv_verb cv_verb_compare_load = {
     .name = "compare load",
     .summary = "several policies on one platform, in one table",
     .description =
-        "Gives the same load, or with --lifespan the same time, to several policies and "
-        "lists the best first, with how far each is from the bound that no schedule can "
-        "beat and from the best of them. Policies about the order of results take part "
-        "when there are any (--result-ratio). With "
-        "--error or --noise each policy makes many runs and all meet the same random "
-        "factors; without, one exact run each. With --sweep it does so for many values "
-        "of "
-        "one thing, and with --output it draws the result.",
+        "Gives the same load, or with --lifespan the same time, to several policies "
+        "and lists the best first, with how far each is from the bound that no "
+        "schedule can beat and from the best of them. Policies about the order of "
+        "results take part when there are any (--result-ratio). With --error or "
+        "--noise each policy makes many runs and all meet the same random factors; "
+        "without, one exact run each. With --sweep it does so for many values of one "
+        "thing, and with --output it draws the result.",
     .groups = groups,
     .examples =
         "cleave compare load --platform examples/unequal.yaml --load 2000\n"

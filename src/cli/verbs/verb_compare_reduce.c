@@ -303,11 +303,11 @@ const struct cv_verb cv_verb_compare_reduce = {
     .name = "compare reduce",
     .summary = "several policies for one reduction, in one table",
     .description =
-        "Gives the same reduction to several policies and lists them by length, with how "
-        "far each is over what no tree can beat and over the best of them. When costs "
-        "vary "
-        "each policy makes many runs and all meet the same costs; exact costs need one. "
-        "With --sweep the costs or the number of nodes take many values.",
+        "Gives the same reduction to several policies and lists them by length, with "
+        "how far each is over what no tree can beat and over the best of them. When "
+        "costs vary each policy makes many runs and all meet the same costs; exact "
+        "costs need one. With --sweep the costs or the number of nodes take many "
+        "values.",
     .groups = groups,
     .examples = "cleave compare reduce --nodes 64 --transfer gamma:1,0.5 --compute "
                 "gamma:1,0.5\n"

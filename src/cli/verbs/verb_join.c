@@ -203,13 +203,11 @@ const struct cv_verb cv_verb_join = {
     .name = "join",
     .summary = "work for a 'cleave run' that is under way",
     .description =
-        "Joins a run that was started with --join-socket PATH, as one more machine with "
-        "its "
-        "slots, and ends with it. On the machine of the run PATH is all that is needed. "
-        "From elsewhere it is HOST:PATH: ssh connects to that machine, where another "
-        "'cleave join' opens the socket, so that nothing listens on a network. What is "
-        "not "
-        "done when it is ended by a signal goes to others.",
+        "Joins a run that was started with --join-socket PATH, as one more machine "
+        "with its slots, and ends with it. On the machine of the run PATH is all that "
+        "is needed. From elsewhere it is HOST:PATH: ssh connects to that machine, "
+        "where another 'cleave join' opens the socket, so that nothing listens on a "
+        "network. What is not done when it is ended by a signal goes to others.",
     .operands = "[HOST:]PATH",
     .max_operands = 1,
     .groups = groups,

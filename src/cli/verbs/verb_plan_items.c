@@ -105,9 +105,8 @@ const struct cv_verb cv_verb_plan_items = {
         "log. Computes who does which of them so that the last worker ends as early as "
         "the policy can make it, beside a bound that no schedule can beat and what the "
         "order of the list would take. An item takes a worker its compute_latency and "
-        "its "
-        "size by its speed, as the platform file declares them; 'cleave simulate items' "
-        "shows what happens when sizes are wrong.",
+        "its size by its speed, as the platform file declares them; 'cleave simulate "
+        "items' shows what happens when sizes are wrong.",
     .groups = groups,
     .examples =
         "cleave plan items --sizes examples/files.txt --platform "

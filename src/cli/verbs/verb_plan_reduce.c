@@ -250,14 +250,11 @@ const struct cv_verb cv_verb_plan_reduce = {
     .summary = "combine partial results: who sends to whom, and when",
     .description =
         "Every node holds a partial result; sending one to another node and combining "
-        "two "
-        "take time. Computes a tree along which they are combined so that the last "
+        "two take time. Computes a tree along which they are combined so that the last "
         "combination ends as early as the policy can make it. A node receives one "
-        "partial "
-        "at a time, combines one at a time, may do both at once, and sends its own when "
-        "it "
-        "has combined all it receives. Laws are taken at their means; 'cleave simulate "
-        "reduce' shows what happens when costs vary.",
+        "partial at a time, combines one at a time, may do both at once, and sends its "
+        "own when it has combined all it receives. Laws are taken at their means; "
+        "'cleave simulate reduce' shows what happens when costs vary.",
     .groups = groups,
     .examples =
         "cleave plan reduce --nodes 16 --transfer 1 --compute 500ms\n"

@@ -103,13 +103,10 @@ const struct cv_verb cv_verb_report = {
     .summary = "a page that shows what happened in a trace",
     .description =
         "Makes one page of a trace that plan, simulate or run wrote with --trace: a "
-        "chart "
-        "of who did what when that can be zoomed, how busy every worker was, the bound, "
-        "who "
-        "was left out and why, and the command that does it again. With --predicted it "
-        "shows what was planned beside what happened. The page needs no other file and "
-        "no "
-        "network, and can be printed.",
+        "chart of who did what when that can be zoomed, how busy every worker was, the "
+        "bound, who was left out and why, and the command that does it again. With "
+        "--predicted it shows what was planned beside what happened. The page needs no "
+        "other file and no network, and can be printed.",
     .operands = "TRACE",
     .operand_files = true,
     .max_operands = 1,

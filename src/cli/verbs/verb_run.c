@@ -419,14 +419,12 @@ const struct cv_verb cv_verb_run = {
     .summary = "run a command over a big input, shared by several workers",
     .description =
         "Cuts the input at record boundaries, gives each chunk to a command of its own "
-        "on "
-        "standard input, several at a time, and writes their outputs in the order of the "
-        "input. How much each worker gets is decided while it runs, from what chunks "
-        "have "
-        "cost so far: chunks grow so that starting commands costs little, shrink at the "
-        "end, and what a late worker has not read yet is taken from it, so that all end "
-        "together. The output of a chunk is written only when its command has succeeded, "
-        "that of an item in any case.",
+        "on standard input, several at a time, and writes their outputs in the order "
+        "of the input. How much each worker gets is decided while it runs, from what "
+        "chunks have cost so far: chunks grow so that starting commands costs little, "
+        "shrink at the end, and what a late worker has not read yet is taken from it, "
+        "so that all end together. The output of a chunk is written only when its "
+        "command has succeeded, that of an item in any case.",
     .operands = "[--] COMMAND [ARG]... [::: ITEM...]...",
     .max_operands = 100000000,
     .command = true,

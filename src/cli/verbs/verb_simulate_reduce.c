@@ -247,13 +247,10 @@ const struct cv_verb cv_verb_simulate_reduce = {
     .summary = "reduce many times with costs that vary",
     .description =
         "Runs a policy many times while the cost of each transfer and of each "
-        "combination "
-        "is drawn from a law, and shows how the length is spread. A cost depends on the "
-        "seed, the run and the nodes alone: all policies meet the same platform in the "
-        "same "
-        "run, and the result does not depend on the number of threads. With --costs "
-        "there "
-        "is one run, and the tree that came about is shown.",
+        "combination is drawn from a law, and shows how the length is spread. A cost "
+        "depends on the seed, the run and the nodes alone: all policies meet the same "
+        "platform in the same run, and the result does not depend on the number of "
+        "threads. With --costs there is one run, and the tree that came about is shown.",
     .groups = groups,
     .examples =
         "cleave simulate reduce --nodes 64 --transfer gamma:1,0.5 --compute "

@@ -300,11 +300,9 @@ const struct cv_verb cv_verb_slurm_script = {
     .summary = "print a batch script for Slurm that resumes itself",
     .description =
         "Prints a script for sbatch that runs 'cleave run --slurm' with a journal. "
-        "Before "
-        "its time limit, or when it is preempted, the job stops, is queued again and "
-        "goes "
-        "on with what is left, as often as it takes; it ends when all is done, when the "
-        "work has failed, and when it has not got any further.",
+        "Before its time limit, or when it is preempted, the job stops, is queued "
+        "again and goes on with what is left, as often as it takes; it ends when all "
+        "is done, when the work has failed, and when it has not got any further.",
     .operands = "[--] cleave run ARG...",
     .max_operands = 100000000,
     .command = true,

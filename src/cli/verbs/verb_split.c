@@ -309,11 +309,9 @@ const struct cv_verb cv_verb_split = {
     .name = "split",
     .summary = "cut an input into files at record boundaries",
     .description = "Writes the input as files that begin and end where records do, one "
-                   "after the other "
-                   "the input again; with --header each is a file of its own. Bytes are "
-                   "copied by the "
-                   "kernel, by one thread per core; file systems that can share them "
-                   "between files do.",
+                   "after the other the input again; with --header each is a file of "
+                   "its own. Bytes are copied by the kernel, by one thread per core; "
+                   "file systems that can share them between files do.",
     .examples =
         "cleave split -i examples/unequal.yaml -n 3 -o unequal-{}.yaml -q\n"
         "cleave split -i examples/costs.json --split json --size 1k -o costs-{}.json "

@@ -198,11 +198,10 @@ const struct cv_verb cv_verb_worker = {
     .name = "worker",
     .summary = "the other end of 'cleave run --hosts', started by it",
     .description =
-        "Works for a 'cleave run' on another machine: takes a job and pieces of an input "
-        "from standard input, runs the command on them, and sends what it writes to "
-        "standard output, in frames. It is started by 'cleave run --hosts' through ssh "
-        "or "
-        "whatever reaches the machine, and ends with its connection.",
+        "Works for a 'cleave run' on another machine: takes a job and pieces of an "
+        "input from standard input, runs the command on them, and sends what it writes "
+        "to standard output, in frames. It is started by 'cleave run --hosts' through "
+        "ssh or whatever reaches the machine, and ends with its connection.",
     .operands = "[--through COMMAND... | --lead -- OPTION...]",
     .max_operands = 1000,
     .command = true,
