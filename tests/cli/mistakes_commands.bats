@@ -135,6 +135,56 @@ told() {
     [[ $stderr != *"one output"* ]]
 }
 
+# names_told EXPECTED WORD... -- what is said of names that a pipe holds, its end included.
+names_told() {
+    local expected=$1
+    shift
+    rm -f names.pipe
+    mkfifo names.pipe
+    exec 5<>names.pipe 6<names.pipe
+    cat names >&5
+    exec 5>&-
+    run --separate-stderr timeout 30 "$CLEAVE" run "$@" <&6
+    exec 6<&-
+    [ "$status" -eq 0 ]
+    [[ -n $expected && $stderr == *"$expected"* || -z $expected && $stderr != *"names of files"* ]] || {
+        echo "cleave run $*: expected: $expected"
+        echo "$stderr"
+        return 1
+    }
+}
+
+@test "names of files for a program that was meant to get the files" {
+    mkdir logs
+    touch logs/a.log 'logs/b c.log'
+    find logs -type f >names
+    names_told "and gzip gets the names; to run it for each of the files: cleave run -a - gzip" gzip
+    names_told "cleave run -a - md5sum" -- md5sum -b
+    # None of them was taken: all that comes is what the command gets.
+    run -0 --separate-stderr "$CLEAVE" run -j 1 --block 1M -- md5sum <names
+    [[ $stderr == *"cleave run -a - md5sum"* ]]
+    [ "$output" = "$(md5sum <names)" ]
+    find logs -type f -print0 >names
+    names_told "cleave run -0 -a - md5sum" md5sum
+    # What it says can be pasted.
+    "$CLEAVE" run -q -0 -a - gzip <names
+    [ -e logs/a.log.gz ]
+    [ -e 'logs/b c.log.gz' ]
+    # A file that is not there, a text, a name without its end, a command that has use for names.
+    printf 'logs/a.log.gz\nlogs/none\n' >names
+    names_told "" md5sum
+    printf 'some text\n' >names
+    names_told "" md5sum
+    printf 'logs' >names
+    names_told "" md5sum
+    printf 'logs\nlogs/a.log.gz\n' >names
+    names_told "" sort
+    names_told "" -q md5sum
+    names_told "" -- md5sum -
+    printf "logs/a.log.gz\n" >names
+    names_told "" -a - -- md5sum -t
+}
+
 @test "programs that take arguments, and no chunks" {
     told 0 "echo does not read standard input, where chunks come; to run it for each record, with that as an argument: --each echo" \
         run -i numbers -- echo

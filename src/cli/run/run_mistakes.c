@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/file_target.h"
 #include "base/text.h"
@@ -22,8 +21,7 @@
 
 enum {
     LINE_ROOM = 200,
-    SURELY_CUT = 1 << 24, /* bytes of which several workers get some */
-    LARGE = 1 << 16,      /* bytes of which several chunks are made, if they can be cut */
+    LARGE = 1 << 16, /* bytes of which several chunks are made, if they can be cut */
 };
 
 /* Words with blanks between, up to `end` or the last one; cut if they are many. */
@@ -289,35 +287,6 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
         return true;
     }
     return false;
-}
-
-/* --- records that are not lines ------------------------------------------------------------ */
-
-void cv_run_mistakes_form(const struct cv_call *call)
-{
-    const struct cv_run_options *values = call->values;
-
-    if (values->inputs.count == 0 || values->quiet || values->json)
-        return;
-    if (values->split == NULL && values->records == 0)
-        cv_meant_form(values->inputs.items[0], values->header != NULL);
-    else if (values->split != NULL && strcmp(values->split, "csv") == 0)
-        cv_meant_separator(values->inputs.items[0]);
-}
-
-bool cv_run_mistakes_form_early(const struct cv_call *call)
-{
-    const struct cv_run_options *values = call->values;
-    struct stat facts;
-
-    if (values->inputs.count == 0 || values->block > 0 || values->policy != NULL ||
-        values->dry_run ||
-        (values->workers != NULL && strcmp(values->workers, "1") == 0) ||
-        stat(values->inputs.items[0], &facts) != 0 || !S_ISREG(facts.st_mode) ||
-        facts.st_size < SURELY_CUT)
-        return false;
-    cv_run_mistakes_form(call);
-    return true;
 }
 
 /* --- what was done ------------------------------------------------------------------------- */

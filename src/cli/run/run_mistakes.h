@@ -18,7 +18,8 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts);
  * tells of other records. */
 void cv_run_mistakes_form(const struct cv_call *call);
 /* The same before the run, if its input is so large that it will be cut: who has made a mistake
- * should not hear of it after hours. Whether it is. */
+ * should not hear of it after hours. Whether it is. Also told: that standard input is names of
+ * files, and the command one that was meant to get the files. */
 bool cv_run_mistakes_form_early(const struct cv_call *call);
 
 /* All chunks are done: say it where the outputs of this command do not make one of the whole
