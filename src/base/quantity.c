@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number_digits.h"
+
 enum {
     DIGITS_MOST = 800,       /* more than any double has */
     EXPONENT_MOST = 1000000, /* far beyond what a double holds, far below INT_MAX */
@@ -273,7 +275,7 @@ static bool print_not_finite(double value, char buffer[CV_NUMBER_SIZE])
 
 const char *cv_number_full(double value, char buffer[CV_NUMBER_SIZE])
 {
-    if (print_not_finite(value, buffer))
+    if (cv_number_digits(value, buffer) || print_not_finite(value, buffer))
         return buffer;
     snprintf(buffer, CV_NUMBER_SIZE, "%.17g", value);
     return clean_point(buffer);

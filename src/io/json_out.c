@@ -17,7 +17,8 @@ void cv_json_init(struct cv_json *json, FILE *file, bool pretty)
 
 static void put(struct cv_json *json, const char *text, size_t length)
 {
-    if (fwrite(text, 1, length, json->file) != length)
+    /* Traces have hundreds of millions of such pieces, and a file has one writer. */
+    if (fwrite_unlocked(text, 1, length, json->file) != length)
         json->failed = true;
 }
 
@@ -134,7 +135,7 @@ static void put_string(struct cv_json *json, const char *text)
     for (size_t at = 0; at < length; at += n) {
         unsigned char c = (unsigned char)text[at];
 
-        n = cv_utf8(text + at, length - at, NULL);
+        n = c < 0x80 ? 1 : cv_utf8(text + at, length - at, NULL);
         if (n > 0 && c >= 0x20 && c != '"' && c != '\\')
             continue;
         put(json, text + done, at - done);

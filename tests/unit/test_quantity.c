@@ -240,6 +240,40 @@ static void writing_round_trips(void **state)
     assert_string_equal(cv_number_short(-INFINITY, brief), "-inf");
 }
 
+static void assert_as_printf(double value)
+{
+    char full[CV_NUMBER_SIZE], printed[64];
+
+    snprintf(printed, sizeof printed, "%.17g", value);
+    assert_string_equal(cv_number_full(value, full), printed);
+}
+
+/* All numbers of usual sizes, with few digits and with many, ties and what rounds up to another
+ * power of ten among them. */
+static void writing_agrees_with_printf(void **state)
+{
+    char few[64];
+    struct cv_random random;
+
+    (void)state;
+    cv_random_at(&random, 2, 0, 0, 0);
+    for (int i = 0; i < 100000; i++) {
+        const double value = pow(10, -6 + 25 * cv_random_uniform(&random));
+
+        assert_as_printf(value);
+        assert_as_printf(-value);
+        assert_as_printf(floor(value) + ldexp(1, -i % 60));
+        snprintf(few, sizeof few, "%.*g", 1 + i % 17, value);
+        assert_as_printf(strtod(few, NULL));
+    }
+    for (int power = -6; power < 20; power++)
+        for (double value = pow(10, power), i = 0; i < 20; i++) {
+            assert_as_printf(value);
+            assert_as_printf(2 * pow(10, power) - value);
+            value = nextafter(value, 0);
+        }
+}
+
 /* The reader must agree with strtod to the last bit. */
 static void reading_agrees_with_strtod(void **state)
 {
@@ -300,6 +334,7 @@ int main(void)
         cmocka_unit_test(rates),
         cmocka_unit_test(long_texts),
         cmocka_unit_test(writing_round_trips),
+        cmocka_unit_test(writing_agrees_with_printf),
         cmocka_unit_test(reading_agrees_with_strtod),
         cmocka_unit_test(locale_does_not_matter),
     };
