@@ -24,7 +24,8 @@ enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
     elastic->n = cv_places_taken(view->workers, view->nworkers);
     elastic->hands = cv_array(setup->arena, view->nworkers, sizeof *elastic->hands);
     elastic->ready = cv_array(setup->arena, view->nworkers, sizeof *elastic->ready);
-    if (elastic->hands == NULL || elastic->ready == NULL)
+    elastic->tails = cv_array(setup->arena, view->nworkers, sizeof *elastic->tails);
+    if (elastic->hands == NULL || elastic->ready == NULL || elastic->tails == NULL)
         return cv_fail_memory(err, "what is learnt");
     for (uint32_t w = 0; w < view->nworkers; w++)
         measured = measured && !cv_is_vacant(&view->workers[w]);

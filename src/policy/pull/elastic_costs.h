@@ -71,11 +71,17 @@ struct cv_hand {
     bool recalling; /* ... and to give back                                     */
 };
 
+/* What could be taken of a chunk, and how long it takes, if those that start help as they are thought to. */
+struct cv_tail {
+    double unfed, rest_s;
+};
+
 struct cv_elastic {
     double first, least, most, growth, parts; /* the parameters of learn             */
     double varies; /* of the view                                                       */
     struct cv_hand *hands;
     struct cv_ready *ready; /* of all, as cv_elastic_end has found it last            */
+    struct cv_tail *tails;  /* of all, while somebody looks for one                    */
     uint32_t n;       /* places                                                         */
     uint32_t present; /* workers that are there                                         */
     enum cv_command_kind kind;

@@ -1,0 +1,129 @@
+/* elastic_desk.h -- learn on a small input, told by hand what commands do. SPDX-License-Identifier: MIT
+ *
+ * The load is 400 records of 7 bytes, which commands are fed in sips of 16 bytes. */
+#ifndef ELASTIC_DESK_H
+#define ELASTIC_DESK_H
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "policy/kit/orders.h"
+#include "policy/kit/setup.h"
+#include "policy/kit/vacant.h"
+#include <cleave/policy.h>
+
+enum { MOST_WORKERS = 17, ORDERS = 256, RECORD = 7, RECORDS = 400 };
+
+struct desk {
+    struct cv_arena arena;
+    struct cleave_worker workers[MOST_WORKERS];
+    struct cleave_view view;
+    struct cleave_order items[ORDERS];
+    struct cleave_orders orders;
+    const struct cleave_policy *learn;
+    char state[4096];
+    double given; /* to the first one */
+};
+
+static inline void tell(struct desk *desk, struct cleave_event event)
+{
+    desk->orders.count = 0;
+    desk->learn->decide(desk->state, &desk->view, &event, &desk->orders);
+}
+
+/* The order to that worker of that kind, or NULL. */
+static inline const struct cleave_order *
+ordered(const struct desk *desk, enum cleave_order_kind kind, uint32_t worker)
+{
+    for (size_t i = 0; i < desk->orders.count; i++)
+        if (desk->items[i].kind == kind && desk->items[i].worker == worker)
+            return &desk->items[i];
+    return NULL;
+}
+
+/* All of `workers` start, the first one on less than a record, of which it is given a whole one. It begins to
+ * read after start_s. There is a place for one more. */
+static inline void desk_begin(struct desk *desk, uint32_t workers, double start_s)
+{
+    struct cleave_setup setup = { .arena = &desk->arena };
+
+    *desk = (struct desk){ .view = { .nworkers = workers + 1,
+                                     .port = CLEAVE_PORT_MULTI,
+                                     .units_total = RECORDS * RECORD,
+                                     .units_left = RECORDS * RECORD,
+                                     .real = true,
+                                     .opens = true,
+                                     .unequal = 4,
+                                     .burst_s = 0.16,
+                                     .varies = 0.05,
+                                     .ahead = 16 } };
+    for (uint32_t w = 0; w < workers; w++)
+        desk->workers[w] = (struct cleave_worker){ 1e8, 1e-3, 1e12, 0, 1e12, 0 };
+    desk->workers[workers] = cv_vacant_place();
+    desk->view.workers = desk->workers;
+    desk->orders = (struct cleave_orders){ .items = desk->items,
+                                           .capacity = ORDERS,
+                                           .units_left = &desk->view.units_left };
+    assert_int_equal(cleave_policy_find(CLEAVE_TASK_LOAD, "learn", &desk->learn, NULL),
+                     CLEAVE_OK);
+    assert_true(desk->learn->state_size <= sizeof desk->state);
+    assert_int_equal(cv_params_store(desk->learn, NULL, 0, desk->state, NULL), CLEAVE_OK);
+    assert_int_equal(desk->learn->start(desk->state, &desk->view, &setup, NULL),
+                     CLEAVE_OK);
+    tell(desk, (struct cleave_event){ .kind = CLEAVE_START });
+    assert_true(ordered(desk, CLEAVE_OPEN, 0)->units < RECORD);
+    desk->given = RECORD;
+    tell(desk, (struct cleave_event){ .kind = CLEAVE_SENT, .units = RECORD });
+    for (uint32_t w = 1; w < workers; w++)
+        tell(desk, (struct cleave_event){ .kind = CLEAVE_SENT, .worker = w });
+    tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = start_s });
+    tell(desk, (struct cleave_event){
+                   .kind = CLEAVE_SEEN, .units = RECORD, .time_s = start_s });
+}
+
+/* It has read the first record, which shows nothing, and is given two or more of them. */
+static inline void desk_read_first(struct desk *desk, double time_s)
+{
+    double more;
+
+    tell(desk, (struct cleave_event){
+                   .kind = CLEAVE_DRAINED, .units = RECORD, .time_s = time_s });
+    assert_null(ordered(desk, CLEAVE_CLOSE, 0));
+    assert_non_null(ordered(desk, CLEAVE_EXTEND, 0));
+    more = ordered(desk, CLEAVE_EXTEND, 0)->units;
+    assert_true(more > RECORD && more <= 3 * RECORD);
+    desk->given += 3 * RECORD;
+    tell(desk, (struct cleave_event){
+                   .kind = CLEAVE_EXTENDED, .units = 3 * RECORD, .time_s = time_s });
+}
+
+/* It has read the others, some more where shares are larger, and is closed as a test. */
+static inline void desk_read_rest(struct desk *desk, double time_s)
+{
+    tell(desk, (struct cleave_event){
+                   .kind = CLEAVE_DRAINED, .units = desk->given, .time_s = time_s });
+    while (ordered(desk, CLEAVE_EXTEND, 0) != NULL) {
+        desk->given += 3 * RECORD;
+        tell(desk, (struct cleave_event){
+                       .kind = CLEAVE_EXTENDED, .units = 3 * RECORD, .time_s = time_s });
+        tell(desk, (struct cleave_event){
+                       .kind = CLEAVE_DRAINED, .units = desk->given, .time_s = time_s });
+    }
+    if (ordered(desk, CLEAVE_LOOK, 0) != NULL)
+        tell(desk, (struct cleave_event){
+                       .kind = CLEAVE_SEEN, .units = desk->given, .time_s = time_s });
+    assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
+    for (uint32_t w = 1; w < desk->view.nworkers; w++)
+        assert_null(ordered(desk, CLEAVE_EXTEND, w));
+}
+
+static inline void desk_end(struct desk *desk, double read_s, double time_s)
+{
+    tell(desk, (struct cleave_event){ .kind = CLEAVE_DONE,
+                                      .units = desk->given,
+                                      .read_s = read_s,
+                                      .time_s = time_s });
+}
+
+#endif
