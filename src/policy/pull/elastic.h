@@ -81,6 +81,9 @@ void cv_stream_first(const struct cv_turn *turn);
 void cv_stream_further(const struct cv_turn *turn, uint32_t worker);
 void cv_stream_serve(const struct cv_turn *turn);
 
+/* Nothing is left: of those that are free, from that one on, some take tails of others, or start for that. */
+void cv_tails_serve(const struct cv_turn *turn, uint32_t first);
+
 /* --- it reads all first: elastic_slurp.c ---------------------------------------------------- */
 
 /* Some are tried first, and the others wait for them. */
