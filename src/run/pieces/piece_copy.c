@@ -2,9 +2,13 @@
  *
  * File systems that can share bytes between files, or copy them at the other end of a network, are
  * asked to by copy_file_range. ext4 can only copy. There that call, and sendfile, move 64 KiB at a
- * time, and the file system finds room, folio by folio, for no more than that at once; through a
- * wide pipe it is a MiB. 250 MB into 40 files by two threads, all of it in memory: 0.071 s of
- * processors instead of 0.097; read and written through a buffer, 0.079. tmpfs gains nothing. */
+ * time, and the file system finds room, folio by folio, for no more than that at once. Written from
+ * a window of the input in memory, it is as much as a folio can hold, and the bytes are copied
+ * once, too. This process never looks into the window itself: of an input that becomes shorter the
+ * kernel finds nothing there and says so, where it would send SIGBUS to who looks. 250 MB into 40
+ * files by two threads, all of it in memory, on cores with other work: 0.094 s of processors, 0.085
+ * with room asked for first; through a wide pipe 0.106, through a buffer 0.113, by copy_file_range
+ * 0.129. */
 #include "run/pieces/piece_copy.h"
 
 #include <errno.h>
@@ -12,15 +16,15 @@
 #include <linux/magic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "run/kit/process.h"
-
 enum {
-    STEP = 16 << 20,    /* copied by one call                        */
-    WORTH = 256 * 1024, /* of less, making a pipe would take as long */
+    STEP = 16 << 20,    /* copied by one call                          */
+    WINDOW = 8 << 20,   /* mapped at a time                            */
+    WORTH = 256 * 1024, /* of less, mapping it would take as long      */
 };
 
 static size_t next_step(const struct cv_copying *copying, size_t most)
@@ -30,7 +34,7 @@ static size_t next_step(const struct cv_copying *copying, size_t most)
     return left < most ? (size_t)left : most;
 }
 
-/* --- ext4: through a wide pipe ------------------------------------------------------------- */
+/* --- ext4: through windows ------------------------------------------------------------------ */
 
 static bool only_copies(int fd)
 {
@@ -39,60 +43,66 @@ static bool only_copies(int fd)
     return fstatfs(fd, &info) == 0 && info.f_type == EXT4_SUPER_MAGIC;
 }
 
-/* All that a pipe holds. What it could not pass on is taken back. */
-static int empty(struct cv_copying *copying, const struct cv_pipe *pipe, size_t held)
+/* Room that is found in one go is found faster than block by block. Where there is too little of
+ * it, or no such call, writing tells. */
+static void ask_for_room(const struct cv_copying *copying)
 {
-    while (held > 0) {
-        const ssize_t got = splice(pipe->read, NULL, copying->to, NULL, held, 0);
+    const off_t at = lseek(copying->to, 0, SEEK_CUR);
+
+    if (at >= 0)
+        (void)fallocate(copying->to, FALLOC_FL_KEEP_SIZE, at,
+                        (off_t)copying->end - copying->at);
+}
+
+/* What is in a window: 0, or why it could not be written, EFAULT if it could not be read. */
+static int write_window(struct cv_copying *copying, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        const ssize_t got = write(copying->to, bytes, length);
 
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0) {
-            copying->at -= (off_t)held;
+        if (got <= 0)
             return got < 0 ? errno : EIO;
-        }
-        held -= (size_t)got;
+        copying->at += got;
+        bytes += got;
+        length -= (size_t)got;
     }
     return 0;
 }
 
-static enum cv_copied go_through(struct cv_copying *copying, const struct cv_pipe *pipe)
+/* False: the next window cannot be mapped, or not be read; another way tells why. */
+static bool next_window(struct cv_copying *copying, int *error)
 {
-    while ((uint64_t)copying->at < copying->end) {
-        ssize_t got;
-        int error;
+    const size_t skip = (size_t)copying->at % (size_t)sysconf(_SC_PAGESIZE);
+    const off_t begin = copying->at - (off_t)skip;
+    const size_t length = skip + next_step(copying, WINDOW);
+    char *window;
 
-        errno = 0;
-        got = splice(copying->from, &copying->at, pipe->write, NULL,
-                     next_step(copying, CV_PIPE_WIDE), 0);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return CV_COPY_SHORT;
-        error = empty(copying, pipe, (size_t)got);
-        if (error != 0) {
-            errno = error;
-            return CV_COPY_REFUSED;
-        }
-    }
-    return CV_COPY_DONE;
+    /* From a disk, it comes in long reads, not as pages are missed. */
+    (void)posix_fadvise(copying->from, begin, (off_t)length, POSIX_FADV_WILLNEED);
+    window =
+        mmap(NULL, length, PROT_READ, MAP_SHARED | MAP_POPULATE, copying->from, begin);
+    if (window == MAP_FAILED)
+        return false;
+    *error = write_window(copying, window + skip, length - skip);
+    munmap(window, length);
+    return *error != EFAULT;
 }
 
-/* False: it cannot be done so. */
-static bool copy_wide(struct cv_copying *copying, enum cv_copied *out)
+/* As far as it goes; others do the rest. */
+static enum cv_copied copy_windows(struct cv_copying *copying)
 {
-    struct cv_pipe pipe;
-    int error;
+    int error = 0;
 
-    if (copying->end - (uint64_t)copying->at < WORTH || !only_copies(copying->to) ||
-        cv_pipe_open(&pipe, NULL) != CLEAVE_OK)
-        return false;
-    cv_pipe_widen(pipe.write, CV_PIPE_WIDE);
-    *out = go_through(copying, &pipe);
-    error = errno;
-    cv_pipe_close(&pipe);
+    if (copying->end - (uint64_t)copying->at < WORTH || !only_copies(copying->to))
+        return CV_COPY_DONE;
+    ask_for_room(copying);
+    while ((uint64_t)copying->at < copying->end && error == 0)
+        if (!next_window(copying, &error))
+            return CV_COPY_DONE;
     errno = error;
-    return *out == CV_COPY_DONE || error != EINVAL;
+    return error == 0 ? CV_COPY_DONE : CV_COPY_REFUSED;
 }
 
 /* --- others -------------------------------------------------------------------------------- */
@@ -120,7 +130,7 @@ static enum cv_copied copy_range(struct cv_copying *copying)
 
 enum cv_copied cv_piece_copy(struct cv_copying *copying)
 {
-    enum cv_copied copied;
+    const enum cv_copied copied = copy_windows(copying);
 
-    return copy_wide(copying, &copied) ? copied : copy_range(copying);
+    return copied == CV_COPY_DONE ? copy_range(copying) : copied;
 }
