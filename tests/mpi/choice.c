@@ -14,11 +14,14 @@ struct play {
     struct cv_heat heat;
     double mean_s[CV_ARMS];
     double spread_s, scatter; /* times are up to this factor more or less */
+    double spread_scatter;    /* the same of spreads; 0: as times         */
+    double disturbed, more_s; /* part of all calls that take up to so much more */
     double first_s;           /* what the first use of a policy takes more  */
     double set_up;            /* what is thought of that, in calls; of the first of all */
     double spent_s, lost_s;   /* by all calls; by those that another policy did */
     double clock_s, came_s[CV_HEAT];
     uint64_t drawn;
+    unsigned first_patience;
     double times_s[CV_HEAT], spreads_s[CV_HEAT];
 };
 
@@ -28,14 +31,19 @@ static void open_play(struct play *play, double own_s, double dynamic_s, double 
                            .spread_s = own_s,
                            .scatter = 1.5 };
     cv_choice_begin(&play->choice);
+    play->first_patience = play->choice.patience;
+}
+
+/* From 0 to 1. */
+static double drawn(struct play *play)
+{
+    return (double)(mixed(play->drawn++, 3, 5) >> 11) * 0x1p-53;
 }
 
 /* A factor from 1 / most to most. */
 static double scattered(struct play *play, double most)
 {
-    double chance = (double)(mixed(play->drawn++, 3, 5) >> 11) * 0x1p-53;
-
-    return exp((2 * chance - 1) * log(most));
+    return exp((2 * drawn(play) - 1) * log(most));
 }
 
 /* As the chooser does it, but that ranks agree at once. */
@@ -54,6 +62,8 @@ static void one_call(struct play *play)
     time = play->mean_s[arm] * scattered(play, play->scatter);
     if (arm != CV_ARM_OWN && choice->used[arm] == 0)
         time += play->first_s;
+    if (play->disturbed > 0 && drawn(play) < play->disturbed)
+        time += drawn(play) * play->more_s;
     choice->calls++;
     choice->used[arm]++;
     play->spent_s += time;
@@ -64,7 +74,9 @@ static void one_call(struct play *play)
         return;
     play->times_s[heat->done] = time;
     play->came_s[heat->done] = play->clock_s - time;
-    play->spreads_s[heat->done] = play->spread_s * scattered(play, play->scatter);
+    play->spreads_s[heat->done] =
+        play->spread_s *
+        scattered(play, play->spread_scatter > 0 ? play->spread_scatter : play->scatter);
     if (++heat->done < heat->length)
         return;
     for (int i = 0; i < heat->length; i++)
@@ -107,6 +119,48 @@ static void check_finding(struct check *check)
         calls(&play, 250);
         CHECK(check, share(&play, best[i], 1000) > 0.9, "case %d", i);
     }
+}
+
+/* Also where one call in twenty is disturbed, and then takes a hundred times as long: a policy that
+ * had bad luck in its first trials is not given up. */
+static void check_disturbance(struct check *check)
+{
+    enum { PLAYS = 200 };
+    int found = 0;
+
+    for (int i = 0; i < PLAYS; i++) {
+        struct play play;
+
+        open_play(&play, 1e-5, 0.55e-5, 2e-5);
+        play.drawn = (uint64_t)i << 32;
+        play.spread_s = 2e-4;
+        play.disturbed = 0.05;
+        play.more_s = 4e-3;
+        calls(&play, 250);
+        found += share(&play, CV_ARM_DYNAMIC, 1000) > 0.9;
+    }
+    CHECK(check, found >= 0.98 * PLAYS, "found in %d of %d", found, (int)PLAYS);
+}
+
+/* Arrivals follow no pattern, and what the first spread was means nothing: all is not measured
+ * again and again. */
+static void check_random_arrivals(struct check *check)
+{
+    enum { PLAYS = 200 };
+    int anew = 0;
+
+    for (int i = 0; i < PLAYS; i++) {
+        struct play play;
+
+        open_play(&play, 1e-5, 0.7e-5, 2e-5);
+        play.drawn = (uint64_t)i << 32;
+        play.spread_s = 2e-4;
+        play.spread_scatter = 6;
+        calls(&play, 400);
+        /* More patience is what is left of a beginning anew. */
+        anew += play.choice.patience > play.first_patience;
+    }
+    CHECK(check, anew <= 0.02 * PLAYS, "begun anew in %d of %d", anew, (int)PLAYS);
 }
 
 /* Where nothing is better than the MPI library's way it is kept, and trials of the rest take
@@ -242,6 +296,8 @@ int main(void)
     struct check check = { 0 };
 
     check_finding(&check);
+    check_disturbance(&check);
+    check_random_arrivals(&check);
     check_keeping(&check);
     check_setting_up(&check);
     check_passing(&check);

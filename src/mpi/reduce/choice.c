@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { FIRST_HEAT = 2, LEARNING_HEATS = 7, FIRST_PERIOD = 16, LAST_PERIOD = 128 };
-enum { ENOUGH = 5, FEW = 3, LEAST_PATIENCE = 4, MOST_PATIENCE = 64 };
+enum { ENOUGH = 5, FEW = 3, LEAST_PATIENCE = 6, MOST_PATIENCE = 96 };
 
 /* Another policy is taken up when its median is this much better and that is this sure;
  * the MPI's own when it is better at all. */
@@ -26,6 +26,9 @@ static const double hopeless = 2, very_sure = 2.5, worth_a_try = 0.5;
 static const double other_times = 4, odd_time = 1.3;
 /* Part of the time that may be lost by trials. */
 static const double allowance = 0.02;
+/* A time that many times the usual one may be the machine's, which had something else to do: so
+ * it is with two that a policy needs at least. */
+static const double outrageous = 8;
 
 void cv_choice_begin(struct cv_choice *choice)
 {
@@ -57,6 +60,21 @@ static double push(double *ring, unsigned *count, double value)
     memcpy(sorted, ring, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, compare);
     return sorted[n / 2];
+}
+
+static double quickest_s(const struct cv_arm *arm)
+{
+    double least = HUGE_VAL;
+
+    for (unsigned i = 0; i < in_ring(arm->measured); i++)
+        least = fmin(least, arm->times_s[i]);
+    return least;
+}
+
+/* What an arm is thought to take. Of few times most may have been disturbed. */
+static double expected_s(const struct cv_arm *arm)
+{
+    return arm->measured < ENOUGH ? quickest_s(arm) : arm->median_s;
 }
 
 /* How sure it is that `a` is quicker than `b`, in standard deviations. */
@@ -100,8 +118,11 @@ static void notice_change(struct cv_choice *choice, double spread_s)
     double least = worth_a_try * choice->arms[CV_ARM_OWN].median_s;
     double spread = spread_s > least ? spread_s : least;
 
-    if (choice->usual_spread_s == 0)
-        choice->usual_spread_s = spread;
+    /* What is usual takes some calls to see: one alone may be anything. */
+    if (choice->spreads <= CV_ARM_TIMES) {
+        choice->usual_spread_s = fmax(choice->median_spread_s, least);
+        return;
+    }
     if (spread < other_times * choice->usual_spread_s &&
         spread > choice->usual_spread_s / other_times) {
         choice->odd = 0;
@@ -113,7 +134,6 @@ static void notice_change(struct cv_choice *choice, double spread_s)
     choice->odd = 0;
     if (choice->patience < MOST_PATIENCE)
         choice->patience *= 2;
-    choice->usual_spread_s = spread;
     choice->heats = 0;
     choice->period = FIRST_PERIOD;
     choice->spreads = 0;
@@ -128,6 +148,16 @@ static void look_closer(struct cv_choice *choice)
     choice->period = FIRST_PERIOD;
     if (choice->next_heat > choice->calls + FIRST_PERIOD)
         choice->next_heat = choice->calls + FIRST_PERIOD;
+}
+
+/* By how much a trial was longer than the usual call. */
+static double loss_s(const struct cv_arm *arm, double time_s, double usual_s)
+{
+    const double most = outrageous * usual_s;
+
+    if (arm->measured < 2 || quickest_s(arm) <= most)
+        time_s = fmin(time_s, most);
+    return fmax(time_s - usual_s, 0);
 }
 
 void cv_choice_learn(struct cv_choice *choice, const struct cv_lap *lap)
@@ -152,8 +182,8 @@ void cv_choice_learn(struct cv_choice *choice, const struct cv_lap *lap)
         choice->newest_s = time_s;
     choice->median_spread_s = push(choice->spread_s, &choice->spreads, spread_s);
     with->median_s = push(with->times_s, &with->measured, time_s);
-    if (arm != choice->best && time_s > usual)
-        choice->lost_s += time_s - usual;
+    if (arm != choice->best)
+        choice->lost_s += loss_s(with, time_s, usual);
     notice_change(choice, spread_s);
     settle_best(choice);
 }
@@ -169,7 +199,7 @@ static bool is_in_the_running(const struct cv_choice *choice, int arm)
         return true;
     if (with->measured >= ENOUGH && surety(best, with) > very_sure)
         return false;
-    return with->median_s < hopeless * best->median_s;
+    return expected_s(with) < hopeless * best->median_s;
 }
 
 /* Whether a trial of another arm than the best is within what may be lost. */
@@ -181,7 +211,7 @@ static bool is_affordable(const struct cv_choice *choice, int arm)
     if (arm == CV_ARM_DYNAMIC &&
         choice->median_spread_s < worth_a_try * choice->arms[CV_ARM_OWN].median_s)
         return false;
-    return choice->lost_s + (loss > 0 ? loss : 0) <= allowance * choice->spent_s;
+    return loss <= 0 || choice->lost_s + loss <= allowance * choice->spent_s;
 }
 
 static void add(struct cv_choice *choice, struct cv_heat *heat, int arm)
@@ -200,13 +230,15 @@ static void add(struct cv_choice *choice, struct cv_heat *heat, int arm)
 static double risk_s(const struct cv_choice *choice, int arm, double set_up)
 {
     const double best_s = choice->arms[choice->best].median_s;
-    const double loss_s = choice->arms[arm].median_s - best_s;
+    const struct cv_arm *with = &choice->arms[arm];
 
     if (arm == choice->best)
         return 0;
-    if (choice->arms[arm].measured == 0)
+    if (with->measured == 0)
         return (1 + set_up) * best_s;
-    return loss_s > 0 ? loss_s : 0;
+    if (with->measured == 1)
+        return fmax(fmin(with->median_s, outrageous * best_s) - best_s, 0);
+    return fmax(expected_s(with) - best_s, 0);
 }
 
 /* All take turns, if the time that may be lost is there. Whether some have to wait for it. */
