@@ -5,7 +5,7 @@
 load helper
 
 # What a hung run would take; nothing here depends on how long things last.
-LONG=60
+LONG=200
 # Somebody who has no processes, also while other tests do the same.
 OTHER=$((50000 + $$ % 10000))
 
@@ -145,6 +145,34 @@ SUM='{ s += $1 } END { printf "%.0f\n", s }'
     cmp many out
     processes 8 --hosts h.yaml --block 20k -i many --reduce "exec awk '$SUM'" -- awk "$SUM"
     cmp sum out
+}
+
+# packed -- `many.xz` and `many.bgz`, of several blocks each, hold `all`.
+packed() {
+    local i form
+    for i in $(seq 300); do seq 3000; done >all
+    for form in xz bgz; do
+        for i in $(seq 300); do cat "$CLEAVE_SOURCE_DIR/tests/packed/seq.$form"; done >many.$form
+    done
+    printf 'workers:\n  - {name: h, slots: 6, speed: 1e6, bandwidth: 1e9}\n' >h.yaml
+    chmod a+r all many.* h.yaml
+}
+
+@test "few processes: what no thread can be had for is decoded without one" {
+    prepare
+    may_be_another
+    packed
+    for form in xz bgz; do
+        for most in 5 8; do
+            processes $most -j 4 -i many.$form -- cat
+            cmp all out
+        done
+        for how in "" --shared-input "--policy guided"; do
+            # shellcheck disable=SC2086
+            processes 8 --hosts h.yaml $how -i many.$form -- cat
+            cmp all out
+        done
+    done
 }
 
 # --- not even for one ----------------------------------------------------------------------

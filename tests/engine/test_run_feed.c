@@ -6,8 +6,11 @@
 
 #include <signal.h>
 
+#include "base/fail.h"
 #include "run/kit/feed.h"
+#include "run/kit/flow.h"
 #include "run/kit/process.h"
+#include "run/kit/well.h"
 #include "plumbing_check.h"
 
 enum { SIZE = 3 << 20 };
@@ -278,6 +281,92 @@ static void a_file_that_is_too_short_is_an_error(void **state)
     cv_pipe_close(&pipe);
 }
 
+/* --- a well for which there are no threads ----------------------------------------------------- */
+
+struct scarce_well {
+    struct cv_well well;
+    struct cv_flow flow;
+    const char *text;
+    uint64_t end; /* of the flow, if there is one: nobody may ask for more */
+    unsigned refused, begun, stopped;
+};
+
+static struct scarce_well scarce;
+
+static enum cleave_status flow_of_scarce(struct cv_well *well, uint64_t begin,
+                                         uint64_t end, const struct cv_flow_into *into,
+                                         struct cv_flow **out, struct cleave_error *error)
+{
+    (void)well;
+    (void)begin;
+    if (into == NULL || into->pipe != CV_FLOW_HERE) {
+        scarce.refused++;
+        return cv_fail(error, CLEAVE_ESCARCE, "no thread");
+    }
+    scarce.begun++;
+    scarce.end = scarce.well.bounded ? end : SIZE;
+    scarce.flow = (struct cv_flow){ .work = NULL };
+    *out = &scarce.flow;
+    return cv_flow_start(&scarce.flow, NULL, "decodes", into, error);
+}
+
+static enum cleave_status give_of_scarce(struct cv_flow *flow, uint64_t at,
+                                         const char **bytes, size_t *length,
+                                         struct cleave_error *error)
+{
+    const uint64_t block = (at / 100000 + 1) * 100000;
+
+    (void)flow;
+    (void)error;
+    assert_true(at < scarce.end);
+    *bytes = scarce.text + at;
+    *length = (size_t)((block < SIZE ? block : SIZE) - at);
+    return CLEAVE_OK;
+}
+
+static void stop_of_scarce(struct cv_flow *flow)
+{
+    scarce.stopped++;
+    cv_flow_stop(flow);
+}
+
+static void what_no_thread_can_be_had_for_is_made_by_who_feeds(void **state)
+{
+    char *text = make_text(9, SIZE), *got = malloc(SIZE);
+
+    (void)state;
+    for (unsigned bounded = 0; bounded < 2; bounded++) {
+        struct cv_part part = { .well = &scarce.well, .begin = 10, .end = 1000010 };
+        enum cv_feed_state fed;
+        struct cv_feed feed;
+        struct cv_pipe pipe;
+
+        scarce = (struct scarce_well){ .well = { .flow = flow_of_scarce,
+                                                 .give = give_of_scarce,
+                                                 .stop = stop_of_scarce,
+                                                 .bounded = bounded == 1,
+                                                 .direct = true },
+                                       .text = text };
+        must(cv_pipe_open(&pipe, &err));
+        cv_feed_init(&feed, pipe.write, &part, 1);
+        /* It becomes longer on the way: what is behind the first end is asked for anew. */
+        must(cv_feed_pump(&feed, UINT64_MAX, &fed, &err));
+        assert_int_equal(fed, CV_FEED_FULL);
+        assert_true(cv_feed_source(&feed) < 0);
+        part.end = SIZE;
+        cv_feed_grow(&feed, &part, 1);
+        assert_int_equal(feed_all(&feed, &pipe, UINT64_MAX, got, SIZE), SIZE - 10);
+        assert_memory_equal(got, text + 10, SIZE - 10);
+        /* On a slow machine a thread was looked for more often. */
+        assert_true(scarce.begun > bounded && scarce.refused == scarce.begun);
+        cv_feed_done(&feed);
+        assert_int_equal(scarce.stopped, scarce.begun);
+        cv_pipe_close(&pipe);
+    }
+    free(text);
+    free(got);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +377,7 @@ int main(void)
         cmocka_unit_test(a_reader_may_go_away),
         cmocka_unit_test(sips_are_fed_into_an_empty_pipe),
         cmocka_unit_test(a_file_that_is_too_short_is_an_error),
+        cmocka_unit_test(what_no_thread_can_be_had_for_is_made_by_who_feeds),
     };
 
     signal(SIGPIPE, SIG_IGN);

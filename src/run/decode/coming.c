@@ -106,6 +106,7 @@ enum cleave_status cv_coming_new(const struct cv_codec *codec, struct cv_coming 
         return cv_fail_memory(err, "a piece");
     coming->well = (struct cv_well){ .read = read_well,
                                      .flow = start_flow,
+                                     .give = cv_unpacked_give,
                                      .stop = cv_unpacked_stop_alone,
                                      .bounded = true,
                                      .direct = true };

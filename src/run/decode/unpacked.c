@@ -252,6 +252,17 @@ static enum cleave_status work(struct cv_flow *flow, struct cleave_error *err)
     return CLEAVE_OK;
 }
 
+enum cleave_status cv_unpacked_give(struct cv_flow *flow, uint64_t at, const char **bytes,
+                                    size_t *length, struct cleave_error *err)
+{
+    struct tap *tap = &((struct decoding *)flow)->tap;
+
+    CV_TRY(seek(tap, at, err));
+    *bytes = tap->bytes + (at - tap->out);
+    *length = (size_t)(tap->out + tap->length - at);
+    return CLEAVE_OK;
+}
+
 static void stop_flow(struct cv_flow *flow)
 {
     struct decoding *decoding = (struct decoding *)flow;
@@ -313,9 +324,11 @@ enum cleave_status cv_unpacked_new(const struct cv_codec *codec, const char *nam
 
     if (unpacked == NULL)
         return cv_fail_memory(err, "a decoder");
-    unpacked->well = (struct cv_well){
-        .read = read_well, .flow = start_flow, .stop = stop_flow, .direct = true
-    };
+    unpacked->well = (struct cv_well){ .read = read_well,
+                                       .flow = start_flow,
+                                       .give = cv_unpacked_give,
+                                       .stop = stop_flow,
+                                       .direct = true };
     unpacked->codec = codec;
     unpacked->name = name;
     unpacked->fd = -1;

@@ -36,6 +36,9 @@ enum cleave_status cv_unpacked_flow_alone(struct cv_unpacked *unpacked, uint64_t
                                           uint64_t end, const struct cv_flow_into *into,
                                           struct cv_flow **out, struct cleave_error *err);
 void cv_unpacked_stop_alone(struct cv_flow *flow);
+/* What a flow without a thread has (well.h). */
+enum cleave_status cv_unpacked_give(struct cv_flow *flow, uint64_t at, const char **bytes,
+                                    size_t *length, struct cleave_error *err);
 /* Where to look for a cut at or after `offset`, if blocks are large: a bit behind the end of the block
  * that it is in. To find a record there some of the next block is decoded; at the end itself it
  * would be all of the one before, for its last bytes. */

@@ -25,6 +25,7 @@ enum {
 };
 
 static const double SOON_S = 0.005; /* who has taken a sip by then may have more */
+static const double ROOM_S = 1;     /* there may be room for a thread by then    */
 
 void cv_feed_init(struct cv_feed *feed, int pipe, const struct cv_part *parts,
                   size_t nparts)
@@ -239,6 +240,16 @@ static enum cleave_status hear(struct cv_feed *feed, const struct cv_part *part,
     return CLEAVE_OK;
 }
 
+/* The end to write to is nobody else's. */
+static bool never_wait(int pipe)
+{
+    const int flags = fcntl(pipe, F_GETFL);
+
+    return flags >= 0 && fcntl(pipe, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+/* To wait for room for a thread would not do: those who take the room may be commands that wait for
+ * threads themselves. What comes is made here then, which is slower, as all others wait meanwhile. */
 static enum cleave_status begin_flow(struct cv_feed *feed, const struct cv_part *part,
                                      struct cleave_error *err)
 {
@@ -248,12 +259,34 @@ static enum cleave_status begin_flow(struct cv_feed *feed, const struct cv_part 
                                        .fed = feed->fed,
                                        .at = part->begin,
                                        .until = part->end };
+    enum cleave_status status =
+        part->well->flow(part->well, part->begin, part->end,
+                         part->well->direct ? &into : NULL, &feed->flow, err);
 
-    CV_TRY(part->well->flow(part->well, part->begin, part->end,
-                            part->well->direct ? &into : NULL, &feed->flow, err));
+    if (status == CLEAVE_ESCARCE && part->well->give != NULL && never_wait(feed->pipe)) {
+        feed->here_s = cv_clock_s();
+        status = part->well->flow(part->well, part->begin, part->end,
+                                  &(struct cv_flow_into){ .pipe = CV_FLOW_HERE },
+                                  &feed->flow, err);
+    }
+    CV_TRY(status);
     feed->flow_part = feed->part;
     feed->flow_at = part->begin;
     feed->flow_until = part->end;
+    return CLEAVE_OK;
+}
+
+/* Out of a flow without a thread. */
+static enum cleave_status pour(const struct cv_feed *feed, const struct cv_part *part,
+                               size_t length, ssize_t *got, struct cleave_error *err)
+{
+    const char *bytes;
+    size_t some;
+
+    if (part->well->bounded && length > feed->flow_until - part->begin)
+        length = (size_t)(feed->flow_until - part->begin); /* no more was asked for */
+    CV_TRY(part->well->give(feed->flow, part->begin, &bytes, &some, err));
+    *got = write(feed->pipe, bytes, some < length ? some : length);
     return CLEAVE_OK;
 }
 
@@ -264,11 +297,14 @@ static enum cleave_status draw(struct cv_feed *feed, struct cv_part *part, size_
 {
     if (feed->flow != NULL &&
         (feed->flow_part != feed->part || feed->flow_at != part->begin ||
-         (part->well->bounded && feed->flow_at == feed->flow_until)))
+         (part->well->bounded && feed->flow_at == feed->flow_until) ||
+         (feed->flow->here && cv_clock_s() - feed->here_s > ROOM_S)))
         cv_feed_done(feed);
     if (feed->flow == NULL)
         CV_TRY(begin_flow(feed, part, err));
-    if (is_direct(feed)) {
+    if (feed->flow->here) {
+        CV_TRY(pour(feed, part, length, got, err));
+    } else if (is_direct(feed)) {
         CV_TRY(hear(feed, part, got, err));
     } else {
         *got = splice(cv_feed_source(feed), NULL, feed->pipe, NULL, length,
@@ -292,9 +328,7 @@ static ssize_t put(struct cv_feed *feed, const struct cv_part *part, size_t leng
             return got;
     }
     if (!feed->copies) {
-        const int flags = fcntl(feed->pipe, F_GETFL);
-
-        if (flags < 0 || fcntl(feed->pipe, F_SETFL, flags | O_NONBLOCK) != 0)
+        if (!never_wait(feed->pipe))
             return -1;
         feed->copies = true;
     }

@@ -46,6 +46,7 @@ struct cv_feed {
     double sipped_s; /* when the last one was put in; 0: its reader may not run yet */
     bool copies;     /* splice does not work for the part               */
     bool dry;        /* the flow had nothing at hand                    */
+    double here_s;   /* since when there was no room for a thread that makes bytes */
     struct cv_flow *flow; /* owned: of the part of a well; NULL: none    */
     size_t flow_part;
     uint64_t flow_at;    /* what comes out of it next                       */

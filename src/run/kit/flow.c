@@ -240,6 +240,9 @@ cv_flow_start(struct cv_flow *flow,
 
     flow->work = work;
     flow->pipe = (struct cv_pipe){ -1, -1 };
+    flow->here = into != NULL && into->pipe == CV_FLOW_HERE;
+    if (flow->here)
+        return CLEAVE_OK;
     if (into != NULL) {
         CV_TRY(open_into(flow, into, err));
     } else {

@@ -20,6 +20,9 @@ enum { CV_PIPE_NARROW = 64 * 1024 }; /* room in a pipe as it is made */
 /* The pipe is full, and so much has been fed: there may have to be more room in it. */
 void cv_pipe_adapt(struct cv_pipe_width *width, int pipe, uint64_t fed);
 
+/* In the place of a pipe: there is to be no thread, and whoever feeds asks for the bytes (give of well.h). */
+enum { CV_FLOW_HERE = -1 };
+
 /* The pipe of a command, and how far it is to be written to: offsets of what flows. */
 struct cv_flow_into {
     int pipe; /* borrowed: the end to write to, nobody else's            */
@@ -35,6 +38,7 @@ struct cv_flow {
     struct cv_pipe pipe; /* its end to write to is the thread's */
     pthread_t thread;
     bool running;
+    bool here; /* there is no thread, and no pipe */
     enum cleave_status (*work)(struct cv_flow *flow, struct cleave_error *err);
     enum cleave_status status; /* of the thread, when it has ended */
     struct cleave_error err;

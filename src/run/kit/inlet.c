@@ -3,6 +3,7 @@
 #include "run/kit/inlet.h"
 
 #include "base/fail.h"
+#include "run/kit/flow.h"
 #include "run/kit/process.h"
 
 enum {
@@ -84,6 +85,15 @@ enum cleave_status cv_inlet_begin(struct cv_inlet *inlet, const struct cv_part *
     CV_TRY(feed_on(inlet, false, &sleep_s, err));
     inlet->fed_s = 0; /* whoever reads it has not begun */
     return CLEAVE_OK;
+}
+
+bool cv_inlet_pause(struct cv_inlet *inlet)
+{
+    const bool is_thread = inlet->feed.flow != NULL && inlet->feed.flow->running;
+
+    if (is_thread)
+        cv_feed_done(&inlet->feed);
+    return is_thread;
 }
 
 static enum cleave_status go_on(struct cv_inlet *inlet, bool slept,

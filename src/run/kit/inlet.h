@@ -41,6 +41,8 @@ void cv_inlet_init(struct cv_inlet *inlet);
  * (`feeding`), cv_inlet_watch lets it go on; the process may be started in between. */
 enum cleave_status cv_inlet_begin(struct cv_inlet *inlet, const struct cv_part *parts,
                                   size_t count, struct cleave_error *err);
+/* If a thread makes what is fed, stop it: another one, or none, goes on later. False: there is none. */
+bool cv_inlet_pause(struct cv_inlet *inlet);
 enum cleave_status cv_inlet_watch(struct cv_inlet *inlet, struct cleave_error *err);
 /* The parts are longer, or there are more (cv_feed_grow): go on. If all is fed at once,
  * `over` is called. */

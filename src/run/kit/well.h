@@ -22,6 +22,10 @@ struct cv_well {
     enum cleave_status (*flow)(struct cv_well *well, uint64_t begin, uint64_t end,
                                const struct cv_flow_into *into, struct cv_flow **out,
                                struct cleave_error *err);
+    /* Of a flow without a thread (CV_FLOW_HERE), for when there is no room for one: bytes at `at`,
+     * which is before its end, borrowed until it is asked again. NULL: there is no such flow. */
+    enum cleave_status (*give)(struct cv_flow *flow, uint64_t at, const char **bytes,
+                               size_t *length, struct cleave_error *err);
     void (*stop)(struct cv_flow *flow);
     bool bounded, direct;
 };

@@ -275,6 +275,7 @@ static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *par
     struct cv_part mates[1];
     const size_t nmates =
         slot->open.on && !slot->open.bound ? 0 : cv_slot_mate_parts(slot, mates);
+    enum cleave_status status;
 
     CV_TRY(cv_store_open(slot->gather, &slot->store, err));
     if (slot->sends)
@@ -285,7 +286,11 @@ static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *par
     CV_TRY(fill(slot, &slot->in, parts, count, err));
     CV_TRY(fill(slot, &slot->mate, mates, nmates, err));
     slot->late = slot->out >= 0;
-    CV_TRY(cv_slot_spawn(slot, pipes, err));
+    status = cv_slot_spawn(slot, pipes, err);
+    /* The thread that makes its input may have taken the room for it, and can begin later. */
+    if (status == CLEAVE_ESCARCE && cv_inlet_pause(&slot->in))
+        status = cv_slot_spawn(slot, pipes, err);
+    CV_TRY(status);
     return watch(slot, err);
 }
 

@@ -44,11 +44,10 @@ static void make_room(struct cv_worker *worker)
     }
 }
 
-/* What is decoded on the way to its command cannot be begun twice. */
 bool cv_worker_put_off(struct cv_worker *worker, struct cv_task *task,
                        const struct cleave_error *why)
 {
-    if (task->packed != NULL || !cv_gate_wait(&worker->gate, worker->poller, why))
+    if (!cv_gate_wait(&worker->gate, worker->poller, why))
         return false;
     task->running = false;
     worker->crowded = true;
