@@ -156,7 +156,8 @@ static void names_tell_the_format(void **state)
     assert_int_equal(cv_trace_format_of("chrome.json"), CV_TRACE_OWN);
     assert_int_equal(cv_trace_format_of("dir/run.chrome.json"), CV_TRACE_CHROME);
     assert_int_equal(cv_trace_format_of("run.perfetto.json"), CV_TRACE_CHROME);
-    assert_int_equal(cv_trace_format_of(".paje"), CV_TRACE_PAJE);
+    assert_int_equal(cv_trace_format_of("run.paje"), CV_TRACE_PAJE);
+    assert_int_equal(cv_trace_format_of(".paje"), CV_TRACE_OWN);
     assert_int_equal(cv_trace_format_of("paje"), CV_TRACE_OWN);
     assert_int_equal(cv_trace_format_of(""), CV_TRACE_OWN);
 }
