@@ -66,6 +66,10 @@ mistake() {
     [[ $stderr != *"did you mean"* && $stderr != *known* ]]
     mistake 2 "--input: expected FILE, got '': is a variable of the shell not set?" run -i "" -- wc
     mistake 0 "standard input was empty; an input is -i FILE" run -- wc -l
+    mistake 0 "and 7 files are arguments of the command; to run it for each of them: ... ::: logs/fri.log ..." \
+        run gzip -k logs/*.log
+    mistake 0 "options of cleave stand before the command" run wc -l -i numbers logs/fri.log
+    mistake 0 "if it is the input: -i numbers" run wc -l numbers none
     mistake 0 "" run -q -- wc -l
     [ -z "$stderr" ]
     mistake 2 "unexpected argument 'numbers'; if it is an input: -i numbers" split numbers -n 3

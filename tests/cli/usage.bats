@@ -86,6 +86,8 @@ load helper
     refuses "--input: expected FILE, got '': is a variable of the shell not set?" run -i $LAB --input= -- cat
     refuses "--arg-file: expected FILE, got '': is a variable of the shell not set?" run -a '' -- echo {}
     refuses "--platform FILE is required" plan load --load 5
+    refuses "--platform FILE is required; if '$LAB' is it: --platform $LAB" plan load $LAB --load 5
+    refuses "unexpected argument '2000'; if it is the load: --load 2000" plan load -p $LAB 2000
     refuses "expected --load AMOUNT, or --lifespan TIME to do as much as ends by then" \
         plan load --platform $LAB
     refuses "expected --load or --lifespan, got both" \

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/quantity.h"
 #include "cli/kit/output.h"
 
@@ -340,9 +341,17 @@ static int check_required(const struct reader *reader)
     const struct cv_option *option;
 
     for (size_t i = 0; (option = option_at(reader->groups, i)) != NULL; i++) {
-        if (option->required && !reader->seen[i])
-            return cv_complain(CV_EXIT_USAGE, "%s %s is required", option->name,
-                               option->argument);
+        const char *word = reader->out->noperands > 0 ? reader->out->operands[0] : NULL;
+        char shown[CV_ECHO_ROOM];
+
+        if (!option->required || reader->seen[i])
+            continue;
+        if (word != NULL && option->file == CV_FILE_NONE &&
+            strcmp(option->argument, "FILE") == 0 && access(word, F_OK) == 0)
+            return cv_complain(CV_EXIT_USAGE, "%s FILE is required; if '%s' is it: %s %s",
+                               option->name, cv_echo(word, shown), option->name, shown);
+        return cv_complain(CV_EXIT_USAGE, "%s %s is required", option->name,
+                           option->argument);
     }
     return CV_EXIT_DONE;
 }

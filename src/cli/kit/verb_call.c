@@ -9,12 +9,12 @@
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
 
-static bool takes_input(const struct cv_verb *verb)
+static bool takes(const struct cv_verb *verb, const char *name)
 {
     for (const struct cv_option_group *group = verb->groups;
          group != NULL && group->title != NULL; group++)
         for (const struct cv_option *o = group->options; o->name != NULL; o++)
-            if (o->letter == 'i' && o->file == CV_FILE_INPUT)
+            if (strcmp(o->name, name) == 0)
                 return true;
     return false;
 }
@@ -31,7 +31,11 @@ static int refuse_operand(const struct cv_verb *verb, const char *word, int coun
                            "unexpected argument '%s'; a number and its unit are one "
                            "word: %s",
                            shown, one);
-    if (takes_input(verb) && access(word, F_OK) == 0)
+    if (takes(verb, "--load") && word[0] >= '0' && word[0] <= '9')
+        return cv_complain(CV_EXIT_USAGE,
+                           "unexpected argument '%s'; if it is the load: --load %s",
+                           shown, shown);
+    if (takes(verb, "--input") && access(word, F_OK) == 0)
         return cv_complain(CV_EXIT_USAGE,
                            "unexpected argument '%s'; if it is an input: -i %s", shown,
                            shown);

@@ -262,32 +262,36 @@ static void hint_empty(const struct cv_call *call)
     static const char *const inputs[] = { "-i", "--input" };
     const struct cv_run_options *values = call->values;
     char shown[CV_ECHO_ROOM];
+    size_t at = 1, files = 0;
 
     if (values->inputs.count > 0 || values->fetch != NULL) {
         if (!values->quiet)
             cv_complain(CV_EXIT_DONE, "the input is empty, so no command was started");
         return;
     }
-    for (size_t i = 1; i < call->noperands; i++) {
-        if (!is_plain_file(call->operands[i]))
-            continue;
-        cv_echo(call->operands[i], shown);
-        if (cv_is_one_of(call->operands[i - 1], inputs, sizeof inputs / sizeof *inputs)) {
-            cv_complain(
-                CV_EXIT_DONE,
-                "standard input was empty, and '%s %s' is behind the command, which "
-                "got it: options of cleave stand before the command",
-                call->operands[i - 1], shown);
-            return;
-        }
-        cv_complain(
-            CV_EXIT_DONE,
-            "standard input was empty, and '%s' is an argument of the command; if "
-            "it is the input: -i %s",
-            shown, shown);
-        return;
-    }
-    if (!values->quiet)
+    while (at < call->noperands && !is_plain_file(call->operands[at]))
+        at++;
+    while (at + files < call->noperands && is_plain_file(call->operands[at + files]))
+        files++;
+    if (files > 0)
+        cv_echo(call->operands[at], shown);
+    if (files > 0 &&
+        cv_is_one_of(call->operands[at - 1], inputs, sizeof inputs / sizeof *inputs))
+        cv_complain(CV_EXIT_DONE,
+                    "standard input was empty, and '%s %s' is behind the command, which "
+                    "got it: options of cleave stand before the command",
+                    call->operands[at - 1], shown);
+    else if (files > 1)
+        cv_complain(CV_EXIT_DONE,
+                    "standard input was empty, and %zu files are arguments of the "
+                    "command; to run it for each of them: ... ::: %s ...",
+                    files, shown);
+    else if (files > 0)
+        cv_complain(CV_EXIT_DONE,
+                    "standard input was empty, and '%s' is an argument of the command; "
+                    "if it is the input: -i %s",
+                    shown, shown);
+    else if (!values->quiet)
         cv_complain(CV_EXIT_DONE, "standard input was empty; an input is -i FILE");
 }
 
