@@ -186,6 +186,7 @@ static inline bool reference_json(const char *bytes, size_t n, bool *is, bool va
     static const char mark[3] = "\xef\xbb\xbf";
     size_t i = 0, depth = 0, records = 0;
     bool array, within = false, closed = false;
+    char before = '\0'; /* the last byte that is no space */
 
     is[0] = is[n] = true;
     while (i < 3 && i < n && bytes[i] == mark[i])
@@ -204,8 +205,13 @@ static inline bool reference_json(const char *bytes, size_t n, bool *is, bool va
         }
         if (closed || (depth == 0 && (c == ',' || c == ']' || c == '}')))
             return false;
+        if (array && depth == 1 &&
+            ((c == ',' && (before == ',' || before == '[')) ||
+             ((c == ']' || c == '}') && before == ',')))
+            return false; /* no value where one has to be */
         if (array && depth == 1 && c == ',')
             is[i] = true;
+        before = c;
         if (!array && depth == 0 && (c == '"' || c == '{' || c == '[' || !within) &&
             records++ > 0)
             is[i] = true;

@@ -129,6 +129,10 @@ static void no_values(void **state)
                          "(json:values: arrays are values), got '['" },
         { "{}]", "byte 2: expected a JSON value, got ']'" },
         { "1,2", "byte 1: expected a JSON value, got ','" },
+        { "[1,,2]", "byte 3: expected a JSON value, got ','" },
+        { "[{}, \n ,2]", "byte 7: expected a JSON value, got ','" },
+        { "[1, ]", "byte 4: expected a JSON value, got ']'" },
+        { "[ ,1]", "byte 2: expected a JSON value, got ','" },
     };
     struct cv_splitter *splitter = NULL;
 
@@ -149,6 +153,41 @@ static void no_values(void **state)
                                                 &records, &err),
                          CLEAVE_EINPUT);
         assert_string_equal(err.text, cases[i].message);
+    }
+    cv_splitter_free(splitter);
+}
+
+/* A value that is missing far behind the start of an array, at any place of 64 bytes. */
+static void values_left_out(void **state)
+{
+    static const char *const gaps[] = { ",", ", ", ",\n\t ", ",                       " };
+    struct cv_splitter *splitter = NULL;
+
+    (void)state;
+    assert_int_equal(cv_splitter_parse("json", &splitter, NULL), CLEAVE_OK);
+    for (unsigned turn = 0; turn < 256; turn++) {
+        static struct text text;
+        struct cleave_error err;
+        char message[80];
+        uint64_t records;
+
+        text.n = 0;
+        add(&text, "[");
+        for (unsigned i = 0; i < 60 + turn % 64; i++)
+            add(&text, " ");
+        for (unsigned i = 0; i < 60; i++)
+            add(&text, "{\"a\": 1}, ");
+        add(&text, "[2]");
+        add(&text, gaps[turn / 64]);
+        snprintf(message, sizeof message, "byte %zu: expected a JSON value, got ','",
+                 text.n);
+        for (unsigned i = 0; i < 60; i++)
+            add(&text, ", {\"a\": 1}");
+        add(&text, "]");
+        assert_int_equal(cv_splitter_count_from(splitter, 0, 0, text.bytes, text.n,
+                                                &records, &err),
+                         CLEAVE_EINPUT);
+        assert_string_equal(err.text, message);
     }
     cv_splitter_free(splitter);
 }
@@ -264,9 +303,9 @@ static void no_archives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_values),   cmocka_unit_test(no_values),
-        cmocka_unit_test(any_elements), cmocka_unit_test(any_blocks),
-        cmocka_unit_test(no_archives),
+        cmocka_unit_test(any_values),      cmocka_unit_test(no_values),
+        cmocka_unit_test(values_left_out), cmocka_unit_test(any_elements),
+        cmocka_unit_test(any_blocks),      cmocka_unit_test(no_archives),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,8 @@ enum {
     ESCAPED = 8, /* the byte before was a backslash in a string        */
     SCALAR = 16, /* within a number or the like between records         */
     ENDED = 32,  /* the array is closed                                 */
+    OPENED = 64, /* the array has begun, and no value has come          */
+    COMMA = 128, /* a comma between its values, behind which none has come */
 };
 enum { STEP = 64 };
 
@@ -71,6 +73,20 @@ static void decide(const struct cv_splitter *splitter, struct cv_walk *walk, cha
     }
 }
 
+/* Behind a comma there has to be a value: cut there, what is no JSON would become some. */
+static enum cleave_status value_byte(struct cv_walk *walk, char byte,
+                                     struct cleave_error *err)
+{
+    const bool ends = byte == ']' || byte == '}';
+
+    if ((byte == ',' && (walk->phase & (OPENED | COMMA)) != 0) ||
+        (ends && (walk->phase & COMMA) != 0))
+        return fail_byte(walk, "a JSON value", byte, err);
+    walk->phase &= ~(OPENED | COMMA);
+    walk->phase |= byte == ',' ? COMMA : walk->sequence == 0 ? OPENED : 0;
+    return CLEAVE_OK;
+}
+
 /* A byte that is in no record of an array deeper than its values; or between values. */
 static enum cleave_status outer_byte(struct cv_walk *walk, char byte, bool *starts,
                                      struct cleave_error *err)
@@ -84,7 +100,7 @@ static enum cleave_status outer_byte(struct cv_walk *walk, char byte, bool *star
                          byte, err);
     if (array) { /* at its start, or between its values */
         *starts = byte == ',';
-        return CLEAVE_OK;
+        return value_byte(walk, byte, err);
     }
     if (byte == ',' || byte == ']' || byte == '}')
         return fail_byte(walk, "a JSON value", byte, err);
@@ -256,11 +272,29 @@ static bool find_starts(bool array, const char *bytes, const struct marks *marks
     return true;
 }
 
+/* Whether a value is behind each of these commas, as far as the bytes show; *phase keeps
+ * whether one is missing yet. A sum carries a bit over the spaces behind a comma. */
+static bool values_follow(const char *bytes, uint64_t commas, int *phase)
+{
+    const uint64_t space = cv_mask64(bytes, ' ') | cv_mask64(bytes, '\n') |
+                           cv_mask64(bytes, '\r') | cv_mask64(bytes, '\t');
+    const int missing = *phase & (OPENED | COMMA);
+    uint64_t behind;
+    bool carried;
+
+    carried = __builtin_add_overflow(commas << 1 | (missing != 0), space, &behind);
+    carried = carried || commas >> 63 != 0;
+    *phase &= ~(OPENED | COMMA);
+    *phase |= !carried ? 0 : commas != 0 ? COMMA : missing;
+    return (behind & ~space & commas) == 0;
+}
+
 /* Take 64 bytes from one state to the next; false: they take more than that. */
 static bool quickly(struct cv_walk *walk, const char *bytes, uint64_t *starts)
 {
     const bool array = (walk->phase & ARRAY) != 0;
     uint64_t depth = walk->sequence;
+    int phase = walk->phase;
     struct marks marks;
     unsigned closes;
 
@@ -273,10 +307,13 @@ static bool quickly(struct cv_walk *walk, const char *bytes, uint64_t *starts)
         depth = depth - closes + (unsigned)__builtin_popcountll(marks.opens);
     else if (!find_starts(array, bytes, &marks, &depth, starts))
         return false;
+    if (array && (*starts != 0 || (phase & (OPENED | COMMA)) != 0) &&
+        !values_follow(bytes, *starts, &phase))
+        return false;
     if (!walk->begun)
         *starts &= *starts - 1; /* the one at which it begins */
     walk->sequence = depth;
-    walk->phase &= ~(STRING | ESCAPED);
+    walk->phase = phase & ~(STRING | ESCAPED);
     walk->phase |=
         (marks.string >> 63 != 0 ? STRING : 0) | (marks.escaping ? ESCAPED : 0);
     return true;
@@ -300,7 +337,7 @@ static bool count_starts(struct cv_walk *walk, uint64_t starts)
         walk->at = last;
         walk->begun = false;
         walk->sequence = (walk->phase & ARRAY) != 0;
-        walk->phase &= ~(STRING | ESCAPED);
+        walk->phase &= ~(STRING | ESCAPED | COMMA);
     }
     walk->found += (unsigned)__builtin_popcountll(starts);
     walk->boundary = last;
