@@ -21,6 +21,7 @@ struct said {
     struct word
         segments[CV_SPEAKERS]; /* its number, and that of the segments that are there */
     struct word taken;
+    struct word came; /* the number of the newest reduction in which somebody asked */
 };
 
 static size_t room_for(size_t bytes)
@@ -99,6 +100,12 @@ char *cv_bay(const struct cv_bays *bays, int rank)
     const size_t before = bays->number % 2 * (size_t)bays->ranks + (size_t)rank;
 
     return (char *)((struct said *)bays->memory + 2) + before * bays->room;
+}
+
+bool cv_bays_second(struct cv_bays *bays)
+{
+    return atomic_exchange_explicit(&said(bays)->came.value, bays->number,
+                                    memory_order_acq_rel) == bays->number;
 }
 
 void cv_bays_say(struct cv_bays *bays, int speaker, int segments)

@@ -35,6 +35,8 @@ int cv_bays_turn(struct cv_bays *bays, MPI_Comm comm, int takers);
 /* This rank has taken the result. */
 void cv_bays_taken(struct cv_bays *bays);
 char *cv_bay(const struct cv_bays *bays, int rank);
+/* Whether the other one of two ranks has asked that before, in this reduction. */
+bool cv_bays_second(struct cv_bays *bays);
 
 /* So many segments are there, of the result or of what a rank has to give. One or two ranks say so,
  * by different numbers below CV_SPEAKERS, and all others see it. */

@@ -1,7 +1,12 @@
 /* shared_pair.c -- a reduction between two ranks of one machine. SPDX-License-Identifier: MIT
  *
- * Where both want the result both combine, rank 1's value being the first operand on either
- * side: so both have the same bits. */
+ * Where both want the result of a short vector both combine, rank 1's value being the first operand
+ * on either side: so both have the same bits. After the last one has come it copies its vector
+ * twice, into its bay and to where the result is to be, and combines.
+ *
+ * Of a long one the result is made once, by whoever comes second, in the bay of the first, and
+ * both take it from there: after the last one has come it combines and copies once, and the
+ * first one copies meanwhile. */
 #include "mpi/reduce/shared_pair.h"
 
 #include <sched.h>
@@ -11,6 +16,9 @@
 /* Segments are so short that what is copied is still at hand when it is combined, and so long
  * that saying that one is there takes little beside it. */
 static const double usual_segment = 16384;
+/* From so many bytes on the result is made once, for both: that is a copy and a combination less in
+ * all, but one waits for the other twice. */
+static const double least_made_once = 131072;
 /* How often one looks for the next segment before others may have the processor. */
 enum { LOOKS = 100 };
 
@@ -23,6 +31,7 @@ struct shared_pair {
     bool gives; /* the other one wants the result                     */
     bool first; /* its value is the first operand: the other's is copied */
     int given, ready, combined; /* segments in the own bay; copied to `recv`; done */
+    unsigned looks;
 };
 
 static int copy(const struct shared_pair *pair, int segment, const char *from, char *to)
@@ -66,31 +75,89 @@ static int combine(struct shared_pair *pair)
                              cv_vector_part(vector, segment), vector->type, vector->op);
 }
 
+/* There is nothing to do before the other one has come further. */
+static int look_again(struct shared_pair *pair)
+{
+    struct cv_team *team = pair->team;
+    int there;
+
+    if (++pair->looks % LOOKS != 0 && !team->costs.crowded)
+        return MPI_SUCCESS;
+    /* So that the MPI library goes on, and notices when a rank dies. */
+    CV_MPI_TRY(
+        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, team->comm, &there, MPI_STATUS_IGNORE));
+    sched_yield();
+    return MPI_SUCCESS;
+}
+
+static int others(const struct shared_pair *pair)
+{
+    return cv_bays_said(&pair->team->bays, 1 - pair->team->rank);
+}
+
 /* What is there is combined at once; meanwhile the own vector is given, or made ready. */
 static int go_on(struct shared_pair *pair)
 {
-    struct cv_team *team = pair->team;
     const int segments = pair->vector.segments;
-    const int other = 1 - team->rank;
-    int there;
 
-    for (unsigned looks = 1; pair->combined < segments; looks++) {
+    while (pair->combined < segments) {
         const int most = pair->gives ? pair->given : segments;
 
-        if (pair->combined < most && cv_bays_said(&team->bays, other) > pair->combined) {
+        if (pair->combined < most && others(pair) > pair->combined)
             CV_MPI_TRY(combine(pair));
-        } else if (pair->gives && pair->given < segments) {
+        else if (pair->gives && pair->given < segments)
             CV_MPI_TRY(give(pair));
-        } else if (!pair->first && pair->ready < segments) {
+        else if (!pair->first && pair->ready < segments)
             CV_MPI_TRY(make_ready(pair));
-        } else if (looks % LOOKS == 0 || team->costs.crowded) {
-            /* So that the MPI library goes on, and notices when a rank dies. */
-            CV_MPI_TRY(PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, team->comm, &there,
-                                   MPI_STATUS_IGNORE));
-            sched_yield();
-        }
+        else
+            CV_MPI_TRY(look_again(pair));
     }
     return MPI_SUCCESS;
+}
+
+/* The first to come gives its vector, and takes the result from the same place. */
+static int give_and_take(struct shared_pair *pair)
+{
+    const int segments = pair->vector.segments;
+
+    while (pair->ready < segments) {
+        if (pair->given < segments)
+            CV_MPI_TRY(give(pair));
+        else if (others(pair) > pair->ready)
+            CV_MPI_TRY(copy(pair, pair->ready++, pair->own_bay, pair->recv));
+        else
+            CV_MPI_TRY(look_again(pair));
+    }
+    return MPI_SUCCESS;
+}
+
+/* The second one makes the result there. */
+static int make_there(struct shared_pair *pair)
+{
+    const struct cv_vector *vector = &pair->vector;
+
+    while (pair->combined < vector->segments) {
+        const MPI_Aint offset = cv_vector_offset(vector, pair->combined);
+
+        if (others(pair) <= pair->combined) {
+            CV_MPI_TRY(look_again(pair));
+            continue;
+        }
+        CV_MPI_TRY(PMPI_Reduce_local(pair->own + offset, pair->other_bay + offset,
+                                     cv_vector_part(vector, pair->combined), vector->type,
+                                     vector->op));
+        cv_bays_say(&pair->team->bays, pair->team->rank, pair->combined + 1);
+        CV_MPI_TRY(copy(pair, pair->combined++, pair->other_bay, pair->recv));
+    }
+    return MPI_SUCCESS;
+}
+
+/* For all. */
+static int exchange(struct shared_pair *pair)
+{
+    if (pair->vector.bytes < least_made_once)
+        return go_on(pair);
+    return cv_bays_second(&pair->team->bays) ? make_there(pair) : give_and_take(pair);
 }
 
 bool cv_shared_pair_fits(const struct cv_mpi_call *call, const struct cv_team *team)
@@ -117,7 +184,7 @@ int cv_shared_pair_run(const struct cv_mpi_call *call, struct cv_team *team)
         CV_MPI_TRY(give(&pair));
     if (!wants)
         return MPI_SUCCESS;
-    CV_MPI_TRY(go_on(&pair));
+    CV_MPI_TRY(all ? exchange(&pair) : go_on(&pair));
     cv_bays_taken(&team->bays);
     return MPI_SUCCESS;
 }

@@ -2,7 +2,8 @@
  *
  * With two ranks there is nobody to choose. Whoever does not want the result leaves its vector
  * in its bay, segment by segment, and goes; whoever wants it combines what is there with its own.
- * Where both want it both do both, at the same time. Each byte passes from one processor to the
+ * Where both want it both do both, at the same time, or, if it is long, the second to come makes it
+ * where the first has left its own. Each byte passes from one processor to the
  * other once, and no message is sent. */
 #ifndef CV_SHARED_PAIR_H
 #define CV_SHARED_PAIR_H
