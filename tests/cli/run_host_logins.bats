@@ -24,12 +24,28 @@ greets*) echo "Welcome, dear user. CLV" && echo "There are news." && exec sh -c 
 talks*) yes "There are news." | head -n 100000 && exec sh -c "$3" ;;
 waits*) echo "Which terminal is this?" && exec sleep 100 ;;
 closed*) echo "This account is not available." && exit 1 ;;
-gone*) exit 255 ;;
+gone*) printf 'ssh: connect to host %s port 22: Connection refused\r\n' "$2" >&2 && exit 255 ;;
+new*) printf "Warning: Permanently added '%s' (ED25519) to the list of known hosts.\r\n" "$2" >&2 && exec sh -c "$3" ;;
+scolds*) printf '\n***\ntput: No value for $TERM\nand so on\n' >&2 && exec sh -c "$3" ;;
+mocks*) echo "this is $2" >&2 && exec sh -c "$3" ;;
+changed*) cat "$here/changed" >&2 && echo 'Host key verification failed.' >&2 && exit 255 ;;
+trusts*) cat "$here/changed" >&2 && exec sh -c "$3" ;;
+debug*) echo "debug1: Authentication succeeded" >&2 && exec sh -c "$3" ;;
 readonly*) HOME=/proc/self exec sh -c "$3" ;;
 *) exec sh -c "$3" ;;
 esac
 END
     chmod +x ssh
+    # As ssh says it, but for names and most of it.
+    cat >changed <<'END'
+@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
+@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @
+@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
+IT IS POSSIBLE THAT SOMEONE IS DOING SOMETHING NASTY!
+Offending ED25519 key in /home/me/.ssh/known_hosts:3
+  remove with:
+  ssh-keygen -f "/home/me/.ssh/known_hosts" -R "changed"
+END
 }
 
 says() {
@@ -113,7 +129,7 @@ leads() {
 @test "many hosts that are not there are counted, not named" {
     prepare
     by "gone[1-40]:1,plain:1" --remote "$CLEAVE"
-    [ "$(grep -c 'left out: the connection was closed' err)" -eq 5 ]
+    [ "$(grep -c "left out: the connection was closed; '$T/ssh' exited with status 255: ssh: connect to host gone[0-9]* port 22: Connection refused\$" err)" -eq 5 ]
     says "35 more hosts are left out, the last of them gone"
     [ "$(wc -l <err)" -eq 6 ]
     by "gone[1-6]:1,plain:1" --remote "$CLEAVE"
@@ -122,6 +138,52 @@ leads() {
     [ "$(wc -l <err)" -eq 5 ]
     timeout $LONG "$CLEAVE" run --json -i in -o out --ssh "$T/ssh" --remote "$CLEAVE" --hosts 'gone[1-9]:1,plain:1' -- cat >json 2>err
     [ "$(grep -c '"host": "gone' json)" -eq 9 ]
+}
+
+@test "what ssh and login scripts say of hosts that come is said once, and not of every host" {
+    prepare
+    by 'new[1-8]:1' --remote "$CLEAVE"
+    [ ! -s err ]
+    by 'scolds[1-8]:1' --remote "$CLEAVE"
+    [ "$(wc -l <err)" -eq 1 ]
+    grep -Eq '^cleave: scolds[1-8]: said before it was ready: .tput: No value for \$TERM., and 1 more line$' err
+    by 'mocks[1-8]:1,scolds:1' --remote "$CLEAVE" --connect-timeout 50
+    [ "$(grep -c ': said before it was ready: ' err)" -eq 5 ]
+    says "cleave: 4 more hosts said something before they were ready"
+    by debug:1 --remote "$CLEAVE"
+    [ "$(cat err)" = "debug1: Authentication succeeded" ]
+}
+
+@test "a host whose key has changed is named, whoever else is not there" {
+    prepare
+    by 'gone[1-20]:1,changed:1,plain:1' --remote "$CLEAVE"
+    says 'changed: left out: the connection was closed'
+    says 'its HOST KEY HAS CHANGED: it was set up anew, or somebody stands in between; if you know that it was, this forgets the old one: ssh-keygen -f "/home/me/.ssh/known_hosts" -R "changed"'
+    says "15 more hosts are left out"
+    [ "$(wc -l <err)" -eq 7 ]
+    by trusts:1 --remote "$CLEAVE"
+    [ "$(cat err)" = "cleave: trusts: its HOST KEY HAS CHANGED, and ssh went on as it is told to: somebody may stand in between" ]
+}
+
+# Some fifty chunks; who does the first one says more than two pipes hold.
+@test "who does not read what commands on hosts say holds up nobody else" {
+    prepare
+    mkfifo said
+    timeout $LONG "$CLEAVE" run -q -i in --ssh "$T/ssh" --remote "$CLEAVE" --hosts 'plain1:1,plain2:1' --block 6k -- sh -c '
+        tr 0-9 a-j >"$PWD/$$"; case $(head -n 1 "$$") in b) yes loud | head -c 300000 >&2 ;; esac; cat "$$"; mv "$$" "done.$$"' >out 2>said 3>&- &
+    run=$!
+    exec 4<said
+    until [ "$(find . -name "done.*" | wc -l)" -ge 40 ]; do
+        sleep 0.02
+        kill -0 $run
+    done
+    cat <&4 >err &
+    reader=$!
+    exec 4<&-
+    wait $run
+    wait $reader
+    cmp expected out
+    [ "$(wc -c <err)" -eq 300000 ]
 }
 
 @test "two names of one machine whose cores are counted are noted, once" {

@@ -7,12 +7,9 @@
 #include "base/text.h"
 #include "run/hosts/remote_host.h"
 
-/* So many that are left out are named one by one, the others are counted. */
-enum { TOLD_MOST = 5 };
-
 void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...)
 {
-    char text[600];
+    char text[900];
     va_list arguments;
 
     if (hosts->terms.note == NULL)
@@ -50,21 +47,89 @@ void cv_host_tell_absent(const struct cv_host *host, const char *reason)
 {
     struct cv_hosts *hosts = host->hosts;
 
-    if (++hosts->nabsent <= TOLD_MOST)
+    char forget[200];
+
+    /* Somebody may stand in between: that is not to be found among fifty that are switched off. */
+    if (cv_aside_key_changed(&host->aside, forget, sizeof forget) &&
+        ++hosts->nchanged <= CV_TOLD_MOST)
+        cv_hosts_note(hosts, "%s: left out: %s", host->name, reason);
+    else if (++hosts->nabsent <= CV_TOLD_MOST)
         cv_hosts_note(hosts, "%s: left out: %s", host->name, reason);
     else
-        snprintf(hosts->last_absent, sizeof hosts->last_absent, "%.120s: %.300s",
+        snprintf(hosts->last_absent, sizeof hosts->last_absent, "%.120s: %.600s",
                  host->name, reason);
 }
 
-void cv_hosts_tell_absent_rest(struct cv_hosts *hosts)
+/* How many of them were counted only; they are not any more. */
+static size_t take_counted(size_t *count)
 {
-    const size_t more = hosts->nabsent > TOLD_MOST ? hosts->nabsent - TOLD_MOST : 0;
+    const size_t more = *count > CV_TOLD_MOST ? *count - CV_TOLD_MOST : 0;
 
-    if (more > 0)
-        cv_hosts_note(hosts, "%zu more host%s left out, the last of them %s", more,
-                      more > 1 ? "s are" : " is", hosts->last_absent);
-    hosts->nabsent -= more;
+    *count -= more;
+    return more;
+}
+
+void cv_hosts_tell_rest(struct cv_hosts *hosts)
+{
+    const size_t absent = take_counted(&hosts->nabsent);
+    const size_t words = take_counted(&hosts->nwords);
+
+    if (absent > 0)
+        cv_hosts_note(hosts, "%zu more host%s left out, the last of them %s", absent,
+                      absent > 1 ? "s are" : " is", hosts->last_absent);
+    if (words > 0)
+        cv_hosts_note(hosts, "%zu more host%s said something before %s ready", words,
+                      words > 1 ? "s" : "", words > 1 ? "they were" : "it was");
+}
+
+/* --- what they say first ------------------------------------------------------------------ */
+
+void cv_host_quote_words(const struct cv_host *host, char *out, size_t size)
+{
+    char line[330];
+
+    out[0] = '\0';
+    if (cv_aside_key_changed(&host->aside, line, sizeof line))
+        snprintf(out, size,
+                 "; its HOST KEY HAS CHANGED: it was set up anew, or somebody stands in "
+                 "between%s%s",
+                 line[0] != '\0' ? "; if you know that it was, this forgets the old one: "
+                                 : "",
+                 line);
+    else if (cv_aside_last(&host->aside, line, sizeof line))
+        snprintf(out, size, ": %s", line);
+}
+
+static bool was_told(const struct cv_hosts *hosts, const char *words)
+{
+    for (size_t i = 0; i < CV_TOLD_MOST; i++)
+        if (strcmp(hosts->words[i], words) == 0)
+            return true;
+    return false;
+}
+
+void cv_host_tell_words(struct cv_host *host)
+{
+    struct cv_hosts *hosts = host->hosts;
+    char line[sizeof hosts->words[0]], forget[200], more[40] = "";
+    size_t others;
+
+    cv_aside_hear(&host->aside);
+    if (cv_aside_key_changed(&host->aside, forget, sizeof forget)) {
+        cv_hosts_note(hosts,
+                      "%s: its HOST KEY HAS CHANGED, and ssh went on as it is told to: "
+                      "somebody may stand in between",
+                      host->name);
+    } else if (cv_aside_first(&host->aside, line, sizeof line, &others) &&
+               !was_told(hosts, line) && ++hosts->nwords <= CV_TOLD_MOST) {
+        memcpy(hosts->words[hosts->nwords - 1], line, sizeof line);
+        if (others > 0)
+            snprintf(more, sizeof more, ", and %zu more line%s", others,
+                     others > 1 ? "s" : "");
+        cv_hosts_note(hosts, "%s: said before it was ready: '%s'%s", host->name, line,
+                      more);
+    }
+    cv_aside_pass(&host->aside);
 }
 
 /* --- those who come twice ------------------------------------------------------------------ */

@@ -48,7 +48,7 @@ void cv_hosts_done(struct cv_hosts *hosts)
     if (hosts->told_s > 0)
         cv_poller_cancel(hosts->poller, &hosts->hush);
     cv_hosts_connect_no_more(hosts);
-    cv_hosts_tell_absent_rest(hosts);
+    cv_hosts_tell_rest(hosts);
     for (size_t i = 0; i < hosts->count; i++) {
         cv_host_tell_rest(hosts->items[i]);
         cv_host_done(hosts->items[i]);

@@ -135,7 +135,7 @@ static void widen(void *context)
 void cv_hosts_settled(struct cv_hosts *hosts)
 {
     if (count_in(hosts, CV_HOST_NEW, CV_HOST_GREETED) == 0)
-        cv_hosts_tell_absent_rest(hosts);
+        cv_hosts_tell_rest(hosts);
     hosts->window += hosts->window > 0;
     if (hosts->window > 0)
         begin_some(hosts);

@@ -107,6 +107,7 @@ static void take_ready(struct cv_host *host, const struct cv_frame_head *head,
     bool sees;
 
     cv_poller_cancel(host->hosts->poller, &host->timer);
+    cv_host_tell_words(host);
     host->state = CV_HOST_READY;
     host->hosts->nready++;
     sees = head->value != 0 && host->may_share && host->hosts->nfiles > 0;
@@ -303,7 +304,7 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
     const enum cv_host_state before = host->state;
     const bool was_ready = before == CV_HOST_READY;
     const struct cleave_copy *copy;
-    char words[120], how[200];
+    char words[120], how[200], said[400];
 
     if (host->state == CV_HOST_DOWN || host->state == CV_HOST_OUT)
         return;
@@ -313,6 +314,7 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
     describe_words(host, err, words, sizeof words);
     cv_link_close(&host->link);
     describe_exit(host, how, sizeof how);
+    cv_aside_end(&host->aside);
     copy = was_ready || host->pushed
                ? NULL
                : cv_push_asked(&host->push, host->process.exit_code);
@@ -320,11 +322,12 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
         push(host, copy);
         return;
     }
+    cv_host_quote_words(host, said, sizeof said);
     if (copy != NULL)
         snprintf(host->reason, sizeof host->reason, "%s", copy->absent);
     else
-        snprintf(host->reason, sizeof host->reason, "%.250s%.110s%.140s", err->text,
-                 words, how);
+        snprintf(host->reason, sizeof host->reason, "%.250s%.110s%.140s%.290s", err->text,
+                 words, how, said);
     cv_poller_cancel(host->hosts->poller, &host->timer);
     if (was_ready)
         host->hosts->pieces_lost(host);
@@ -362,7 +365,7 @@ static void took_too_long(void *context)
 static enum cleave_status start_command(struct cv_host *host, int *in, int *out,
                                         struct cleave_error *err)
 {
-    struct cv_pipe to = { -1, -1 }, from = { -1, -1 };
+    struct cv_pipe to = { -1, -1 }, from = { -1, -1 }, errors = { -1, -1 };
     struct cv_command command = { 0 };
     enum cleave_status status;
 
@@ -372,10 +375,16 @@ static enum cleave_status start_command(struct cv_host *host, int *in, int *out,
     if (status == CLEAVE_OK)
         status = cv_pipe_open(&from, err);
     if (status == CLEAVE_OK)
+        status = cv_pipe_open(&errors, err);
+    if (status == CLEAVE_OK) {
+        status = cv_aside_open(&host->aside, host->hosts->poller, errors.read, err);
+        errors.read = -1;
+    }
+    if (status == CLEAVE_OK)
         status = cv_process_start(&host->process, &command,
                                   &(struct cv_process_files){ .in = to.read,
                                                               .out = from.write,
-                                                              .errors = -1,
+                                                              .errors = errors.write,
                                                               .extra = -1 },
                                   cv_poller_old_mask(host->hosts->poller), err);
     cv_command_done(&command);
@@ -388,6 +397,7 @@ static enum cleave_status start_command(struct cv_host *host, int *in, int *out,
     }
     cv_pipe_close(&to);
     cv_pipe_close(&from);
+    cv_pipe_close(&errors);
     return status;
 }
 
@@ -439,6 +449,7 @@ void cv_host_leave_out(struct cv_host *host)
     cv_push_done(&host->push);
     cv_link_close(&host->link);
     cv_process_kill(&host->process);
+    cv_aside_end(&host->aside);
     host->state = CV_HOST_OUT;
     tell_why(host, false);
 }
@@ -450,6 +461,7 @@ void cv_host_done(struct cv_host *host)
     cv_push_done(&host->push);
     cv_link_close(&host->link);
     cv_process_kill(&host->process);
+    cv_aside_done(&host->aside);
     cv_close(&host->given);
     free(host->seats);
     free(host->owed);

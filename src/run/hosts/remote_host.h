@@ -10,6 +10,7 @@
 #include "run/hosts/host_rules.h"
 #include "run/hosts/remote_push.h"
 #include "run/slot/slot.h"
+#include "run/wire/aside.h"
 #include "run/wire/link.h"
 #include "run/wire/remote.h"
 
@@ -36,6 +37,9 @@ struct cv_host_seat {
     bool leaving; /* it was asked to let its command go                                 */
     double free_s; /* when its last command had ended                                   */
 };
+
+/* So many that are left out, or the like, are named one by one, the others are counted. */
+enum { CV_TOLD_MOST = 5 };
 
 /* What is told of a host once, and then counted. */
 enum cv_note {
@@ -73,6 +77,7 @@ struct cv_host {
     enum cv_host_state state;
     struct cv_link link;
     struct cv_process process;
+    struct cv_aside aside; /* what that says on standard error                          */
     struct cv_timer timer; /* to be ready, or until the next try                        */
     uint32_t tries;        /* one after the other that failed                           */
     bool shares;           /* it sees the input                                         */
@@ -84,7 +89,7 @@ struct cv_host {
     bool leaving;      /* it gets nothing more, and goes when it has ended what it has  */
     bool noticed;      /* ... as it has said itself: it begins nothing new              */
     char machine[128]; /* what it calls itself                                          */
-    char reason[512];  /* why it is not there                                           */
+    char reason[800];  /* why it is not there                                           */
     char fault[200];   /* of the last piece that has ended                              */
 
     uint32_t notes[CV_NOTES]; /* how often there was something to tell                  */
@@ -162,8 +167,11 @@ struct cv_hosts {
     uint32_t held;         /* times that they were not                                  */
     bool stepping, beginning; /* it is set; some are being begun                        */
     size_t nabsent; /* that were left out before they were ready, and told or counted */
-    char last_absent[430]; /* who was counted last, and why                            */
-    bool doubted;          /* it has been said that two may be one machine              */
+    char last_absent[730]; /* who was counted last, and why                            */
+    size_t nchanged;       /* whose keys have changed, told or counted                 */
+    size_t nwords;         /* who said something before they were ready, likewise      */
+    char words[CV_TOLD_MOST][160]; /* what has been told of that                       */
+    bool doubted;  /* it has been said that two may be one machine              */
     double told_s; /* when one has last given notice; 0: none has                 */
     struct cv_timer hush; /* a moment later                                             */
     struct cv_remote_file *files; /* of the input, if it can be shared                  */
@@ -204,7 +212,12 @@ void cv_host_tell_rest(const struct cv_host *host);
 /* It is left out, and was never ready: the first few are named, the others counted and told when
  * nobody is waited for, or at the end. */
 void cv_host_tell_absent(const struct cv_host *host, const char *reason);
-void cv_hosts_tell_absent_rest(struct cv_hosts *hosts);
+/* It is ready: what ssh and login scripts said before, if that is no news of every host. */
+void cv_host_tell_words(struct cv_host *host);
+/* Tell those who were counted. */
+void cv_hosts_tell_rest(struct cv_hosts *hosts);
+/* It could not be reached: what was said of it meanwhile, for the reason: "; ...", or "". */
+void cv_host_quote_words(const struct cv_host *host, char *out, size_t size);
 /* It is ready: if it has the name of another whose cores were counted, say so, once. */
 void cv_host_doubt_machine(const struct cv_host *host);
 

@@ -1,0 +1,209 @@
+/* aside.c -- what a command that connects says on standard error. SPDX-License-Identifier: MIT */
+#include "run/wire/aside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+
+enum {
+    AT_A_TIME = 4096
+}; /* of a pipe that can be written to, there is room for so much */
+
+/* So long it is waited where nobody takes our standard error. */
+static const double AGAIN_S = 0.02;
+
+/* --- passing on --------------------------------------------------------------------------- */
+
+static bool can_say(int wait_ms)
+{
+    struct pollfd place = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+    return poll(&place, 1, wait_ms) != 0; /* an error shows when it is written to */
+}
+
+/* All of it, however long that takes; nothing where nobody can hear it. */
+static void say(const char *bytes, size_t length)
+{
+    while (length > 0) {
+        const ssize_t n = write(STDERR_FILENO, bytes, length);
+
+        if (n > 0) {
+            bytes += n;
+            length -= (size_t)n;
+        } else if (n < 0 && errno == EAGAIN) {
+            can_say(-1);
+        } else if (n == 0 || errno != EINTR) {
+            return;
+        }
+    }
+}
+
+/* --- keeping ------------------------------------------------------------------------------ */
+
+static bool begins(const char *line, size_t length, const char *with)
+{
+    return length >= strlen(with) && memcmp(line, with, strlen(with)) == 0;
+}
+
+/* Whole lines that are for the user as they are do not stay. */
+static void pass_own_lines(struct cv_aside *aside)
+{
+    size_t at = 0;
+    const char *end;
+
+    while ((end = memchr(aside->kept + at, '\n', aside->nkept - at)) != NULL) {
+        const char *line = aside->kept + at;
+        const size_t length = (size_t)(end - line) + 1;
+
+        if (begins(line, length, "cleave: ") || begins(line, length, "debug1: ") ||
+            begins(line, length, "debug2: ") || begins(line, length, "debug3: ")) {
+            say(line, length);
+            memmove(aside->kept + at, end + 1, aside->nkept - at - length);
+            aside->nkept -= length;
+        } else {
+            at += length;
+        }
+    }
+}
+
+/* The older half makes room, up to the end of a line if there is one. */
+static void make_room(struct cv_aside *aside)
+{
+    const size_t half = CV_ASIDE_ROOM / 2;
+    const char *end = memchr(aside->kept + half, '\n', aside->nkept - half);
+    const size_t gone = end != NULL ? (size_t)(end - aside->kept) + 1 : half;
+
+    memmove(aside->kept, aside->kept + gone, aside->nkept - gone);
+    aside->nkept -= gone;
+}
+
+static void keep(struct cv_aside *aside, const char *bytes, size_t length)
+{
+    if (aside->kept == NULL)
+        aside->kept = malloc(CV_ASIDE_ROOM);
+    if (aside->kept == NULL) { /* it is better heard than lost */
+        say(bytes, length);
+        return;
+    }
+    if (aside->nkept + length > CV_ASIDE_ROOM)
+        make_room(aside);
+    memcpy(aside->kept + aside->nkept, bytes, length);
+    aside->nkept += length;
+    pass_own_lines(aside);
+}
+
+/* --- hearing ------------------------------------------------------------------------------ */
+
+static void stop(struct cv_aside *aside)
+{
+    if (!aside->on)
+        return;
+    cv_poller_remove(aside->poller, &aside->watch);
+    cv_poller_cancel(aside->poller, &aside->timer);
+    close(aside->from);
+    aside->on = false;
+}
+
+/* False: there is nothing more, for now or for ever. */
+static bool take(struct cv_aside *aside)
+{
+    char bytes[AT_A_TIME];
+    const ssize_t n = read(aside->from, bytes, sizeof bytes);
+
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return errno == EINTR;
+    if (n <= 0)
+        stop(aside);
+    else if (aside->passes)
+        say(bytes, (size_t)n);
+    else
+        keep(aside, bytes, (size_t)n);
+    return n > 0;
+}
+
+static void heard(void *context, unsigned events);
+
+static void listen_again(void *context)
+{
+    struct cv_aside *aside = context;
+
+    if (cv_poller_add(aside->poller, &aside->watch, aside->from, CV_READABLE, heard,
+                      aside, NULL) != CLEAVE_OK)
+        stop(aside);
+}
+
+static void heard(void *context, unsigned events)
+{
+    struct cv_aside *aside = context;
+
+    (void)events;
+    if (!aside->passes || can_say(0)) {
+        (void)take(aside);
+        return;
+    }
+    cv_poller_remove(aside->poller, &aside->watch);
+    if (cv_poller_set(aside->poller, &aside->timer, cv_clock_s() + AGAIN_S, listen_again,
+                      aside, NULL) != CLEAVE_OK)
+        stop(aside);
+}
+
+enum cleave_status cv_aside_open(struct cv_aside *aside, struct cv_poller *poller,
+                                 int from, struct cleave_error *err)
+{
+    const int flags = fcntl(from, F_GETFL);
+    enum cleave_status status = CLEAVE_OK;
+
+    cv_aside_done(aside);
+    aside->poller = poller;
+    aside->from = from;
+    aside->on = true;
+    aside->passes = false;
+    if (flags < 0 || fcntl(from, F_SETFL, flags | O_NONBLOCK) != 0)
+        status = cv_fail(err, CLEAVE_EENGINE, "cannot hear a host: %s", strerror(errno));
+    else
+        status =
+            cv_poller_add(poller, &aside->watch, from, CV_READABLE, heard, aside, err);
+    if (status != CLEAVE_OK)
+        stop(aside);
+    return status;
+}
+
+static void forget(struct cv_aside *aside)
+{
+    free(aside->kept);
+    aside->kept = NULL;
+    aside->nkept = 0;
+}
+
+void cv_aside_pass(struct cv_aside *aside)
+{
+    aside->passes = true;
+    forget(aside);
+}
+
+/* Somebody may say more and more: no more than a pipe holds was there. */
+void cv_aside_hear(struct cv_aside *aside)
+{
+    enum { MOST = 1 << 20 };
+
+    for (size_t taken = 0; aside->on && taken < MOST && take(aside); taken += AT_A_TIME)
+        ;
+}
+
+/* What it has left behind may hold the other end, so that the end need not come. */
+void cv_aside_end(struct cv_aside *aside)
+{
+    cv_aside_hear(aside);
+    stop(aside);
+}
+
+void cv_aside_done(struct cv_aside *aside)
+{
+    cv_aside_end(aside);
+    forget(aside);
+}

@@ -1,0 +1,53 @@
+/* aside.h -- what a command that connects says on standard error. SPDX-License-Identifier: MIT
+ *
+ * Until its worker is ready that is ssh's own, or of login scripts: it is kept, so that one line can
+ * quote what matters, and sixty hosts do not say sixty times the same. What cleave says over there, and
+ * what ssh -v does, is passed on line by line all the same. From then on it is of the commands that run
+ * there, and passed on as it comes, as if they had our standard error; while nobody takes that, they
+ * wait, and we do not. */
+#ifndef CV_ASIDE_H
+#define CV_ASIDE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <cleave/error.h>
+#include "run/kit/poller.h"
+
+enum {
+    CV_ASIDE_ROOM = 8192
+}; /* so much is kept, the last of it                        */
+
+/* Zero before the first use. */
+struct cv_aside {
+    struct cv_poller *poller; /* borrowed                                              */
+    struct cv_watch watch;
+    struct cv_timer timer; /* until it is tried again to pass something on              */
+    int from;              /* owned while `on`                                          */
+    bool on, passes;
+    char *kept; /* owned: CV_ASIDE_ROOM bytes; NULL: nothing was                        */
+    size_t nkept;
+};
+
+/* Hear what comes from `from`, which is taken in any case, instead of what was heard before. */
+enum cleave_status cv_aside_open(struct cv_aside *aside, struct cv_poller *poller,
+                                 int from, struct cleave_error *err);
+/* Take what is there already. */
+void cv_aside_hear(struct cv_aside *aside);
+/* Forget what was kept, and pass on what comes from now on. */
+void cv_aside_pass(struct cv_aside *aside);
+/* Hear no more: who says it has gone. What was kept stays. */
+void cv_aside_end(struct cv_aside *aside);
+/* The same, and nothing stays. */
+void cv_aside_done(struct cv_aside *aside);
+
+/* --- what was kept (aside_lines.c) --------------------------------------------------------- */
+
+/* The last two lines, which say why it has failed: false if there are none. What does not show is
+ * written as in messages. */
+bool cv_aside_last(const struct cv_aside *aside, char *out, size_t size);
+/* The first line that has words, and how many others there are. */
+bool cv_aside_first(const struct cv_aside *aside, char *out, size_t size, size_t *others);
+/* Whether ssh has seen another key than it knows of that host; `out` is how it forgets the old one, as it
+ * says itself, or empty. */
+bool cv_aside_key_changed(const struct cv_aside *aside, char *out, size_t size);
+
+#endif
