@@ -2,7 +2,7 @@
 load helper
 
 # What a hung run would take; nothing here depends on how long things last.
-LONG=60
+LONG=200
 
 # T -- a folder for the files of a test.
 prepare() {
@@ -129,7 +129,7 @@ gone() {
     local how
     for how in 'stty -echo </dev/tty' 'read -r x </dev/tty || exit 3'; do
         # shellcheck disable=SC2016
-        timeout 60 script -qec "'$CLEAVE' run -q -j 2 --block 1k -i in -- sh -c '$how; wc -l'" /dev/null >out 2>&1 3>&- || [ $? -ne 124 ]
+        timeout 200 script -qec "'$CLEAVE' run -q -j 2 --block 1k -i in -- sh -c '$how; wc -l'" /dev/null >out 2>&1 3>&- || [ $? -ne 124 ]
         cat out
     done
     grep -q 'the command exited with status 3' out
@@ -145,20 +145,20 @@ ESCAPED='setsid sh -c "echo \$\$ >pid.new; mv pid.new pid; exec sleep 1000" & wh
     job 1 -j 1 --block 1k -i in --timeout 0.3 -- sh -c 'sleep 1000 & cat'
     grep -q 'the command took longer than 0.3 s$' err
     [ ! -s out ]
-    job 1 -j 1 --block 1k -i in --timeout 0.3 -- sh -c "$ESCAPED; cat"
-    grep -q 'the command took longer than 0.3 s$' err
+    job 1 -j 1 --block 1k -i in --timeout 3 -- sh -c "$ESCAPED; cat"
+    grep -q 'the command took longer than 3 s$' err
     [ ! -s out ]
     kill "$(cat pid)"
     rm pid
-    job 1 -j 1 --block 1k -i in --timeout 0.3 --reduce "$ESCAPED; cat" --block 2 -- cat
-    grep -q 'took longer than 0.3 s' err
+    job 1 -j 1 --block 1k -i in --timeout 3 --reduce "$ESCAPED; cat" --block 2 -- cat
+    grep -q 'took longer than 3 s' err
     kill "$(cat pid)"
 }
 
 @test "--timeout: time in which the run itself is stopped is not held against a command that has ended" {
     prepare
     seq 10000 >many
-    "$CLEAVE" run -q -j 2 --block 25k -i many --timeout 2 --retries 1 -o out -- \
+    "$CLEAVE" run -q -j 2 --block 25k -i many --timeout 8 --retries 1 -o out -- \
         sh -c 'cat >in.$CLEAVE_SLOT; touch begun.$CLEAVE_SLOT; until [ -e go ]; do sleep 0.02; done
                cat in.$CLEAVE_SLOT' 2>err 3>&- &
     local master=$!
@@ -166,7 +166,7 @@ ESCAPED='setsid sh -c "echo \$\$ >pid.new; mv pid.new pid; exec sleep 1000" & wh
     appears begun.2
     kill -STOP $master
     touch go
-    sleep 2.5
+    sleep 8.5
     kill -CONT $master
     wait $master || { cat err; return 1; }
     cmp many out
@@ -260,7 +260,7 @@ guarded() {
     [ "$output" = $'1 0-6 1 ten\n2 6-12 4 ten\n3 12-18 7 ten\n4 18-21 10 ten' ]
     cleave 0 run -q -j 1 -i ten --split fixed:7 --block 7 -- sh -c "$tell"
     [ "$output" = $'1 0-7 1 ten\n2 7-14 2 ten\n3 14-21 3 ten' ]
-    output=$(cat ten | timeout 60 "$CLEAVE" run -q -j 1 --block 12 -- sh -c "$tell" 3>&-)
+    output=$(cat ten | timeout 200 "$CLEAVE" run -q -j 1 --block 12 -- sh -c "$tell" 3>&-)
     [ "$output" = $'1 0-12 1 standard input\n2 12-21 7 standard input' ]
     # Whoever decides, chunks that are still open are not begun then.
     cleave 0 run -q -j 2 -i ten -- env
@@ -340,7 +340,7 @@ guarded() {
     exec 8>>program
     "$CLEAVE" run -q -j 2 --block 1k -i many -o out --retries 1 -- ./program 2>err 3>&- 8>&- &
     local master=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 3000); do
         [ ! -s err ] || break
         sleep 0.02
     done

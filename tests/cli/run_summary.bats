@@ -45,7 +45,7 @@ holds() {
     sed -n 's/.*: work \([0-9.]*\)%, starts \([0-9.]*\)%.*/\1 \2/p' err | awk '{ exit !($1 < $2) }'
     # In no time at all it does not matter what it was spent on.
     seq 100 | "$CLEAVE" run -j 2 -- cat >out 2>err
-    run ! grep -q 'starting the command' err
+    if grep -qE '^cleave: 292 bytes in 0\.0' err; then run ! grep -q 'starting the command' err; fi
 }
 
 @test "one worker alone would have waited for the input, too" {
@@ -95,9 +95,9 @@ holds() {
 @test "a run that gained says what one worker would have taken" {
     prepare
     seq 100 >in
-    "$CLEAVE" run -i in -j 2 --block 146 -- sh -c 'cat; sleep 0.4' >out 2>err
-    grep -qE '^cleave: one worker alone would have taken at most about 0\.[89][0-9]* s$' err ||
-        grep -qE '^cleave: one worker alone would have taken (at most )?about [1-9]' err
+    # So long that what a busy machine takes to start them is little.
+    "$CLEAVE" run -i in -j 2 --block 146 -- sh -c 'cat; sleep 2' >out 2>err
+    grep -qE '^cleave: one worker alone would have taken (at most )?about [1-9]' err
     run ! grep -q slower err
     # Chunks of one size do not tell what a start takes: that is not shown as nothing.
     if ! grep -qE '^cleave: of the time of 2 workers: work [0-9.]+%, starts [0-9.]+%, waiting' err; then
@@ -144,7 +144,7 @@ holds() {
 @test "a reduction that costs more than it gains is named" {
     prepare
     seq 100 >in
-    "$CLEAVE" run -i in -j 2 --block 146 --reduce 'sleep 0.5; cat' -- cat >out 2>err
+    "$CLEAVE" run -i in -j 2 --block 146 --reduce 'sleep 2; cat' -- cat >out 2>err
     grep -qE '^cleave: slower than one worker alone, .*: the command that reduces took [0-9.]+ s in all$' err
     grep -qE ', folds [0-9]+%, ' err
 }

@@ -410,7 +410,7 @@ static void test_failures(void **state)
         { "kill", "the command was ended by SIGKILL (killed)", 3 },
         { "half", "the command exited before it answered", 3 },
         { "text", "the command answered with something that is no length", 3 },
-        { "hang", "the command took longer than 1 s", 3 },
+        { "hang", "the command took longer than 4 s", 3 },
         { "close", "the command was ended by SIGTERM (terminated)", 3 },
     };
     size_t length;
@@ -424,7 +424,7 @@ static void test_failures(void **state)
                 (struct cleave_execution){ .sharing.block = 1,
                                            .crew.count = 1,
                                            .failing.retries = 1,
-                                           .failing.timeout_s = hangs ? 1 : 0 });
+                                           .failing.timeout_s = hangs ? 4 : 0 });
 
         assert_ran(&ran);
         if (strstr(ran.notes, cases[i].note) == NULL ||

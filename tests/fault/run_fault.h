@@ -380,7 +380,7 @@ static void try_run(const struct scenario *scenario, long n)
 /* Processes that the trial has left behind end soon, or are a fault. */
 static bool somebody_left(void)
 {
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 30000; i++) {
         const pid_t pid = waitpid(-1, NULL, WNOHANG);
 
         if (pid < 0)
