@@ -9,7 +9,6 @@
 
 #include "base/fail.h"
 #include "model/ready/ordered_inner.h"
-#include "model/reduce/reduce_tree.h"
 
 struct pair {
     double p, q;
@@ -113,42 +112,15 @@ static bool fill(struct table *table)
     return true;
 }
 
-/* From the top down, as in ordered_overlap.c; a sender is its part's best pair. */
-static bool build(const struct table *table, struct cv_ordered_tree *tree)
+/* A sender is its part's best pair; who receives was one of another part's pairs before. */
+static struct cv_ordered_cut cut_of(const void *context, uint32_t i, uint32_t j,
+                                    uint32_t *which)
 {
-    const uint32_t n = table->job->n;
-    struct interval {
-        uint32_t i, j, to;
-    } *stack = malloc(((size_t)n + 1) * sizeof *stack);
-    uint32_t *received = calloc((size_t)n + 1, sizeof *received), count = 0;
-    const bool ok = stack != NULL && received != NULL;
+    const struct pairs *pairs = at(context, i, j);
+    const struct pair *pair = &pairs->at[*which != CV_FIRST_CUT ? *which : pairs->best];
 
-    if (ok)
-        stack[count++] = (struct interval){ 0, n - 1, CV_NO_NODE };
-    while (count > 0) {
-        struct interval in = stack[--count];
-        uint32_t i = in.i, j = in.j, top = count, which = at(table, i, j)->best;
-
-        while (i < j) {
-            const struct pair *pair = &at(table, i, j)->at[which];
-
-            stack[count++] = pair->left_receives
-                                 ? (struct interval){ pair->cut + 1, j, 0 }
-                                 : (struct interval){ i, pair->cut, 0 };
-            which = pair->from;
-            *(pair->left_receives ? &j : &i) =
-                pair->left_receives ? pair->cut : pair->cut + 1;
-        }
-        tree->parent[i] = in.to;
-        tree->turn[i] = 0;
-        if (in.to != CV_NO_NODE)
-            tree->turn[i] = received[in.to]++;
-        for (uint32_t k = top; k < count; k++)
-            stack[k].to = i;
-    }
-    free(stack);
-    free(received);
-    return ok;
+    *which = pair->from;
+    return (struct cv_ordered_cut){ pair->cut, pair->left_receives };
 }
 
 enum cleave_status cv_ordered_late(const struct cv_ready_job *job,
@@ -163,7 +135,7 @@ enum cleave_status cv_ordered_late(const struct cv_ready_job *job,
     ok = table.pairs != NULL && fill(&table);
     if (ok)
         *out_s = at(&table, 0, job->n - 1)->done_s;
-    ok = ok && (tree == NULL || build(&table, tree));
+    ok = ok && (tree == NULL || cv_ordered_build(job->n, cut_of, &table, tree));
     free(table.room);
     cv_arena_done(&table.arena);
     return ok ? CLEAVE_OK : cv_fail_memory(err, "all intervals");

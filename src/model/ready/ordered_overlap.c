@@ -4,7 +4,6 @@
 
 #include "base/fail.h"
 #include "model/ready/ordered_inner.h"
-#include "model/reduce/reduce_tree.h"
 
 /* Of an interval: the least time, where it is cut, and which side receives. */
 struct best {
@@ -79,48 +78,13 @@ static void find_cut(const struct table *table, uint32_t i, uint32_t j,
         try_cut(table, i, j, low - 1, left_receives, best);
 }
 
-/* --- the tree ------------------------------------------------------------------------------ */
-
-/* Take the interval apart from the top. What is cut off last was received first, and lies
- * on top of the stack. */
-static enum cleave_status build(const struct table *table, struct cv_ordered_tree *tree,
-                                struct cleave_error *err)
+static struct cv_ordered_cut cut_of(const void *context, uint32_t i, uint32_t j,
+                                    uint32_t *which)
 {
-    const uint32_t n = table->job->n;
-    struct interval {
-        uint32_t i, j, to; /* to: who receives it */
-    } *stack = malloc(((size_t)n + 1) * sizeof *stack);
-    uint32_t *received = calloc(n, sizeof *received), count = 0;
+    const struct best *best = at(context, i, j);
 
-    if (stack == NULL || received == NULL) {
-        free(stack);
-        free(received);
-        return cv_fail_memory(err, "an ordered tree");
-    }
-    stack[count++] = (struct interval){ 0, n - 1, CV_NO_NODE };
-    while (count > 0) {
-        struct interval in = stack[--count];
-        uint32_t i = in.i, j = in.j, top = count;
-
-        while (i < j) {
-            const struct best *best = at(table, i, j);
-
-            stack[count++] = best->left_receives
-                                 ? (struct interval){ best->cut + 1, j, 0 }
-                                 : (struct interval){ i, best->cut, 0 };
-            *(best->left_receives ? &j : &i) =
-                best->left_receives ? best->cut : best->cut + 1;
-        }
-        tree->parent[i] = in.to;
-        tree->turn[i] = 0;
-        if (in.to != CV_NO_NODE)
-            tree->turn[i] = received[in.to]++;
-        for (uint32_t k = top; k < count; k++)
-            stack[k].to = i;
-    }
-    free(stack);
-    free(received);
-    return CLEAVE_OK;
+    (void)which;
+    return (struct cv_ordered_cut){ best->cut, best->left_receives };
 }
 
 enum cleave_status cv_ordered_overlap(const struct cv_ready_job *job,
@@ -147,8 +111,8 @@ enum cleave_status cv_ordered_overlap(const struct cv_ready_job *job,
         }
     }
     *out_s = at(&table, 0, job->n - 1)->done_s;
-    if (tree != NULL)
-        status = build(&table, tree, err);
+    if (tree != NULL && !cv_ordered_build(job->n, cut_of, &table, tree))
+        status = cv_fail_memory(err, "an ordered tree");
     free(table.best);
     return status;
 }
