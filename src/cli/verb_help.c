@@ -27,6 +27,7 @@ static int run(const struct cv_call *call)
     const int count = (int)call->noperands;
     struct cv_text text = { NULL, 0, 0, false };
     const struct cv_verb *verb = NULL;
+    char shown[CV_ECHO_ROOM];
     int used = 0;
 
     if (values->verbs) {
@@ -36,6 +37,10 @@ static int run(const struct cv_call *call)
     }
     if (count > 0) {
         verb = cv_verb_find(count, call->operands, &used);
+        if (verb != NULL && used < count)
+            return cv_complain(CV_EXIT_USAGE,
+                               "unexpected argument '%s'; expected 'cleave help %s'",
+                               cv_echo(call->operands[used], shown), verb->name);
         if (used < count)
             return cv_verb_unknown(count, call->operands);
         if (verb == NULL && values->man)

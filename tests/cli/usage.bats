@@ -38,6 +38,7 @@ load helper
     refuses "unknown command 'plan reduction'; did you mean 'plan reduce'?" plan reduction
     refuses "unknown command 'simulte'; did you mean 'simulate'?" simulte load
     refuses "unknown command 'plan lod'; did you mean 'plan load'?" help plan lod
+    refuses "unexpected argument 'extra'; expected 'cleave help plan load'" help plan load extra
     cleave 2 ''
     [[ $stderr == "cleave: unknown command ''; known: plan, simulate, compare,"* ]]
     cleave 2 plan load2
