@@ -32,7 +32,7 @@ answered() {
 }
 
 @test "how much at a time" {
-    answered "sizes follow from what chunks cost; --block SIZE fixes them" --chunksize --chunk-size --npartitions
+    answered "sizes follow from what chunks cost; --block SIZE fixes them" --chunk --chunksize --chunk-size --npartitions
     answered "--block SIZE" --blocksize --block-size -b
     answered "--records N for chunks" --lines --nrecords -l
 }
@@ -46,6 +46,9 @@ answered() {
     answered "--split HOW" --format -F
     answered "find ... -print0 | cleave run -0 -a - COMMAND" -exec -name
     answered "cleave --version" --version -V
+    answered "cleave report FILE -o PAGE.html" --report
+    answered "-o replaces an older file" --force
+    answered "without -i it is standard input" --stdin
 }
 
 @test "what happens with failures" {
