@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "policy/pull/elastic_costs.h"
+#include "policy/pull/elastic.h"
 
 /* It read 100 KB in 10 ms and worked for a second: its pace times what others did while they
  * read is a guess, and not needed any more. */
@@ -69,12 +69,72 @@ static void who_is_slow_starts_slowly(void **state)
     assert_true(cv_elastic_usual_start(&elastic, 0) > 0.9);
 }
 
+/* The first records of a file are short: a test of four sips says 345 bytes a second, and two others, that
+ * have read for longer, 900. Nobody is thought to be more than twice as fast as he was, and a test of many sips
+ * counts as it is. */
+static void a_test_of_few_records_may_be_off(void **state)
+{
+    struct cv_hand hands[3] = {
+        { .pace_ups = 345, .done = 64, .prior = 1 },
+        { .pace_ups = 900, .read = 4000, .prior = 1 },
+        { .pace_ups = 900, .read = 4000, .prior = 1 },
+    };
+    struct cv_elastic elastic = { .hands = hands,
+                                  .n = 3,
+                                  .present = 3,
+                                  .kind = CV_COMMAND_STREAMS,
+                                  .phi = 1,
+                                  .sip = 16 };
+
+    (void)state;
+    cv_elastic_pool(&elastic);
+    assert_true(fabs(cv_elastic_own_speed(&elastic, 0) - 690) < 1);
+    hands[0].pace_ups = 500;
+    cv_elastic_pool(&elastic);
+    assert_true(fabs(cv_elastic_own_speed(&elastic, 0) - 900) < 1);
+    assert_true(fabs(cv_elastic_own_speed(&elastic, 1) - 900) < 1);
+    /* Who is slow is slow, and then nobody knows of the first one. */
+    hands[1].pace_ups = 90;
+    cv_elastic_pool(&elastic);
+    assert_true(fabs(cv_elastic_own_speed(&elastic, 0) - 500) < 1);
+    hands[1].pace_ups = 900;
+    hands[0].done = 640;
+    cv_elastic_pool(&elastic);
+    assert_true(fabs(cv_elastic_own_speed(&elastic, 0) - 500) < 1);
+}
+
+/* Five sips in 0.16 s: that is its pace, whatever four sips of another one said. */
+static void what_one_reads_itself_counts(void **state)
+{
+    struct cv_hand hand = { .pace_ups = -1, .moving_ups = -1, .from_s = -1, .prior = 1 };
+    struct cv_elastic elastic = { .hands = &hand,
+                                  .n = 1,
+                                  .present = 1,
+                                  .kind = CV_COMMAND_STREAMS,
+                                  .phi = 1,
+                                  .scale_ups = 100 };
+    const struct cleave_worker worker = { 1e8, 1e-3, 1e12, 0, 1e12, 0 };
+    const struct cleave_view view = {
+        .nworkers = 1, .workers = &worker, .real = true, .burst_s = 0.16, .ahead = 16
+    };
+    struct cv_turn turn = { .elastic = &elastic, .view = &view, .now_s = 1 };
+
+    (void)state;
+    cv_turn_sample(&turn, 0, 16);
+    assert_true(hand.pace_ups < 0);
+    turn.now_s = 1.16;
+    cv_turn_sample(&turn, 0, 96);
+    assert_true(fabs(hand.pace_ups - 80 / 0.16) < 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chunk_that_was_done_says_more_than_a_pace),
         cmocka_unit_test(who_became_slow_does_not_make_starts_long),
         cmocka_unit_test(who_is_slow_starts_slowly),
+        cmocka_unit_test(a_test_of_few_records_may_be_off),
+        cmocka_unit_test(what_one_reads_itself_counts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

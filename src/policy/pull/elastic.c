@@ -41,6 +41,7 @@ enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
     }
     elastic->phi = 1;
     elastic->varies = view->varies;
+    elastic->sip = view->burst_s > 0 && cv_elastic_sips(view) ? view->ahead : 0;
     elastic->wake_s = elastic->tested_s = -1;
     elastic->tester = elastic->goes_on = elastic->thief = CV_NOBODY;
     return CLEAVE_OK;

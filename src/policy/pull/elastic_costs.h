@@ -110,6 +110,9 @@ struct cv_elastic {
     double
         start_scale;   /* starts take so many times what they took once; 0: not known   */
     double pooled_ups; /* all that is done, by the time that it took without starts */
+    double sip; /* what one that is slow has at a time, if that is little; else 0  */
+    double
+        shown_ups; /* mean speed of those of whom more than a slight test is known, if they are alike */
     double sure_ups; /* mean speed of those whose chunks were more than a start        */
     double mean_start_s, usual_start_s, mean_ups; /* over workers: cv_elastic_pool     */
     double

@@ -13,6 +13,8 @@
 static const double NARROW = 4;
 /* A sample of so many times what is read at once is as good as any. */
 static const double STEADY = 8;
+/* So many sips are as many as a test has. */
+static const double TELLING = 4;
 /* That somebody stands still is believed after such a part of a start. */
 static const double STILL = 0.25;
 
@@ -51,11 +53,14 @@ static void learn_pace(const struct cv_turn *turn, struct cv_hand *hand)
     const double units = hand->read - hand->from, since_s = hand->moved_s - hand->from_s;
     const double thought_ups =
         hand->moving_ups >= 0 ? hand->moving_ups : turn->elastic->scale_ups * hand->prior;
+    /* What was seen of it is no less than what the test had: it counts for itself. */
+    const bool first = cv_elastic_sips(turn->view) && hand->moving_ups < 0 &&
+                       units >= TELLING * turn->view->ahead;
     const bool steady = since_s >= STEADY * turn->view->burst_s;
 
     if (!(since_s > CV_SAMPLE_S))
         return;
-    hand->moving_ups = steady || !(thought_ups > 0)
+    hand->moving_ups = steady || first || !(thought_ups > 0)
                            ? units / since_s
                            : bounded(turn, hand, thought_ups, units, since_s);
     if (steady) {

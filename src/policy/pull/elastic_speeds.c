@@ -7,6 +7,8 @@
 static const double LEAST_WORK = 0.005;
 /* Part of the work below which a pace of reading says nothing about it. */
 static const double SLIGHT = 0.02;
+/* A test of fewer sips than that may be off by such a factor. */
+static const double FEW_SIPS = 8, OFF = 2;
 /* Workers whose speeds differ by so much are not alike. */
 static const double DIFFERENT = 3;
 
@@ -84,9 +86,9 @@ static void pool_last(struct cv_elastic *elastic)
     elastic->pooled_ups = done > 0 ? done / fmax(time_s, 1e-12) : 0;
 }
 
-double cv_elastic_own_speed(const struct cv_elastic *elastic, uint32_t worker)
+/* As it was seen, of however little. */
+static double shown_speed(const struct cv_elastic *elastic, const struct cv_hand *hand)
 {
-    const struct cv_hand *hand = &elastic->hands[worker];
     /* What a chunk took says more than how fast it was read. */
     const bool guessed = elastic->kind == CV_COMMAND_SLURPS && hand->own &&
                          cv_elastic_pace_tells(elastic) && !(hand->done > 0);
@@ -96,6 +98,45 @@ double cv_elastic_own_speed(const struct cv_elastic *elastic, uint32_t worker)
     return done_speed(elastic, hand);
 }
 
+/* All that is known is a test of a few sips, which are a few records: others may be longer, or take less time
+ * each. */
+static bool is_slight(const struct cv_elastic *elastic, const struct cv_hand *hand)
+{
+    return elastic->kind == CV_COMMAND_STREAMS && !(hand->read > 0) &&
+           hand->done < FEW_SIPS * elastic->sip;
+}
+
+/* As fast as all the others, if these are alike, as far as that can be. */
+double cv_elastic_own_speed(const struct cv_elastic *elastic, uint32_t worker)
+{
+    const struct cv_hand *hand = &elastic->hands[worker];
+    const double speed_ups = shown_speed(elastic, hand);
+
+    if (!(speed_ups > 0) || !(elastic->shown_ups > 0) || !is_slight(elastic, hand))
+        return speed_ups;
+    return fmin(fmax(elastic->shown_ups, speed_ups / OFF), speed_ups * OFF);
+}
+
+/* What was seen of those of whom more is known, if they are alike. */
+static void pool_shown(struct cv_elastic *elastic)
+{
+    double sum_ups = 0, slow_ups = INFINITY, fast_ups = 0;
+    uint32_t count = 0;
+
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        const double speed_ups = shown_speed(elastic, &elastic->hands[w]);
+
+        if (!(speed_ups > 0) || is_slight(elastic, &elastic->hands[w]))
+            continue;
+        slow_ups = fmin(slow_ups, speed_ups);
+        fast_ups = fmax(fast_ups, speed_ups);
+        sum_ups += speed_ups;
+        count++;
+    }
+    elastic->shown_ups =
+        count > 0 && fast_ups <= DIFFERENT * slow_ups ? sum_ups / count : 0;
+}
+
 void cv_elastic_pool_speeds(struct cv_elastic *elastic)
 {
     double sum = 0, sure_sum = 0, priors = 0, slow_ups = INFINITY, fast_ups = 0;
@@ -103,6 +144,7 @@ void cv_elastic_pool_speeds(struct cv_elastic *elastic)
 
     elastic->sure_ups = 0;
     pool_last(elastic);
+    pool_shown(elastic);
     for (uint32_t w = 0; w < elastic->n; w++) {
         const double speed_ups = cv_elastic_own_speed(elastic, w);
 
