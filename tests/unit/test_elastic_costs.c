@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "policy/kit/orders.h"
 #include "policy/pull/elastic.h"
 
 /* It read 100 KB in 10 ms and worked for a second: its pace times what others did while they
@@ -127,6 +128,35 @@ static void what_one_reads_itself_counts(void **state)
     assert_true(fabs(hand.pace_ups - 80 / 0.16) < 1);
 }
 
+/* It had waited for 0.8 s and read 24 ms after it was given something: that is a busy machine, no start. */
+static void who_had_waited_shows_no_start(void **state)
+{
+    struct cv_hand hand = { .state = CV_HAND_OPEN,
+                            .bound_s = 0.8,
+                            .given = 100,
+                            .start_s = -1,
+                            .started_s = -1,
+                            .pace_ups = -1 };
+    struct cv_elastic elastic = { .hands = &hand, .n = 1 };
+    const struct cleave_worker worker = { 1e8, 1e-3, 1e12, 0, 1e12, 0 };
+    const struct cleave_view view = { .nworkers = 1,
+                                      .workers = &worker,
+                                      .units_total = 100,
+                                      .real = true,
+                                      .burst_s = 0.16,
+                                      .ahead = 16 };
+    struct cleave_order items[8];
+    struct cleave_orders orders = { .items = items, .capacity = 8 };
+    struct cleave_event event = { .kind = CLEAVE_STARTED, .time_s = 0.824 };
+
+    (void)state;
+    cv_elastic_decide(&elastic, &view, &event, &orders);
+    assert_true(hand.started_s == 0.824 && hand.start_s < 0);
+    event.time_s = 1.1;
+    cv_elastic_decide(&elastic, &view, &event, &orders);
+    assert_true(hand.start_s == 1.1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +165,7 @@ int main(void)
         cmocka_unit_test(who_is_slow_starts_slowly),
         cmocka_unit_test(a_test_of_few_records_may_be_off),
         cmocka_unit_test(what_one_reads_itself_counts),
+        cmocka_unit_test(who_had_waited_shows_no_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

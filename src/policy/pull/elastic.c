@@ -73,14 +73,21 @@ static void over(struct cv_elastic *elastic, struct cv_hand *hand, uint32_t work
         elastic->thief = CV_NOBODY;
 }
 
+/* A command that reads so soon had started before: in so many seconds or, on a busy machine, where it may not be
+ * given a processor at once, such a part of the time that it had waited. */
+static const double AT_ONCE_S = 1e-3, AT_ONCE_PART = 0.1;
+
 static void started(const struct cv_turn *turn, const struct cleave_event *event)
 {
     struct cv_hand *hand = &turn->elastic->hands[event->worker];
+    const double waited_s = hand->bound_s - hand->begun_s;
+    const double at_once_s =
+        fmax(AT_ONCE_S, fmin(turn->view->burst_s, AT_ONCE_PART * waited_s));
 
     hand->started_s = event->time_s;
     hand->late = false;
     /* Who had started before it was given anything shows nothing. */
-    if (event->time_s - hand->bound_s > 1e-3 || hand->bound_s <= hand->begun_s)
+    if (event->time_s - hand->bound_s > at_once_s || hand->bound_s <= hand->begun_s)
         hand->start_s = event->time_s - event->start_s;
     hand->from_s = -1;
     if (hand->state == CV_HAND_OPEN && !hand->drained)
