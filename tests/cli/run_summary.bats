@@ -92,6 +92,16 @@ holds() {
     adds_up 2
 }
 
+@test "who starts while it waits for its part has started and worked" {
+    prepare
+    seq 100 >in
+    # 1 s of work at least, and starts of 0.6 s: three of four start while the first one is tested.
+    "$CLEAVE" run -i in -j 4 --json -- sh -c 'sleep 0.6; while read -r x; do sleep 0.01; done' 2>err
+    output=$(sed -n '/^{/,$p' err)
+    adds_up 4
+    holds 'work > 0.8 && starts > 0.9 && alone > 1.2'
+}
+
 @test "a run that gained says what one worker would have taken" {
     prepare
     seq 100 >in

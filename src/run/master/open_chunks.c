@@ -26,6 +26,18 @@ static void tell(struct cv_real_run *run, const struct cv_errand *errand,
 
 /* --- its reader --------------------------------------------------------------------------- */
 
+/* What starts took so far, in the mean; 0: none was seen. */
+static double usual_start(const struct cv_staff *staff)
+{
+    double sum_s = 0, count = 0;
+
+    for (uint32_t w = 0; w < staff->nworkers; w++) {
+        sum_s += staff->tallies[w].starts_s;
+        count += (double)staff->tallies[w].starts;
+    }
+    return count > 0 ? sum_s / count : 0;
+}
+
 void cv_open_chunks_began(void *context, struct cv_slot *slot)
 {
     struct cv_real_run *run = context;
@@ -36,12 +48,17 @@ void cv_open_chunks_began(void *context, struct cv_slot *slot)
     const double at_once_s = fmax(AT_ONCE_S, AT_ONCE_SHARE * waited_s);
     const bool shows = now_s - errand->bound_s > at_once_s || waited_s <= 0;
 
-    if (shows || waited_s < WAITED_S) {
+    /* It has started meanwhile, as others have: only the rest is waiting. */
+    const double start_s = shows || waited_s < WAITED_S
+                               ? now_s - slot->start_s
+                               : fmin(waited_s, usual_start(&run->staff));
+
+    if (start_s > 0) {
         tally->starts++;
-        tally->starts_s += now_s - slot->start_s;
-    } else {
-        slot->open.idle_s += waited_s;
+        tally->starts_s += start_s;
     }
+    if (!shows && waited_s >= WAITED_S)
+        slot->open.idle_s += waited_s - start_s;
     if (shows)
         errand->start_s = now_s - slot->open.spawn_s;
     tell(run, errand,
