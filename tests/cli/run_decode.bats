@@ -429,6 +429,21 @@ sent() {
     done
 }
 
+@test "BGZF without its last block is done, and said to lack it" {
+    prepare
+    head -c -28 $P/seq.bgz >short.bgz
+    job -i short.bgz -- cat
+    cmp seq out
+    says "cleave: short.bgz: the empty block at the end of BGZF is missing: who wrote it may have been stopped before it was whole"
+    "$CLEAVE" split -q -i seq -n 3 -o 'b-{}.bgz'
+    cp b-001.bgz whole.bgz
+    for name in b-*.bgz; do truncate -s -28 $name; done
+    job -i whole.bgz -i b-001.bgz -i b-002.bgz -i b-003.bgz -- cat
+    says "cleave: b-001.bgz: the empty block at the end of BGZF is missing (and of 2 others): who wrote it may have been stopped before it was whole"
+    job -i whole.bgz -i $P/seq.bgz -i seq -- cat
+    [ ! -s err ]
+}
+
 @test "a large input of one block is said to be one, and one of two is not" {
     prepare
     command -v xz >/dev/null || skip "xz is not installed"

@@ -155,6 +155,8 @@ static enum cleave_status open_source(struct cv_execution *execution, bool raw,
                           &execution->run.books.source, err));
     if (asked->tell.note != NULL && cv_source_lone(execution->run.books.source, &note))
         asked->tell.note(asked->tell.context, note.text);
+    if (asked->tell.note != NULL && cv_source_unended(execution->run.books.source, &note))
+        asked->tell.note(asked->tell.context, note.text);
     return cv_source_vet(execution->run.books.source, err);
 }
 

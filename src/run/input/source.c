@@ -108,6 +108,7 @@ static enum cleave_status open_files(struct cv_source *source, const char *const
                               npaths);
         if (is_stream) {
             source->lone = file->lone;
+            source->unended = file->unended;
             cv_source_file_done(file);
             source->nfiles = 0;
             return cv_stream_new(paths[i], options, &source->stream, err);

@@ -214,6 +214,8 @@ enum cleave_status cv_source_torn(struct cv_source *source, bool *out,
 /* Whether an input is large and one block, so that all workers wait for one decoder: then *note
  * says what would be better. */
 bool cv_source_lone(const struct cv_source *source, struct cleave_error *note);
+/* Whether files of BGZF end without the block that says so: then *note says which. */
+bool cv_source_unended(const struct cv_source *source, struct cleave_error *note);
 
 /* --- streams ---------------------------------------------------------------------------- */
 

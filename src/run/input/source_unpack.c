@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -116,6 +117,44 @@ bool cv_source_lone(const struct cv_source *source, struct cleave_error *note)
     return true;
 }
 
+/* An empty block stands at the end of BGZF. Who writes it and is stopped between two blocks leaves a
+ * file that can be decoded to its end, and of which nobody sees what it lacks. */
+static bool lacks_end(const struct cv_codec *codec, int fd, uint64_t size)
+{
+    static const uint8_t end[28] =
+        "\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0\x1b\0\x03";
+    uint8_t bytes[sizeof end];
+
+    return codec == &cv_codec_bgzf && size >= sizeof end &&
+           pread(fd, bytes, sizeof bytes, (off_t)(size - sizeof end)) ==
+               (ssize_t)sizeof bytes &&
+           memcmp(bytes, end, sizeof end) != 0;
+}
+
+bool cv_source_unended(const struct cv_source *source, struct cleave_error *note)
+{
+    const char *name = source->unended ? source->stream->name : NULL;
+    size_t others = 0;
+    char more[40] = "";
+
+    for (size_t i = 0; i < source->nfiles; i++) {
+        if (!source->files[i].unended)
+            continue;
+        others += name != NULL;
+        name = name != NULL ? name : source->files[i].name;
+    }
+    if (name == NULL)
+        return false;
+    if (others > 0)
+        snprintf(more, sizeof more, " (and of %zu other%s)", others,
+                 others == 1 ? "" : "s");
+    (void)cv_fail(note, CLEAVE_EINPUT,
+                  "%s: the empty block at the end of BGZF is missing%s: who wrote it may "
+                  "have been stopped before it was whole",
+                  name, more);
+    return true;
+}
+
 /* What the file is to be decoded by; NULL: it is not. */
 static enum cleave_status find_codec(struct cv_source_file *file, int fd,
                                      const struct cv_source_options *options,
@@ -157,6 +196,7 @@ static enum cleave_status unpack_file(struct cv_source_file *file, int fd,
     if (codec == NULL)
         return CLEAVE_OK;
     CV_TRY(cv_blocks_find(&blocks, codec, fd, file->size, &whole, err));
+    file->unended = whole && lacks_end(codec, fd, file->size);
     *as_stream = alone && (!whole || blocks.count < 2);
     if (whole && blocks.count == 1 && file->size >= LARGE)
         file->lone = codec;
