@@ -51,6 +51,12 @@ prepare() {
         run -i a b -- wc -l
     refuses "'b' would be the command, because it is the first word that is no option, but it is a file that cannot be run. If it is an input: -i b" \
         run -i a b wc -l
+    # As the shell passes on -i *.
+    cp a c
+    refuses "'b' would be the command, because it is the first word that is no option. If it is an input: -i b, and for a pattern -i 'PATTERN', in quotes; if it is the command, put '--' before it" \
+        run -i a b c -- wc -l
+    refuses "'b' would be the command, because it is the first word that is no option, but it is a file that cannot be run. If it is an input: -i b, and for a pattern -i 'PATTERN', in quotes" \
+        run -i a b c wc -l
     # One that can be run as well as read.
     printf '#!/bin/sh\necho "$@"\n' >both
     chmod +x both

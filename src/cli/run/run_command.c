@@ -104,6 +104,7 @@ static bool is_plain_file(const char *name)
 static int check_inputs(const struct cv_call *call)
 {
     char shown[CV_ECHO_ROOM];
+    const char *several;
     size_t files = 0;
 
     while (files < call->noperands && is_plain_file(call->operands[files]))
@@ -111,20 +112,22 @@ static int check_inputs(const struct cv_call *call)
     if (files == 0)
         return CV_EXIT_DONE;
     cv_echo(call->operands[0], shown);
+    /* The shell has put names in the place of a pattern. */
+    several = files > 1 ? ", and for a pattern -i 'PATTERN', in quotes" : "";
     if (files < call->noperands && strcmp(call->operands[files], "--") == 0)
         return cv_complain(
             CV_EXIT_USAGE,
             "'%s' would be the command, because it is the first word that "
-            "is no option. If it is an input: -i %s; if it is the command, "
+            "is no option. If it is an input: -i %s%s; if it is the command, "
             "put '--' before it",
-            shown, shown);
+            shown, shown, several);
     if (cv_item_is_program(call->operands[0]))
         return CV_EXIT_DONE;
     return cv_complain(CV_EXIT_USAGE,
                        "'%s' would be the command, because it is the first word that is "
                        "no option, but it is a file that cannot be run. If it is an "
-                       "input: -i %s",
-                       shown, shown);
+                       "input: -i %s%s",
+                       shown, shown, several);
 }
 
 /* Whether it has what the shell of POSIX lacks and people type all the same. */
