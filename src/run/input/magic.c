@@ -43,6 +43,7 @@ static const struct cv_magic table[] = {
     { "bzip2", "bzcat", NULL, 0, BYTES("BZh?\x17\x72\x45\x38\x50\x90"), 1 << 3, "bzip2" },
     { "lz4", "lz4cat", NULL, 0, BYTES("\x04\x22\x4d\x18"), 0, "lz4" },
     { "lz4", "lz4cat", NULL, 0, BYTES("\x02\x21\x4c\x18"), 0, NULL },
+    { "snappy", "snzip -dc", NULL, 0, BYTES("\xff\x06\0\0sNaPpY"), 0, NULL },
     { "zip", "unzip -p", "funzip", 0, BYTES("PK\x03\x04"), 0, NULL },
     { "zip", "unzip -p", "funzip", 0, BYTES("PK\x05\x06"), 0, NULL },
     { "7-Zip", "7z x -so", NULL, 0, BYTES("7z\xbc\xaf\x27\x1c"), 0, NULL },
@@ -68,6 +69,7 @@ static const struct cv_magic table[] = {
     { "ELF", NULL, NULL, 0, BYTES("\x7f" "ELF"), 0, NULL },
     { "PNG", NULL, NULL, 0, BYTES("\x89PNG\r\n\x1a\n"), 0, NULL },
     { "JPEG", NULL, NULL, 0, BYTES("\xff\xd8\xff"), 0, NULL },
+    { "GIF", NULL, NULL, 0, BYTES("GIF8?a"), 1 << 4, NULL },
     { "PDF", NULL, NULL, 0, BYTES("%PDF-1."), 0, NULL },
     { "TIFF", NULL, NULL, 0, BYTES("II*\0"), 0, NULL },
     { "TIFF", NULL, NULL, 0, BYTES("MM\0*"), 0, NULL },
@@ -79,6 +81,7 @@ static const struct cv_magic table[] = {
     { "sound or video", NULL, NULL, 0, BYTES("\x1a\x45\xdf\xa3"), 0, NULL },
     { "WebP", NULL, NULL, 0, BYTES("RIFF????WEBP"), 0xf0, NULL },
     { "a Debian package", "dpkg-deb --fsys-tarfile", NULL, 0, BYTES("!<arch>\ndebian-binary"), 0, NULL },
+    { "an Office file", NULL, NULL, 0, BYTES("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), 0, NULL },
     { "UTF-16", "iconv -f UTF-16 -t UTF-8", NULL, 0, BYTES("\xff\xfe?\0"), 1 << 2, NULL },
     { "UTF-16", "iconv -f UTF-16 -t UTF-8", NULL, 0, BYTES("\xfe\xff\0"), 0, NULL },
 };
@@ -156,7 +159,7 @@ static const char *instead(const struct cv_magic *magic)
 /* Pictures and the like: nobody wants to cut them, there are just many. */
 static bool comes_whole(const struct cv_magic *magic)
 {
-    static const char *const names[] = { "PNG",  "JPEG", "TIFF",
+    static const char *const names[] = { "PNG",  "JPEG", "GIF",           "TIFF",
                                          "WebP", "PDF",  "sound or video" };
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
