@@ -442,6 +442,9 @@ sent() {
     says "cleave: b-001.bgz: the empty block at the end of BGZF is missing (and of 2 others): who wrote it may have been stopped before it was whole"
     job -i whole.bgz -i $P/seq.bgz -i seq -- cat
     [ ! -s err ]
+    "$CLEAVE" split -q -i short.bgz -n 2 -o 'again-{}' 2>err
+    cat again-* | cmp - seq
+    says "cleave: short.bgz: the empty block at the end of BGZF is missing: who wrote it may have been stopped before it was whole"
 }
 
 @test "a large input of one block is said to be one, and one of two is not" {

@@ -65,7 +65,7 @@ refuses() {
     [ "$(ls k-* | wc -l)" -eq 29 ]
     text="-n: expected a file whose length is known, got a stream, or one that is compressed and does not say how much it holds (--size or --records)"
     refuses 2 "$text" -n 3 -o 'n-{}' < <(cat in)
-    gzip -c in >in.gz
+    head -c 5000000 /dev/urandom | base64 | gzip -1 -c >in.gz
     refuses 2 "$text" -i in.gz -n 3 -o 'n-{}'
 }
 
@@ -139,6 +139,23 @@ refuses() {
     [ "$(grep -c '^    {"name": "j-00[123]", .*}' json)" -eq 3 ]
     timeout $LONG "$CLEAVE" split -i in -n 2 -o 'q-{}' 2>err
     [ "$(cat err)" = '13893 bytes in 2 pieces' ]
+}
+
+@test "small files of any form are cut by number, of one block or of none" {
+    prepare
+    seq 3000 >in
+    : >empty
+    for form in gz bgz zst xz bz2 lz4; do
+        rm -rf parts
+        cut_up -i "$CLEAVE_SOURCE_DIR/tests/packed/seq.$form" -n 3 -o 'parts/p-{}'
+        [ "$(ls parts | wc -l)" -eq 3 ]
+        cat parts/* | cmp - in
+        cut_up -i empty -n 1 -o "empty-{}.$form"
+        rm -rf parts
+        cut_up -i empty-001.$form -n 2 -o 'parts/p-{}'
+        [ "$(ls parts)" = "$(printf 'p-001\np-002')" ]
+        [ -z "$(cat parts/*)" ]
+    done
 }
 
 @test "several frames of zstd have a table at their end, of the seekable format" {

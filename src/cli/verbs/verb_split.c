@@ -152,8 +152,10 @@ static enum cleave_status open_source(const struct split_options *values,
         .codec = values->decode != NULL ? cv_codec_named(values->decode) : NULL,
         .max_record = values->max_record > 0 ? cv_record_limit(values->max_record)
                                              : CLEAVE_MAX_RECORD,
+        .sized = values->number > 0,
         .no_index = values->index != 0,
     };
+    struct cleave_error note;
     enum cleave_status status;
 
     if (cv_splitter_frames(splitter)) { /* a piece of a stream is one array */
@@ -162,6 +164,8 @@ static enum cleave_status open_source(const struct split_options *values,
     }
     status =
         cv_source_open(values->inputs.items, values->inputs.count, &options, out, err);
+    if (status == CLEAVE_OK && cv_source_unended(*out, &note))
+        cv_complain(0, "%s", note.text);
     return status == CLEAVE_OK ? cv_source_vet(*out, err) : status;
 }
 

@@ -49,6 +49,7 @@ struct cv_source_options {
         *fetch; /* borrowed: a command gives ranges of inputs (run/fetch); NULL: files */
     const char
         *size;     /* borrowed, with that: how many bytes there are, or who tells      */
+    bool sized;    /* how much there is has to be known, as of a small file it can be  */
     bool no_index; /* do not read what cv_source_index has written */
     bool numbers;  /* let cv_source_records number the records of a stream             */
 };

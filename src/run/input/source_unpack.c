@@ -197,6 +197,7 @@ static enum cleave_status unpack_file(struct cv_source_file *file, int fd,
         return CLEAVE_OK;
     CV_TRY(cv_blocks_find(&blocks, codec, fd, file->size, &whole, err));
     file->unended = whole && lacks_end(codec, fd, file->size);
+    alone = alone && !(options->sized && file->size < LARGE);
     *as_stream = alone && (!whole || blocks.count < 2);
     if (whole && blocks.count == 1 && file->size >= LARGE)
         file->lone = codec;
