@@ -30,6 +30,8 @@ scolds*) printf '\n***\ntput: No value for $TERM\nand so on\n' >&2 && exec sh -c
 mocks*) echo "this is $2" >&2 && exec sh -c "$3" ;;
 changed*) cat "$here/changed" >&2 && echo 'Host key verification failed.' >&2 && exit 255 ;;
 trusts*) cat "$here/changed" >&2 && exec sh -c "$3" ;;
+ends*) exit 1 ;;
+reads*) read -r project && exec sh -c "$3" ;;
 debug*) echo "debug1: Authentication succeeded" >&2 && exec sh -c "$3" ;;
 readonly*) HOME=/proc/self exec sh -c "$3" ;;
 *) exec sh -c "$3" ;;
@@ -152,6 +154,16 @@ leads() {
     says "cleave: 4 more hosts said something before they were ready"
     by debug:1 --remote "$CLEAVE"
     [ "$(cat err)" = "debug1: Authentication succeeded" ]
+}
+
+@test "a login script that ends, or reads what is not for it, is named as what it may be" {
+    prepare
+    fails_with 3 -i in --ssh "$T/ssh" --remote "$CLEAVE" --hosts ends:1 -- cat
+    says "ends: left out: the connection was closed; '$T/ssh' exited with status 1; nothing was said: does a login script there end it?"
+    # A frame need not hold the end of a line: one that says which command does.
+    fails_with 3 -i in --ssh "$T/ssh" --remote "$CLEAVE" --hosts reads:1 -- sh -c '
+        tr 0-9 a-j'
+    says "; does a login script there read standard input? It must not"
 }
 
 @test "a host whose key has changed is named, whoever else is not there" {

@@ -240,3 +240,51 @@ END
     job --block 3M -- "$T/meet"
     cmp expected out
 }
+
+# login SHELL [LINE]... -- an sshd more on `fast`, where the user's login shell and .bashrc are these; a
+# greeting comes before both. The job must succeed, or fail with the status in $wanted.
+login() {
+    local got=0
+    mkdir -p home
+    printf 'Only for those\nwho may\n' >banner
+    sed "s|^root:.*|root:x:0:0:root:$T/home:$1|" /etc/passwd >passwd
+    shift
+    printf '%s\n' "$@" >home/.bashrc
+    sed -e 's/^Port 22$/Port 2222/' -e "s|^PidFile .*|PidFile $T/pid|" -e '/^SetEnv/d' "$BED/sshd_fast" >conf
+    echo "Banner $T/banner" >>conf
+    bed exec "$BED" fast unshare -m sh -c "mount --bind '$T/passwd' /etc/passwd && /usr/sbin/sshd -f '$T/conf'"
+    until [ -s pid ]; do sleep 0.02; done
+    timeout $LONG "$CLEAVE" run -q -i in --hosts fast:1 --ssh "$SSH -o LogLevel=INFO -p 2222" --remote "$REMOTE" --connect-timeout ${patience:-60} -- \
+        tr 0-9 a-j >out 2>err || got=$?
+    kill "$(cat pid)"
+    while [ -s pid ]; do sleep 0.02; done
+    [ "$got" -eq "${wanted:-0}" ] || {
+        echo "$*: exit status $got"
+        cat err
+        return 1
+    }
+    [ "${wanted:-0}" -ne 0 ] || cmp expected out
+}
+
+@test "logins of all kinds: shells, greetings, scripts that wait, end or read" {
+    prepare
+    seq 1 20000 >in
+    tr 0-9 a-j <in >expected
+    login /bin/bash
+    [ "$(cat err)" = "cleave: fast: said before it was ready: 'Only for those', and 1 more line" ]
+    for shell in fish zsh dash; do
+        [ -z "$(command -v $shell)" ] || login "$(command -v $shell)"
+    done
+    login /bin/bash 'echo hello' 'echo there are news >&2' 'sleep 2' 'set -e'
+    login /bin/bash 'exec 2>&-'
+    wanted=3
+    login /bin/bash 'set -eu' 'echo $NO_SUCH_NAME'
+    says "NO_SUCH_NAME: unbound variable"
+    login /bin/bash 'set -e' 'false'
+    grep -q "fast: left out: the connection was closed; 'ssh' exited with status 1: Only for those; who may" err
+    login /usr/sbin/nologin
+    says "This account is currently not available."
+    patience=3
+    login /bin/bash 'echo "Which project?"' 'read -r -d "" project'
+    grep -q "fast: left out: " err
+}

@@ -84,8 +84,25 @@ void cv_hosts_tell_rest(struct cv_hosts *hosts)
 
 /* --- what they say first ------------------------------------------------------------------ */
 
-void cv_host_quote_words(const struct cv_host *host, char *out, size_t size)
+/* Whether a login script may have ended, or read what was not for it: NULL if not. */
+static const char *doubt_login(const struct cv_host *host, const struct cleave_error *err)
 {
+    enum { OF_SHELLS = 126 };
+
+    if (host->was_ready || host->words == NULL || strstr(host->words[0], "ssh") == NULL)
+        return NULL;
+    if (err->status == CLEAVE_ECLOSED && host->process.exit_code >= 0 &&
+        host->process.exit_code < OF_SHELLS)
+        return "; nothing was said: does a login script there end it?";
+    return err->status == CLEAVE_EREFUSED && strstr(err->text, CV_NO_FRAME) != NULL
+               ? "; does a login script there read standard input? It must not"
+               : NULL;
+}
+
+void cv_host_quote_words(const struct cv_host *host, const struct cleave_error *err,
+                         char *out, size_t size)
+{
+    const char *doubt = doubt_login(host, err);
     char line[330];
 
     out[0] = '\0';
@@ -98,6 +115,8 @@ void cv_host_quote_words(const struct cv_host *host, char *out, size_t size)
                  line);
     else if (cv_aside_last(&host->aside, line, sizeof line))
         snprintf(out, size, ": %s", line);
+    else if (doubt != NULL)
+        snprintf(out, size, "%s", doubt);
 }
 
 static bool was_told(const struct cv_hosts *hosts, const char *words)

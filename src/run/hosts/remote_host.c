@@ -322,7 +322,7 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
         push(host, copy);
         return;
     }
-    cv_host_quote_words(host, said, sizeof said);
+    cv_host_quote_words(host, err, said, sizeof said);
     if (copy != NULL)
         snprintf(host->reason, sizeof host->reason, "%s", copy->absent);
     else

@@ -216,8 +216,10 @@ void cv_host_tell_absent(const struct cv_host *host, const char *reason);
 void cv_host_tell_words(struct cv_host *host);
 /* Tell those who were counted. */
 void cv_hosts_tell_rest(struct cv_hosts *hosts);
-/* It could not be reached: what was said of it meanwhile, for the reason: "; ...", or "". */
-void cv_host_quote_words(const struct cv_host *host, char *out, size_t size);
+/* It could not be reached, and its command has ended: what was said meanwhile, or what may have
+ * ended it, for the reason; or "". */
+void cv_host_quote_words(const struct cv_host *host, const struct cleave_error *err,
+                         char *out, size_t size);
 /* It is ready: if it has the name of another whose cores were counted, say so, once. */
 void cv_host_doubt_machine(const struct cv_host *host);
 

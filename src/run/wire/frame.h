@@ -28,6 +28,9 @@ enum cv_frame_flag {
     CV_FRAME_LAST = 2, /* nothing more of this piece follows                            */
 };
 
+/* How what is said of bytes that are none begins. */
+#define CV_NO_FRAME "expected a frame of cleave"
+
 /* On the wire: "CLVE", version (1 byte), type (1), flags (2), length (4), peer (4),
  * chunk (8), value (8), checksum of the payload (8: XXH3-64), of all before it (8: XXH3-64). */
 struct cv_frame_head {
