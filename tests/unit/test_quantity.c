@@ -266,12 +266,15 @@ static void writing_agrees_with_printf(void **state)
         snprintf(few, sizeof few, "%.*g", 1 + i % 17, value);
         assert_as_printf(strtod(few, NULL));
     }
-    for (int power = -6; power < 20; power++)
-        for (double value = pow(10, power), i = 0; i < 20; i++) {
+    for (int power = -6; power < 20; power++) {
+        double value = pow(10, power);
+
+        for (int i = 0; i < 20; i++) {
             assert_as_printf(value);
             assert_as_printf(2 * pow(10, power) - value);
             value = nextafter(value, 0);
         }
+    }
 }
 
 /* The reader must agree with strtod to the last bit. */
