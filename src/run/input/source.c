@@ -109,6 +109,8 @@ static enum cleave_status open_files(struct cv_source *source, const char *const
         if (is_stream) {
             source->lone = file->lone;
             source->unended = file->unended;
+            source->foretold = file->foretold;
+            source->foretold_bytes = file->foretold_bytes;
             cv_source_file_done(file);
             source->nfiles = 0;
             return cv_stream_new(paths[i], options, &source->stream, err);

@@ -49,7 +49,7 @@ struct cv_source_options {
         *fetch; /* borrowed: a command gives ranges of inputs (run/fetch); NULL: files */
     const char
         *size;     /* borrowed, with that: how many bytes there are, or who tells      */
-    bool sized;    /* how much there is has to be known, as of a small file it can be  */
+    bool sized;    /* how much there is has to be known, if it takes to decode all     */
     bool no_index; /* do not read what cv_source_index has written */
     bool numbers;  /* let cv_source_records number the records of a stream             */
 };
@@ -215,6 +215,8 @@ enum cleave_status cv_source_torn(struct cv_source *source, bool *out,
 /* Whether an input is large and one block, so that all workers wait for one decoder: then *note
  * says what would be better. */
 bool cv_source_lone(const struct cv_source *source, struct cleave_error *note);
+/* Whether it is known how much will come of a stream: of a compressed file that was `sized`. */
+bool cv_source_foretold(const struct cv_source *source, uint64_t *bytes);
 /* Whether files of BGZF end without the block that says so: then *note says which. */
 bool cv_source_unended(const struct cv_source *source, struct cleave_error *note);
 

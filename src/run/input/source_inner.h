@@ -22,8 +22,10 @@ struct cv_source_file {
     const struct cv_magic
         *around; /* ... and what it is; NULL: as was asked for          */
     const struct cv_codec
-        *lone;    /* it is large, and one block of that; NULL: it can be cut */
-    bool unended; /* BGZF without the block that ends it                */
+        *lone;               /* it is large, and one block of that; NULL: it can be cut */
+    bool foretold;           /* it is read as a stream, but decoded once before: */
+    uint64_t foretold_bytes; /* so much comes                          */
+    bool unended;            /* BGZF without the block that ends it                */
     int64_t mtime_ns, ctime_ns;
     bool touched,
         told;      /* neither size nor mtime, but ctime has changed; it was said    */
@@ -189,7 +191,9 @@ struct cv_source_known {
 struct cv_source {
     const struct cv_splitter *splitter; /* borrowed */
     bool header, raw;
-    const struct cv_codec *lone;  /* what its stream is one block of; NULL */
+    const struct cv_codec *lone; /* what its stream is one block of; NULL */
+    bool foretold;               /* ... and how much will come is known: */
+    uint64_t foretold_bytes;
     bool unended;                 /* ... and it is BGZF without its end   */
     uint64_t max_record;          /* bytes; 0: any number     */
     struct cv_source_file *files; /* owned; none for a stream */

@@ -183,10 +183,18 @@ static enum cleave_status find_codec(struct cv_source_file *file, int fd,
     return CLEAVE_OK;
 }
 
+bool cv_source_foretold(const struct cv_source *source, uint64_t *bytes)
+{
+    *bytes = source->foretold_bytes;
+    return source->foretold;
+}
+
 static enum cleave_status unpack_file(struct cv_source_file *file, int fd,
                                       const struct cv_source_options *options, bool alone,
                                       bool *as_stream, struct cleave_error *err)
 {
+    /* A piece of a stream that gets a frame of its own is held until it is whole. */
+    const bool sized = options->sized && !cv_splitter_frames(options->splitter);
     struct cv_blocks blocks = { .items = NULL };
     const struct cv_codec *codec;
     enum cleave_status status;
@@ -201,8 +209,11 @@ static enum cleave_status unpack_file(struct cv_source_file *file, int fd,
     *as_stream = alone && (!whole || blocks.count < 2);
     if (whole && blocks.count == 1 && file->size >= LARGE)
         file->lone = codec;
-    status =
-        whole || alone ? CLEAVE_OK : cv_blocks_scan(&blocks, codec, fd, file->name, err);
+    status = whole || (alone && !sized)
+                 ? CLEAVE_OK
+                 : cv_blocks_scan(&blocks, codec, fd, file->name, err);
+    file->foretold = *as_stream && sized;
+    file->foretold_bytes = blocks.out_end;
     if (status == CLEAVE_OK && !*as_stream)
         status = cv_unpacked_new(codec, file->name, &blocks, &file->unpacked, err);
     cv_blocks_done(&blocks);

@@ -227,7 +227,18 @@ struct current {
     struct cv_piece_writer *writer;
     char *name;
     uint64_t number, begin, end, bytes;
+    uint64_t total; /* of the input, if so many files are asked for */
 };
+
+/* Where the file of that number is to end, at least. */
+static uint64_t end_of(const struct cv_pieces_options *options,
+                       const struct current *current, uint64_t number)
+{
+    const uint64_t total = current->total, count = options->count;
+
+    return count == 0 ? current->begin + options->size
+                      : total / count * number + total % count * number / count;
+}
 
 static enum cleave_status open_current(const struct cv_pieces_options *options,
                                        struct current *current, struct cleave_error *err)
@@ -237,7 +248,8 @@ static enum cleave_status open_current(const struct cv_pieces_options *options,
     current->begin = current->end;
     current->bytes = 0;
     current->name =
-        cv_piece_name(options->pattern, ++current->number, cv_piece_digits(UINT64_MAX));
+        cv_piece_name(options->pattern, ++current->number,
+                      cv_piece_digits(options->count > 0 ? options->count : UINT64_MAX));
     if (current->name == NULL)
         return cv_fail_memory(err, "a name");
     return cv_piece_writer_open(options->source, current->name, options->force,
@@ -277,7 +289,7 @@ static enum cleave_status add_piece(const struct cv_pieces_options *options,
     }
     current->end = piece->end;
     CV_TRY(cv_source_finish(options->source, piece, err));
-    return current->end - current->begin >= options->size
+    return current->end >= end_of(options, current, current->number)
                ? place_current(options, current, err)
                : CLEAVE_OK;
 }
@@ -292,20 +304,35 @@ static enum cleave_status wait_for(struct cv_source *source, struct cleave_error
     return cv_source_pump(source, err);
 }
 
+/* As many files as were asked for, if records were too long for them. */
+static enum cleave_status fill_up(const struct cv_pieces_options *options,
+                                  struct current *current, struct cleave_error *err)
+{
+    while (current->number < options->count) {
+        CV_TRY(open_current(options, current, err));
+        CV_TRY(place_current(options, current, err));
+    }
+    return CLEAVE_OK;
+}
+
 static enum cleave_status write_stream(const struct cv_pieces_options *options,
                                        struct current *current, struct cleave_error *err)
 {
     for (;;) {
-        const uint64_t there =
-            current->writer != NULL ? current->end - current->begin : 0;
+        uint64_t end;
         enum cv_take state;
         struct cv_piece piece;
 
+        if (current->writer == NULL)
+            current->begin = current->end;
+        end = end_of(options, current, current->number + (current->writer == NULL));
         CV_TRY(cv_source_take(options->source,
-                              options->size > there ? options->size - there : 1, &state,
-                              &piece, err));
-        if (state == CV_TAKE_END)
-            return place_current(options, current, err);
+                              end > current->end ? end - current->end : 1, &state, &piece,
+                              err));
+        if (state == CV_TAKE_END) {
+            CV_TRY(place_current(options, current, err));
+            return fill_up(options, current, err);
+        }
         CV_TRY(state == CV_TAKE_PIECE ? add_piece(options, current, &piece, err)
                                       : wait_for(options->source, err));
     }
@@ -317,7 +344,7 @@ static enum cleave_status write_from_stream(const struct cv_pieces_options *opti
     struct current current = { .number = 0 };
     enum cleave_status status;
 
-    if (options->count > 0)
+    if (!cv_source_foretold(options->source, &current.total) && options->count > 0)
         return cv_fail(err, CLEAVE_EINPUT,
                        "-n: expected a file whose length is known, got a stream, or one "
                        "that is compressed and does not say how much it holds (--size or "
