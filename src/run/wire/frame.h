@@ -29,7 +29,7 @@ enum cv_frame_flag {
 };
 
 /* How what is said of bytes that are none begins. */
-#define CV_NO_FRAME "expected a frame of cleave"
+#define CV_NO_FRAME "expected a frame of cleave, got"
 
 /* On the wire: "CLVE", version (1 byte), type (1), flags (2), length (4), peer (4),
  * chunk (8), value (8), checksum of the payload (8: XXH3-64), of all before it (8: XXH3-64). */
