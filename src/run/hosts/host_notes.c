@@ -46,14 +46,12 @@ void cv_host_tell_rest(const struct cv_host *host)
 void cv_host_tell_absent(const struct cv_host *host, const char *reason)
 {
     struct cv_hosts *hosts = host->hosts;
-
     char forget[200];
-
     /* Somebody may stand in between: that is not to be found among fifty that are switched off. */
-    if (cv_aside_key_changed(&host->aside, forget, sizeof forget) &&
-        ++hosts->nchanged <= CV_TOLD_MOST)
-        cv_hosts_note(hosts, "%s: left out: %s", host->name, reason);
-    else if (++hosts->nabsent <= CV_TOLD_MOST)
+    const bool alarms = cv_aside_key_changed(&host->aside, forget, sizeof forget) &&
+                        ++hosts->nchanged <= CV_TOLD_MOST;
+
+    if (alarms || ++hosts->nabsent <= CV_TOLD_MOST)
         cv_hosts_note(hosts, "%s: left out: %s", host->name, reason);
     else
         snprintf(hosts->last_absent, sizeof hosts->last_absent, "%.120s: %.600s",
@@ -94,7 +92,7 @@ static const char *doubt_login(const struct cv_host *host, const struct cleave_e
     if (err->status == CLEAVE_ECLOSED && host->process.exit_code >= 0 &&
         host->process.exit_code < OF_SHELLS)
         return "; nothing was said: does a login script there end it?";
-    return err->status == CLEAVE_EREFUSED && strstr(err->text, CV_NO_FRAME) != NULL
+    return err->status == CLEAVE_EREFUSED && cv_is_no_frame(err->text)
                ? "; does a login script there read standard input? It must not"
                : NULL;
 }

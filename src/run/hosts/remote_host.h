@@ -166,12 +166,12 @@ struct cv_hosts {
     double step_s, idle_s; /* when it was set, and how long they had been by then       */
     uint32_t held;         /* times that they were not                                  */
     bool stepping, beginning; /* it is set; some are being begun                        */
+    bool doubted; /* it has been said that two may be one machine                      */
     size_t nabsent; /* that were left out before they were ready, and told or counted */
-    char last_absent[730]; /* who was counted last, and why                            */
+    char last_absent[728]; /* who was counted last, and why                            */
     size_t nchanged;       /* whose keys have changed, told or counted                 */
     size_t nwords;         /* who said something before they were ready, likewise      */
     char words[CV_TOLD_MOST][160]; /* what has been told of that                       */
-    bool doubted;  /* it has been said that two may be one machine              */
     double told_s; /* when one has last given notice; 0: none has                 */
     struct cv_timer hush; /* a moment later                                             */
     struct cv_remote_file *files; /* of the input, if it can be shared                  */

@@ -89,6 +89,13 @@ static bool is_whole(const unsigned char in[CV_FRAME_HEAD])
     return XXH3_64bits(bytes, sizeof bytes) == get(in + HEAD_SUM_AT, 8);
 }
 
+#define NO_FRAME "expected a frame of cleave, got"
+
+bool cv_is_no_frame(const char *text)
+{
+    return strstr(text, NO_FRAME) != NULL;
+}
+
 enum cleave_status cv_frame_decode(const unsigned char in[CV_FRAME_HEAD],
                                    struct cv_frame_head *out, struct cleave_error *err)
 {
@@ -96,7 +103,7 @@ enum cleave_status cv_frame_decode(const unsigned char in[CV_FRAME_HEAD],
     char shown[2 * CV_FRAME_HEAD];
 
     if (memcmp(in, CV_FRAME_MAGIC, MAGIC) != 0)
-        return cv_fail(err, CLEAVE_EINPUT, CV_NO_FRAME " '%s'",
+        return cv_fail(err, CLEAVE_EINPUT, NO_FRAME " '%s'",
                        cv_shown((const char *)in, CV_FRAME_HEAD, shown, sizeof shown));
     /* Of another version all but its number may be different; a bit of it may be damaged. */
     if (in[VERSION_AT] != CV_FRAME_VERSION)
@@ -123,7 +130,7 @@ enum cleave_status cv_frame_look(const unsigned char *in, size_t length,
     if (length > CV_FRAME_HEAD)
         length = CV_FRAME_HEAD;
     if (memcmp(in, CV_FRAME_MAGIC, length < MAGIC ? length : MAGIC) != 0)
-        return cv_fail(err, CLEAVE_EINPUT, CV_NO_FRAME " '%s'",
+        return cv_fail(err, CLEAVE_EINPUT, NO_FRAME " '%s'",
                        cv_shown((const char *)in, length, shown, sizeof shown));
     if (length > VERSION_AT && in[VERSION_AT] != CV_FRAME_VERSION)
         return refuse_version(in[VERSION_AT], err);

@@ -28,9 +28,6 @@ enum cv_frame_flag {
     CV_FRAME_LAST = 2, /* nothing more of this piece follows                            */
 };
 
-/* How what is said of bytes that are none begins. */
-#define CV_NO_FRAME "expected a frame of cleave, got"
-
 /* On the wire: "CLVE", version (1 byte), type (1), flags (2), length (4), peer (4),
  * chunk (8), value (8), checksum of the payload (8: XXH3-64), of all before it (8: XXH3-64). */
 struct cv_frame_head {
@@ -49,6 +46,8 @@ void cv_frame_encode(const struct cv_frame_head *head, unsigned char out[CV_FRAM
  * type that there is none of, or longer than such a frame may be. */
 enum cleave_status cv_frame_decode(const unsigned char in[CV_FRAME_HEAD],
                                    struct cv_frame_head *out, struct cleave_error *err);
+/* Whether a message says of bytes that they are no frame at all. */
+bool cv_is_no_frame(const char *text);
 /* Fails when what there is of a head, at least a byte, says already that it is none or one of
  * another version. */
 enum cleave_status cv_frame_look(const unsigned char *in, size_t length,
