@@ -87,8 +87,10 @@ SUM='{ s += $1 } END { printf "%.0f\n", s }'
         cmp sum out
     done
     # Each result is a file that is open.
-    files 30 -j 8 --block 5k -i many --reduce 'sort -m {1} {2}' -- sort
-    sort many | cmp - out
+    for most in 28 30 32; do
+        files $most -j 8 --block 5k -i many --reduce 'sort -m {1} {2}' -- sort
+        sort many | cmp - out
+    done
 }
 
 # --- processes -----------------------------------------------------------------------------

@@ -61,7 +61,7 @@ static enum cleave_status launch(struct cv_fold *fold, struct job *job,
     for (size_t i = 0; i < job->npartials; i++)
         CV_TRY(cv_gather_take(job->partials[i].store, &taken[i], err));
     if (fold->options.gate != NULL)
-        CV_TRY(cv_gate_room(fold->options.gate, fold->options.poller, err));
+        CV_TRY(cv_gate_room(fold->options.gate, err));
     CV_TRY(cv_fold_call_start(&job->call, &job->slot, taken, job->npartials, err));
     if (fold->options.gate != NULL)
         cv_gate_begun(fold->options.gate);

@@ -302,6 +302,7 @@ static enum cleave_status draw(struct cv_feed *feed, struct cv_part *part, size_
         cv_feed_done(feed);
     if (feed->flow == NULL)
         CV_TRY(begin_flow(feed, part, err));
+    assert(feed->flow != NULL);
     if (feed->flow->here) {
         CV_TRY(pour(feed, part, length, got, err));
     } else if (is_direct(feed)) {

@@ -141,31 +141,26 @@ static bool is_narrow(const struct cv_gate *gate, uint32_t workers)
     return gate->most_files > 0 && gate->most_files < PLENTY + (uint64_t)EACH * workers;
 }
 
-/* Whether there are some for another command, beside those that `busy` others may need yet. The
- * lowest number that is free is the one that is taken: all below are in use. */
-static bool has_files(const struct cv_gate *gate, struct cv_poller *poller, uint32_t busy)
+/* Whether there are some for another command, beside those that `busy` others may need yet. They are
+ * counted one by one, as any number may have become free before others; the highest first, which
+ * are free as a rule. */
+static bool has_files(const struct cv_gate *gate, uint32_t busy)
 {
-    int null, free_fd;
+    uint64_t needed = AT_FIRST + ELSE + (uint64_t)LATER * (busy + 1);
 
     if (!is_narrow(gate, busy + 1))
         return true;
-    if (cv_poller_null(poller, &null, NULL) != CLEAVE_OK)
-        return false;
-    free_fd = fcntl(null, F_DUPFD_CLOEXEC, 0);
-    if (free_fd < 0)
-        return false;
-    close(free_fd);
-    return (uint64_t)free_fd + AT_FIRST + ELSE + (uint64_t)LATER * (busy + 1) <=
-           gate->most_files;
+    for (uint64_t fd = gate->most_files; fd > 0 && needed > 0; fd--)
+        needed -= fcntl((int)fd - 1, F_GETFD) < 0;
+    return needed == 0;
 }
 
-enum cleave_status cv_gate_room(const struct cv_gate *gate, struct cv_poller *poller,
-                                struct cleave_error *err)
+enum cleave_status cv_gate_room(const struct cv_gate *gate, struct cleave_error *err)
 {
     const struct cv_gate_crowd crowd = look(gate);
     const uint32_t others = crowd.busy + crowd.held;
 
-    if (!is_narrow(gate, crowd.workers) || others == 0 || has_files(gate, poller, others))
+    if (!is_narrow(gate, crowd.workers) || others == 0 || has_files(gate, others))
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_ESCARCE,
                    "too few open files for %u workers (ulimit -n says how many)",

@@ -45,8 +45,7 @@ void cv_gate_passed(struct cv_gate *gate);
 
 /* Whether there are descriptors for another command, beside those that others need to go on
  * with: CLEAVE_ESCARCE if not. */
-enum cleave_status cv_gate_room(const struct cv_gate *gate, struct cv_poller *poller,
-                                struct cleave_error *err);
+enum cleave_status cv_gate_room(const struct cv_gate *gate, struct cleave_error *err);
 /* One could not begin, as `why` says, and is to be tried again: not at once. While others are
  * under way their end is waited for, else it is worth a few seconds. false: there has been no room
  * for longer, or that is not why. */

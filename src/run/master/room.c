@@ -41,7 +41,7 @@ void cv_room_watch(struct cv_real_run *run)
 enum cleave_status cv_room_look(struct cv_real_run *run, const struct cv_slot *slot,
                                 struct cleave_error *err)
 {
-    return cv_slot_starts(slot) ? cv_gate_room(&run->gate, run->poller, err) : CLEAVE_OK;
+    return cv_slot_starts(slot) ? cv_gate_room(&run->gate, err) : CLEAVE_OK;
 }
 
 bool cv_room_wait(struct cv_real_run *run, const struct cv_slot *slot,

@@ -80,7 +80,7 @@ static void start_order(struct cv_worker_fold *fold)
 {
     struct cv_worker *worker = fold->worker;
     struct cleave_error err;
-    enum cleave_status status = cv_gate_room(&worker->gate, worker->poller, &err);
+    enum cleave_status status = cv_gate_room(&worker->gate, &err);
 
     if (status == CLEAVE_OK)
         status = launch(fold, &err);

@@ -170,7 +170,7 @@ static enum cleave_status start(struct cv_worker *worker, struct cv_seat *seat,
     seat->slot.told =
         task->told != NULL ? (const char *const *)task->told->list : nothing;
     if (cv_slot_starts(&seat->slot))
-        CV_TRY(cv_gate_room(&worker->gate, worker->poller, err));
+        CV_TRY(cv_gate_room(&worker->gate, err));
     if (task->item != NULL)
         CV_TRY(cv_worker_item_begin(worker, task, err));
     return task->open && !task->shut ? cv_slot_open(&seat->slot, &task->piece, err)
