@@ -15,9 +15,9 @@ draws_on() {
     shift 3
     rm -f go drawn
     command="stty $size; $(printf '%q ' "$CLEAVE" run -q "$option" -o out "$@")"
-    TERM=xterm timeout 60 script -qec "$command" /dev/null >drawn 2>&1 3>&- &
+    TERM=xterm timeout 200 script -qec "$command" /dev/null >drawn 2>&1 3>&- &
     local job=$!
-    for _ in $(seq 500); do
+    for _ in $(seq 3000); do
         ! grep -qF -- "$text" drawn || break
         sleep 0.02
     done

@@ -2,7 +2,7 @@
 load helper
 
 # What a hung run would take; nothing here depends on how long things last.
-LONG=60
+LONG=200
 
 # T -- a folder for the files of a test.
 prepare() {
@@ -38,7 +38,7 @@ chunks() {
 
 # nobody NAME -- no process has NAME on its command line, soon at the latest.
 nobody() {
-    for _ in $(seq 200); do
+    for _ in $(seq 3000); do
         pgrep -f "$1" >/dev/null || return 0
         sleep 0.02
     done
@@ -56,7 +56,7 @@ in_background() {
 # asleep ID -- the process waits for something: it has been asleep at ten looks in a row.
 asleep() {
     local times=0
-    for _ in $(seq 1000); do
+    for _ in $(seq 6000); do
         if grep -q '^State:.S' "/proc/$1/status"; then times=$((times + 1)); else times=0; fi
         [ $times -ge 10 ] && return 0
         sleep 0.01
@@ -81,8 +81,8 @@ asleep() {
     seq 3000 >in
     job -i in -u -j 3 --block 1k -- cat
     sort -n out | cmp - in
-    # The first chunk takes longest: the others do not wait for it.
-    job -i in -u -j 2 --block 8k -- awk 'NR == 1 && $1 == 1 { system("sleep 0.3") } { print }'
+    # The first chunk waits until another has been written: that did not wait for it.
+    job -i in -u -j 2 --block 8k -- awk 'NR == 1 && $1 == 1 { system("until [ -s out ]; do sleep 0.02; done") } { print }'
     [ "$(head -n 1 out)" != 1 ]
     sort -n out | cmp - in
 }
@@ -329,8 +329,8 @@ PYTHON
 @test "a command that hangs and ignores SIGTERM is killed after --timeout" {
     prepare
     seq 3 >in
-    fails_with 1 -i in -j 3 --block 1 --timeout 0.3 -- sh -c 'read -r n; [ "$n" = 2 ] || exec echo "$n"; trap "" TERM; while :; do sleep 9871; done'
-    grep -q '^cleave: in: bytes 2 to 4 (records 2 to 2): the command took longer than 0.3 s$' err
+    fails_with 1 -i in -j 3 --block 1 --timeout 3 -- sh -c 'read -r n; [ "$n" = 2 ] || exec echo "$n"; trap "" TERM; while :; do sleep 9871; done'
+    grep -q '^cleave: in: bytes 2 to 4 (records 2 to 2): the command took longer than 3 s$' err
     printf '1\n3\n' | cmp - out
     nobody 'sleep 9871'
 }

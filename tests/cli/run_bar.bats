@@ -64,9 +64,9 @@ draws() {
     for option in --bar --live; do
         rm -f go drawn
         # shellcheck disable=SC2016
-        TERM=xterm timeout 60 script -qec "stty cols 100 rows 40; '$CLEAVE' run -q $option -j 1 \
+        TERM=xterm timeout 200 script -qec "stty cols 100 rows 40; '$CLEAVE' run -q $option -j 1 \
             'until [ -e go ]; do sleep 0.02; done; echo written {}' ::: 1 2" /dev/null >drawn 2>&1 3>&- &
-        for _ in $(seq 500); do
+        for _ in $(seq 3000); do
             ! grep -qF ' 0 of 2 commands' drawn || break
             sleep 0.02
         done

@@ -4,7 +4,7 @@ load helper
 load job
 
 # What a hung run would take; nothing here depends on how long things last.
-LONG=60
+LONG=200
 
 prepare() {
     T=$BATS_TEST_TMPDIR
@@ -289,18 +289,18 @@ b' --block 1 -- wc -l
     prepare
     truncate -s 1T large
     # To read all of it would take an hour.
-    run timeout 60 "$CLEAVE" run -q -i large --max-record 1M -- cat
+    run timeout 200 "$CLEAVE" run -q -i large --max-record 1M -- cat
     [ "$status" -eq 2 ]
     [[ $output =~ ^"cleave: large: the record that byte "[0-9]+" is in is longer than 1000000 bytes (is it split as it should be? --max-record allows more)"$ ]]
     "$CLEAVE" run -q -i large --max-record 900G -- sh -c 'touch ran' 2>err 3>&- &
     local master=$!
     # It reads, and nothing has been begun.
-    for _ in $(seq 500); do
+    for _ in $(seq 3000); do
         [ "$(awk '/^rchar/ { print $2 }' /proc/$master/io)" -gt 50000000 ] && break
         sleep 0.02
     done
     kill -TERM $master
-    for _ in $(seq 500); do
+    for _ in $(seq 3000); do
         grep -q '^State:.[RSD]' /proc/$master/status 2>/dev/null || break
         sleep 0.02
     done

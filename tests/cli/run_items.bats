@@ -2,7 +2,7 @@
 load helper
 
 # What a hung run would take; nothing here depends on how long things last.
-LONG=60
+LONG=200
 
 prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -304,7 +304,7 @@ same_rows() {
         rm -rf r
         mkdir -p r/1/a
         mkfifo r/1/a/$name
-        run --separate-stderr timeout -k 5 30 "$CLEAVE" run -q --results r -- echo ::: a
+        run --separate-stderr timeout -k 5 200 "$CLEAVE" run -q --results r -- echo ::: a
         [ "$status" -eq 1 ]
         [ "$stderr" = "cleave: --results: cannot write 'r/1/a/$name': No such device or address" ]
     done
@@ -497,8 +497,8 @@ END
 @test "commands wait for their time, for others and for memory" {
     prepare
     # In the order of their starts, whoever is free; a machine that is busy, or has no memory, starts nothing.
-    cleave 0 run -q -j 3 --delay 20ms --joblog log -- true ::: 1 2 3 4
-    [ "$(tail -n +2 log | sort -n | awk '{ if (NR > 1 && $3 - last < 0.01) print "too soon"; last = $3 }')" = "" ]
+    cleave 0 run -q -j 3 --delay 200ms --joblog log -- true ::: 1 2 3 4
+    [ "$(tail -n +2 log | sort -n | awk '{ if (NR > 1 && $3 - last < 0.1) print "too soon"; last = $3 }')" = "" ]
     run timeout --signal INT 1 "$CLEAVE" run -j 1 --memfree 1000TB -- touch ::: begun
     [ "$status" -eq 124 ]
     [ ! -e begun ]

@@ -6,7 +6,7 @@ load helper
 load job
 load lines
 
-LONG=100
+LONG=200
 
 # prepare -- l leads f and g; in `deep` g leads another, in `two` m leads others beside it.
 prepare() {
@@ -127,7 +127,7 @@ END
     begin -i in --hosts two.yaml --block 1k --host-timeout 5 -- sh "$PWD/say"
     reads 1
     # Before that is heard of, the chunk in front must not end.
-    for _ in $(seq 600); do grep -q ': lost, its chunks go elsewhere' err || sleep 0.05; done
+    for _ in $(seq 1500); do grep -q ': lost, its chunks go elsewhere' err || sleep 0.05; done
     echo >go
     cmp <(sed 1d in) <(cat <&7)
     ended 0

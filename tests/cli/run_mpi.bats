@@ -11,7 +11,7 @@ setup_file() {
 ranks() {
     local flavour=$1 expected=$2
     shift 2
-    run --separate-stderr timeout 60 "mpirun.$flavour" -n "${RANKS:-5}" \
+    run --separate-stderr timeout 200 "mpirun.$flavour" -n "${RANKS:-5}" \
         "$CLEAVE" run --mpi "$@"
     if [ "$status" -ne "$expected" ]; then
         echo "cleave run --mpi $*: exit status $status, expected $expected"
@@ -216,7 +216,7 @@ environment() {
 # Without the variables that say so, nobody knows that all ranks are on one machine.
 apart() {
     needs "$1"
-    run --separate-stderr timeout 60 "mpirun.$1" -n 5 \
+    run --separate-stderr timeout 200 "mpirun.$1" -n 5 \
         env -u OMPI_COMM_WORLD_LOCAL_SIZE -u MPI_LOCALNRANKS \
         "$CLEAVE" run --mpi -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --reduce cat \
         -- tr 0-4 A-E
@@ -229,7 +229,7 @@ apart() {
 
 @test "a stream, by Open MPI" {
     needs openmpi
-    timeout 60 mpirun.openmpi -n 4 "$CLEAVE" run --mpi -q -o "$BATS_TEST_TMPDIR/out" \
+    timeout 200 mpirun.openmpi -n 4 "$CLEAVE" run --mpi -q -o "$BATS_TEST_TMPDIR/out" \
         -- tr 0-4 A-E <"$NUMBERS"
     same
 }
@@ -238,7 +238,7 @@ apart() {
 other() {
     local flavour=$1 text=$2
     shift 2
-    run --separate-stderr timeout 60 "mpirun.$flavour" \
+    run --separate-stderr timeout 200 "mpirun.$flavour" \
         -n 2 "$CLEAVE" run --mpi -q -i "$NUMBERS" -- sed p : \
         -n 1 "$CLEAVE" run --mpi "$@" : \
         -n 1 "$CLEAVE" run --mpi -q -i "$NUMBERS" -- sed p
@@ -258,7 +258,7 @@ differing() {
     other "$1" "there are 6 behind 'run' and not 7" -q -i "$NUMBERS" -- sed
     other "$1" "word 2 behind 'run' is '-i' and not '-q'" -i "$NUMBERS" -- sed p
     # What is too long to be sent along is compared all the same.
-    run --separate-stderr timeout 60 "mpirun.$1" \
+    run --separate-stderr timeout 200 "mpirun.$1" \
         -n 2 "$CLEAVE" run --mpi -q -i "$NUMBERS" -- echo "${long}1" : \
         -n 1 "$CLEAVE" run --mpi -q -i "$NUMBERS" -- echo "${long}2"
     [ "$status" = 2 ]
@@ -280,7 +280,7 @@ refused() {
     fi
     for case in $(refusals); do
         rm -f "$out"
-        run --separate-stderr timeout 60 "mpirun.$1" -n 3 env LD_PRELOAD="$library" \
+        run --separate-stderr timeout 200 "mpirun.$1" -n 3 env LD_PRELOAD="$library" \
             REFUSE="${case%@*}" REFUSE_RANK="${case#*@}" "$CLEAVE" run --mpi -q \
             -i "$NUMBERS" -o "$out" --block 50k -- tr 0-4 A-E
         echo "$case: status $status, $stderr"
@@ -323,7 +323,7 @@ orphans() {
     needs "$1"
     local pid
     cd "$BATS_TEST_TMPDIR"
-    timeout 100 "mpirun.$1" -n 3 "$CLEAVE" run --mpi -q -i "$NUMBERS" --block 100k \
+    timeout 200 "mpirun.$1" -n 3 "$CLEAVE" run --mpi -q -i "$NUMBERS" --block 100k \
         -- sh -c 'echo $$ $PPID >$CLEAVE_WORKER.new; mv $CLEAVE_WORKER.new self.${CLEAVE_WORKER#*:}; exec sleep 300' \
         >out 2>err 3>&- &
     appears self.1
@@ -332,7 +332,7 @@ orphans() {
     kill -9 "$pid"
     for r in 1 2; do
         read -r pid _ <self.$r
-        for _ in $(seq 1000); do
+        for _ in $(seq 3000); do
             kill -0 "$pid" 2>/dev/null || break
             sleep 0.02
         done

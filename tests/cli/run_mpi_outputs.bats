@@ -13,7 +13,7 @@ ranks() {
     local flavour=$1
     shift
     needs "$flavour"
-    timeout 60 "mpirun.$flavour" -n 5 "$CLEAVE" run --mpi -q -i "$NUMBERS" "$@"
+    timeout 200 "mpirun.$flavour" -n 5 "$CLEAVE" run --mpi -q -i "$NUMBERS" "$@"
 }
 
 # In memory, and with most of it on disk; of chunks that are cut as they come, and of many.

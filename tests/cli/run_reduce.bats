@@ -84,7 +84,7 @@ equal() {
         --policy joint --param compute=0.01 --joblog log --retries 1 --halt now,fail=1 \
         --reduce 'touch folded; awk "{ s += \$1 } END { print s }" {1} {2}' -- sh -c '
         case $CLEAVE_WORKER in late*)
-            for i in $(seq 100); do [ -e folded ] && break; sleep 0.1; done
+            for i in $(seq 600); do [ -e folded ] && break; sleep 0.1; done
             [ -e folded ] || exit 1 ;;
         esac
         awk "{ s += \$1 } END { print s }"'

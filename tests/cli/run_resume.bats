@@ -102,7 +102,7 @@ overwrite() {
     # What a run that was killed has left there is read.
     rm j.db
     local command='read -r x; echo "$x"; cat; case $x in "line 1"??" "*) mkdir killed 2>/dev/null && kill -9 $PPID;; esac; :'
-    timeout 60 "$CLEAVE" run -q -i in -j 1 --block 500 --journal j.db -- sh -c "$command" >out 2>&1 || true
+    timeout 200 "$CLEAVE" run -q -i in -j 1 --block 500 --journal j.db -- sh -c "$command" >out 2>&1 || true
     [ -s j.db-wal ]
     cleave 0 run -q -i in -j 1 --block 500 --journal j.db --resume --joblog log -- sh -c "$command"
     [ "$output" = "$(cat in)" ]
@@ -126,7 +126,7 @@ END
     chmod +x command
     noticed() {
         : >pid
-        timeout 60 sh -c 'echo $$ >pid; exec "$@"' sh "$CLEAVE" run -q -j 1 --block 2k -i in -o out "$@" -- \
+        timeout 200 sh -c 'echo $$ >pid; exec "$@"' sh "$CLEAVE" run -q -j 1 --block 2k -i in -o out "$@" -- \
             sh -c './command $CLEAVE_BEGIN' 2>err
     }
     run noticed --journal j.db
@@ -153,7 +153,7 @@ fi
 exec cat
 END
     chmod +x command
-    run timeout 60 sh -c 'echo $$ >pid; exec "$@"' sh "$CLEAVE" run -q -j 1 --block 2k -i in -o out --journal j.db -- \
+    run timeout 200 sh -c 'echo $$ >pid; exec "$@"' sh "$CLEAVE" run -q -j 1 --block 2k -i in -o out --journal j.db -- \
         sh -c './command $CLEAVE_BEGIN'
     [ "$status" -eq 138 ]
     [[ ${lines[0]} == "cleave: stopped by SIGUSR1: "*". The journal that held them was removed meanwhile: none of it is kept for another run" ]]
@@ -243,7 +243,7 @@ END
         # shellcheck disable=SC2086
         env --default-signal=TERM "$CLEAVE" run -q -i in -j 1 --block 98 --retries 1 --journal j $how -- ./command >out 2>err 3>&- &
         local master=$!
-        for _ in $(seq 500); do [ -e here ] || sleep 0.02; done
+        appears here
         kill -TERM $master
         status=0
         wait $master || status=$?
