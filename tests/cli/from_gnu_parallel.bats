@@ -5,7 +5,7 @@
 # asked beside each other is in run_items.bats.
 load helper
 
-LONG=60
+LONG=200
 
 # What recipes are about.
 fixture() {

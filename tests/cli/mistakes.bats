@@ -14,7 +14,7 @@ setup() {
 mistake() {
     local expected=$1 type=$2
     shift 2
-    run --separate-stderr timeout 30 "$CLEAVE" "$@" </dev/null
+    run --separate-stderr timeout 200 "$CLEAVE" "$@" </dev/null
     case $stderr in
     *"$type"*) ;;
     *)

@@ -14,7 +14,7 @@ setup() {
 told() {
     local expected=$1 type=$2
     shift 2
-    run --separate-stderr timeout 30 "$CLEAVE" "$@" </dev/null
+    run --separate-stderr timeout 200 "$CLEAVE" "$@" </dev/null
     [[ $stderr == *"$type"* && $status -eq $expected ]] || {
         echo "cleave $*: exit status $status, expected $expected and: $type"
         echo "$stderr"

@@ -5,7 +5,7 @@ load helper
 load job
 
 # What a hung run would take; nothing here depends on how long things last.
-LONG=60
+LONG=200
 
 # needs TOOL... -- the test is about them.
 needs() {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 load helper
 
-LONG=100
+LONG=200
 
 # prepare -- a folder with a and b, 3,000 lines each, of which some say "bad".
 prepare() {

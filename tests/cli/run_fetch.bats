@@ -3,7 +3,7 @@ load helper
 load job
 
 # What a hung run would take; nothing here depends on how long things last.
-LONG=60
+LONG=200
 
 # A file of some records, and the command that cuts it.
 prepare() {

@@ -4,7 +4,7 @@ load helper
 load job
 
 # What a hung run would take; nothing here depends on how long things last.
-LONG=60
+LONG=200
 
 prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1

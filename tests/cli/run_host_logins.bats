@@ -4,7 +4,7 @@
 load helper
 load job
 
-LONG=100
+LONG=200
 
 prepare() {
     T=$BATS_TEST_TMPDIR

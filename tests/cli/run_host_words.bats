@@ -5,7 +5,7 @@
 load helper
 load job
 
-LONG=100
+LONG=200
 
 # prepare -- a folder for the files of a test, and an ssh that reaches this machine.
 prepare() {
@@ -390,7 +390,7 @@ tells() {
     chmod +x bin/srun bin/scontrol
     PATH=$PWD/bin:$PATH SLURM_JOB_ID=7 SLURM_JOB_NODELIST='n[09-10],login' \
         SLURM_NTASKS=4 SLURM_TASKS_PER_NODE='1(x2),2' \
-        timeout 60 "$CLEAVE" run --slurm --json -i in -o out -- tr 0-9 a-j >words
+        timeout 200 "$CLEAVE" run --slurm --json -i in -o out -- tr 0-9 a-j >words
     tr 0-9 a-j <in | cmp - out
     [[ $(cat words) = *'"n09"'*'"n10"'*'"login.0"'*'"login.1"'* ]]
 }

@@ -6,7 +6,7 @@ load helper
 load job
 load lines
 
-LONG=100
+LONG=200
 
 prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -104,7 +104,7 @@ prepare() {
     seq 20000 >in
     printf 'port: multi\nworkers:\n  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
     printf '  - {name: b, slots: 2, speed: 1e7, bandwidth: 1e8}\n' >>h.yaml
-    timeout 60 "$CLEAVE" run -q -i in --hosts h.yaml --line-buffer -o out -- sh -c 'echo first; sleep 0.2; cat' 2>err 3>&- ||
+    timeout 200 "$CLEAVE" run -q -i in --hosts h.yaml --line-buffer -o out -- sh -c 'echo first; sleep 0.2; cat' 2>err 3>&- ||
         { cat err; return 1; }
     grep -vx first out | cmp in -
     grep -qx first out

@@ -5,7 +5,7 @@
 load helper
 load job
 
-LONG=100
+LONG=200
 
 prepare() {
     T=$BATS_TEST_TMPDIR

@@ -5,7 +5,7 @@ load helper
 load job
 
 # What a hung run would take; nothing here depends on how long things last.
-LONG=60
+LONG=200
 
 # prepare -- folders a and b are what hosts a and b see, m is where the run begins.
 prepare() {

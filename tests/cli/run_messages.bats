@@ -2,7 +2,7 @@
 load helper
 
 # What a hung run would take; nothing here depends on how long things last.
-LONG=60
+LONG=200
 
 # T -- a folder for the files of a test.
 prepare() {

@@ -3,7 +3,7 @@
 load helper
 load lines
 
-LONG=60
+LONG=200
 
 prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1

@@ -35,7 +35,7 @@ serves() {
 ask() {
     exec 4<>"/dev/tcp/127.0.0.1/$port"
     printf '%s\r\n' "$@" '' >&4
-    timeout 60 cat <&4 >answer
+    timeout 200 cat <&4 >answer
     exec 4>&-
 }
 
@@ -80,7 +80,7 @@ ask() {
     head -n 1 answer | grep -q '^HTTP/1.1 403 '
     ask 'hello'
     head -n 1 answer | grep -q '^HTTP/1.1 400 '
-    run timeout 60 "$CLEAVE" run --serve "127.0.0.1:$port" -i in -o two -- cat
+    run timeout 200 "$CLEAVE" run --serve "127.0.0.1:$port" -i in -o two -- cat
     [ "$status" -ne 0 ]
     has "--serve: cannot listen at '127.0.0.1:$port': Address already in use; 127.0.0.1:0 takes a port that is free"
     [ ! -e two ]

@@ -6,7 +6,7 @@ load slurm
 load mpi
 
 # What a hung run would take; nothing here depends on how long things last.
-LONG=60
+LONG=200
 
 setup_file() {
     bed_up

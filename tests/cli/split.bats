@@ -2,7 +2,7 @@
 load helper
 
 # What a hung call would take; nothing here depends on how long things last.
-LONG=60
+LONG=200
 
 prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -281,7 +281,7 @@ refuses() {
     cmp a.csv kept
     [ ! -e a.csv.cleave-index ]
     mkfifo a.csv.cleave-index
-    run timeout -k 5 30 "$CLEAVE" run -q -i a.csv --split csv -- cat
+    run timeout -k 5 200 "$CLEAVE" run -q -i a.csv --split csv -- cat
     [ "$status" -eq 2 ]
     [[ $output == *"a.csv.cleave-index: "*": make it again by "* ]]
 }
