@@ -149,13 +149,13 @@ same() {
     prepare
     for words in "simulate load -p f -l 2000 --runs 100000000 --trace no/such" \
         "simulate reduce -N 1000 -d exp:1 -c 1 --runs 100000000 --trace no/such"; do
-        run --separate-stderr timeout 200 "$CLEAVE" $words
+        run --separate-stderr timeout 60 "$CLEAVE" $words
         [ "$status" -eq 2 ]
         [ "$stderr" = "cleave: --trace: cannot write 'no/such': No such file or directory" ]
         untouched
     done
     touch out
-    run --separate-stderr timeout 200 "$CLEAVE" compare load -p f -l 2000 --error 0.3 --runs 100000000 -o out
+    run --separate-stderr timeout 60 "$CLEAVE" compare load -p f -l 2000 --error 0.3 --runs 100000000 -o out
     [ "$status" -eq 2 ]
     [ "$stderr" = "cleave: --output: 'out' exists; use --force to replace it" ]
     [ ! -s out ]
