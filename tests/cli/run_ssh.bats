@@ -5,7 +5,7 @@
 load helper
 
 # What a hung run would take; nothing here depends on how long things last.
-LONG=120
+LONG=200
 
 setup_file() {
     export BED=$BATS_FILE_TMPDIR/bed
@@ -141,7 +141,6 @@ END
         rm -f parent.*
         (
             appears parent.fast
-            sleep 0.3
             kill -$signal "$(cat parent.fast)"
         ) 3>&- &
         job --host-timeout 2 --block 30000 -- "$T/slow"
@@ -152,10 +151,10 @@ END
     kill -KILL "$(cat parent.fast)" 2>/dev/null || true
     rm -f parent.*
     timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --ssh "$SSH" --remote "$REMOTE" --block 30000 \
-        --journal j -- "$T/slow" >out 2>err 3>&- &
+        --journal j --joblog first -- "$T/slow" >out 2>err 3>&- &
     pid=$!
-    appears parent.fast
-    sleep 0.5
+    appears first
+    until [ "$(wc -l <first)" -ge 5 ]; do sleep 0.02; done
     kill -KILL "$(pgrep -P $pid)"
     wait $pid || true
     job --block 30000 --journal j --resume --joblog log -- "$T/slow"
