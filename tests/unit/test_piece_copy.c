@@ -17,7 +17,8 @@
 /* More than two windows, and no page ends with it. */
 enum { BYTES = (20 << 20) + 12345 };
 
-static char *bytes; /* of the file `from` */
+static char bytes[BYTES]; /* of the file `from` */
+static char found[BYTES + 1];
 static int from;
 static char folder[] = "/tmp/cleave-copy-XXXXXX";
 
@@ -29,28 +30,15 @@ static int new_file(const char *name)
     return fd;
 }
 
-static char *make_bytes(size_t length)
-{
-    char *made = malloc(length);
-
-    assert_true(made != NULL);
-    for (size_t i = 0; i < length; i++)
-        made[i] = (char)(i * 2654435761U >> 24);
-    return made;
-}
-
 /* The bytes [begin, end) are at `skip` of the file, and nothing behind them. */
 static void check_file(int fd, size_t begin, size_t end, off_t skip)
 {
-    char *found = malloc(end - begin + 1);
     struct stat info;
 
-    assert_true(found != NULL);
     assert_true(fstat(fd, &info) == 0);
     assert_true(info.st_size == skip + (off_t)(end - begin));
     assert_true(pread(fd, found, end - begin, skip) == (ssize_t)(end - begin));
     assert_true(memcmp(found, bytes + begin, end - begin) == 0);
-    free(found);
 }
 
 static void test_ranges(void **state)
@@ -58,7 +46,7 @@ static void test_ranges(void **state)
     static const size_t ranges[][2] = { { 0, BYTES },      { 1, BYTES - 1 },
                                         { 4095, 8 << 20 }, { 4096, (8 << 20) + 4096 },
                                         { 7, 7 },          { 5000, 6000 },
-                                        { 3, 256 * 1024 } };
+                                        { 3, 1 << 18 } };
 
     (void)state;
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
@@ -130,7 +118,8 @@ static int enter(void **state)
     (void)state;
     if (mkdtemp(folder) == NULL || chdir(folder) != 0)
         return -1;
-    bytes = make_bytes(BYTES);
+    for (size_t i = 0; i < BYTES; i++)
+        bytes[i] = (char)(i * 2654435761U >> 24);
     from = new_file("from");
     return write(from, bytes, BYTES) == BYTES ? 0 : -1;
 }
@@ -139,7 +128,6 @@ static int leave(void **state)
 {
     (void)state;
     close(from);
-    free(bytes);
     return unlink("from") + unlink("to") + chdir("/") + rmdir(folder);
 }
 

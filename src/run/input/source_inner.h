@@ -23,14 +23,14 @@ struct cv_source_file {
         *around; /* ... and what it is; NULL: as was asked for          */
     const struct cv_codec
         *lone;               /* it is large, and one block of that; NULL: it can be cut */
-    bool foretold;           /* it is read as a stream, but decoded once before: */
-    uint64_t foretold_bytes; /* so much comes                          */
-    bool unended;            /* BGZF without the block that ends it                */
+    uint64_t foretold_bytes; /* if foretold */
     int64_t mtime_ns, ctime_ns;
     bool touched,
         told;      /* neither size nor mtime, but ctime has changed; it was said    */
     uint64_t base; /* address of its first byte                                   */
     bool ignores;  /* an index of it is made: the one there is not read            */
+    bool unended;  /* BGZF without the block that ends it                          */
+    bool foretold; /* it is read as a stream, and was decoded once to know its size */
     int fd;        /* -1: not open now                                            */
     bool borrowed; /* standard input: never closed                                */
     struct cv_cut_file cut; /* while fd is open                                   */
@@ -191,10 +191,9 @@ struct cv_source_known {
 struct cv_source {
     const struct cv_splitter *splitter; /* borrowed */
     bool header, raw;
-    const struct cv_codec *lone; /* what its stream is one block of; NULL */
-    bool foretold;               /* ... and how much will come is known: */
-    uint64_t foretold_bytes;
-    bool unended;                 /* ... and it is BGZF without its end   */
+    bool foretold, unended;       /* its stream, as of a file */
+    const struct cv_codec *lone;  /* what its stream is one block of; NULL */
+    uint64_t foretold_bytes;      /* of its stream, if foretold */
     uint64_t max_record;          /* bytes; 0: any number     */
     struct cv_source_file *files; /* owned; none for a stream */
     size_t nfiles;
