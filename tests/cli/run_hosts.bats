@@ -547,3 +547,23 @@ END
         done
     done
 }
+
+@test "an output that cannot be kept to its end is not taken for one" {
+    prepare
+    seq -w 4000 >in
+    # What a host says comes in one go: all of an output, and that it was all.
+    cat >together <<'END'
+#!/bin/sh
+TMPDIR=/tmp "$@" | perl -e 'vec($in, 0, 1) = 1; while (sysread STDIN, $said, 1 << 20) { select undef, undef, undef, 0.2;
+    sysread STDIN, $said, 1 << 20, length $said if select my $more = $in, undef, undef, 0; syswrite STDOUT, $said }'
+END
+    chmod +x together
+    hosts "name: a, slots: 1, command: $PWD/together" >h.yaml
+    status=0
+    TMPDIR=$PWD/none timeout $LONG "$CLEAVE" run -i in --hosts h.yaml --memory 4kB --block 20k --journal j -q -- cat >out 2>err || status=$?
+    [ "$status" -eq 1 ]
+    grep -q "cannot keep output in '$PWD/none'" err
+    [ ! -s out ]
+    timeout $LONG "$CLEAVE" run -i in --hosts h.yaml --block 20k --journal j --resume -q -- cat >out
+    cmp in out
+}

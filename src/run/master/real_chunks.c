@@ -349,6 +349,9 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     }
     if (cv_open_chunks_hollow(run, errand, end))
         return;
+    /* The run is over. It may be this output that could not be kept to its end. */
+    if (run->news.broken && end == CV_SLOT_DONE)
+        return;
     errand->output = (double)cv_slot_came(slot);
     if (end != CV_SLOT_DONE)
         slot->open.read_s = 0;
