@@ -53,6 +53,10 @@ static void a_master_that_is_busy_all_the_time(void **state)
                 "chunks a second; larger ones would take less of it");
     result.master_s = 7.9;
     assert_says(&result, "");
+    /* To begin and to end a run is work, too, but not that of chunks. */
+    result.master_s = 10;
+    result.chunks = 39;
+    assert_says(&result, "");
 }
 
 static void workers_that_do_not_wait(void **state)
