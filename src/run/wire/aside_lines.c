@@ -19,10 +19,11 @@ struct line {
 /* The line from *at on without blanks and line ends around it; false: there is none. */
 static bool next_line(const struct cv_aside *aside, size_t *at, struct line *out)
 {
-    const char *begin = aside->kept + *at, *end;
+    const char *begin, *end;
 
     if (*at >= aside->nkept)
         return false;
+    begin = aside->kept + *at;
     end = memchr(begin, '\n', aside->nkept - *at);
     if (end == NULL)
         end = aside->kept + aside->nkept;
