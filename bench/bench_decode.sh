@@ -7,8 +7,8 @@
 # `TOOL -dc | wc -l`, `cleave run -j WORKERS -- wc -l` and, where an input can be cut in two, two such pipes of the tool
 # at once on its halves, in turn, seven times; the least of each counts, in seconds and in seconds of processors, which
 # a machine that does other things changes little. A pipe of the tool keeps more than one core busy, as `wc` counts
-# while it decodes: two on halves say what two cores can give. Then `cleave split` and `split -n l/40`. What is
-# not installed is left out. CSV: what, tool, seconds, seconds of processors, times as fast as the tool.
+# while it decodes: two on halves say what two cores can give. What is not installed is
+# left out. CSV: what, tool, seconds, seconds of processors, times as fast as the tool.
 megabytes=${1:-200}
 workers=${2:-2}
 TIMEFORMAT='%R %U %S'
@@ -56,9 +56,6 @@ with_bzip2() { bzip2 -dc "$1" | wc -l; }
 with_gzip() { gzip -dc "$1" | wc -l; }
 with_igzip() { igzip -dc "$1" | "$cleave" run -q -j "$workers" -i - -- wc -l; }
 by_count() { "$cleave" run -q -j "$workers" -i "$1" -- wc -l; }
-with_split() { rm -rf parts && mkdir parts && split -n l/40 "$1" parts/x; }
-by_split() { rm -rf parts && "$cleave" split -q -i "$1" -n 40 -o 'parts/x-{}'; }
-
 has() { command -v "$1" >/dev/null; }
 
 echo 'what,tool,seconds,processor seconds,times'
@@ -82,5 +79,4 @@ has lz4 && "$cleave" split -q -i text -n 1 -o 'l-{}.lz4' && row count with_lz4 l
 has gzip && gzip -1 -c text >one.gz && row count with_gzip one.gz
 # One decoder in front of a run, and the run's own: by several threads from three cores on, two by taskset -c 0,1.
 has gzip && has igzip && row count with_igzip one.gz && gzip -6 -c text >six.gz && row count with_igzip six.gz
-row split with_split text
 exit 0
