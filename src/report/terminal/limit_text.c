@@ -7,7 +7,7 @@ static const double BUSY = 0.8;    /* of the time: more than that is no chance *
 static const double WAITING = 0.1; /* of the time of workers: less is no loss  */
 
 /* Of fewer chunks for each worker, all that a master does is begin and end. */
-enum { SOME = 10 };
+static const uint64_t SOME = 10;
 
 void cv_limit_text(const struct cleave_execution_result *result, struct cv_text *out)
 {
