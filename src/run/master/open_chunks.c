@@ -47,17 +47,16 @@ void cv_open_chunks_began(void *context, struct cv_slot *slot)
     /* Who had started before there was anything to read shows nothing. */
     const double at_once_s = fmax(AT_ONCE_S, AT_ONCE_SHARE * waited_s);
     const bool shows = now_s - errand->bound_s > at_once_s || waited_s <= 0;
-
+    const bool waited = !shows && waited_s >= WAITED_S;
     /* It has started meanwhile, as others have: only the rest is waiting. */
-    const double start_s = shows || waited_s < WAITED_S
-                               ? now_s - slot->start_s
-                               : fmin(waited_s, usual_start(&run->staff));
+    const double start_s =
+        waited ? fmin(waited_s, usual_start(&run->staff)) : now_s - slot->start_s;
 
     if (start_s > 0) {
         tally->starts++;
         tally->starts_s += start_s;
     }
-    if (!shows && waited_s >= WAITED_S)
+    if (waited)
         slot->open.idle_s += waited_s - start_s;
     if (shows)
         errand->start_s = now_s - slot->open.spawn_s;
