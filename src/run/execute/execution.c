@@ -216,12 +216,9 @@ static enum cleave_status open_splitters(struct cv_execution *execution,
 static void guard_failed(void *context, const struct cleave_error *err)
 {
     const struct cleave_listener *tell = context;
-    struct cleave_error note;
 
-    cv_fail(&note, CLEAVE_EENGINE, "commands will go on if this process is killed: %s",
-            err->text);
     if (tell->note != NULL)
-        tell->note(tell->context, note.text);
+        tell->note(tell->context, err->text);
 }
 
 enum cleave_status cv_execution_open_base(struct cv_execution *execution,

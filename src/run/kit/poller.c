@@ -158,13 +158,16 @@ void cv_poller_lend_guard(struct cv_poller *poller, struct cv_guard *guard)
 
 static void begin_guard(struct cv_poller *poller)
 {
-    struct cleave_error err;
+    struct cleave_error err, note;
 
     if (cv_clock_s() < poller->guard_due_s)
         return;
     poller->guard_due_s = 0;
-    if (cv_guard_begin(poller->guard, &err) != CLEAVE_OK)
-        poller->guard_failed(poller->guard_context, &err);
+    if (cv_guard_begin(poller->guard, &err) == CLEAVE_OK)
+        return;
+    cv_fail(&note, err.status, "commands will go on if this process is killed: %s",
+            err.text);
+    poller->guard_failed(poller->guard_context, &note);
 }
 
 struct cv_guard *cv_poller_guard(const struct cv_poller *poller)

@@ -77,7 +77,7 @@ enum cleave_status cv_poller_signals(struct cv_poller *poller, const int *signal
 void cv_poller_hold_signals(struct cv_poller *poller);
 /* Have a guard for the commands that belong to what goes on here; once. It begins when
  * that has gone on for a moment, so that what is short costs nothing more; `failed` is
- * called if it cannot. */
+ * called with what that means if it cannot. */
 enum cleave_status cv_poller_set_guard(struct cv_poller *poller,
                                        void (*failed)(void *context,
                                                       const struct cleave_error *err),

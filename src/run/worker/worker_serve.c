@@ -173,9 +173,7 @@ static void signalled(void *context, int number)
 static void guard_failed(void *context, const struct cleave_error *err)
 {
     (void)context;
-    dprintf(STDERR_FILENO,
-            "cleave: worker: commands will go on if this process is killed: %s\n",
-            err->text);
+    dprintf(STDERR_FILENO, "cleave: worker: %s\n", err->text);
 }
 
 static enum cleave_status begin(struct cv_worker *worker, struct cleave_error *err)
