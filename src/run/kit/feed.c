@@ -240,14 +240,6 @@ static enum cleave_status hear(struct cv_feed *feed, const struct cv_part *part,
     return CLEAVE_OK;
 }
 
-/* The end to write to is nobody else's. */
-static bool never_wait(int pipe)
-{
-    const int flags = fcntl(pipe, F_GETFL);
-
-    return flags >= 0 && fcntl(pipe, F_SETFL, flags | O_NONBLOCK) == 0;
-}
-
 /* To wait for room for a thread would not do: those who take the room may be commands that wait for
  * threads themselves. What comes is made here then, which is slower, as all others wait meanwhile. */
 static enum cleave_status begin_flow(struct cv_feed *feed, const struct cv_part *part,
@@ -263,7 +255,8 @@ static enum cleave_status begin_flow(struct cv_feed *feed, const struct cv_part 
         part->well->flow(part->well, part->begin, part->end,
                          part->well->direct ? &into : NULL, &feed->flow, err);
 
-    if (status == CLEAVE_ESCARCE && part->well->give != NULL && never_wait(feed->pipe)) {
+    if (status == CLEAVE_ESCARCE && part->well->give != NULL &&
+        cv_never_wait(feed->pipe)) {
         feed->here_s = cv_clock_s();
         status = part->well->flow(part->well, part->begin, part->end,
                                   &(struct cv_flow_into){ .pipe = CV_FLOW_HERE },
@@ -329,7 +322,7 @@ static ssize_t put(struct cv_feed *feed, const struct cv_part *part, size_t leng
             return got;
     }
     if (!feed->copies) {
-        if (!never_wait(feed->pipe))
+        if (!cv_never_wait(feed->pipe))
             return -1;
         feed->copies = true;
     }

@@ -2,7 +2,6 @@
 #include "run/kit/flow.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
@@ -191,13 +190,11 @@ bool cv_flow_write(struct cv_flow *flow, const char *bytes, size_t length)
 static enum cleave_status open_into(struct cv_flow *flow, const struct cv_flow_into *into,
                                     struct cleave_error *err)
 {
-    const int flags = fcntl(into->pipe, F_GETFL);
     pthread_mutexattr_t kind;
 
     flow->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     flow->halt = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (flow->bell < 0 || flow->halt < 0 || flags < 0 ||
-        fcntl(into->pipe, F_SETFL, flags | O_NONBLOCK) != 0) {
+    if (flow->bell < 0 || flow->halt < 0 || !cv_never_wait(into->pipe)) {
         const int error = errno;
 
         cv_close(&flow->bell);

@@ -80,6 +80,13 @@ void cv_pipe_widen(int fd, size_t bytes)
     (void)fcntl(fd, F_SETPIPE_SZ, (int)bytes);
 }
 
+bool cv_never_wait(int fd)
+{
+    const int flags = fcntl(fd, F_GETFL);
+
+    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
 /* --- commands ----------------------------------------------------------------------------- */
 
 static size_t count_words(const char *const *words)

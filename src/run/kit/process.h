@@ -34,6 +34,8 @@ void cv_pipe_close(struct cv_pipe *pipe);
 void cv_close(int *fd);
 /* Ask for room for `bytes` in the pipe that `fd` is an end of. Not an error if refused. */
 void cv_pipe_widen(int fd, size_t bytes);
+/* Let nobody who uses `fd`, or what it was copied from, wait (O_NONBLOCK). False with errno: it cannot be told. */
+bool cv_never_wait(int fd);
 
 /* --- commands ----------------------------------------------------------------------------- */
 

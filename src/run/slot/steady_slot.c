@@ -7,7 +7,6 @@
 #include "run/slot/steady_slot.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -276,9 +275,7 @@ static void lose_patience(void *context)
 
 static enum cleave_status set_nonblocking(int fd, struct cleave_error *err)
 {
-    const int flags = fd >= 0 ? fcntl(fd, F_GETFL) : 0;
-
-    if (fd >= 0 && (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0))
+    if (fd >= 0 && !cv_never_wait(fd))
         return cv_fail(err, CLEAVE_EENGINE, "cannot set up a pipe: %s", strerror(errno));
     return CLEAVE_OK;
 }

@@ -2,13 +2,13 @@
 #include "run/wire/aside.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "run/kit/process.h"
 
 enum {
     AT_A_TIME = 4096
@@ -155,7 +155,6 @@ static void heard(void *context, unsigned events)
 enum cleave_status cv_aside_open(struct cv_aside *aside, struct cv_poller *poller,
                                  int from, struct cleave_error *err)
 {
-    const int flags = fcntl(from, F_GETFL);
     enum cleave_status status = CLEAVE_OK;
 
     cv_aside_done(aside);
@@ -163,7 +162,7 @@ enum cleave_status cv_aside_open(struct cv_aside *aside, struct cv_poller *polle
     aside->from = from;
     aside->on = true;
     aside->passes = false;
-    if (flags < 0 || fcntl(from, F_SETFL, flags | O_NONBLOCK) != 0)
+    if (!cv_never_wait(from))
         status = cv_fail(err, CLEAVE_EENGINE, "cannot hear a host: %s", strerror(errno));
     else
         status =

@@ -91,9 +91,7 @@ static void beat(void *context)
 
 static enum cleave_status set_nonblocking(int fd, struct cleave_error *err)
 {
-    const int flags = fcntl(fd, F_GETFL);
-
-    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0)
+    if (!cv_never_wait(fd))
         return cv_fail(err, CLEAVE_EENGINE, "cannot set up a connection: %s",
                        strerror(errno));
     return CLEAVE_OK;
