@@ -126,102 +126,6 @@ static struct cv_store *next_store(struct cv_gather *gather)
     return gather->writing;
 }
 
-static enum cleave_status keep_failure(struct cv_gather *gather, int error)
-{
-    gather->error = error;
-    if (error == EPIPE)
-        return cv_fail(&gather->failure, CLEAVE_EENGINE,
-                       "cannot write to %s: nobody reads it any more", gather->sink_name);
-    return cv_fail(&gather->failure, CLEAVE_EENGINE, "cannot write to %s: %s",
-                   gather->sink_name, strerror(error));
-}
-
-/* Write the blocks of the store that is being written, at most *most bytes. */
-static enum cleave_status write_blocks(struct cv_gather *gather, uint64_t *most,
-                                       enum cv_gather_state *out)
-{
-    struct cv_store *store = gather->writing;
-
-    while (store->blocks.bytes > 0 && *most > 0) {
-        size_t length;
-        const unsigned char *bytes = cv_blocks_front(store, &length);
-        const int64_t got =
-            cv_sink_write_bytes(gather, bytes, length < *most ? length : (size_t)*most);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0 && errno == EAGAIN) {
-            *out = CV_GATHER_BLOCKED;
-            return CLEAVE_OK;
-        }
-        if (got <= 0)
-            return keep_failure(gather, got < 0 ? errno : EIO);
-        cv_blocks_gone(store, (size_t)got);
-        gather->written += (uint64_t)got;
-        *most -= (uint64_t)got;
-    }
-    return CLEAVE_OK;
-}
-
-/* Write what is left of the store that is being written, at most *most bytes. */
-static enum cleave_status write_store(struct cv_gather *gather, uint64_t *most,
-                                      enum cv_gather_state *out)
-{
-    struct cv_store *store = gather->writing;
-
-    *out = CV_GATHER_BUSY;
-    CV_TRY(write_blocks(gather, most, out));
-    if (store->blocks.bytes > 0)
-        return CLEAVE_OK;
-    for (; gather->extent < store->nextents; gather->extent++) {
-        struct cv_extent *extent = &store->extents[gather->extent];
-
-        while (extent->begin < extent->end) {
-            const uint64_t left = extent->end - extent->begin;
-            int64_t got;
-
-            if (*most == 0) {
-                *out = CV_GATHER_BUSY;
-                return CLEAVE_OK;
-            }
-            got = cv_sink_write(gather, extent, left < *most ? left : *most);
-            if (got < 0 && errno == EINTR)
-                continue;
-            if (got < 0 && errno == EAGAIN) {
-                *out = CV_GATHER_BLOCKED;
-                return CLEAVE_OK;
-            }
-            if (got <= 0)
-                return keep_failure(gather, got < 0 ? errno : EIO);
-            extent->begin += (uint64_t)got;
-            gather->written += (uint64_t)got;
-            *most -= (uint64_t)got;
-        }
-    }
-    *out = CV_GATHER_IDLE;
-    return CLEAVE_OK;
-}
-
-/* Write what may be written of the store that is being written, at most *most bytes. One that
- * is still being filled gives whole lines only, and stays. */
-static enum cleave_status write_some(struct cv_gather *gather, uint64_t *most,
-                                     enum cv_gather_state *out)
-{
-    struct cv_store *store = gather->writing;
-    uint64_t room, left;
-
-    if (!store->offered)
-        return write_store(gather, most, out);
-    gather->extent = 0; /* more may have come to one that was empty */
-    left = room = store->whole < *most ? store->whole : *most;
-    CV_TRY(write_store(gather, &left, out));
-    *most -= room - left;
-    cv_pass_written(store, room - left);
-    if (store->whole == 0)
-        *out = CV_GATHER_IDLE;
-    return CLEAVE_OK;
-}
-
 static enum cleave_status pump(struct cv_gather *gather, uint64_t most,
                                enum cv_gather_state *out)
 {
@@ -237,7 +141,7 @@ static enum cleave_status pump(struct cv_gather *gather, uint64_t most,
             return gather->failure.status;
         }
         gather->headed = true;
-        CV_TRY(write_some(gather, &most, out));
+        CV_TRY(cv_gather_write(gather, &most, out));
         if (*out != CV_GATHER_IDLE || gather->writing->offered)
             break;
         written = gather->writing;
@@ -290,7 +194,7 @@ static void sink_ready(void *context, unsigned events)
     struct cv_gather *gather = context;
 
     if (gather->watch.events == 0 && events != 0) {
-        (void)keep_failure(gather, EPIPE);
+        (void)cv_gather_broke(gather, EPIPE);
         cv_poller_remove(gather->poller, &gather->watch);
         return;
     }

@@ -149,6 +149,19 @@ void cv_pass_written(struct cv_store *store, uint64_t bytes);
 /* It is finished: the rest of it is written from where it is now. */
 void cv_pass_finish(struct cv_store *store);
 
+/* --- gather_write.c ----------------------------------------------------------------------- */
+
+/* Write what may be written of the store that is being written, at most *most bytes. One that
+ * is still being filled gives whole lines only, and stays. */
+enum cleave_status cv_gather_write(struct cv_gather *gather, uint64_t *most,
+                                   enum cv_gather_state *out);
+/* What came of writing to the sink, as a system call says it: how many bytes, which are no longer
+ * among the *most. */
+enum cleave_status cv_gather_wrote(struct cv_gather *gather, int64_t got, uint64_t *most,
+                                   size_t *out_bytes, enum cv_gather_state *out);
+/* The sink has failed, with errno, and nothing more is written. */
+enum cleave_status cv_gather_broke(struct cv_gather *gather, int error);
+
 /* --- gather_head.c ------------------------------------------------------------------------ */
 
 /* An output is about to be written: take the header away unless it is the first that has
