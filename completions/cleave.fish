@@ -368,6 +368,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l output -s o -r -F -d 
 complete -c cleave -n '__fish_seen_subcommand_from run' -l keep-order -s k -d 'Write outputs in the order of the input; this is the default'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l unordered -s u -d 'Write each output as soon as its command has ended'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l line-buffer -d 'Write each line of an output as soon as it is whole'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l group -d 'Write nothing of an output before its command has succeeded'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l header-out -d 'Outputs begin with a header, too: as --header says, else of one line, or'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l reduce -x -d 'Write one result instead of all outputs'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l commutative -d 'Let --reduce take outputs in any order'

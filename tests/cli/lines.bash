@@ -3,13 +3,15 @@
 # A command says a line and waits until the test has read it: nothing here depends on how long
 # things last. `in` has a number on each line, `go` is a pipe, $LONG the seconds that a run may take.
 
-# begin ARGUMENT... -- cleave run --line-buffer; what it writes is read from descriptor 7, its
+AS_THEY_COME=--line-buffer
+
+# begin ARGUMENT... -- cleave run with lines as they come; what it writes is read from descriptor 7, its
 # status is in the file status when it has ended.
 begin() {
     rm -f status
     exec 7< <(
         got=0
-        timeout $LONG "$CLEAVE" run --line-buffer "$@" 2>err 3>&- || got=$?
+        timeout $LONG "$CLEAVE" run $AS_THEY_COME "$@" 2>err 3>&- || got=$?
         echo "status $got" >status
     )
 }

@@ -83,7 +83,6 @@ const struct cv_foreign cv_run_foreign[] = {
     { "--embed", BY_SCRIPT },
     { "--shebang-wrap", BY_SCRIPT },
     { "--process-slot-var", "$CLEAVE_SLOT, or {%}" },
-    { "--group", "nothing: outputs are never mixed" },
     { "--no-keep-order", "-u" },
     { "--linebuffer", "--line-buffer" },
     { "--lb", "--line-buffer" },

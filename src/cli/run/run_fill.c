@@ -11,6 +11,7 @@
 #include "cli/run/run_command.h"
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_items.h"
+#include "cli/run/run_sink.h"
 #include "cli/run/run_slurm.h"
 #include "cli/run/run_values.h"
 #include "run/master/sharing.h"
@@ -195,6 +196,7 @@ static void fill_output(const struct cv_run_options *values, struct cleave_execu
     out->output.header = cv_header_out_how(values);
     out->output.unordered = values->unordered != 0;
     out->output.lines = values->line_buffer != 0;
+    out->output.early = cv_run_shows_early(values);
     out->output.memory = (uint64_t)values->memory;
     out->output.directory = values->directory;
     out->reduce.command = values->reduce;

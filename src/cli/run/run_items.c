@@ -353,6 +353,7 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     out->sharing.block = 1;
     out->output.direct = values->ungroup != 0;
     out->output.lines = out->output.lines && !values->ungroup;
+    out->output.early = false;
     /* As in a shell: a command is run once, whatever comes of it. */
     out->failing.strict = true;
     if (out->failing.halt == CLEAVE_HALT_HOPELESS)

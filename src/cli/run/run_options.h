@@ -37,7 +37,7 @@ struct cv_run_options {
     const char *tagstring, *results, *load, *pin;
     double delay_s, memfree;
     uint64_t nice;
-    int tag, files, ungroup, line_buffer;
+    int tag, files, ungroup, line_buffer, group;
     const char *pairs, *decode, *fetch, *fetch_size;
     double max_record;
     const char *header, *header_out, *together;

@@ -72,21 +72,43 @@ int cv_run_sink_close(struct cv_run_sink *sink, bool whole, int status)
     return status;
 }
 
+/* What has to do with outputs as a whole, if it was asked for; NULL: nothing. */
+static const char *wants_whole(const struct cv_run_options *values)
+{
+    return values->retries > 1 || values->isolate ? "--retries and --isolate"
+           : values->journal != NULL              ? "--journal"
+           : values->reduce != NULL               ? "--reduce"
+           : values->header_out != NULL           ? "--header-out"
+           : values->persistent                   ? "--persistent"
+                                                  : NULL;
+}
+
 int cv_run_lines_check(const struct cv_run_options *values)
 {
-    const char *other = values->retries > 1 || values->isolate ? "--retries and --isolate"
-                        : values->journal != NULL              ? "--journal"
-                        : values->reduce != NULL               ? "--reduce"
-                        : values->header_out != NULL           ? "--header-out"
-                        : values->persistent                   ? "--persistent"
-                                                               : NULL;
+    const char *other = wants_whole(values);
 
-    if (!values->line_buffer)
-        return CV_EXIT_DONE;
-    if (other == NULL)
+    if (!values->line_buffer || other == NULL)
         return CV_EXIT_DONE;
     return cv_complain(CV_EXIT_USAGE,
                        "with --line-buffer lines of a chunk are gone before it is done: "
                        "expected no %s",
                        other);
+}
+
+int cv_run_group_check(const struct cv_run_options *values)
+{
+    if (!values->group || !(values->line_buffer || values->ungroup))
+        return CV_EXIT_DONE;
+    return cv_complain(CV_EXIT_USAGE,
+                       "expected --group, for outputs as a whole, or %s, got both",
+                       values->ungroup ? "--ungroup" : "--line-buffer");
+}
+
+bool cv_run_shows_early(const struct cv_run_options *values)
+{
+    const bool to_file = values->output != NULL && strcmp(values->output, "-") != 0;
+
+    /* A file gets its name when all is there: nobody waits for it. */
+    return !values->group && !values->line_buffer && !values->unordered && !to_file &&
+           wants_whole(values) == NULL;
 }

@@ -284,6 +284,8 @@ static int prepare(const struct cv_call *call, const struct cv_run_mpi *mpi,
                                       run->has_items);
     if (status == CV_EXIT_DONE && !run->has_items)
         status = cv_run_items_missed(values);
+    if (status == CV_EXIT_DONE)
+        status = cv_run_group_check(values);
     if (status == CV_EXIT_DONE && !run->has_items)
         status = cv_run_lines_check(values);
     if (status == CV_EXIT_DONE)

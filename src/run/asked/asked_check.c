@@ -36,10 +36,23 @@ static enum cleave_status check_lines(const struct cleave_execution *asked,
     return CLEAVE_OK;
 }
 
+/* What is done again is done as a whole, and is the next output. */
+static enum cleave_status check_early(const struct cleave_execution *asked,
+                                      struct cleave_error *err)
+{
+    if (asked->items.words != NULL || asked->output.lines || asked->output.unordered)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected outputs of chunks in their order to be written early, or "
+                       "items, lines as they come or outputs in any order, got both");
+    return check_lines(asked, err);
+}
+
 /* Items are done one at a time, by commands that read nothing. */
 static enum cleave_status check_items(const struct cleave_execution *asked,
                                       struct cleave_error *err)
 {
+    if (asked->output.early)
+        CV_TRY(check_early(asked, err));
     if (asked->output.lines && asked->items.words == NULL)
         return check_lines(asked, err);
     if ((asked->output.direct || asked->output.lines) &&

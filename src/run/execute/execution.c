@@ -258,6 +258,7 @@ enum cleave_status cv_execution_open_input(struct cv_execution *execution,
             .unordered = asked->output.unordered ||
                          (asked->output.lines && asked->items.words != NULL),
             .lines = asked->output.lines && asked->items.words == NULL,
+            .early = asked->output.early,
             .separate = cv_outlet_separate(asked),
             .files = asked->reduce.command != NULL || asked->journal.path != NULL,
             .before = asked->output.before,

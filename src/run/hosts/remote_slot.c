@@ -34,7 +34,7 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
     cv_store_use_blocks(slot->store);
     if (slot->by_lines)
         CV_TRY(cv_line_output_begin(slot, err));
-    else if (!slot->open.on || slot->open.bound)
+    else if (remote->host->hosts->terms.lines && (!slot->open.on || slot->open.bound))
         cv_gather_offer(slot->store, slot->piece.begin);
     slot->busy = true;
     slot->start_s = cv_clock_s();

@@ -83,10 +83,12 @@ static void drop_output(struct cv_errand *errand)
 
 /* What a command wrote before it failed is of no use with the outputs of other chunks. Of an
  * item it is all that there will be, as in a shell; and where lines are written as they come,
- * it should not depend on who was faster what becomes of the last of them. */
-static bool keeps_output(const struct cv_real_run *run)
+ * it should not depend on who was faster what becomes of the last of them. Nor of one of which
+ * some was written already. */
+static bool keeps_output(const struct cv_real_run *run, const struct cv_errand *errand)
 {
-    return (run->asked->items.words != NULL && run->asked->reduce.command == NULL) ||
+    return cv_slot_passed(&errand->slot) > 0 ||
+           (run->asked->items.words != NULL && run->asked->reduce.command == NULL) ||
            run->asked->output.lines;
 }
 
@@ -234,7 +236,7 @@ enum cleave_status cv_chunk_judge(struct cv_real_run *run, struct cv_errand *err
         cv_books_too_large(&run->books, (double)(piece->end - piece->begin));
     if (run->halted || run->stopped_by != 0)
         return CLEAVE_OK;
-    if (cv_slot_passed(&errand->slot) > 0)
+    if (run->asked->output.lines && cv_slot_passed(&errand->slot) > 0)
         return CLEAVE_OK; /* another output would come behind what is written */
     if (large && (may_try || failing->isolate))
         CV_TRY(try_halves(run, errand, out, err));
@@ -329,14 +331,29 @@ static enum cleave_status do_halves(struct cv_real_run *run, struct cv_errand *e
     return cv_agains_push(&run->agains, &half, true, err);
 }
 
+/* What it wrote is not the output of the chunk; what has been seen of it is how that begins. */
+static void set_output_aside(const struct cv_real_run *run, struct cv_errand *errand,
+                             enum cv_verdict verdict)
+{
+    const bool seen = run->asked->output.early && cv_slot_passed(&errand->slot) > 0;
+
+    if (verdict == CV_VERDICT_AGAIN && seen) {
+        cv_early_remember(errand->slot.store);
+        errand->slot.store = NULL;
+    } else if (verdict != CV_VERDICT_OVER || !keeps_output(run, errand)) {
+        drop_output(errand);
+    } else if (seen) {
+        cv_early_keep_lines(errand->slot.store);
+    }
+}
+
 enum cleave_status cv_chunk_failed(struct cv_real_run *run, struct cv_errand *errand,
                                    const struct cv_sentence *sentence,
                                    struct cleave_error *err)
 {
     struct cv_books *books = &run->books;
 
-    if (sentence->verdict != CV_VERDICT_OVER || !keeps_output(run))
-        drop_output(errand);
+    set_output_aside(run, errand, sentence->verdict);
     switch (sentence->verdict) {
     case CV_VERDICT_LEFT:
         books->running--;
@@ -357,6 +374,15 @@ enum cleave_status cv_chunk_torn(struct cv_real_run *run, struct cv_errand *erra
                                  struct cleave_error *err)
 {
     errand->slot.fault = "was lost with its host after lines of it had been written";
+    return give_up(run, errand, err);
+}
+
+enum cleave_status cv_chunk_differs(struct cv_real_run *run, struct cv_errand *errand,
+                                    struct cleave_error *err)
+{
+    drop_output(errand);
+    errand->slot.fault =
+        "gave another output than was written of it before (see --group)";
     return give_up(run, errand, err);
 }
 

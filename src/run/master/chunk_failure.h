@@ -39,6 +39,11 @@ enum cleave_status cv_chunk_guilty(struct cv_real_run *run, struct cv_errand *er
 enum cleave_status cv_chunk_torn(struct cv_real_run *run, struct cv_errand *errand,
                                  struct cleave_error *err);
 
+/* It was done again, and what was written of it before is not how its output begins: it is given
+ * up, and is over. */
+enum cleave_status cv_chunk_differs(struct cv_real_run *run, struct cv_errand *errand,
+                                    struct cleave_error *err);
+
 /* One has not failed: perhaps that is all that was wanted. */
 void cv_chunk_succeeded(struct cv_real_run *run);
 

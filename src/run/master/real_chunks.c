@@ -355,7 +355,11 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     errand->output = (double)cv_slot_came(slot);
     if (end != CV_SLOT_DONE)
         slot->open.read_s = 0;
-    if (end == CV_SLOT_DONE) {
+    if (end == CV_SLOT_DONE && slot->store != NULL &&
+        !cv_gather_repeats(slot->store, slot->piece.begin)) {
+        cv_attempt_report(run->asked, worker, errand, CV_SLOT_FAILED, true);
+        status = cv_chunk_differs(run, errand, &err);
+    } else if (end == CV_SLOT_DONE) {
         cv_attempt_report(run->asked, worker, errand, end, false);
         limit_all(run, cv_clock_s() - slot->start_s);
         status = accept_output(run, errand, &err);

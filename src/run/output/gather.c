@@ -126,6 +126,14 @@ static struct cv_store *next_store(struct cv_gather *gather)
     return gather->writing;
 }
 
+/* Whether something of the output in front can be written. */
+static bool has_more(struct cv_store *store)
+{
+    if (!store->offered)
+        return true;
+    return store->passes ? store->whole > 0 : cv_early_ready(store);
+}
+
 static enum cleave_status pump(struct cv_gather *gather, uint64_t most,
                                enum cv_gather_state *out)
 {
@@ -165,17 +173,39 @@ enum cleave_status cv_gather_pump(struct cv_gather *gather, uint64_t most,
 
 /* --- with a poller ------------------------------------------------------------------------ */
 
+static void turn(struct cv_gather *gather);
+
+static void ripened(void *context)
+{
+    struct cv_gather *gather = context;
+
+    if (gather->error == 0 && gather->watch.events == 0)
+        turn(gather);
+}
+
+/* What is in front may be shown a moment later: see to it then. */
+static void await(struct cv_gather *gather, const struct cv_store *store)
+{
+    const double due_s = cv_early_due_s(store);
+    struct cleave_error ignored; /* then it is seen to when more comes */
+
+    if (gather->poller != NULL && gather->ripens.place == 0 && !store->passes &&
+        cv_clock_s() < due_s)
+        (void)cv_poller_set(gather->poller, &gather->ripens, due_s, ripened, gather,
+                            &ignored);
+}
+
 /* Write a little and then wait for what is needed to go on. A pipe is watched all the
  * time, as its reader may go away. */
 static void turn(struct cv_gather *gather)
 {
     enum cv_gather_state state;
-    const struct cv_store *next = next_store(gather);
+    struct cv_store *next = next_store(gather);
     enum cleave_status status;
 
     if (gather->blocked_from_s > 0)
         gather->blocked_s += cv_clock_s() - gather->blocked_from_s;
-    if (next != NULL && gather->options.before != NULL)
+    if (next != NULL && has_more(next) && gather->options.before != NULL)
         gather->options.before(gather->options.context);
     status = pump(gather, next != NULL && next->in_blocks ? STEP_BLOCKS : STEP, &state);
     gather->blocked_from_s = state == CV_GATHER_BLOCKED ? cv_clock_s() : 0;
@@ -186,6 +216,8 @@ static void turn(struct cv_gather *gather)
     if (status != CLEAVE_OK) {
         gather->error = gather->error != 0 ? gather->error : EIO;
         cv_poller_remove(gather->poller, &gather->watch);
+    } else if (gather->writing != NULL && gather->writing->offered) {
+        await(gather, gather->writing);
     }
 }
 
@@ -194,7 +226,7 @@ static void sink_ready(void *context, unsigned events)
     struct cv_gather *gather = context;
 
     if (gather->watch.events == 0 && events != 0) {
-        (void)cv_gather_broke(gather, EPIPE);
+        (void)cv_sink_broke(gather, EPIPE);
         cv_poller_remove(gather->poller, &gather->watch);
         return;
     }
@@ -214,8 +246,10 @@ enum cleave_status cv_gather_attach(struct cv_gather *gather, struct cv_poller *
 
 void cv_gather_detach(struct cv_gather *gather)
 {
-    if (gather->poller != NULL)
+    if (gather->poller != NULL) {
         cv_poller_remove(gather->poller, &gather->watch);
+        cv_poller_cancel(gather->poller, &gather->ripens);
+    }
     gather->poller = NULL;
 }
 
@@ -232,20 +266,31 @@ void cv_gather_offer(struct cv_store *store, uint64_t begin)
 {
     struct cv_gather *gather = store->gather;
 
-    if (!store->passes || gather->options.unordered || gather->options.sink < 0)
+    if (!(store->passes || gather->options.early) || gather->options.unordered ||
+        gather->options.sink < 0)
         return;
+    if (gather->said != NULL && gather->said->begin == begin)
+        return; /* it has to be compared with that */
     store->begin = begin;
     store->offered = true;
+    store->offered_s = gather->options.early ? cv_clock_s() : 0;
     store->next_offered = gather->offered;
     gather->offered = store;
-    if (begin == gather->position)
-        stir(gather);
+    cv_gather_pass_on(store);
 }
 
 void cv_gather_pass_on(struct cv_store *store)
 {
-    if (store->offered && store->whole > 0 && store->gather->writing == store)
-        stir(store->gather);
+    struct cv_gather *gather = store->gather;
+    const bool in_front = gather->writing == store ||
+                          (gather->writing == NULL && store->begin == gather->position);
+
+    if (!store->offered || !in_front)
+        return;
+    if (has_more(store))
+        stir(gather);
+    else
+        await(gather, store);
 }
 
 enum cleave_status cv_gather_finish(struct cv_gather *gather, struct cv_store *store,
@@ -263,6 +308,8 @@ enum cleave_status cv_gather_finish(struct cv_gather *gather, struct cv_store *s
     if (gather->writing != store)
         CV_TRY(push(gather, store, err));
     cv_pass_finish(store);
+    cv_early_finish(store);
+    cv_early_forget(gather, begin);
     cv_store_close(store);
     gather->finished++;
     stir(gather);

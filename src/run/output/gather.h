@@ -37,6 +37,7 @@ struct cv_gather_options {
     bool unordered; /* write in the order of cv_gather_finish                     */
     bool separate;  /* every output gets a file of its own, from byte 0           */
     bool lines;     /* lines of outputs that are offered are written as they come  */
+    bool early;     /* the same, but they are kept until the output is finished    */
     bool files;     /* outputs are taken (cv_gather_take): none is kept in blocks */
     void (*before)(void *context); /* called before it writes; NULL: nobody is       */
     void *context;
@@ -81,7 +82,7 @@ enum cleave_status cv_store_read_lines(struct cv_store *store, void *room, size_
 void cv_store_keep_lines(struct cv_store *store);
 uint64_t cv_store_size(const struct cv_store *store);
 /* Bytes of it that were written, or taken out by lines, before it was finished, which is with
- * `lines` only; and all that have come: those, and what is kept. */
+ * `lines` and `early` only; and all that have come: those, and what is kept. */
 uint64_t cv_store_passed(const struct cv_store *store);
 uint64_t cv_store_came(const struct cv_store *store);
 /* Nothing is added to it any more: what it does not need is given back. */
@@ -116,11 +117,19 @@ void cv_gather_expect_taking(struct cv_gather *gather);
 /* --- writing ------------------------------------------------------------------------------ */
 
 /* What is and will be in the store is the output of the input from byte `begin` on, which has
- * not been finished or skipped. With `lines`, and in order: as soon as everything before it has
- * been written, its lines are, each when it is whole. Else nothing comes of it. */
+ * not been finished or skipped. With `lines` or `early`, and in order: as soon as everything
+ * before it has been written, its lines are, each when it is whole. Else nothing comes of it. */
 void cv_gather_offer(struct cv_store *store, uint64_t begin);
 /* More was put into the store, which may have been offered. */
 void cv_gather_pass_on(struct cv_store *store);
+/* With `early`: it will not be finished, after some of it was written. Whatever is finished there
+ * has to begin with that, and is asked for that first. */
+void cv_early_remember(struct cv_store *store);
+/* Whether an output that is whole begins with what was written of an earlier one that began at
+ * `begin`. Then that is not written again; else the store is good for nothing but to be dropped. */
+bool cv_gather_repeats(struct cv_store *store, uint64_t begin);
+/* With `early`: forget what is behind the last whole line. */
+void cv_early_keep_lines(struct cv_store *store);
 /* The store is the whole output of the bytes [begin, end) of the input, which have not
  * been finished or skipped before. begin < end. The store is the gather's from here on. */
 enum cleave_status cv_gather_finish(struct cv_gather *gather, struct cv_store *store,

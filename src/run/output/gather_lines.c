@@ -71,16 +71,5 @@ enum cleave_status cv_store_read_lines(struct cv_store *store, void *room, size_
 
 void cv_store_keep_lines(struct cv_store *store)
 {
-    uint64_t rest = cv_store_size(store) - store->whole;
-
-    for (size_t i = store->nextents; i > 0 && rest > 0; i--) {
-        struct cv_extent *extent = &store->extents[i - 1];
-        const uint64_t length = extent->end - extent->begin;
-
-        /* Its shelf keeps the space until all of that is free. */
-        extent->end -= rest < length ? rest : length;
-        rest -= rest < length ? rest : length;
-    }
-    if (rest > 0)
-        cv_blocks_drop_last(store, rest);
+    cv_store_cut(store, cv_store_size(store) - store->whole);
 }

@@ -51,6 +51,10 @@ struct cv_store {
     bool offered;    /* lines of it may be written before it is finished               */
     uint64_t whole;  /* bytes of it that are left up to the end of its last line    */
     uint64_t passed; /* bytes of it that were written before it was finished        */
+    /* Of one whose output may be shown early, which keeps what was; see gather_early.c. */
+    uint64_t shown;            /* bytes of it that were written                        */
+    uint64_t looked, line_end; /* up to where it was looked for lines, and one ends     */
+    double offered_s;
     struct cv_store *next_offered;
     bool widened;
     size_t lent; /* of the blocks: bytes that cv_store_read has handed out         */
@@ -76,9 +80,13 @@ struct cv_gather {
     size_t count, capacity;
     struct cv_store *writing; /* the one that is being written, or NULL            */
     struct cv_store *offered; /* the first of those that are                       */
-    bool headed;              /* its header has been looked at                     */
-    size_t extent;            /* of it                                             */
-    uint64_t position;        /* in the input: all before it is written or skipped;
+    struct cv_store
+        *said; /* failed after some of it was written: another one has to begin
+                                 with that; or NULL                                */
+    struct cv_timer ripens; /* when what is in front may be shown                */
+    bool headed;            /* its header has been looked at                     */
+    size_t extent;          /* of it                                             */
+    uint64_t position;      /* in the input: all before it is written or skipped;
                                  unordered: how many outputs were written          */
     uint64_t finished, written;
     double blocked_from_s,
@@ -137,6 +145,8 @@ void cv_blocks_trim(struct cv_gather *gather);
 /* What comes next goes to a shelf, in memory or on disk. */
 enum cleave_status cv_store_begin_extent(struct cv_store *store, bool disk,
                                          struct cleave_error *err);
+/* So many of its last bytes are not wanted. */
+void cv_store_cut(struct cv_store *store, uint64_t bytes);
 /* It is not offered any more. */
 void cv_store_take_out(struct cv_store *store);
 
@@ -149,18 +159,31 @@ void cv_pass_written(struct cv_store *store, uint64_t bytes);
 /* It is finished: the rest of it is written from where it is now. */
 void cv_pass_finish(struct cv_store *store);
 
+/* --- gather_take.c ------------------------------------------------------------------------ */
+
+/* What cv_store_read has handed out is not looked at any more. */
+void cv_store_read_over(struct cv_store *store);
+
 /* --- gather_write.c ----------------------------------------------------------------------- */
 
 /* Write what may be written of the store that is being written, at most *most bytes. One that
  * is still being filled gives whole lines only, and stays. */
 enum cleave_status cv_gather_write(struct cv_gather *gather, uint64_t *most,
                                    enum cv_gather_state *out);
-/* What came of writing to the sink, as a system call says it: how many bytes, which are no longer
- * among the *most. */
-enum cleave_status cv_gather_wrote(struct cv_gather *gather, int64_t got, uint64_t *most,
-                                   size_t *out_bytes, enum cv_gather_state *out);
-/* The sink has failed, with errno, and nothing more is written. */
-enum cleave_status cv_gather_broke(struct cv_gather *gather, int error);
+
+/* --- gather_early.c ----------------------------------------------------------------------- */
+
+/* Until when nothing of it, which is offered, is shown. */
+double cv_early_due_s(const struct cv_store *store);
+/* Whether some of it may be written now. */
+bool cv_early_ready(struct cv_store *store);
+/* Write what may be, at most *most bytes, of the store in front. */
+enum cleave_status cv_early_write(struct cv_gather *gather, uint64_t *most,
+                                  enum cv_gather_state *out);
+/* It is finished: what is left of it is what was not written. */
+void cv_early_finish(struct cv_store *store);
+/* What there is at `begin` need not be what was written of it before. */
+void cv_early_forget(struct cv_gather *gather, uint64_t begin);
 
 /* --- gather_head.c ------------------------------------------------------------------------ */
 
@@ -182,5 +205,12 @@ int64_t cv_sink_write_bytes(const struct cv_gather *gather, const unsigned char 
  * wait until the sink is writable). */
 int64_t cv_sink_write(struct cv_gather *gather, const struct cv_extent *extent,
                       uint64_t length);
+
+/* What came of writing to the sink, as a system call says it: how many bytes, which are no longer
+ * among the *most. */
+enum cleave_status cv_sink_wrote(struct cv_gather *gather, int64_t got, uint64_t *most,
+                                 size_t *out_bytes, enum cv_gather_state *out);
+/* The sink has failed, with errno, and nothing more is written. */
+enum cleave_status cv_sink_broke(struct cv_gather *gather, int error);
 
 #endif

@@ -7,11 +7,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fail.h"
 #include "run/output/gather_parts.h"
 
 enum {
@@ -126,4 +128,32 @@ int64_t cv_sink_write(struct cv_gather *gather, const struct cv_extent *extent,
         return got;
     gather->kind = CV_SINK_OTHER;
     return copy(gather, extent, most);
+}
+
+enum cleave_status cv_sink_broke(struct cv_gather *gather, int error)
+{
+    gather->error = error;
+    if (error == EPIPE)
+        return cv_fail(&gather->failure, CLEAVE_EENGINE,
+                       "cannot write to %s: nobody reads it any more", gather->sink_name);
+    return cv_fail(&gather->failure, CLEAVE_EENGINE, "cannot write to %s: %s",
+                   gather->sink_name, strerror(error));
+}
+
+enum cleave_status cv_sink_wrote(struct cv_gather *gather, int64_t got, uint64_t *most,
+                                 size_t *out_bytes, enum cv_gather_state *out)
+{
+    *out_bytes = 0;
+    if (got < 0 && errno == EINTR)
+        return CLEAVE_OK;
+    if (got < 0 && errno == EAGAIN) {
+        *out = CV_GATHER_BLOCKED;
+        return CLEAVE_OK;
+    }
+    if (got <= 0)
+        return cv_sink_broke(gather, got < 0 ? errno : EIO);
+    gather->written += (uint64_t)got;
+    *most -= (uint64_t)got;
+    *out_bytes = (size_t)got;
+    return CLEAVE_OK;
 }

@@ -62,7 +62,7 @@ uint64_t cv_store_size(const struct cv_store *store)
 
 uint64_t cv_store_passed(const struct cv_store *store)
 {
-    return store->passed;
+    return store->passed + store->shown;
 }
 
 uint64_t cv_store_came(const struct cv_store *store)
@@ -85,7 +85,8 @@ static void undo_filling(struct cv_store *store)
     const struct cv_extent *extent = &store->extents[store->nextents - 1];
     struct cv_shelf *shelf = extent->shelf;
 
-    if (extent->begin == extent->end || ftruncate(shelf->fd, (off_t)extent->begin) != 0)
+    if (extent->begin == extent->end || store->shown > 0 ||
+        ftruncate(shelf->fd, (off_t)extent->begin) != 0)
         return;
     shelf->length = extent->begin;
     cv_shelf_count(store->gather, shelf, -(int64_t)(extent->end - extent->begin));
@@ -129,6 +130,20 @@ void cv_store_drop(struct cv_store *store)
     store->nextents = 0;
     store->next_free = gather->free_stores;
     gather->free_stores = store;
+}
+
+void cv_store_cut(struct cv_store *store, uint64_t bytes)
+{
+    for (size_t i = store->nextents; i > 0 && bytes > 0; i--) {
+        struct cv_extent *extent = &store->extents[i - 1];
+        const uint64_t length = extent->end - extent->begin;
+
+        /* Its shelf keeps the space until all of that is free. */
+        extent->end -= bytes < length ? bytes : length;
+        bytes -= bytes < length ? bytes : length;
+    }
+    if (bytes > 0)
+        cv_blocks_drop_last(store, bytes);
 }
 
 /* --- filling ------------------------------------------------------------------------------ */

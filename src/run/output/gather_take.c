@@ -109,14 +109,19 @@ enum cleave_status cv_gather_take(struct cv_store *store, struct cv_taken *out,
 
 /* --- from the front ----------------------------------------------------------------------- */
 
+void cv_store_read_over(struct cv_store *store)
+{
+    if (store->lent > 0)
+        cv_blocks_gone(store, store->lent);
+    store->lent = 0;
+}
+
 enum cleave_status cv_store_read(struct cv_store *store, void *room, size_t most,
                                  const void **out_bytes, size_t *out_length,
                                  struct cleave_error *err)
 {
     cv_store_close(store);
-    if (store->lent > 0)
-        cv_blocks_gone(store, store->lent);
-    store->lent = 0;
+    cv_store_read_over(store);
     *out_length = 0;
     if (store->blocks.bytes > 0) {
         *out_bytes = cv_blocks_front(store, out_length);

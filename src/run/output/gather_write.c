@@ -1,37 +1,6 @@
 /* gather_write.c -- write an output whose turn it is. SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <string.h>
-
 #include "base/fail.h"
 #include "run/output/gather_parts.h"
-
-enum cleave_status cv_gather_broke(struct cv_gather *gather, int error)
-{
-    gather->error = error;
-    if (error == EPIPE)
-        return cv_fail(&gather->failure, CLEAVE_EENGINE,
-                       "cannot write to %s: nobody reads it any more", gather->sink_name);
-    return cv_fail(&gather->failure, CLEAVE_EENGINE, "cannot write to %s: %s",
-                   gather->sink_name, strerror(error));
-}
-
-enum cleave_status cv_gather_wrote(struct cv_gather *gather, int64_t got, uint64_t *most,
-                                   size_t *out_bytes, enum cv_gather_state *out)
-{
-    *out_bytes = 0;
-    if (got < 0 && errno == EINTR)
-        return CLEAVE_OK;
-    if (got < 0 && errno == EAGAIN) {
-        *out = CV_GATHER_BLOCKED;
-        return CLEAVE_OK;
-    }
-    if (got <= 0)
-        return cv_gather_broke(gather, got < 0 ? errno : EIO);
-    gather->written += (uint64_t)got;
-    *most -= (uint64_t)got;
-    *out_bytes = (size_t)got;
-    return CLEAVE_OK;
-}
 
 /* Write the blocks of the store that is being written, at most *most bytes. */
 static enum cleave_status write_blocks(struct cv_gather *gather, uint64_t *most,
@@ -45,7 +14,7 @@ static enum cleave_status write_blocks(struct cv_gather *gather, uint64_t *most,
         const int64_t got =
             cv_sink_write_bytes(gather, bytes, length < *most ? length : (size_t)*most);
 
-        CV_TRY(cv_gather_wrote(gather, got, most, &done, out));
+        CV_TRY(cv_sink_wrote(gather, got, most, &done, out));
         if (done > 0)
             cv_blocks_gone(store, done);
     }
@@ -71,10 +40,10 @@ static enum cleave_status write_store(struct cv_gather *gather, uint64_t *most,
 
             if (*most == 0 || *out == CV_GATHER_BLOCKED)
                 return CLEAVE_OK;
-            CV_TRY(cv_gather_wrote(gather,
-                                   cv_sink_write(gather, extent,
-                                                 left < *most ? left : *most),
-                                   most, &done, out));
+            CV_TRY(
+                cv_sink_wrote(gather,
+                              cv_sink_write(gather, extent, left < *most ? left : *most),
+                              most, &done, out));
             extent->begin += done;
         }
     }
@@ -90,6 +59,8 @@ enum cleave_status cv_gather_write(struct cv_gather *gather, uint64_t *most,
 
     if (!store->offered)
         return write_store(gather, most, out);
+    if (!store->passes)
+        return cv_early_write(gather, most, out);
     gather->extent = 0; /* more may have come to one that was empty */
     left = room = store->whole < *most ? store->whole : *most;
     CV_TRY(write_store(gather, &left, out));

@@ -1,0 +1,289 @@
+/* test_run_early.c -- lines of the output in front are shown, and the chunk can be done again.
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "run/output/gather_parts.h"
+#include "run/kit/poller.h"
+#include "run/kit/process.h"
+#include "plumbing_check.h"
+
+static struct cv_gather *make_gather(int sink, uint64_t memory)
+{
+    struct cv_gather *gather = NULL;
+
+    must(cv_gather_new(&(struct cv_gather_options){ .sink = sink,
+                                                    .memory = memory,
+                                                    .directory = "/tmp",
+                                                    .early = true },
+                       &gather, &err));
+    return gather;
+}
+
+/* The output of what begins there, by a command that has run for a while. */
+static struct cv_store *offer(struct cv_gather *gather, uint64_t begin)
+{
+    struct cv_store *store = NULL;
+
+    must(cv_store_open(gather, &store, &err));
+    cv_gather_offer(store, begin);
+    store->offered_s -= 1;
+    return store;
+}
+
+static void say(struct cv_store *store, const char *bytes, size_t length)
+{
+    must(cv_store_write(store, bytes, length, &err));
+    cv_gather_pass_on(store);
+}
+
+static void write_all(struct cv_gather *gather)
+{
+    enum cv_gather_state state = CV_GATHER_BUSY;
+
+    while (state == CV_GATHER_BUSY)
+        must(cv_gather_pump(gather, 10000, &state, &err));
+    assert_int_equal(state, CV_GATHER_IDLE);
+}
+
+static void assert_nothing_kept(const struct cv_gather *gather)
+{
+    for (const struct cv_shelf *shelf = gather->shelves; shelf != NULL;
+         shelf = shelf->next) {
+        assert_int_equal(shelf->users, 0);
+        assert_false(shelf->taken);
+    }
+}
+
+/* --- what is shown ------------------------------------------------------------------------- */
+
+static void whole_lines_of_the_one_in_front(void **state)
+{
+    const int sink = make_file("", 0);
+    struct cv_gather *gather = make_gather(sink, 1 << 20);
+    struct cv_store *second = offer(gather, 10), *first = offer(gather, 0);
+
+    (void)state;
+    say(second, "b1\nb2", 5);
+    write_all(gather);
+    assert_int_equal(cv_gather_usage(gather).written, 0);
+    say(first, "a1\na", 4);
+    write_all(gather);
+    assert_file(sink, 0, 3, "a1\n");
+    assert_int_equal(cv_gather_usage(gather).written, 3);
+    assert_int_equal(cv_store_passed(first), 3);
+    assert_int_equal(cv_store_came(first), 4); /* it is kept */
+    assert_int_equal(cv_store_size(first), 4);
+    assert_false(cv_gather_pending(gather));
+    say(first, "2\na3", 4);
+    write_all(gather);
+    assert_int_equal(cv_gather_usage(gather).written, 6);
+    /* Its end is written as it is; what the next has said by then follows at once. */
+    must(cv_gather_finish(gather, first, 0, 10, &err));
+    write_all(gather);
+    assert_file(sink, 0, 11, "a1\na2\na3b1\n");
+    must(cv_gather_finish(gather, second, 10, 20, &err));
+    write_all(gather);
+    assert_file(sink, 0, 13, "a1\na2\na3b1\nb2");
+    assert_int_equal(cv_gather_usage(gather).written, 13);
+    assert_nothing_kept(gather);
+    cv_gather_free(gather);
+    close(sink);
+}
+
+/* One line, and then nothing for long: it is shown when the moment is over, without anybody
+ * saying more. */
+static void not_in_the_first_moment(void **state)
+{
+    struct cv_pipe pipe;
+    struct cv_poller *poller = NULL;
+    struct cv_gather *gather;
+    struct cv_store *store = NULL;
+    double before_s;
+    char back[8];
+
+    (void)state;
+    must(cv_pipe_open(&pipe, &err));
+    must(cv_poller_new(&poller, &err));
+    gather = make_gather(pipe.write, 1 << 20);
+    must(cv_gather_attach(gather, poller, &err));
+    must(cv_store_open(gather, &store, &err));
+    before_s = cv_clock_s();
+    cv_gather_offer(store, 0);
+    say(store, "one\nt", 5);
+    while (cv_gather_usage(gather).written == 0)
+        must(cv_poller_wait(poller, -1, &err));
+    assert_true(cv_clock_s() - before_s >= 0.1);
+    assert_int_equal(read(pipe.read, back, sizeof back), 4);
+    assert_memory_equal(back, "one\n", 4);
+    cv_gather_free(gather);
+    cv_poller_free(poller);
+    cv_pipe_close(&pipe);
+}
+
+/* Lines longer than what is looked at at a time, partly in memory and partly on disk. */
+static void wherever_it_lies(void **state)
+{
+    static const size_t lines[] = { 1, 2, 700, 16384, 16385, 33000, 90000, 200000 };
+    static char text[700000];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        for (uint64_t memory = 1000; memory <= 1 << 20; memory = memory * 9 + 7) {
+            const int sink = make_file("", 0);
+            struct cv_gather *gather = make_gather(sink, memory);
+            struct cv_store *store = offer(gather, 0);
+
+            for (size_t at = 0; at < sizeof text; at++)
+                text[at] = at % lines[i] == lines[i] - 1 ? '\n' : (char)('a' + at % 23);
+            for (size_t at = 0; at < sizeof text; at += 50000) {
+                const size_t there = at + 50000;
+
+                say(store, text + at, 50000);
+                write_all(gather);
+                assert_int_equal(cv_gather_usage(gather).written,
+                                 there - there % lines[i]);
+            }
+            must(cv_gather_finish(gather, store, 0, 1, &err));
+            write_all(gather);
+            assert_file(sink, 0, sizeof text, text);
+            assert_int_equal(cv_gather_usage(gather).written, sizeof text);
+            assert_nothing_kept(gather);
+            cv_gather_free(gather);
+            close(sink);
+        }
+}
+
+/* --- done again ---------------------------------------------------------------------------- */
+
+/* The first of two outputs has failed after "a\nb\n" of it was shown; what comes in its place. */
+struct again {
+    int sink;
+    struct cv_gather *gather;
+    struct cv_store *store, *next;
+};
+
+static void fail_after_lines(struct again *again, const char *bytes)
+{
+    struct cv_store *failed;
+
+    again->sink = make_file("", 0);
+    again->gather = make_gather(again->sink, 1 << 20);
+    failed = offer(again->gather, 0);
+    again->next = offer(again->gather, 5);
+    say(failed, "a\nb\nc", 5);
+    write_all(again->gather);
+    cv_early_remember(failed);
+    again->store = offer(again->gather, 0);
+    say(again->store, bytes, strlen(bytes));
+    say(again->next, "next\n", 5);
+    write_all(again->gather); /* what is to be compared is not shown before that */
+    assert_int_equal(cv_gather_usage(again->gather).written, 4);
+}
+
+static void end(struct again *again, const char *expected)
+{
+    write_all(again->gather);
+    assert_file(again->sink, 0, strlen(expected), expected);
+    assert_int_equal(cv_gather_usage(again->gather).written, strlen(expected));
+    assert_null(again->gather->said);
+    must(cv_gather_finish(again->gather, again->next, 5, 6, &err));
+    write_all(again->gather);
+    assert_nothing_kept(again->gather);
+    cv_gather_free(again->gather);
+    close(again->sink);
+}
+
+static void what_was_shown_is_not_shown_again(void **state)
+{
+    struct again again;
+
+    (void)state;
+    fail_after_lines(&again, "a\nb\nd\ne");
+    assert_true(cv_gather_repeats(again.next, 5)); /* that is of another */
+    assert_true(cv_gather_repeats(again.store, 0));
+    must(cv_gather_finish(again.gather, again.store, 0, 5, &err));
+    end(&again, "a\nb\nd\nenext\n");
+}
+
+static void another_output_is_told(void **state)
+{
+    static const char *const others[] = { "a\nB\nc\n", "a\nb", "a\n", "", "b\na\nb\n" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct again again;
+
+        fail_after_lines(&again, others[i]);
+        assert_false(cv_gather_repeats(again.store, 0));
+        cv_store_drop(again.store);
+        must(cv_gather_skip(again.gather, 0, 5, &err));
+        end(&again, "a\nb\nnext\n");
+    }
+}
+
+/* It failed for good: whole lines of it stay, and what follows begins with a line. */
+static void what_fails_for_good_leaves_its_lines(void **state)
+{
+    const int sink = make_file("", 0);
+    struct cv_gather *gather = make_gather(sink, 1 << 20);
+    struct cv_store *failed = offer(gather, 0);
+
+    (void)state;
+    say(failed, "a\n", 2);
+    write_all(gather);
+    say(failed, "b\nc", 3);
+    cv_early_keep_lines(failed);
+    must(cv_gather_finish(gather, failed, 0, 5, &err));
+    write_all(gather);
+    assert_int_equal(cv_gather_usage(gather).written, 4);
+    assert_file(sink, 0, 4, "a\nb\n");
+    assert_nothing_kept(gather);
+    cv_gather_free(gather);
+    close(sink);
+}
+
+/* Its bytes may still be on their way through the pipe that they were given to. */
+static void what_is_dropped_has_been_read(void **state)
+{
+    enum { BYTES = 20000 };
+    struct cv_pipe pipe;
+    struct cv_gather *gather;
+    struct cv_store *store;
+    static char text[BYTES], back[BYTES];
+
+    (void)state;
+    memset(text, 'x', sizeof text);
+    text[BYTES - 1] = '\n';
+    must(cv_pipe_open(&pipe, &err));
+    gather = make_gather(pipe.write, 1 << 20);
+    store = offer(gather, 0);
+    say(store, text, sizeof text);
+    write_all(gather);
+    cv_store_drop(store);
+    store = offer(gather, 0);
+    memset(back, 'y', sizeof back);
+    say(store, back, sizeof back);
+    for (size_t done = 0; done < BYTES;)
+        done += (size_t)read(pipe.read, back + done, sizeof back - done);
+    assert_memory_equal(back, text, sizeof text);
+    cv_gather_free(gather);
+    cv_pipe_close(&pipe);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_lines_of_the_one_in_front),
+        cmocka_unit_test(not_in_the_first_moment),
+        cmocka_unit_test(wherever_it_lies),
+        cmocka_unit_test(what_was_shown_is_not_shown_again),
+        cmocka_unit_test(another_output_is_told),
+        cmocka_unit_test(what_fails_for_good_leaves_its_lines),
+        cmocka_unit_test(what_is_dropped_has_been_read),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
