@@ -259,11 +259,16 @@ static void what_is_dropped_has_been_read(void **state)
     text[BYTES - 1] = '\n';
     must(cv_pipe_open(&pipe, &err));
     gather = make_gather(pipe.write, 1 << 20);
-    store = offer(gather, 0);
+    store = offer(gather, 0); /* so that the next one begins within a page */
+    say(store, "before\n", 7);
+    must(cv_gather_finish(gather, store, 0, 1, &err));
+    write_all(gather);
+    assert_int_equal(read(pipe.read, back, 7), 7);
+    store = offer(gather, 1);
     say(store, text, sizeof text);
     write_all(gather);
     cv_store_drop(store);
-    store = offer(gather, 0);
+    store = offer(gather, 1);
     memset(back, 'y', sizeof back);
     say(store, back, sizeof back);
     for (size_t done = 0; done < BYTES;)
