@@ -16,6 +16,9 @@
 static const double START_WORTH = 3, SHARE = 0.02, MORE_PARTS = 4;
 /* ... and of so many, as long as it is not known how fast the others are. */
 static const double CERTAIN_WORTH = 2;
+/* Where a start is less than this part of an equal share, no chunk is more than such a part of it: who drops to a
+ * quarter of its speed in the very moment at which it was given that still needs no more than a share's time. */
+static const double CHEAP = 0.03, LARGEST = 0.2;
 /* What a chunk leaves of a share should be worth so many starts: else it is all of it. */
 static const double LEFT_WORTH = 2;
 /* Nobody is started for less than this part of a start: that would save next to nothing, and the more are
@@ -58,6 +61,14 @@ static double end_of(const struct cv_turn *turn)
                : INFINITY;
 }
 
+/* The most that a chunk may be, if starts cost little. */
+static double largest(const struct cv_turn *turn, double speed_ups, double start_s)
+{
+    const double share_s = cv_elastic_share_s(turn->elastic, turn->view);
+
+    return start_s < CHEAP * share_s ? LARGEST * share_s * speed_ups : INFINITY;
+}
+
 /* If all could end together then; that is as of the last call of end_of. */
 static double size_of(const struct cv_turn *turn, uint32_t worker, double end_s)
 {
@@ -84,6 +95,7 @@ static double size_of(const struct cv_turn *turn, uint32_t worker, double end_s)
         return 0;
     size = fmin(share / elastic->parts,
                 fmax(share / (MORE_PARTS * elastic->parts), start_s * speed_ups / SHARE));
+    size = fmin(size, largest(turn, speed_ups, start_s));
     size = fmax(size, fmin(share, START_WORTH * start_s * speed_ups));
     if (share - size < LEFT_WORTH * start_s * speed_ups)
         size = share;
