@@ -32,6 +32,7 @@ enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
     for (uint32_t w = 0; w < view->nworkers; w++) {
         elastic->hands[w].start_s = elastic->hands[w].pace_ups = -1;
         elastic->hands[w].moving_ups = -1;
+        elastic->hands[w].mate = CV_NOBODY;
         elastic->hands[w].prior = measured ? view->workers[w].speed_ups : 1;
         elastic->hands[w].prior_start_s =
             measured ? view->workers[w].compute_latency_s : 0;

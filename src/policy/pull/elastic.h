@@ -71,6 +71,8 @@ void cv_wave_keep(const struct cv_turn *turn);
 bool cv_wave_is_last(const struct cv_turn *turn, uint32_t worker);
 /* Some more of those are to be given something. */
 void cv_wave_release(const struct cv_turn *turn);
+/* Nobody is given the part of another one any more. */
+void cv_wave_unpair(struct cv_elastic *elastic);
 /* Of `units` for a free worker: what it should have, since it may be slow. */
 double cv_wave_hedged(const struct cv_turn *turn, uint32_t worker, double units,
                       double rest_s, double gain_s);

@@ -175,6 +175,14 @@ double cv_elastic_rest(const struct cv_elastic *elastic, uint32_t worker, double
            hand->given * (1 - elastic->phi) / speed_ups;
 }
 
+/* It is not to have anything: neither by itself nor through somebody who is given his part now. */
+static bool is_kept(const struct cv_elastic *elastic, const struct cv_hand *hand)
+{
+    return hand->spare &&
+           (hand->mate == CV_NOBODY || (hand->mate != elastic->goes_on &&
+                                        !cv_hand_is_free(&elastic->hands[hand->mate])));
+}
+
 double cv_elastic_end(struct cv_elastic *elastic, double units, double now_s)
 {
     for (uint32_t w = 0; w < elastic->n; w++) {
@@ -187,7 +195,7 @@ double cv_elastic_end(struct cv_elastic *elastic, double units, double now_s)
             ready->speed_ups =
                 fmin(ready->speed_ups,
                      hand->given / fmax(now_s - hand->started_s - elastic->late_s, 1e-9));
-        if (cv_hand_is_out(hand) || hand->late || hand->spare)
+        if (cv_hand_is_out(hand) || hand->late || is_kept(elastic, hand))
             ready->in_s = INFINITY;
         else if (hand->held)
             ready->in_s = elastic->late_s;

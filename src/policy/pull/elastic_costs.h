@@ -56,6 +56,7 @@ struct cv_hand {
     double due;     /* asked to be extended by so much                          */
     double until_s; /* not free before that, if it is late; 0: until it has begun  */
     uint32_t lost;  /* chunks lost, one after the other                         */
+    uint32_t mate;  /* one of two is spare, the other has both parts; or CV_NOBODY */
     bool coming;    /* it is not there yet, and expected soon                    */
     bool own;       /* the pace is that of the command, not of the pipe         */
     bool drained;   /* it has read all it was given                             */

@@ -265,6 +265,7 @@ static void now_slurps(const struct cv_turn *turn)
     struct cv_elastic *elastic = turn->elastic;
 
     elastic->kind = CV_COMMAND_SLURPS;
+    cv_wave_unpair(elastic);
     for (uint32_t w = 0; w < elastic->n; w++)
         elastic->hands[w].spare = false;
     if (is_fair(turn))

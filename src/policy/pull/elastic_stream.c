@@ -61,6 +61,14 @@ static double window_of(const struct cv_turn *turn, double speed_ups)
     return fmax(turn->view->ahead, fmin(cv_elastic_gulp(turn->view), fast));
 }
 
+/* What a worker can do until then. */
+static double part_of(const struct cv_elastic *elastic, uint32_t worker, double end_s)
+{
+    return worker == CV_NOBODY ? 0
+                               : cv_elastic_speed(elastic, worker) *
+                                     fmax(0, end_s - elastic->ready[worker].in_s);
+}
+
 static double range_of(const struct cv_turn *turn, uint32_t worker, double end_s)
 {
     const struct cv_elastic *elastic = turn->elastic;
@@ -78,7 +86,8 @@ static double range_of(const struct cv_turn *turn, uint32_t worker, double end_s
                : isfinite(share)                ? share
                                                 : fmax(fmax(worth, windows), 1);
     range = isfinite(end_s) && speed_ups > 0
-                ? speed_ups * (end_s - elastic->ready[worker].in_s)
+                ? part_of(elastic, worker, end_s) +
+                      part_of(elastic, elastic->hands[worker].mate, end_s)
                 : view->units_left / elastic->present;
     range = fmin(range, carried(turn, worker, end_s));
     if (is_tried_first(turn, worker))

@@ -15,6 +15,7 @@ static void renew(const struct cv_turn *turn, struct cv_hand *hand)
                               .begun_s = turn->now_s,
                               .started_s = -1,
                               .from_s = -1,
+                              .mate = CV_NOBODY,
                               .prior = hand->prior,
                               .prior_start_s = hand->prior_start_s,
                               .start_s = hand->start_s,

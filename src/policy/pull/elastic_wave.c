@@ -59,6 +59,41 @@ static void hedge(const struct cv_turn *turn, struct cv_hand *hand)
         hand->doubt_s = 2 * less_s; /* half of that is the loss of the first one */
 }
 
+/* The next one from `worker` on in that state that is kept, or is not. */
+static uint32_t next(const struct cv_elastic *elastic, uint32_t worker,
+                     enum cv_hand_state state, bool spare)
+{
+    while (worker < elastic->n && (elastic->hands[worker].state != state ||
+                                   elastic->hands[worker].spare != spare))
+        worker++;
+    return worker;
+}
+
+/* Each of those that are kept will help one: first those that read already. Of an odd number one that was never
+ * seen has its own part only. */
+static void pair(struct cv_elastic *elastic)
+{
+    uint32_t helper = next(elastic, 0, CV_HAND_WARM, true);
+
+    for (int reads = 1; reads >= 0; reads--) {
+        const enum cv_hand_state state = reads ? CV_HAND_OPEN : CV_HAND_WARM;
+
+        for (uint32_t w = next(elastic, 0, state, false);
+             w < elastic->n && helper < elastic->n;
+             w = next(elastic, w + 1, state, false)) {
+            elastic->hands[w].mate = helper;
+            elastic->hands[helper].mate = w;
+            helper = next(elastic, helper + 1, CV_HAND_WARM, true);
+        }
+    }
+}
+
+void cv_wave_unpair(struct cv_elastic *elastic)
+{
+    for (uint32_t w = 0; w < elastic->n; w++)
+        elastic->hands[w].mate = CV_NOBODY;
+}
+
 void cv_wave_keep(const struct cv_turn *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
@@ -80,6 +115,7 @@ void cv_wave_keep(const struct cv_turn *turn)
     for (uint32_t w = 0; w < elastic->n; w++)
         if (elastic->hands[w].state == CV_HAND_WARM)
             elastic->hands[w].spare = ++given > first;
+    pair(elastic);
     elastic->wave_s = turn->now_s + wave_length(turn);
     cv_turn_wake(turn, elastic->wave_s);
 }
@@ -138,6 +174,7 @@ void cv_wave_release(const struct cv_turn *turn)
     if (turn->now_s >= elastic->wave_s && !is_pending(turn)) {
         paces(elastic, &slow_ups, &fast_ups);
         few = UNEQUAL * slow_ups < fast_ups ? (spare + 1) / 2 : spare;
+        cv_wave_unpair(elastic); /* whom they help is decided by what was seen */
         for (uint32_t w = 0; w < elastic->n && few > 0; w++)
             if (elastic->hands[w].spare) {
                 elastic->hands[w].spare = false;
