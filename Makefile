@@ -10,7 +10,7 @@ SEED ?= 1
 TESTS_ON = -DCLEAVE_TESTS=ON -DCLEAVE_WITH_CLP=ON
 # These spend their time in a browser, in ssh, in a solver or in SimGrid, or do not start a
 # program of ours, or take minutes for what others go through as well.
-NOT_UNDER_ASAN = cli/report_page|cli/package|cli/release|cli/container|cli/mpich_suite|cli/slurm|^python$$|cli/run_ssh|vectors/returns_open|vectors/rounds_open|^layers$$|^man/|^mutants$$|cli/mutants|cli/figures|cli/documents|parity_simgrid|parity_open|cli/chaos|unit/test_returns_search|policy/bounds_hold|policy/random_ends|policy/random_platforms|cli/reads|cli/usage|cli/returns|cli/plan_reduce|cli/simgrid|cli/replay|cli/report|cli/run_mpi_outputs
+NOT_UNDER_ASAN = cli/report_page|cli/package|cli/release|cli/container|cli/mpich_suite|cli/slurm|^python$$|cli/run_ssh|vectors/returns_open|vectors/rounds_open|^layers$$|^man/|^mutants$$|cli/mutants|cli/figures|cli/documents|parity_simgrid|parity_open|cli/chaos|unit/test_returns_search|policy/bounds_hold|policy/random_ends|policy/random_platforms|cli/reads|cli/usage|cli/returns|cli/plan_reduce|cli/simgrid|cli/replay|cli/tools|cli/report|cli/run_mpi_outputs
 CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
