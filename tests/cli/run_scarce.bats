@@ -182,9 +182,15 @@ packed() {
 @test "no room for a single command: the run ends, and says which limit it is" {
     prepare
     may_be_another
+    # All at once, as each of them hopes for a while; each of another user, as one process is all there may be.
     for how in --block=5k --persistent --reduce=cat --policy=learn; do
-        run ! processes 1 -j 2 -i many $how -- cat
-        [ ! -s out ]
-        grep -q 'too many processes (ulimit -u says how many)$' err
+        mkdir ./$how
+        OTHER=$((OTHER + 10000))
+        (cd ./$how && ! processes 1 -j 2 -i ../many $how -- cat) >/dev/null 3>&- &
+    done
+    wait
+    for how in --block=5k --persistent --reduce=cat --policy=learn; do
+        [ ! -s ./$how/out ]
+        grep -q 'too many processes (ulimit -u says how many)$' ./$how/err
     done
 }

@@ -51,10 +51,35 @@ static void descriptors_are_counted_whatever_their_order(void **state)
         close(MOST - 1);
 }
 
+/* For whatever ends by itself one waits longer than where there is nothing like that. */
+static void where_nothing_ends_one_moment_is_enough(void **state)
+{
+    struct cv_gate gate = { .look = look };
+    bool patient = false;
+
+    (void)state;
+    assert_false(cv_gate_is_stuck(&gate));
+    crowd = (struct cv_gate_crowd){ .held = 2, .workers = 8 };
+    gate.crowded_s = cv_clock_s() - 0.1;
+    assert_true(cv_gate_is_stuck(&gate));
+    gate.crowded_s = cv_clock_s() + 1000;
+    assert_false(cv_gate_is_stuck(&gate));
+    /* A machine that is too busy for this may be so for a while. */
+    crowd.busy = 1;
+    for (int i = 0; i < 1000 && !patient; i++) {
+        gate.crowded_s = cv_clock_s() - 0.1;
+        patient = !cv_gate_is_stuck(&gate);
+    }
+    assert_true(patient);
+    gate.crowded_s = cv_clock_s() - 1;
+    assert_true(cv_gate_is_stuck(&gate));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(descriptors_are_counted_whatever_their_order),
+        cmocka_unit_test(where_nothing_ends_one_moment_is_enough),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

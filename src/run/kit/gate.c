@@ -111,9 +111,11 @@ bool cv_gate_is_crowded(const struct cv_gate *gate)
     return gate->crowded_s > 0 && cv_clock_s() < gate->room_s;
 }
 
+/* Where nothing is under way that ends by itself, one of them is enough. */
 bool cv_gate_is_stuck(const struct cv_gate *gate)
 {
-    return gate->crowded_s > 0 && cv_clock_s() - gate->crowded_s > MOMENTS * MOMENT_S;
+    return gate->crowded_s > 0 && cv_clock_s() - gate->crowded_s >
+                                      MOMENT_S * (look(gate).busy > 0 ? MOMENTS : 1);
 }
 
 void cv_gate_begun(struct cv_gate *gate)
