@@ -505,10 +505,10 @@ PYTHON
 @test "as4dr finds out what starting a command costs" {
     prepare
     seq 3000000 >in
-    cat in | job -j 2 --policy as4dr --joblog log -- sh -c 'sleep 0.02; cat'
+    cat in | job -j 2 --policy as4dr --joblog log -- sh -c 'sleep 0.1; cat'
     cmp in out
-    # Were it not known, chunks would get smaller and smaller, and be four times as many.
-    [ "$(chunks)" -lt 100 ]
+    # Were it not known, chunks would get smaller and smaller, and be ten times as many.
+    [ "$(chunks)" -lt 150 ]
 }
 
 # --- journals -------------------------------------------------------------------------------

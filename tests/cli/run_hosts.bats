@@ -237,7 +237,8 @@ END
     seq 1 1000000 >in
     tr 0-9 a-j <in >expected
     hosts 'name: good, slots: 1' "name: crawls, slots: 1, command: $RELAY rate 400" >h.yaml
-    job -i in --hosts h.yaml -- sh -c 'sleep 1.5; exec tr 0-9 a-j'
+    # Time enough for it to be there and to be sent something.
+    job -i in --hosts h.yaml -- sh -c 'sleep 4; exec tr 0-9 a-j'
     cmp expected out
     says "crawls: left out: its link"
 }

@@ -66,7 +66,7 @@ equal() {
         --reduce cat -- cat
     chunks=$(number chunks)
     [ "$chunks" -ge 150 ]
-    [ "$(number folds)" -lt $((chunks / 2)) ]
+    [ "$(number folds)" -lt $((chunks - 1)) ]
     cleave 0 run -i "$INPUT" --block 150 -j 2 --json -o "$BATS_TEST_TMPDIR/out" \
         --reduce 'cat {1} {2}' -- cat
     [ "$(number folds)" -eq $(($(number chunks) - 1)) ]

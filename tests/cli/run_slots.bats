@@ -255,13 +255,23 @@ S
 @test "what a slow worker has not read goes to one that is free, if its chunk is overdue" {
     prepare
     seq 3000000 >in
-    # The first one reads all before it works, and so all are thought to; the others stand still, until it
-    # has done all that is left: nothing else happens meanwhile.
+    # The first one reads all before it works, and so all are thought to; the others begin when it has done so,
+    # and stand still until it is given what comes before the last it was given: what one of them had to give back.
     cleave 0 run -q -i in -o out -j 3 --trace t -- sh -c '
-        [ $CLEAVE_WORKER != w0 ] || { cat >w0.in; sleep 0.1; exec cat w0.in; }
+        if [ $CLEAVE_WORKER = w0 ]; then
+            cat >w0.in
+            first=$(head -n 1 w0.in)
+            [ ! -s last ] || [ "$first" -gt "$(cat last)" ] || touch go
+            echo "$first" >last
+            sleep 0.1
+            cat w0.in
+            touch first_done
+            exit
+        fi
+        for i in $(seq 3000); do [ -e first_done ] || sleep 0.02; done
         sleep 0.4
         head -c 1000
-        for i in $(seq 200); do [ -e go ] || sleep 0.02; done
+        for i in $(seq 3000); do [ -e go ] || sleep 0.02; done
         touch go
         exec cat'
     cmp in out

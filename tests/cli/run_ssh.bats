@@ -104,11 +104,11 @@ END
         bed unplug "$BED" thin
         touch unplugged
     ) 3>&- &
-    job --host-timeout 2 --block 1000000 -- "$T/held"
+    job --host-timeout 6 --block 1000000 -- "$T/held"
     wait
     bed plug "$BED" thin
     cmp expected out
-    says "thin: lost, its chunks go elsewhere: nothing was heard for 2 s"
+    says "thin: lost, its chunks go elsewhere: nothing was heard for 6 s"
 }
 
 @test "a worker that is told to end gives back what it has not begun, and lines come by ssh" {
@@ -143,7 +143,7 @@ END
             appears parent.fast
             kill -$signal "$(cat parent.fast)"
         ) 3>&- &
-        job --host-timeout 2 --block 30000 -- "$T/slow"
+        job --host-timeout 6 --block 30000 -- "$T/slow"
         wait
         cmp expected out
         says "fast: lost, its chunks go elsewhere"
