@@ -16,6 +16,16 @@ prepare() {
 #!/bin/sh
 here=${0%/*}
 while [ "$1" != -- ]; do shift; done
+# Nothing of standard error comes before a command has run; late-old has a worker that writes no mark.
+late() {
+    until [ -e "$here/begun" ]; do sleep 0.02; done
+    printf 'tput: No value for $TERM\nwhat now? ' >&2
+    while read -r line; do
+        case $1:$line in late-old:'[cleave worker '*) continue ;; esac
+        echo "$line" >&2
+        case $line in "a command "*) : >"$here/said" ;; esac
+    done
+}
 export HOME="$here/home"
 case $2 in
 fish*) exec fish -c "$3" ;;
@@ -32,6 +42,11 @@ changed*) cat "$here/changed" >&2 && echo 'Host key verification failed.' >&2 &&
 trusts*) cat "$here/changed" >&2 && exec sh -c "$3" ;;
 ends*) exit 1 ;;
 reads*) read -r project && exec sh -c "$3" ;;
+late*)
+    mkfifo "$here/$2" && exec 4<>"$here/$2" 5<"$here/$2"
+    late "$2" <&5 >/dev/null 4<&- &
+    exec sh -c "$3" 2>"$here/$2" 4<&- 5<&-
+    ;;
 debug*) echo "debug1: Authentication succeeded" >&2 && exec sh -c "$3" ;;
 readonly*) HOME=/proc/self exec sh -c "$3" ;;
 *) exec sh -c "$3" ;;
@@ -154,6 +169,31 @@ leads() {
     says "cleave: 4 more hosts said something before they were ready"
     by debug:1 --remote "$CLEAVE"
     [ "$(cat err)" = "debug1: Authentication succeeded" ]
+}
+
+# Standard error comes behind the frames, so that only the mark of the worker tells whose it is.
+@test "what a login says is quoted, and what commands say is passed on, however late it comes" {
+    prepare
+    cat >says <<'END'
+#!/bin/sh
+tr 0-9 a-j
+echo "a command says this" >&2
+: >begun
+until [ -e said ]; do sleep 0.02; done
+END
+    chmod +x says
+    by_late() { # HOST
+        rm -f begun said
+        job -i in --ssh "$T/ssh" --hosts "$1:1" --block 1M --remote "$CLEAVE" -- "$T/says"
+        cmp expected out
+    }
+    by_late late
+    [ "$(cat err)" = "cleave: late: said before it was ready: 'tput: No value for \$TERM', and 1 more line
+a command says this" ]
+    # Without a mark all of it is there in the end, as it came.
+    by_late late-old
+    [ "$(cat err)" = 'tput: No value for $TERM
+what now? a command says this' ]
 }
 
 @test "a login script that ends, or reads what is not for it, is named as what it may be" {

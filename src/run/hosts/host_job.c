@@ -18,12 +18,16 @@ static const double PATIENCE = 3;
 void cv_host_send_hello(struct cv_host *host)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
+    const uint64_t mark = host->words != NULL ? cv_begin_mark_key() : 0;
 
+    if (mark != 0)
+        cv_aside_expect(&host->aside, mark);
     cv_pack_hello(&packer, &(struct cv_hello){ .version = CLEAVE_VERSION,
                                                .host = "master",
                                                .cores = cv_usable_cores() });
     if (!packer.failed)
-        cv_link_send(&host->link, &(struct cv_frame_head){ .type = CV_FRAME_HELLO },
+        cv_link_send(&host->link,
+                     &(struct cv_frame_head){ .type = CV_FRAME_HELLO, .value = mark },
                      packer.bytes, packer.length);
     cv_pack_done(&packer);
 }

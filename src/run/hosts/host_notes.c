@@ -125,13 +125,13 @@ static bool was_told(const struct cv_hosts *hosts, const char *words)
     return false;
 }
 
-void cv_host_tell_words(struct cv_host *host)
+static void tell_words(void *context)
 {
+    const struct cv_host *host = context;
     struct cv_hosts *hosts = host->hosts;
     char line[sizeof hosts->words[0]], forget[200], more[40] = "";
     size_t others;
 
-    cv_aside_hear(&host->aside);
     if (cv_aside_key_changed(&host->aside, forget, sizeof forget)) {
         cv_hosts_note(hosts,
                       "%s: its HOST KEY HAS CHANGED, and ssh went on as it is told to: "
@@ -146,7 +146,11 @@ void cv_host_tell_words(struct cv_host *host)
         cv_hosts_note(hosts, "%s: said before it was ready: '%s'%s", host->name, line,
                       more);
     }
-    cv_aside_pass(&host->aside);
+}
+
+void cv_host_tell_words(struct cv_host *host)
+{
+    cv_aside_ready(&host->aside, host->marks, tell_words, host);
 }
 
 /* --- those who come twice ------------------------------------------------------------------ */

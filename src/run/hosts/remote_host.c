@@ -95,6 +95,7 @@ static void take_hello(struct cv_host *host, const struct cv_frame_head *head,
         cv_host_fail(host, &err);
         return;
     }
+    host->marks = head->value != 0;
     host->state = CV_HOST_GREETED;
     if (!host->briefed && brief(host, &err) != CLEAVE_OK)
         cv_host_fail(host, &err);
@@ -434,7 +435,7 @@ void cv_host_connect(struct cv_host *host)
     struct cleave_error err;
 
     cv_send_reset(host);
-    host->moved = host->stuck = host->briefed = false;
+    host->moved = host->stuck = host->briefed = host->marks = false;
     cv_process_kill(&host->process); /* of one that has left */
     host->state = CV_HOST_CONNECTING;
     if (connect_host(host, &err) != CLEAVE_OK)

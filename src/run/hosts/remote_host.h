@@ -85,6 +85,7 @@ struct cv_host {
     bool blind;            /* it did not see a file of an item                          */
     bool based;            /* it has been sent the files for all items                  */
     bool was_ready;
+    bool marks; /* it says on standard error where it begins (begin_mark.h)            */
     bool briefed;      /* it has been sent the job                                      */
     bool leaving;      /* it gets nothing more, and goes when it has ended what it has  */
     bool noticed;      /* ... as it has said itself: it begins nothing new              */
@@ -212,7 +213,8 @@ void cv_host_tell_rest(const struct cv_host *host);
 /* It is left out, and was never ready: the first few are named, the others counted and told when
  * nobody is waited for, or at the end. */
 void cv_host_tell_absent(const struct cv_host *host, const char *reason);
-/* It is ready: what ssh and login scripts said before, if that is no news of every host. */
+/* It is ready: what ssh and login scripts said before it began, if that is no news of every host; as soon
+ * as all of that has come. */
 void cv_host_tell_words(struct cv_host *host);
 /* Tell those who were counted. */
 void cv_hosts_tell_rest(struct cv_hosts *hosts);

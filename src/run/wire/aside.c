@@ -50,6 +50,16 @@ static bool begins(const char *line, size_t length, const char *with)
     return length >= strlen(with) && memcmp(line, with, strlen(with)) == 0;
 }
 
+static void drop(struct cv_aside *aside, size_t at, size_t length)
+{
+    memmove(aside->kept + at, aside->kept + at + length, aside->nkept - at - length);
+    aside->nkept -= length;
+    if (aside->before >= at + length)
+        aside->before -= length;
+    else if (aside->before > at)
+        aside->before = at;
+}
+
 /* Whole lines that are for the user as they are do not stay. */
 static void pass_own_lines(struct cv_aside *aside)
 {
@@ -63,8 +73,7 @@ static void pass_own_lines(struct cv_aside *aside)
         if (begins(line, length, "cleave: ") || begins(line, length, "debug1: ") ||
             begins(line, length, "debug2: ") || begins(line, length, "debug3: ")) {
             say(line, length);
-            memmove(aside->kept + at, end + 1, aside->nkept - at - length);
-            aside->nkept -= length;
+            drop(aside, at, length);
         } else {
             at += length;
         }
@@ -78,8 +87,47 @@ static void make_room(struct cv_aside *aside)
     const char *end = memchr(aside->kept + half, '\n', aside->nkept - half);
     const size_t gone = end != NULL ? (size_t)(end - aside->kept) + 1 : half;
 
-    memmove(aside->kept, aside->kept + gone, aside->nkept - gone);
-    aside->nkept -= gone;
+    drop(aside, 0, gone);
+}
+
+static void forget(struct cv_aside *aside)
+{
+    free(aside->kept);
+    aside->kept = NULL;
+    aside->nkept = aside->before = 0;
+}
+
+/* The mark is not to be seen, and what was before it ends with a line. */
+static void find_mark(struct cv_aside *aside)
+{
+    const size_t length = strlen(aside->mark);
+    const char *mark = aside->marked || length == 0
+                           ? NULL
+                           : memmem(aside->kept, aside->nkept, aside->mark, length);
+    size_t at, glued;
+
+    if (mark == NULL)
+        return;
+    aside->marked = true;
+    at = (size_t)(mark - aside->kept);
+    glued = at > 0 && mark[-1] != '\n';
+    drop(aside, at, length - glued);
+    aside->before = at + glued;
+}
+
+/* It is known what was said before it began, as far as it ever will be. */
+static void pass(struct cv_aside *aside)
+{
+    const size_t all = aside->nkept, before = aside->before;
+    void (*tell)(void *context) = aside->tell;
+
+    aside->tell = NULL;
+    aside->passes = true;
+    aside->nkept = before;
+    tell(aside->context);
+    if (all > before)
+        say(aside->kept + before, all - before);
+    forget(aside);
 }
 
 static void keep(struct cv_aside *aside, const char *bytes, size_t length)
@@ -90,11 +138,21 @@ static void keep(struct cv_aside *aside, const char *bytes, size_t length)
         say(bytes, length);
         return;
     }
+    /* Where no mark is among so much, none will come. */
+    if (aside->nkept + length > CV_ASIDE_ROOM && aside->tell != NULL) {
+        pass(aside);
+        say(bytes, length);
+        return;
+    }
     if (aside->nkept + length > CV_ASIDE_ROOM)
         make_room(aside);
     memcpy(aside->kept + aside->nkept, bytes, length);
     aside->nkept += length;
-    pass_own_lines(aside);
+    find_mark(aside);
+    if (aside->tell != NULL && aside->marked)
+        pass(aside);
+    else
+        pass_own_lines(aside);
 }
 
 /* --- hearing ------------------------------------------------------------------------------ */
@@ -107,6 +165,8 @@ static void stop(struct cv_aside *aside)
     cv_poller_cancel(aside->poller, &aside->timer);
     close(aside->from);
     aside->on = false;
+    if (aside->tell != NULL)
+        pass(aside);
 }
 
 /* False: there is nothing more, for now or for ever. */
@@ -161,7 +221,8 @@ enum cleave_status cv_aside_open(struct cv_aside *aside, struct cv_poller *polle
     aside->poller = poller;
     aside->from = from;
     aside->on = true;
-    aside->passes = false;
+    aside->passes = aside->marked = false;
+    aside->mark[0] = '\0';
     if (!cv_never_wait(from))
         status = cv_fail(err, CLEAVE_EENGINE, "cannot hear a host: %s", strerror(errno));
     else
@@ -172,21 +233,8 @@ enum cleave_status cv_aside_open(struct cv_aside *aside, struct cv_poller *polle
     return status;
 }
 
-static void forget(struct cv_aside *aside)
-{
-    free(aside->kept);
-    aside->kept = NULL;
-    aside->nkept = 0;
-}
-
-void cv_aside_pass(struct cv_aside *aside)
-{
-    aside->passes = true;
-    forget(aside);
-}
-
 /* Somebody may say more and more: no more than a pipe holds was there. */
-void cv_aside_hear(struct cv_aside *aside)
+static void hear(struct cv_aside *aside)
 {
     enum { MOST = 1 << 20 };
 
@@ -194,10 +242,30 @@ void cv_aside_hear(struct cv_aside *aside)
         ;
 }
 
+void cv_aside_expect(struct cv_aside *aside, uint64_t key)
+{
+    cv_begin_mark(key, aside->mark);
+}
+
+void cv_aside_ready(struct cv_aside *aside, bool marks, void (*tell)(void *context),
+                    void *context)
+{
+    hear(aside);
+    if (!aside->marked) {
+        if (aside->nkept > CV_ASIDE_ROOM / 2)
+            make_room(aside);
+        aside->before = aside->nkept;
+    }
+    aside->tell = tell;
+    aside->context = context;
+    if (aside->marked || !marks || !aside->on)
+        pass(aside);
+}
+
 /* What it has left behind may hold the other end, so that the end need not come. */
 void cv_aside_end(struct cv_aside *aside)
 {
-    cv_aside_hear(aside);
+    hear(aside);
     stop(aside);
 }
 

@@ -1,16 +1,18 @@
 /* aside.h -- what a command that connects says on standard error. SPDX-License-Identifier: MIT
  *
- * Until its worker is ready that is ssh's own, or of login scripts: it is kept, so that one line can
+ * Until its worker begins that is ssh's own, or of login scripts: it is kept, so that one line can
  * quote what matters, and sixty hosts do not say sixty times the same. What cleave says over there, and
  * what ssh -v does, is passed on line by line all the same. From then on it is of the commands that run
  * there, and passed on as it comes, as if they had our standard error; while nobody takes that, they
- * wait, and we do not. */
+ * wait, and we do not. Where the worker begins says a mark (begin_mark.h), which may come behind the
+ * frame that says it is ready; of a worker that writes none, that frame does. */
 #ifndef CV_ASIDE_H
 #define CV_ASIDE_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <cleave/error.h>
 #include "run/kit/poller.h"
+#include "run/wire/begin_mark.h"
 
 enum {
     CV_ASIDE_ROOM = 8192
@@ -25,15 +27,26 @@ struct cv_aside {
     bool on, passes;
     char *kept; /* owned: CV_ASIDE_ROOM bytes; NULL: nothing was                        */
     size_t nkept;
+    char mark
+        [CV_BEGIN_MARK_ROOM]; /* what its worker begins with; "": it need not           */
+    bool marked;              /* that has come                                          */
+    size_t
+        before; /* of what is kept: up to the mark, or by what came before it was ready    */
+    void (*tell)(
+        void *context); /* of one that is ready, until it passes; NULL               */
+    void *context;
 };
 
 /* Hear what comes from `from`, which is taken in any case, instead of what was heard before. */
 enum cleave_status cv_aside_open(struct cv_aside *aside, struct cv_poller *poller,
                                  int from, struct cleave_error *err);
-/* Take what is there already. */
-void cv_aside_hear(struct cv_aside *aside);
-/* Forget what was kept, and pass on what comes from now on. */
-void cv_aside_pass(struct cv_aside *aside);
+/* Its worker will begin with the mark of that key. */
+void cv_aside_expect(struct cv_aside *aside, uint64_t key);
+/* It is ready. When all that was said before it began has come, now or later, `tell` is called, which
+ * may look at that; then it is forgotten, and all else is passed on. If no mark comes, what was there by
+ * now was said before. */
+void cv_aside_ready(struct cv_aside *aside, bool marks, void (*tell)(void *context),
+                    void *context);
 /* Hear no more: who says it has gone. What was kept stays. */
 void cv_aside_end(struct cv_aside *aside);
 /* The same, and nothing stays. */

@@ -24,7 +24,9 @@ enum {
 enum cv_frame_type {
     CV_FRAME_PING =
         1,          /* value: bytes per second that the link is known to move; 0: not */
-    CV_FRAME_HELLO, /* payload: struct cv_hello                                       */
+    CV_FRAME_HELLO, /* payload: struct cv_hello; value: from a master the key of the mark that
+                       it wants on standard error (begin_mark.h), 0: none; from a worker 1 if
+                       it writes such marks                                             */
 
     /* From the master. */
     CV_FRAME_JOB,   /* payload: struct cv_remote_job, in frames up to CV_FRAME_LAST     */
@@ -85,6 +87,8 @@ enum cv_frame_type {
 
     CV_FRAME_OTHERS = 64, /* from here on: for other transports                         */
 };
+
+enum { CV_HELLO_MARKS = 1 };
 
 struct cv_hello {
     const char *version; /* of cleave                                                  */

@@ -11,7 +11,9 @@
 #include "base/fail.h"
 #include "base/signal_name.h"
 #include "base/text.h"
+#include "base/write_all.h"
 #include "run/kit/usable_cores.h"
+#include "run/wire/begin_mark.h"
 #include "run/worker/worker_rules.h"
 
 enum { JOB_MOST = 64 << 20 };
@@ -35,9 +37,20 @@ static void greet(struct cv_worker *worker)
                                       .host = host,
                                       .cores = slots > 0 ? slots : cv_usable_cores() });
     if (!packer.failed)
-        cv_link_send(&worker->link, &(struct cv_frame_head){ .type = CV_FRAME_HELLO },
+        cv_link_send(&worker->link,
+                     &(struct cv_frame_head){ .type = CV_FRAME_HELLO,
+                                              .value = CV_HELLO_MARKS },
                      packer.bytes, packer.length);
     cv_pack_done(&packer);
+}
+
+/* Before anything that could be taken for a word of the login. Where it cannot be written, nothing else
+ * can. */
+static void write_mark(uint64_t key)
+{
+    char mark[CV_BEGIN_MARK_ROOM];
+
+    (void)cv_write_all(STDERR_FILENO, cv_begin_mark(key, mark), strlen(mark));
 }
 
 static void take_hello(struct cv_worker *worker, const struct cv_frame_head *head,
@@ -54,6 +67,8 @@ static void take_hello(struct cv_worker *worker, const struct cv_frame_head *hea
                          "expected the hello of a master, got something else");
     if (status != CLEAVE_OK)
         cv_worker_fail(worker, &err);
+    else if (head->value != 0)
+        write_mark(head->value);
     worker->greeted = true;
 }
 
