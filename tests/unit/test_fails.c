@@ -9,6 +9,8 @@
 #include "run/fails/again.h"
 #include "run/fails/halves.h"
 #include "run/fails/memory_kill.h"
+#include "run/fails/trust.h"
+#include "run/kit/poller.h"
 
 /* --- who ---------------------------------------------------------------------------------- */
 
@@ -18,15 +20,66 @@ static void the_last_parties_are_remembered(void **state)
 
     (void)state;
     for (uint32_t p = 0; p < 3 * CV_HISTORY_PARTIES; p++)
-        cv_history_add(&past, p);
+        cv_history_add(&past, p, (uint8_t)p);
     assert_int_equal(past.count, CV_HISTORY_PARTIES);
     assert_false(cv_history_has(&past, 2 * CV_HISTORY_PARTIES - 1));
     for (uint32_t p = 2 * CV_HISTORY_PARTIES; p < 3 * CV_HISTORY_PARTIES; p++)
         assert_true(cv_history_has(&past, p));
     /* Once more: it is the last one, and nobody is forgotten for it. */
-    cv_history_add(&past, 2 * CV_HISTORY_PARTIES);
+    cv_history_add(&past, 2 * CV_HISTORY_PARTIES, 7);
     assert_int_equal(past.parties[CV_HISTORY_PARTIES - 1], 2 * CV_HISTORY_PARTIES);
     assert_true(cv_history_has(&past, 2 * CV_HISTORY_PARTIES + 1));
+    assert_int_equal(past.ways[CV_HISTORY_PARTIES - 1], 7);
+    for (uint32_t i = 0; i + 1 < CV_HISTORY_PARTIES; i++)
+        assert_int_equal(past.ways[i], past.parties[i]);
+}
+
+static void nothing_to_do(void *context, uint32_t party)
+{
+    (void)context;
+    (void)party;
+}
+
+/* A party fails with a piece that others succeed with, and then with one that is bad itself. */
+static void a_reason_names_the_failure_it_speaks_of(void **state)
+{
+    struct cv_trust trust = { .rests = nothing_to_do, .is_back = nothing_to_do };
+    struct cv_history good = { .count = 0 }, bad = { .count = 0 };
+    const struct cv_standing *at;
+    struct cv_poller *poller;
+    char reason[200], how[32];
+    uint8_t way;
+
+    (void)state;
+    assert_ok(cv_poller_new(&poller, &err));
+    assert_ok(cv_trust_open(&trust, 2, poller, &err));
+    at = &trust.items[0];
+    cv_trust_failed(&trust, 0, "exited with status 3", &way);
+    cv_history_add(&good, 0, way);
+    cv_trust_failed(&trust, 0, "exited with status 5", &way);
+    cv_history_add(&bad, 0, way);
+    assert_ok(cv_trust_succeeded(&trust, 1, &good, &err));
+    cv_trust_reason(at, reason, sizeof reason);
+    assert_string_equal(
+        reason,
+        "a command that failed there, as it exited with status 3, succeeded elsewhere");
+    cv_trust_release(&trust);
+    assert_ok(cv_trust_succeeded(&trust, 1, &bad, &err));
+    cv_trust_reason(at, reason, sizeof reason);
+    assert_string_equal(reason, "its last 2 commands failed (the last one exited with "
+                                "status 5), the same chunks succeeded elsewhere");
+    /* One that fails in many ways. */
+    cv_trust_release(&trust);
+    for (int i = 0; i < 2 * CV_TRUST_WAYS; i++) {
+        snprintf(how, sizeof how, "exited with status %d", 10 + i);
+        cv_trust_failed(&trust, 0, how, &way);
+    }
+    cv_history_add(&good, 0, way);
+    assert_ok(cv_trust_succeeded(&trust, 1, &good, &err));
+    cv_trust_reason(at, reason, sizeof reason);
+    assert_string_equal(reason, "a command that failed there succeeded elsewhere");
+    cv_trust_close(&trust);
+    cv_poller_free(poller);
 }
 
 static void others_first(void **state)
@@ -187,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_parties_are_remembered),
+        cmocka_unit_test(a_reason_names_the_failure_it_speaks_of),
         cmocka_unit_test(others_first),
         cmocka_unit_test(in_and_out),
         cmocka_unit_test(halves_end_at_records),

@@ -16,6 +16,7 @@ struct cv_family;
 /* All zero: it has not failed. */
 struct cv_history {
     uint32_t parties[CV_HISTORY_PARTIES]; /* it failed with these, the last one last   */
+    uint8_t ways[CV_HISTORY_PARTIES];     /* how, by the numbers of cv_trust_failed    */
     uint32_t count;
     struct cv_family *family; /* it is a part of a piece that failed; NULL: it is not  */
 };
@@ -34,18 +35,23 @@ static inline bool cv_history_doubts(const struct cv_history *history, uint32_t 
     return history->family == NULL && cv_history_has(history, party);
 }
 
-/* It has failed with this one, too. Of many the first is forgotten. */
-static inline void cv_history_add(struct cv_history *history, uint32_t party)
+/* It has failed with this one, too, in that way. Of many the first is forgotten. */
+static inline void cv_history_add(struct cv_history *history, uint32_t party, uint8_t way)
 {
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < history->count; i++)
-        if (history->parties[i] != party)
-            history->parties[kept++] = history->parties[i];
+        if (history->parties[i] != party) {
+            history->parties[kept] = history->parties[i];
+            history->ways[kept++] = history->ways[i];
+        }
     if (kept == CV_HISTORY_PARTIES) {
-        for (kept = 0; kept + 1 < CV_HISTORY_PARTIES; kept++)
+        for (kept = 0; kept + 1 < CV_HISTORY_PARTIES; kept++) {
             history->parties[kept] = history->parties[kept + 1];
+            history->ways[kept] = history->ways[kept + 1];
+        }
     }
+    history->ways[kept] = way;
     history->parties[kept++] = party;
     history->count = kept;
 }

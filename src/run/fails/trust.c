@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fail.h"
 
@@ -38,10 +39,26 @@ void cv_trust_close(struct cv_trust *trust)
     trust->count = trust->nresting = 0;
 }
 
-bool cv_trust_failed(struct cv_trust *trust, uint32_t party)
+/* The number of that way to fail. */
+static uint8_t number_way(struct cv_standing *at, const char *how)
+{
+    uint8_t way = 0;
+
+    while (way < at->nways && strncmp(at->ways[way], how, sizeof at->ways[0] - 1) != 0)
+        way++;
+    if (way == CV_TRUST_WAYS)
+        return 0;
+    if (way == at->nways)
+        snprintf(at->ways[at->nways++], sizeof at->ways[0], "%s", how);
+    return (uint8_t)(way + 1);
+}
+
+bool cv_trust_failed(struct cv_trust *trust, uint32_t party, const char *how,
+                     uint8_t *way)
 {
     struct cv_standing *at = &trust->items[party];
 
+    *way = at->last_way = number_way(at, how);
     at->failures++;
     at->streak++;
     return at->streak >= at->patience;
@@ -64,13 +81,15 @@ static void rest_over(void *context)
 
 /* Somebody else has done what it failed with. If it has succeeded since, nothing is wrong
  * with it; and one rest stands for all that it had failed with before. */
-static enum cleave_status refute(struct cv_standing *at, struct cleave_error *err)
+static enum cleave_status refute(struct cv_standing *at, uint8_t way,
+                                 struct cleave_error *err)
 {
     const double rest_s = REST_S * (double)(1U << (at->refuted < 20 ? at->refuted : 20));
 
     if (at->streak == 0 || at->resting)
         return CLEAVE_OK;
     at->patience = 1;
+    at->refuted_way = way;
     at->refuted++;
     at->out = at->refuted >= CV_TRUST_REFUTED;
     at->resting = true;
@@ -96,7 +115,7 @@ enum cleave_status cv_trust_succeeded(struct cv_trust *trust, uint32_t party,
     at->patience = at->patience < 2 ? 2 : at->patience;
     for (uint32_t i = 0; i < history->count; i++)
         if (history->parties[i] != party)
-            CV_TRY(refute(&trust->items[history->parties[i]], err));
+            CV_TRY(refute(&trust->items[history->parties[i]], history->ways[i], err));
     return CLEAVE_OK;
 }
 
@@ -148,13 +167,16 @@ void cv_trust_release(struct cv_trust *trust)
 void cv_trust_reason(const struct cv_standing *standing, char *out, size_t size)
 {
     const uint32_t failed = standing->streak;
+    const uint8_t way = standing->refuted_way;
 
-    if (failed > 1)
+    if (way == 0)
+        snprintf(out, size, "a command that failed there succeeded elsewhere");
+    else if (failed > 1 && way == standing->last_way)
         snprintf(out, size,
                  "its last %u commands failed (the last one %s), the same chunks "
                  "succeeded elsewhere",
-                 failed, standing->how);
+                 failed, standing->ways[way - 1]);
     else
         snprintf(out, size, "a command that failed there, as it %s, succeeded elsewhere",
-                 standing->how);
+                 standing->ways[way - 1]);
 }

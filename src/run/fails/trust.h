@@ -18,6 +18,7 @@
 enum {
     CV_TRUST_REFUTED = 5,  /* times without a success: left out                        */
     CV_TRUST_OPINIONS = 4, /* so many parties try a chunk that is in doubt, at most    */
+    CV_TRUST_WAYS = 4,     /* so many ways to fail are told apart                      */
 };
 
 struct cv_trust;
@@ -33,7 +34,10 @@ struct cv_standing {
     struct cv_timer timer; /* until the rest is over                                   */
     uint64_t failures;     /* in all                                                   */
     uint32_t rests;
-    char how[80]; /* its last one ended, behind "the command"                          */
+    char ways[CV_TRUST_WAYS][80]; /* how they ended, behind "the command"              */
+    uint8_t nways;
+    uint8_t last_way;    /* of its last one, from 1; 0: another one                    */
+    uint8_t refuted_way; /* of the last one that others succeeded with                 */
 };
 
 /* All zero but what it calls: nobody is known. */
@@ -52,8 +56,10 @@ enum cleave_status cv_trust_open(struct cv_trust *trust, uint32_t nworkers,
                                  struct cv_poller *poller, struct cleave_error *err);
 void cv_trust_close(struct cv_trust *trust);
 
-/* A command of the party has failed. Whether that is in doubt. */
-bool cv_trust_failed(struct cv_trust *trust, uint32_t party);
+/* A command of the party has failed, as `how` says behind "the command". Whether that is in doubt; *way is
+ * for the history of the piece. */
+bool cv_trust_failed(struct cv_trust *trust, uint32_t party, const char *how,
+                     uint8_t *way);
 /* A command of the party has succeeded, on a piece with that history. */
 enum cleave_status cv_trust_succeeded(struct cv_trust *trust, uint32_t party,
                                       const struct cv_history *history,

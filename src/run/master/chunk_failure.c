@@ -203,16 +203,17 @@ static bool lacked_memory(struct cv_real_run *run, const struct cv_slot *slot,
 static bool count_failure(struct cv_real_run *run, struct cv_errand *errand)
 {
     const uint32_t party = cv_staff_party(&run->staff, errand->slot.worker);
-    struct cv_standing *standing = &run->staff.trust.items[party];
+    char how[sizeof run->staff.trust.items->ways[0]];
     bool doubtful = false;
+    uint8_t way = 0;
 
     run->staff.tallies[errand->slot.worker].failures++;
     /* Parts of what failed are likely to fail: that says nothing of who had them. */
     if (errand->past.family == NULL) {
-        doubtful = cv_trust_failed(&run->staff.trust, party);
-        cv_slot_describe_end(&errand->slot, standing->how, sizeof standing->how);
+        cv_slot_describe_end(&errand->slot, how, sizeof how);
+        doubtful = cv_trust_failed(&run->staff.trust, party, how, &way);
     }
-    cv_history_add(&errand->past, party);
+    cv_history_add(&errand->past, party, way);
     return doubtful;
 }
 
