@@ -202,8 +202,9 @@ struct cleave_items {
                                 struct cleave_error *err);
     enum cleave_status (*returns)(void *context, uint64_t item, uint32_t slot,
                                   char ***out, struct cleave_error *err);
-    /* What it is called in notes; NULL: by its number. */
-    void (*describe)(void *context, uint64_t item, char *out, size_t size);
+    /* What items [first, first + count) of one command are called in notes; NULL: by their numbers. */
+    void (*describe)(void *context, uint64_t first, uint64_t count, char *out,
+                     size_t size);
     /* Items that come while others are done already; not with `sizes` or a journal.
      * `count` are there at first, and `more` reads on: it is called when the descriptor that
      * `comes` returns can be read, or whenever there are too few if that is below 0, and says

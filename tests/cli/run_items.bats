@@ -404,6 +404,10 @@ same_rows() {
     [[ $(tr '\n' ' ' <out) == "x -- 1 y -- 2 " || $(cat out) == "x y -- 1" ]]
     run -1 timeout $LONG "$CLEAVE" run -q --many -j 1 -a list 'false'
     [[ $output == *": the command exited with status 1"* ]]
+    # A failure shows the command that was run, not one for its first item.
+    seq 25 >numbers
+    run -1 timeout $LONG "$CLEAVE" run -q --many -j 1 --policy self --param chunk=10 -a numbers false
+    [[ $output == *"items 11 to 20 (false $(seq -s ' ' 11 20)): the command exited"* ]]
     refuses "expected --many or one of -n, -L, -m and -X, got both" run --many -n 2 -- echo ::: a
     refuses "with --many items have no command of their own: expected none of --tag, --results, --files, --journal, --weight, --costs, --transferfile, --return, --ungroup and --line-buffer" run --many --tag -- echo ::: a
     refuses "--many is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" run --many cat

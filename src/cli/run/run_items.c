@@ -284,14 +284,21 @@ static enum cleave_status get_files(void *context, uint64_t item, char ***out,
     return status;
 }
 
-static void describe(void *context, uint64_t item, char *out, size_t size)
+/* The command as it was run, cut where it is too long for a line. */
+static void describe(void *context, uint64_t first, uint64_t count, char *out,
+                     size_t size)
 {
     const struct cv_run_items *items = context;
     struct cv_text line = { NULL, 0, 0, false };
     struct cleave_error ignored;
+    uint64_t cuts[2];
+    struct cv_item_commands some;
 
     out[0] = '\0';
-    if (cv_item_commands_line(&items->commands, item, 1, &line, &ignored) == CLEAVE_OK &&
+    if (count > 1)
+        some = cv_item_commands_some(&items->commands, first, count, cuts);
+    if (cv_item_commands_line(count > 1 ? &some : &items->commands, count > 1 ? 0 : first,
+                              1, &line, &ignored) == CLEAVE_OK &&
         line.bytes != NULL)
         cv_shown(line.bytes, line.length, out, size < 200 ? size : 200);
     cv_text_done(&line);

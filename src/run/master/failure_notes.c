@@ -61,7 +61,8 @@ static void name_piece(const struct cleave_execution *asked, struct cv_source *s
         char to[40] = "";
 
         if (items->describe != NULL)
-            items->describe(items->context, piece->begin, name, sizeof name);
+            items->describe(items->context, piece->begin, end - piece->begin, name,
+                            sizeof name);
         if (end - piece->begin > 1)
             snprintf(to, sizeof to, " to %llu", (unsigned long long)end);
         snprintf(out, size, "item%s %llu%s%s%s%s", to[0] != '\0' ? "s" : "",
