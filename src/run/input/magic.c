@@ -7,85 +7,13 @@
 
 #include "base/fail.h"
 #include "run/decode/decoder.h"
+#include "run/input/magic_table.h"
 
-struct cv_magic {
-    const char *name;
-    const char
-        *reads; /* the command that makes text of a file, before its name; or NULL */
-    const char
-        *pipes; /* the same of standard input; NULL: as `reads`                   */
-    size_t at;  /* where the bytes are                                            */
-    size_t length;
-    const char *bytes;
-    uint32_t
-        any; /* bit i: byte i may be any                                            */
-    const char *codec; /* what decodes it, as of --decode; NULL: nothing                */
+enum {
+    NAMES = 100,    /* bytes of the name that a tar archive begins with       */
+    TAR_HEAD = 512, /* bytes of a member's head, which begins with that name  */
+    TAR_SUM = 148,  /* where the sum of them is                               */
 };
-
-#define BYTES(text) sizeof(text) - 1, text
-enum { NAMES = 100 }; /* bytes of the name that a tar archive begins with */
-
-/* clang-format off */
-static const struct cv_magic table[] = {
-    /* Before gzip, which it is, too: with a field BC, as bgzip and samtools write it. */
-    { "BGZF (gzip in blocks, as of BAM)", "zcat", NULL, 0,
-      BYTES("\x1f\x8b\x08\x04????????BC"), 0xff0, "bgzf" },
-    { "gzip", "zcat", NULL, 0, BYTES("\x1f\x8b\x08"), 0, "gzip" },
-    { "compress", "zcat", NULL, 0, BYTES("\x1f\x9d\x90"), 0, NULL },
-    { "zstd", "zstdcat", NULL, 0, BYTES("\x28\xb5\x2f\xfd"), 0, "zstd" },
-    { "zstd or lz4", "zstdcat", NULL, 0, BYTES("?\x2a\x4d\x18"), 1, "zstd" }, /* a frame to skip */
-    { "xz", "xzcat", NULL, 0, BYTES("\xfd" "7zXZ\0"), 0, "xz" },
-    { "lzip", "lzip -dc", NULL, 0, BYTES("LZIP\x01"), 0, NULL },
-    /* The form before xz: how it packs, and how much there is, which may not be said. */
-    { "lzma", "lzma -dc", NULL, 0, BYTES("]\0\0??\xff\xff\xff\xff\xff\xff\xff\xff"), 0x18, NULL },
-    { "lzma", "lzma -dc", NULL, 0, BYTES("]\0\0???????\0\0\0"), 0x3f8, NULL },
-    { "bzip2", "bzcat", NULL, 0, BYTES("BZh?1AY&SY"), 1 << 3, "bzip2" },
-    { "bzip2", "bzcat", NULL, 0, BYTES("BZh?\x17\x72\x45\x38\x50\x90"), 1 << 3, "bzip2" },
-    { "lz4", "lz4cat", NULL, 0, BYTES("\x04\x22\x4d\x18"), 0, "lz4" },
-    { "lz4", "lz4cat", NULL, 0, BYTES("\x02\x21\x4c\x18"), 0, NULL },
-    { "snappy", "snzip -dc", NULL, 0, BYTES("\xff\x06\0\0sNaPpY"), 0, NULL },
-    { "zip", "unzip -p", "funzip", 0, BYTES("PK\x03\x04"), 0, NULL },
-    { "zip", "unzip -p", "funzip", 0, BYTES("PK\x05\x06"), 0, NULL },
-    { "7-Zip", "7z x -so", NULL, 0, BYTES("7z\xbc\xaf\x27\x1c"), 0, NULL },
-    { "RAR", "unrar p -inul", NULL, 0, BYTES("Rar!\x1a\x07"), 0, NULL },
-    { "tar", "tar -xOf", "tar -xO", 257, BYTES("ustar"), 0, NULL },
-    { "CRAM", "samtools view", NULL, 0, BYTES("CRAM\x03"), 0, NULL },
-    { "CRAM", "samtools view", NULL, 0, BYTES("CRAM\x02"), 0, NULL },
-    { "BAM", "samtools view", "samtools view -", 0, BYTES("BAM\x01"), 0, NULL },
-    { "BCF", "bcftools view", "bcftools view -", 0, BYTES("BCF\x02"), 0, NULL },
-    { "pcap", "tcpdump -nr", "tcpdump -nr -", 0, BYTES("\xd4\xc3\xb2\xa1"), 0, NULL },
-    { "pcap", "tcpdump -nr", "tcpdump -nr -", 0, BYTES("\x4d\x3c\xb2\xa1"), 0, NULL },
-    { "pcap", "tcpdump -nr", "tcpdump -nr -", 0, BYTES("\xa1\xb2\xc3\xd4"), 0, NULL },
-    { "pcap", "tcpdump -nr", "tcpdump -nr -", 0, BYTES("\xa1\xb2\x3c\x4d"), 0, NULL },
-    { "pcapng", "tcpdump -nr", "tcpdump -nr -", 0, BYTES("\n\r\r\n????\x4d\x3c\x2b\x1a"), 0xf0, NULL },
-    { "pcapng", "tcpdump -nr", "tcpdump -nr -", 0, BYTES("\n\r\r\n????\x1a\x2b\x3c\x4d"), 0xf0, NULL },
-    { "Parquet", NULL, NULL, 0, BYTES("PAR1\x15"), 0, NULL },
-    { "Arrow", NULL, NULL, 0, BYTES("ARROW1\0\0"), 0, NULL },
-    { "Arrow", NULL, NULL, 0, BYTES("\xff\xff\xff\xff??\0\0\x10\0\0\0"), 0x30, NULL },
-    { "Avro", NULL, NULL, 0, BYTES("Obj\x01"), 0, NULL },
-    { "HDF5", NULL, NULL, 0, BYTES("\x89HDF\r\n\x1a\n"), 0, NULL },
-    { "NumPy", NULL, NULL, 0, BYTES("\x93NUMPY"), 0, NULL },
-    { "SQLite", NULL, NULL, 0, BYTES("SQLite format 3\0"), 0, NULL },
-    { "ELF", NULL, NULL, 0, BYTES("\x7f" "ELF"), 0, NULL },
-    { "PNG", NULL, NULL, 0, BYTES("\x89PNG\r\n\x1a\n"), 0, NULL },
-    { "JPEG", NULL, NULL, 0, BYTES("\xff\xd8\xff"), 0, NULL },
-    { "GIF", NULL, NULL, 0, BYTES("GIF8?a"), 1 << 4, NULL },
-    { "PDF", NULL, NULL, 0, BYTES("%PDF-1."), 0, NULL },
-    { "TIFF", NULL, NULL, 0, BYTES("II*\0"), 0, NULL },
-    { "TIFF", NULL, NULL, 0, BYTES("MM\0*"), 0, NULL },
-    { "sound or video", NULL, NULL, 0, BYTES("RIFF????WAVE"), 0xf0, NULL },
-    { "sound or video", NULL, NULL, 0, BYTES("RIFF????AVI "), 0xf0, NULL },
-    { "sound or video", NULL, NULL, 0, BYTES("\0\0??ftyp"), 0xc, NULL },
-    { "sound or video", NULL, NULL, 0, BYTES("OggS\0"), 0, NULL },
-    { "sound or video", NULL, NULL, 0, BYTES("fLaC\0"), 0, NULL },
-    { "sound or video", NULL, NULL, 0, BYTES("\x1a\x45\xdf\xa3"), 0, NULL },
-    { "WebP", NULL, NULL, 0, BYTES("RIFF????WEBP"), 0xf0, NULL },
-    { "a Debian package", "dpkg-deb --fsys-tarfile", NULL, 0, BYTES("!<arch>\ndebian-binary"), 0, NULL },
-    { "an Office file", NULL, NULL, 0, BYTES("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), 0, NULL },
-    { "UTF-16", "iconv -f UTF-16 -t UTF-8", NULL, 0, BYTES("\xff\xfe?\0"), 1 << 2, NULL },
-    { "UTF-16", "iconv -f UTF-16 -t UTF-8", NULL, 0, BYTES("\xfe\xff\0"), 0, NULL },
-};
-/* clang-format on */
 
 /* Whether the bytes agree with a row as far as they go. */
 static bool agrees(const struct cv_magic *row, const char *bytes, size_t length)
@@ -111,36 +39,97 @@ static bool tar_perhaps(const char *bytes, size_t length)
     return true;
 }
 
+/* Tar of before POSIX has no magic bytes, but a sum of all bytes of its head, for which those of
+ * the sum itself are blanks. */
+static bool is_old_tar(const char *bytes, size_t length)
+{
+    unsigned long sum = 0, said = 0;
+    size_t i;
+
+    if (length < TAR_HEAD || bytes[0] == '\0')
+        return false;
+    for (i = 0; i < TAR_HEAD; i++)
+        sum += i >= TAR_SUM && i < TAR_SUM + 8 ? ' ' : (unsigned char)bytes[i];
+    for (i = TAR_SUM; i < TAR_SUM + 7 && bytes[i] == ' '; i++)
+        ;
+    for (; i < TAR_SUM + 7 && bytes[i] >= '0' && bytes[i] <= '7'; i++)
+        said = 8 * said + (unsigned long)(bytes[i] - '0');
+    return said == sum;
+}
+
 /* Whether a line of text may begin with the first bytes: nobody is to wait for more. */
 static bool text_perhaps(const struct cv_magic *row)
 {
     return (row->any & 1) != 0 || row->bytes[0] == '\n';
 }
 
+/* Bytes that are in no text, whatever its language: not even in one that moves a cursor. */
+static bool has_strange(const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char byte = (unsigned char)bytes[i];
+
+        if (byte < ' ' && (byte < '\a' || byte > '\r') && byte != 0x1b)
+            return true;
+    }
+    return false;
+}
+
+static bool is_all_of(const struct cv_magic *row, const char *bytes, size_t length)
+{
+    return length >= row->at + row->length &&
+           (row->strange == 0 ||
+            has_strange(bytes + row->length,
+                        (length < row->strange ? length : row->strange) - row->length));
+}
+
+/* Whether more bytes may make it one, so that it is right to wait for them: a line that has
+ * come whole is not kept back. */
+static bool may_become(const struct cv_magic *row, const char *bytes, size_t length)
+{
+    if (row->at > 0)
+        return tar_perhaps(bytes, length);
+    if (length <= (text_perhaps(row) ? 2 : 0) ||
+        length >= (row->strange > 0 ? row->strange : row->length))
+        return false;
+    for (size_t i = 0; i < length && !text_perhaps(row); i++)
+        if (bytes[i] == '\n' && (i >= row->length || (row->any >> i & 1) != 0))
+            return false;
+    return true;
+}
+
 const struct cv_magic *cv_magic_find(const char *bytes, size_t length, bool *undecided)
 {
+    const struct cv_magic *tar = NULL;
     bool perhaps = false;
 
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct cv_magic *row = &table[i];
 
+        tar = cv_magic_is(row, "tar") ? row : tar;
         if (!agrees(row, bytes, length))
             continue;
-        if (length >= row->at + row->length) {
+        if (is_all_of(row, bytes, length)) {
             *undecided = false;
             return row;
         }
-        if (row->at == 0 ? length > (text_perhaps(row) ? 2 : 0)
-                         : tar_perhaps(bytes, length))
-            perhaps = true;
+        perhaps = perhaps || may_become(row, bytes, length);
     }
-    *undecided = perhaps;
-    return NULL;
+    *undecided = perhaps || (length < TAR_HEAD && tar_perhaps(bytes, length));
+    return is_old_tar(bytes, length) ? tar : NULL;
 }
 
 bool cv_magic_is(const struct cv_magic *magic, const char *name)
 {
     return name != NULL && strcmp(magic->name, name) == 0;
+}
+
+/* Captures that are no pcap, but can be made it. */
+static bool is_other_capture(const struct cv_magic *magic)
+{
+    return cv_magic_is(magic, "modified pcap") || cv_magic_is(magic, "snoop") ||
+           cv_magic_is(magic, "a capture of Network Monitor") ||
+           cv_magic_is(magic, "pcapng");
 }
 
 /* What else could be said than what to type. */
@@ -151,7 +140,7 @@ static const char *instead(const struct cv_magic *magic)
                ? "--split tar behind it to share out its members"
            : cv_magic_is(magic, "BAM")  ? "--split bam to share out its records"
            : cv_magic_is(magic, "pcap") ? "--split pcap to share out its packets"
-           : cv_magic_is(magic, "pcapng")
+           : is_other_capture(magic)
                ? "--split pcap behind 'editcap -F pcap' to share out its packets"
                : "--decode none to cut the bytes as they are";
 }
@@ -159,13 +148,19 @@ static const char *instead(const struct cv_magic *magic)
 /* Pictures and the like: nobody wants to cut them, there are just many. */
 static bool comes_whole(const struct cv_magic *magic)
 {
-    static const char *const names[] = { "PNG",  "JPEG", "GIF",           "TIFF",
-                                         "WebP", "PDF",  "sound or video" };
+    static const char *const names[] = { "PNG",  "JPEG", "GIF",       "TIFF",
+                                         "WebP", "PDF",  "a picture", "sound or video" };
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (cv_magic_is(magic, names[i]))
             return true;
     return false;
+}
+
+/* Whether what makes text of it cannot read it from a pipe. */
+static bool needs_file(const struct cv_magic *magic)
+{
+    return magic->pipes != NULL && magic->pipes[0] == '\0';
 }
 
 /* Whether a name can be typed as it is. */
@@ -199,6 +194,11 @@ enum cleave_status cv_magic_refuse(const struct cv_magic *magic, const char *nam
                           "expected text records, got %s: make CSV or lines of it first, "
                           "or say --decode none to cut the bytes as they are",
                           magic->name);
+    if (path == NULL && needs_file(magic))
+        return cv_fail_at(err, &place,
+                          "expected text records, got %s: keep it as a file and type '%s "
+                          "FILE | cleave run ...', or say %s",
+                          magic->name, reads, instead(magic));
     if (path == NULL)
         return cv_fail_at(
             err, &place,
@@ -217,10 +217,11 @@ enum cleave_status cv_magic_refuse_as(const struct cv_magic *magic, const char *
 {
     const struct cv_place place = { name, 0, 0, NULL };
 
-    if (magic != NULL && cv_magic_is(magic, "pcapng") && strcmp(split, "pcap") == 0)
+    if (magic != NULL && is_other_capture(magic) && strcmp(split, "pcap") == 0)
         return cv_fail_at(err, &place,
-                          "expected pcap (--split pcap), got pcapng: type 'editcap -F "
+                          "expected pcap (--split pcap), got %s: type 'editcap -F "
                           "pcap %s - | cleave run --split pcap ...'",
+                          magic->name,
                           path == NULL  ? "-"
                           : plain(path) ? path
                                         : "FILE");
@@ -255,7 +256,7 @@ enum cleave_status cv_magic_refuse_inside(const struct cv_magic *magic,
     const char *file = path == NULL ? "" : plain(path) ? path : "FILE";
     const char *pipes = magic->pipes != NULL ? magic->pipes : magic->reads;
 
-    if (magic->reads == NULL)
+    if (magic->reads == NULL || needs_file(magic))
         return cv_fail_at(err, &place,
                           "expected text records inside %s, got %s: make CSV or lines of "
                           "it first, or say --decode none to cut the bytes as they are",
