@@ -32,11 +32,11 @@ static double exponential_from(unsigned layer, double u,
 
         if (layer == 0) {
             /* The tail is the law itself, shifted. */
-            shift += cv_exponential_layers[1].width;
+            shift += cv_exponential_edges[1];
         } else {
             /* Heights of the layer's sides over the height of the density at x. */
-            lower = exp(x - cv_exponential_layers[layer].width);
-            upper = exp(x - cv_exponential_layers[layer + 1].width);
+            lower = exp(x - cv_exponential_edges[layer]);
+            upper = exp(x - cv_exponential_edges[layer + 1]);
             if (lower + cv_unit(next_word(more)) * (upper - lower) < 1)
                 break;
         }
@@ -57,7 +57,7 @@ double cv_exponential(const struct cv_word_source *words)
 /* Beyond the widest rectangle of the normal, by Marsaglia's method of 1964. */
 static double normal_tail(const struct cv_word_source *more)
 {
-    const double edge = cv_normal_layers[1].width;
+    const double edge = cv_normal_edges[1];
     double x, y;
 
     do {
@@ -73,11 +73,11 @@ double cv_normal_from(uint64_t word, const struct cv_word_source *more)
 
     while (!cv_normal_sure(word, &x)) {
         unsigned layer = word & (CV_LAYERS - 1);
-        double wide = cv_normal_layers[layer].width, narrow, lower, upper;
+        double wide = cv_normal_edges[layer], narrow, lower, upper;
 
         if (layer == 0)
             return copysign(normal_tail(more), x);
-        narrow = cv_normal_layers[layer + 1].width;
+        narrow = cv_normal_edges[layer + 1];
         lower = exp(0.5 * (x * x - wide * wide));
         upper = exp(0.5 * (x * x - narrow * narrow));
         if (lower + cv_unit(next_word(more)) * (upper - lower) < 1)

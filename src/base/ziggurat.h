@@ -15,13 +15,9 @@
 
 enum { CV_LAYERS = 256 };
 
-struct cv_layer {
-    double width; /* abscissa of the right edge                           */
-    double sure;  /* fraction of the width that lies below the next layer */
-};
-
-extern const struct cv_layer cv_normal_layers[CV_LAYERS + 1];
-extern const struct cv_layer cv_exponential_layers[CV_LAYERS + 1];
+/* Abscissas of the right edges, of the lowest layer first; the last is 0. */
+extern const double cv_normal_edges[CV_LAYERS + 1];
+extern const double cv_exponential_edges[CV_LAYERS + 1];
 
 /* Where random words come from. */
 struct cv_word_source {
@@ -45,18 +41,17 @@ static inline double cv_sign_unit(uint64_t word)
 /* The layer is in the 8 lower bits. Whether `word` alone decides; if so *out is it. */
 static inline bool cv_normal_sure(uint64_t word, double *out)
 {
-    const struct cv_layer *layer = &cv_normal_layers[word & (CV_LAYERS - 1)];
-    double u = cv_sign_unit(word);
+    const double *edge = &cv_normal_edges[word & (CV_LAYERS - 1)];
 
-    *out = u * layer->width;
-    return fabs(u) < layer->sure;
+    *out = cv_sign_unit(word) * edge[0];
+    return fabs(*out) < edge[1];
 }
 
 /* `u` in (0, 1) must not share bits with `layer`, which is below CV_LAYERS. */
 static inline bool cv_exponential_sure(unsigned layer, double u, double *out)
 {
-    *out = u * cv_exponential_layers[layer].width;
-    return u < cv_exponential_layers[layer].sure;
+    *out = u * cv_exponential_edges[layer];
+    return *out < cv_exponential_edges[layer + 1];
 }
 
 /* The variates in full: from `word` and from more words as needed. */

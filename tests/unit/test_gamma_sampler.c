@@ -30,33 +30,31 @@ static double exponential_density(double x)
     return exp(-x);
 }
 
-static void check_layers(const struct cv_layer *layers, double (*density)(double),
-                         double tail)
+static void check_layers(const double *edges, double (*density)(double), double tail)
 {
-    double edge = layers[1].width, area = edge * density(edge) + tail;
+    double edge = edges[1], area = edge * density(edge) + tail;
 
-    assert_true(fabs(layers[0].width * density(edge) / area - 1) < 1e-14);
+    assert_true(fabs(edges[0] * density(edge) / area - 1) < 1e-14);
     for (int i = 0; i < CV_LAYERS; i++) {
-        double wide = layers[i].width, narrow = layers[i + 1].width;
+        double wide = edges[i], narrow = edges[i + 1];
 
         assert_true(narrow < wide);
-        assert_true(fabs(layers[i].sure * wide - narrow) < 1e-15);
         if (i > 0)
             assert_true(fabs(wide * (density(narrow) - density(wide)) / area - 1) <
                         1e-11);
     }
-    assert_true(layers[CV_LAYERS].width == 0);
+    assert_true(edges[CV_LAYERS] == 0);
 }
 
 static void layers_have_one_area(void **state)
 {
-    double edge = cv_normal_layers[1].width;
+    double edge = cv_normal_edges[1];
 
     (void)state;
-    check_layers(cv_normal_layers, normal_density,
+    check_layers(cv_normal_edges, normal_density,
                  sqrt(2 * atan(1)) * erfc(edge / sqrt(2)));
-    check_layers(cv_exponential_layers, exponential_density,
-                 exp(-cv_exponential_layers[1].width));
+    check_layers(cv_exponential_edges, exponential_density,
+                 exp(-cv_exponential_edges[1]));
 }
 
 /* --- the short way ------------------------------------------------------------------ */
@@ -93,7 +91,7 @@ static void squeeze_accepts_no_more_than_the_law(void **state)
         if (law.always > 0) {
             double x = 3.6542, all = (double)law.always * 0x1p-64;
 
-            assert_true(cv_normal_layers[1].width < x && law.c * x < 1);
+            assert_true(cv_normal_edges[1] < x && law.c * x < 1);
             assert_true(all <= 1 - law.squeeze * x * x * x * x);
         }
     }
@@ -229,7 +227,7 @@ static double shifted_exponential_tail(double x, const double *edge)
 /* Beyond the widest rectangle the law begins anew. */
 static void exponentials_have_their_tail(void **state)
 {
-    const double edge = cv_exponential_layers[1].width, n = 5e6, chance = exp(-edge);
+    const double edge = cv_exponential_edges[1], n = 5e6, chance = exp(-edge);
     struct cv_gamma law;
     size_t beyond = 0;
 
@@ -318,32 +316,39 @@ static void check_chance(const struct seldom *seldom)
                 4 * sqrt(n * seldom->chance * (1 - seldom->chance)));
 }
 
+/* A part of the way from what is sure of a layer to its edge, in widths of the layer. */
+static double in_doubt(const double *edge, double part)
+{
+    const double sure = edge[1] / edge[0];
+
+    return sure + part * (1 - sure);
+}
+
 static void check_normal(unsigned i, double part, bool negative)
 {
-    const struct cv_layer *layer = &cv_normal_layers[i];
-    double u = layer->sure + part * (1 - layer->sure), low = normal_density(layer->width);
+    const double *edge = &cv_normal_edges[i];
+    double u = in_doubt(edge, part), low = normal_density(edge[0]);
     struct seldom point = { .first = signed_word_of(i, negative ? -u : u),
                             .draw = draw_normal };
 
-    point.x = cv_sign_unit(point.first) * layer->width;
-    point.chance =
-        (normal_density(point.x) - low) / (normal_density(layer[1].width) - low);
+    point.x = cv_sign_unit(point.first) * edge[0];
+    point.chance = (normal_density(point.x) - low) / (normal_density(edge[1]) - low);
     check_chance(&point);
 }
 
 static void check_exponential(unsigned i, double part)
 {
-    const struct cv_layer *layer = &cv_exponential_layers[i];
-    double low = exponential_density(layer->width);
+    const double *edge = &cv_exponential_edges[i];
+    double low = exponential_density(edge[0]);
     struct cv_gamma law;
-    struct seldom point = { .first = word_of(i, layer->sure + part * (1 - layer->sure)),
+    struct seldom point = { .first = word_of(i, in_doubt(edge, part)),
                             .draw = draw_gamma,
                             .law = &law };
 
     cv_gamma_init(&law, 1, 1);
-    point.x = cv_unit(point.first) * layer->width;
-    point.chance = (exponential_density(point.x) - low) /
-                   (exponential_density(layer[1].width) - low);
+    point.x = cv_unit(point.first) * edge[0];
+    point.chance =
+        (exponential_density(point.x) - low) / (exponential_density(edge[1]) - low);
     check_chance(&point);
 }
 
@@ -409,7 +414,7 @@ static double high_tail_cdf(double x, const double *edge_mean_cv)
 static void tails_follow_their_law(void **state)
 {
     static const double some[] = { 1.01, 1.5, 5 };
-    const double edge = cv_normal_layers[1].width;
+    const double edge = cv_normal_edges[1];
 
     (void)state;
     for (uint32_t i = 0; i < DRAWS; i++) {
