@@ -8,6 +8,7 @@
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
 
+#include "base/compare.h"
 #include "simgrid/world.h"
 
 /* A step of a profile. */
@@ -27,14 +28,7 @@ struct forecast {
     size_t next;
 };
 
-static int earlier(const void *a, const void *b)
-{
-    const struct change *x = a, *y = b;
-
-    if (x->from_s != y->from_s)
-        return x->from_s < y->from_s ? -1 : 1;
-    return x->worker < y->worker ? -1 : x->worker > y->worker;
-}
+CV_ORDER_BY_TWO(earlier, struct change, from_s, worker)
 
 static struct weather *gather(struct world *world)
 {

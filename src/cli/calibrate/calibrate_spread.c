@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
+#include "base/compare.h"
 #include "base/text.h"
 #include "cli/kit/counted.h"
 #include "cli/kit/output.h"
@@ -78,13 +79,6 @@ double cv_spread_fit(const struct cv_spread *spread, double *out_latency_s)
     return 1 / slope;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* Of sorted numbers, the one that such a part of them is not above. */
 static double quantile(const double *sorted, size_t count, double part)
 {
@@ -106,7 +100,7 @@ void cv_spread_tell(const struct cv_spread *spread, const char *const *names,
                 spread->items[i].seconds /
                 (costs->compute_latency_s + spread->items[i].units / costs->speed_ups);
     if (count > 0) {
-        qsort(parts, count, sizeof *parts, compare);
+        qsort(parts, count, sizeof *parts, cv_compare_doubles);
         cv_text_add(comment,
                     "\n%s: %s took %.2f to %.2f of what these costs say, in the median "
                     "%.2f.",

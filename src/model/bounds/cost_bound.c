@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "model/platform/profile.h"
 
 enum { SEARCH_STEPS = 80, BUDGET_STEPS = 100 };
@@ -27,12 +28,7 @@ struct market {
     double load, deadline_s;
 };
 
-static int by_price(const void *left, const void *right)
-{
-    const struct share *a = left, *b = right;
-
-    return (a->priced > b->priced) - (a->priced < b->priced);
-}
+CV_ORDER_BY(by_price, struct share, priced)
 
 /* The bound with the port at `price` per second; INFINITY: too little can be done. */
 static double at_price(const struct market *market, double price)

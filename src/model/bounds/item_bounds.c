@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "model/bounds/item_prices.h"
 
 /* More kinds of workers than this, and the linear program is left out. */
@@ -25,13 +26,6 @@ struct known {
     uint32_t nclasses;
     double offset_s; /* nobody begins earlier                                    */
 };
-
-static int ascending(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
 
 static struct cv_worker_class class_of(const struct cleave_worker *worker)
 {
@@ -81,12 +75,12 @@ static bool gather(struct known *known, struct cv_arena *scratch)
         known->classes == NULL || known->rows == NULL)
         return false;
     memcpy(known->sizes, query->sizes, n * sizeof *known->sizes);
-    qsort(known->sizes, n, sizeof *known->sizes, ascending);
+    qsort(known->sizes, n, sizeof *known->sizes, cv_compare_doubles);
     for (size_t k = 0; k < n; k++)
         known->sums[k + 1] = known->sums[k] + known->sizes[k];
     for (uint32_t w = 0; w < query->nworkers; w++)
         known->speeds[w] = query->workers[w].speed_ups;
-    qsort(known->speeds, query->nworkers, sizeof *known->speeds, ascending);
+    qsort(known->speeds, query->nworkers, sizeof *known->speeds, cv_compare_doubles);
     known->offset_s = INFINITY;
     for (uint32_t w = 0; w < query->nworkers; w++) {
         const struct cv_worker_class class = class_of(&query->workers[w]);

@@ -18,6 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "model/bounds/varied_bounds.h"
 #include "model/platform/profile.h"
 #include "model/returns/returns_bounds.h"
@@ -34,12 +35,7 @@ struct passage {
     double dead_s; /* latencies                            */
 };
 
-static int cheapest_first(const void *a, const void *b)
-{
-    const struct passage *x = a, *y = b;
-
-    return (x->port_s > y->port_s) - (x->port_s < y->port_s);
-}
+CV_ORDER_BY(cheapest_first, struct passage, port_s)
 
 static struct passage *passages(const struct cv_bound_query *query,
                                 struct cv_arena *scratch)

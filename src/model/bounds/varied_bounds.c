@@ -19,6 +19,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "model/platform/profile.h"
 
 enum { MOST_STEPS = 200 };
@@ -35,14 +36,7 @@ struct varied {
     double dead_s;              /* when the port is of no use                           */
 };
 
-static int cheapest_first(const void *a, const void *b)
-{
-    const struct passage *x = a, *y = b;
-
-    if (x->port_s != y->port_s)
-        return x->port_s < y->port_s ? -1 : 1;
-    return (x->worker > y->worker) - (x->worker < y->worker);
-}
+CV_ORDER_BY_TWO(cheapest_first, struct passage, port_s, worker)
 
 static double part(const struct cleave_profile *profile, double rate, double from_s,
                    double to_s)

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "model/joint/joint.h"
 
 static bool has_bound(const struct cv_joint_job *job, double *out_rate)
@@ -52,13 +53,6 @@ static double capacity(const double *rates, uint32_t n, double rate, double time
     return all;
 }
 
-static int decreasing(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x < y) - (x > y);
-}
-
 double cv_joint_bound(const struct cv_joint_job *job, double *room)
 {
     const uint32_t n = job->nworkers;
@@ -72,7 +66,7 @@ double cv_joint_bound(const struct cv_joint_job *job, double *room)
         room[i] = 1 / (1 / worker->bandwidth_ups + 1 / worker->speed_ups);
         latency = fmin(latency, worker->compute_latency_s + worker->latency_s);
     }
-    qsort(room, n, sizeof *room, decreasing);
+    qsort(room, n, sizeof *room, cv_compare_doubles_down);
     while (capacity(room, n, rate, high) < job->load.units && high < 1e300)
         high *= 2;
     for (int i = 0; i < 100; i++) {

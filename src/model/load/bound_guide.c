@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "model/load/vertex.h"
 
 /* With more workers than this only some numbers n are tried. */
@@ -25,14 +26,7 @@ struct link {
     uint32_t worker;
 };
 
-static int widest_first(const void *a, const void *b)
-{
-    const struct link *x = a, *y = b;
-
-    if (x->bandwidth != y->bandwidth)
-        return x->bandwidth < y->bandwidth ? 1 : -1;
-    return (x->worker > y->worker) - (x->worker < y->worker);
-}
+CV_ORDER_DOWN_BY(widest_first, struct link, bandwidth, worker)
 
 struct guide {
     const struct cleave_worker *workers; /* borrowed             */

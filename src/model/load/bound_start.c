@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
+
 struct start {
     uint32_t n;
     const struct cleave_worker *workers; /* borrowed                               */
@@ -26,13 +28,6 @@ struct start {
     double *dual;       /* what a worker in its best place loses, as units           */
     double load;
 };
-
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 static bool alike(const struct cleave_worker *workers, uint32_t n)
 {
@@ -50,14 +45,7 @@ struct speed_rank {
     uint32_t worker;
 };
 
-static int compare_ranks(const void *a, const void *b)
-{
-    const struct speed_rank *x = a, *y = b;
-
-    if (x->speed != y->speed)
-        return x->speed < y->speed ? 1 : -1;
-    return (x->worker > y->worker) - (x->worker < y->worker);
-}
+CV_ORDER_DOWN_BY(compare_ranks, struct speed_rank, speed, worker)
 
 static bool start_init(struct start *start, struct cv_arena *scratch)
 {
@@ -75,7 +63,7 @@ static bool start_init(struct start *start, struct cv_arena *scratch)
         start->place[i + 1] = start->workers[i].latency_s;
         rank[i] = (struct speed_rank){ start->workers[i].speed_ups, i };
     }
-    qsort(start->place + 1, n, sizeof *start->place, compare_doubles);
+    qsort(start->place + 1, n, sizeof *start->place, cv_compare_doubles);
     for (uint32_t k = 2; k <= n; k++)
         start->place[k] += start->place[k - 1];
     qsort(rank, n, sizeof *rank, compare_ranks);

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "model/load/bound_equal.h"
 #include "model/platform/equal_workers.h"
 #include "model/load/bound_price.h"
@@ -32,14 +33,7 @@ struct rank {
     uint32_t worker;
 };
 
-static int widest_first(const void *a, const void *b)
-{
-    const struct rank *x = a, *y = b;
-
-    if (x->bandwidth != y->bandwidth)
-        return x->bandwidth < y->bandwidth ? 1 : -1;
-    return (x->worker > y->worker) - (x->worker < y->worker);
-}
+CV_ORDER_DOWN_BY(widest_first, struct rank, bandwidth, worker)
 
 /* Units that can be computed by time t, and how fast they grow with t. */
 struct volume {

@@ -9,12 +9,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int by_begin(const void *left, const void *right)
-{
-    const struct cv_basin *a = left, *b = right;
+#include "base/compare.h"
 
-    return (a->begin_s > b->begin_s) - (a->begin_s < b->begin_s);
-}
+CV_ORDER_BY(by_begin, struct cv_basin, begin_s)
 
 /* The end is kept relative to the first begin, for accuracy at late times. */
 static double common_end(const struct cv_basin *basins, uint32_t n, double load)

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/fail.h"
 #include "model/ready/ordered_inner.h"
 
@@ -36,14 +37,7 @@ static struct pairs *at(const struct table *table, uint32_t i, uint32_t j)
     return &table->pairs[(size_t)i * table->job->n + j];
 }
 
-static int by_port(const void *a, const void *b)
-{
-    const struct pair *x = a, *y = b;
-
-    if (x->p != y->p)
-        return x->p < y->p ? -1 : 1;
-    return (x->q > y->q) - (x->q < y->q);
-}
+CV_ORDER_BY_TWO(by_port, struct pair, p, q)
 
 /* Keep the pairs of which none is at least as good in both. */
 static bool keep(struct table *table, size_t count, struct pairs *out)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/fail.h"
 #include "model/ready/ordered_inner.h"
 #include "model/reduce/reduce_tree.h"
@@ -82,13 +83,6 @@ static bool fits(struct search *search, double time_s, int32_t *carries)
     return leaves_fit(search->depth, job->n, search->bits, carries);
 }
 
-static int increasing(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* T is a ready time plus k b: first the k for the last one, then within one b below. */
 static double least_length(struct search *search)
 {
@@ -110,7 +104,7 @@ static double least_length(struct search *search)
             search->candidates[count++] = at;
     }
     search->candidates[count++] = last_s + k * search->b;
-    qsort(search->candidates, count, sizeof *search->candidates, increasing);
+    qsort(search->candidates, count, sizeof *search->candidates, cv_compare_doubles);
     for (high = count - 1; low < high;) {
         const uint32_t middle = low + (high - low) / 2;
 

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
+
 enum { MOST_ROUNDS = 64, MOST_WAITS = 2 * MOST_ROUNDS + 2 };
 
 /* Rounding may put a point on the wrong side of a bound by this much. */
@@ -28,12 +30,7 @@ static uint64_t add_capped(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static int by_time(const void *left, const void *right)
-{
-    const struct point *a = left, *b = right;
-
-    return (a->time_s > b->time_s) - (a->time_s < b->time_s);
-}
+CV_ORDER_BY(by_time, struct point, time_s)
 
 double cv_reduce_length(uint64_t n, double d, double c)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "model/returns/returns_parts.h"
 
 /* Ratios that differ by less than this part are equal up to how they were rounded. */
@@ -195,14 +196,7 @@ struct keyed {
     uint32_t number;
 };
 
-static int by_key(const void *left, const void *right)
-{
-    const struct keyed *a = left, *b = right;
-
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return a->number < b->number ? -1 : 1;
-}
+CV_ORDER_BY_TWO(by_key, struct keyed, key, number)
 
 bool cv_returns_sort(const double *keys, uint32_t n, struct cv_arena *scratch,
                      uint32_t *order)

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "model/returns/returns_convex.h"
 #include "model/returns/returns_parts.h"
 
@@ -48,21 +49,7 @@ struct prefix {
     double work; /* polymatroid bound, as a part of L                                */
 };
 
-static int by_link(const void *a, const void *b)
-{
-    const struct link *x = a, *y = b;
-
-    if (x->link_s != y->link_s)
-        return x->link_s < y->link_s ? -1 : 1;
-    return (x->compute_s > y->compute_s) - (x->compute_s < y->compute_s);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
+CV_ORDER_BY_TWO(by_link, struct link, link_s, compute_s)
 
 /* What a worker can do in the lifespan at most, having the master for itself. */
 static double alone(const struct cv_trip *trip, double lifespan_s)
@@ -184,7 +171,7 @@ static uint32_t choose_ratios(const struct linear *linear, struct cv_arena *scra
         return 0;
     for (uint32_t i = 0; i < linear->n; i++)
         all[i] = linear->trips[i].back_s / linear->trips[i].send_s;
-    qsort(all, linear->n, sizeof *all, by_value);
+    qsort(all, linear->n, sizeof *all, cv_compare_doubles);
     for (uint32_t i = 0; i < MOST_RATIOS; i++) {
         const uint64_t at = (uint64_t)(linear->n - 1) * i / (MOST_RATIOS - 1);
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/fail.h"
 #include "model/rounds/rounds_guide.h"
 #include "model/rounds/rounds_price.h"
@@ -47,13 +48,6 @@ struct bounding {
 
 /* --- cells ------------------------------------------------------------------------------ */
 
-static int by_time(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 /* Edges where messages of the guide end, not too near to each other, and equal cells. */
 static bool set_cells(struct bounding *b, uint32_t cells)
 {
@@ -74,7 +68,7 @@ static bool set_cells(struct bounding *b, uint32_t cells)
         times[count++] = guide->back[k].from;
     for (uint32_t k = 1; k <= equal; k++)
         times[count++] = (double)k / equal;
-    qsort(times, count, sizeof *times, by_time);
+    qsort(times, count, sizeof *times, cv_compare_doubles);
     shape->cells = 0;
     shape->edge[0] = 0;
     for (size_t k = 0; k < count; k++)
@@ -263,7 +257,7 @@ static double middle_of(const struct cv_rounds *rounds, bool send, bool back,
 
         room[i] = 1 / ((send ? t->send_s : 0) + (back ? t->back_s : 0));
     }
-    qsort(room, n, sizeof *room, by_time);
+    qsort(room, n, sizeof *room, cv_compare_doubles);
     return room[n / 2];
 }
 

@@ -16,19 +16,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
+
 struct ranked {
     double value;
     uint32_t index;
 };
 
-static int by_value(const void *left, const void *right)
-{
-    const struct ranked *a = left, *b = right;
-
-    if (a->value != b->value)
-        return a->value < b->value ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
-}
+CV_ORDER_BY_TWO(by_value, struct ranked, value, index)
 
 static struct ranked *rank(const double *values, uint32_t n, struct cv_arena *arena)
 {

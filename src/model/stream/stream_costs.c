@@ -15,6 +15,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
+
 struct cleave_worker cv_stream_as_duplex(struct cleave_worker worker,
                                          enum cleave_port port, double ratio)
 {
@@ -221,12 +223,7 @@ struct use {
     double begin_s, length_s;
 };
 
-static int by_begin(const void *left, const void *right)
-{
-    const struct use *a = left, *b = right;
-
-    return (a->begin_s > b->begin_s) - (a->begin_s < b->begin_s);
-}
+CV_ORDER_BY(by_begin, struct use, begin_s)
 
 static double into_period(double time, double period)
 {

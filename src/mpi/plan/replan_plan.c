@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "model/ready/ready_tree.h"
 #include "model/reduce/reduce_tree.h"
 
@@ -187,14 +188,7 @@ static bool look_round(struct cv_replan *plan, double now_s, struct cv_ready_job
     return some && job->n > 1;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct when *x = a, *y = b;
-
-    if (x->done_s != y->done_s)
-        return x->done_s < y->done_s ? -1 : 1;
-    return (x->node > y->node) - (x->node < y->node);
-}
+CV_ORDER_BY_TWO(by_time, struct when, done_s, node)
 
 /* Whether the transfer of `node`, which is planned to begin at start_s, is decided on. */
 static bool may_go(const struct cv_replan *plan, uint32_t node, double start_s)
@@ -209,23 +203,9 @@ static bool may_go(const struct cv_replan *plan, uint32_t node, double start_s)
     return start_s <= plan->d * 1e-6 && to->directed - to->done <= 1;
 }
 
-static int by_pace(const void *a, const void *b)
-{
-    const struct seat *x = a, *y = b;
+CV_ORDER_BY_TWO(by_pace, struct seat, pace, rank)
 
-    if (x->pace != y->pace)
-        return x->pace < y->pace ? -1 : 1;
-    return (x->rank > y->rank) - (x->rank < y->rank);
-}
-
-static int by_senders(const void *a, const void *b)
-{
-    const struct seat *x = a, *y = b;
-
-    if (x->senders != y->senders)
-        return x->senders > y->senders ? -1 : 1;
-    return (x->node > y->node) - (x->node < y->node);
-}
+CV_ORDER_DOWN_BY(by_senders, struct seat, senders, node)
 
 /* To the plan all idle ranks are the same: so let the quickest be those that receive most. */
 static void take_seats(struct cv_replan *plan, uint32_t n)

@@ -5,6 +5,7 @@
  * must not be given up by chance. Two arms are compared by rank sums: of all pairs of a
  * time of one and a time of the other, how many speak for the one, in standard deviations
  * of what chance would do. */
+#include "base/compare.h"
 #include "mpi/reduce/chooser.h"
 
 #include <math.h>
@@ -37,13 +38,6 @@ void cv_choice_begin(struct cv_choice *choice)
     choice->patience = LEAST_PATIENCE;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static unsigned in_ring(unsigned count)
 {
     return count < CV_ARM_TIMES ? count : CV_ARM_TIMES;
@@ -58,7 +52,7 @@ static double push(double *ring, unsigned *count, double value)
     ring[(*count)++ % CV_ARM_TIMES] = value;
     n = in_ring(*count);
     memcpy(sorted, ring, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare);
+    qsort(sorted, n, sizeof *sorted, cv_compare_doubles);
     return sorted[n / 2];
 }
 

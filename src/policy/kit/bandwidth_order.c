@@ -3,19 +3,14 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
+
 struct keyed {
     double bandwidth;
     uint32_t worker;
 };
 
-static int faster_first(const void *left, const void *right)
-{
-    const struct keyed *a = left, *b = right;
-
-    if (a->bandwidth != b->bandwidth)
-        return a->bandwidth > b->bandwidth ? -1 : 1;
-    return a->worker < b->worker ? -1 : a->worker > b->worker;
-}
+CV_ORDER_DOWN_BY(faster_first, struct keyed, bandwidth, worker)
 
 uint32_t *cv_bandwidth_order(const struct cleave_worker *workers, uint32_t nworkers,
                              struct cv_arena *arena)

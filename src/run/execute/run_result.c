@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
+
 /* What users are given, and what it is made of. */
 struct owned {
     struct cleave_execution_result
@@ -189,12 +191,7 @@ static enum cleave_status list_ranges(const struct cv_source *source,
     return CLEAVE_OK;
 }
 
-static int in_order(const void *a, const void *b)
-{
-    const struct cv_bad_records *left = a, *right = b;
-
-    return (left->begin > right->begin) - (left->begin < right->begin);
-}
+CV_ORDER_BY(in_order, struct cv_bad_records, begin)
 
 static enum cleave_status list_bad(const struct cv_real_run *run,
                                    struct cleave_execution_result *result)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <cleave/execute.h>
 
+#include "base/compare.h"
 #include "base/fail.h"
 #include "run/journal/journal_inner.h"
 
@@ -47,14 +48,7 @@ struct numbered {
     uint64_t key, item;
 };
 
-static int by_key(const void *a, const void *b)
-{
-    const struct numbered *x = a, *y = b;
-
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return x->item < y->item ? -1 : x->item > y->item;
-}
+CV_ORDER_BY_TWO(by_key, struct numbered, key, item)
 
 /* Items with the same words have keys one behind the other. */
 static enum cleave_status part_equal(struct cv_item_keys *keys, struct cleave_error *err)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
+
 bool cv_fill_init(struct cv_fill *fill, const struct cv_instance *instance)
 {
     const size_t nbins = instance->nbins > 0 ? instance->nbins : 1;
@@ -162,12 +164,7 @@ struct hand_out {
     uint32_t segment, given;
 };
 
-static int by_class(const void *left, const void *right)
-{
-    const struct cv_knapsack_part *a = left, *b = right;
-
-    return (a->item_class > b->item_class) - (a->item_class < b->item_class);
-}
+CV_ORDER_BY(by_class, struct cv_knapsack_part, item_class)
 
 /* Sort the parts of a bin and join those of one class; returns how many are left. */
 static size_t join_parts(struct cv_knapsack_part *parts, size_t n)

@@ -1,5 +1,6 @@
 /* knapsack_prepare.c -- weights as integers, items by size, bins by capacity.
  * SPDX-License-Identifier: MIT */
+#include "base/compare.h"
 #include "select/knapsack/knapsack_internal.h"
 
 #include <float.h>
@@ -72,14 +73,7 @@ struct bin_order {
     uint32_t bin;
 };
 
-static int by_capacity(const void *left, const void *right)
-{
-    const struct bin_order *a = left, *b = right;
-
-    if (a->capacity != b->capacity)
-        return a->capacity < b->capacity ? -1 : 1;
-    return (a->bin > b->bin) - (a->bin < b->bin);
-}
+CV_ORDER_BY_TWO(by_capacity, struct bin_order, capacity, bin)
 
 /* Groups of the bins which hold at least the lightest item. */
 static bool make_groups(const struct cv_knapsack *problem, int unit, cv_wide lightest,

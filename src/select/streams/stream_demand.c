@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/fail.h"
 #include "select/knapsack/knapsack.h"
 #include "select/streams/stream_improve.h"
@@ -42,14 +43,7 @@ struct step {
     uint32_t in_place_of, from_place;
 };
 
-static int by_profit(const void *left, const void *right)
-{
-    const struct place *a = left, *b = right;
-
-    if (a->profit != b->profit)
-        return a->profit < b->profit ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
-}
+CV_ORDER_BY_TWO(by_profit, struct place, profit, at)
 
 static int by_miss(const void *left, const void *right)
 {

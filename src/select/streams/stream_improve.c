@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
+
 /* Workers that are remembered to spare tests of others like them. */
 enum { REMEMBERED = 16 };
 
@@ -17,14 +19,7 @@ struct density {
     uint32_t worker;
 };
 
-static int by_density(const void *left, const void *right)
-{
-    const struct density *a = left, *b = right;
-
-    if (a->value != b->value)
-        return a->value > b->value ? -1 : 1;
-    return (a->worker > b->worker) - (a->worker < b->worker);
-}
+CV_ORDER_DOWN_BY(by_density, struct density, value, worker)
 
 bool cv_sort_by_density(uint32_t *workers, uint32_t n, const double *value,
                         const double *price)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/fail.h"
 #include "select/streams/stream_improve.h"
 
@@ -235,13 +236,6 @@ static enum cleave_status try_price(struct search *s, struct cleave_error *err)
 
 /* --- own weights ------------------------------------------------------------------- */
 
-static int by_number(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
 static enum cleave_status try_limit(struct search *s, uint32_t *room, double least,
                                     double limit, struct cleave_error *err)
 {
@@ -276,7 +270,7 @@ static enum cleave_status try_limits(struct search *s, struct cleave_error *err)
         return cv_fail_memory(err, "the limits of first results");
     for (uint32_t i = 0; i < s->n; i++)
         first[i] = s->field->times[s->workers[i]].return_first_s;
-    qsort(first, s->n, sizeof *first, by_number);
+    qsort(first, s->n, sizeof *first, cv_compare_doubles);
     for (int i = 0; i < limits && !is_best(s); i++) {
         const double limit = first[(uint32_t)((s->n - 1) * parts[i])];
 

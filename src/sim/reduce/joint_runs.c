@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/fail.h"
 #include "model/platform/noise.h"
 #include "sim/many/monte_carlo.h"
@@ -36,19 +37,12 @@ double cv_joint_ready(const struct cv_joint_job *job, const struct cv_joint_plan
     return all_s;
 }
 
-static int increasing(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 double cv_star_length(const struct cv_joint_job *job, double port_s, double *ready_s,
                       uint32_t n)
 {
     double done_s = 0;
 
-    qsort(ready_s, n, sizeof *ready_s, increasing);
+    qsort(ready_s, n, sizeof *ready_s, cv_compare_doubles);
     if (job->load.multi || job->duplex)
         port_s = 0;
     for (uint32_t k = 0; k < n; k++) {
