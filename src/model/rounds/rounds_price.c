@@ -89,6 +89,35 @@ struct touch {
     double send, send_at_s, send_sum, back, back_at_s, back_sum;
 };
 
+enum limit { BY_TIME, BY_SENDS, BY_RETURNS };
+
+/* All units that there is time for are worth it: the price of what limits them, at the end of
+ * time on its side, takes what is left. */
+static struct touch touch_limit(const struct response *r, struct touch touch,
+                                enum limit limit)
+{
+    const struct cv_tariff *t = r->tariff;
+    const struct cv_trip *w = r->trip;
+
+    if (limit == BY_SENDS) {
+        const double price = (1 - touch.back * w->back_s) / w->send_s;
+
+        if (price >= t->send[0]) {
+            touch.send = price;
+            touch.send_at_s = touch.send_sum = 0;
+        }
+    } else if (limit == BY_RETURNS) {
+        const double price = (1 - touch.send * w->send_s) / w->back_s;
+
+        if (price >= t->back[t->cells - 1]) {
+            touch.back = price;
+            touch.back_at_s = t->edge[t->cells];
+            touch.back_sum = t->back_sum[t->cells];
+        }
+    }
+    return touch;
+}
+
 /* The units worth sending for mid-cell times, and the tangents there: prices rise with the
  * units on both sides, cell by cell. */
 static struct touch find_touch(const struct response *r, uint32_t back_cell, double u,
@@ -96,22 +125,15 @@ static struct touch find_touch(const struct response *r, uint32_t back_cell, dou
 {
     const struct cv_tariff *t = r->tariff;
     const struct cv_trip *w = r->trip;
-    const double until = t->edge[t->cells];
-    double early = (u - w->send_fixed_s) / w->send_s, late = INFINITY;
+    const double early = (u - w->send_fixed_s) / w->send_s;
+    const double late =
+        w->back_s > 0 ? (t->edge[t->cells] - v - w->back_fixed_s) / w->back_s : INFINITY;
+    const enum limit limit = late < fmin(early, most) ? BY_RETURNS
+                             : early < most           ? BY_SENDS
+                                                      : BY_TIME;
     uint32_t a = r->send_cell, c = back_cell;
-    bool by_send = false, by_back = false;
 
-    if (w->back_s > 0)
-        late = (until - v - w->back_fixed_s) / w->back_s;
-    if (early < most) {
-        most = early;
-        by_send = true;
-    }
-    if (late < most) {
-        most = late;
-        by_back = true;
-        by_send = false;
-    }
+    most = fmin(most, fmin(early, late));
     for (;;) {
         const double left = 1 - t->send[a] * w->send_s - t->back[c] * w->back_s;
         const double next_a =
@@ -124,25 +146,8 @@ static struct touch find_touch(const struct response *r, uint32_t back_cell, dou
 
         if (left < 0) /* not worth it from the first unit on */
             return touch;
-        if (next_a >= most && next_c >= most) {
-            if (by_send) {
-                const double price = (1 - touch.back * w->back_s) / w->send_s;
-
-                if (price >= t->send[0]) {
-                    touch.send = price;
-                    touch.send_at_s = touch.send_sum = 0;
-                }
-            } else if (by_back) {
-                const double price = (1 - touch.send * w->send_s) / w->back_s;
-
-                if (price >= t->back[t->cells - 1]) {
-                    touch.back = price;
-                    touch.back_at_s = until;
-                    touch.back_sum = t->back_sum[t->cells];
-                }
-            }
-            return touch;
-        }
+        if (next_a >= most && next_c >= most)
+            return touch_limit(r, touch, limit);
         if (next_a <= next_c) {
             if (1 - t->send[a - 1] * w->send_s - t->back[c] * w->back_s < 0) {
                 touch.send = (1 - touch.back * w->back_s) / w->send_s;
