@@ -133,6 +133,36 @@ static bool failed_behind_first(const struct cleave_execution_result *result)
            (double)result->failed_ranges[0].end >= result->input_bytes;
 }
 
+/* What to do about a command that failed, where that can be told. */
+static void give_hints(const struct cv_call *call, const struct cv_run_report *report,
+                       const struct cleave_execution *execution, enum cleave_status done,
+                       const struct cleave_execution_result *result, bool form_told)
+{
+    const bool items = report->items != NULL, hosts = execution->hosts.count > 0;
+    const bool halted = done == CLEAVE_EENGINE && result != NULL && result->halted;
+    const bool all = (done == CLEAVE_OK || halted) && result->failed == result->chunks &&
+                     result->resumed == 0;
+
+    if (done == CLEAVE_OK || (halted && all && !items))
+        cv_run_command_hint(call,
+                            &(struct cv_run_outcome){
+                                .failed = result->failed,
+                                .all = all,
+                                .by_one = report->by_one,
+                                .halted = halted,
+                                .rest = failed_behind_first(result),
+                                .chunks = result->chunks + result->resumed,
+                                .bytes = result->input_bytes,
+                                .hosts = hosts,
+                                .items = items,
+                                .form_told = form_told,
+                                .empty = result->chunks == 0 && result->resumed == 0 });
+    else if (halted && !items && !form_told)
+        cv_run_mistakes_form(call);
+    else if (done == CLEAVE_EENGINE && hosts)
+        cv_run_mistakes_failed(call, items, true);
+}
+
 static int execute(const struct cv_call *call, struct cv_run_report *report,
                    struct cleave_execution *execution, struct cv_run_sink *sink)
 {
@@ -141,7 +171,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     struct cleave_error err = { .status = CLEAVE_OK };
     enum cleave_status done;
     int status;
-    bool began, form_told, hopeless;
+    bool began, form_told;
 
     status = open_trace(call, report, execution);
     if (status != CV_EXIT_DONE) {
@@ -158,28 +188,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     status = judge(execution, done, result, &err);
     if (done == CLEAVE_ESTOPPED && result != NULL)
         cv_run_stopped(result, values, report);
-    hopeless = done == CLEAVE_EENGINE && result != NULL && result->halted &&
-               result->failed == result->chunks && result->resumed == 0;
-    if (done == CLEAVE_OK || (hopeless && report->items == NULL))
-        cv_run_command_hint(call,
-                            &(struct cv_run_outcome){
-                                .failed = result->failed,
-                                .all = result->failed == result->chunks &&
-                                       result->resumed == 0,
-                                .by_one = report->by_one,
-                                .halted = hopeless,
-                                .rest = failed_behind_first(result),
-                                .chunks = result->chunks + result->resumed,
-                                .bytes = result->input_bytes,
-                                .hosts = execution->hosts.count > 0,
-                                .items = report->items != NULL,
-                                .form_told = form_told,
-                                .empty = result->chunks == 0 && result->resumed == 0 });
-    else if (done == CLEAVE_EENGINE && result != NULL && result->halted &&
-             report->items == NULL && !form_told)
-        cv_run_mistakes_form(call);
-    else if (done == CLEAVE_EENGINE && execution->hosts.count > 0)
-        cv_run_mistakes_failed(call, report->items != NULL, true);
+    give_hints(call, report, execution, done, result, form_told);
     /* What goes on from a journal makes a new file. */
     sink->kept = done == CLEAVE_ESTOPPED && cv_run_can_resume(values->journal);
     /* The result first, as it matters most; and all files before the summary, which says with
