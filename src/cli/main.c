@@ -1,7 +1,6 @@
 /* main.c -- the command line: words to verb, verb to exit status.
  * SPDX-License-Identifier: MIT */
 #include <string.h>
-#include <cleave/version.h>
 #include "cli/kit/output.h"
 #include "cli/verbs.h"
 

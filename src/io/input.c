@@ -2,7 +2,6 @@
 #include "io/input.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

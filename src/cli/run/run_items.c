@@ -10,7 +10,6 @@
 
 #include "base/fail.h"
 #include "cli/kit/output.h"
-#include "cli/run/run_hosts.h"
 #include "cli/run/run_item_files.h"
 #include "cli/run/run_item_lists.h"
 #include "cli/run/run_values.h"

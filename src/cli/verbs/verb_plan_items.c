@@ -1,7 +1,6 @@
 /* verb_plan_items.c -- cleave plan items. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
-#include <cleave/trace.h>
 #include "cli/items/items_options.h"
 #include "cli/items/items_text.h"
 #include "cli/kit/option_rows.h"

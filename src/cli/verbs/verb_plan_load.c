@@ -1,5 +1,4 @@
 /* verb_plan_load.c -- cleave plan load. SPDX-License-Identifier: MIT */
-#include <cleave/trace.h>
 #include "cli/load/load_json.h"
 #include "cli/load/load_options.h"
 #include "cli/kit/output.h"

@@ -1,7 +1,6 @@
 /* muster.c -- who takes part in a run. SPDX-License-Identifier: MIT */
 #include "run/master/muster.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
  * comment do not count. */
 #include "run/split/split_kind.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

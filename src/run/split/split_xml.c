@@ -6,7 +6,6 @@
  * are leapt over by memchr. */
 #include "run/split/split_kind.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
