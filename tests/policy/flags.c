@@ -16,6 +16,7 @@
 #include "policy/compound/registry.h"
 #include "policy/kit/vacant.h"
 #include "sim/load/native.h"
+#include "unit/engine_here.h"
 
 enum { WORKERS = 3, LATE = 1, ITEMS = 100 };
 
@@ -37,33 +38,11 @@ static struct cleave_platform *build(void)
 /* --- an engine of workers that compute a unit a second, of whom one is late ------------- */
 
 struct door {
-    bool loses; /* the policy hears of losses: what is ordered too early is lost */
-    struct cleave_event *events;
-    size_t count, room;
-    uint64_t numbered;
+    struct engine_here here;
+    bool loses;     /* the policy hears of losses: what is ordered too early is lost */
     uint64_t early; /* orders for the one who is late, before it was there */
-    double now_s, free_s[WORKERS], done[WORKERS];
+    double free_s[WORKERS], done[WORKERS];
 };
-
-static enum cleave_status door_open(const struct cleave_platform *platform,
-                                    const void *source, void **out,
-                                    struct cleave_error *err)
-{
-    (void)platform;
-    (void)err;
-    *out = *(void *const *)source;
-    return CLEAVE_OK;
-}
-
-static void add(struct door *door, struct cleave_event event)
-{
-    if (door->count == door->room) {
-        door->room = door->room * 2 + 64;
-        door->events = realloc(door->events, door->room * sizeof *door->events);
-        assert_non_null(door->events);
-    }
-    door->events[door->count++] = event;
-}
 
 static enum cleave_status door_begin(void *engine, const struct cv_run *run,
                                      struct cleave_error *err)
@@ -73,8 +52,9 @@ static enum cleave_status door_begin(void *engine, const struct cv_run *run,
     (void)run;
     (void)err;
     door->free_s[LATE] = JOINS_S;
-    add(door,
-        (struct cleave_event){ .kind = CLEAVE_WAKE, .worker = LATE, .time_s = JOINS_S });
+    engine_here_add(&door->here, (struct cleave_event){ .kind = CLEAVE_WAKE,
+                                                        .worker = LATE,
+                                                        .time_s = JOINS_S });
     return CLEAVE_OK;
 }
 
@@ -82,71 +62,34 @@ static enum cleave_status door_submit(void *engine, const struct cleave_order *o
                                       struct cleave_error *err)
 {
     struct door *door = engine;
-    struct cleave_event event = { .worker = order->worker,
-                                  .start_s = door->now_s,
-                                  .time_s = door->now_s,
-                                  .units = order->units };
+    const bool too_early = order->worker == LATE && door->here.now_s < JOINS_S;
+    struct cleave_event event = engine_here_hear(&door->here, order);
+    double *free_s = &door->free_s[order->worker];
 
     (void)err;
-    if (order->kind == CLEAVE_RECALL) {
-        event.kind = CLEAVE_RECALLED;
-        event.units = 0;
-    } else if (order->kind == CLEAVE_WAKE_AT) {
-        event.kind = CLEAVE_WAKE;
-        event.time_s = order->time_s;
-    } else {
-        double *free_s = &door->free_s[order->worker];
-
-        door->early += order->worker == LATE && door->now_s < JOINS_S;
-        event.chunk = door->numbered++;
-        event.kind = CLEAVE_SENT;
-        add(door, event);
-        event.kind = CLEAVE_DONE;
-        if (order->worker == LATE && door->loses && door->now_s < JOINS_S) {
-            event.kind = CLEAVE_LOST;
-        } else {
-            event.start_s = *free_s > door->now_s ? *free_s : door->now_s;
-            *free_s = event.time_s = event.start_s + 0.01 + order->units;
-        }
-    }
-    add(door, event);
-    return CLEAVE_OK;
-}
-
-static enum cleave_status door_wait(void *engine, struct cleave_event *out, bool *out_any,
-                                    struct cleave_error *err)
-{
-    struct door *door = engine;
-    size_t first = 0;
-
-    (void)err;
-    *out_any = door->count > 0;
-    if (!*out_any)
+    if (event.kind != CLEAVE_SENT)
         return CLEAVE_OK;
-    for (size_t i = 1; i < door->count; i++)
-        if (door->events[i].time_s < door->events[first].time_s)
-            first = i;
-    *out = door->events[first];
-    memmove(&door->events[first], &door->events[first + 1],
-            (--door->count - first) * sizeof *door->events);
-    door->now_s = out->time_s;
-    door->done[out->worker] += out->kind == CLEAVE_DONE ? out->units : 0;
+    door->early += too_early;
+    if (too_early && door->loses) {
+        event.kind = CLEAVE_LOST;
+    } else {
+        event.kind = CLEAVE_DONE;
+        event.start_s = *free_s > event.time_s ? *free_s : event.time_s;
+        *free_s = event.time_s = event.start_s + 0.01 + order->units;
+        door->done[order->worker] += order->units;
+    }
+    engine_here_add(&door->here, event);
     return CLEAVE_OK;
-}
-
-static void door_close(void *engine)
-{
-    (void)engine;
 }
 
 static const struct cv_engine door_engine = {
     .name = "door",
     .summary = "one worker comes later",
-    .open = door_open,
+    .open = engine_here_open,
     .begin = door_begin,
     .submit = door_submit,
-    .wait = door_wait,
-    .close = door_close,
+    .wait = engine_here_wait,
+    .close = engine_here_close,
 };
 
 /* --- runs ------------------------------------------------------------------------------- */
@@ -193,19 +136,17 @@ static void joiners_get_work(void **state)
     for (size_t p = 0; p < cleave_policy_count(); p++) {
         const struct cleave_policy *policy = cleave_policy_at(p);
         struct door door = { .loses = policy->hears_losses };
-        void *source = &door;
 
         if (!policy->takes_joiners)
             continue;
         count++;
         assert_int_not_equal(policy->task, CLEAVE_TASK_REDUCE);
-        drive(policy, none, 0, platform, declared, &door_engine, &source, NULL);
+        drive(policy, none, 0, platform, declared, &door_engine, &door, NULL);
         if (door.early > 0)
             fail_msg("%s: %llu orders for a place that nobody had", policy->name,
                      (unsigned long long)door.early);
         if (door.done[LATE] < 0.7 * (LOAD - 2 * JOINS_S) / WORKERS)
             fail_msg("%s: who joined got %g units", policy->name, door.done[LATE]);
-        free(door.events);
     }
     assert_true(count >= 2);
     cleave_platform_free(platform);

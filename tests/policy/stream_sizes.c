@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "engine/driver.h"
+#include "unit/engine_here.h"
 
 enum { WORKERS = 3, EVENTS = 100000, PENDING = 64 };
 
@@ -33,41 +34,15 @@ static const struct costs all_costs[] = {
 };
 
 struct spring {
+    struct engine_here here;
     const struct costs *costs;
     double most; /* units of a piece                                                   */
     struct cv_random random;
-    struct cleave_event events[PENDING]; /* to come */
-    size_t count;
-    uint64_t numbered, told;
-    double now_s, free_s[WORKERS];
+    uint64_t told;
+    double free_s[WORKERS];
     double given, done, rest;
     bool ended;
 };
-
-static enum cleave_status spring_open(const struct cleave_platform *platform,
-                                      const void *source, void **out,
-                                      struct cleave_error *err)
-{
-    (void)platform;
-    (void)err;
-    *out = *(void *const *)source;
-    return CLEAVE_OK;
-}
-
-static enum cleave_status spring_begin(void *engine, const struct cv_run *run,
-                                       struct cleave_error *err)
-{
-    (void)engine;
-    (void)run;
-    (void)err;
-    return CLEAVE_OK;
-}
-
-static void add(struct spring *spring, struct cleave_event event)
-{
-    assert_true(spring->count < PENDING);
-    spring->events[spring->count++] = event;
-}
 
 /* A piece of at least half of the most, if more is asked for. */
 static double piece_of(struct spring *spring, double asked)
@@ -81,16 +56,16 @@ static double piece_of(struct spring *spring, double asked)
 static void send(struct spring *spring, const struct cleave_order *order)
 {
     const double units = piece_of(spring, order->units);
-    const double start_s = fmax(spring->now_s, spring->free_s[order->worker]);
+    const double start_s = fmax(spring->here.now_s, spring->free_s[order->worker]);
     const double end_s =
         start_s + (spring->costs->latency_s + units / spring->costs->speed_ups) *
                       (1 + spring->costs->noise * cv_random_uniform(&spring->random));
     struct cleave_event event = { .kind = CLEAVE_SENT,
                                   .worker = order->worker,
-                                  .chunk = spring->numbered++,
+                                  .chunk = spring->here.numbered++,
                                   .units = units,
-                                  .start_s = spring->now_s,
-                                  .time_s = spring->now_s };
+                                  .start_s = spring->here.now_s,
+                                  .time_s = spring->here.now_s };
 
     if (!isfinite(order->units) || order->units > MULTIPLE * spring->most)
         fail_msg("%s, event %llu: %g units were asked for, %g is the most there is",
@@ -99,11 +74,11 @@ static void send(struct spring *spring, const struct cleave_order *order)
     spring->given += units;
     if (spring->ended)
         spring->rest -= units;
-    add(spring, event);
+    engine_here_add(&spring->here, event);
     event.kind = CLEAVE_DONE;
     event.start_s = start_s;
     event.time_s = spring->free_s[order->worker] = end_s;
-    add(spring, event);
+    engine_here_add(&spring->here, event);
 }
 
 static enum cleave_status spring_submit(void *engine, const struct cleave_order *order,
@@ -111,7 +86,7 @@ static enum cleave_status spring_submit(void *engine, const struct cleave_order 
 {
     struct spring *spring = engine;
     struct cleave_event event = { .worker = order->worker,
-                                  .time_s = fmax(order->time_s, spring->now_s) };
+                                  .time_s = fmax(order->time_s, spring->here.now_s) };
 
     (void)err;
     if (order->kind == CLEAVE_SEND) {
@@ -119,7 +94,7 @@ static enum cleave_status spring_submit(void *engine, const struct cleave_order 
         return CLEAVE_OK;
     }
     event.kind = order->kind == CLEAVE_RECALL ? CLEAVE_RECALLED : CLEAVE_WAKE;
-    add(spring, event);
+    engine_here_add(&spring->here, event);
     return CLEAVE_OK;
 }
 
@@ -127,28 +102,17 @@ static enum cleave_status spring_wait(void *engine, struct cleave_event *out,
                                       bool *out_any, struct cleave_error *err)
 {
     struct spring *spring = engine;
-    size_t first = 0;
 
-    (void)err;
     if (spring->told++ == EVENTS && !spring->ended) {
         spring->ended = true;
         spring->rest = 20 * spring->most;
         *out = (struct cleave_event){ .kind = CLEAVE_ENDED,
                                       .units = spring->rest,
-                                      .time_s = spring->now_s };
+                                      .time_s = spring->here.now_s };
         return CLEAVE_OK;
     }
-    *out_any = spring->count > 0;
-    if (!*out_any)
-        return CLEAVE_OK;
-    for (size_t i = 1; i < spring->count; i++)
-        if (spring->events[i].time_s < spring->events[first].time_s)
-            first = i;
-    *out = spring->events[first];
-    memmove(&spring->events[first], &spring->events[first + 1],
-            (--spring->count - first) * sizeof *spring->events);
-    spring->now_s = out->time_s;
-    spring->done += out->kind == CLEAVE_DONE ? out->units : 0;
+    CV_TRY(engine_here_wait(engine, out, out_any, err));
+    spring->done += *out_any && out->kind == CLEAVE_DONE ? out->units : 0;
     return CLEAVE_OK;
 }
 
@@ -159,20 +123,15 @@ static double spring_left(const void *engine)
     return spring->ended ? spring->rest : INFINITY;
 }
 
-static void spring_close(void *engine)
-{
-    (void)engine;
-}
-
 static const struct cv_engine spring_engine = {
     .name = "spring",
     .summary = "a stream that gives no more than it holds",
-    .open = spring_open,
-    .begin = spring_begin,
+    .open = engine_here_open,
+    .begin = engine_here_begin,
     .submit = spring_submit,
     .wait = spring_wait,
     .left = spring_left,
-    .close = spring_close,
+    .close = engine_here_close,
 };
 
 static void drain(const struct cleave_policy *policy, enum cleave_port port,
@@ -181,7 +140,7 @@ static void drain(const struct cleave_policy *policy, enum cleave_port port,
     const struct cleave_worker declared = { 1e6, 1e-3, 1e9, 0, 1e9, 0 };
     const struct cleave_worker workers[WORKERS] = { declared, declared, declared };
     const struct cleave_setting chunk = { "chunk", "1000" };
-    struct spring spring = { .costs = costs, .most = 1e4 }, *same = &spring;
+    struct spring spring = { .costs = costs, .most = 1e4 };
     struct cleave_platform *platform = NULL;
     struct cv_driver *driver = NULL;
     struct cv_outcome outcome;
@@ -194,7 +153,7 @@ static void drain(const struct cleave_policy *policy, enum cleave_port port,
     if (cv_planned_init(&planned, policy, &chunk, policy->one_size != NULL, platform,
                         workers, &(struct cv_load){ .units = INFINITY, .real = true },
                         NULL, &err) != CLEAVE_OK ||
-        cv_driver_open(&planned, &spring_engine, platform, &same, &driver, &err) !=
+        cv_driver_open(&planned, &spring_engine, platform, &spring, &driver, &err) !=
             CLEAVE_OK ||
         cv_driver_run(driver, &(struct cv_run){ .platform = platform }, NULL, &outcome,
                       &err) != CLEAVE_OK)

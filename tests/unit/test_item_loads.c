@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "engine/driver.h"
+#include "engine_here.h"
 
 enum { MOST = 2000 };
 
@@ -438,26 +439,10 @@ static void learnt_costs(void **state)
 /* An engine whose workers take a second for a unit. Worker 1 loses what it is given, until it
  * is there again. */
 struct leak {
-    struct cleave_event events[64];
-    size_t count;
-    uint64_t numbered, lost, done;
-    double now_s, back_s;
+    struct engine_here here;
+    uint64_t lost, done;
+    double back_s;
 };
-
-static void put(struct leak *leak, struct cleave_event event)
-{
-    assert_true(leak->count < 64);
-    leak->events[leak->count++] = event;
-}
-
-static enum cleave_status leak_open(const struct cleave_platform *platform,
-                                    const void *source, void **out,
-                                    struct cleave_error *err)
-{
-    (void)platform, (void)err;
-    *out = *(void *const *)source;
-    return CLEAVE_OK;
-}
 
 static enum cleave_status leak_begin(void *engine, const struct cv_run *run,
                                      struct cleave_error *err)
@@ -465,8 +450,9 @@ static enum cleave_status leak_begin(void *engine, const struct cv_run *run,
     struct leak *leak = engine;
 
     (void)run, (void)err;
-    put(leak, (struct cleave_event){
-                  .kind = CLEAVE_WAKE, .worker = 1, .time_s = leak->back_s });
+    engine_here_add(&leak->here, (struct cleave_event){ .kind = CLEAVE_WAKE,
+                                                        .worker = 1,
+                                                        .time_s = leak->back_s });
     return CLEAVE_OK;
 }
 
@@ -474,60 +460,26 @@ static enum cleave_status leak_submit(void *engine, const struct cleave_order *o
                                       struct cleave_error *err)
 {
     struct leak *leak = engine;
-    struct cleave_event event = { .kind = CLEAVE_SENT,
-                                  .worker = order->worker,
-                                  .chunk = leak->numbered++,
-                                  .units = order->units,
-                                  .start_s = leak->now_s,
-                                  .time_s = leak->now_s };
+    const bool loses = order->worker == 1 && leak->here.now_s < leak->back_s;
+    struct cleave_event event = engine_here_hear(&leak->here, order);
 
     (void)err;
-    put(leak, event);
-    event.kind = CLEAVE_DONE;
-    event.time_s += order->units;
-    if (order->worker == 1 && leak->now_s < leak->back_s) {
-        event.kind = CLEAVE_LOST;
-        event.time_s = leak->now_s + 0.125;
-    }
-    put(leak, event);
+    event.kind = loses ? CLEAVE_LOST : CLEAVE_DONE;
+    event.time_s += loses ? 0.125 : order->units;
+    leak->lost += loses;
+    leak->done += !loses;
+    engine_here_add(&leak->here, event);
     return CLEAVE_OK;
-}
-
-static enum cleave_status leak_wait(void *engine, struct cleave_event *out, bool *out_any,
-                                    struct cleave_error *err)
-{
-    struct leak *leak = engine;
-    size_t first = 0;
-
-    (void)err;
-    *out_any = leak->count > 0;
-    if (!*out_any)
-        return CLEAVE_OK;
-    for (size_t i = 1; i < leak->count; i++)
-        if (leak->events[i].time_s < leak->events[first].time_s)
-            first = i;
-    *out = leak->events[first];
-    memmove(&leak->events[first], &leak->events[first + 1],
-            (--leak->count - first) * sizeof *leak->events);
-    leak->now_s = out->time_s;
-    leak->lost += out->kind == CLEAVE_LOST;
-    leak->done += out->kind == CLEAVE_DONE;
-    return CLEAVE_OK;
-}
-
-static void leak_close(void *engine)
-{
-    (void)engine;
 }
 
 static const struct cv_engine leak_engine = {
     .name = "leak",
     .summary = "one worker loses what it gets",
-    .open = leak_open,
+    .open = engine_here_open,
     .begin = leak_begin,
     .submit = leak_submit,
-    .wait = leak_wait,
-    .close = leak_close,
+    .wait = engine_here_wait,
+    .close = engine_here_close,
 };
 
 /* What is lost is done by others, once each; who is back gets work again. */
@@ -546,7 +498,6 @@ static void lost_items_are_done(void **state)
         };
         const struct cv_run run = { .platform = platform };
         struct leak leak = { .back_s = 5 };
-        void *source = &leak;
         struct cv_planned planned;
         struct cv_driver *driver = NULL;
         struct cv_outcome outcome = { 0 };
@@ -558,7 +509,7 @@ static void lost_items_are_done(void **state)
         if (cv_planned_init(&planned, policy, NULL, 0, platform,
                             cleave_platform_workers(platform), &load, NULL,
                             &err) != CLEAVE_OK ||
-            cv_driver_open(&planned, &leak_engine, platform, &source, &driver, &err) !=
+            cv_driver_open(&planned, &leak_engine, platform, &leak, &driver, &err) !=
                 CLEAVE_OK ||
             cv_driver_run(driver, &run, NULL, &outcome, &err) != CLEAVE_OK)
             fail_msg("%s", err.text);

@@ -276,74 +276,28 @@ static void at_least_as_good_as_factoring(void **state)
 /* An engine of workers that compute a unit a second and start at once. Those of `dead` lose
  * every chunk; others lose every third. */
 struct frail {
+    struct engine_here here;
     const bool *dead;
-    struct cleave_event events[64]; /* under way */
-    size_t count;
-    uint64_t numbered;
-    double now_s, done;
+    double done;
     uint32_t given[MOST_WORKERS];
 };
-
-static void frail_add(struct frail *frail, struct cleave_event event)
-{
-    assert_true(frail->count < sizeof frail->events / sizeof *frail->events);
-    frail->events[frail->count++] = event;
-}
 
 static enum cleave_status frail_submit(void *engine, const struct cleave_order *order,
                                        struct cleave_error *err)
 {
     struct frail *frail = engine;
-    struct cleave_event event = { .worker = order->worker,
-                                  .start_s = frail->now_s,
-                                  .time_s = frail->now_s,
-                                  .units = order->units };
+    const bool loses = frail->dead[order->worker] || frail->here.numbered % 3 == 2;
+    struct cleave_event event = engine_here_hear(&frail->here, order);
 
     (void)err;
-    if (order->kind == CLEAVE_RECALL) {
-        event.kind = CLEAVE_RECALLED;
-        event.units = 0;
-    } else if (order->kind == CLEAVE_WAKE_AT) {
-        event.kind = CLEAVE_WAKE;
-        event.time_s = order->time_s;
-    } else {
-        const bool loses = frail->dead[order->worker] || frail->numbered % 3 == 2;
-
-        event.chunk = frail->numbered++;
-        event.kind = CLEAVE_SENT;
-        frail_add(frail, event);
-        event.kind = loses ? CLEAVE_LOST : CLEAVE_DONE;
-        event.time_s += loses ? 0.1 : 0.01 + order->units;
-        frail->given[order->worker]++;
-    }
-    frail_add(frail, event);
-    return CLEAVE_OK;
-}
-
-static enum cleave_status frail_wait(void *engine, struct cleave_event *out,
-                                     bool *out_any, struct cleave_error *err)
-{
-    struct frail *frail = engine;
-    size_t first = 0;
-
-    (void)err;
-    *out_any = frail->count > 0;
-    if (!*out_any)
+    if (event.kind != CLEAVE_SENT)
         return CLEAVE_OK;
-    for (size_t i = 1; i < frail->count; i++)
-        if (frail->events[i].time_s < frail->events[first].time_s)
-            first = i;
-    *out = frail->events[first];
-    memmove(&frail->events[first], &frail->events[first + 1],
-            (--frail->count - first) * sizeof *frail->events);
-    frail->now_s = out->time_s;
-    frail->done += out->kind == CLEAVE_DONE ? out->units : 0;
+    event.kind = loses ? CLEAVE_LOST : CLEAVE_DONE;
+    event.time_s += loses ? 0.1 : 0.01 + order->units;
+    frail->given[order->worker]++;
+    frail->done += loses ? 0 : order->units;
+    engine_here_add(&frail->here, event);
     return CLEAVE_OK;
-}
-
-static void frail_close(void *engine)
-{
-    (void)engine;
 }
 
 static const struct cv_engine frail_engine = {
@@ -352,8 +306,8 @@ static const struct cv_engine frail_engine = {
     .open = engine_here_open,
     .begin = engine_here_begin,
     .submit = frail_submit,
-    .wait = frail_wait,
-    .close = frail_close,
+    .wait = engine_here_wait,
+    .close = engine_here_close,
 };
 
 static void lost_chunks_are_done_again(void **state)
@@ -383,13 +337,13 @@ static void lost_chunks_are_done_again(void **state)
 /* One worker, over a link as slow as it is itself. Once, with a chunk at work and one on its
  * way, both are lost, in an order that `first` says. */
 struct vanishing {
+    struct engine_here here; /* of which the time counts */
     size_t first; /* of those two, from 0: the older one                               */
     struct cleave_event held[4];
     size_t count;
     bool sent, vanished; /* sent: the oldest has arrived                               */
     int losing;
-    uint64_t numbered;
-    double now_s, done;
+    double done;
 };
 
 static enum cleave_status vanishing_submit(void *engine, const struct cleave_order *order,
@@ -402,7 +356,7 @@ static enum cleave_status vanishing_submit(void *engine, const struct cleave_ord
         return CLEAVE_OK;
     assert_true(here->count < 4);
     here->held[here->count++] =
-        (struct cleave_event){ .chunk = here->numbered++, .units = order->units };
+        (struct cleave_event){ .chunk = here->here.numbered++, .units = order->units };
     return CLEAVE_OK;
 }
 
@@ -414,7 +368,7 @@ static struct cleave_event drop_held(struct vanishing *here, size_t at,
     memmove(&here->held[at], &here->held[at + 1],
             (--here->count - at) * sizeof *here->held);
     event.kind = kind;
-    event.start_s = event.time_s = here->now_s;
+    event.start_s = event.time_s = here->here.now_s;
     return event;
 }
 
@@ -435,19 +389,19 @@ static enum cleave_status vanishing_wait(void *engine, struct cleave_event *out,
         *out = drop_held(here, here->losing-- == 2 ? here->first : 0, CLEAVE_LOST);
         return CLEAVE_OK;
     }
-    here->now_s += 1 + here->held[0].units;
+    here->here.now_s += 1 + here->held[0].units;
     if (!here->sent) {
         here->sent = true;
         *out = here->held[0];
         out->kind = CLEAVE_SENT;
-        out->time_s = here->now_s;
-        out->start_s = here->now_s - 1 - out->units;
+        out->time_s = here->here.now_s;
+        out->start_s = here->here.now_s - 1 - out->units;
         return CLEAVE_OK;
     }
     here->sent = false;
     here->done += here->held[0].units;
     *out = drop_held(here, 0, CLEAVE_DONE);
-    out->start_s = here->now_s - 1 - out->units;
+    out->start_s = here->here.now_s - 1 - out->units;
     return CLEAVE_OK;
 }
 
@@ -458,7 +412,7 @@ static const struct cv_engine vanishing_engine = {
     .begin = engine_here_begin,
     .submit = vanishing_submit,
     .wait = vanishing_wait,
-    .close = frail_close,
+    .close = engine_here_close,
 };
 
 static void a_port_is_free_when_its_chunk_is_lost(void **state)

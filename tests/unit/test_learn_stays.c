@@ -20,14 +20,12 @@ static const double SPEED = 330, LOAD = SPEED + CORES;
  * for, and works in batches of which a part takes no less than a fifth. What has been
  * given cannot be taken back. With all of them busy it would take a second. */
 struct staying {
+    struct engine_here here;
     double start_s, latency_s, batch_s, spread;
     double fade; /* after half of that time the others take longer by this part */
     struct cv_random random;
-    struct cleave_event events[4 * WORKERS]; /* under way */
-    size_t count;
-    uint64_t numbered;
     uint32_t given[WORKERS];
-    double now_s, done[WORKERS], busy_s[WORKERS];
+    double done[WORKERS], busy_s[WORKERS];
 };
 
 static double takes(struct staying *here, uint32_t worker, double units)
@@ -38,70 +36,27 @@ static double takes(struct staying *here, uint32_t worker, double units)
     const double time_s = (fast ? here->latency_s : 0) +
                           (fast && here->given[0] == 0 ? here->start_s : 0) + even_s +
                           (rest_s > 0 ? fmax(0, here->batch_s / 5 - rest_s) : 0) +
-                          (!fast && here->now_s > 0.5 ? here->fade * even_s : 0);
+                          (!fast && here->here.now_s > 0.5 ? here->fade * even_s : 0);
 
     return time_s * exp(here->spread * cv_random_normal(&here->random));
-}
-
-static void add_event(struct staying *here, struct cleave_event event)
-{
-    assert_true(here->count < sizeof here->events / sizeof *here->events);
-    here->events[here->count++] = event;
 }
 
 static enum cleave_status staying_submit(void *engine, const struct cleave_order *order,
                                          struct cleave_error *err)
 {
     struct staying *here = engine;
-    struct cleave_event event = { .worker = order->worker,
-                                  .start_s = here->now_s,
-                                  .time_s = here->now_s,
-                                  .units = order->units };
+    struct cleave_event event = engine_here_hear(&here->here, order);
 
     (void)err;
-    if (order->kind == CLEAVE_RECALL) {
-        event.kind = CLEAVE_RECALLED;
-        event.units = 0;
-    } else if (order->kind == CLEAVE_WAKE_AT) {
-        event.kind = CLEAVE_WAKE;
-        event.time_s = order->time_s;
-    } else {
-        event.chunk = here->numbered++;
-        event.kind = CLEAVE_SENT;
-        add_event(here, event);
-        event.kind = CLEAVE_DONE;
-        event.time_s += takes(here, order->worker, order->units);
-        here->given[order->worker]++;
-        here->done[order->worker] += order->units;
-        here->busy_s[order->worker] += event.time_s - event.start_s;
-    }
-    add_event(here, event);
-    return CLEAVE_OK;
-}
-
-static enum cleave_status staying_wait(void *engine, struct cleave_event *out,
-                                       bool *out_any, struct cleave_error *err)
-{
-    struct staying *here = engine;
-    size_t first = 0;
-
-    (void)err;
-    *out_any = here->count > 0;
-    if (!*out_any)
+    if (event.kind != CLEAVE_SENT)
         return CLEAVE_OK;
-    for (size_t i = 1; i < here->count; i++)
-        if (here->events[i].time_s < here->events[first].time_s)
-            first = i;
-    *out = here->events[first];
-    memmove(&here->events[first], &here->events[first + 1],
-            (--here->count - first) * sizeof *here->events);
-    here->now_s = out->time_s;
+    event.kind = CLEAVE_DONE;
+    event.time_s += takes(here, order->worker, order->units);
+    here->given[order->worker]++;
+    here->done[order->worker] += order->units;
+    here->busy_s[order->worker] += event.time_s - event.start_s;
+    engine_here_add(&here->here, event);
     return CLEAVE_OK;
-}
-
-static void staying_close(void *engine)
-{
-    (void)engine;
 }
 
 static const struct cv_engine staying_engine = {
@@ -110,8 +65,8 @@ static const struct cv_engine staying_engine = {
     .open = engine_here_open,
     .begin = engine_here_begin,
     .submit = staying_submit,
-    .wait = staying_wait,
-    .close = staying_close,
+    .wait = engine_here_wait,
+    .close = engine_here_close,
 };
 
 /* How much longer it takes than if all were busy to the end, as they were on the way. */

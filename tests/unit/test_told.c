@@ -11,6 +11,7 @@
 
 #include "engine/driver.h"
 #include "policy/kit/orders.h"
+#include "engine_here.h"
 
 enum { CHUNKS = 4 };
 
@@ -59,25 +60,6 @@ static void listen(void *state, const struct cleave_view *view,
         heard[nheard++] = event->start_s;
 }
 
-static enum cleave_status told_open(const struct cleave_platform *platform,
-                                    const void *source, void **out,
-                                    struct cleave_error *err)
-{
-    (void)platform;
-    (void)err;
-    *out = *(void *const *)source;
-    return CLEAVE_OK;
-}
-
-static enum cleave_status told_begin(void *engine, const struct cv_run *run,
-                                     struct cleave_error *err)
-{
-    (void)engine;
-    (void)run;
-    (void)err;
-    return CLEAVE_OK;
-}
-
 static enum cleave_status told_submit(void *engine, const struct cleave_order *order,
                                       struct cleave_error *err)
 {
@@ -87,30 +69,13 @@ static enum cleave_status told_submit(void *engine, const struct cleave_order *o
     return CLEAVE_OK;
 }
 
-static enum cleave_status told_wait(void *engine, struct cleave_event *out, bool *out_any,
-                                    struct cleave_error *err)
-{
-    size_t *next = engine;
-
-    (void)err;
-    *out_any = *next < CHUNKS;
-    if (*out_any)
-        *out = said[(*next)++];
-    return CLEAVE_OK;
-}
-
-static void told_close(void *engine)
-{
-    (void)engine;
-}
-
 static const struct cv_engine told_engine = {
     .name = "told",
-    .open = told_open,
-    .begin = told_begin,
+    .open = engine_here_open,
+    .begin = engine_here_begin,
     .submit = told_submit,
-    .wait = told_wait,
-    .close = told_close,
+    .wait = engine_here_wait,
+    .close = engine_here_close,
 };
 
 static void chunks_do_not_overlap(void **state)
@@ -122,18 +87,20 @@ static void chunks_do_not_overlap(void **state)
     const struct cleave_worker workers[] = { worker, worker };
     const struct cleave_setting none[1] = { { NULL, NULL } };
     struct cleave_platform *platform = NULL;
-    size_t next = 0, *engine = &next;
+    struct engine_here here = { .count = 0 };
     struct cv_driver *driver = NULL;
     struct cv_planned planned;
     struct cv_outcome outcome;
 
     (void)state;
+    for (size_t i = 0; i < CHUNKS; i++)
+        engine_here_add(&here, said[i]);
     assert_int_equal(cleave_platform_new(CLEAVE_PORT_MULTI, workers, 2, &platform, NULL),
                      CLEAVE_OK);
     assert_int_equal(cv_planned_init(&planned, &policy, none, 0, platform, workers,
                                      &(struct cv_load){ .units = CHUNKS }, NULL, NULL),
                      CLEAVE_OK);
-    assert_int_equal(cv_driver_open(&planned, &told_engine, platform, &engine, &driver,
+    assert_int_equal(cv_driver_open(&planned, &told_engine, platform, &here, &driver,
                                     NULL),
                      CLEAVE_OK);
     assert_int_equal(cv_driver_run(driver, &(struct cv_run){ .platform = platform }, NULL,
