@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "model/returns/returns_parts.h"
-#include "model/simplex/simplex.h"
+#include "model/simplex/tableau.h"
 
 /* Shares of less than this part of the lifespan are none. */
 static const double share_noise = 1e-13;
@@ -35,11 +35,7 @@ struct program {
     uint32_t *cols;      /* those not out                                     */
     uint32_t *in;        /* those that pay                                    */
     uint32_t ncols, nin;
-    struct cv_simplex simplex; /* its columns: ours, then slacks of rows      */
-    double *tableau;           /* ncols + 1 rows (port last), ncols columns   */
-    double *worth;             /* per column of the tableau: gain of one unit */
-    uint32_t *outside;         /* per column of the tableau: the program's */
-    uint32_t chosen;           /* of these                                    */
+    struct cv_tableau tableau; /* ncols + 1 rows (port last), ncols columns   */
     double *matrix, *vector;   /* room to solve the last basis afresh         */
     uint32_t *pivots, *tight;
     double *x;    /* per column of the rows, in units of load                 */
@@ -81,78 +77,24 @@ static double right_side(const struct program *p, uint32_t i)
 
 static bool set_up(struct program *p)
 {
+    struct cv_tableau *tableau = &p->tableau;
     const uint32_t n = p->ncols;
-    struct cv_simplex *simplex = &p->simplex;
     double largest = 0;
 
-    simplex->nrows = n + 1;
-    simplex->patience = 20 * (n + 10);
+    cv_tableau_resize(tableau, n, n + 1);
     for (uint32_t i = 0; i <= n; i++) {
-        double *row = p->tableau + (size_t)i * n;
+        double *row = tableau->matrix + (size_t)i * n;
 
         for (uint32_t j = 0; j < n; j++)
             row[j] = coefficient(p, i, p->cols[j]) / own_s(p, p->cols[j]);
-        simplex->value[i] = right_side(p, i) / p->rows->lifespan_s;
-        if (simplex->value[i] < 0)
+        tableau->simplex.value[i] = right_side(p, i) / p->rows->lifespan_s;
+        if (tableau->simplex.value[i] < 0)
             return false;
-        simplex->basic[i] = n + i;
-        simplex->state[n + i] = CV_BASIC;
     }
-    for (uint32_t j = 0; j < n; j++) {
-        p->outside[j] = j;
-        simplex->state[j] = CV_AT_LOWER;
+    for (uint32_t j = 0; j < n; j++)
         largest = fmax(largest, 1 / own_s(p, p->cols[j]));
-    }
     for (uint32_t j = 0; j < n; j++)
-        p->worth[j] = 1 / own_s(p, p->cols[j]) / largest;
-    return true;
-}
-
-/* Nothing outside the basis is at a limit: there are none. */
-static uint32_t choose(void *context, bool bland, double *out_gain)
-{
-    struct program *p = context;
-    uint32_t best = UINT32_MAX;
-    double most = p->simplex.noise;
-
-    for (uint32_t j = 0; j < p->ncols; j++) {
-        if (!(p->worth[j] > most) || (bland && p->outside[j] > best))
-            continue;
-        if (!bland)
-            most = p->worth[j];
-        p->chosen = j;
-        best = p->outside[j];
-        *out_gain = p->worth[j];
-    }
-    return best;
-}
-
-static bool take(void *context, uint32_t j)
-{
-    struct program *p = context;
-    const double *from = p->tableau + p->chosen;
-
-    (void)j;
-    for (uint32_t i = 0; i <= p->ncols; i++, from += p->ncols)
-        p->simplex.column[i] = *from;
-    return true;
-}
-
-static bool exchange(void *context, uint32_t row, uint32_t in, uint32_t out)
-{
-    struct program *p = context;
-    const uint32_t n = p->ncols, col = p->chosen;
-    const double *column = p->simplex.column, *top = p->tableau + (size_t)row * n;
-    const double pivot = column[row], worth = p->worth[col];
-
-    (void)in;
-    cv_simplex_eliminate(p->tableau, n + 1, n, column, row);
-    for (uint32_t j = 0; j < n; j++)
-        p->worth[j] -= worth * top[j];
-    for (uint32_t i = 0; i <= n; i++)
-        p->tableau[(size_t)i * n + col] = (i == row ? 1 : -column[i]) / pivot;
-    p->worth[col] = -worth / pivot;
-    p->outside[col] = out;
+        tableau->worth[j] = 1 / own_s(p, p->cols[j]) / largest;
     return true;
 }
 
@@ -165,10 +107,10 @@ static bool solve_basis(struct program *p)
     uint32_t n = 0, m = 0;
 
     for (uint32_t j = 0; j < p->ncols; j++)
-        if (p->outside[j] >= p->ncols)
-            p->tight[m++] = p->outside[j] - p->ncols;
+        if (p->tableau.outside[j] >= p->ncols)
+            p->tight[m++] = p->tableau.outside[j] - p->ncols;
     for (uint32_t i = 0; i <= p->ncols; i++)
-        if (p->simplex.basic[i] < p->ncols)
+        if (p->tableau.simplex.basic[i] < p->ncols)
             n++;
     if (n != m)
         return false;
@@ -176,8 +118,8 @@ static bool solve_basis(struct program *p)
         uint32_t c = 0;
 
         for (uint32_t i = 0; i <= p->ncols; i++)
-            if (p->simplex.basic[i] < p->ncols) {
-                const uint32_t col = p->cols[p->simplex.basic[i]];
+            if (p->tableau.simplex.basic[i] < p->ncols) {
+                const uint32_t col = p->cols[p->tableau.simplex.basic[i]];
 
                 p->matrix[(size_t)r * n + c++] =
                     coefficient(p, p->tight[r], col) / own_s(p, col);
@@ -214,7 +156,6 @@ static void shrink(struct program *p)
 /* The best of the program with the choices made, in p->x, or -1 when they do not go. */
 static double solve(struct program *p)
 {
-    static const struct cv_simplex_form form = { choose, take, exchange };
     const double lifespan_s = p->rows->lifespan_s;
     double work = 0;
     uint32_t c = 0;
@@ -232,13 +173,14 @@ static double solve(struct program *p)
         return 0;
     if (!(lifespan_s > 0) || !set_up(p))
         return -1;
-    (void)cv_simplex_run(&p->simplex, &form, p);
+    (void)cv_tableau_run(&p->tableau, NULL);
     cv_meter_spend(p->rows->returns->meter, node_steps * p->ncols * p->ncols);
     fresh = solve_basis(p);
     for (uint32_t i = 0; i <= p->ncols; i++)
-        if (p->simplex.basic[i] < p->ncols) {
-            const double own = fresh ? p->vector[c++] : p->simplex.value[i] * lifespan_s;
-            const uint32_t col = p->cols[p->simplex.basic[i]];
+        if (p->tableau.simplex.basic[i] < p->ncols) {
+            const double own =
+                fresh ? p->vector[c++] : p->tableau.simplex.value[i] * lifespan_s;
+            const uint32_t col = p->cols[p->tableau.simplex.basic[i]];
 
             p->x[col] = own > share_noise * lifespan_s ? own / own_s(p, col) : 0;
         }
@@ -351,35 +293,25 @@ static double *cut(double **room, size_t n)
     return here;
 }
 
-/* In few pieces: many programs are so small that asking for room is felt. */
 static bool make_room(struct program *p, struct cv_arena *arena)
 {
-    const size_t n = p->rows->n, columns = 2 * n + 1;
-    double *room = cv_array(arena, 2 * n + 11, n * sizeof *room + sizeof *room);
-    uint32_t *numbers = cv_array(arena, 6 * n + 1, sizeof *numbers);
+    const size_t n = p->rows->n;
+    double *room = cv_array(arena, n + 3, n * sizeof *room);
+    uint32_t *numbers = cv_array(arena, 4 * n, sizeof *numbers);
 
     p->choice = cv_array(arena, n, sizeof *p->choice);
-    p->simplex.state = cv_array(arena, columns, sizeof *p->simplex.state);
-    if (room == NULL || numbers == NULL || p->choice == NULL || p->simplex.state == NULL)
+    if (room == NULL || numbers == NULL || p->choice == NULL ||
+        !cv_tableau_init(&p->tableau, p->rows->n, p->rows->n + 1, arena))
         return false;
-    p->tableau = cut(&room, (n + 1) * n);
     p->matrix = cut(&room, n * n);
-    p->worth = cut(&room, n);
     p->vector = cut(&room, n);
     p->x = cut(&room, n);
     p->best = cut(&room, n);
-    p->simplex.limit = cut(&room, columns);
-    p->simplex.value = cut(&room, n + 1);
-    p->simplex.column = cut(&room, n + 1);
     p->cols = numbers;
     p->in = numbers + n;
-    p->outside = numbers + 2 * n;
-    p->pivots = numbers + 3 * n;
-    p->tight = numbers + 4 * n;
-    p->simplex.basic = numbers + 5 * n;
-    p->simplex.noise = 1e-12;
-    for (size_t j = 0; j < columns; j++)
-        p->simplex.limit[j] = INFINITY;
+    p->pivots = numbers + 2 * n;
+    p->tight = numbers + 3 * n;
+    p->tableau.simplex.noise = 1e-12;
     return true;
 }
 

@@ -5,7 +5,7 @@
  * basis whose values are feasible. Here are the rules: which column moves, how far, which
  * one leaves the basis, and when that shall not go on. How the program is kept is the
  * caller's affair: as a tableau of all columns that are not basic where these are about as
- * many as the rows (returns_lp.c), as the inverse of the basis where columns are many and
+ * many as the rows (tableau.h), as the inverse of the basis where columns are many and
  * come later (knapsack_simplex.c). */
 #ifndef CV_SIMPLEX_H
 #define CV_SIMPLEX_H

@@ -49,28 +49,37 @@ static bool exchange(void *context, uint32_t row, uint32_t in, uint32_t out)
     return true;
 }
 
+void cv_tableau_resize(struct cv_tableau *tableau, uint32_t n, uint32_t m)
+{
+    tableau->n = n;
+    tableau->m = m;
+    tableau->simplex.nrows = m;
+    tableau->simplex.patience = 20 * (n + 10);
+}
+
+/* In few pieces: many programs are so small that asking for room is felt. */
 bool cv_tableau_init(struct cv_tableau *tableau, uint32_t n, uint32_t m,
                      struct cv_arena *arena)
 {
+    const size_t columns = (size_t)n + m, cells = (size_t)m * n;
     struct cv_simplex *simplex = &tableau->simplex;
+    double *room = cv_array(arena, cells + n + columns + 2 * (size_t)m, sizeof *room);
+    uint32_t *numbers = cv_array(arena, columns, sizeof *numbers);
+    unsigned char *state = cv_array(arena, columns, sizeof *state);
 
-    *tableau = (struct cv_tableau){ .n = n, .m = m };
-    tableau->matrix = cv_array(arena, m, n * sizeof *tableau->matrix);
-    tableau->worth = cv_array(arena, n, sizeof *tableau->worth);
-    tableau->outside = cv_array(arena, n, sizeof *tableau->outside);
-    simplex->nrows = m;
-    simplex->noise = 1e-11;
-    simplex->patience = 20 * (n + 10);
-    simplex->state = cv_array(arena, (size_t)n + m, sizeof *simplex->state);
-    simplex->limit = cv_array(arena, (size_t)n + m, sizeof *simplex->limit);
-    simplex->basic = cv_array(arena, m, sizeof *simplex->basic);
-    simplex->value = cv_array(arena, m, sizeof *simplex->value);
-    simplex->column = cv_array(arena, m, sizeof *simplex->column);
-    if (tableau->matrix == NULL || tableau->worth == NULL || tableau->outside == NULL ||
-        simplex->state == NULL || simplex->limit == NULL || simplex->basic == NULL ||
-        simplex->value == NULL || simplex->column == NULL)
+    if (room == NULL || numbers == NULL || state == NULL)
         return false;
-    for (size_t j = 0; j < (size_t)n + m; j++)
+    *tableau = (struct cv_tableau){ .matrix = room,
+                                    .worth = room + cells,
+                                    .outside = numbers,
+                                    .simplex = { .noise = 1e-11,
+                                                 .state = state,
+                                                 .limit = room + cells + n,
+                                                 .basic = numbers + n } };
+    simplex->value = simplex->limit + columns;
+    simplex->column = simplex->value + m;
+    cv_tableau_resize(tableau, n, m);
+    for (size_t j = 0; j < columns; j++)
         simplex->limit[j] = INFINITY;
     return true;
 }
@@ -87,11 +96,12 @@ bool cv_tableau_run(struct cv_tableau *tableau, double *values)
     for (uint32_t j = 0; j < tableau->n; j++) {
         tableau->outside[j] = j;
         simplex->state[j] = CV_AT_LOWER;
-        values[j] = 0;
+        if (values != NULL)
+            values[j] = 0;
     }
     if (!cv_simplex_run(simplex, &form, tableau))
         return false;
-    for (uint32_t i = 0; i < tableau->m; i++)
+    for (uint32_t i = 0; values != NULL && i < tableau->m; i++)
         if (simplex->basic[i] < tableau->n)
             values[simplex->basic[i]] = fmax(0, simplex->value[i]);
     return true;

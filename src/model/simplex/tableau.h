@@ -22,8 +22,10 @@ struct cv_tableau {
 /* Room for a program; false when memory is short. */
 bool cv_tableau_init(struct cv_tableau *tableau, uint32_t n, uint32_t m,
                      struct cv_arena *arena);
+/* From now on for a smaller one. */
+void cv_tableau_resize(struct cv_tableau *tableau, uint32_t n, uint32_t m);
 /* Go from nothing to the optimum; false: there is none or it was not found. Then values[j]
- * is that of variable j. `worth` is what a unit more of those outside would gain: minus
+ * is that of variable j, unless `values` is NULL. `worth` is what a unit more of those outside would gain: minus
  * that of a slack is the price of its row. */
 bool cv_tableau_run(struct cv_tableau *tableau, double *values);
 
