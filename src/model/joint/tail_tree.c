@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "model/ready/ready_tree.h"
 #include "model/reduce/reduce_tree.h"
 
@@ -83,30 +84,7 @@ static bool before(const struct key *a, const struct key *b)
     return a->second != b->second ? a->second < b->second : a->number < b->number;
 }
 
-static void push(struct cv_tail_room *room, struct key key)
-{
-    uint32_t at = room->count++;
-
-    for (; at > 0 && before(&key, &room->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        room->heap[at] = room->heap[(at - 1) / 2];
-    room->heap[at] = key;
-}
-
-static struct key pop(struct cv_tail_room *room)
-{
-    const struct key top = room->heap[0], moved = room->heap[--room->count];
-    uint32_t at = 0;
-
-    for (uint32_t child; (child = 2 * at + 1) < room->count; at = child) {
-        if (child + 1 < room->count && before(&room->heap[child + 1], &room->heap[child]))
-            child++;
-        if (!before(&room->heap[child], &moved))
-            break;
-        room->heap[at] = room->heap[child];
-    }
-    room->heap[at] = moved;
-    return top;
-}
+CV_HEAP(key, struct key, before)
 
 /* --- shapes ------------------------------------------------------------------------------- */
 
@@ -123,9 +101,9 @@ double cv_varn_tree(struct cv_tail_room *room, uint32_t n, struct cv_tail_tree *
     out->parent[0] = CV_NO_NODE;
     out->turn[0] = 0;
     out->tails[0] = 0;
-    push(room, (struct key){ steps.mu, 0, 0, 0 });
+    key_push(room->heap, room->count++, (struct key){ steps.mu, 0, 0, 0 });
     for (uint32_t i = 1; i < n; i++) {
-        const struct key slot = pop(room);
+        const struct key slot = key_pop(room->heap, room->count--);
         const double t = slot.second;
         const uint32_t above = slot.node;
 
@@ -134,8 +112,10 @@ double cv_varn_tree(struct cv_tail_room *room, uint32_t n, struct cv_tail_tree *
         out->tails[i] = t + steps.b;
         out->tails[above] =
             job.model == CLEAVE_READY_EARLY ? out->tails[above] + job.c : t + steps.b;
-        push(room, (struct key){ t + steps.a, t + steps.a, above, above });
-        push(room, (struct key){ t + steps.b + steps.mu, t + steps.b, i, i });
+        key_push(room->heap, room->count++,
+                 (struct key){ t + steps.a, t + steps.a, above, above });
+        key_push(room->heap, room->count++,
+                 (struct key){ t + steps.b + steps.mu, t + steps.b, i, i });
     }
     for (uint32_t i = 1; i < n; i++)
         out->turn[i] = room->senders[out->parent[i]] - 1 - out->turn[i];
@@ -195,13 +175,15 @@ static void huffman_shape(struct cv_tail_room *room, const double *weights, uint
     room->count = 0;
     memset(room->senders, 0, n * sizeof *room->senders);
     for (uint32_t i = 0; i < n; i++)
-        push(room, (struct key){ weights[i], 0, i, i });
+        key_push(room->heap, room->count++, (struct key){ weights[i], 0, i, i });
     while (room->count > 1) {
-        const struct key less = pop(room), more = pop(room);
+        const struct key less = key_pop(room->heap, room->count--),
+                         more = key_pop(room->heap, room->count--);
 
         out->parent[less.node] = more.node;
         out->turn[less.node] = room->senders[more.node]++;
-        push(room, (struct key){ less.first + more.first, 0, number++, more.node });
+        key_push(room->heap, room->count++,
+                 (struct key){ less.first + more.first, 0, number++, more.node });
     }
     out->parent[room->heap[0].node] = CV_NO_NODE;
     out->turn[room->heap[0].node] = 0;
@@ -214,9 +196,9 @@ static void sort_by(struct cv_tail_room *room, const double *value, double sign,
 {
     room->count = 0;
     for (uint32_t i = 0; i < n; i++)
-        push(room, (struct key){ sign * value[i], 0, i, i });
+        key_push(room->heap, room->count++, (struct key){ sign * value[i], 0, i, i });
     for (uint32_t i = 0; i < n; i++)
-        out[i] = pop(room).node;
+        out[i] = key_pop(room->heap, room->count--).node;
 }
 
 /* The greatest weight to the shortest tail of `shape`; the weighted sum. */

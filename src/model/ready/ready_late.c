@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "model/ready/ready_inner.h"
+#include "base/heap.h"
 #include "model/reduce/reduce_tree.h"
 
 struct slot {
@@ -57,30 +58,16 @@ static bool before(const struct key *a, const struct key *b)
     return a->second != b->second ? a->second < b->second : a->slot < b->slot;
 }
 
+CV_HEAP(key, struct key, before)
+
 static void push(struct heap *heap, struct key key)
 {
-    uint32_t at = heap->count++;
-
-    for (; at > 0 && before(&key, &heap->at[(at - 1) / 2]); at = (at - 1) / 2)
-        heap->at[at] = heap->at[(at - 1) / 2];
-    heap->at[at] = key;
+    key_push(heap->at, heap->count++, key);
 }
 
 static uint32_t pop(struct heap *heap)
 {
-    const uint32_t first = heap->at[0].slot;
-    const struct key moved = heap->at[--heap->count];
-    uint32_t at = 0;
-
-    for (uint32_t child; (child = 2 * at + 1) < heap->count; at = child) {
-        if (child + 1 < heap->count && before(&heap->at[child + 1], &heap->at[child]))
-            child++;
-        if (!before(&heap->at[child], &moved))
-            break;
-        heap->at[at] = heap->at[child];
-    }
-    heap->at[at] = moved;
-    return first;
+    return key_pop(heap->at, heap->count--).slot;
 }
 
 /* Slots that were used meanwhile leave the heap when they come up. */

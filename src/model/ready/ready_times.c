@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/fail.h"
 #include "model/reduce/reduce_tree.h"
 
@@ -58,52 +59,6 @@ static void link_senders(const uint32_t *parent, const uint32_t *turn, uint32_t 
                                      : place[parent[i]]++] = i;
 }
 
-static bool asks_before(const double *done_s, uint32_t a, uint32_t b)
-{
-    return a < b ? done_s[a] <= done_s[b] : done_s[a] < done_s[b];
-}
-
-static void sink(const double *done_s, uint32_t *node, size_t at, size_t n)
-{
-    const uint32_t moved = node[at];
-
-    for (size_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && asks_before(done_s, node[child], node[child + 1]))
-            child++;
-        if (!asks_before(done_s, moved, node[child]))
-            break;
-        node[at] = node[child];
-    }
-    node[at] = moved;
-}
-
-/* In place; few senders, by insertion. */
-static void sort_senders(const double *done_s, uint32_t *node, size_t n)
-{
-    enum { FEW = 24 };
-
-    if (n <= FEW) {
-        for (size_t i = 1; i < n; i++) {
-            const uint32_t moved = node[i];
-            size_t at = i;
-
-            for (; at > 0 && asks_before(done_s, moved, node[at - 1]); at--)
-                node[at] = node[at - 1];
-            node[at] = moved;
-        }
-        return;
-    }
-    for (size_t i = n / 2; i-- > 0;)
-        sink(done_s, node, i, n);
-    while (n-- > 1) {
-        const uint32_t last = node[0];
-
-        node[0] = node[n];
-        node[n] = last;
-        sink(done_s, node, 0, n);
-    }
-}
-
 static void receive_all(const struct cv_ready_job *job, bool in_turn,
                         struct cv_ready_run *run, uint32_t node)
 {
@@ -112,7 +67,7 @@ static void receive_all(const struct cv_ready_job *job, bool in_turn,
     double port_s = job->model == CLEAVE_READY_EARLY ? 0 : own_s, done_s = own_s;
 
     if (!in_turn)
-        sort_senders(run->done_s, run->sender + begin, end - begin);
+        cv_tree_sort_senders(run->done_s, run->sender + begin, end - begin);
     for (uint32_t k = begin; k < end; k++) {
         const uint32_t sender = run->sender[k];
 
@@ -233,13 +188,6 @@ double cv_ready_prefix(const struct cv_ready_job *job, const double *sorted, dou
     return bound;
 }
 
-static int decreasing(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x < y) - (x > y);
-}
-
 double cv_ready_bound(const struct cv_ready_job *job)
 {
     double *room = malloc(2 * (size_t)job->n * sizeof *room), bound;
@@ -248,7 +196,7 @@ double cv_ready_bound(const struct cv_ready_job *job)
         return NAN;
     for (uint32_t i = 0; i < job->n; i++)
         room[i] = job->ready_s[i];
-    qsort(room, job->n, sizeof *room, decreasing);
+    qsort(room, job->n, sizeof *room, cv_compare_doubles_down);
     bound = fmax(cv_ready_kraft(job), cv_ready_prefix(job, room, room + job->n));
     free(room);
     return bound;

@@ -5,42 +5,23 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/fail.h"
+#include "base/heap.h"
 
 struct entry {
     double key;
     uint32_t node;
 };
 
-static int by_key(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
+CV_ORDER_BY_TWO(by_key, struct entry, key, node)
 
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return (a->node > b->node) - (a->node < b->node);
+static bool before(const struct entry *a, const struct entry *b)
+{
+    return by_key(a, b) < 0;
 }
 
-static void sink(struct entry *heap, size_t count, struct entry item)
-{
-    size_t at = 0;
-
-    for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && by_key(&heap[child + 1], &heap[child]) < 0)
-            child++;
-        if (by_key(&item, &heap[child]) < 0)
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = item;
-}
-
-static void rise(struct entry *heap, size_t at, struct entry item)
-{
-    for (; at > 0 && by_key(&item, &heap[(at - 1) / 2]) < 0; at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = item;
-}
+CV_HEAP(entry, struct entry, before)
 
 /* What a chosen node's key grows by; its s is key - c - d, which is not needed. */
 static double wait_of(double d, double c)
@@ -67,8 +48,8 @@ static double grow(struct cv_greedy_tree *tree, double d, const double *c,
         tree->parent[node] = chosen.node;
         tree->rev_s[node] = last;
         chosen.key += wait_of(d, c[chosen.node]);
-        sink(queue, i, chosen);
-        rise(queue, i, (struct entry){ last + c[node] + d, node });
+        entry_sink(queue, i, 0, chosen);
+        entry_push(queue, i, (struct entry){ last + c[node] + d, node });
     }
     return last;
 }

@@ -130,8 +130,7 @@ static void sink(const double *ready_s, uint32_t *node, size_t at, size_t n)
     node[at] = moved;
 }
 
-/* In place: a node may have all others as senders. */
-static void sort_by_request(const double *ready_s, uint32_t *node, size_t n)
+void cv_tree_sort_senders(const double *ready_s, uint32_t *node, size_t n)
 {
     enum { FEW = 24 };
     size_t sorted = 1;
@@ -185,7 +184,7 @@ static void receive_all(const struct cv_tree_costs *costs, struct cv_tree_run *r
     const uint32_t begin = run->first[node], end = run->first[node + 1];
     double port_s = 0, busy_s = 0;
 
-    sort_by_request(run->ready_s, run->sender + begin, end - begin);
+    cv_tree_sort_senders(run->ready_s, run->sender + begin, end - begin);
     for (uint32_t k = begin; k < end; k++) {
         const uint32_t sender = run->sender[k];
 

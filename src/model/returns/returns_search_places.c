@@ -5,32 +5,17 @@
  * first, until one holds that no other can beat (returns_search_port.c on a single port). */
 #include "model/returns/returns_search_places.h"
 
+#include "base/heap.h"
+
 /* Of pairs that promise more on a single port this many are looked at. */
 enum { MOST_LOOKS = 4000 };
 
-static void sift_down(struct cv_place_pair *pairs, size_t n, size_t at)
+static bool before(const struct cv_place_pair *a, const struct cv_place_pair *b)
 {
-    const struct cv_place_pair moved = pairs[at];
-
-    for (size_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && pairs[child + 1].promise > pairs[child].promise)
-            child++;
-        if (pairs[child].promise <= moved.promise)
-            break;
-        pairs[at] = pairs[child];
-    }
-    pairs[at] = moved;
+    return a->promise > b->promise;
 }
 
-static struct cv_place_pair take_first(struct cv_places *places)
-{
-    const struct cv_place_pair first = places->pairs[0];
-
-    places->pairs[0] = places->pairs[--places->npairs];
-    if (places->npairs > 0)
-        sift_down(places->pairs, places->npairs, 0);
-    return first;
-}
+CV_HEAP(pair, struct cv_place_pair, before)
 
 static bool best_duplex(struct cv_places *places, const struct cv_inverse *rest,
                         const struct cv_trip *trip, struct cv_place_pair *out)
@@ -38,7 +23,7 @@ static bool best_duplex(struct cv_places *places, const struct cv_inverse *rest,
     uint32_t doubt = rest->m;
 
     while (places->npairs > 0) {
-        const struct cv_place_pair at = take_first(places);
+        const struct cv_place_pair at = pair_pop(places->pairs, places->npairs--);
         const struct cv_look look = cv_places_look(places, rest, trip, at.s, at.f);
 
         places->steps += 2.0 * rest->m;
@@ -57,7 +42,7 @@ static bool best_single(struct cv_places *places, const struct cv_inverse *rest,
     bool found = false;
 
     for (unsigned looks = 0; places->npairs > 0 && looks < MOST_LOOKS; looks++) {
-        const struct cv_place_pair at = take_first(places);
+        const struct cv_place_pair at = pair_pop(places->pairs, places->npairs--);
         double work;
 
         if (at.promise <= least)
@@ -82,7 +67,7 @@ bool cv_places_best(struct cv_places *places, const struct cv_inverse *rest, uin
     if (places->npairs == 0)
         return false;
     for (size_t i = places->npairs / 2; i-- > 0;)
-        sift_down(places->pairs, places->npairs, i);
+        pair_sink(places->pairs, places->npairs, i, places->pairs[i]);
     if (!rest->returns->single)
         return best_duplex(places, rest, trip, out);
     cv_places_sum_rows(places, rest);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/heap.h"
 #include "policy/kit/bandwidth_order.h"
 #include "policy/kit/orders.h"
 #include "policy/kit/vacant.h"
@@ -61,6 +62,8 @@ static bool comes_before(const struct cv_request *a, const struct cv_request *b)
     return a->rank < b->rank;
 }
 
+CV_HEAP(request, struct cv_request, comes_before)
+
 static struct cv_request *in_line(const struct cv_pull *pull, uint32_t place)
 {
     const uint32_t at = pull->line_first + place;
@@ -73,7 +76,6 @@ static void ask(struct cv_pull *pull, uint32_t worker, double now_s)
 {
     const struct cv_request request = { now_s, pull->given[worker], pull->rank[worker],
                                         worker };
-    uint32_t at;
 
     if (pull->member != NULL && !pull->member[worker])
         return;
@@ -81,30 +83,7 @@ static void ask(struct cv_pull *pull, uint32_t worker, double now_s)
         *in_line(pull, pull->nline++) = request;
         return;
     }
-    at = pull->nheap++;
-    while (at > 0 && comes_before(&request, &pull->heap[(at - 1) / 2])) {
-        pull->heap[at] = pull->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    pull->heap[at] = request;
-}
-
-static uint32_t take_from_heap(struct cv_pull *pull)
-{
-    uint32_t worker = pull->heap[0].worker, at = 0, child;
-    struct cv_request last = pull->heap[--pull->nheap];
-
-    while ((child = 2 * at + 1) < pull->nheap) {
-        if (child + 1 < pull->nheap &&
-            comes_before(&pull->heap[child + 1], &pull->heap[child]))
-            child++;
-        if (!comes_before(&pull->heap[child], &last))
-            break;
-        pull->heap[at] = pull->heap[child];
-        at = child;
-    }
-    pull->heap[at] = last;
-    return worker;
+    request_push(pull->heap, pull->nheap++, request);
 }
 
 static uint32_t take_first(struct cv_pull *pull)
@@ -113,7 +92,7 @@ static uint32_t take_first(struct cv_pull *pull)
 
     if (pull->nline == 0 ||
         (pull->nheap > 0 && comes_before(&pull->heap[0], in_line(pull, 0))))
-        return take_from_heap(pull);
+        return request_pop(pull->heap, pull->nheap--).worker;
     worker = in_line(pull, 0)->worker;
     pull->nline--;
     if (++pull->line_first == pull->most)

@@ -12,6 +12,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
+#include "base/heap.h"
 #include "policy/stream/as4dr.h"
 #include "policy/kit/orders.h"
 
@@ -57,35 +59,7 @@ static bool before(const struct cv_as4dr_urgent *a, const struct cv_as4dr_urgent
                                           : a->number < b->number;
 }
 
-static void push_urgent(struct cv_as4dr *as4dr, struct cv_as4dr_urgent entry)
-{
-    uint32_t at = as4dr->nurgent++;
-
-    while (at > 0 && before(&entry, &as4dr->urgent[(at - 1) / 2])) {
-        as4dr->urgent[at] = as4dr->urgent[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    as4dr->urgent[at] = entry;
-}
-
-static struct cv_as4dr_urgent take_urgent(struct cv_as4dr *as4dr)
-{
-    const struct cv_as4dr_urgent first = as4dr->urgent[0];
-    const struct cv_as4dr_urgent last = as4dr->urgent[--as4dr->nurgent];
-    uint32_t at = 0, child;
-
-    while ((child = 2 * at + 1) < as4dr->nurgent) {
-        if (child + 1 < as4dr->nurgent &&
-            before(&as4dr->urgent[child + 1], &as4dr->urgent[child]))
-            child++;
-        if (!before(&as4dr->urgent[child], &last))
-            break;
-        as4dr->urgent[at] = as4dr->urgent[child];
-        at = child;
-    }
-    as4dr->urgent[at] = last;
-    return first;
-}
+CV_HEAP(urgent, struct cv_as4dr_urgent, before)
 
 static void send_urgent(struct cv_as4dr *as4dr, struct cleave_orders *orders)
 {
@@ -93,7 +67,7 @@ static void send_urgent(struct cv_as4dr *as4dr, struct cleave_orders *orders)
 
     if (as4dr->sending != CV_NO_CHUNK || as4dr->nurgent == 0)
         return;
-    next = take_urgent(as4dr);
+    next = urgent_pop(as4dr->urgent, as4dr->nurgent--);
     if (next.first)
         as4dr->workers[next.worker].first_chunk = as4dr->ordered;
     as4dr->sending = as4dr->ordered;
@@ -113,12 +87,14 @@ static void ask_urgent(struct cv_as4dr *as4dr, uint32_t worker, double now_s,
     w->deadline_s = fmax(w->deadline_s, cv_as4dr_free_at(as4dr, worker, now_s));
     w->due_units += w->load;
     w->due_parts += parts;
-    push_urgent(as4dr, (struct cv_as4dr_urgent){ w->deadline_s, w->first,
-                                                 as4dr->requests++, worker, true });
+    urgent_push(as4dr->urgent, as4dr->nurgent++,
+                (struct cv_as4dr_urgent){ w->deadline_s, w->first, as4dr->requests++,
+                                          worker, true });
     if (parts > 1) {
         w->deadline_s += w->latency_s + w->first / w->speed_ups;
-        push_urgent(as4dr, (struct cv_as4dr_urgent){ w->deadline_s, w->second,
-                                                     as4dr->requests++, worker, false });
+        urgent_push(as4dr->urgent, as4dr->nurgent++,
+                    (struct cv_as4dr_urgent){ w->deadline_s, w->second, as4dr->requests++,
+                                              worker, false });
     }
     send_urgent(as4dr, orders);
 }
@@ -161,14 +137,7 @@ static void fetch_in_turn(struct cv_as4dr *as4dr, struct cleave_orders *orders)
     as4dr->fetching = w->pair_chunk != CV_NO_CHUNK ? w->pair_chunk : w->first_chunk;
 }
 
-static int by_key(const void *left, const void *right)
-{
-    const struct cv_as4dr_rank *a = left, *b = right;
-
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return (a->worker > b->worker) - (a->worker < b->worker);
-}
+CV_ORDER_BY_TWO(by_key, struct cv_as4dr_rank, key, worker)
 
 void cv_as4dr_sort(struct cv_as4dr_rank *ranks, uint32_t n)
 {
