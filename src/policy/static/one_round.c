@@ -18,6 +18,7 @@
 
 #include <string.h>
 
+#include "base/nth.h"
 #include "policy/kit/bandwidth_order.h"
 #include "policy/kit/setup.h"
 #include "policy/static/varied_plan.h"
@@ -59,37 +60,6 @@ double cv_level(const struct cleave_worker *workers, const uint32_t *order, uint
     return end_s;
 }
 
-/* The value that sorting would put at `place`; reorders. Middle pivots, so that sorted
- * input is quick as well. */
-static double select_place(double *values, uint32_t count, uint32_t place)
-{
-    uint32_t low = 0, high = count - 1;
-
-    while (low < high) {
-        const double pivot = values[low + (high - low) / 2];
-        uint32_t i = low, j = high;
-
-        for (;;) {
-            double swapped;
-
-            while (values[i] < pivot)
-                i++;
-            while (values[j] > pivot)
-                j--;
-            if (i >= j)
-                break;
-            swapped = values[i];
-            values[i++] = values[j];
-            values[j--] = swapped;
-        }
-        if (place <= j)
-            high = j;
-        else
-            low = j + 1;
-    }
-    return values[place];
-}
-
 /* The size at or below which workers leave: the smallest, or on a large platform the
  * largest among the smallest sixteenth, but never one that is not negative. */
 static double leaving_size(const double *units, uint32_t n, double *scratch)
@@ -106,7 +76,7 @@ static double leaving_size(const double *units, uint32_t n, double *scratch)
     }
     if (leaving <= 1 || negative <= 1)
         return least;
-    return select_place(scratch, negative, (negative < leaving ? negative : leaving) - 1);
+    return cv_nth(scratch, negative, (negative < leaving ? negative : leaving) - 1);
 }
 
 static uint32_t drop(uint32_t *order, const double *units, uint32_t n, double limit)

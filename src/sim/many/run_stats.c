@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nth.h"
+
 /* A bin is named by exponent and leading bits of the mantissa; values outside of
  * 2^-64 .. 2^64 s fall into the first or the last one. */
 enum { BITS = 11, LEAST_EXPONENT = 1023 - 64, EXPONENTS = 128 };
@@ -73,43 +75,6 @@ void cv_run_stats_add(struct cv_run_stats *stats, const struct cv_run_result *re
     }
 }
 
-static void swap(double *a, double *b)
-{
-    double kept = *a;
-
-    *a = *b;
-    *b = kept;
-}
-
-/* The value that would be values[k] if they were sorted (Hoare's selection). It is put
- * there; what is before is not greater, what is behind is not less. Much quicker than to
- * sort a million values for three of them. */
-static double select_at(double *values, uint64_t n, uint64_t k)
-{
-    uint64_t left = 0, right = n - 1;
-
-    while (left < right) {
-        double pivot = values[left + (right - left) / 2];
-        uint64_t i = left, j = right;
-
-        for (;; i++, j--) {
-            while (values[i] < pivot)
-                i++;
-            while (values[j] > pivot)
-                j--;
-            if (i >= j)
-                break;
-            swap(&values[i], &values[j]);
-        }
-        /* left .. j are at most the pivot, j + 1 .. right at least. */
-        if (k <= j)
-            right = j;
-        else
-            left = j + 1;
-    }
-    return values[k];
-}
-
 /* By linear interpolation between order statistics. */
 static double exact_quantile(double *values, uint64_t n, double q)
 {
@@ -117,7 +82,7 @@ static double exact_quantile(double *values, uint64_t n, double q)
     uint64_t below = (uint64_t)at;
     double rest = at - (double)below;
 
-    low = select_at(values, n, below);
+    low = cv_nth(values, n, below);
     for (uint64_t i = below + 1; i < n; i++)
         high = fmin(high, values[i]);
     return below + 1 < n ? low + rest * (high - low) : low;
