@@ -61,3 +61,34 @@ draws() {
     draws 40 ' MB/s' -i few -j one --block 1k -- sh -c 'sleep 0.1; cat'
     grep -qE '^  one +[0-9]+ .* 0\.0[0-9]+  works$' lines
 }
+
+# first_piece -- bytes that the first command was to be given, by the trace.
+first_piece() {
+    sed -n 's/^{"order":"open".*"units":\([0-9.]*\).*/\1/p' trace | head -n 1
+}
+
+@test "a stream that has ended is shared as a file is" {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    seq 1000 >in
+    mkfifo pipe
+    # All of it is there, and its end.
+    exec 9<>pipe 8<pipe
+    cat in >&9
+    exec 9>&-
+    "$CLEAVE" run -q -j 4 --trace trace -- cat <&8 3>&- 8<&- | cmp - in
+    exec 8<&-
+    local of_ended
+    of_ended=$(first_piece)
+    "$CLEAVE" run -q -j 4 --trace trace -i in -- cat 3>&- | cmp - in
+    [ "$of_ended" = "$(first_piece)" ]
+    # All of it is there, but nobody knows.
+    exec 9<>pipe 8<pipe
+    cat in >&9
+    "$CLEAVE" run -q -j 4 --trace trace -- sh -c 'read x; echo $x; touch here; cat' <&8 >out 3>&- 8<&- 9>&- &
+    local id=$!
+    appears here
+    exec 9>&- 8<&-
+    wait $id
+    cmp in out
+    [ "$(first_piece)" = "$(getconf PAGESIZE)" ]
+}

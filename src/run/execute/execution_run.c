@@ -4,6 +4,7 @@
 #include "run/execute/execution.h"
 #include "run/master/real_engine.h"
 #include "run/execute/resume.h"
+#include "run/execute/short_stream.h"
 
 static enum cleave_status drive(struct cv_execution *execution, struct cleave_error *err)
 {
@@ -118,8 +119,10 @@ static enum cleave_status drive_all(struct cv_execution *execution,
                                     struct cleave_error *err)
 {
     enum cleave_status status = CLEAVE_OK;
-    double left = cv_source_left(execution->run.books.source);
+    double left;
 
+    CV_TRY(cv_short_stream_await(execution, err));
+    left = cv_source_left(execution->run.books.source);
     while (left > 0) {
         CV_TRY(cv_execution_plan(execution, left, err));
         status = drive(execution, err);

@@ -36,6 +36,12 @@ static void look(const void *context, uint32_t worker, struct cleave_worker_prog
     const struct cv_real_run *run = context;
     const struct cv_tally *tally = &run->staff.tallies[worker];
 
+    if (worker >= run->desks.count) { /* nothing has come, and nobody has a desk yet */
+        *out = (struct cleave_worker_progress){ .name = run->staff.names[worker],
+                                                .state = CLEAVE_WORKER_STARVES,
+                                                .since_s = NAN };
+        return;
+    }
     *out = (struct cleave_worker_progress){
         .name = run->staff.names[worker],
         .state = state_of(run, worker),
