@@ -413,6 +413,25 @@ static void what_is_not_worth_a_start_is_not_left(void **state)
     assert_true(starts_of(&scene) <= 8);
 }
 
+/* Shares of 14 and 3 starts, nobody is slow: when the first of them is done with what shows how fast it is, the others have
+ * been at that for as long. They are no faster, and its next chunk need not be small because they could be; nor are those
+ * that have just been started on their next one. */
+static void who_is_as_long_at_work_is_no_faster(void **state)
+{
+    static const struct {
+        double work_s, starts;
+    } jobs[] = { { 68, 4.5 }, { 14, 2.5 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        const struct scene scene = {
+            .kind = "slurp", .start_s = 0.3, .work_s = jobs[i].work_s, .n = 16
+        };
+
+        assert_true(starts_of(&scene) <= jobs[i].starts * scene.n);
+    }
+}
+
 /* Starts take more or less time. What was taken back of ranges, 0.4 s of work for starts of 8 s, is not
  * everybody's: the last of those who start is waited for. */
 static void nobody_is_started_for_next_to_nothing(void **state)
@@ -1252,6 +1271,7 @@ int main(void)
         cmocka_unit_test(who_becomes_slow_has_no_half_of_its_share),
         cmocka_unit_test(who_is_not_sure_has_little),
         cmocka_unit_test(what_is_not_worth_a_start_is_not_left),
+        cmocka_unit_test(who_is_as_long_at_work_is_no_faster),
         cmocka_unit_test(nobody_is_started_for_next_to_nothing),
         cmocka_unit_test(a_share_of_three_starts_is_tested),
         cmocka_unit_test(who_reads_much_at_once_does_not_stand_still),

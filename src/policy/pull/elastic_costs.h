@@ -106,7 +106,6 @@ struct cv_elastic {
     uint32_t recalls; /* since a chunk was last finished                                */
     uint32_t warmed; /* so many commands may have been started before anything is known */
     double warmed_s; /* when that was last more                                        */
-    uint32_t unsure; /* workers whose speed is not really known                        */
     double scale_ups; /* speed of one whose prior is 1                                  */
     double
         start_scale;   /* starts take so many times what they took once; 0: not known   */

@@ -16,6 +16,8 @@
 static const double START_WORTH = 3, SHARE = 0.02, MORE_PARTS = 4;
 /* ... and of so many, as long as it is not known how fast the others are. */
 static const double CERTAIN_WORTH = 2;
+/* Such a part of a share is as good as all of it: the rest is not worth a start. */
+static const double NEARLY = 0.8;
 /* Where a start is less than this part of an equal share, no chunk is more than such a part of it: who drops to a
  * quarter of its speed in the very moment at which it was given that still needs no more than a share's time. */
 static const double CHEAP = 0.03, LARGEST = 0.2;
@@ -28,19 +30,53 @@ static const double LEAST_WORTH = 0.05;
 static const double CRUMB = 0.01;
 /* Of so many one whose speed is not sure is no loss. */
 enum { MANY = 8 };
-/* Workers are that unequal, if nobody has said. */
-static const double UNEQUAL = 30;
+/* Workers are that unequal, if nobody has said; who may be so many times as fast is as fast, since it is heard late on a
+ * busy machine that somebody has begun. */
+static const double UNEQUAL = 30, ALIKE = 1.5;
 
 /* The next sizes wait for others than the test for this part of what it took. */
 static const double LINE_WAIT = 0.25, SLOW_WAIT = 0.2;
 
-/* The others may be that much faster than they are thought to be: what is left of a share
- * then. */
-static double certain_part(const struct cv_elastic *elastic, double unequal)
+/* Since when it reads; INFINITY: not yet, or not known. Who had started when it was given something did so at once, even
+ * if that was not heard yet. */
+static double reads_from(const struct cv_elastic *elastic, uint32_t worker)
 {
-    const double all = elastic->present, unsure = elastic->unsure;
+    const struct cv_hand *hand = &elastic->hands[worker];
 
-    return all / (all - unsure + unsure * unequal);
+    if (hand->started_s >= 0)
+        return hand->started_s;
+    return hand->bound_s - hand->begun_s >= cv_elastic_start(elastic, worker)
+               ? hand->bound_s
+               : INFINITY;
+}
+
+/* How many times as fast as it is thought to be a worker may be of which nothing is sure. One that is at work is no
+ * faster than what it has by the time that it has taken so far: if it was given as much as one that is done, and at the
+ * same time, it is no faster than that one. */
+static double may_be_faster(const struct cv_turn *turn, uint32_t worker, double unequal)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    const struct cv_hand *hand = &elastic->hands[worker];
+    const double thought_ups = fmax(cv_elastic_speed(elastic, worker), 1e-12);
+    const double worked_s = turn->now_s - reads_from(elastic, worker) - elastic->late_s;
+    double faster;
+
+    if (hand->state != CV_HAND_CLOSED || !(worked_s > 0))
+        return unequal;
+    faster = hand->given / worked_s / thought_ups;
+    return faster <= ALIKE ? 1 : fmin(unequal, faster);
+}
+
+/* What is left of a share then; all of it if that is no more than a little less. */
+static double certain_part(const struct cv_turn *turn, double unequal)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    double all = 0;
+
+    for (uint32_t w = 0; w < elastic->n; w++)
+        if (!cv_hand_is_out(&elastic->hands[w]))
+            all += elastic->hands[w].sure ? 1 : may_be_faster(turn, w, unequal);
+    return elastic->present >= NEARLY * all ? 1 : elastic->present / all;
 }
 
 /* For a worker whose speed is not known: if it is as fast as the others, that costs it a
@@ -102,7 +138,7 @@ static double size_of(const struct cv_turn *turn, uint32_t worker, double end_s)
     if (!(cv_elastic_own_speed(elastic, worker) > 0) ||
         (elastic->apart && elastic->present >= MANY && !elastic->hands[worker].sure))
         size = unknown_size(size, share, start_s * speed_ups, h);
-    return fmin(size, fmax(fmax(share * certain_part(elastic, h),
+    return fmin(size, fmax(fmax(share * certain_part(turn, h),
                                 elastic->growth * elastic->hands[worker].done),
                            CERTAIN_WORTH * start_s * speed_ups));
 }

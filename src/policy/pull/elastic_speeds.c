@@ -165,7 +165,6 @@ void cv_elastic_pool_speeds(struct cv_elastic *elastic)
     elastic->scale_ups = count > 0 ? sum / priors : 0;
     elastic->sure_ups = sure > 0 ? sure_sum / sure : 0;
     elastic->apart = fast_ups > DIFFERENT * slow_ups;
-    elastic->unsure = elastic->present > sure ? elastic->present - sure : 0;
 }
 
 double cv_elastic_speed(const struct cv_elastic *elastic, uint32_t worker)

@@ -28,6 +28,7 @@ static void renew(const struct cv_turn *turn, struct cv_hand *hand)
                               .large = hand->large,
                               .lost = hand->lost,
                               .sampled = hand->sampled,
+                              .sure = hand->sure,
                               .own = hand->own };
 }
 
