@@ -230,8 +230,8 @@ static void slow_workers_cost_no_start(void **state)
     } jobs[] = { { "stream", 1, 1, 4, 1.15 },      { "count", 1, 1, 4, 1.15 },
                  { "stream", 5, 10, 16, 1.12 },    { "stream", 0.3, 1, 16, 1.2 },
                  { "count", 0.03, 0.1, 16, 1.25 }, { "stream", 5, 1, 2, 1.01 },
-                 { "stream", 0, 1, 4, 1.05 },      { "count", 0, 0.1, 2, 1.05 },
-                 { "mix", 5, 10, 16, 1.2 } };
+                 { "stream", 0.3, 0.1, 2, 1.5 },   { "stream", 0, 1, 4, 1.05 },
+                 { "count", 0, 0.1, 2, 1.05 },     { "mix", 5, 10, 16, 1.2 } };
 
     (void)state;
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {

@@ -21,7 +21,7 @@ static const double PATIENCE = 4;
 static const double LITTLE = 0.25;
 /* If there is nobody to help, a share may be less by this part of the time, if a slow one is
  * done with the rest in this part of a start. */
-static const double HEDGE = 0.045, MUCH = 0.8, HEDGED = 8;
+static const double HEDGE = 0.06, MUCH = 0.8, HEDGED = 8;
 /* So unequal paces are more than chance. */
 static const double UNEQUAL = 3;
 /* A start is this part of the time for which waiting pays. */
