@@ -97,7 +97,7 @@ bound over_bound " ]
 @test "auto: a limit that is too short for all leaves somebody who takes the load" {
     for reads in stream count slurp late; do
         cleave 0 simulate load -p "$CLEAVE_SOURCE_DIR/examples/unequal.yaml" -l 2000 --hold 50 --reads $reads \
-            --policy auto --param limit=1e-6
+            --policy auto --param limit=1e-6 --runs 3
         has 'learn, picked by auto'
     done
 }
