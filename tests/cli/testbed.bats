@@ -6,7 +6,7 @@ load helper
 refused() {
     local id got=0
     printf '%s\n' "$1" >"$BATS_TEST_TMPDIR/hosts"
-    TESTBED_NET=198.19.61 tools/testbed up "$BATS_TEST_TMPDIR/hosts" "$BATS_TEST_TMPDIR/state" \
+    TESTBED_NET=198.19.$((2 + $$ % 250)) tools/testbed up "$BATS_TEST_TMPDIR/hosts" "$BATS_TEST_TMPDIR/state" \
         2>"$BATS_TEST_TMPDIR/err" 3>&- &
     id=$!
     wait $id || got=$?
