@@ -3,8 +3,8 @@
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 10
-# Some tests wait for clocks and processes, and leave their core to others.
-TESTS_AT_ONCE ?= $(shell expr $(JOBS) + \( $(JOBS) + 1 \) / 2)
+# Most of the longer tests wait for clocks and processes, and leave their core to others.
+TESTS_AT_ONCE ?= $(shell expr 2 \* $(JOBS) + 1)
 CHAOS ?= 200
 SEED ?= 1
 TESTS_ON = -DCLEAVE_TESTS=ON -DCLEAVE_WITH_CLP=ON

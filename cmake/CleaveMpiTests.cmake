@@ -5,8 +5,8 @@
 function(cleave_mpi_test name flavour ranks program)
     cleave_add_test(mpi/${flavour}-${name} full sh ${PROJECT_SOURCE_DIR}/tests/mpi/launch.sh
         ${flavour} ${ranks} ${PROJECT_BINARY_DIR}/tests/mpi-${flavour}/${program} ${ARGN})
-    # MPICH spins where ranks share a core, so nothing else should run beside it.
-    set_tests_properties(mpi/${flavour}-${name} PROPERTIES PROCESSORS 2)
+    # MPICH spins where ranks share a core, so hardly anything should run beside it.
+    set_tests_properties(mpi/${flavour}-${name} PROPERTIES PROCESSORS 4)
     if(CLEAVE_SANITIZE)
         # What the MPI libraries leave behind is theirs.
         set_property(TEST mpi/${flavour}-${name} APPEND PROPERTY
@@ -72,7 +72,7 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
         foreach(script preload death)
             cleave_add_test(mpi/${flavour}-${script} full sh
                 ${PROJECT_SOURCE_DIR}/tests/mpi/${script}.sh ${flavour} ${ranks})
-            set_tests_properties(mpi/${flavour}-${script} PROPERTIES PROCESSORS 2)
+            set_tests_properties(mpi/${flavour}-${script} PROPERTIES PROCESSORS 4)
         endforeach()
     endif()
 
@@ -106,7 +106,7 @@ if(openmpi IN_LIST CLEAVE_MPI_FLAVOURS)
     cleave_add_test(mpi/openmpi-messages full sh ${PROJECT_SOURCE_DIR}/tests/mpi/launch.sh
         openmpi 4 --mca osc pt2pt ${PROJECT_BINARY_DIR}/tests/mpi-openmpi/order 600 100
         board=window)
-    set_tests_properties(mpi/openmpi-messages PROPERTIES PROCESSORS 2)
+    set_tests_properties(mpi/openmpi-messages PROPERTIES PROCESSORS 4)
     set_property(TEST mpi/openmpi-messages APPEND PROPERTY
         ENVIRONMENT ASAN_OPTIONS=detect_leaks=0) # the MPI library keeps what it has
 
@@ -117,7 +117,7 @@ if(openmpi IN_LIST CLEAVE_MPI_FLAVOURS)
             --error-exitcode=9 --keep-debuginfo=yes
             --suppressions=${PROJECT_SOURCE_DIR}/tests/mpi/valgrind.supp
             ${PROJECT_BINARY_DIR}/tests/mpi-openmpi/order 40 0 segment=8KiB)
-        set_tests_properties(mpi/openmpi-valgrind PROPERTIES PROCESSORS 2)
+        set_tests_properties(mpi/openmpi-valgrind PROPERTIES PROCESSORS 4)
     endif()
 endif()
 if(mpich IN_LIST CLEAVE_MPI_FLAVOURS)

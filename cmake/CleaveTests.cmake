@@ -194,3 +194,19 @@ if(openmpi IN_LIST CLEAVE_MPI_FLAVOURS)
     list(APPEND threaded mpi/openmpi-bridge-echo mpi/openmpi-bridge-peers mpi/openmpi-map-2)
 endif()
 set_property(TEST ${threaded} APPEND PROPERTY LABELS threads)
+
+# The longest begin first, so that none of them is left alone at the end; seconds on two cores.
+set(longest
+    fault/test_run_calls 85 cli/run_fails 74 cli/run_mpi 67 cli/run_hosts 64 cli/run_scarce 45 cli/run_commands 42
+    cli/run_ssh 36 engine/test_run_kept 35 cli/package 32 cli/slurm 30 cli/documents 30 cli/report_page 27
+    policy/conformance 24 cli/run_decode 23 cli/figures 22 cli/run 21 fault/test_allocation 20
+    engine/parity_simgrid 17 cli/run_summary 17 cli/run_items 16 cli/simulate_load 14 unit/test_gzip_ahead 14
+    unit/test_ahead 13 cli/report 13 cli/run_slots 13 vectors/returns_open 12 cli/run_leaders_lines 12
+    engine/test_run_persistent 10 cli/run_mpi_outputs 10 cli/plan_reduce 9 cli/chaos 9 unit/test_rounds_links 8
+    unit/test_lifespan 6)
+while(longest)
+    list(POP_FRONT longest name seconds)
+    if(TEST ${name})
+        set_tests_properties(${name} PROPERTIES COST ${seconds})
+    endif()
+endwhile()
