@@ -90,7 +90,7 @@ noted() {
 @test "a leader that is killed after lines of its chunk were written has failed with it" {
     prepare
     noted two.yaml
-    begin -i in --hosts two.yaml --block 1k --host-timeout 30 -- \
+    begin -i in --hosts two.yaml --block 1k --host-timeout 10 -- \
         sh -c 'read x; echo $x; [ $x != 1 ] || { echo $CLEAVE_WORKER >>tries; read y <go; }; cat'
     reads 1
     grep -q '[lfg]' tries && leader=l || leader=m
@@ -124,7 +124,7 @@ else
 fi
 cat
 END
-    begin -i in --hosts two.yaml --block 1k --host-timeout 30 -- sh "$PWD/say"
+    begin -i in --hosts two.yaml --block 1k --host-timeout 10 -- sh "$PWD/say"
     reads 1
     # Before that is heard of, the chunk in front must not end.
     for _ in $(seq 1500); do grep -q ': lost, its chunks go elsewhere' err || sleep 0.05; done
@@ -136,7 +136,7 @@ END
 @test "a host behind a leader that is lost after lines of it were written fails its leader's chunk" {
     prepare
     noted h.yaml
-    begin -i in --hosts h.yaml --host-timeout 30 -- \
+    begin -i in --hosts h.yaml --host-timeout 10 -- \
         sh -c 'read x; echo $x; [ $x != 1 ] || { echo $CLEAVE_WORKER >>tries; read y <go; kill -9 $PPID; sleep 60; }; cat'
     reads 1
     echo >go
