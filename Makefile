@@ -69,7 +69,7 @@ check-mpich-suite: build ## MPICH's own tests of reductions, preloaded; MPICH_SO
 	@tools/check-mpich-suite "$(MPICH_SOURCES)" build
 
 chaos: tests ## CHAOS (200) random faults of SEED (1) happen to runs, and nothing may be lost
-	@build/chaos -n $(CHAOS) -s $(SEED) -j $(JOBS) --cleave build/cleave
+	@build/chaos -n $(CHAOS) -s $(SEED) -j $(TESTS_AT_ONCE) --cleave build/cleave
 
 check-ends: tests ## PLATFORMS (10000) random platforms from FIRST (0) on: every run ends, no bound is beaten
 	@tools/random-platforms build/tests/policy/random_ends $(or $(FIRST),0) $(or $(PLATFORMS),10000) $(JOBS)
