@@ -254,7 +254,7 @@ static void pieces_are_made_where_they_stay(void **state)
     enum { TIMES = 6 };
     const int fd = memfd_create("gzip", MFD_CLOEXEC);
     static const size_t steps[] = { 1000, 50000, LENGTH };
-    struct gzip_made made = { .room = (TIMES + 1) * LENGTH };
+    struct gzip_made made = { .room = (size_t)(TIMES + 1) * LENGTH };
     unsigned in_place = 0;
 
     (void)state;
