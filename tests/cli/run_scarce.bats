@@ -179,6 +179,23 @@ packed() {
 
 # --- not even for one ----------------------------------------------------------------------
 
+# A chunk takes a command, one that fetches, and a thread; to cut the input takes one that fetches as well, and
+# behind a header there is another one.
+@test "few processes: what is fetched waits for the command that fetches" {
+    prepare
+    may_be_another
+    fetches='exec dd if=many iflag=skip_bytes,count_bytes skip={begin} count={length} bs=64k status=none'
+    size=$(stat -c %s many)
+    for most in 5 6 8 12; do
+        processes $most -j 8 -i many --fetch "$fetches" --size "$size" -- cat
+        cmp many out
+        processes $most -j 8 -i many --fetch "$fetches" --size "$size" --block 20k -- cat
+        cmp many out
+        processes $most -j 8 -i many --fetch "$fetches" --size "$size" --header -- tail -n +2
+        tail -n +2 many | cmp - out
+    done
+}
+
 @test "no room for a single command: the run ends, and says which limit it is" {
     prepare
     may_be_another

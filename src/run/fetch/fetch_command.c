@@ -15,7 +15,8 @@
 enum {
     HELD = 64 * 1024, /* bytes kept until more come, or the command has ended well */
     FIRST_PAUSE_MS = 100,
-    LONGER = 3, /* each pause than the one before, times */
+    LONGER = 3,       /* each pause than the one before, times       */
+    MOST_WAITS = 300, /* pauses until there is room for a command    */
 };
 
 /* One start of the command. */
@@ -126,27 +127,67 @@ static enum cleave_status fail_length(const struct attempt *attempt,
                       attempt->at, wanted, attempt->got);
 }
 
+static enum cleave_status start_at(const struct cv_fetch *fetch, uint64_t at,
+                                   struct cv_fetching *out, struct cleave_error *err)
+{
+    struct cv_text line = { .bytes = NULL };
+    enum cleave_status status;
+
+    fill_line(&line, fetch->line, at, fetch->end);
+    status = line.failed
+                 ? cv_fail_memory(err, "a command")
+                 : cv_fetching_start(out, line.bytes, fetch->name, fetch->outlet, err);
+    cv_text_done(&line);
+    return status;
+}
+
+enum cleave_status cv_fetch_start(const struct cv_fetch *fetch, struct cv_fetching *out,
+                                  struct cleave_error *err)
+{
+    return start_at(fetch, fetch->begin, out, err);
+}
+
+/* Start it again. Who waits in a thread of its own (`outlet`) may wait for room, which others make; for
+ * others the end of a command is to be waited for, which they have to see to. */
+static enum cleave_status start_again(const struct attempt *attempt,
+                                      struct cv_fetching *out, bool *stopped,
+                                      struct cleave_error *err)
+{
+    const struct cv_fetch *fetch = attempt->fetch;
+    enum cleave_status status;
+
+    for (int waits = 0;; waits++) {
+        status = start_at(fetch, attempt->at, out, err);
+        if (status != CLEAVE_ESCARCE || fetch->outlet < 0 || waits == MOST_WAITS)
+            return status;
+        *stopped = cv_fetching_pause(FIRST_PAUSE_MS, fetch->outlet);
+        if (*stopped)
+            return status;
+    }
+}
+
 /* *again: it failed, and another one may do better. */
-static enum cleave_status attempt_once(struct attempt *attempt, bool *again,
+static enum cleave_status attempt_once(struct attempt *attempt,
+                                       const struct cv_fetching *begun, bool *again,
                                        bool *stopped, struct cleave_error *err)
 {
     const struct cv_fetch *fetch = attempt->fetch;
     const struct cv_place place = { fetch->name, 0, 0, NULL };
-    struct cv_text line = { .bytes = NULL };
     struct cv_fetching fetching;
-    enum cleave_status status;
+    enum cleave_status status = CLEAVE_OK;
     char why[64];
     bool fits;
 
     attempt->got = attempt->passed = attempt->nheld = 0;
-    fill_line(&line, fetch->line, attempt->at, fetch->end);
-    status = line.failed ? cv_fail_memory(err, "a command")
-                         : cv_fetching_start(&fetching, line.bytes, fetch->name,
-                                             fetch->outlet, err);
-    cv_text_done(&line);
+    *again = false;
+    if (begun != NULL)
+        fetching = *begun;
+    else
+        status = start_again(attempt, &fetching, stopped, err);
+    if (*stopped)
+        return CLEAVE_OK;
     CV_TRY(status);
     fits = read_all(attempt, &fetching, stopped);
-    *again = false;
     if (!fits || *stopped) {
         cv_fetching_kill(&fetching);
         return *stopped ? CLEAVE_OK : fail_length(attempt, err);
@@ -168,8 +209,8 @@ static enum cleave_status attempt_once(struct attempt *attempt, bool *again,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_fetch_range(const struct cv_fetch *fetch, bool *stopped,
-                                  struct cleave_error *err)
+enum cleave_status cv_fetch_range(const struct cv_fetch *fetch, struct cv_fetching *begun,
+                                  bool *stopped, struct cleave_error *err)
 {
     struct attempt attempt = { .fetch = fetch, .at = fetch->begin };
     int pause_ms = FIRST_PAUSE_MS;
@@ -177,12 +218,16 @@ enum cleave_status cv_fetch_range(const struct cv_fetch *fetch, bool *stopped,
 
     *stopped = false;
     attempt.held = malloc(HELD);
-    if (attempt.held == NULL)
+    if (attempt.held == NULL) {
+        if (begun != NULL)
+            cv_fetching_kill(begun);
         return cv_fail_memory(err, "what is fetched");
+    }
     for (int tries = 1; !*stopped && attempt.at < fetch->end; tries++) {
         bool again = false;
 
-        status = attempt_once(&attempt, &again, stopped, err);
+        status = attempt_once(&attempt, begun, &again, stopped, err);
+        begun = NULL;
         attempt.at += attempt.passed;
         if (status == CLEAVE_OK || !again)
             break;

@@ -13,6 +13,8 @@
 
 enum { CV_FETCH_TRIES = 4 }; /* without a byte in between */
 
+struct cv_fetching;
+
 /* What a fetch is to do, and to whom its bytes go. */
 struct cv_fetch {
     const char *line; /* borrowed, as all of this            */
@@ -28,11 +30,15 @@ struct cv_fetch {
 
 /* Whether the line has the places that it needs. */
 enum cleave_status cv_fetch_check(const char *line, struct cleave_error *err);
-/* Fetch bytes [begin, end), from where an attempt broke off if need be. What a command that
+/* Start the command that is to give bytes [begin, end): ESCARCE if there is no room for it. */
+enum cleave_status cv_fetch_start(const struct cv_fetch *fetch, struct cv_fetching *out,
+                                  struct cleave_error *err);
+/* Fetch bytes [begin, end), from where an attempt broke off if need be, the first of which may
+ * have been started (`begun`, else NULL), and is over in any case. What a command that
  * gave too few of them had written at first, as a page about an error, is not passed on.
  * *stopped: nobody waits any more. */
-enum cleave_status cv_fetch_range(const struct cv_fetch *fetch, bool *stopped,
-                                  struct cleave_error *err);
+enum cleave_status cv_fetch_range(const struct cv_fetch *fetch, struct cv_fetching *begun,
+                                  bool *stopped, struct cleave_error *err);
 /* How many bytes an input has: `text` is a number or a line for /bin/sh that writes one, or
  * the head of an answer of HTTP. */
 enum cleave_status cv_fetch_size(const char *text, const char *name, uint64_t *out,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "run/fetch/fetch_process.h"
 #include "run/kit/flow.h"
 
 enum {
@@ -26,6 +27,7 @@ struct fetching {
     struct cv_flow flow;
     const struct cv_fetched *from;
     uint64_t begin, end;
+    struct cv_fetching command; /* owned by the thread: what gives the first bytes */
 };
 
 /* --- here and there --------------------------------------------------------------------------- */
@@ -67,7 +69,7 @@ static enum cleave_status fetch_more(struct cv_fetched *fetched, uint64_t offset
                                               .take = keep,
                                               .context = fetched,
                                               .outlet = -1 },
-                          &stopped, err));
+                          NULL, &stopped, err));
     return stopped ? cv_fail_stopped(err) : CLEAVE_OK;
 }
 
@@ -102,19 +104,25 @@ static bool give(void *context, const char *bytes, size_t length)
     return cv_flow_write(context, bytes, length);
 }
 
+static struct cv_fetch describe(struct fetching *fetching, int outlet)
+{
+    return (struct cv_fetch){ .line = fetching->from->line,
+                              .name = fetching->from->name,
+                              .begin = fetching->begin,
+                              .end = fetching->end,
+                              .take = give,
+                              .context = &fetching->flow,
+                              .outlet = outlet };
+}
+
 static enum cleave_status work(struct cv_flow *flow, struct cleave_error *err)
 {
-    const struct fetching *fetching = (const struct fetching *)flow;
+    struct fetching *fetching = (struct fetching *)flow;
+    const struct cv_fetch fetch = describe(fetching, flow->pipe.write);
     bool stopped;
 
-    return cv_fetch_range(&(struct cv_fetch){ .line = fetching->from->line,
-                                              .name = fetching->from->name,
-                                              .begin = fetching->begin,
-                                              .end = fetching->end,
-                                              .take = give,
-                                              .context = flow,
-                                              .outlet = flow->pipe.write },
-                          &stopped, err);
+    fetching->command.outlet = fetch.outlet;
+    return cv_fetch_range(&fetch, &fetching->command, &stopped, err);
 }
 
 static void stop_flow(struct cv_flow *flow)
@@ -123,23 +131,34 @@ static void stop_flow(struct cv_flow *flow)
     free(flow);
 }
 
+/* The command is started here and not by the thread: who has no room for it is told so before anybody else is
+ * started that would wait for its bytes and hold the room that it needs. */
 static enum cleave_status start_flow(struct cv_well *well, uint64_t begin, uint64_t end,
                                      const struct cv_flow_into *into,
                                      struct cv_flow **out, struct cleave_error *err)
 {
     struct fetching *fetching = calloc(1, sizeof *fetching);
     enum cleave_status status;
+    struct cv_fetch fetch;
 
     if (fetching == NULL)
         return cv_fail_memory(err, "what is fetched");
     fetching->from = (const struct cv_fetched *)well;
     fetching->begin = begin;
     fetching->end = end;
-    status = cv_flow_start(&fetching->flow, work, "fetches", into, err);
-    if (status == CLEAVE_OK)
-        *out = &fetching->flow;
-    else
+    fetch = describe(fetching, -1);
+    status = cv_fetch_start(&fetch, &fetching->command, err);
+    if (status != CLEAVE_OK) {
         free(fetching);
+        return status;
+    }
+    status = cv_flow_start(&fetching->flow, work, "fetches", into, err);
+    if (status == CLEAVE_OK) {
+        *out = &fetching->flow;
+        return CLEAVE_OK;
+    }
+    cv_fetching_kill(&fetching->command);
+    free(fetching);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "run/kit/flow.h"
 #include "run/kit/process.h"
+#include "run/kit/well.h"
 
 enum {
     TURN = 8 << 20,   /* bytes moved before others get their turn      */
@@ -15,6 +16,8 @@ enum {
 /* A shorter nap is not worth the trouble; in a longer one too much may change. */
 static const double SHORT_S = 100e-6, LONG_S = 10e-3;
 static const double FORGET = 0.98; /* of the best pace, with each nap */
+/* Between two looks for room, and how long that is worth while. */
+static const double SCARCE_S = 0.02, HOPE_S = 60;
 
 void cv_inlet_init(struct cv_inlet *inlet)
 {
@@ -89,11 +92,14 @@ enum cleave_status cv_inlet_begin(struct cv_inlet *inlet, const struct cv_part *
 
 bool cv_inlet_pause(struct cv_inlet *inlet)
 {
-    const bool is_thread = inlet->feed.flow != NULL && inlet->feed.flow->running;
+    const struct cv_feed *feed = &inlet->feed;
+    /* One that cannot do without a thread would have to wait for it behind its command. */
+    const bool may_pause = feed->flow != NULL && feed->flow->running &&
+                           feed->parts[feed->flow_part].well->give != NULL;
 
-    if (is_thread)
+    if (may_pause)
         cv_feed_done(&inlet->feed);
-    return is_thread;
+    return may_pause;
 }
 
 static enum cleave_status go_on(struct cv_inlet *inlet, bool slept,
@@ -134,14 +140,37 @@ static void woken(void *context)
     turn(context, true);
 }
 
+/* The next part is made by somebody for whom there is no room, behind a command that has begun: a little
+ * later there is, as what made the part before has ended, and nobody begins who would need more than that.
+ * False: that is not why, or it has been so for longer. */
+static bool can_wait(struct cv_inlet *inlet, enum cleave_status status)
+{
+    const double now_s = cv_clock_s();
+
+    if (status != CLEAVE_ESCARCE) {
+        inlet->scarce_s = 0;
+        return false;
+    }
+    if (!(inlet->scarce_s > 0))
+        inlet->scarce_s = now_s;
+    inlet->dry = false;
+    inlet->fed_s = now_s;
+    return now_s - inlet->scarce_s < HOPE_S;
+}
+
 static enum cleave_status go_on(struct cv_inlet *inlet, bool slept,
                                 struct cleave_error *err)
 {
+    enum cleave_status status;
     double sleep_s;
     unsigned events;
 
     cv_poller_cancel(inlet->poller, &inlet->nap);
-    CV_TRY(feed_on(inlet, slept, &sleep_s, err));
+    status = feed_on(inlet, slept, &sleep_s, err);
+    if (can_wait(inlet, status))
+        sleep_s = SCARCE_S;
+    else
+        CV_TRY(status);
     events = sleep_s > 0 || inlet->dry ? 0 : CV_WRITABLE;
     if (inlet->feeding && inlet->watch.events != events)
         CV_TRY(cv_poller_modify(inlet->poller, &inlet->watch, events, err));

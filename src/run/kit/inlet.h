@@ -26,6 +26,8 @@ struct cv_inlet {
     struct cv_watch source; /* of a well that has nothing at hand                     */
     bool dry;               /* ... it is waited for                                   */
     struct cv_timer nap;
+    double
+        scarce_s; /* since when there is no room for who makes the next part; 0: there is */
     double fed_s; /* when something was last put in; 0: not yet                        */
     double best_Bps; /* of the reader, of late                                         */
     bool feeding; /* there is more to feed                                             */

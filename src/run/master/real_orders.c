@@ -28,8 +28,24 @@ static enum cleave_status look_at_stream(struct cv_real_run *run, uint64_t wante
                            run->staff.nworkers, out, err);
 }
 
+/* The piece of an order. */
+static enum cleave_status take_piece(struct cv_real_run *run, const struct cv_want *want,
+                                     enum cv_take *state, struct cv_piece *out,
+                                     struct cleave_error *err)
+{
+    struct cv_source *source = run->books.source;
+
+    if (want->open && want->units > 0)
+        return cv_open_chunks_take(source, (uint64_t)cv_books_size(&run->books, want),
+                                   state, out, err);
+    if (want->exact)
+        return cv_source_take_item(source, want->item, state, out, err);
+    return want->units > 0 ? cv_source_take(source, most_of(run, want), state, out, err)
+                           : CLEAVE_OK;
+}
+
 /* Begin the next order of `owner` on an errand. *began is false when the stream has to
- * bring it first. */
+ * bring it first, or there is no room for the command by which the input is looked at. */
 static enum cleave_status begin_one(struct cv_real_run *run, uint32_t owner,
                                     struct cv_errand *errand, bool *began,
                                     struct cleave_error *err)
@@ -38,19 +54,22 @@ static enum cleave_status begin_one(struct cv_real_run *run, uint32_t owner,
     struct cv_want want = *cv_books_next(books, owner);
     struct cv_piece piece = cv_source_blank(books->source);
     enum cv_take state = CV_TAKE_PIECE;
+    struct cleave_error why;
+    enum cleave_status status;
 
     *began = true;
     if (want.open && want.units > 0)
         CV_TRY(look_at_stream(run, (uint64_t)cv_books_size(books, &want), began, err));
     if (!*began)
         return CLEAVE_OK;
-    if (want.open && want.units > 0)
-        CV_TRY(cv_open_chunks_take(books->source, (uint64_t)cv_books_size(books, &want),
-                                   &state, &piece, err));
-    else if (want.exact)
-        CV_TRY(cv_source_take_item(books->source, want.item, &state, &piece, err));
-    else if (want.units > 0)
-        CV_TRY(cv_source_take(books->source, most_of(run, &want), &state, &piece, err));
+    status = take_piece(run, &want, &state, &piece, &why);
+    if (status == CLEAVE_ESCARCE && cv_gate_wait(&run->gate, run->poller, &why)) {
+        *began = false;
+        return CLEAVE_OK;
+    }
+    if (status != CLEAVE_OK && err != NULL)
+        *err = why;
+    CV_TRY(status);
     *began = state != CV_TAKE_WAIT;
     if (state == CV_TAKE_WAIT)
         return CLEAVE_OK;

@@ -39,7 +39,8 @@ static enum cleave_status take_all(struct cv_real_run *run, struct cv_errand *er
     return CLEAVE_OK;
 }
 
-/* Part the piece so that up to `units` bytes are behind, but not all. */
+/* Part the piece so that up to `units` bytes are behind, but not all. Where there is no room for the command
+ * by which the input is looked at, nothing can be taken back. */
 static enum cleave_status part(struct cv_source *source, const struct cv_slot *slot,
                                double units, uint64_t from, struct cv_piece *head,
                                struct cv_piece *tail, struct cleave_error *err)
@@ -49,7 +50,14 @@ static enum cleave_status part(struct cv_source *source, const struct cv_slot *s
     const uint64_t most = (uint64_t)fmin(units, (double)(body.end - from));
     const uint64_t at = body.end - most > least ? body.end - most : least;
 
-    return cv_source_part(source, &slot->piece, at, head, tail, err);
+    const enum cleave_status status =
+        cv_source_part(source, &slot->piece, at, head, tail, err);
+
+    if (status != CLEAVE_ESCARCE)
+        return status;
+    *head = *tail = slot->piece;
+    tail->begin = tail->end;
+    return CLEAVE_OK;
 }
 
 /* Take back what was not fed or, of another machine, not sent of it, if that is anything. */
