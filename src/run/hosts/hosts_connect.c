@@ -182,6 +182,9 @@ enum cleave_status cv_hosts_connect(struct cv_hosts *hosts,
             first_s = fmin(first_s, last_s);
         }
         nready = hosts->nready;
+        /* Who was there has gone: nobody is there who would begin without the others. */
+        if (nready == 0 && !others)
+            first_s = last_s = INFINITY;
         if (*stopped_by != 0)
             return cv_fail_stopped(err);
     }

@@ -1,0 +1,71 @@
+# run_host_cuts.bats -- conversations with a host that end anywhere. SPDX-License-Identifier: MIT
+#
+# `ssh` here is a script that passes on so many bytes, in one direction, and no more. The other host comes
+# when that one has gone, a second later. Two chunks are some 1300 bytes in each direction.
+load helper
+
+LONG=200
+
+prepare() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    seq 300 >in
+    tr 0-9 a-j <in >expected
+    cat >ssh <<'END'
+#!/bin/sh
+while [ "$1" != -- ]; do shift; done
+case $2 in
+from)
+    [ ! -e dead ] || exit 1
+    mkfifo fifo && exec 3<&0
+    sh -c "$3" <&3 >fifo &
+    exec 3<&- <fifo
+    dd bs=1 count="$BYTES" status=none
+    : >dead
+    ;;
+to)
+    [ ! -e dead ] || exit 1
+    dd bs=1 count="$BYTES" status=none | sh -c "$3"
+    : >dead
+    ;;
+*)
+    until [ -e dead ]; do sleep 0.02; done
+    sleep 1
+    exec sh -c "$3"
+    ;;
+esac
+END
+    chmod +x ssh
+}
+
+# cut DIRECTION BYTES -- in a folder of its own: nothing is lost, and nobody is to blame but the host.
+cut_at() {
+    mkdir "$1.$2" && cd "$1.$2" || return 1
+    BYTES=$2 timeout $LONG "$CLEAVE" run -q -i ../in --ssh "$BATS_TEST_TMPDIR/ssh" --remote "$CLEAVE" --hosts "$1:1,good:1" \
+        --block 700 -- tr 0-9 a-j >out 2>err 3>&- && cmp ../expected out && : >well
+}
+
+# cuts DIRECTION -- at bytes of all frames that there are, 16 runs at a time.
+cuts() {
+    local at
+    for at in $(seq 0 31 1400); do
+        cut_at "$1" "$at" &
+        [ $((at / 31 % 16)) -ne 15 ] || wait
+    done
+    wait
+    for at in $(seq 0 31 1400); do
+        [ -e "$1.$at/well" ] || { echo "$1 $at" && cat "$1.$at/err" && return 1; }
+    done
+}
+
+@test "what a host says may end anywhere" {
+    prepare
+    cuts from
+    # It had been there, and was lost within a frame.
+    grep -q '^cleave: from: lost, its chunks go elsewhere: the connection ended within a frame' from.*/err
+}
+
+@test "what a host is told may end anywhere" {
+    prepare
+    cuts to
+    grep -q '^cleave: to: lost, its chunks go elsewhere: the connection ended within a frame' to.*/err
+}
