@@ -10,6 +10,7 @@
 #include "cli/kit/output.h"
 #include "model/platform/nominal.h"
 #include "run/hosts/host_range.h"
+#include "run/kit/process.h"
 
 enum { MOST_NODES = 4096, MOST_SLOTS = 65536, MOST_WORDS = 24 };
 
@@ -174,11 +175,11 @@ static enum cleave_status name_nodes(const struct nodes *nodes, int part,
 }
 
 /* Whether this Slurm has something that binds tasks; one that has not complains of
- * --cpu-bind. */
+ * --cpu-bind. If scontrol does not say, or is not there, that is no matter for a word. */
 static bool binds_tasks(void)
 {
     /* NOLINTNEXTLINE(cert-env33-c): the words are ours */
-    FILE *config = popen("exec scontrol show config", "re");
+    FILE *config = popen("exec scontrol show config 2>/dev/null", "re");
     char line[512];
     bool binds = false;
 
@@ -222,6 +223,20 @@ static int add_part(struct nodes *nodes, int part)
                               MOST_NODES, MOST_SLOTS);
 }
 
+/* Each node would be left out with words of its own. */
+static int look_for_srun(void)
+{
+    static const char *const words[] = { "srun", NULL };
+    struct cv_command command;
+    struct cleave_error err;
+
+    if (cv_command_init(&command, NULL, words, &err) != CLEAVE_OK)
+        return cv_complain(CV_EXIT_ENGINE, "--slurm: nodes are reached by srun: %s",
+                           err.text);
+    cv_command_done(&command);
+    return CV_EXIT_DONE;
+}
+
 int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena *arena,
                       struct cv_crew *out)
 {
@@ -241,7 +256,8 @@ int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena 
     nodes.workers = cv_array(arena, nodes.slots_room, sizeof *nodes.workers);
     if (nodes.hosts == NULL || nodes.workers == NULL || nodes.program == NULL)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
-    if (parts <= 1)
+    status = look_for_srun();
+    if (status == CV_EXIT_DONE && parts <= 1)
         status = add_part(&nodes, -1);
     for (unsigned long i = 0; parts > 1 && i < parts && status == CV_EXIT_DONE; i++)
         status = add_part(&nodes, (int)i);

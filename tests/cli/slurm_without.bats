@@ -1,0 +1,45 @@
+# slurm_without.bats -- jobs of a Slurm that is not all there. SPDX-License-Identifier: MIT
+#
+# `srun` here is a script, on a path that has nothing else of Slurm.
+load helper
+
+LONG=200
+
+prepare() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    seq 3000 >in
+    mkdir bin
+    ln -s "$(command -v sh)" "$(command -v cat)" bin
+    cat >bin/srun <<'END'
+#!/bin/sh
+while [ "$1" != --nodelist ]; do shift; done
+case $2 in
+bad) echo "srun: error: Unable to create step for job 1: Node is down" >&2 && exit 1 ;;
+esac
+shift 2
+exec "$@"
+END
+    chmod +x bin/srun
+    export SLURM_JOB_ID=1 SLURM_JOB_NODELIST=bad,good SLURM_NTASKS=2 SLURM_TASKS_PER_NODE='1(x2)'
+}
+
+# slurm ARGUMENT... -- a run in that job.
+slurm() {
+    PATH=$PWD/bin "$(command -v timeout)" $LONG "$CLEAVE" run -q --slurm -i in "$@" -- cat >out 2>err 3>&-
+}
+
+@test "a node whose step cannot start is left out, with what srun says; scontrol need not be there" {
+    prepare
+    slurm
+    cmp in out
+    grep -q "^cleave: bad: left out: .*: srun: error: Unable to create step for job 1: Node is down$" err
+    run ! grep -q scontrol err
+}
+
+@test "without srun the answer says so, once" {
+    prepare
+    rm bin/srun
+    run slurm
+    [ "$status" -eq 3 ]
+    [ "$(cat err)" = "cleave: --slurm: nodes are reached by srun: cannot run 'srun': not found in PATH" ]
+}
