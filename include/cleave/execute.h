@@ -433,6 +433,10 @@ struct cleave_execution_result {
     struct cleave_worker_result *workers;
     struct cleave_absent *absent;
     size_t nabsent;
+    /* What the first input, cut between lines, seems to be instead, what would be right then,
+     * and whether that is only about its header: static. NULL: nothing of the kind. */
+    const char *seems, *seems_advice;
+    bool seems_headed;
     double connect_s; /* of `seconds`, until hosts were ready                      */
     uint64_t lost; /* chunks that were lost with a host and done by others            */
     struct cleave_platform *platform; /* owned: the workers that took part; NULL: a signal

@@ -247,6 +247,46 @@ b' --block 1 -- wc -l
     done
 }
 
+@test "what is cut between lines, as nothing was said, and seems to be something else is told" {
+    prepare
+    for i in $(seq 40); do printf '@r%d\nACGTACGT\n+\nIIIIIIII\n' $i; done >reads.txt
+    local line='is cut between lines; it seems to be FASTQ: --split fastq. --split lines, if that is right'
+    "$CLEAVE" run --block 100 -- cat <reads.txt >out 2>err
+    grep -qFx "cleave: standard input $line" err
+    "$CLEAVE" run --block 100 -- cat < <(cat reads.txt) >out 2>err
+    grep -qFx "cleave: standard input $line" err
+    "$CLEAVE" run -i reads.txt --block 100 -- cat >out 2>err
+    grep -qFx "cleave: reads.txt $line" err
+    cmp reads.txt out
+    gzip -k reads.txt
+    "$CLEAVE" run -i reads.txt.gz --block 100 -- cat >out 2>err
+    grep -qFx "cleave: reads.txt.gz $line" err
+    "$CLEAVE" split --size 100 -o p-{} <reads.txt 2>err
+    grep -qFx "cleave: standard input $line" err
+    # Not where it was said, where it is one chunk, or twice.
+    "$CLEAVE" run -i reads.txt --block 100 --split lines -- cat 2>err >out
+    ! grep -q 'is cut between lines' err
+    "$CLEAVE" run -i reads.txt --block 100 --split fastq -- cat 2>err >out
+    ! grep -q 'is cut between lines' err
+    "$CLEAVE" run -i reads.txt --block 1M -- cat 2>err >out
+    ! grep -q 'is cut between lines' err
+    mv reads.txt reads.fastq
+    "$CLEAVE" run -i reads.fastq --block 100 -- cat 2>err >out
+    [ "$(grep -c 'is cut between lines' err)" = 1 ]
+    # A header that was given.
+    { echo '##fileformat=VCFv4.2'; seq 100; } >calls
+    "$CLEAVE" run -i calls --block 100 -- cat 2>err >out
+    grep -qF "it seems to be VCF: --header '#'" err
+    "$CLEAVE" run -i calls --block 100 --header '#' -- cat 2>err >out
+    ! grep -q 'is cut between lines' err
+    # Bytes that no text has.
+    { printf 'a\0\n'; seq 100; } >binary
+    "$CLEAVE" run -i binary --block 100 -- cat 2>err >out
+    grep -qF 'binary is cut between lines; it seems to be no text, as it has zero bytes: --split nul' err
+    "$CLEAVE" run -i binary --block 100 --decode none -- cat 2>err >out
+    ! grep -q 'is cut between lines' err
+}
+
 @test "--decode none, and records of a fixed size, take any bytes" {
     prepare
     seq 1 1000 >in

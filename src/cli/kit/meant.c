@@ -181,6 +181,19 @@ void cv_meant_form(const char *name, bool header)
         cv_echo(name, shown), form->option);
 }
 
+void cv_meant_seeming(const char *name, const char *what, const char *advice, bool done)
+{
+    char shown[CV_ECHO_ROOM];
+
+    if (what == NULL || done || find_form(name) != NULL)
+        return;
+    cv_complain(
+        CV_EXIT_DONE,
+        "%s is cut between lines; it seems to be %s: %s. --split lines, if that is "
+        "right",
+        strcmp(name, "-") == 0 ? "standard input" : cv_echo(name, shown), what, advice);
+}
+
 /* The beginning of a file that is text, up to its first line end; false: it is none. */
 static bool read_first_line(const char *name, char line[FIRST_LINE])
 {

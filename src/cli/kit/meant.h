@@ -17,6 +17,9 @@ const char *cv_meant_name(const char *name, char *buffer, size_t size);
 /* An input is cut between lines, as nothing else was asked for: say it where its name tells of
  * other records. `header`: that there is one was said. */
 void cv_meant_form(const char *name, bool header);
+/* The same of what the input, "-" for standard input, seems to be by its first bytes, if its name
+ * tells nothing; `what` may be NULL. `done`: that was asked for. */
+void cv_meant_seeming(const char *name, const char *what, const char *advice, bool done);
 /* It is read as csv: say it where another sign than a comma parts its fields. */
 void cv_meant_separator(const char *name);
 

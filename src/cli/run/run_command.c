@@ -343,6 +343,8 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
         hint_all_failed(call, how->failed > 1 && !how->halted);
     if (how->chunks > 1 && !how->form_told)
         cv_run_mistakes_form(call);
+    if (how->chunks > 1)
+        cv_run_mistakes_seeming(call, how->result);
     if (how->empty)
         hint_empty(call);
     else if (how->failed == 0)

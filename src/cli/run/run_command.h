@@ -25,6 +25,7 @@ struct cv_run_outcome {
     bool items;      /* no chunks, but commands of items                               */
     bool form_told;  /* what its records may be was said before                         */
     bool empty;      /* there was nothing in the input                                  */
+    const struct cleave_execution_result *result; /* borrowed                           */
 };
 
 /* What may have been meant, of a run that failed, had nothing to do or whose output is one of

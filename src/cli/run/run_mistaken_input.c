@@ -28,6 +28,17 @@ void cv_run_mistakes_form(const struct cv_call *call)
         cv_meant_separator(values->inputs.items[0]);
 }
 
+void cv_run_mistakes_seeming(const struct cv_call *call,
+                             const struct cleave_execution_result *result)
+{
+    const struct cv_run_options *values = call->values;
+    const char *name = values->inputs.count > 0 ? values->inputs.items[0] : "-";
+
+    if (values->split == NULL && values->records == 0 && !values->quiet && !values->json)
+        cv_meant_seeming(name, result->seems, result->seems_advice,
+                         result->seems_headed && values->header != NULL);
+}
+
 /* find | cleave run gzip: who thinks of xargs wants the files compressed, not their names. Told
  * only of programs that take files as arguments and make nothing of use out of a list of them. */
 static void hint_names(const struct cv_call *call)

@@ -4,6 +4,7 @@
 #define CV_RUN_MISTAKES_H
 #include <stdbool.h>
 #include <stdint.h>
+#include <cleave/execute.h>
 #include "cli/kit/verb.h"
 
 /* Words that a forgotten quote has torn apart, a sign that is nearly ':::', a --reduce that
@@ -17,7 +18,10 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts);
 /* Chunks are cut between lines, or as csv: say it where the name of the input or its first line
  * tells of other records. */
 void cv_run_mistakes_form(const struct cv_call *call);
-/* The same before the run, if its input is so large that it will be cut: who has made a mistake
+/* The same of what the input itself begins with, where its name tells nothing. */
+void cv_run_mistakes_seeming(const struct cv_call *call,
+                             const struct cleave_execution_result *result);
+/* By its name before the run, if its input is so large that it will be cut: who has made a mistake
  * should not hear of it after hours. Whether it is. Also told: that standard input is names of
  * files, and the command one that was meant to get the files. */
 bool cv_run_mistakes_form_early(const struct cv_call *call);

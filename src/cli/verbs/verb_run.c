@@ -156,7 +156,8 @@ static void give_hints(const struct cv_call *call, const struct cv_run_report *r
                                 .hosts = hosts,
                                 .items = items,
                                 .form_told = form_told,
-                                .empty = result->chunks == 0 && result->resumed == 0 });
+                                .empty = result->chunks == 0 && result->resumed == 0,
+                                .result = result });
     else if (halted && !items && !form_told)
         cv_run_mistakes_form(call);
     else if (done == CLEAVE_EENGINE && hosts)

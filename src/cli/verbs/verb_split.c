@@ -13,6 +13,7 @@
 #include "run/decode/decoder.h"
 #include "run/kit/usable_cores.h"
 #include "run/pieces/pieces.h"
+#include "run/split/likeness.h"
 #include <cleave/execute.h>
 
 struct split_options {
@@ -103,7 +104,8 @@ struct told {
     struct cv_json json;
     bool as_json;
     uint64_t pieces, bytes;
-    uint64_t places; /* with --index: that were written */
+    uint64_t places;                /* with --index: that were written */
+    const struct cv_likeness *like; /* what the input seems to be; NULL */
 };
 
 static void written(void *context, const struct cv_piece_file *file)
@@ -195,8 +197,10 @@ static enum cleave_status split(const struct split_options *values, struct told 
                                                          .written = written,
                                                          .context = told },
                             err);
-    if (source != NULL)
+    if (source != NULL) {
         *input_bytes = cv_source_extent(source);
+        told->like = cv_source_like(source);
+    }
     cv_source_free(source);
     cv_splitter_free(splitter);
     return status;
@@ -243,9 +247,14 @@ static void say_end(const struct split_options *values, const struct told *told,
     else
         fprintf(stderr, "%" PRIu64 " bytes in %" PRIu64 " %s\n", input_bytes,
                 told->pieces, told->pieces == 1 ? "piece" : "pieces");
-    if (!values->index && told->pieces > 1 && values->split == NULL &&
-        values->records == 0 && values->inputs.count > 0)
+    if (values->index || told->pieces < 2 || values->split != NULL || values->records > 0)
+        return;
+    if (values->inputs.count > 0)
         cv_meant_form(values->inputs.items[0], values->header != NULL);
+    if (told->like != NULL)
+        cv_meant_seeming(values->inputs.count > 0 ? values->inputs.items[0] : "-",
+                         told->like->what, told->like->advice,
+                         told->like->header && values->header != NULL);
 }
 
 static int run(const struct cv_call *call)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/compare.h"
+#include "run/split/likeness.h"
 
 /* What users are given, and what it is made of. */
 struct owned {
@@ -302,6 +303,7 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
                                               double seconds)
 {
     const struct cv_fold_counts folds = cv_outlet_counts(run->outlet);
+    const struct cv_likeness *like = cv_source_like(run->books.source);
     struct owned *owned = calloc(1, sizeof *owned);
     struct cleave_execution_result *result;
     const double began_s = cv_clock_s() - seconds;
@@ -331,6 +333,11 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
     result->connect_s = run->staff.connect_s;
     result->stopped_by = run->stopped_by;
     result->halted = run->halted;
+    if (like != NULL) {
+        result->seems = like->what;
+        result->seems_advice = like->advice;
+        result->seems_headed = like->header;
+    }
     result->output_closed = run->output_closed;
     result->bad_ends = run->books.bad_ends;
     result->reduce_failed = run->reduce_failed;

@@ -219,6 +219,9 @@ bool cv_source_lone(const struct cv_source *source, struct cleave_error *note);
 bool cv_source_foretold(const struct cv_source *source, uint64_t *bytes);
 /* Whether files of BGZF end without the block that says so: then *note says which. */
 bool cv_source_unended(const struct cv_source *source, struct cleave_error *note);
+/* Of what is cut between lines: what it seems to be, by its first bytes, in which a record is not a
+ * line (run/split/likeness.h); NULL: nothing of the kind. To be asked at the end. */
+const struct cv_likeness *cv_source_like(const struct cv_source *source);
 
 /* --- streams ---------------------------------------------------------------------------- */
 

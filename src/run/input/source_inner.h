@@ -92,6 +92,7 @@ struct cv_stream {
     const char *eats; /* what it may be that is no text: of the splitter               */
     const struct cv_codec *codec;   /* what it has to be; NULL: whatever it is        */
     const struct cv_magic *around;  /* what it was before it was decoded; NULL        */
+    const struct cv_likeness *like; /* what it seems to be, as text; NULL             */
     struct cv_unpacking *unpacking; /* owned; NULL: it comes as it is                 */
     int packed_fd;                  /* then: what is decoded                          */
     bool damaged;                   /* it could not be decoded to its end: why        */
@@ -191,11 +192,12 @@ struct cv_source_known {
 struct cv_source {
     const struct cv_splitter *splitter; /* borrowed */
     bool header, raw;
-    bool foretold, unended;       /* its stream, as of a file */
-    const struct cv_codec *lone;  /* what its stream is one block of; NULL */
-    uint64_t foretold_bytes;      /* of its stream, if foretold */
-    uint64_t max_record;          /* bytes; 0: any number     */
-    struct cv_source_file *files; /* owned; none for a stream */
+    bool foretold, unended;         /* its stream, as of a file */
+    const struct cv_codec *lone;    /* what its stream is one block of; NULL */
+    const struct cv_likeness *like; /* what the first of its files seems to be; NULL */
+    uint64_t foretold_bytes;        /* of its stream, if foretold */
+    uint64_t max_record;            /* bytes; 0: any number     */
+    struct cv_source_file *files;   /* owned; none for a stream */
     size_t nfiles;
     size_t current;              /* the file in use; nfiles: none */
     struct cv_source_file *mate; /* owned; NULL without pairs     */

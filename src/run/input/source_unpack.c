@@ -15,6 +15,8 @@
 #include "run/decode/unpacked.h"
 #include "run/decode/unpacking.h"
 #include "run/input/magic.h"
+#include "run/split/likeness.h"
+#include "run/split/split_kind.h"
 
 enum { LARGE = 4 << 20 }; /* to decode less takes no time to speak of */
 
@@ -65,6 +67,8 @@ enum cleave_status cv_stream_look(struct cv_stream *stream, struct cleave_error 
     const struct cv_magic *magic;
     uint64_t stretch_end;
     const char *bytes = cv_spool_at(&stream->spool, 0, &stretch_end);
+    const size_t seen =
+        (size_t)(stretch_end < stream->received ? stretch_end : stream->received);
     bool undecided;
 
     if (stream->codec != NULL)
@@ -85,6 +89,8 @@ enum cleave_status cv_stream_look(struct cv_stream *stream, struct cleave_error 
     if (magic != NULL)
         return cv_magic_refuse(magic, stream->name, path, err);
     stream->looked = !undecided || stream->ended;
+    if (stream->looked)
+        stream->like = cv_likeness_find(bytes, seen);
     return CLEAVE_OK;
 }
 
@@ -92,6 +98,13 @@ void cv_stream_unpacked(struct cv_stream *stream)
 {
     stream->damaged = cv_unpacking_end(stream->unpacking, &stream->stunted,
                                        &stream->damage) != CLEAVE_OK;
+}
+
+const struct cv_likeness *cv_source_like(const struct cv_source *source)
+{
+    if (source->splitter->kind != &cv_split_lines)
+        return NULL;
+    return source->stream != NULL ? source->stream->like : source->like;
 }
 
 /* --- regular files ------------------------------------------------------------------------ */

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "run/input/magic.h"
 #include "run/input/source_inner.h"
+#include "run/split/likeness.h"
 #include "run/split/split_kind.h"
 
 /* --- text ---------------------------------------------------------------------------------- */
@@ -17,6 +18,7 @@
 static enum cleave_status vet_text(struct cv_source *source, struct cv_source_file *file,
                                    struct cleave_error *err)
 {
+    const bool first = file == source->files && file->fetched == NULL;
     const struct cv_magic *magic;
     const char *bytes;
     size_t length;
@@ -24,9 +26,13 @@ static enum cleave_status vet_text(struct cv_source *source, struct cv_source_fi
 
     if (source->raw || file->size == 0)
         return CLEAVE_OK;
-    CV_TRY(cv_cut_file_read(&file->cut, 0, CV_MAGIC_LOOK, CV_MAGIC_LOOK, &bytes, &length,
+    CV_TRY(cv_cut_file_read(&file->cut, 0, CV_MAGIC_LOOK,
+                            first ? CV_LIKENESS_LOOK : CV_MAGIC_LOOK, &bytes, &length,
                             err));
-    magic = cv_magic_find(bytes, length, &undecided);
+    if (first)
+        source->like = cv_likeness_find(bytes, length);
+    magic =
+        cv_magic_find(bytes, length < CV_MAGIC_LOOK ? length : CV_MAGIC_LOOK, &undecided);
     if (cv_splitter_frames(source->splitter) && source->splitter->kind->eats != NULL &&
         (magic == NULL || !cv_magic_is(magic, source->splitter->kind->eats)))
         return cv_magic_refuse_as(magic, file->name, file->borrowed ? NULL : file->name,

@@ -1,0 +1,22 @@
+/* likeness.h -- what text seems to be that is cut between lines. SPDX-License-Identifier: MIT
+ *
+ * Lines are what is taken where nothing is said. Where records are longer, as reads of FASTQ,
+ * a cut between lines is one within a record, and nothing fails: so what an input looks
+ * like is worth a word. It is a guess, and never changes what is done. */
+#ifndef CV_LIKENESS_H
+#define CV_LIKENESS_H
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CV_LIKENESS_LOOK = 4096 }; /* bytes that are looked at */
+
+struct cv_likeness {
+    const char *what;   /* it seems to be                                  */
+    const char *advice; /* what would be right then                        */
+    bool header;        /* that is --header, and nothing if it was given   */
+};
+
+/* What an input seems to be that begins with these bytes; NULL: lines, or nothing known. */
+const struct cv_likeness *cv_likeness_find(const char *bytes, size_t length);
+
+#endif
