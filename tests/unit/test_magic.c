@@ -93,7 +93,6 @@ static const struct {
     { "a program", BYTES("\xca\xfe\xba\xbe\0\0\0\x3d") },
     { "PDF", BYTES("%PDF-2.0\n") },
     { "a picture", BYTES("BMz\x30\0\0\0\0\0\0z\0") },
-    { "a picture", BYTES("\0\0\x01\0\x01\0\x40\x40") },
     { "a picture", BYTES("\0\0\0\x1c"
                          "ftypheic") },
     { "sound or video", BYTES("ID3\x04\0\0") },
