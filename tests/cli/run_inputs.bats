@@ -351,6 +351,16 @@ b' --block 1 -- wc -l
     [ ! -e ran ]
 }
 
+@test "a file of /sys has fewer bytes than it says" {
+    prepare
+    local file=/sys/kernel/uevent_seqnum
+    [ -r $file ] && [ "$(wc -c <$file)" -lt "$(stat -c %s $file)" ] || skip "there is no /sys as it usually is"
+    job -i $file -- cat
+    [ -s out ]
+    job -- cat <$file
+    [ -s out ]
+}
+
 @test "a file of /proc has bytes, whatever it says of its size" {
     prepare
     [ -r /proc/self/mounts ] && [ ! -s /proc/version ] && [ -n "$(cat /proc/version)" ] ||

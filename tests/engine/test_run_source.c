@@ -639,7 +639,7 @@ static void wrong_inputs(void **state)
             "/tmp: expected a file, got a directory");
     refused(names, 2, &options,
             "/dev/zero: expected regular files or one stream, got 2 inputs of which this "
-            "is no regular file");
+            "is no regular file: 'cat A B | cleave ...' makes one stream of them");
     options.pairs = "/dev/null";
     refused(names, 1, &options,
             "/dev/null: expected a regular file for pairs, got a stream");

@@ -104,7 +104,8 @@ static enum cleave_status open_files(struct cv_source *source, const char *const
         if (is_stream && npaths > 1)
             return cv_fail_at(err, &place,
                               "expected regular files or one stream, got %zu inputs of "
-                              "which this is no regular file",
+                              "which this is no regular file: 'cat A B | cleave ...' "
+                              "makes one stream of them",
                               npaths);
         if (is_stream) {
             source->lone = file->lone;

@@ -42,13 +42,23 @@ static bool plain_file(const char *path, const struct stat *now)
            (strcmp(path, "-") != 0 || lseek(STDIN_FILENO, 0, SEEK_CUR) == 0);
 }
 
+/* Files of /proc say that they have no bytes, and have some; those of /sys say a page, and have
+ * fewer, and no place on a disk. */
+static bool misstates(int fd, const struct stat *now)
+{
+    char byte;
+
+    if (now->st_size == 0)
+        return pread(fd, &byte, 1, 0) > 0;
+    return now->st_blocks == 0 && pread(fd, &byte, 1, now->st_size - 1) == 0;
+}
+
 enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *path,
                                        bool *is_stream, struct cleave_error *err)
 {
     const bool standard = strcmp(path, "-") == 0;
     const struct cv_place place = { path, 0, 0, NULL };
     struct stat now;
-    char byte;
 
     *file = (struct cv_source_file){ .fd = -1 };
     if ((standard ? fstat(STDIN_FILENO, &now) : stat(path, &now)) != 0)
@@ -62,8 +72,7 @@ enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *
     file->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (file->fd < 0 || fstat(file->fd, &now) != 0)
         return cannot(err, path, "read");
-    /* Files of /proc say that they have no bytes, and have some. */
-    *is_stream = now.st_size == 0 && pread(file->fd, &byte, 1, 0) > 0;
+    *is_stream = misstates(file->fd, &now);
     if (*is_stream) {
         if (!standard)
             close(file->fd);
