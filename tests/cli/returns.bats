@@ -119,6 +119,8 @@ commas between, such as 2,0,1, got '1,,2'" $job --send-order 1,,2 --return-order
         plan load -p $LAB --lifespan 1us --result-ratio 1 --policy lifo
     refuses "expected a longer lifespan: nothing ends within 1e-06 s" \
         plan load -p $LAB --lifespan 1us
+    refuses "expected a shorter lifespan: no number holds what ends within 1e+200 s" \
+        plan load -p $LAB --lifespan 1e200
     pair multi >"$BATS_TEST_TMPDIR/multi.yaml"
     refuses "policy 'fifo' is about a port that links share, but this master has port: \
 multi; links and auto plan for that" plan load -p "$BATS_TEST_TMPDIR/multi.yaml" -l 5 --result-ratio 1 --policy fifo

@@ -49,6 +49,11 @@ enum cleave_status cv_plan_units(const struct cv_units_quest *quest, double unit
     struct cv_meter events = { 0, INFINITY };
     enum cleave_status status;
 
+    if (!isfinite(units))
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "expected a shorter lifespan: no number holds what ends within %g s",
+            load.lifespan_s);
     run.meter = &events;
     load.units = units;
     load.lifespan_s = 0;
