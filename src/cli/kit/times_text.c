@@ -67,3 +67,26 @@ void cv_times_text(const struct cleave_stats *stats, const struct cv_screen *scr
     add_times(stats, screen, out);
     add_spread(stats, screen, out);
 }
+
+void cv_field_stats(struct cv_json *json, const struct cleave_stats *stats)
+{
+    cv_field_number(json, "mean", stats->mean_s);
+    cv_field_number(json, "stddev", stats->stddev_s);
+    cv_field_number(json, "stderr", stats->stderr_s);
+    cv_field_number(json, "q10", stats->q10_s);
+    cv_field_number(json, "median", stats->median_s);
+    cv_field_number(json, "q90", stats->q90_s);
+    cv_field_number(json, "min", stats->least_s);
+    cv_field_number(json, "max", stats->most_s);
+}
+
+struct cleave_stats cv_stats_of_one(double time_s)
+{
+    return (struct cleave_stats){ .runs = 1,
+                                  .mean_s = time_s,
+                                  .q10_s = time_s,
+                                  .median_s = time_s,
+                                  .q90_s = time_s,
+                                  .least_s = time_s,
+                                  .most_s = time_s };
+}

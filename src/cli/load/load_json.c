@@ -2,6 +2,7 @@
 #include "cli/load/load_json.h"
 
 #include "cli/kit/output.h"
+#include "cli/kit/times_text.h"
 #include "cli/load/plan_text.h"
 
 void cv_field_bound(struct cv_json *json, const char *key,
@@ -17,14 +18,7 @@ void cv_field_times(struct cv_json *json, const char *key,
                     const struct cleave_stats *stats)
 {
     cv_field_object(json, key);
-    cv_field_number(json, "mean", stats->mean_s);
-    cv_field_number(json, "stddev", stats->stddev_s);
-    cv_field_number(json, "stderr", stats->stderr_s);
-    cv_field_number(json, "q10", stats->q10_s);
-    cv_field_number(json, "median", stats->median_s);
-    cv_field_number(json, "q90", stats->q90_s);
-    cv_field_number(json, "min", stats->least_s);
-    cv_field_number(json, "max", stats->most_s);
+    cv_field_stats(json, stats);
     cv_json_end(json);
 }
 

@@ -98,15 +98,3 @@ void cv_field_tree(struct cv_json *json, const struct cleave_tree *tree)
     }
     cv_json_end(json);
 }
-
-void cv_field_stats(struct cv_json *json, const struct cleave_stats *stats)
-{
-    cv_field_number(json, "mean", stats->mean_s);
-    cv_field_number(json, "stddev", stats->stddev_s);
-    cv_field_number(json, "stderr", stats->stderr_s);
-    cv_field_number(json, "q10", stats->q10_s);
-    cv_field_number(json, "median", stats->median_s);
-    cv_field_number(json, "q90", stats->q90_s);
-    cv_field_number(json, "min", stats->least_s);
-    cv_field_number(json, "max", stats->most_s);
-}

@@ -15,7 +15,5 @@ void cv_field_extent(struct cv_json *json, const struct cleave_tree *tree, doubl
                      double c);
 /* parent, start and, when the policy keeps order, intervals. */
 void cv_field_tree(struct cv_json *json, const struct cleave_tree *tree);
-/* mean, stddev, stderr, q10, median, q90, min, max. */
-void cv_field_stats(struct cv_json *json, const struct cleave_stats *stats);
 
 #endif

@@ -6,6 +6,7 @@
 #include "cli/kit/output.h"
 #include "cli/kit/progress.h"
 #include "cli/kit/settings.h"
+#include "cli/kit/times_text.h"
 
 /* One exact run, in the form of statistics. */
 static enum cleave_status plan_once(const struct cleave_reduction *job,
@@ -16,13 +17,7 @@ static enum cleave_status plan_once(const struct cleave_reduction *job,
 
     if (status != CLEAVE_OK)
         return status;
-    *out = (struct cleave_stats){ .runs = 1,
-                                  .mean_s = tree->length_s,
-                                  .q10_s = tree->length_s,
-                                  .median_s = tree->length_s,
-                                  .q90_s = tree->length_s,
-                                  .least_s = tree->length_s,
-                                  .most_s = tree->length_s };
+    *out = cv_stats_of_one(tree->length_s);
     cleave_tree_free(tree);
     return CLEAVE_OK;
 }

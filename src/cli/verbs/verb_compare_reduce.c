@@ -3,6 +3,7 @@
 #include <string.h>
 #include "cli/kit/engines.h"
 #include "cli/kit/output.h"
+#include "cli/kit/times_text.h"
 #include "cli/kit/counted.h"
 #include "cli/kit/option_rows.h"
 #include "cli/reduce/ready_options.h"

@@ -68,13 +68,7 @@ static int show_instance(const struct cleave_tree *tree,
                          const struct cv_reduce_job *reduce,
                          const struct cv_reduce_options *values)
 {
-    const struct cleave_stats stats = { .runs = 1,
-                                        .mean_s = tree->length_s,
-                                        .q10_s = tree->length_s,
-                                        .median_s = tree->length_s,
-                                        .q90_s = tree->length_s,
-                                        .least_s = tree->length_s,
-                                        .most_s = tree->length_s };
+    const struct cleave_stats stats = cv_stats_of_one(tree->length_s);
     struct cv_screen screen = cv_screen_facts();
     struct cv_text text = { NULL, 0, 0, false };
     struct cv_json json;
