@@ -6,8 +6,7 @@
  * changed and how; the rest are members, or records. Cuts must be where the definition has
  * them; what it calls damaged may be an error, and nothing worse. */
 #include "../unit/split_check.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_target.h"
 
 enum { HEAD = 5, MOST_PARTS = 12, BLOCK = 512, ROOM = (MOST_PARTS + 4) * 3 * BLOCK };
 

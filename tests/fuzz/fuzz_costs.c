@@ -11,14 +11,7 @@
 #include "base/text.h"
 #include "io/costs_file.h"
 #include "model/reduce/reduce_costs.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int truth)
-{
-    if (!truth)
-        abort();
-}
+#include "fuzz_target.h"
 
 static void write_list(struct cv_text *text, const double *times, uint32_t n)
 {

@@ -17,8 +17,7 @@
 #include "run/decode/decoder.h"
 #include "run/decode/unpacked.h"
 #include "run/decode/wide.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_target.h"
 
 enum { MOST = 8 << 20 }; /* decoded: a few bytes can be very many */
 
@@ -45,12 +44,6 @@ static ssize_t read_tape(void *context, void *to, size_t most)
     tape->bytes += some;
     tape->left -= some;
     return (ssize_t)some;
-}
-
-static void require(int truth)
-{
-    if (!truth)
-        abort();
 }
 
 static XXH64_state_t adding;

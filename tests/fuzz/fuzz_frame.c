@@ -6,8 +6,7 @@
 
 #include "run/wire/remote.h"
 #include "wire_feed.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_target.h"
 
 enum { STREAM = 60000 };
 

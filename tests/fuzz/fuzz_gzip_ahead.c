@@ -6,16 +6,9 @@
 #include <libdeflate.h>
 
 #include "../gzip_twice.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_target.h"
 
 enum { MOST = 4 << 20 }; /* decoded: a few bytes can be very many */
-
-static void require(int truth)
-{
-    if (!truth)
-        abort();
-}
 
 static void compare(const uint8_t *data, size_t size, const struct gzip_made *made)
 {

@@ -7,14 +7,7 @@
 #include <string.h>
 
 #include "run/hosts/host_words.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int truth)
-{
-    if (!truth)
-        abort();
-}
+#include "fuzz_target.h"
 
 /* Behind "ssh://", which ssh takes as it is. */
 static const char *spoken(const char *login)

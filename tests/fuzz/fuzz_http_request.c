@@ -11,14 +11,7 @@
 #include <strings.h>
 
 #include "cli/live/http_request.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool truth)
-{
-    if (!truth)
-        abort();
-}
+#include "fuzz_target.h"
 
 /* A copy with nothing behind it that could be read. */
 static struct cv_http_request read_exactly(const uint8_t *data, size_t size)

@@ -13,8 +13,7 @@
 
 #include "../unit/split_check.h"
 #include "run/input/source.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_target.h"
 
 enum { RECORDS = 40 };
 

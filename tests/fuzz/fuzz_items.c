@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "run/items/item_commands.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_target.h"
 
 enum { MOST_BYTES = 512, MOST_WORDS = 16 };
 

@@ -14,20 +14,13 @@
 #include <unistd.h>
 
 #include "run/journal/journal.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_target.h"
 
 enum { INPUT = 600, CHUNK = 60, LINE = 10, PAGE = 8192, MOST = 1 << 20 };
 
 static char folder[64] = "/dev/shm/cleave-fuzz-XXXXXX", input[80], database[80];
 static uint8_t image[MOST], patched[MOST];
 static size_t image_size;
-
-static void require(int truth)
-{
-    if (!truth)
-        abort();
-}
 
 /* Chunk k has an output of other bytes than its input. */
 static size_t output_size(uint64_t begin)

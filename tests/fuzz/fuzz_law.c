@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "model/reduce/law.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_target.h"
 
 enum { DRAWS = 300 };
 

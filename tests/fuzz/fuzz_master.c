@@ -16,8 +16,7 @@
 #include "run/slot/open_slot.h"
 #include "run/wire/fold_frames.h"
 #include "wire_feed.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_target.h"
 
 enum { SLOTS = 3, SEATS = 2, LONGEST = 200000, MANY = 4096 };
 

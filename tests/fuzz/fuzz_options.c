@@ -16,8 +16,7 @@
 #include "engine/driver.h"
 #include "model/platform/nominal.h"
 #include "model/reduce/reduce_costs.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_target.h"
 
 enum { WORDS = 64, POLICY = 0x80 };
 

@@ -12,8 +12,7 @@
 
 #include "run/slot/steady_answer.h"
 #include "run/slot/steady_length.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_target.h"
 
 enum { LENGTHS = 4 };
 

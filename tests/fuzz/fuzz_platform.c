@@ -9,14 +9,7 @@
 
 #include <cleave/platform.h>
 #include "io/platform_writer.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int truth)
-{
-    if (!truth)
-        abort();
-}
+#include "fuzz_target.h"
 
 static void check_written(const struct cleave_platform *platform)
 {

@@ -8,14 +8,7 @@
 #include <string.h>
 
 #include "base/quantity.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int truth)
-{
-    if (!truth)
-        abort();
-}
+#include "fuzz_target.h"
 
 static void check(const char *text, enum cv_quantity kind)
 {

@@ -14,8 +14,7 @@
 
 #include <cleave/platform.h>
 #include "sim/simgrid/simgrid_child.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_target.h"
 
 enum { EVENTS, STAR, PAIRS, TASKS };
 enum { SAID_MOST = 8192, BY_FIELDS = 0x80, FIELDS = 5 };

@@ -7,8 +7,7 @@
  * What matters here is near a boundary, so that inputs are short: a longer one is not more
  * but slower. */
 #include "../unit/split_check.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_target.h"
 
 enum { MOST_QUALITY_LINES = 16, MOST_LAST_RECORD = 64 * MOST_QUALITY_LINES };
 enum {

@@ -11,14 +11,7 @@
 #include <cleave/trace.h>
 #include "io/trace_file.h"
 #include "report/page/html_report.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int truth)
-{
-    if (!truth)
-        abort();
-}
+#include "fuzz_target.h"
 
 static enum cleave_status read_bytes(const void *bytes, size_t length,
                                      const struct cleave_platform *platform,

@@ -15,8 +15,7 @@
 #include "run/wire/remote.h"
 #include "run/worker/worker_inner.h"
 #include "wire_feed.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz_target.h"
 
 enum { SEATS = 2 };
 

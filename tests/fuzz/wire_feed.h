@@ -10,12 +10,7 @@
 
 #include "run/wire/frame_kinds.h"
 #include "run/wire/link_inner.h"
-
-static inline void require(int truth)
-{
-    if (!truth)
-        abort();
-}
+#include "fuzz_target.h"
 
 /* --- fuzzed bytes ------------------------------------------------------------------------- */
 
