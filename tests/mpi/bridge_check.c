@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/compare.h"
 #include "engine/mpi_bridge.h"
 
 static uint32_t own_rank;
@@ -385,13 +386,6 @@ static double now_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void round_trips(struct cleave_channel *channel, double silence_s)
 {
     const struct timespec pause = { 0, (long)(1e9 * silence_s) };
@@ -409,7 +403,7 @@ static void round_trips(struct cleave_channel *channel, double silence_s)
         channel->calls->done(channel);
         times[i] = now_s() - begin;
     }
-    qsort(times, 201, sizeof *times, by_size);
+    qsort(times, 201, sizeof *times, cv_compare_doubles);
     printf("silence %6.0f us: there and back %4.0f us (median), %4.0f us (9 of "
            "10)\n",
            1e6 * silence_s, 1e6 * times[100], 1e6 * times[180]);

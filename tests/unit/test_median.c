@@ -5,14 +5,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "base/compare.h"
 #include "run/kit/median.h"
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* Against sorting, with values that come twice, until the first ones are forgotten. */
 static void it_is_that_of_the_last(void **state)
@@ -34,7 +28,7 @@ static void it_is_that_of_the_last(void **state)
             continue;
         for (size_t k = 0; k < count; k++)
             some[k] = all[first + k];
-        qsort(some, count, sizeof *some, compare);
+        qsort(some, count, sizeof *some, cv_compare_doubles);
         assert_true(cv_median_get(&median) == some[(count - 1) / 2]);
     }
 }

@@ -1,5 +1,6 @@
 /* test_stream_costs.c -- times, delays and weights of workers that serve a stream.
  * SPDX-License-Identifier: MIT */
+#include "base/compare.h"
 #include "stream_check.h"
 
 #include "model/platform/periodic_profile.h"
@@ -173,13 +174,7 @@ static void tight_delays_cover_every_order(void **state)
     cv_arena_done(&arena);
 }
 
-static int by_first_result(const void *left, const void *right)
-{
-    const struct cv_stream_times *a = left, *b = right;
-
-    return (a->return_first_s > b->return_first_s) -
-           (a->return_first_s < b->return_first_s);
-}
+CV_ORDER_BY(by_first_result, struct cv_stream_times, return_first_s)
 
 static void own_weights_and_reserve_cover_the_sorted_order(void **state)
 {

@@ -7,6 +7,7 @@
  * their own cycles. One link from A to B then loses the least number of the upper half,
  * one from B to A gains the greatest of the lower half, unless both belong to one place
  * that is not alone on its side; then the second best of either is taken. */
+#include "base/compare.h"
 #include "cycle_worst.h"
 
 #include <math.h>
@@ -17,14 +18,7 @@ struct ranked {
     uint32_t index;
 };
 
-static int by_value(const void *left, const void *right)
-{
-    const struct ranked *a = left, *b = right;
-
-    if (a->value != b->value)
-        return a->value < b->value ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
-}
+CV_ORDER_BY_TWO(by_value, struct ranked, value, index)
 
 /* Places with `leave` in the upper half (A), and places with both numbers in it; the
  * sorted numbers name a place by its index, `enter` by n + index. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "kinds.h"
 #include "model/platform/periodic_profile.h"
 #include "model/platform/platform_internal.h"
@@ -181,13 +182,6 @@ static void expect_use(struct vector_case *c, const struct recorder *recorder)
     expect_number(c, "wait_send", recorder->stats.wait_send_s);
 }
 
-static int ascending(const void *left, const void *right)
-{
-    const double *a = left, *b = right;
-
-    return (*a > *b) - (*a < *b);
-}
-
 /* Where the rest was spread, all workers end at the same time but for rounding, which
  * decides in which order their last results are fetched. The sum of the waits depends on
  * that: it is least with the shortest result first and greatest with the longest. */
@@ -208,7 +202,7 @@ static void expect_waits(struct vector_case *c, const struct recorder *recorder,
             waits_s -= recorder->last[w].start_s - recorder->stats.workers[w].end_s;
         }
     if (tied > 0)
-        qsort(lengths, tied, sizeof *lengths, ascending);
+        qsort(lengths, tied, sizeof *lengths, cv_compare_doubles);
     for (uint32_t i = 0; i + 1 < tied; i++) {
         least_s += lengths[i] * (tied - 1 - i);
         most_s += lengths[tied - 1 - i] * (tied - 1 - i);
