@@ -21,6 +21,8 @@
 #include <simgrid/semaphore.h>
 #include <xbt/config.h>
 
+#include "base/bisect.h"
+
 /* What ends within this part of the longest activity's time ends together. */
 static const double TOGETHER = 1e-13;
 
@@ -112,7 +114,7 @@ struct activity *cv_world_activity(struct world *world)
 /* It has ended: among those that wait to be reported, the last is the next. */
 static void wait_in_line(struct world *world, struct activity *activity)
 {
-    size_t low = 0, high = world->nwaiting;
+    size_t at;
 
     activity->over = true;
     activity->end_s = activity->wanted_s > 0 ? activity->wanted_s : cv_world_now(world);
@@ -126,17 +128,10 @@ static void wait_in_line(struct world *world, struct activity *activity)
         world->waiting = grown;
         world->waiting_room = room;
     }
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (world->waiting[middle]->key > activity->key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    memmove(&world->waiting[low + 1], &world->waiting[low],
-            (world->nwaiting - low) * sizeof(struct activity *));
-    world->waiting[low] = activity;
+    CV_BISECT(at, world->nwaiting, i, world->waiting[i]->key > activity->key);
+    memmove(&world->waiting[at + 1], &world->waiting[at],
+            (world->nwaiting - at) * sizeof(struct activity *));
+    world->waiting[at] = activity;
     world->nwaiting++;
 }
 

@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bisect.h"
+
 enum { STEPS = 400 };
 
 static const double CLOSE = 1e-3;  /* near enough to the best                        */
@@ -35,17 +37,10 @@ struct work {
 /* How many sizes are at most `size`. */
 static uint64_t count_up_to(const struct cv_item_prices *in, double size)
 {
-    uint64_t low = 0, high = in->nitems;
+    uint64_t count;
 
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-
-        if (in->sizes[middle] <= size)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    CV_BISECT(count, in->nitems, i, in->sizes[i] <= size);
+    return count;
 }
 
 /* --- the items' answer ---------------------------------------------------------------------- */

@@ -4,20 +4,15 @@
 
 #include <math.h>
 
+#include "base/bisect.h"
+
 /* How many steps have begun at a time. */
 static uint32_t steps_begun(const struct cleave_profile *profile, double time_s)
 {
-    uint32_t low = 0, high = profile->nsteps;
+    uint32_t begun;
 
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-
-        if (profile->steps[middle].from_s <= time_s)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    CV_BISECT(begun, profile->nsteps, i, profile->steps[i].from_s <= time_s);
+    return begun;
 }
 
 double cv_profile_end(const struct cleave_profile *profile, double begin_s, double work_s)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "run/decode/blocks.h"
 
 void cv_blocks_done(struct cv_blocks *blocks)
@@ -48,15 +49,8 @@ bool cv_block_read(const struct cv_block_walk *walk, uint64_t at, uint8_t *to,
 
 size_t cv_blocks_at(const struct cv_blocks *blocks, uint64_t offset)
 {
-    size_t low = 0, high = blocks->count;
+    size_t n;
 
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (blocks->items[middle].out <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    CV_BISECT(n, blocks->count, i, blocks->items[i].out <= offset);
+    return n > 0 ? n - 1 : 0;
 }

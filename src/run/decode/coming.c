@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/fail.h"
 #include "run/decode/unpacked.h"
 
@@ -24,18 +25,11 @@ struct cv_coming {
 
 static size_t block_at(const struct cv_coming *coming, uint64_t where, bool decoded)
 {
-    size_t low = 0, high = coming->count;
+    size_t n;
 
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-        const struct cv_packed_block *block = &coming->blocks[middle];
-
-        if ((decoded ? block->out : block->in) <= where)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    CV_BISECT(n, coming->count, i,
+              (decoded ? coming->blocks[i].out : coming->blocks[i].in) <= where);
+    return n > 0 ? n - 1 : 0;
 }
 
 /* A decoder of [begin, end). */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bisect.h"
 #include "base/fail.h"
 
 enum {
@@ -28,17 +29,10 @@ static uint64_t out_end(const struct cv_blocks *blocks, size_t index)
 /* The last one that begins at or before a place of the file; the first if none does. */
 static size_t find(const struct cv_blocks *blocks, uint64_t in)
 {
-    size_t low = 0, high = blocks->count;
+    size_t n;
 
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (blocks->items[middle].in <= in)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    CV_BISECT(n, blocks->count, i, blocks->items[i].in <= in);
+    return n > 0 ? n - 1 : 0;
 }
 
 bool cv_cover_holds(const struct cv_unpacked *unpacked, uint64_t offset)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/fail.h"
 
 void cv_fold_set_init(struct cv_fold_set *set, bool commutative)
@@ -44,19 +45,14 @@ static void remove_items(struct cv_fold_set *set, size_t index, size_t count)
 /* The first item that comes after the partial. */
 static size_t place(const struct cv_fold_set *set, const struct cv_partial *partial)
 {
-    size_t low = 0, high = set->count;
+    const struct cv_partial *items = set->items;
+    size_t at;
 
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct cv_partial *item = &set->items[middle];
-
-        if (set->commutative ? item->bytes <= partial->bytes
-                             : item->begin <= partial->begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    if (set->commutative)
+        CV_BISECT(at, set->count, i, items[i].bytes <= partial->bytes);
+    else
+        CV_BISECT(at, set->count, i, items[i].begin <= partial->begin);
+    return at;
 }
 
 /* Where nothing was found, one interval takes in the other. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "run/split/split_kind.h"
@@ -99,7 +100,7 @@ enum cleave_status cv_cut_pairs_at(struct cv_cut_pairs *pairs, uint64_t offset,
                                    struct cv_pair_cut *out, struct cleave_error *err)
 {
     struct cv_pair_cut cut = pairs->cuts[pairs->ncuts - 1];
-    size_t low = 0, high;
+    size_t known;
 
     if (offset > pairs->first->size)
         offset = pairs->first->size;
@@ -108,16 +109,8 @@ enum cleave_status cv_cut_pairs_at(struct cv_cut_pairs *pairs, uint64_t offset,
         CV_TRY(add_cut(pairs, cut, err));
     }
     /* The last known cut that is not behind `offset`. */
-    high = pairs->ncuts;
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (pairs->cuts[middle].first <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    cut = pairs->cuts[low];
+    CV_BISECT(known, pairs->ncuts, i, pairs->cuts[i].first <= offset);
+    cut = pairs->cuts[known > 0 ? known - 1 : 0];
     if (cut.first < offset || pairs->first->size == 0)
         CV_TRY(step(pairs, cut, offset, &cut, err));
     *out = cut;

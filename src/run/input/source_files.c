@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bisect.h"
 #include "base/fail.h"
 #include "run/decode/unpacked.h"
 #include "run/fetch/fetched.h"
@@ -182,17 +183,10 @@ enum cleave_status cv_source_file_unchanged(struct cv_source_file *file,
 
 size_t cv_source_file_at(const struct cv_source *source, uint64_t address)
 {
-    size_t low = 0, high = source->nfiles;
+    size_t n;
 
     /* The last file that does not begin after the address: none without bytes, as the
      * next one begins where such a file does. */
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (source->files[middle].base <= address)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    CV_BISECT(n, source->nfiles, i, source->files[i].base <= address);
+    return n > 0 ? n - 1 : 0;
 }

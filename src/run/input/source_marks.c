@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/fail.h"
 
 /* --- records ---------------------------------------------------------------------------- */
@@ -36,17 +37,10 @@ static enum cleave_status count(const struct cv_stream *stream, uint64_t begin,
 
 size_t cv_stream_marks_before(const struct cv_stream *stream, uint64_t offset)
 {
-    size_t low = 0, high = stream->nmarks;
+    size_t before;
 
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (stream->marks[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    CV_BISECT(before, stream->nmarks, i, stream->marks[i].offset < offset);
+    return before;
 }
 
 /* Records before `offset`, counted on from the last mark, or from the start of the stream:

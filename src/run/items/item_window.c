@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/fail.h"
 
 enum { BLOCK_BYTES = 64 << 10, BLOCK_VALUES = 4096 };
@@ -71,17 +72,10 @@ enum cleave_status cv_item_window_add(struct cv_item_window *window, const char 
 /* The last block that does not begin behind the value. */
 static size_t block_of(const struct cv_item_window *window, size_t index)
 {
-    size_t low = 0, high = window->nblocks;
+    size_t n;
 
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (window->blocks[middle].first <= index)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    CV_BISECT(n, window->nblocks, i, window->blocks[i].first <= index);
+    return n > 0 ? n - 1 : 0;
 }
 
 const char *cv_item_window_at(const struct cv_item_window *window, size_t index)

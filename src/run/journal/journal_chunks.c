@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/bisect.h"
 #include "run/journal/journal.h"
 #include "run/journal/journal_inner.h"
 
@@ -80,18 +81,13 @@ static enum cleave_status forget_stale(struct cv_journal *journal,
                                        const struct cv_journal_chunk *chunk,
                                        struct cleave_error *err)
 {
-    size_t low = 0, high = journal->nrows;
+    const struct cv_journal_row *rows = journal->rows;
+    size_t low;
 
-    while (low < high) { /* the first that ends behind where this one begins */
-        const size_t middle = low + (high - low) / 2;
-        const struct cv_journal_chunk *old = &journal->rows[middle].chunk;
-
-        if (old->file < chunk->file ||
-            (old->file == chunk->file && old->end <= chunk->begin))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* The first that ends behind where this one begins. */
+    CV_BISECT(low, journal->nrows, i,
+              rows[i].chunk.file < chunk->file || (rows[i].chunk.file == chunk->file &&
+                                                   rows[i].chunk.end <= chunk->begin));
     for (; low < journal->nrows; low++) {
         const struct cv_journal_row *old = &journal->rows[low];
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <cleave/execute.h>
 
+#include "base/bisect.h"
 #include "base/compare.h"
 #include "base/fail.h"
 #include "run/journal/journal_inner.h"
@@ -159,16 +160,9 @@ enum cleave_status cv_item_keys_content(struct cv_item_keys *keys, uint64_t item
 /* The row of a key; NULL: there is none. */
 static struct cv_journal_row *find_row(const struct cv_journal *journal, uint64_t key)
 {
-    size_t low = 0, high = journal->nrows;
+    size_t low;
 
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (journal->rows[middle].chunk.begin < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    CV_BISECT(low, journal->nrows, i, journal->rows[i].chunk.begin < key);
     return low < journal->nrows && journal->rows[low].chunk.begin == key
                ? &journal->rows[low]
                : NULL;

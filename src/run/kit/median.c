@@ -3,20 +3,15 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
+
 /* Where a value is, or would be. */
 static size_t find(const struct cv_median *median, double value)
 {
-    size_t low = 0, high = median->count;
+    size_t at;
 
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (median->sorted[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    CV_BISECT(at, median->count, i, median->sorted[i] < value);
+    return at;
 }
 
 void cv_median_add(struct cv_median *median, double value)
