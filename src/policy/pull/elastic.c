@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "model/platform/at_once.h"
 #include "policy/kit/vacant.h"
 #include "policy/pull/fold_charge.h"
 
@@ -74,16 +75,11 @@ static void over(struct cv_elastic *elastic, struct cv_hand *hand, uint32_t work
         elastic->thief = CV_NOBODY;
 }
 
-/* A command that reads so soon had started before: in so many seconds or, on a busy machine, where it may not be
- * given a processor at once, such a part of the time that it had waited. */
-static const double AT_ONCE_S = 1e-3, AT_ONCE_PART = 0.1;
-
 static void started(const struct cv_turn *turn, const struct cleave_event *event)
 {
     struct cv_hand *hand = &turn->elastic->hands[event->worker];
     const double waited_s = hand->bound_s - hand->begun_s;
-    const double at_once_s =
-        fmax(AT_ONCE_S, fmin(turn->view->burst_s, AT_ONCE_PART * waited_s));
+    const double at_once_s = cv_at_once_s(waited_s, turn->view->burst_s);
 
     hand->started_s = event->time_s;
     hand->late = false;

@@ -5,14 +5,11 @@
 #include <math.h>
 
 #include "base/fail.h"
+#include "model/platform/at_once.h"
 #include "run/hosts/remote_open.h"
 #include "run/master/room.h"
 #include "run/slot/open_slot.h"
 
-/* A command that reads so soon has waited for something to read: so many seconds, or so much of the
- * time that it waited, as on a busy machine it is not given a processor at once. */
-static const double AT_ONCE_S = 1e-3;
-static const double AT_ONCE_SHARE = 0.1;
 /* Nothing to read for so long is no part of its start. */
 static const double WAITED_S = 0.1;
 
@@ -45,7 +42,7 @@ void cv_open_chunks_began(void *context, struct cv_slot *slot)
     struct cv_tally *tally = &run->staff.tallies[slot->worker];
     const double now_s = cv_clock_s(), waited_s = errand->bound_s - slot->start_s;
     /* Who had started before there was anything to read shows nothing. */
-    const double at_once_s = fmax(AT_ONCE_S, AT_ONCE_SHARE * waited_s);
+    const double at_once_s = cv_at_once_s(waited_s, INFINITY);
     const bool shows = now_s - errand->bound_s > at_once_s || waited_s <= 0;
     const bool waited = !shows && waited_s >= WAITED_S;
     /* It has started meanwhile, as others have: only the rest is waiting. */
