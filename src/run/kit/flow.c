@@ -21,8 +21,6 @@ enum {
 };
 
 static const double AHEAD_S = 0.01; /* worth of reading that a pipe may hold */
-/* A shorter nap is not worth the trouble; in a longer one too much may change. */
-static const double SHORT_S = 100e-6, LONG_S = 10e-3;
 
 /* --- how wide ------------------------------------------------------------------------------- */
 
@@ -103,7 +101,7 @@ static double nap_s(struct cv_flow *flow)
         wait_s = since_s * (double)unread / 2 / put;
     flow->paced_s = now_s;
     flow->paced = flow->into.fed;
-    return wait_s >= SHORT_S && wait_s <= LONG_S ? wait_s : 0;
+    return cv_nap_s(wait_s);
 }
 
 static void wait_for_room(struct cv_flow *flow, double sleep_s)

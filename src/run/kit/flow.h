@@ -84,4 +84,11 @@ void cv_flow_halt(struct cv_flow *flow);
 void cv_flow_hold(struct cv_flow *flow);
 void cv_flow_go_on(struct cv_flow *flow);
 
+/* A nap of this length, or 0 for none: a shorter one is not worth the trouble, and in a longer
+ * one too much may change. */
+static inline double cv_nap_s(double wait_s)
+{
+    return wait_s >= 100e-6 && wait_s <= 10e-3 ? wait_s : 0;
+}
+
 #endif

@@ -13,8 +13,6 @@ enum {
     STEP = 4 * MUCH,  /* put in by a thread before that is told        */
 };
 
-/* A shorter nap is not worth the trouble; in a longer one too much may change. */
-static const double SHORT_S = 100e-6, LONG_S = 10e-3;
 static const double FORGET = 0.98; /* of the best pace, with each nap */
 /* Between two looks for room, and how long that is worth while. */
 static const double SCARCE_S = 0.02, HOPE_S = 60;
@@ -45,7 +43,7 @@ static double nap_s(struct cv_inlet *inlet, bool slept, uint64_t before, uint64_
     most_s = 0.75 * unread / inlet->best_Bps;
     if (wait_s > most_s)
         wait_s = most_s;
-    return wait_s >= SHORT_S && wait_s <= LONG_S ? wait_s : 0;
+    return cv_nap_s(wait_s);
 }
 
 /* Put in what fits. `slept`: not just when there was some room. */
