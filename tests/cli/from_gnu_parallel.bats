@@ -5,8 +5,6 @@
 # asked beside each other is in run_items.bats.
 load helper
 
-LONG=200
-
 # What recipes are about.
 fixture() {
     rm -rf "$BATS_TEST_TMPDIR/kitchen"

@@ -4,6 +4,9 @@
 # CLEAVE_ACCEPT=1 expected texts in golden/ are written instead of compared.
 bats_require_minimum_version 1.5.0
 
+# What a hung run would take, in seconds; nothing depends on how long things last.
+LONG=200
+
 setup() {
     cd "$CLEAVE_SOURCE_DIR" || return 1
     unset NO_COLOR COLUMNS LC_CTYPE LANG

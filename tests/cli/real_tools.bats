@@ -4,9 +4,6 @@
 load helper
 load job
 
-# What a hung run would take; nothing here depends on how long things last.
-LONG=200
-
 # needs TOOL... -- the test is about them.
 needs() {
     for tool in "$@"; do

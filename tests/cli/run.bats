@@ -1,9 +1,6 @@
 # run.bats -- cleave run, as its user sees it. SPDX-License-Identifier: MIT
 load helper
 
-# What a hung run would take; nothing here depends on how long things last.
-LONG=200
-
 # T -- a folder for the files of a test.
 prepare() {
     T=$BATS_TEST_TMPDIR

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 load helper
 
-LONG=200
-
 # prepare -- a folder with a and b, 3,000 lines each, of which some say "bad".
 prepare() {
     T=$BATS_TEST_TMPDIR

@@ -1,9 +1,6 @@
 # run_commands.bats -- when a command is over, and what ends it. SPDX-License-Identifier: MIT
 load helper
 
-# What a hung run would take; nothing here depends on how long things last.
-LONG=200
-
 # T -- a folder for the files of a test.
 prepare() {
     T=$BATS_TEST_TMPDIR

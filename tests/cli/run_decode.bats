@@ -2,8 +2,6 @@
 load helper
 load job
 
-# What a hung run would take; nothing here depends on how long things last.
-LONG=200
 FORMS="gz bgz zst xz bz2 lz4"
 
 # Compressed files of `seq 3000`, made by the tools of each form: $P/seq.FORM.

@@ -2,9 +2,6 @@
 load helper
 load job
 
-# What a hung run would take; nothing here depends on how long things last.
-LONG=200
-
 # A file of some records, and the command that cuts it.
 prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1

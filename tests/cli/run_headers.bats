@@ -4,9 +4,6 @@
 load helper
 load job
 
-# What a hung run would take; nothing here depends on how long things last.
-LONG=200
-
 prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }

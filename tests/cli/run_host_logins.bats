@@ -4,8 +4,6 @@
 load helper
 load job
 
-LONG=200
-
 prepare() {
     T=$BATS_TEST_TMPDIR
     cd "$T" || return 1

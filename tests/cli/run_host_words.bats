@@ -5,8 +5,6 @@
 load helper
 load job
 
-LONG=200
-
 # prepare -- a folder for the files of a test, and an ssh that reaches this machine.
 prepare() {
     T=$BATS_TEST_TMPDIR
@@ -40,14 +38,6 @@ workers() {
 # reached -- the hosts that ssh was asked for, sorted, on a line.
 reached() {
     sed 's/.* -- \([^ ]*\) .*/\1/' words | sort | tr '\n' ' '
-}
-
-says() {
-    grep -qF -- "$1" err || {
-        echo "expected: $1"
-        cat err
-        return 1
-    }
 }
 
 @test "hosts are named on the command line, and do the same as this machine" {

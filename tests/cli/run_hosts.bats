@@ -5,9 +5,6 @@
 load helper
 load job
 
-# What a hung run would take; nothing here depends on how long things last.
-LONG=200
-
 setup_file() {
     export RELAY=$BATS_FILE_TMPDIR/relay
     ${CC:-cc} -O1 -o "$RELAY" "$CLEAVE_SOURCE_DIR/tests/cli/relay.c"

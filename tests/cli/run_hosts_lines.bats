@@ -6,8 +6,6 @@ load helper
 load job
 load lines
 
-LONG=200
-
 prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1
     seq 1 1000 >in

@@ -5,8 +5,6 @@
 load helper
 load job
 
-LONG=200
-
 prepare() {
     T=$BATS_TEST_TMPDIR
     cd "$T" || return 1

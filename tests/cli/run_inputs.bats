@@ -3,9 +3,6 @@
 load helper
 load job
 
-# What a hung run would take; nothing here depends on how long things last.
-LONG=200
-
 prepare() {
     T=$BATS_TEST_TMPDIR
     cd "$T" || return 1

@@ -1,9 +1,6 @@
 # run_items.bats -- one command for each item, as GNU parallel would. SPDX-License-Identifier: MIT
 load helper
 
-# What a hung run would take; nothing here depends on how long things last.
-LONG=200
-
 prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1
     command -v parallel >/dev/null || skip "GNU parallel is not installed"

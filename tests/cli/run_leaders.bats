@@ -5,9 +5,6 @@
 load helper
 load job
 
-# What a hung run would take; nothing here depends on how long things last.
-LONG=200
-
 # prepare -- a folder for the files of a test: `in` has 3000 lines, `expected` is what comes out;
 # l leads f and g, and w is led by nobody.
 prepare() {

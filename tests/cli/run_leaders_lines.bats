@@ -6,8 +6,6 @@ load helper
 load job
 load lines
 
-LONG=200
-
 # prepare -- l leads f and g; in `deep` g leads another, in `two` m leads others beside it.
 prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1

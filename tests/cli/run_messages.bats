@@ -1,9 +1,6 @@
 # run_messages.bats -- what cleave run says, word by word. SPDX-License-Identifier: MIT
 load helper
 
-# What a hung run would take; nothing here depends on how long things last.
-LONG=200
-
 # T -- a folder for the files of a test.
 prepare() {
     T=$BATS_TEST_TMPDIR

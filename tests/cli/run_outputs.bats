@@ -3,8 +3,6 @@
 load helper
 load lines
 
-LONG=200
-
 prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1
     seq 1000 >in

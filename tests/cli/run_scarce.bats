@@ -4,8 +4,6 @@
 # open (the way of a file), commands that stay, commands that fold, here and on hosts.
 load helper
 
-# What a hung run would take; nothing here depends on how long things last.
-LONG=200
 # Somebody who has no processes, also while other tests do the same.
 OTHER=$((50000 + $$ % 10000))
 

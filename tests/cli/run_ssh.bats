@@ -4,9 +4,6 @@
 # Skipped, with the reason, where the kernel refuses what the test bed needs.
 load helper
 
-# What a hung run would take; nothing here depends on how long things last.
-LONG=200
-
 setup_file() {
     export BED=$BATS_FILE_TMPDIR/bed
     # Another one for whoever does the same beside it.

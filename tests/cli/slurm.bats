@@ -5,9 +5,6 @@ load helper
 load slurm
 load mpi
 
-# What a hung run would take; nothing here depends on how long things last.
-LONG=200
-
 setup_file() {
     bed_up
 }

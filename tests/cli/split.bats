@@ -2,8 +2,6 @@
 load helper
 
 # What a hung call would take; nothing here depends on how long things last.
-LONG=200
-
 prepare() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
