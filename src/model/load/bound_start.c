@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "base/compare.h"
 
 struct start {
@@ -105,17 +106,10 @@ static void start_prices(struct start *start, double horizon)
 /* How many places begin no later than t; the first one always does for t = beta_i. */
 static uint32_t places_until(const struct start *start, double t)
 {
-    uint32_t low = 1, high = start->n + 1;
+    uint32_t places;
 
-    while (high - low > 1) {
-        const uint32_t middle = low + (high - low) / 2;
-
-        if (start->place[middle] <= t)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    CV_BISECT(places, start->n, i, start->place[i + 1] <= t);
+    return places > 0 ? places : 1;
 }
 
 /* The most that the worker of rank r (from 1) gains over S (T - alpha), over places. */

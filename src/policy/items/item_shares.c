@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/bisect.h"
+
 /* An end that is earlier by less than this part of it is the same. */
 static const double SAME = 1e-9;
 /* Steps in which the end of ranges of sizes is looked for. */
@@ -317,17 +319,11 @@ static void gather_members(struct cv_item_shares *shares)
 static uint32_t first_below(const struct cv_item_shares *shares, uint32_t worker,
                             double units)
 {
-    uint32_t low = shares->begin[worker], high = shares->begin[worker + 1];
+    const uint32_t begin = shares->begin[worker], end = shares->begin[worker + 1];
+    uint32_t larger;
 
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-
-        if (size_of(shares, shares->member[middle]) > units)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    CV_BISECT(larger, end - begin, i, size_of(shares, shares->member[begin + i]) > units);
+    return begin + larger;
 }
 
 /* The best that can be done about one item of the last worker, with another one: it moves

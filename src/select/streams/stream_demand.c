@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "base/compare.h"
 #include "base/fail.h"
 #include "select/knapsack/knapsack.h"
@@ -76,17 +77,10 @@ static uint32_t sort_members(const struct levelling *s, uint32_t m, bool with_no
 
 static uint32_t first_not_below(const struct place *places, uint32_t n, double profit)
 {
-    uint32_t low = 0, high = n;
+    uint32_t first;
 
-    while (low < high) {
-        const uint32_t half = low + (high - low) / 2;
-
-        if (places[half].profit < profit)
-            low = half + 1;
-        else
-            high = half;
-    }
-    return low;
+    CV_BISECT(first, n, i, places[i].profit < profit);
+    return first;
 }
 
 /* Steps from stream k to stream l, nearest to equal satisfaction first. */
