@@ -48,26 +48,19 @@ struct search {
 
 /* --- one trial --------------------------------------------------------------------- */
 
-/* Keep the densest members that fit together. */
-static void repair(struct search *s, struct cv_stream_cluster *cluster)
+/* Fill a cluster with the first of a list, as many as fit together, which are fewer than
+ * `fails`. Returns how many. */
+static uint32_t fill_with(struct search *s, struct cv_stream_cluster *cluster,
+                          const uint32_t *list, uint32_t fails)
 {
-    uint32_t fits = 0, fails = cluster->n;
-    uint32_t *all = malloc((cluster->n + (size_t)1) * sizeof *all);
+    uint32_t fits = 0;
 
-    if (all == NULL) {
-        s->field->no_memory = true;
-        return;
-    }
-    if (fails > 0)
-        memcpy(all, cluster->members, fails * sizeof *all);
-    if (!cv_sort_by_density(all, fails, s->field->profit, s->price))
-        s->field->no_memory = true;
     while (fails - fits > 1 && !s->field->no_memory) {
         const uint32_t half = fits + (fails - fits) / 2;
 
         cv_cluster_clear(cluster);
         for (uint32_t i = 0; i < half; i++)
-            cv_cluster_add(s->field, cluster, all[i]);
+            cv_cluster_add(s->field, cluster, list[i]);
         if (cv_cluster_fits(s->field, cluster))
             fits = half;
         else
@@ -75,7 +68,25 @@ static void repair(struct search *s, struct cv_stream_cluster *cluster)
     }
     cv_cluster_clear(cluster);
     for (uint32_t i = 0; i < fits; i++)
-        cv_cluster_add(s->field, cluster, all[i]);
+        cv_cluster_add(s->field, cluster, list[i]);
+    return fits;
+}
+
+/* Keep the densest members that fit together. */
+static void repair(struct search *s, struct cv_stream_cluster *cluster)
+{
+    const uint32_t n = cluster->n;
+    uint32_t *all = malloc((n + (size_t)1) * sizeof *all);
+
+    if (all == NULL) {
+        s->field->no_memory = true;
+        return;
+    }
+    if (n > 0)
+        memcpy(all, cluster->members, n * sizeof *all);
+    if (!cv_sort_by_density(all, n, s->field->profit, s->price))
+        s->field->no_memory = true;
+    (void)fill_with(s, cluster, all, n);
     free(all);
 }
 
@@ -290,26 +301,8 @@ static bool cut_into_bands(struct search *s, const uint32_t *list, uint32_t n)
     uint32_t from = 0;
 
     cv_set_clear(s->trial);
-    for (uint32_t m = 0; m < s->trial->n && from < n; m++) {
-        struct cv_stream_cluster *cluster = &s->trial->clusters[m];
-        uint32_t fits = from, fails = n + 1;
-
-        while (fails - fits > 1 && !s->field->no_memory) {
-            const uint32_t half = fits + (fails - fits) / 2;
-
-            cv_cluster_clear(cluster);
-            for (uint32_t i = from; i < half; i++)
-                cv_cluster_add(s->field, cluster, list[i]);
-            if (cv_cluster_fits(s->field, cluster))
-                fits = half;
-            else
-                fails = half;
-        }
-        cv_cluster_clear(cluster);
-        for (uint32_t i = from; i < fits; i++)
-            cv_cluster_add(s->field, cluster, list[i]);
-        from = fits;
-    }
+    for (uint32_t m = 0; m < s->trial->n && from < n; m++)
+        from += fill_with(s, &s->trial->clusters[m], list + from, n + 1 - from);
     return from == n && !s->field->no_memory;
 }
 
