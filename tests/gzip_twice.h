@@ -133,19 +133,19 @@ static inline const char *gzip_differs(int fd, size_t size, size_t piece, unsign
     const struct cv_gzip_ahead_options options = {
         .fd = fd, .size = size, .cores = cores, .piece = piece
     };
-    struct gzip_made again, once;
-    const char *differs;
+    struct gzip_made again = { .bytes = NULL }, once = { .bytes = NULL };
+    const char *differs = "memory";
 
-    if (!gzip_decode(made, &cv_codec_gzip, cv_codec_gzip.open(), fd, most) ||
-        !gzip_decode(&again, &cv_codec_gzip_ahead, cv_gzip_ahead_open(&options), fd,
-                     most) ||
-        !gzip_decode_once(&once, fd, piece, cores, most))
-        return "memory";
-    differs = gzip_difference(made, &again, most);
-    if (differs == NULL)
-        differs = gzip_difference(made, &once, most);
-    made->used = again.used;
-    made->used_once = once.used;
+    if (gzip_decode(made, &cv_codec_gzip, cv_codec_gzip.open(), fd, most) &&
+        gzip_decode(&again, &cv_codec_gzip_ahead, cv_gzip_ahead_open(&options), fd,
+                    most) &&
+        gzip_decode_once(&once, fd, piece, cores, most)) {
+        differs = gzip_difference(made, &again, most);
+        if (differs == NULL)
+            differs = gzip_difference(made, &once, most);
+        made->used = again.used;
+        made->used_once = once.used;
+    }
     free(again.bytes);
     free(once.bytes);
     return differs;
