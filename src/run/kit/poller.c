@@ -485,6 +485,20 @@ static void call_watches(struct cv_poller *poller)
     }
 }
 
+/* Make children ahead, one at a time, as long as nothing has happened. How long may be waited
+ * now, at most `timeout_s` (negative: no limit); 0 if something has. */
+static double get_ahead(struct cv_poller *poller, double timeout_s)
+{
+    struct epoll_event first;
+    double rest_s;
+
+    while (cv_starter_prepare(poller->starter, poller->null))
+        if (epoll_wait(poller->epoll, &first, 1, 0) != 0)
+            return 0;
+    rest_s = cv_starter_rest(poller->starter);
+    return rest_s >= 0 && (timeout_s < 0 || timeout_s > rest_s) ? rest_s : timeout_s;
+}
+
 enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
                                   struct cleave_error *err)
 {
@@ -505,6 +519,8 @@ enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
     }
     if (poller->guard_due_s > 0 && (timeout_s < 0 || timeout_s > GUARD_AFTER_S))
         timeout_s = GUARD_AFTER_S;
+    if (poller->starter != NULL && poller->null >= 0 && timeout_s != 0)
+        timeout_s = get_ahead(poller, timeout_s);
     poller->count = wait_batch(poller, timeout_s);
     if (poller->count < 0) {
         const int error = errno;

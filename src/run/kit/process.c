@@ -409,20 +409,24 @@ static int begin(struct cv_process *process, const struct cv_command *command,
                  const struct cv_process_files *files, const sigset_t *mask)
 {
     static const sigset_t none;
+    const struct cv_starting what = {
+        .path = command->path,
+        .argv = command->argv,
+        .script = command->elf ? NULL : command->script,
+        .environment = command->environment,
+        .files = { files->in, files->out, files->errors, files->extra },
+        .mask = mask != NULL ? mask : &none,
+        .cpus = command->cpus,
+    };
     int error = ENOSYS;
 
+    if (files->ahead != NULL) {
+        process->start = files->ahead;
+        process->pid = cv_starter_go(files->ahead, &what);
+        return 0;
+    }
     if (files->starter != NULL && files->in >= 0 && files->out >= 0)
-        error = cv_starter_start(files->starter,
-                                 &(struct cv_starting){
-                                     .path = command->path,
-                                     .argv = command->argv,
-                                     .script = command->elf ? NULL : command->script,
-                                     .environment = command->environment,
-                                     .files = { files->in, files->out, files->errors,
-                                                files->extra },
-                                     .mask = mask != NULL ? mask : &none,
-                                     .cpus = command->cpus },
-                                 &process->pid, &process->start);
+        error = cv_starter_start(files->starter, &what, &process->pid, &process->start);
     return error == ENOSYS ? spawn_there(&process->pid, command, files, mask) : error;
 }
 

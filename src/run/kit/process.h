@@ -70,7 +70,9 @@ struct cv_process_files {
     struct cv_guard *guard; /* borrowed until it is reaped: ends it with us; or NULL  */
     struct cv_starter *starter; /* borrowed likewise: do not wait until it has begun;
                                    or NULL                                           */
-    bool late; /* its end is not listened for before cv_process_listen               */
+    struct cv_start
+        *ahead; /* a child of it that was taken, with its own in and out; or NULL */
+    bool late;  /* its end is not listened for before cv_process_listen               */
 };
 
 struct cv_process {

@@ -52,4 +52,20 @@ void cv_starter_settle(const struct cv_start *start, pid_t pid);
  * To be asked once for every child. */
 int cv_starter_over(struct cv_start *start, pid_t pid);
 
+/* Where commands end soon after they were started, one after the other, children are made ahead
+ * while there is nothing else to do. Each has its end of a pipe for its output, nothing to read,
+ * and waits for what it is to become: then a start takes no more than to tell it. */
+
+/* Make one; `nothing` becomes its descriptor 0. False: there are enough, or it is not worth it. */
+bool cv_starter_prepare(struct cv_starter *starter, int nothing);
+/* Let all end if nobody has needed one for a while. For how long none of them has to, in seconds;
+ * negative: there are none. */
+double cv_starter_rest(struct cv_starter *starter);
+/* Take one that waits, and the end of the pipe that its output will come from. NULL: none does. */
+struct cv_start *cv_starter_take(struct cv_starter *starter, int *out);
+/* Let one that was taken become `what`, whose files stay aside: its pid, as from cv_starter_start. */
+pid_t cv_starter_go(struct cv_start *start, const struct cv_starting *what);
+/* Or let it end. */
+void cv_starter_leave(struct cv_start *start);
+
 #endif

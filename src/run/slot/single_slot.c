@@ -311,7 +311,7 @@ static void done_single(struct cv_slot *slot)
 static enum cleave_status start(struct cv_slot *slot, const struct cv_part *parts,
                                 size_t count, struct cleave_error *err)
 {
-    struct cv_slot_pipes pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
+    struct cv_slot_pipes pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 }, NULL };
     enum cleave_status status;
 
     slot->busy = true;

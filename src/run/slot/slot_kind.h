@@ -31,6 +31,8 @@ extern const struct cv_slot_kind cv_slot_single;
 /* Pipes for a process; the ends that stay here go to the slot. */
 struct cv_slot_pipes {
     struct cv_pipe in, out, mate;
+    struct cv_start
+        *ahead; /* owned: a child that has its end of `out` already; or NULL */
 };
 
 enum { CV_SLOT_PARTS = 3 };

@@ -3,6 +3,7 @@
 #include "run/slot/slot_kind.h"
 
 #include "base/fail.h"
+#include "run/kit/starter.h"
 
 /* It is waited so long after the polite signal, after the other one, and after the failure
  * of a command whose output somebody still holds. */
@@ -106,15 +107,28 @@ size_t cv_slot_mate_parts(const struct cv_slot *slot, struct cv_part parts[1])
     return 1;
 }
 
+/* A child that waits for the command of an item, if there is one and it can be used. */
+static struct cv_start *take_child(const struct cv_slot *slot, int *out)
+{
+    struct cv_starter *starter =
+        slot->kind->starts_each ? cv_poller_starter(slot->poller) : NULL;
+
+    if (starter == NULL || slot->items == NULL || slot->items->errors != NULL ||
+        slot->direct > 0 || slot->piece.mate_fd >= 0)
+        return NULL;
+    return cv_starter_take(starter, out);
+}
+
 enum cleave_status cv_slot_open_pipes(struct cv_slot *slot, struct cv_slot_pipes *pipes,
                                       struct cleave_error *err)
 {
+    pipes->ahead = take_child(slot, &pipes->out.read);
     /* Items are between the words of a command: there is nothing to read. */
     if (slot->items == NULL)
         CV_TRY(cv_pipe_open(&pipes->in, err));
     if (slot->direct > 0)
         CV_TRY(cv_copy_open(slot->direct, &pipes->out.write, err));
-    else
+    else if (pipes->ahead == NULL)
         CV_TRY(cv_pipe_open(&pipes->out, err));
     if (slot->piece.mate_fd >= 0)
         CV_TRY(cv_pipe_open(&pipes->mate, err));
@@ -130,6 +144,9 @@ enum cleave_status cv_slot_open_pipes(struct cv_slot *slot, struct cv_slot_pipes
 
 void cv_slot_close_pipes(struct cv_slot_pipes *pipes)
 {
+    if (pipes->ahead != NULL)
+        cv_starter_leave(pipes->ahead);
+    pipes->ahead = NULL;
     cv_pipe_close(&pipes->in);
     cv_pipe_close(&pipes->out);
     cv_pipe_close(&pipes->mate);
@@ -159,8 +176,10 @@ enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pip
                                   .starter = slot->kind->starts_each
                                                  ? cv_poller_starter(slot->poller)
                                                  : NULL,
+                                  .ahead = pipes->ahead,
                                   .late = slot->late },
                               cv_poller_old_mask(slot->poller), err);
+    pipes->ahead = NULL; /* it has become the command */
     cv_close(&errors);
     return status;
 }

@@ -301,7 +301,7 @@ static enum cleave_status launch(struct cv_slot *slot, struct cv_slot_pipes *pip
 /* A process, and the piece for it. */
 static enum cleave_status start_process(struct cv_slot *slot, struct cleave_error *err)
 {
-    struct cv_slot_pipes pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
+    struct cv_slot_pipes pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 }, NULL };
     enum cleave_status status;
 
     slot->steady.answers = 0;
