@@ -41,9 +41,10 @@ static enum cleave_status check_early(const struct cleave_execution *asked,
                                       struct cleave_error *err)
 {
     if (asked->items.words != NULL || asked->output.lines || asked->output.unordered)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected outputs of chunks in their order to be written early, or "
-                       "items, lines as they come or outputs in any order, got both");
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "expected outputs of chunks in their order to be written early, or "
+            "items, lines as they come or outputs in any order, got both");
     return check_lines(asked, err);
 }
 
