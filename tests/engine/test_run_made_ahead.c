@@ -90,7 +90,7 @@ static void begin_starter(void)
 {
     int out;
 
-    starter = cv_starter_new();
+    starter = cv_starter_new(2);
     begin(&waits, &patient, never.read, nowhere, NULL);
     assert_false(prepare(20));
     assert_null(cv_starter_take(starter, &out));
@@ -333,7 +333,7 @@ int main(void)
     };
     int failed;
 
-    starter = cv_starter_new();
+    starter = cv_starter_new(2);
     if (starter == NULL) /* this is another machine */
         return 0;
     cv_starter_free(starter);

@@ -601,12 +601,12 @@ int main(void)
 
     nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     failed = cmocka_run_group_tests_name("waiting", tests, NULL, NULL);
-    starter = cv_starter_new();
+    starter = cv_starter_new(2);
     if (starter != NULL)
         failed += cmocka_run_group_tests_name("not waiting", tests, NULL, NULL);
     cv_starter_free(starter);
     /* The last one, as there is no way back. */
-    starter = cv_starter_new();
+    starter = cv_starter_new(2);
     if (starter != NULL && refuse_call(SYS_clone3, ENOSYS))
         failed +=
             cmocka_run_group_tests_name("not waiting, without clone3", tests, NULL, NULL);

@@ -17,7 +17,8 @@
 #include "base/fail.h"
 #include "base/nothing.h"
 #include "run/kit/guard.h"
-#include "run/kit/starter.h"
+#include "run/kit/usable_cores.h"
+#include "run/start/starter.h"
 
 enum { BATCH = 64 };
 
@@ -178,7 +179,7 @@ struct cv_guard *cv_poller_guard(const struct cv_poller *poller)
 struct cv_starter *cv_poller_starter(struct cv_poller *poller)
 {
     if (!poller->asked_starter)
-        poller->starter = cv_starter_new();
+        poller->starter = cv_starter_new(cv_usable_cores());
     poller->asked_starter = true;
     return poller->starter;
 }

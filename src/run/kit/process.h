@@ -16,7 +16,7 @@
 #include <cleave/error.h>
 #include "run/kit/guard.h"
 #include "run/kit/process_end.h"
-#include "run/kit/starter.h"
+#include "run/start/starter.h"
 
 /* --- pipes -------------------------------------------------------------------------------- */
 

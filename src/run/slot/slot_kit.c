@@ -3,7 +3,7 @@
 #include "run/slot/slot_kind.h"
 
 #include "base/fail.h"
-#include "run/kit/starter.h"
+#include "run/start/starter.h"
 
 /* It is waited so long after the polite signal, after the other one, and after the failure
  * of a command whose output somebody still holds. */

@@ -35,8 +35,9 @@ struct cv_starting {
         *cpus; /* that it may run on; NULL: as this process                   */
 };
 
-/* NULL where there is no such way, or no memory: use posix_spawn. */
-struct cv_starter *cv_starter_new(void);
+/* For commands that have so many cores. NULL where there is no such way, or no memory: use
+ * posix_spawn. */
+struct cv_starter *cv_starter_new(unsigned cores);
 /* Waits for children that have not begun. May be NULL. */
 void cv_starter_free(struct cv_starter *starter);
 
