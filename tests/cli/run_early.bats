@@ -14,16 +14,20 @@ setup() {
 
 @test "lines of the chunk in front are written while it runs, unless it is to be as a whole" {
     front_lines -j 2
-    for whole in --group -u '-o out' '--retries 2' --isolate '--journal j'; do
+    local whole
+    for whole in --group -u '-o out' '--retries 2' --isolate '--journal j' ''; do
         # Nothing of the first chunk is seen while its command waits for the second to begin.
         rm -f here out j
+        exec 6> >(cat >seen)
+        [ -n "$whole" ] || exec 6>seen # a file is for later
         "$CLEAVE" run -q -i in -j 2 --block 2k $whole -- sh -c '
             read x; echo $x
             if [ $x = 1 ]; then
                 sleep 0.3; read y <go; cat; exit
             fi
-            cat; [ -e here ] || touch here' >seen 2>err 3>&- &
+            cat; [ -e here ] || touch here' >&6 2>err 3>&- 6>&- &
         local id=$!
+        exec 6>&-
         appears here
         sleep 0.5
         case $whole in

@@ -341,10 +341,10 @@ static const struct cv_option output_options[] = {
               "lines of several commands alternate, and none is mixed with another. What was "
               "written of a chunk cannot be taken back: it is not tried again." },
     { .name = "--group", .value = 1, .offset = FIELD(group),
-      .help = "Write nothing of an output before its command has succeeded. Without it, the lines "
-              "of the chunk whose turn it is are written while its command runs, unless "
-              "--retries, --isolate, --journal, --reduce, --header-out, --persistent, -u or -o "
-              "is given; if it fails, they stay." },
+      .help = "Write nothing of an output before its command has succeeded. Without it, to a pipe or "
+              "a terminal, the lines of the chunk whose turn it is are written while its command "
+              "runs, unless --retries, --isolate, --journal, --reduce, --header-out, "
+              "--persistent or -u is given; if it fails, they stay." },
     { .name = "--header-out", .kind = CV_OPTION_MAYBE, .argument = "[N]",
       .offset = FIELD(header_out),
       .help = "Outputs begin with a header, too: as --header says, else of one line, or of N, "

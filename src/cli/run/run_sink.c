@@ -6,6 +6,7 @@
 #include "cli/run/run_sink.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "cli/kit/output.h"
 
@@ -107,8 +108,11 @@ int cv_run_group_check(const struct cv_run_options *values)
 bool cv_run_shows_early(const struct cv_run_options *values)
 {
     const bool to_file = values->output != NULL && strcmp(values->output, "-") != 0;
+    struct stat out;
 
-    /* A file gets its name when all is there: nobody waits for it. */
-    return !values->group && !values->line_buffer && !values->unordered && !to_file &&
-           wants_whole(values) == NULL;
+    if (values->group || values->line_buffer || values->unordered || to_file ||
+        wants_whole(values) != NULL)
+        return false;
+    /* Nobody waits for what is in a file. */
+    return fstat(STDOUT_FILENO, &out) == 0 && !S_ISREG(out.st_mode);
 }
