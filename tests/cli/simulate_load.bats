@@ -87,9 +87,9 @@ bound over_bound " ]
 }
 
 @test "on a terminal: a bar that goes away; elsewhere none" {
-    on_terminal simulate load -p $LAB -l 2000 --policy umr --error 0.2 --runs 3000
+    on_terminal simulate load -p $LAB -l 2000 --policy umr --error 0.2 --runs 100000
     has "simulating ["
-    has "3000 runs of 2000 units"
+    has "100000 runs of 2000 units"
     cleave 0 simulate load -p $LAB -l 2000 --policy umr --error 0.2 --runs 3000
     [ -z "$stderr" ]
 }

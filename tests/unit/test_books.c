@@ -344,6 +344,38 @@ static void nothing_is_lost_by_losses(void **state)
     assert_true(books->lost > 10);
 }
 
+/* One that was killed for another reason does not make all others small for ever. */
+static void larger_ones_are_tried_again(void **state)
+{
+    struct cv_books books = { .most = 0 };
+    int probes = 0;
+
+    (void)state;
+    cv_books_too_large(&books, 100);
+    assert_true(books.most == 50);
+    for (int i = 0; i < 1000; i++)
+        cv_books_fits(&books, 50, false); /* what fails is not tried again */
+    cv_books_fits(&books, 20, true);      /* and this says nothing */
+    assert_true(books.most == 50);
+    for (int i = 0; i < 64; i++)
+        cv_books_fits(&books, 50, true);
+    assert_true(books.most == 100);
+    /* If it is too large indeed, that is found less and less often. */
+    for (int i = 0; i < 64 * 100; i++) {
+        if (books.most > 50) {
+            probes++;
+            cv_books_too_large(&books, books.most);
+            assert_true(books.most == 50);
+        }
+        cv_books_fits(&books, 50, true);
+    }
+    assert_in_range(probes, 4, 7);
+    /* If not, it is as if nothing had been. */
+    for (int i = 0; i < 64 * 200; i++)
+        cv_books_fits(&books, books.most, true);
+    assert_true(books.most >= 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -351,6 +383,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(orders_of_a_lost_worker_are_left_again, set_up,
                                         tear_down),
         cmocka_unit_test(what_was_too_large_is_not_made_again),
+        cmocka_unit_test(larger_ones_are_tried_again),
         cmocka_unit_test_setup_teardown(a_lost_chunk_is_left_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(or_is_ordered_again_before_all_others, set_up,
                                         tear_down),

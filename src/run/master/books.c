@@ -16,6 +16,9 @@ static const double MOST_WANTED = 1ULL << 50;
 /* Sums of orders may miss the load by rounding: this much of it. */
 static const double SLACK = 1e-9;
 
+/* Chunks that are to fit into memory before larger ones are tried again, at first. */
+enum { FIRST_PATIENCE = 64 };
+
 enum cleave_status cv_books_open(struct cv_books *books, uint32_t nworkers,
                                  struct cleave_error *err)
 {
@@ -230,8 +233,21 @@ void cv_books_too_large(struct cv_books *books, double units)
 {
     const double most = fmax(fmax(floor(units / 2), books->largest), 1);
 
-    if (units > books->largest && (!(books->most > 0) || most < books->most))
-        books->most = most;
+    if (!(units > books->largest) || (books->most > 0 && !(most < books->most)))
+        return;
+    books->most = most;
+    books->fits = 0;
+    books->patience = books->patience > 0 ? 2 * books->patience : FIRST_PATIENCE;
+}
+
+void cv_books_fits(struct cv_books *books, double units, bool may_fail)
+{
+    books->largest = fmax(books->largest, units);
+    if (!may_fail || !(books->most > 0) || 2 * units < books->most ||
+        ++books->fits < books->patience)
+        return;
+    books->fits = 0;
+    books->most *= 2;
 }
 
 double cv_books_size(const struct cv_books *books, const struct cv_want *want)

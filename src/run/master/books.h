@@ -54,8 +54,10 @@ struct cv_books {
     uint64_t chunks, retries, failed, resumed, lost, parted;
     uint64_t unread; /* of `failed`: their commands are known to have read nothing     */
     double largest;  /* chunk that was done                                          */
-    double most;     /* bytes of a chunk from now on; 0: any number                     */
-    double done;     /* bytes                                                        */
+    uint32_t fits;   /* chunks of nearly `most` that were done since it was found     */
+    uint32_t patience; /* so many are to fit before a larger one is tried again        */
+    double most; /* bytes of a chunk from now on; 0: any number                     */
+    double done; /* bytes                                                        */
     double resumed_units; /* bytes that an earlier run did                            */
     struct cv_ledger ledger; /* which bytes, from the beginning to the end of the run  */
     uint32_t bad_ends; /* commands that stayed and did not end with status 0           */
@@ -107,6 +109,10 @@ uint32_t cv_books_wanting(const struct cv_books *books, uint32_t from);
 /* A command was killed on so many bytes, for want of memory: from now on pieces have at most
  * half as many, or as many as have been done. */
 void cv_books_too_large(struct cv_books *books, double units);
+/* So many were done. It may have been for another reason that more were not: where a chunk may fail,
+ * as it is tried again, twice as many are tried after a while, and after twice as long a while each
+ * time that they are too many again. */
+void cv_books_fits(struct cv_books *books, double units, bool may_fail);
 /* The bytes that the piece of an order is to have. */
 double cv_books_size(const struct cv_books *books, const struct cv_want *want);
 

@@ -259,8 +259,8 @@ static enum cleave_status accept_output(struct cv_real_run *run, struct cv_erran
     CV_TRY(cv_outlet_add(run->outlet, store, &slot->piece, slot, err));
     CV_TRY(cv_ledger_add(&run->books.ledger, slot->piece.begin, slot->piece.end, err));
     CV_TRY(cv_blame_clear(&run->blame, slot->piece.begin, slot->piece.end, err));
-    run->books.largest =
-        fmax(run->books.largest, (double)(slot->piece.end - slot->piece.begin));
+    cv_books_fits(&run->books, (double)(slot->piece.end - slot->piece.begin),
+                  run->asked->failing.retries > 0 || run->asked->failing.isolate);
     if (slot->piece.body.begin > 0)
         run->middle_succeeded = true;
     cv_family_over(errand->past.family, true, false);

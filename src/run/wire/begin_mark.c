@@ -14,9 +14,8 @@ uint64_t cv_begin_mark_key(void)
     return key;
 }
 
-const char *cv_begin_mark(uint64_t key, char out[CV_BEGIN_MARK_ROOM])
+void cv_begin_mark(uint64_t key, char out[CV_BEGIN_MARK_ROOM])
 {
     snprintf(out, CV_BEGIN_MARK_ROOM, "[cleave worker %016llx]\n",
              (unsigned long long)key);
-    return out;
 }

@@ -12,6 +12,6 @@ enum { CV_BEGIN_MARK_ROOM = 48 };
 /* Never 0, which asks for no mark. */
 uint64_t cv_begin_mark_key(void);
 /* The line, with its end. */
-const char *cv_begin_mark(uint64_t key, char out[CV_BEGIN_MARK_ROOM]);
+void cv_begin_mark(uint64_t key, char out[CV_BEGIN_MARK_ROOM]);
 
 #endif

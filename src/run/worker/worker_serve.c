@@ -50,7 +50,8 @@ static void write_mark(uint64_t key)
 {
     char mark[CV_BEGIN_MARK_ROOM];
 
-    (void)cv_write_all(STDERR_FILENO, cv_begin_mark(key, mark), strlen(mark));
+    cv_begin_mark(key, mark);
+    (void)cv_write_all(STDERR_FILENO, mark, strlen(mark));
 }
 
 static void take_hello(struct cv_worker *worker, const struct cv_frame_head *head,
