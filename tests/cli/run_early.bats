@@ -10,32 +10,43 @@ setup() {
     seq 1 1000 >in
     mkfifo go
     AS_THEY_COME=
+    id=
+}
+
+# A run that waits for a test that has failed would hold it up.
+teardown() {
+    [ -z "$id" ] || kill "$id" 2>/dev/null || true
 }
 
 @test "lines of the chunk in front are written while it runs, unless it is to be as a whole" {
     front_lines -j 2
-    local whole
+    local whole n=0
     for whole in --group -u '-o out' '--retries 2' --isolate '--journal j' ''; do
         # Nothing of the first chunk is seen while its command waits for the second to begin.
         rm -f here out j
-        exec 6> >(cat >seen)
-        [ -n "$whole" ] || exec 6>seen # a file is for later
+        n=$((n + 1))
+        if [ -n "$whole" ]; then
+            exec 6> >(exec cat >seen.$n)
+        else
+            exec 6>seen.$n # a file is for later
+        fi
         "$CLEAVE" run -q -i in -j 2 --block 2k $whole -- sh -c '
             read x; echo $x
             if [ $x = 1 ]; then
                 sleep 0.3; read y <go; cat; exit
             fi
             cat; [ -e here ] || touch here' >&6 2>err 3>&- 6>&- &
-        local id=$!
+        id=$!
         exec 6>&-
         appears here
         sleep 0.5
         case $whole in
             -o*) [ ! -e out ] ;;
-            *) [ -z "$(grep -x 1 seen)" ] ;;
+            *) [ -z "$(cat seen.$n | grep -x 1)" ] ;;
         esac
         timeout $LONG sh -c 'echo >go'
         wait $id
+        id=
     done
 }
 
