@@ -21,7 +21,6 @@ enum { MUCH = 256 * 1024 }; /* more than that is no short one */
 struct wait {
     struct cv_real_run *run;
     double until_s; /* 0: nothing has come */
-    bool broken;    /* the run has heard why */
 };
 
 static void input_ready(void *context, unsigned events)
@@ -32,10 +31,8 @@ static void input_ready(void *context, unsigned events)
     (void)events;
     if (!(wait->until_s > 0))
         wait->until_s = cv_clock_s() + SOON_S;
-    if (cv_source_pump(wait->run->books.source, &err) == CLEAVE_OK)
-        return;
-    cv_news_broke(&wait->run->news, &err);
-    wait->broken = true;
+    if (cv_source_pump(wait->run->books.source, &err) != CLEAVE_OK)
+        cv_news_broke(&wait->run->news, &err);
 }
 
 /* Whether sizes are chosen by those of the input, and by those who can be given a little at a time. */
@@ -58,7 +55,7 @@ static bool may_be_short(struct wait *wait, int fd)
     struct cv_real_run *run = wait->run;
     const struct cv_source *source = run->books.source;
 
-    return !wait->broken && run->stopped_by == 0 &&
+    return !run->news.broken && run->stopped_by == 0 &&
            cv_real_run_written(run, NULL) == CLEAVE_OK && cv_source_wants(source) &&
            cv_source_poll_fd(source) == fd && cv_source_extent(source) < MUCH &&
            !(wait->until_s > 0 && cv_clock_s() >= wait->until_s);

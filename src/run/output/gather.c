@@ -205,7 +205,7 @@ static void turn(struct cv_gather *gather)
 
     if (gather->blocked_from_s > 0)
         gather->blocked_s += cv_clock_s() - gather->blocked_from_s;
-    if (next != NULL && has_more(next) && gather->options.before != NULL)
+    if (gather->options.before != NULL && next != NULL && has_more(next))
         gather->options.before(gather->options.context);
     status = pump(gather, next != NULL && next->in_blocks ? STEP_BLOCKS : STEP, &state);
     gather->blocked_from_s = state == CV_GATHER_BLOCKED ? cv_clock_s() : 0;
