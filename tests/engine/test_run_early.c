@@ -8,26 +8,21 @@
 #include "run/output/gather_parts.h"
 #include "run/kit/poller.h"
 #include "run/kit/process.h"
-#include "plumbing_check.h"
+#include "gather_check.h"
+
+enum { STEP = 10000 }; /* less than comes at a time */
 
 static struct cv_gather *make_gather(int sink, uint64_t memory)
 {
-    struct cv_gather *gather = NULL;
-
-    must(cv_gather_new(&(struct cv_gather_options){ .sink = sink,
-                                                    .memory = memory,
-                                                    .directory = "/tmp",
-                                                    .early = true },
-                       &gather, &err));
-    return gather;
+    return new_gather((struct cv_gather_options){
+        .sink = sink, .memory = memory, .directory = "/tmp", .early = true });
 }
 
 /* The output of what begins there, by a command that has run for a while. */
 static struct cv_store *offer(struct cv_gather *gather, uint64_t begin)
 {
-    struct cv_store *store = NULL;
+    struct cv_store *store = open_store(gather);
 
-    must(cv_store_open(gather, &store, &err));
     cv_gather_offer(store, begin);
     store->offered_s -= 1;
     return store;
@@ -37,15 +32,6 @@ static void say(struct cv_store *store, const char *bytes, size_t length)
 {
     must(cv_store_write(store, bytes, length, &err));
     cv_gather_pass_on(store);
-}
-
-static void write_all(struct cv_gather *gather)
-{
-    enum cv_gather_state state = CV_GATHER_BUSY;
-
-    while (state == CV_GATHER_BUSY)
-        must(cv_gather_pump(gather, 10000, &state, &err));
-    assert_int_equal(state, CV_GATHER_IDLE);
 }
 
 static void assert_nothing_kept(const struct cv_gather *gather)
@@ -67,10 +53,10 @@ static void whole_lines_of_the_one_in_front(void **state)
 
     (void)state;
     say(second, "b1\nb2", 5);
-    write_all(gather);
+    write_by(gather, STEP);
     assert_int_equal(cv_gather_usage(gather).written, 0);
     say(first, "a1\na", 4);
-    write_all(gather);
+    write_by(gather, STEP);
     assert_file(sink, 0, 3, "a1\n");
     assert_int_equal(cv_gather_usage(gather).written, 3);
     assert_int_equal(cv_store_passed(first), 3);
@@ -78,14 +64,14 @@ static void whole_lines_of_the_one_in_front(void **state)
     assert_int_equal(cv_store_size(first), 4);
     assert_false(cv_gather_pending(gather));
     say(first, "2\na3", 4);
-    write_all(gather);
+    write_by(gather, STEP);
     assert_int_equal(cv_gather_usage(gather).written, 6);
     /* Its end is written as it is; what the next has said by then follows at once. */
     must(cv_gather_finish(gather, first, 0, 10, &err));
-    write_all(gather);
+    write_by(gather, STEP);
     assert_file(sink, 0, 11, "a1\na2\na3b1\n");
     must(cv_gather_finish(gather, second, 10, 20, &err));
-    write_all(gather);
+    write_by(gather, STEP);
     assert_file(sink, 0, 13, "a1\na2\na3b1\nb2");
     assert_int_equal(cv_gather_usage(gather).written, 13);
     assert_nothing_kept(gather);
@@ -142,12 +128,12 @@ static void wherever_it_lies(void **state)
                 const size_t there = at + 50000;
 
                 say(store, text + at, 50000);
-                write_all(gather);
+                write_by(gather, STEP);
                 assert_int_equal(cv_gather_usage(gather).written,
                                  there - there % lines[i]);
             }
             must(cv_gather_finish(gather, store, 0, 1, &err));
-            write_all(gather);
+            write_by(gather, STEP);
             assert_file(sink, 0, sizeof text, text);
             assert_int_equal(cv_gather_usage(gather).written, sizeof text);
             assert_nothing_kept(gather);
@@ -174,23 +160,23 @@ static void fail_after_lines(struct again *again, const char *bytes)
     failed = offer(again->gather, 0);
     again->next = offer(again->gather, 5);
     say(failed, "a\nb\nc", 5);
-    write_all(again->gather);
+    write_by(again->gather, STEP);
     cv_early_remember(failed);
     again->store = offer(again->gather, 0);
     say(again->store, bytes, strlen(bytes));
     say(again->next, "next\n", 5);
-    write_all(again->gather); /* what is to be compared is not shown before that */
+    write_by(again->gather, STEP); /* what is to be compared is not shown before that */
     assert_int_equal(cv_gather_usage(again->gather).written, 4);
 }
 
 static void end(struct again *again, const char *expected)
 {
-    write_all(again->gather);
+    write_by(again->gather, STEP);
     assert_file(again->sink, 0, strlen(expected), expected);
     assert_int_equal(cv_gather_usage(again->gather).written, strlen(expected));
     assert_null(again->gather->said);
     must(cv_gather_finish(again->gather, again->next, 5, 6, &err));
-    write_all(again->gather);
+    write_by(again->gather, STEP);
     assert_nothing_kept(again->gather);
     cv_gather_free(again->gather);
     close(again->sink);
@@ -233,11 +219,11 @@ static void what_fails_for_good_leaves_its_lines(void **state)
 
     (void)state;
     say(failed, "a\n", 2);
-    write_all(gather);
+    write_by(gather, STEP);
     say(failed, "b\nc", 3);
     cv_early_keep_lines(failed);
     must(cv_gather_finish(gather, failed, 0, 5, &err));
-    write_all(gather);
+    write_by(gather, STEP);
     assert_int_equal(cv_gather_usage(gather).written, 4);
     assert_file(sink, 0, 4, "a\nb\n");
     assert_nothing_kept(gather);
@@ -262,11 +248,11 @@ static void what_is_dropped_has_been_read(void **state)
     store = offer(gather, 0); /* so that the next one begins within a page */
     say(store, "before\n", 7);
     must(cv_gather_finish(gather, store, 0, 1, &err));
-    write_all(gather);
+    write_by(gather, STEP);
     assert_int_equal(read(pipe.read, back, 7), 7);
     store = offer(gather, 1);
     say(store, text, sizeof text);
-    write_all(gather);
+    write_by(gather, STEP);
     cv_store_drop(store);
     store = offer(gather, 1);
     memset(back, 'y', sizeof back);

@@ -17,15 +17,7 @@
 #include "run/output/gather_parts.h"
 #include "run/kit/poller.h"
 #include "run/kit/process.h"
-#include "plumbing_check.h"
-
-static struct cv_gather *make_gather(struct cv_gather_options options)
-{
-    struct cv_gather *gather = NULL;
-
-    must(cv_gather_new(&options, &gather, &err));
-    return gather;
-}
+#include "gather_check.h"
 
 /* Put `length` bytes into the store by way of a pipe. */
 static void fill(struct cv_store *store, const char *bytes, size_t length)
@@ -56,30 +48,13 @@ static void fill(struct cv_store *store, const char *bytes, size_t length)
     cv_pipe_close(&pipe);
 }
 
-static struct cv_store *open_store(struct cv_gather *gather)
-{
-    struct cv_store *store = NULL;
-
-    must(cv_store_open(gather, &store, &err));
-    return store;
-}
-
-static void write_all(struct cv_gather *gather)
-{
-    enum cv_gather_state state = CV_GATHER_BUSY;
-
-    while (state == CV_GATHER_BUSY)
-        must(cv_gather_pump(gather, 100000, &state, &err));
-    assert_int_equal(state, CV_GATHER_IDLE);
-}
-
 /* Ends in another order than they begin. */
 static void outputs_are_written_in_input_order(void **state)
 {
     const size_t before = open_descriptors();
     const int sink = make_file("", 0);
     struct cv_gather *gather =
-        make_gather((struct cv_gather_options){ .sink = sink, .memory = 1 << 20 });
+        new_gather((struct cv_gather_options){ .sink = sink, .memory = 1 << 20 });
     struct cv_store *stores[3];
 
     (void)state;
@@ -113,7 +88,7 @@ static void past_the_limit_outputs_go_to_disk(void **state)
     enum { SIZE = 1 << 20, LIMIT = 300000 };
     const size_t before = open_descriptors();
     const int sink = make_file("", 0);
-    struct cv_gather *gather = make_gather(
+    struct cv_gather *gather = new_gather(
         (struct cv_gather_options){ .sink = sink, .memory = LIMIT, .directory = "/tmp" });
     struct cv_store *large = open_store(gather), *small = open_store(gather), *lost;
     char *text = make_text(1, SIZE);
@@ -154,7 +129,7 @@ static void separate_outputs_are_whole_files(void **state)
 {
     enum { SIZE = 200000, OUTPUTS = 5 };
     const size_t before = open_descriptors();
-    struct cv_gather *gather = make_gather((struct cv_gather_options){
+    struct cv_gather *gather = new_gather((struct cv_gather_options){
         .sink = -1, .memory = 250000, .directory = "/tmp", .separate = true });
     struct cv_store *stores[OUTPUTS];
     char *text = make_text(2, SIZE);
@@ -248,7 +223,7 @@ static void one_chunk(struct cv_gather *gather, struct cv_random *random, uint64
 /* All chunks, out of order by at most OPEN, into `sink`, which is read now and then. */
 static void any_order(struct sink *sink, uint32_t seed, uint64_t memory)
 {
-    struct cv_gather *gather = make_gather((struct cv_gather_options){
+    struct cv_gather *gather = new_gather((struct cv_gather_options){
         .sink = sink->fd, .memory = memory, .directory = "/tmp" });
     char *text = make_text(seed, LARGEST + CHUNKS * SHIFT),
          *expected = malloc((size_t)CHUNKS * LARGEST);
@@ -309,7 +284,7 @@ static void an_output_that_just_fits_stays_whole(void **state)
     (void)state;
     for (int separate = 0; separate < 2; separate++) {
         const size_t before = open_descriptors();
-        struct cv_gather *gather = make_gather((struct cv_gather_options){
+        struct cv_gather *gather = new_gather((struct cv_gather_options){
             .sink = -1, .memory = 1000, .separate = separate == 1 });
         struct cv_store *stores[3];
         struct cv_taken taken[3];
@@ -383,7 +358,7 @@ static void a_socket_gets_what_was_finished(void **state)
 static void unordered_outputs_are_not_held_up(void **state)
 {
     const int sink = make_file("", 0);
-    struct cv_gather *gather = make_gather(
+    struct cv_gather *gather = new_gather(
         (struct cv_gather_options){ .sink = sink, .memory = 1000, .unordered = true });
 
     (void)state;
@@ -417,7 +392,7 @@ static void a_slow_reader_holds_nobody_up(void **state)
     (void)state;
     must(cv_poller_new(&poller, &err));
     must(cv_pipe_open(&pipe, &err));
-    gather = make_gather((struct cv_gather_options){
+    gather = new_gather((struct cv_gather_options){
         .sink = pipe.write, .memory = size, .directory = "/tmp" });
     must(cv_gather_attach(gather, poller, &err));
     for (uint64_t i = 0; i < 3; i++) {
@@ -471,7 +446,7 @@ static void a_sink_that_nobody_reads_is_an_error(void **state)
 
         must(cv_poller_new(&poller, &err));
         must(cv_pipe_open(&pipe, &err));
-        gather = make_gather(
+        gather = new_gather(
             (struct cv_gather_options){ .sink = pipe.write, .memory = 1 << 20 });
         must(cv_gather_attach(gather, poller, &err));
         store = open_store(gather);
@@ -504,7 +479,7 @@ static void a_full_sink_is_an_error(void **state)
     (void)state;
     if (sink < 0)
         skip();
-    gather = make_gather((struct cv_gather_options){
+    gather = new_gather((struct cv_gather_options){
         .sink = sink, .sink_name = "'out.txt'", .memory = 1 << 20 });
     store = open_store(gather);
     fill(store, "text", 4);
@@ -522,7 +497,7 @@ static void a_full_sink_is_an_error(void **state)
 
 static void a_bad_directory_is_named(void **state)
 {
-    struct cv_gather *gather = make_gather(
+    struct cv_gather *gather = new_gather(
         (struct cv_gather_options){ .sink = 1, .memory = 0, .directory = "/no/such" });
     struct cv_store *store = open_store(gather);
     struct cleave_error error;

@@ -8,27 +8,13 @@
 #include "run/output/gather_parts.h"
 #include "run/kit/poller.h"
 #include "run/kit/process.h"
-#include "plumbing_check.h"
+#include "gather_check.h"
 
 /* A gather on a file or the end of a pipe. */
 static struct cv_gather *make_gather(int sink, uint64_t memory)
 {
-    struct cv_gather *gather = NULL;
-
-    must(cv_gather_new(&(struct cv_gather_options){ .sink = sink,
-                                                    .memory = memory,
-                                                    .directory = "/tmp",
-                                                    .lines = true },
-                       &gather, &err));
-    return gather;
-}
-
-static struct cv_store *open_store(struct cv_gather *gather)
-{
-    struct cv_store *store = NULL;
-
-    must(cv_store_open(gather, &store, &err));
-    return store;
+    return new_gather((struct cv_gather_options){
+        .sink = sink, .memory = memory, .directory = "/tmp", .lines = true });
 }
 
 /* What a command has just written. */
@@ -52,15 +38,6 @@ static void say(struct cv_store *store, const char *bytes, size_t length)
     must(cv_store_pump(store, pipe.read, UINT64_MAX, &state, &err));
     assert_int_equal(state, CV_STORE_END);
     cv_pipe_close(&pipe);
-}
-
-static void write_all(struct cv_gather *gather)
-{
-    enum cv_gather_state state = CV_GATHER_BUSY;
-
-    while (state == CV_GATHER_BUSY)
-        must(cv_gather_pump(gather, 100000, &state, &err));
-    assert_int_equal(state, CV_GATHER_IDLE);
 }
 
 static void whole_lines_of_the_one_in_front(void **state)
