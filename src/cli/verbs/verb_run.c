@@ -435,8 +435,10 @@ const struct cv_verb cv_verb_run = {
         "of the input. How much each worker gets is decided while it runs, from what "
         "chunks have cost so far: chunks grow so that starting commands costs little, "
         "shrink at the end, and what a late worker has not read yet is taken from it, "
-        "so that all end together. The output of a chunk is written only when its "
-        "command has succeeded, that of an item in any case.",
+        "so that all end together. To a file, the output of a chunk is written only when "
+        "its command has succeeded; to a pipe or a terminal, lines of the chunk in front "
+        "come while its command runs (--group: whole outputs). That of an item is "
+        "written in any case, when its command has ended.",
     .operands = "[--] COMMAND [ARG]... [::: ITEM...]...",
     .max_operands = 100000000,
     .command = true,
