@@ -190,9 +190,7 @@ static void fill_input(const struct cv_run_options *values, struct cleave_execut
 
 static void fill_output(const struct cv_run_options *values, struct cleave_execution *out)
 {
-    out->output.name = values->output != NULL && strcmp(values->output, "-") != 0
-                           ? values->output
-                           : "standard output";
+    out->output.name = cv_run_output_is_file(values) ? values->output : "standard output";
     out->output.header = cv_header_out_how(values);
     out->output.unordered = values->unordered != 0;
     out->output.lines = values->line_buffer != 0;

@@ -19,6 +19,16 @@ static int cannot_write(const struct cv_run_sink *sink, int status,
                        cv_echo(sink->path, shown), err->text);
 }
 
+static bool names_file(const char *path)
+{
+    return path != NULL && strcmp(path, "-") != 0;
+}
+
+bool cv_run_output_is_file(const struct cv_run_options *values)
+{
+    return names_file(values->output);
+}
+
 int cv_run_sink_open(struct cv_run_sink *sink, const char *option, const char *path,
                      int *out_descriptor)
 {
@@ -26,7 +36,7 @@ int cv_run_sink_open(struct cv_run_sink *sink, const char *option, const char *p
 
     *sink = (struct cv_run_sink){ .option = option, .file.fd = -1, .on_stdout = true };
     *out_descriptor = STDOUT_FILENO;
-    if (path == NULL || strcmp(path, "-") == 0)
+    if (!names_file(path))
         return CV_EXIT_DONE;
     sink->path = path;
     if (cv_new_file_open(path, 0, &sink->file, &err) != CLEAVE_OK)
@@ -107,11 +117,10 @@ int cv_run_group_check(const struct cv_run_options *values)
 
 bool cv_run_shows_early(const struct cv_run_options *values)
 {
-    const bool to_file = values->output != NULL && strcmp(values->output, "-") != 0;
     struct stat out;
 
-    if (values->group || values->line_buffer || values->unordered || to_file ||
-        wants_whole(values) != NULL)
+    if (values->group || values->line_buffer || values->unordered ||
+        cv_run_output_is_file(values) || wants_whole(values) != NULL)
         return false;
     /* Nobody waits for what is in a file. */
     return fstat(STDOUT_FILENO, &out) == 0 && !S_ISREG(out.st_mode);

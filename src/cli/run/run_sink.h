@@ -13,8 +13,8 @@ struct cv_run_sink {
     bool on_stdout; /* outputs come on standard output, by whatever name               */
 };
 
-/* `path` is what the option says, as --output: NULL and "-" are standard output. *out_descriptor is where
- * to write. Returns an exit status; what is wrong has been told. */
+/* `path` is what the option says, as --output: NULL and "-" are standard output. *out_descriptor
+ * is where to write. Returns an exit status; what is wrong has been told. */
 int cv_run_sink_open(struct cv_run_sink *sink, const char *option, const char *path,
                      int *out_descriptor);
 /* All outputs are there, in order: the file gets its name. Otherwise what there is stays
@@ -22,6 +22,8 @@ int cv_run_sink_open(struct cv_run_sink *sink, const char *option, const char *p
  * result that could not be written. Does nothing the second time. */
 int cv_run_sink_close(struct cv_run_sink *sink, bool whole, int status);
 
+/* Whether --output names a file: without it, and with "-", outputs go to standard output. */
+bool cv_run_output_is_file(const struct cv_run_options *values);
 /* Whether lines of chunks can be written as they come, if that is asked for. Returns an exit
  * status. */
 int cv_run_lines_check(const struct cv_run_options *values);

@@ -13,6 +13,7 @@
 #include "cli/kit/run_foreign.h"
 #include "cli/run/run_items.h"
 #include "cli/run/run_options.h"
+#include "cli/run/run_sink.h"
 
 struct values {
     uint64_t nodes, tasks, cpus;
@@ -125,7 +126,7 @@ static int check(const struct cv_run_options *options, bool items, size_t nopera
         return cv_complain(CV_EXIT_USAGE,
                            "expected --input FILE behind 'cleave run': the "
                            "standard input of a job is empty");
-    if (options->output == NULL || strcmp(options->output, "-") == 0)
+    if (!cv_run_output_is_file(options))
         return cv_complain(CV_EXIT_USAGE,
                            "expected --output FILE behind 'cleave run': the standard "
                            "output of a job is its log");
