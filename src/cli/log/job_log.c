@@ -90,16 +90,9 @@ static void add_command(struct cv_text *out, const struct cleave_attempt *attemp
     struct cleave_error ignored;
 
     if (items != NULL) {
-        uint64_t cuts[2];
-        const struct cv_item_commands some =
-            cv_item_commands_some(items, attempt->begin, attempt->end - attempt->begin,
-                                  cuts);
-
-        if (attempt->end - attempt->begin > 1) /* --many */
-            (void)cv_item_commands_line(&some, 0, attempt->place, out, &ignored);
-        else
-            (void)cv_item_commands_line(items, attempt->begin, attempt->place, out,
-                                        &ignored);
+        (void)cv_item_commands_run_line(items, attempt->begin,
+                                        attempt->end - attempt->begin, attempt->place,
+                                        out, &ignored);
         for (size_t i = 0; !out->failed && i < out->length; i++)
             if (out->bytes[i] ==
                 '\n') /* a line is an entry; GNU parallel does the same */

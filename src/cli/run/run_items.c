@@ -290,14 +290,10 @@ static void describe(void *context, uint64_t first, uint64_t count, char *out,
     const struct cv_run_items *items = context;
     struct cv_text line = { NULL, 0, 0, false };
     struct cleave_error ignored;
-    uint64_t cuts[2];
-    struct cv_item_commands some;
 
     out[0] = '\0';
-    if (count > 1)
-        some = cv_item_commands_some(&items->commands, first, count, cuts);
-    if (cv_item_commands_line(count > 1 ? &some : &items->commands, count > 1 ? 0 : first,
-                              1, &line, &ignored) == CLEAVE_OK &&
+    if (cv_item_commands_run_line(&items->commands, first, count, 1, &line, &ignored) ==
+            CLEAVE_OK &&
         line.bytes != NULL)
         cv_shown(line.bytes, line.length, out, size < 200 ? size : 200);
     cv_text_done(&line);

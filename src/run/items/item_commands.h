@@ -90,7 +90,13 @@ enum cleave_status cv_item_commands_fit(const struct cv_item_commands *commands,
 enum cleave_status cv_item_commands_line(const struct cv_item_commands *commands,
                                          uint64_t index, uint32_t slot,
                                          struct cv_text *out, struct cleave_error *err);
-/* Its words, with those of the shell if there is one: one block for free(). */
+/* The line of what was run for `count` of them from `first` on: one by itself, or, where a command
+ * takes as many items as fit, several. */
+enum cleave_status cv_item_commands_run_line(const struct cv_item_commands *commands,
+                                             uint64_t first, uint64_t count,
+                                             uint32_t slot, struct cv_text *out,
+                                             struct cleave_error *err);
+/* The words of command `index`, with those of the shell if there is one: one block for free(). */
 enum cleave_status cv_item_commands_words(const struct cv_item_commands *commands,
                                           uint64_t index, uint32_t slot, char ***out,
                                           struct cleave_error *err);

@@ -90,6 +90,20 @@ struct cv_item_commands cv_item_commands_some(const struct cv_item_commands *com
     return some;
 }
 
+enum cleave_status cv_item_commands_run_line(const struct cv_item_commands *commands,
+                                             uint64_t first, uint64_t count,
+                                             uint32_t slot, struct cv_text *out,
+                                             struct cleave_error *err)
+{
+    uint64_t cuts[2];
+    struct cv_item_commands some;
+
+    if (count <= 1)
+        return cv_item_commands_line(commands, first, slot, out, err);
+    some = cv_item_commands_some(commands, first, count, cuts);
+    return cv_item_commands_line(&some, 0, slot, out, err);
+}
+
 /* Bytes of the command for one row. */
 static enum cleave_status measure(const struct cv_item_commands *commands, uint64_t row,
                                   size_t *out, struct cleave_error *err)
