@@ -24,7 +24,7 @@ static struct cv_store *offer(struct cv_gather *gather, uint64_t begin)
     struct cv_store *store = open_store(gather);
 
     cv_gather_offer(store, begin);
-    store->offered_s -= 1;
+    store->due_s = 0;
     return store;
 }
 

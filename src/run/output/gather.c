@@ -186,13 +186,11 @@ static void ripened(void *context)
 /* What is in front may be shown a moment later: see to it then. */
 static void await(struct cv_gather *gather, const struct cv_store *store)
 {
-    const double due_s = cv_early_due_s(store);
     struct cleave_error ignored; /* then it is seen to when more comes */
 
-    if (gather->poller != NULL && gather->ripens.place == 0 && !store->passes &&
-        cv_clock_s() < due_s)
-        (void)cv_poller_set(gather->poller, &gather->ripens, due_s, ripened, gather,
-                            &ignored);
+    if (gather->poller != NULL && gather->ripens.place == 0 && store->due_s > 0)
+        (void)cv_poller_set(gather->poller, &gather->ripens, store->due_s, ripened,
+                            gather, &ignored);
 }
 
 /* Write a little and then wait for what is needed to go on. A pipe is watched all the
@@ -273,7 +271,8 @@ void cv_gather_offer(struct cv_store *store, uint64_t begin)
         return; /* it has to be compared with that */
     store->begin = begin;
     store->offered = true;
-    store->offered_s = gather->options.early ? cv_clock_s() : 0;
+    if (!store->passes)
+        cv_early_begin(store);
     store->next_offered = gather->offered;
     gather->offered = store;
     cv_gather_pass_on(store);

@@ -74,14 +74,16 @@ static void look(struct cv_store *store)
     store->looked = size;
 }
 
-double cv_early_due_s(const struct cv_store *store)
+void cv_early_begin(struct cv_store *store)
 {
-    return store->offered_s + MOMENT_S;
+    store->due_s = cv_clock_s() + MOMENT_S;
 }
 
 bool cv_early_ready(struct cv_store *store)
 {
-    if (cv_store_size(store) == store->shown || cv_clock_s() < cv_early_due_s(store))
+    if (store->due_s > 0 && cv_clock_s() >= store->due_s)
+        store->due_s = 0;
+    if (store->due_s > 0 || cv_store_size(store) == store->shown)
         return false;
     look(store);
     return store->line_end > store->shown;

@@ -54,7 +54,7 @@ struct cv_store {
     /* Of one whose output may be shown early, which keeps what was; see gather_early.c. */
     uint64_t shown;            /* bytes of it that were written                        */
     uint64_t looked, line_end; /* up to where it was looked for lines, and one ends     */
-    double offered_s;
+    double due_s; /* before that nothing of it is; 0: that moment has gone            */
     struct cv_store *next_offered;
     bool widened;
     size_t lent; /* of the blocks: bytes that cv_store_read has handed out         */
@@ -173,8 +173,8 @@ enum cleave_status cv_gather_write(struct cv_gather *gather, uint64_t *most,
 
 /* --- gather_early.c ----------------------------------------------------------------------- */
 
-/* Until when nothing of it, which is offered, is shown. */
-double cv_early_due_s(const struct cv_store *store);
+/* It is offered: its first moment begins. */
+void cv_early_begin(struct cv_store *store);
 /* Whether some of it may be written now. */
 bool cv_early_ready(struct cv_store *store);
 /* Write what may be, at most *most bytes, of the store in front. */
