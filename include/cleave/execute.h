@@ -226,7 +226,7 @@ struct cleave_output {
     /* Whole lines are written as they come; of chunks, if these are ordered, only of the one
      * whose turn it is. Nothing is done twice of which some was written. */
     bool lines;
-    /* The same of chunks of this machine, in order, but not in the first moment of a command. They
+    /* The same of chunks in order, but not in the first moment of a command. They
      * are kept until the chunk is done: if another worker has to do it, its output has to begin
      * with what was written, or it has failed. What fails for good leaves its whole lines. */
     bool early;

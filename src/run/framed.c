@@ -151,9 +151,11 @@ static enum cleave_status give_answer(void *context, bool failed,
 enum cleave_status cv_framed_serve(const struct cleave_execution *asked, int in, int out,
                                    struct cleave_error *err)
 {
-    struct framed framed = {
-        .in = in, .out = out, .piece = -1, .answer = -1, .in_parts = asked->output.lines
-    };
+    struct framed framed = { .in = in,
+                             .out = out,
+                             .piece = -1,
+                             .answer = -1,
+                             .in_parts = asked->output.lines || asked->output.early };
     const struct cv_gather_options files = { .sink = -1,
                                              .sink_name = "nowhere",
                                              .memory = CV_GATHER_MEMORY,

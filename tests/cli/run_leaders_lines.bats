@@ -20,13 +20,15 @@ prepare() {
 @test "lines of the chunk in front come from behind leaders while its command runs" {
     prepare
     # A leader's first chunk may be one line: what is half of one is written by itself.
-    for how in "h.yaml" "h.yaml --block 1k" "deep.yaml" "two.yaml --block 1k"; do
-        # shellcheck disable=SC2086
-        begin -q -i in --hosts $how -- sh -c 'read x; echo $x; [ $x != 1 ] || { printf ha; read y <go; echo lf; }; cat'
-        reads 1
-        echo >go
-        cmp <(echo half && sed 1d in) <(cat <&7)
-        ended 0
+    for AS_THEY_COME in --line-buffer ""; do
+        for how in "h.yaml" "h.yaml --block 1k" "deep.yaml" "two.yaml --block 1k"; do
+            # shellcheck disable=SC2086
+            begin -q -i in --hosts $how -- sh -c 'read x; echo $x; [ $x != 1 ] || { printf ha; read y <go; echo lf; }; cat'
+            reads 1
+            echo >go
+            cmp <(echo half && sed 1d in) <(cat <&7)
+            ended 0
+        done
     done
 }
 
@@ -100,6 +102,20 @@ noted() {
     # All the rest is there, once.
     last=$(sed -n 's/.*(records 1 to \([0-9]*\)):.*/\1/p' err)
     cmp rest <(sed "1,${last}d" in)
+}
+
+@test "by default what was written of a killed leader's chunk is how another's begins" {
+    prepare
+    noted two.yaml
+    AS_THEY_COME=
+    begin -i in --hosts two.yaml --block 1k --host-timeout 10 -- \
+        sh -c 'read x; echo $x; [ $x != 1 ] || { echo $CLEAVE_WORKER >>tries; [ -e once ] || { touch once; read y <go; }; }; cat'
+    reads 1
+    grep -q '[lfg]' tries && leader=l || leader=m
+    kill -9 "$(head -n 1 $leader.pids)"
+    cmp <(sed 1d in) <(cat <&7)
+    ended 0
+    [ "$(wc -l <tries)" -eq 2 ]
 }
 
 @test "a leader that is killed before lines of its chunk were written costs nothing" {

@@ -41,6 +41,7 @@ struct task {
     uint64_t fed;   /* ... and was said to have been given so much */
     double began_s; /* it was started                                                  */
     size_t lined;   /* bytes of its output that were sent as lines                     */
+    bool shown;     /* its output was asked for as it comes                            */
     uint64_t output_sum;
     struct task *next;
 };

@@ -31,7 +31,9 @@ struct trial {
     bool steady; /* the first host never fails: so all must be done                    */
     bool honest; /* nobody says what is untrue                                         */
     bool lines;  /* lines of the chunk in front are written as they come               */
-    bool asks;   /* on SIGHUP the hosts are asked for again: those of these bits        */
+    bool
+        early; /* the same, by default: what was written is how it begins if it is done again */
+    bool asks; /* on SIGHUP the hosts are asked for again: those of these bits        */
     uint32_t members[WORLD_HANGUPS], asked;
     double notice_s; /* of those that leave                                            */
     struct cleave_host hosts[WORLD_HOSTS], again[WORLD_HOSTS];
@@ -252,7 +254,10 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
         &(struct cleave_execution){
             .command = command,
             .input = { .files = files, .count = 1 },
-            .output = { .descriptor = sink, .name = "out", .lines = trial->lines },
+            .output = { .descriptor = sink,
+                        .name = "out",
+                        .lines = trial->lines,
+                        .early = trial->early },
             .crew = { .platform = platform },
             .hosts = { .list = hosts,
                        .count = trial->nhosts,
@@ -273,7 +278,8 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
         cleave_trace_save(trace, platform, trial->policy, (double)trial->length, stderr,
                           NULL);
     cleave_trace_free(trace);
-    (trial->lines ? check_lines : check)(trial, status, result, &err, sink);
+    (trial->lines || trial->early ? check_lines : check)(trial, status, result, &err,
+                                                         sink);
     if (out != NULL)
         *out = result;
     else

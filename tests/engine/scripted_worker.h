@@ -222,6 +222,14 @@ static void give_notice(void *context)
     }
 }
 
+static void speak_soon(struct machine *machine, uint32_t seat)
+{
+    if (machine->script.speaks_s > 0)
+        cv_poller_set(world.poller, &machine->speaks[seat],
+                      world.now_s + machine->script.speaks_s, speak,
+                      &seats[machine - machines][seat], NULL);
+}
+
 static void work_next(struct machine *machine, uint32_t seat)
 {
     struct task *task;
@@ -238,10 +246,8 @@ static void work_next(struct machine *machine, uint32_t seat)
         return;
     task->running = true;
     task->began_s = world.now_s;
-    if (machine->lines && machine->script.speaks_s > 0)
-        cv_poller_set(world.poller, &machine->speaks[seat],
-                      world.now_s + machine->script.speaks_s, speak,
-                      &seats[machine - machines][seat], NULL);
+    if (machine->lines || task->shown)
+        speak_soon(machine, seat);
     if (task->open) {
         read_on(machine, task, task->length);
         return;
@@ -426,6 +432,12 @@ static void hear(struct machine *machine, const struct cv_frame_head *head,
     case CV_FRAME_LOOK:
         if (task != NULL)
             look(machine, task);
+        break;
+    case CV_FRAME_SHOW:
+        if (task != NULL)
+            task->shown = true;
+        if (task != NULL && task->running)
+            speak_soon(machine, task->seat);
         break;
     case CV_FRAME_STOP:
         if (task != NULL)

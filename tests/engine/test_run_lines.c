@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * Driver, policies, master and hosts are the real ones (scripted_world.h). Hosts are lost while
- * lines of their chunks have been written: such a chunk has failed and is reported, all others are
- * done once, and no line is there twice. */
+ * lines of their chunks have been written: with `lines` such a chunk has failed and is reported, with
+ * `early` it is done again; all others are done once, and no line is there twice. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,12 +13,13 @@
 
 enum { TRIALS = PORTS * POLICIES * 8 };
 
-static struct trial make(uint32_t number)
+static struct trial make(uint32_t number, bool early)
 {
     struct trial trial = calm(number, 1 + number % 3, every_port[number % PORTS],
                               some_policies[number / PORTS % POLICIES], SIZE_MAX);
 
-    trial.lines = true;
+    trial.lines = !early;
+    trial.early = early;
     for (uint32_t h = 0; h < trial.nhosts; h++) {
         trial.slots[h] = 1 + number % 2;
         machines[h].script.speaks_s = 0.003 + 0.01 * (number % 7);
@@ -30,8 +31,8 @@ static struct trial make(uint32_t number)
 static void lines_are_the_output(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < TRIALS; i++) {
-        struct trial trial = make(i);
+    for (uint32_t i = 0; i < 2 * TRIALS; i++) {
+        struct trial trial = make(i / 2, i % 2 == 1);
         struct cleave_execution_result *result;
 
         trial.steady = true;
@@ -45,6 +46,20 @@ static void lines_are_the_output(void **state)
     }
 }
 
+/* Hosts of which at least one comes back or stays. */
+static void let_them_go(const struct trial *trial, uint32_t number)
+{
+    for (uint32_t h = 0; h < trial->nhosts; h++) {
+        machines[h].script.lives_s = h == 0 ? 0 : 0.3 + 0.1 * (number % 5);
+        machines[h].script.deaths = 2;
+        machines[h].script.silent = number % 3 == 0;
+    }
+    if (trial->nhosts == 1) {
+        machines[0].script.lives_s = 1;
+        machines[0].script.deaths = 1;
+    }
+}
+
 /* Hosts go and come back. What was in front, and had said something, has failed with its host; a
  * chunk of which nothing was seen is done elsewhere. */
 static void nothing_is_done_twice(void **state)
@@ -53,18 +68,10 @@ static void nothing_is_done_twice(void **state)
 
     (void)state;
     for (uint32_t i = 0; i < TRIALS; i++) {
-        struct trial trial = make(i);
+        struct trial trial = make(i, false);
         struct cleave_execution_result *result;
 
-        for (uint32_t h = 0; h < trial.nhosts; h++) {
-            machines[h].script.lives_s = h == 0 ? 0 : 0.3 + 0.1 * (i % 5);
-            machines[h].script.deaths = 2;
-            machines[h].script.silent = i % 3 == 0;
-        }
-        if (trial.nhosts == 1) {
-            machines[0].script.lives_s = 1;
-            machines[0].script.deaths = 1;
-        }
+        let_them_go(&trial, i);
         trial.steady = trial.nhosts > 1;
         run(&trial, &result);
         assert_non_null(result);
@@ -81,12 +88,39 @@ static void nothing_is_done_twice(void **state)
     assert_true(torn > 10 && whole > 10);
 }
 
+/* By default what was written is kept: the chunk is done again, as often as it takes, and nothing of
+ * it is there twice. */
+static void what_was_seen_is_done_again(void **state)
+{
+    uint32_t seen = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < TRIALS; i++) {
+        struct trial trial = make(i, true);
+        struct cleave_execution_result *result;
+
+        let_them_go(&trial, i);
+        trial.steady = trial.nhosts > 1;
+        run(&trial, &result);
+        assert_non_null(result);
+        if (result->failed > 0 || result->left_bytes > 0 ||
+            (size_t)result->output_bytes != trial.length)
+            complain(&trial, "not all was done: %g of %zu", result->output_bytes,
+                     trial.length);
+        for (uint32_t h = 0; h < trial.nhosts; h++)
+            seen += result->lost > 0 && machines[h].heard[CV_FRAME_SHOW] > 0;
+        cleave_execution_free(result);
+        free(trial.bytes);
+    }
+    assert_true(seen > 10);
+}
+
 /* A frame of lines that comes twice, late or not at all is not taken for others. */
 static void frames_that_are_missed_are_noticed(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < TRIALS; i++) {
-        struct trial trial = make(i);
+        struct trial trial = make(i, i / 3 % 2 == 1);
         struct script *script = &machines[trial.nhosts - 1].script;
 
         script->twice = i % 3 == 0 ? 0.05 : 0;
@@ -104,6 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_the_output),
         cmocka_unit_test(nothing_is_done_twice),
+        cmocka_unit_test(what_was_seen_is_done_again),
         cmocka_unit_test(frames_that_are_missed_are_noticed),
     };
 

@@ -33,6 +33,7 @@ static struct cv_host_terms host_terms(const struct cleave_execution *asked)
         .base_files = asked->hosts.base_files,
         .hashes = asked->journal.path != NULL,
         .lines = asked->output.lines,
+        .early = asked->output.early,
         .shared_input = asked->hosts.shared_input,
         .command_timeout_s = asked->failing.timeout_s,
         .connect_timeout_s = asked->hosts.connect_timeout_s,

@@ -77,6 +77,7 @@ static enum cleave_status pack_job(const struct cv_host *host, const char **name
         .items = terms->items,
         .cleanup = terms->cleanup,
         .lines = terms->lines,
+        .early = terms->early,
         .timeout_s = terms->command_timeout_s,
         .silence_s = PATIENCE * terms->silence_s,
         .memory = terms->memory > 0 ? terms->memory : CV_GATHER_MEMORY,

@@ -79,13 +79,14 @@ static enum cv_slot_end judge_end(struct cv_host *host, struct cv_slot *slot,
                                                                          : CV_SLOT_DONE;
 }
 
-/* What has come of a piece that is lost: nothing, or, where some has been written, its lines. */
+/* What has come of a piece that is lost: nothing, or, where some has been written, its lines; where
+ * it was kept, whoever has it done again needs it as it is. */
 static void lose_output(struct cv_slot *slot)
 {
-    if (cv_slot_passed(slot) > 0)
-        cv_store_keep_lines(slot->store);
-    else
+    if (cv_slot_passed(slot) == 0)
         cv_remote_drop_store(slot);
+    else if (slot->remote.host->hosts->terms.lines)
+        cv_store_keep_lines(slot->store);
 }
 
 /* It goes to others, and nobody is to blame. */

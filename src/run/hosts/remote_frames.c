@@ -67,7 +67,8 @@ static void take_lines(struct cv_host *host, struct cv_slot *slot,
 {
     struct cleave_error err;
 
-    if (!host->hosts->terms.lines || (slot->open.on && !slot->open.bound)) {
+    if (!(host->hosts->terms.lines || slot->remote.wanted) ||
+        (slot->open.on && !slot->open.bound)) {
         cv_host_accuse(host, "LINES that nobody asked for");
         return;
     }

@@ -123,6 +123,7 @@ struct cv_host_terms {
     const char *const *base_files;  /* that all items need; ended by NULL; NULL: none   */
     bool hashes;                    /* they say the hash of what a piece was            */
     bool lines;                     /* lines of outputs come while commands run         */
+    bool early;                     /* ... of the one in front, which is kept           */
     bool shared_input;              /* all are asked whether they see the input         */
     double command_timeout_s;       /* 0: none                                          */
     double connect_timeout_s;       /* until one is ready                               */
@@ -257,6 +258,8 @@ void cv_send_pause(struct cv_slot *slot);
 bool cv_send_has_room(const struct cv_slot *slot);
 /* Bytes of the piece that are to be sent. */
 uint64_t cv_remote_whole(const struct cv_slot *slot);
+/* Ask for the output of the slot's piece as it comes, now or when the host knows of the piece. */
+void cv_send_want(void *slot);
 /* PIECE or MORE: what the piece is. */
 void cv_send_piece(struct cv_slot *slot, uint8_t type, uint16_t flags);
 /* The next frame for the host; false: nothing may be sent now. */

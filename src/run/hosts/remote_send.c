@@ -236,6 +236,19 @@ static enum cleave_status send_told(struct cv_slot *slot, struct cleave_error *e
     return CLEAVE_OK;
 }
 
+void cv_send_want(void *context)
+{
+    struct cv_slot *slot = context;
+
+    slot->remote.wanted = true;
+    if (slot->remote.announced && !slot->remote.computed)
+        cv_link_send(&slot->remote.host->link,
+                     &(struct cv_frame_head){ .type = CV_FRAME_SHOW,
+                                              .peer = slot->remote.seat,
+                                              .chunk = slot->remote.number },
+                     NULL, 0);
+}
+
 static void announce(struct cv_slot *slot)
 {
     struct cv_host *host = slot->remote.host;
@@ -250,6 +263,8 @@ static void announce(struct cv_slot *slot)
     }
     cv_send_piece(slot, CV_FRAME_PIECE, 0);
     slot->remote.announced = true;
+    if (slot->remote.wanted)
+        cv_send_want(slot);
     host->seats[slot->remote.seat].given++;
     if (host->shares)
         leave_queue(slot);

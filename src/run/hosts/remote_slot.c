@@ -34,8 +34,8 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
     cv_store_use_blocks(slot->store);
     if (slot->by_lines)
         CV_TRY(cv_line_output_begin(slot, err));
-    else if (remote->host->hosts->terms.lines && (!slot->open.on || slot->open.bound))
-        cv_gather_offer(slot->store, slot->piece.begin);
+    else if (!slot->open.on || slot->open.bound)
+        cv_gather_offer_away(slot->store, slot->piece.begin, cv_send_want, slot);
     slot->busy = true;
     slot->start_s = cv_clock_s();
     slot->stopping = slot->timed_out = false;
@@ -49,7 +49,7 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
     remote->looks = 0;
     remote->bound_s = remote->burst_s = 0;
     remote->announced = remote->arrived = remote->computed = remote->cutting = false;
-    remote->has_left = remote->hashed = false;
+    remote->has_left = remote->hashed = remote->wanted = false;
     remote->given = 0;
     cv_packed_begin(slot);
     cv_send_ask(slot);

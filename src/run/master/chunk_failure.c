@@ -332,6 +332,12 @@ static enum cleave_status do_halves(struct cv_real_run *run, struct cv_errand *e
     return cv_agains_push(&run->agains, &half, true, err);
 }
 
+void cv_chunk_remember(struct cv_errand *errand)
+{
+    cv_early_remember(errand->slot.store);
+    errand->slot.store = NULL;
+}
+
 /* What it wrote is not the output of the chunk; what has been seen of it is how that begins. */
 static void set_output_aside(const struct cv_real_run *run, struct cv_errand *errand,
                              enum cv_verdict verdict)
@@ -339,8 +345,7 @@ static void set_output_aside(const struct cv_real_run *run, struct cv_errand *er
     const bool seen = run->asked->output.early && cv_slot_passed(&errand->slot) > 0;
 
     if (verdict == CV_VERDICT_AGAIN && seen) {
-        cv_early_remember(errand->slot.store);
-        errand->slot.store = NULL;
+        cv_chunk_remember(errand);
     } else if (verdict != CV_VERDICT_OVER || !keeps_output(run, errand)) {
         drop_output(errand);
     } else if (seen) {
@@ -395,7 +400,10 @@ enum cleave_status cv_chunk_guilty(struct cv_real_run *run, struct cv_errand *er
                                           "was lost 3 times, with both hosts",
                                           "was lost with 3 hosts" };
 
-    drop_output(errand);
+    if (cv_slot_passed(&errand->slot) > 0)
+        cv_early_keep_lines(errand->slot.store);
+    else
+        drop_output(errand);
     errand->slot.fault = faults[hosts <= CV_BLAME_LOSSES ? hosts : CV_BLAME_LOSSES];
     return give_up(run, errand, err);
 }

@@ -35,6 +35,9 @@ enum cleave_status cv_chunk_again(struct cv_real_run *run, const struct cv_erran
 enum cleave_status cv_chunk_guilty(struct cv_real_run *run, struct cv_errand *errand,
                                    uint32_t hosts, struct cleave_error *err);
 
+/* It is to be done again after some of its output was written (`early`): that is kept, for another
+ * one has to begin with it. */
+void cv_chunk_remember(struct cv_errand *errand);
 /* It was lost with its host, and lines of it have been written: it is given up, and is over. */
 enum cleave_status cv_chunk_torn(struct cv_real_run *run, struct cv_errand *errand,
                                  struct cleave_error *err);

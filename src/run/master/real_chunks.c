@@ -133,9 +133,21 @@ static void chunk_over(struct cv_real_run *run, const struct cv_errand *errand)
     tell_over(run, errand);
 }
 
+/* What was written of it is how its output begins: it is done again as it is, but for what was not
+ * sent. As far as the policy knows, it is over. */
+static enum cleave_status lose_seen(struct cv_real_run *run, struct cv_errand *errand,
+                                    struct cleave_error *err)
+{
+    run->books.lost++;
+    if (errand->opened && !errand->quiet)
+        CV_TRY(cv_recall_unsent(run, errand, err));
+    tell_over(run, errand);
+    errand->quiet = true;
+    return cv_chunk_again(run, errand, err);
+}
+
 /* It has come to nothing; its bytes are left again. */
-static enum cleave_status lose_chunk(struct cv_real_run *run,
-                                     const struct cv_errand *errand,
+static enum cleave_status lose_chunk(struct cv_real_run *run, struct cv_errand *errand,
                                      struct cleave_error *err)
 {
     const struct cv_piece piece = errand->slot.piece;
@@ -144,6 +156,8 @@ static enum cleave_status lose_chunk(struct cv_real_run *run,
                                   .told = errand->told,
                                   .quiet = errand->quiet };
 
+    if (cv_gather_remembers(run->gather, piece.begin))
+        return lose_seen(run, errand, err);
     if (errand->past.count > 0 || errand->alone) { /* those who had it are waited for */
         run->books.lost++;
         return cv_chunk_again(run, errand, err);
@@ -191,9 +205,11 @@ static enum cleave_status chunk_lost(struct cv_real_run *run, struct cv_errand *
                                      bool *out_given_up, struct cleave_error *err)
 {
     const struct cv_slot *slot = &errand->slot;
+    const bool seen = cv_slot_passed(slot) > 0;
     uint32_t hosts = 0;
+    bool aside;
 
-    if (cv_slot_passed(slot) > 0) {
+    if (seen && !run->asked->output.early) {
         *out_given_up = true;
         cv_attempt_report(run->asked, run->staff.names[slot->worker], errand,
                           CV_SLOT_LOST, true);
@@ -202,10 +218,12 @@ static enum cleave_status chunk_lost(struct cv_real_run *run, struct cv_errand *
     if (slot->remote.at_work)
         CV_TRY(cv_blame_lost(&run->blame, slot->piece.begin, slot->piece.end,
                              slot->remote.host, machines(&run->staff), &hosts, err));
-    *out_given_up = false;
-    if (hosts > 0 && !errand->alone && had_company(slot) && !run->staff.hosts.keeps)
+    aside = hosts > 0 && !errand->alone && had_company(slot) && !run->staff.hosts.keeps;
+    *out_given_up = hosts > 0 && !aside;
+    if (seen && !*out_given_up)
+        cv_chunk_remember(errand);
+    if (aside)
         return set_aside(run, errand, err);
-    *out_given_up = hosts > 0;
     if (hosts == 0)
         return lose_chunk(run, errand, err);
     cv_attempt_report(run->asked, run->staff.names[slot->worker], errand, CV_SLOT_LOST,

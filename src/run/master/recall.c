@@ -104,11 +104,11 @@ static uint64_t given_until(const struct cv_slot *slot)
                                        : piece->body.end;
 }
 
-enum cleave_status cv_recall_ungiven(struct cv_real_run *run, struct cv_errand *errand,
-                                     struct cleave_error *err)
+/* What is behind `until` is left again. */
+static enum cleave_status put_back_from(struct cv_real_run *run, struct cv_errand *errand,
+                                        uint64_t until, struct cleave_error *err)
 {
     struct cv_slot *slot = &errand->slot;
-    const uint64_t until = given_until(slot);
     struct cv_piece head, tail;
 
     if (until >= slot->piece.body.end)
@@ -121,6 +121,18 @@ enum cleave_status cv_recall_ungiven(struct cv_real_run *run, struct cv_errand *
     slot->piece = head;
     tell_recalled(run, errand, (double)(tail.end - tail.begin));
     return CLEAVE_OK;
+}
+
+enum cleave_status cv_recall_ungiven(struct cv_real_run *run, struct cv_errand *errand,
+                                     struct cleave_error *err)
+{
+    return put_back_from(run, errand, given_until(&errand->slot), err);
+}
+
+enum cleave_status cv_recall_unsent(struct cv_real_run *run, struct cv_errand *errand,
+                                    struct cleave_error *err)
+{
+    return put_back_from(run, errand, cv_slot_fed(&errand->slot), err);
 }
 
 void cv_recall_answered(void *context, struct cv_slot *slot, bool done)

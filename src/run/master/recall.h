@@ -14,6 +14,9 @@ enum cleave_status cv_recall(struct cv_real_run *run, uint32_t worker, double un
  * do not try it together with what may be the reason. */
 enum cleave_status cv_recall_ungiven(struct cv_real_run *run, struct cv_errand *errand,
                                      struct cleave_error *err);
+/* The same of one that was lost with its host, and what was not sent there. */
+enum cleave_status cv_recall_unsent(struct cv_real_run *run, struct cv_errand *errand,
+                                    struct cleave_error *err);
 /* Fits `cut_answered` of a slot, with the run as context. */
 void cv_recall_answered(void *context, struct cv_slot *slot, bool done);
 

@@ -183,14 +183,22 @@ static void ripened(void *context)
         turn(gather);
 }
 
-/* What is in front may be shown a moment later: see to it then. */
-static void await(struct cv_gather *gather, const struct cv_store *store)
+/* What is in front may be shown a moment later: see to it then; from then on it is wanted. */
+static void await(struct cv_gather *gather, struct cv_store *store)
 {
+    void (*const call)(void *) = store->call;
     struct cleave_error ignored; /* then it is seen to when more comes */
 
-    if (gather->poller != NULL && gather->ripens.place == 0 && store->due_s > 0)
+    if (gather->poller == NULL || store->passes)
+        return;
+    if (store->due_s == 0) {
+        store->call = NULL;
+        if (call != NULL)
+            call(store->caller);
+    } else if (gather->ripens.place == 0) {
         (void)cv_poller_set(gather->poller, &gather->ripens, store->due_s, ripened,
                             gather, &ignored);
+    }
 }
 
 /* Write a little and then wait for what is needed to go on. A pipe is watched all the
@@ -267,7 +275,7 @@ void cv_gather_offer(struct cv_store *store, uint64_t begin)
     if (!(store->passes || gather->options.early) || gather->options.unordered ||
         gather->options.sink < 0)
         return;
-    if (gather->said != NULL && gather->said->begin == begin)
+    if (cv_gather_remembers(gather, begin))
         return; /* it has to be compared with that */
     store->begin = begin;
     store->offered = true;
@@ -276,6 +284,16 @@ void cv_gather_offer(struct cv_store *store, uint64_t begin)
     store->next_offered = gather->offered;
     gather->offered = store;
     cv_gather_pass_on(store);
+}
+
+void cv_gather_offer_away(struct cv_store *store, uint64_t begin,
+                          void (*call)(void *context), void *context)
+{
+    if (!store->passes) {
+        store->call = call;
+        store->caller = context;
+    }
+    cv_gather_offer(store, begin);
 }
 
 void cv_gather_pass_on(struct cv_store *store)

@@ -22,6 +22,9 @@ struct cv_splitter;
 struct cv_gather;
 struct cv_store; /* the output of one chunk, owned by the gather */
 
+/* Of an output that is shown early, nothing is before its command has run for so long. */
+#define CV_EARLY_MOMENT_S 0.1
+
 enum { CV_GATHER_MEMORY = 256 << 20 }; /* bytes of output in memory, unless told */
 
 struct cv_gather_options {
@@ -78,6 +81,10 @@ enum cleave_status cv_store_write_lines(struct cv_store *store, const void *byte
  * `most` bytes, which may end inside of a line when there are more. 0: none is whole. */
 enum cleave_status cv_store_read_lines(struct cv_store *store, void *room, size_t most,
                                        size_t *out_length, struct cleave_error *err);
+/* Take what there is out of an output that is still being filled, from the front, once: at most
+ * `most` bytes. For one in blocks (cv_store_use_blocks). */
+enum cleave_status cv_store_read_some(struct cv_store *store, void *room, size_t most,
+                                      size_t *out_length, struct cleave_error *err);
 /* Forget what is behind its last whole line. */
 void cv_store_keep_lines(struct cv_store *store);
 uint64_t cv_store_size(const struct cv_store *store);
@@ -120,8 +127,14 @@ void cv_gather_expect_taking(struct cv_gather *gather);
  * not been finished or skipped. With `lines` or `early`, and in order: as soon as everything
  * before it has been written, its lines are, each when it is whole. Else nothing comes of it. */
 void cv_gather_offer(struct cv_store *store, uint64_t begin);
+/* The same with `early`, of an output that is made elsewhere: `call` is called when it is in front
+ * and may be shown, so that it comes. */
+void cv_gather_offer_away(struct cv_store *store, uint64_t begin,
+                          void (*call)(void *context), void *context);
 /* More was put into the store, which may have been offered. */
 void cv_gather_pass_on(struct cv_store *store);
+/* Whether an output that begins at `begin` has to begin with what was written of another. */
+bool cv_gather_remembers(const struct cv_gather *gather, uint64_t begin);
 /* With `early`: it will not be finished, after some of it was written. Whatever is finished there
  * has to begin with that, and is asked for that first. */
 void cv_early_remember(struct cv_store *store);

@@ -15,8 +15,6 @@
 #include "base/fail.h"
 #include "run/output/gather_parts.h"
 
-#define MOMENT_S 0.1
-
 enum { WINDOW = 16 * 1024 }; /* read at a time */
 
 /* Where the bytes of it from `at` on are, at most `length` and as far as they lie behind one
@@ -76,7 +74,7 @@ static void look(struct cv_store *store)
 
 void cv_early_begin(struct cv_store *store)
 {
-    store->due_s = cv_clock_s() + MOMENT_S;
+    store->due_s = cv_clock_s() + CV_EARLY_MOMENT_S;
 }
 
 bool cv_early_ready(struct cv_store *store)
@@ -149,11 +147,16 @@ void cv_early_remember(struct cv_store *store)
     gather->said = store;
 }
 
+bool cv_gather_remembers(const struct cv_gather *gather, uint64_t begin)
+{
+    return gather->said != NULL && gather->said->begin == begin;
+}
+
 void cv_early_forget(struct cv_gather *gather, uint64_t begin)
 {
     struct cv_store *said = gather->said;
 
-    if (said == NULL || said->begin != begin)
+    if (!cv_gather_remembers(gather, begin))
         return;
     gather->said = NULL;
     cv_store_drop(said);
@@ -185,7 +188,7 @@ bool cv_gather_repeats(struct cv_store *store, uint64_t begin)
 {
     const struct cv_store *said = store->gather->said;
 
-    if (said == NULL || said->begin != begin)
+    if (!cv_gather_remembers(store->gather, begin))
         return true;
     if (!begins_with(store, said))
         return false;

@@ -42,13 +42,12 @@ static size_t read_front(const struct cv_store *store, void *room, size_t most)
     return got > 0 ? (size_t)got : 0;
 }
 
-static void take_front(struct cv_store *store, size_t length)
+static void drop_front(struct cv_store *store, size_t length)
 {
     if (store->blocks.bytes > 0)
         cv_blocks_gone(store, length);
     else
         store->extents[0].begin += length;
-    cv_pass_written(store, length);
 }
 
 enum cleave_status cv_store_read_lines(struct cv_store *store, void *room, size_t most,
@@ -64,8 +63,23 @@ enum cleave_status cv_store_read_lines(struct cv_store *store, void *room, size_
         if (got == 0)
             return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again");
         *out_length += got;
-        take_front(store, got);
+        drop_front(store, got);
+        cv_pass_written(store, got);
     }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_store_read_some(struct cv_store *store, void *room, size_t most,
+                                      size_t *out_length, struct cleave_error *err)
+{
+    const uint64_t size = cv_store_size(store);
+
+    assert(!store->passes && !store->offered && store->nextents < 2);
+    *out_length = size > 0 ? read_front(store, room, most) : 0;
+    if (size > 0 && *out_length == 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again");
+    drop_front(store, *out_length);
+    store->passed += *out_length;
     return CLEAVE_OK;
 }
 

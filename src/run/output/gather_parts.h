@@ -55,6 +55,8 @@ struct cv_store {
     uint64_t shown;            /* bytes of it that were written                        */
     uint64_t looked, line_end; /* up to where it was looked for lines, and one ends     */
     double due_s; /* before that nothing of it is; 0: that moment has gone            */
+    void (*call)(void *context); /* it is wanted where it is made; NULL: that is known  */
+    void *caller;
     struct cv_store *next_offered;
     bool widened;
     size_t lent; /* of the blocks: bytes that cv_store_read has handed out         */

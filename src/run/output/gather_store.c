@@ -48,7 +48,7 @@ void cv_store_use_blocks(struct cv_store *store)
     if (store->passes) /* it is anyway */
         return;
     store->in_blocks = !gather->options.files && !gather->options.separate &&
-                       cv_sink_takes_bytes(gather);
+                       !gather->options.early && cv_sink_takes_bytes(gather);
 }
 
 uint64_t cv_store_size(const struct cv_store *store)

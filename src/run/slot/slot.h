@@ -86,6 +86,7 @@ struct cv_remote {
     bool last_sent; /* of an open piece: the word that nothing more of it comes        */
     bool at_work;   /* when it was lost: its command was running                        */
     bool cutting;   /* an answer is due whether it was cut                     */
+    bool wanted;    /* its output is, as it comes                                       */
     struct cv_piece shorter; /* what it becomes then                                    */
     bool has_left;           /* the command that stays                                  */
     bool hashed;

@@ -14,7 +14,7 @@
 #include <cleave/error.h>
 
 enum {
-    CV_FRAME_VERSION = 7,
+    CV_FRAME_VERSION = 8,
     CV_FRAME_HEAD = 48,
     CV_FRAME_HEAD_LEAST = 40, /* of any version                                         */
     CV_FRAME_MOST =

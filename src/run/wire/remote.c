@@ -121,6 +121,7 @@ void cv_pack_job(struct cv_packer *packer, const struct cv_remote_job *job)
     cv_pack_number(packer, job->items);
     cv_pack_number(packer, job->cleanup);
     cv_pack_number(packer, job->lines);
+    cv_pack_number(packer, job->early);
     cv_pack_real(packer, job->timeout_s);
     cv_pack_real(packer, job->silence_s);
     cv_pack_number(packer, job->memory);
@@ -147,6 +148,7 @@ bool cv_unpack_job(const void *bytes, size_t length, struct cv_arena *arena,
     out->items = cv_unpack_number(&unpacker) != 0;
     out->cleanup = cv_unpack_number(&unpacker) != 0;
     out->lines = cv_unpack_number(&unpacker) != 0;
+    out->early = cv_unpack_number(&unpacker) != 0;
     out->timeout_s = cv_unpack_real(&unpacker);
     out->silence_s = cv_unpack_real(&unpacker);
     out->memory = cv_unpack_number(&unpacker);

@@ -75,15 +75,18 @@ enum cv_frame_type {
      * cv_remote_drawn (packed_frame.h). */
     CV_FRAME_DRAWN,
 
-    /* From the worker, if the job asks for lines: bytes of an output while its command runs, as far
-     * as lines are whole; value: how many came before them. OUTPUT brings the rest when it has
-     * ended. */
+    /* From the worker: bytes of an output while its command runs; value: how many came before them.
+     * If the job asks for lines, as far as these are whole, of all pieces; else of those that the
+     * master wants to SHOW. OUTPUT brings the rest when it has ended. */
     CV_FRAME_LINES,
 
     /* From the worker, which has been told to end: it has to go, and begins nothing new. Then BACK,
      * of every piece that is all there and was not begun: it is given back. */
     CV_FRAME_NOTICE,
     CV_FRAME_BACK,
+
+    /* From the master: the output of the piece is the next to be written, and is wanted as it comes. */
+    CV_FRAME_SHOW,
 
     CV_FRAME_OTHERS = 64, /* from here on: for other transports                         */
 };
@@ -113,6 +116,7 @@ struct cv_remote_job {
     bool items;               /* pieces are items (parcel.h)                           */
     bool cleanup;             /* files that came or went back are removed              */
     bool lines;               /* lines of outputs are sent as they come                */
+    bool early;               /* outputs may be asked for as they come (SHOW)          */
     double timeout_s;         /* of the command; 0: none                               */
     double silence_s;         /* so long may the master say nothing                    */
     uint64_t memory;          /* bytes kept in memory                                  */

@@ -29,6 +29,7 @@ struct cv_task {
     struct cv_piece piece;                   /* once it is complete                     */
     bool complete, running, stopped;
     bool behind; /* what goes behind its output is in the place of that                */
+    bool shown;  /* its output is sent as it comes                                      */
     bool open; /* more of it may come, and its command does not wait for that          */
     bool shut; /* ... no more                                                          */
     int file;  /* owned, if it is open and not shared: what came; -1                   */
@@ -88,6 +89,8 @@ struct cv_worker {
     unsigned char *bytes; /* owned: a part of an output on its way                      */
     uint32_t turn;   /* of which seat lines are sent next                             */
     bool lines_next; /* rather than outputs                                           */
+    bool shows;      /* the output of a piece was asked for as it comes               */
+    struct cv_timer ripens; /* ... and may be sent                                      */
     bool greeted, ready, ended, refused;
     bool noticed; /* it has been told to end, and has told the master                  */
     bool crowded; /* a task waits until there is room for another process               */
@@ -192,6 +195,8 @@ bool cv_worker_more(void *context);
 size_t cv_worker_frame_size(const struct cv_link *link);
 /* The next lines of one; false: there are none. */
 bool cv_worker_lines(struct cv_worker *worker);
+/* The output of the task is wanted as it comes. */
+void cv_worker_show(struct cv_worker *worker, struct cv_task *task);
 /* Fits that of a slot, with the worker as context. */
 void cv_worker_wrote(void *context, struct cv_slot *slot);
 

@@ -21,6 +21,8 @@ static void add_terms(struct cv_words *words, const struct cv_remote_job *job)
         cv_words_add(words, "--persistent");
     if (job->lines)
         cv_words_add(words, "--line-buffer");
+    else if (!job->early)
+        cv_words_add(words, "--group");
     if (job->timeout_s > 0) {
         snprintf(seconds, sizeof seconds, "%.9g", job->timeout_s);
         cv_words_add(words, "--timeout");

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: MIT
  *
  * They are taken out of its store as far as they are whole; what the link has no room for waits
- * there. */
+ * there. If the job does not ask for lines, the master asks for the one output that it would write
+ * next (SHOW). Of that all goes that has come, once its command has run for a moment: the master
+ * finds the lines, and keeps what it has until it has all. */
 #include "base/fail.h"
 #include "run/worker/worker_inner.h"
 
@@ -25,9 +27,39 @@ size_t cv_worker_frame_size(const struct cv_link *link)
 void cv_worker_wrote(void *context, struct cv_slot *slot)
 {
     struct cv_worker *worker = context;
+    const struct cv_task *task = worker->seats[slot->worker].tasks.first;
 
-    (void)slot;
+    if (worker->job.lines || (task != NULL && task->shown))
+        cv_link_wake(&worker->link);
+}
+
+void cv_worker_show(struct cv_worker *worker, struct cv_task *task)
+{
+    if (!worker->job.early || worker->options->keep != NULL)
+        return; /* it was not expected, or nothing is sent at all */
+    task->shown = worker->shows = true;
     cv_link_wake(&worker->link);
+}
+
+static void ripened(void *context)
+{
+    struct cv_worker *worker = context;
+
+    cv_link_wake(&worker->link);
+}
+
+/* Whether its command has run for a moment; if not, see to it then. */
+static bool is_ripe(struct cv_worker *worker, const struct cv_seat *seat)
+{
+    const double due_s = seat->slot.start_s + CV_EARLY_MOMENT_S;
+    struct cleave_error ignored; /* then it is seen to when more comes */
+
+    if (cv_clock_s() >= due_s)
+        return true;
+    if (worker->ripens.place == 0)
+        (void)cv_poller_set(worker->poller, &worker->ripens, due_s, ripened, worker,
+                            &ignored);
+    return false;
 }
 
 /* One that is open and has been given nothing may be started again elsewhere: nobody should see
@@ -54,20 +86,34 @@ static void send(struct cv_worker *worker, struct cv_task *task, size_t length)
     cv_link_send_summed(&worker->link, &head, worker->bytes);
 }
 
-bool cv_worker_lines(struct cv_worker *worker)
+/* What may be sent now of the output at the seat goes to worker->bytes. */
+static enum cleave_status read_some(struct cv_worker *worker, const struct cv_seat *seat,
+                                    size_t *out_length, struct cleave_error *err)
 {
     const size_t most = cv_worker_frame_size(&worker->link);
 
-    for (uint32_t i = 0; worker->job.lines && i < worker->nseats; i++) {
+    *out_length = 0;
+    if (!may_speak(seat))
+        return CLEAVE_OK;
+    if (worker->job.lines)
+        return cv_store_read_lines(seat->slot.store, worker->bytes, most, out_length,
+                                   err);
+    return seat->tasks.first->shown && is_ripe(worker, seat)
+               ? cv_store_read_some(seat->slot.store, worker->bytes, most, out_length,
+                                    err)
+               : CLEAVE_OK;
+}
+
+bool cv_worker_lines(struct cv_worker *worker)
+{
+    for (uint32_t i = 0; (worker->job.lines || worker->shows) && i < worker->nseats;
+         i++) {
         const uint32_t at = (worker->turn + i) % worker->nseats;
         const struct cv_seat *seat = &worker->seats[at];
         struct cleave_error err;
-        size_t length = 0;
+        size_t length;
 
-        if (!may_speak(seat))
-            continue;
-        if (cv_store_read_lines(seat->slot.store, worker->bytes, most, &length, &err) !=
-            CLEAVE_OK) {
+        if (read_some(worker, seat, &length, &err) != CLEAVE_OK) {
             cv_worker_fail(worker, &err);
             return false;
         }

@@ -102,10 +102,11 @@ void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
     task->spool = task->mates = NULL;
     cv_close(&task->file);
     /* What an item wrote before it failed is all that there will be of it; and of lines some may
-     * be gone. */
-    if (task->output != NULL && (task->item == NULL && !worker->job.lines
-                                     ? task->end.flags
-                                     : task->end.flags & CV_END_STOPPED) != 0) {
+     * be gone, or of one that is shown. */
+    if (task->output != NULL &&
+        (task->item == NULL && !worker->job.lines && task->lined == 0
+             ? task->end.flags
+             : task->end.flags & CV_END_STOPPED) != 0) {
         cv_store_drop(task->output);
         task->output = NULL;
     }

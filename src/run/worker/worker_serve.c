@@ -146,6 +146,8 @@ static void take_frame(void *context, const struct cv_frame_head *head,
         cv_worker_open_more(worker, task, head, payload);
     else if (head->type == CV_FRAME_LOOK && task != NULL && task->open)
         cv_worker_look(worker, task);
+    else if (head->type == CV_FRAME_SHOW && task != NULL)
+        cv_worker_show(worker, task);
     else if (head->type == CV_FRAME_CUT)
         cv_worker_cut(worker, task, head, payload);
     else if (head->type == CV_FRAME_STOP && task != NULL)

@@ -145,7 +145,8 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
         cv_steady_init(slot);
     else
         slot->base = slot->command;
-    slot->steady.in_parts = worker->options->lead != NULL && worker->job.lines;
+    slot->steady.in_parts =
+        worker->options->lead != NULL && (worker->job.lines || worker->job.early);
     slot->ended = slot_ended;
     slot->broke = slot_broke;
     slot->left = slot_left;
@@ -153,7 +154,7 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
     slot->began = cv_worker_began;
     slot->moved = cv_worker_moved;
     slot->drained = cv_worker_drained;
-    slot->wrote = worker->job.lines ? cv_worker_wrote : NULL;
+    slot->wrote = cv_worker_wrote;
     slot->context = worker;
     slot->worker = index;
     slot->sends = true;
