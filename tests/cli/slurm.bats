@@ -51,6 +51,14 @@ allot() {
     [[ "$(cat words)" = *'"n1.3"'*'"n2.0"'*'"n2.3"'*'"n3"'* ]]
 }
 
+@test "who exports the processors of a task for other steps gets all nodes" {
+    prepare
+    allot -N 2 -n 4 env SRUN_CPUS_PER_TASK=4 SLURM_NO_KILL=1 SLURM_DEBUG=2 \
+        "$CLEAVE" run --slurm -i in -o out --block 100k -- tr 0-9 a-j
+    cmp out expected
+    [ -z "$(grep 'left out' err)" ]
+}
+
 @test "the parts of a heterogeneous job together" {
     prepare
     allot -n 1 -w n1 : -n 3 -w n3 "$CLEAVE" run --slurm --json -i in -o out -- tr 0-9 a-j

@@ -36,6 +36,15 @@ slurm() {
     run ! grep -q scontrol err
 }
 
+@test "what the environment tells srun of other steps is not for those of the run" {
+    prepare
+    sed -i '2i [ -z "$SRUN_CPUS_PER_TASK$SLURM_EXACT$SLURM_EXCLUSIVE$SLURM_NO_KILL$SLURM_LABELIO$SLURM_DEBUG" ] || exit 9' bin/srun
+    export SLURM_JOB_NODELIST=good,well SRUN_CPUS_PER_TASK=2 SLURM_EXACT=1 SLURM_EXCLUSIVE=yes SLURM_NO_KILL=1 SLURM_LABELIO=1 SLURM_DEBUG=2
+    slurm
+    cmp in out
+    run ! grep -q "left out" err
+}
+
 @test "without srun the answer says so, once" {
     prepare
     rm bin/srun

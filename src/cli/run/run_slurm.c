@@ -223,6 +223,18 @@ static int add_part(struct nodes *nodes, int part)
                               MOST_NODES, MOST_SLOTS);
 }
 
+/* srun takes from the environment what its words do not say, as the processors of a task of other
+ * steps, and would make another step than one with all that the job has on the node, or none. */
+static void forget_other_steps(void)
+{
+    static const char *const names[] = { "SRUN_CPUS_PER_TASK", "SLURM_EXACT",
+                                         "SLURM_EXCLUSIVE",    "SLURM_NO_KILL",
+                                         "SLURM_LABELIO",      "SLURM_DEBUG" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        (void)unsetenv(names[i]);
+}
+
 /* Each node would be left out with words of its own. */
 static int look_for_srun(void)
 {
@@ -256,6 +268,7 @@ int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena 
     nodes.workers = cv_array(arena, nodes.slots_room, sizeof *nodes.workers);
     if (nodes.hosts == NULL || nodes.workers == NULL || nodes.program == NULL)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+    forget_other_steps();
     status = look_for_srun();
     if (status == CV_EXIT_DONE && parts <= 1)
         status = add_part(&nodes, -1);
