@@ -212,6 +212,29 @@ END
     [ "${lines[0]}" = "1.5 units on 10 workers" ]
 }
 
+@test "a load that is nothing beside the latencies is still done" {
+    local alike='{name: a, speed: 1e9, bandwidth: 1e9, compute_latency: 1000, count: 2}'
+    local policy
+    for policy in one-round umr umr-plus xmi xmi-k auto; do
+        cleave 0 plan load -p - -l 1e-5 --policy $policy --json <<<"workers: [$alike]"
+        has '"makespan": 1000,'
+    done
+}
+
+@test "what takes longer than a number can say is refused" {
+    local slow='{name: slow, speed: 1e-300, bandwidth: 1}'
+    local fast='{name: fast, speed: 1, bandwidth: 1}' verb
+    for verb in "plan load" "simulate load --noise gamma:0.1 --runs 2"; do
+        refuses "1e+12 units take these workers longer than can be counted" \
+            $verb -p - -l 1e12 --policy self <<<"workers: [$slow]"
+        refuses "what worker 'slow' is sent takes longer than can be counted: expected \
+a smaller load, or a worker or link that is faster" \
+            $verb -p - -l 1e12 --policy chunks --param chunk-order=0:1 <<<"workers: [$slow, $fast]"
+    done
+    cleave 0 plan load -p - -l 1e12 --json <<<"workers: [$slow, $fast]"
+    has '"worker": "fast"'
+}
+
 @test "umr: what its formulas say, and nobody left out" {
     "$CLEAVE" platform -w 4 --speed 2 --compute-latency 300ms --bandwidth 20 --latency 200ms >"$BATS_TEST_TMPDIR/four"
     cleave 0 plan load -p "$BATS_TEST_TMPDIR/four" -l 100 --policy umr --json

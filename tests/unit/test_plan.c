@@ -51,6 +51,24 @@ static void settling_keeps_the_load(void **state)
     cv_arena_done(&arena);
 }
 
+/* (T - latencies) * speed is nothing where the latencies are 1e16 times the rest of T. */
+static void a_load_below_the_rounding_is_kept(void **state)
+{
+    struct cv_arena arena;
+    struct cv_plan plan;
+
+    (void)state;
+    cv_arena_init(&arena);
+    assert_true(cv_plan_init(&plan, &arena, 2));
+    plan.worker[0] = 7;
+    plan.units[1] = -1e-17;
+    cv_plan_settle(&plan, 1e-11);
+    assert_int_equal(plan.nchunks, 1);
+    assert_int_equal(plan.worker[0], 7);
+    assert_float_equal(plan.units[0], 1e-11, 0);
+    cv_arena_done(&arena);
+}
+
 static void too_many_chunks_are_refused(void **state)
 {
     struct cv_plan plan = { .nchunks = 7 };
@@ -73,6 +91,7 @@ int main(void)
         cmocka_unit_test(empty_chunks_pay_latencies),
         cmocka_unit_test(workers_wait_for_the_port),
         cmocka_unit_test(settling_keeps_the_load),
+        cmocka_unit_test(a_load_below_the_rounding_is_kept),
         cmocka_unit_test(too_many_chunks_are_refused),
     };
 

@@ -49,11 +49,21 @@ double cv_plan_makespan(const struct cleave_worker *workers, uint32_t nworkers,
     return makespan;
 }
 
+static bool none_above_zero(const struct cv_plan *plan)
+{
+    for (size_t k = 0; k < plan->nchunks; k++)
+        if (plan->units[k] > 0)
+            return false;
+    return true;
+}
+
 void cv_plan_settle(struct cv_plan *plan, double load)
 {
     size_t kept = 0, largest = 0;
     double others = 0;
 
+    if (plan->nchunks > 0 && none_above_zero(plan))
+        plan->units[0] = load;
     for (size_t k = 0; k < plan->nchunks; k++) {
         if (!(plan->units[k] > 0))
             continue;

@@ -32,7 +32,8 @@ double cv_plan_makespan(const struct cleave_worker *workers, uint32_t nworkers,
                         const struct cv_plan *plan, double *ready);
 
 /* Make the chunks sum to `load` again after rounding errors: those that are not above
- * zero leave the plan, and the largest takes what is missing or too much. */
+ * zero leave the plan, and the largest takes what is missing or too much. Beside long
+ * latencies a small load may be less than the rounding: the first chunk takes it then. */
 void cv_plan_settle(struct cv_plan *plan, double load);
 
 #endif

@@ -130,6 +130,23 @@ static enum cleave_status pack(struct cv_load_case *out, const struct cleave_job
     return CLEAVE_OK;
 }
 
+/* All workers together, without a link or latency in their way, end before time does. */
+static enum cleave_status check_end(const struct cv_load_case *load_case,
+                                    struct cleave_error *err)
+{
+    const struct cleave_worker *workers = cleave_platform_workers(load_case->platform);
+    const uint32_t n = cleave_platform_nworkers(load_case->platform);
+    double speed_ups = 0;
+
+    for (uint32_t w = 0; w < n; w++)
+        speed_ups += workers[w].speed_ups;
+    if (isfinite(load_case->load.units) && isinf(load_case->load.units / speed_ups))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%g units take these workers longer than can be counted",
+                       load_case->load.units);
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_load_case_open(struct cv_load_case *out,
                                      const struct cleave_job *job,
                                      struct cleave_error *err)
@@ -156,7 +173,9 @@ enum cleave_status cv_load_case_open(struct cv_load_case *out,
                           .sizes = job->sizes,
                           .nitems = items ? job->nitems : 0 };
     CV_TRY(set_command(out, job, err));
-    return job->packaging_s > 0 ? pack(out, job, err) : CLEAVE_OK;
+    if (job->packaging_s > 0)
+        CV_TRY(pack(out, job, err));
+    return check_end(out, err);
 }
 
 void cv_load_case_close(struct cv_load_case *load_case)

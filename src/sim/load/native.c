@@ -254,7 +254,7 @@ look_ahead(struct native *native, struct cleave_event *out, struct cleave_error 
     return cv_native_open_room(native, err);
 }
 
-/* Somebody has gone for good with something to do. */
+/* Somebody has gone for good with something to do, or has more than times can count. */
 static enum cleave_status never_ends(const struct native *native,
                                      const struct cv_pending *pending,
                                      struct cleave_error *err)
@@ -266,6 +266,11 @@ static enum cleave_status never_ends(const struct native *native,
         moves ? native->transfers[place].first : native->processors[place].first;
     const uint32_t worker = chunk != NONE ? native->chunks[chunk].worker : place;
 
+    if (native->steady)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "what worker '%s' is sent takes longer than can be counted: "
+                       "expected a smaller load, or a worker or link that is faster",
+                       cleave_platform_worker_name(native->platform, worker));
     return cv_fail(err, CLEAVE_EINPUT,
                    "worker '%s' is away for good while it is sent or computes a chunk: "
                    "expected a policy that knows until when it is there, as umr-plus",
@@ -335,7 +340,7 @@ CV_IN_LOOP enum cleave_status wait_next(struct native *native, struct cleave_eve
         return CLEAVE_OK;
     first = *best;
     native->now_s = out->time_s = cv_pending_time(&first);
-    if (!native->exact && isinf(native->now_s))
+    if (!isfinite(native->now_s))
         return never_ends(native, &first, err);
     place = (uint32_t)(first.key >> KIND_BITS) & ((1u << PLACE_BITS) - 1);
     kind = (unsigned)first.key & ((1u << KIND_BITS) - 1);
