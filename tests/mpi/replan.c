@@ -149,7 +149,7 @@ static double optimum(const struct stage *stage)
         ready_s[i] = fmax(stage->actors[i].comes_s, stage->actors[stage->root].comes_s);
     cv_arena_init(&arena);
     length = cv_ready_tree(cv_ready_planner_new(&arena, MOST, true), &job,
-                           (uint32_t)stage->root, parent, NULL);
+                           (uint32_t)stage->root, parent);
     cv_arena_done(&arena);
     return length;
 }

@@ -94,7 +94,7 @@ static double shortest(const struct cv_ready_job *job, uint32_t root,
     double needed_s;
 
     assert_non_null(planner);
-    needed_s = cv_ready_tree(planner, job, root, parent, NULL);
+    needed_s = cv_ready_tree(planner, job, root, parent);
     assert_ok(cv_ready_execute(job, parent, NULL, arena, &run, &err), &err);
     assert_true(run.length_s <= needed_s);
     if (root != CV_NO_NODE)

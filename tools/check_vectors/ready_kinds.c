@@ -167,7 +167,7 @@ static void run_ready(struct vector_case *c)
         case_fail(c, "out of memory");
         return;
     }
-    cv_ready_tree(planner, &job, root, parent, NULL);
+    cv_ready_tree(planner, &job, root, parent);
     if (!execute(c, &job, parent, NULL, &length_s))
         return;
     if (root != CV_NO_NODE && parent[root] != CV_NO_NODE)

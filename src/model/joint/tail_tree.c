@@ -249,7 +249,7 @@ static bool ready_shape(struct cv_tail_room *room, const double *weights, uint32
     }
     for (uint32_t i = 0; i < n; i++)
         room->ready_s[i] -= least;
-    cv_ready_tree(room->planner, &job, CV_NO_NODE, out->parent, NULL);
+    cv_ready_tree(room->planner, &job, CV_NO_NODE, out->parent);
     cv_arena_reset(&room->scratch);
     if (cv_ready_execute(&job, out->parent, NULL, &room->scratch, &run, NULL) !=
         CLEAVE_OK)

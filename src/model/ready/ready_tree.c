@@ -339,25 +339,21 @@ bool cv_ready_decide(struct cv_ready_planner *planner, const struct cv_ready_job
 /* --- the least length --------------------------------------------------------------------- */
 
 static double search(struct cv_ready_planner *planner, const struct cv_ready_job *job,
-                     uint32_t root, bool by_level, double low_s, uint32_t *parent,
-                     unsigned *steps)
+                     uint32_t root, bool by_level, double low_s, uint32_t *parent)
 {
     const bool exact = cv_ready_is_exact(job);
     double step_s = job->d + job->c, try_s = low_s, high_s = INFINITY, got_s;
 
     while (!decide(planner, job, root, try_s, by_level, NULL, &high_s)) {
-        ++*steps;
         low_s = try_s;
         try_s += step_s;
         step_s = step_s > 0 ? 2 * step_s : 1;
     }
-    ++*steps;
     while (low_s < high_s && high_s - low_s > 1e-12 * (1 + fabs(high_s))) {
         const double middle_s = low_s + (high_s - low_s) / 2;
 
         if (!(middle_s < high_s))
             break;
-        ++*steps;
         if (decide(planner, job, root, middle_s, by_level, NULL, &got_s)) {
             try_s = middle_s; /* the tree is the one for this length */
             high_s = got_s;
@@ -370,26 +366,22 @@ static double search(struct cv_ready_planner *planner, const struct cv_ready_job
 }
 
 double cv_ready_tree(struct cv_ready_planner *planner, const struct cv_ready_job *job,
-                     uint32_t root, uint32_t *parent, unsigned *out_steps)
+                     uint32_t root, uint32_t *parent)
 {
     double low_s, kraft_s, length_s;
-    unsigned steps = 0;
 
     sort_nodes(planner, job);
     low_s = cv_ready_prefix(job, planner->sorted, planner->sorted + job->n);
     kraft_s = cv_ready_kraft(job);
     low_s = fmax(low_s, kraft_s - 1e-9 * (1 + fabs(kraft_s)));
-    length_s = search(planner, job, root, false, low_s, parent, &steps);
+    length_s = search(planner, job, root, false, low_s, parent);
     if (!cv_ready_is_exact(job)) {
-        const double other_s =
-            search(planner, job, root, true, low_s, planner->second, &steps);
+        const double other_s = search(planner, job, root, true, low_s, planner->second);
 
         if (other_s < length_s) {
             memcpy(parent, planner->second, job->n * sizeof *parent);
             length_s = other_s;
         }
     }
-    if (out_steps != NULL)
-        *out_steps = steps;
     return length_s;
 }

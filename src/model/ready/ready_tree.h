@@ -36,9 +36,8 @@ struct cv_ready_planner *cv_ready_planner_new(struct cv_arena *arena, uint32_t n
 bool cv_ready_decide(struct cv_ready_planner *planner, const struct cv_ready_job *job,
                      uint32_t root, double time_s, uint32_t *parent, double *out_s);
 
-/* The shortest tree. Returns its length in reversed time, which execution does not exceed.
- * out_steps, which may be NULL: how many lengths were tried. */
+/* The shortest tree. Returns its length in reversed time, which execution does not exceed. */
 double cv_ready_tree(struct cv_ready_planner *planner, const struct cv_ready_job *job,
-                     uint32_t root, uint32_t *parent, unsigned *out_steps);
+                     uint32_t root, uint32_t *parent);
 
 #endif

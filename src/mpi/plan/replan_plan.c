@@ -244,7 +244,7 @@ bool cv_replan_decide(struct cv_replan *plan, double now_s)
     if (!look_round(plan, now_s, &job, &root))
         return true;
     cv_arena_reset(&plan->scratch);
-    cv_ready_tree(plan->planner, &job, root, plan->parent, NULL);
+    cv_ready_tree(plan->planner, &job, root, plan->parent);
     if (cv_ready_execute(&job, plan->parent, NULL, &plan->scratch, &run, NULL) !=
         CLEAVE_OK)
         return false;

@@ -83,7 +83,7 @@ static enum cleave_status make_tree(struct ready *ready, const struct cleave_vie
         planner = cv_ready_planner_new(setup->arena, n, cv_ready_is_exact(&job));
         if (planner == NULL)
             return cv_fail_memory(err, "a tree");
-        cv_ready_tree(planner, &job, ready->root, parent, NULL);
+        cv_ready_tree(planner, &job, ready->root, parent);
     }
     return count_senders(ready, n, setup, err);
 }

@@ -70,7 +70,7 @@ static void plan(struct tree_replan *replan, const struct cleave_view *view)
     }
     if (job.n < 2)
         return;
-    cv_ready_tree(replan->planner, &job, CV_NO_NODE, replan->place, NULL);
+    cv_ready_tree(replan->planner, &job, CV_NO_NODE, replan->place);
     for (uint32_t k = 0; k < job.n; k++) {
         if (replan->place[k] == CV_NO_NODE)
             continue;

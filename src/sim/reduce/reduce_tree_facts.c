@@ -122,7 +122,7 @@ static enum cleave_status ready_optimum(const struct cv_ready_job *job, double l
     if (planner == NULL || parent == NULL) {
         status = cv_fail_memory(err, "the optimum");
     } else {
-        cv_ready_tree(planner, job, CV_NO_NODE, parent, NULL);
+        cv_ready_tree(planner, job, CV_NO_NODE, parent);
         status = cv_ready_execute(job, parent, NULL, &arena, &run, err);
     }
     if (status == CLEAVE_OK)

@@ -41,7 +41,7 @@ static enum cleave_status tree_length(const struct cv_joint_job *joint,
 
     if (parent == NULL || planner == NULL)
         return cv_fail_memory(err, "a tree");
-    cv_ready_tree(planner, &job, CV_NO_NODE, parent, NULL);
+    cv_ready_tree(planner, &job, CV_NO_NODE, parent);
     CV_TRY(cv_ready_execute(&job, parent, NULL, arena, &executed, err));
     *out_s = executed.length_s;
     return CLEAVE_OK;
