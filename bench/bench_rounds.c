@@ -111,7 +111,7 @@ static double plan(const struct cv_rounds *rounds, enum cv_rounds_effort effort,
     const double begin_s = cpu_s();
 
     cv_arena_init(&arena);
-    check(cv_rounds_best(rounds, effort, 1, &arena, &found, NULL, &err), &err);
+    check(cv_rounds_best(rounds, effort, 1, &arena, &found, &err), &err);
     cv_arena_done(&arena);
     *out_cpu_s = cpu_s() - begin_s;
     return found.makespan_s;

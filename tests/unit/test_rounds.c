@@ -156,8 +156,7 @@ static void programs_are_no_worse(void **state)
 
         make(&rounds, trips, 1 + number % 4, number);
         cv_arena_init(&arena);
-        assert_int_equal(cv_rounds_best(&rounds, CV_ROUNDS_FAST, 1, &arena, &plan, NULL,
-                                        NULL),
+        assert_int_equal(cv_rounds_best(&rounds, CV_ROUNDS_FAST, 1, &arena, &plan, NULL),
                          CLEAVE_OK);
         before_s = plan.makespan_s;
         assert_int_equal(cv_rounds_lp(&rounds, &plan, &arena, NULL), CLEAVE_OK);
@@ -194,8 +193,7 @@ static void plans_lie_between(void **state)
 
         make(&rounds, trips, n, number);
         cv_arena_init(&arena);
-        assert_int_equal(cv_rounds_best(&rounds, CV_ROUNDS_FAST, 1, &arena, &plan, NULL,
-                                        NULL),
+        assert_int_equal(cv_rounds_best(&rounds, CV_ROUNDS_FAST, 1, &arena, &plan, NULL),
                          CLEAVE_OK);
         near(by_definition(&rounds, &plan) / plan.makespan_s, 1, 1e-9);
         near(sum_of(&plan) / rounds.load, 1, 1e-9);
@@ -273,8 +271,7 @@ static void lifespans_are_kept(void **state)
         assert_true(by_definition(&rounds, &plan) <= 40);
         near(plan.makespan_s, 40, 1e-6);
         again = (struct cv_rounds){ rounds.returns, work, NULL };
-        assert_int_equal(cv_rounds_best(&again, CV_ROUNDS_FAST, 1, &arena, &plan, NULL,
-                                        NULL),
+        assert_int_equal(cv_rounds_best(&again, CV_ROUNDS_FAST, 1, &arena, &plan, NULL),
                          CLEAVE_OK);
         assert_true(fabs(plan.makespan_s / 40 - 1) < 0.02);
         assert_int_equal(cv_rounds_for_lifespan(&rounds.returns, NULL, 1e-9,
@@ -324,7 +321,7 @@ static void sizes_are_those_that_were_measured(void **state)
         rounds.load = 20 + 200 * cv_random_uniform(&random);
         cv_arena_init(&arena);
         assert_int_equal(cv_rounds_best(&rounds, CV_ROUNDS_FAST, numbers[i], &arena,
-                                        &plan, NULL, NULL),
+                                        &plan, NULL),
                          CLEAVE_OK);
         for (uint32_t k = 0; k < plan.nchunks; k++)
             assert_true(plan.units[k] >= 0);
@@ -345,8 +342,7 @@ static void many_workers(void **state)
     (void)state;
     make(&rounds, trips, MOST, 1);
     cv_arena_init(&arena);
-    assert_int_equal(cv_rounds_best(&rounds, CV_ROUNDS_FAST, 1, &arena, &plan, NULL,
-                                    NULL),
+    assert_int_equal(cv_rounds_best(&rounds, CV_ROUNDS_FAST, 1, &arena, &plan, NULL),
                      CLEAVE_OK);
     near(by_definition(&rounds, &plan) / plan.makespan_s, 1, 1e-9);
     near(sum_of(&plan) / rounds.load, 1, 1e-9);

@@ -117,7 +117,7 @@ static void plans_do_not_wait_for_who_cannot_be_busy(void **state)
 
         cv_arena_init(&arena);
         assert_int_equal(cv_rounds_best(&rounds, (enum cv_rounds_effort)effort, 1, &arena,
-                                        &plan, NULL, &err),
+                                        &plan, &err),
                          CLEAVE_OK);
         for (uint32_t k = 0; k < plan.nchunks; k++)
             sum += plan.units[k];

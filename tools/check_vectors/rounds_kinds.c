@@ -225,8 +225,7 @@ static double best_of(struct scene *s, struct vector_case *inner,
     struct cleave_error err;
 
     return case_ok(inner,
-                   cv_rounds_best(&s->rounds, effort, 1, inner->arena, &plan, NULL, &err),
-                   &err)
+                   cv_rounds_best(&s->rounds, effort, 1, inner->arena, &plan, &err), &err)
                ? plan.makespan_s
                : NAN;
 }

@@ -82,12 +82,10 @@ enum cleave_status cv_rounds_lp_prices(const struct cv_rounds *rounds,
 enum cv_rounds_effort { CV_ROUNDS_FAST, CV_ROUNDS_THOROUGH };
 
 /* The best plan found. Never worse than the best of fifo and lifo; thorough never worse than
- * best-orders either, where that searches at all. `words` (may be NULL) are those the plan
- * came from, none if it is of one round or from the linear program. */
+ * best-orders either, where that searches at all. */
 enum cleave_status cv_rounds_best(const struct cv_rounds *rounds,
                                   enum cv_rounds_effort effort, uint64_t seed,
                                   struct cv_arena *arena, struct cv_rounds_plan *out,
-                                  struct cv_rounds_words *words,
                                   struct cleave_error *err);
 /* The plan with the most work in a lifespan; *out_load is how much. `memory` as above. */
 enum cleave_status cv_rounds_for_lifespan(const struct cv_returns *returns,

@@ -205,13 +205,10 @@ static bool is_quick(const struct cv_rounds *rounds, const struct cv_rounds_plan
 }
 
 /* The best words as a plan; better sizes from the linear program if that is wanted. */
-static enum cleave_status finish(struct making *making, struct cv_rounds_plan *out,
-                                 struct cv_rounds_words *words)
+static enum cleave_status finish(struct making *making, struct cv_rounds_plan *out)
 {
     struct cv_rounds_search *search = &making->search;
 
-    if (words != NULL)
-        words->nsend = words->nback = 0;
     if (making->one_round.makespan_s <= search->best.end_s) {
         *out = making->one_round;
     } else {
@@ -221,8 +218,6 @@ static enum cleave_status finish(struct making *making, struct cv_rounds_plan *o
                               making->err));
         if (making->rounds->memory != NULL)
             CV_TRY(cv_rounds_cut(making->rounds, making->arena, out, making->err));
-        if (words != NULL)
-            *words = search->best.words;
     }
     if (!making->thorough &&
         (making->rounds->memory == NULL || !is_quick(making->rounds, out)))
@@ -237,7 +232,7 @@ static enum cleave_status finish(struct making *making, struct cv_rounds_plan *o
 static enum cleave_status look(const struct cv_rounds *rounds,
                                enum cv_rounds_effort effort, uint64_t seed,
                                struct cv_arena *arena, struct cv_rounds_plan *out,
-                               struct cv_rounds_words *words, struct cleave_error *err)
+                               struct cleave_error *err)
 {
     struct making making = { .rounds = rounds,
                              .arena = arena,
@@ -256,7 +251,7 @@ static enum cleave_status look(const struct cv_rounds *rounds,
     cv_meter_spend(rounds->returns.meter, making.search.spent);
     if (isinf(making.search.best.end_s) && isinf(making.one_round.makespan_s))
         return cv_fail(err, CLEAVE_EINPUT, "found no plan for these costs");
-    return finish(&making, out, words);
+    return finish(&making, out);
 }
 
 /* Little memory: chunks are as large as it allows, or are planned as if latencies were part of
@@ -270,11 +265,11 @@ static enum cleave_status look_in_parts(const struct cv_rounds *rounds,
     struct cv_rounds whole = { rounds->returns, rounds->load, NULL };
     struct cv_rounds_plan plan;
 
-    CV_TRY(look(rounds, effort, seed, arena, out, NULL, err));
+    CV_TRY(look(rounds, effort, seed, arena, out, err));
     whole.returns.trips = cv_trips_in_parts(rounds, arena);
     if (whole.returns.trips == NULL)
         return cv_fail_memory(err, "the search for rounds");
-    CV_TRY(look(&whole, CV_ROUNDS_FAST, seed, arena, &plan, NULL, err));
+    CV_TRY(look(&whole, CV_ROUNDS_FAST, seed, arena, &plan, err));
     CV_TRY(cv_rounds_cut(rounds, arena, &plan, err));
     if (effort != CV_ROUNDS_FAST || is_quick(rounds, &plan))
         CV_TRY(cv_rounds_lp(rounds, &plan, arena, err));
@@ -288,7 +283,6 @@ static enum cleave_status look_in_parts(const struct cv_rounds *rounds,
 static enum cleave_status look_slower(const struct cv_rounds *rounds,
                                       enum cv_rounds_effort effort, uint64_t seed,
                                       struct cv_arena *arena, struct cv_rounds_plan *out,
-                                      struct cv_rounds_words *words,
                                       struct cleave_error *err)
 {
     struct cv_rounds slower = *rounds;
@@ -301,33 +295,28 @@ static enum cleave_status look_slower(const struct cv_rounds *rounds,
         return CLEAVE_OK;
     slower.returns.trips = full.trips;
     slower.returns.n = full.n;
-    CV_TRY(look(&slower, effort, seed, arena, &plan, NULL, err));
+    CV_TRY(look(&slower, effort, seed, arena, &plan, err));
     for (uint32_t k = 0; k < plan.nchunks; k++)
         plan.worker[k] = full.worker[plan.worker[k]];
     if (!cv_rounds_measure(rounds, &plan, arena))
         return cv_fail_memory(err, "the search for rounds");
     if (effort == CV_ROUNDS_THOROUGH)
         CV_TRY(cv_rounds_lp(rounds, &plan, arena, err));
-    if (!(plan.makespan_s < out->makespan_s))
-        return CLEAVE_OK;
-    *out = plan;
-    if (words != NULL)
-        words->nsend = words->nback = 0;
+    if (plan.makespan_s < out->makespan_s)
+        *out = plan;
     return CLEAVE_OK;
 }
 
 enum cleave_status cv_rounds_best(const struct cv_rounds *rounds,
                                   enum cv_rounds_effort effort, uint64_t seed,
                                   struct cv_arena *arena, struct cv_rounds_plan *out,
-                                  struct cv_rounds_words *words, struct cleave_error *err)
+                                  struct cleave_error *err)
 {
     if (rounds->memory == NULL) {
-        CV_TRY(look(rounds, effort, seed, arena, out, words, err));
+        CV_TRY(look(rounds, effort, seed, arena, out, err));
         return rounds->returns.single
                    ? CLEAVE_OK
-                   : look_slower(rounds, effort, seed, arena, out, words, err);
+                   : look_slower(rounds, effort, seed, arena, out, err);
     }
-    if (words != NULL)
-        words->nsend = words->nback = 0;
     return look_in_parts(rounds, effort, seed, arena, out, err);
 }

@@ -39,7 +39,7 @@ static bool find_pivots(struct cv_rounds_room *room, const struct cv_rounds_word
         room->place[w] = k;
         room->back_place[w] = NONE;
     }
-    *out_n = room->nunknown = n;
+    *out_n = n;
     return n > 0;
 }
 

@@ -102,7 +102,7 @@ static enum cleave_status try_load(struct hunt *hunt, const struct cv_rounds *ro
     struct cv_rounds_plan plan;
     double scale = 0;
 
-    CV_TRY(cv_rounds_best(rounds, effort, seed, hunt->arena, &plan, NULL, err));
+    CV_TRY(cv_rounds_best(rounds, effort, seed, hunt->arena, &plan, err));
     *out_s = plan.makespan_s;
     if (fit(&rounds->returns, hunt->lifespan_s, room_to_grow(rounds, &plan), &plan,
             hunt->arena, &scale) &&

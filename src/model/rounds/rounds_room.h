@@ -41,7 +41,6 @@ struct cv_rounds_room {
     /* With all unknowns: rows of most_workers + 1 numbers. */
     double *z, *y, *xs, *xr, *sum, *port, *matrix, *solved, *lu;
     uint32_t *unknown;
-    uint32_t nunknown;
     uint32_t waits; /* of the best variant: the unknown that waits, UINT32_MAX: none */
 };
 

@@ -109,7 +109,7 @@ static enum cleave_status rounds_plan(void *state, const struct cleave_view *vie
         const struct cv_rounds instance = { returns, view->units_total, view->memory };
 
         CV_TRY(cv_rounds_best(&instance, effort, view->seed, setup->arena, &rounds->plan,
-                              NULL, err));
+                              err));
         rounds->work = view->units_total;
     }
     if (view->profiles != NULL && !(view->lifespan_s > 0) && rounds->plan.nchunks > 0)

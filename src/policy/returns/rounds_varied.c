@@ -189,7 +189,7 @@ static enum cleave_status plan_until(const struct varied *v, double until_s,
     if (view->port == CLEAVE_PORT_MULTI)
         CV_TRY(cv_rounds_links(&instance, 0, arena, out, &work, err));
     else
-        CV_TRY(cv_rounds_best(&instance, v->effort, view->seed, arena, out, NULL, err));
+        CV_TRY(cv_rounds_best(&instance, v->effort, view->seed, arena, out, err));
     for (uint32_t k = 0; k < out->nchunks; k++)
         out->worker[k] = whose[out->worker[k]];
     ends_s = cv_array(arena, out->nchunks, sizeof *ends_s);
