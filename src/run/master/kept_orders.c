@@ -55,12 +55,10 @@ uint64_t cv_kept_base(const struct cv_kept_orders *orders, uint32_t worker)
 }
 
 void cv_kept_say(const struct cv_kept_orders *orders, uint32_t worker,
-                 enum cv_fold_frame type, uint64_t id, uint64_t value)
+                 enum cv_fold_frame type, uint64_t id)
 {
     cv_link_send(&orders->staff->host_of[worker]->link,
-                 &(struct cv_frame_head){
-                     .type = (uint8_t)type, .chunk = id, .value = value },
-                 NULL, 0);
+                 &(struct cv_frame_head){ .type = (uint8_t)type, .chunk = id }, NULL, 0);
 }
 
 enum cleave_status cv_kept_tell_hosts(const struct cv_kept_orders *orders,
@@ -248,7 +246,7 @@ static uint64_t name_part(struct cv_kept_orders *orders, const struct cv_fold_st
     if (part->ahead == step->at)
         return part->name;
     if (part->ahead != CV_FOLD_NOBODY)
-        cv_kept_say(orders, part->ahead, CV_FRAME_FORGET, part->name, 0);
+        cv_kept_say(orders, part->ahead, CV_FRAME_FORGET, part->name);
     if (part->holder == step->at)
         return part->id;
     name = cv_kept_name(orders);
@@ -292,7 +290,7 @@ enum cleave_status cv_kept_order(struct cv_kept_orders *orders,
 enum cleave_status cv_kept_fetch(struct cv_kept_orders *orders, uint32_t worker,
                                  uint64_t id, struct cleave_error *err)
 {
-    cv_kept_say(orders, worker, CV_FRAME_FETCH, id, 0);
+    cv_kept_say(orders, worker, CV_FRAME_FETCH, id);
     cv_kept_got_on(orders, worker);
     orders->fetched = worker;
     return watch(orders, due_s(orders, worker), err);
@@ -334,10 +332,10 @@ void cv_kept_order_end(const struct cv_kept_orders *orders, struct cv_kept_order
     const struct cv_fold_step *step = &order->step;
 
     for (uint32_t i = 0; i < step->count; i++) {
-        cv_kept_say(orders, step->at, CV_FRAME_FORGET, order->names[i], 0);
+        cv_kept_say(orders, step->at, CV_FRAME_FORGET, order->names[i]);
         if (step->parts[i].holder != step->at)
-            cv_kept_say(orders, step->parts[i].holder, CV_FRAME_FORGET, step->parts[i].id,
-                        0);
+            cv_kept_say(orders, step->parts[i].holder, CV_FRAME_FORGET,
+                        step->parts[i].id);
     }
     free(order);
 }
@@ -356,10 +354,10 @@ void cv_kept_order_call_off(struct cv_kept_orders *orders, struct cv_kept_order 
     const struct cv_fold_step *step = &order->step;
 
     if (cv_staff_there(orders->staff, step->at)) {
-        cv_kept_say(orders, step->at, CV_FRAME_FOLD_OFF, order->id, 0);
+        cv_kept_say(orders, step->at, CV_FRAME_FOLD_OFF, order->id);
         for (uint32_t i = 0; i < step->count; i++)
             if (step->parts[i].holder != step->at)
-                cv_kept_say(orders, step->at, CV_FRAME_FORGET, order->names[i], 0);
+                cv_kept_say(orders, step->at, CV_FRAME_FORGET, order->names[i]);
     }
     cv_kept_order_drop(orders, order);
 }

@@ -55,7 +55,7 @@ enum cleave_status cv_kept_tell_hosts(const struct cv_kept_orders *orders,
                                       bool *out_there, struct cleave_error *err);
 /* Tell the host of a worker something about the partial `id`. */
 void cv_kept_say(const struct cv_kept_orders *orders, uint32_t worker,
-                 enum cv_fold_frame type, uint64_t id, uint64_t value);
+                 enum cv_fold_frame type, uint64_t id);
 /* The name of a worker's output is this and the number of the piece. */
 uint64_t cv_kept_base(const struct cv_kept_orders *orders, uint32_t worker);
 

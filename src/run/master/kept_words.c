@@ -36,7 +36,7 @@ static void folded(struct cv_kept *kept, const struct cv_host *host,
     struct cv_kept_order *order = cv_kept_order_take(&kept->orders, head->chunk);
 
     if (order == NULL) { /* it was called off when a giver was lost */
-        cv_kept_say(&kept->orders, host->first, CV_FRAME_FORGET, head->chunk, 0);
+        cv_kept_say(&kept->orders, host->first, CV_FRAME_FORGET, head->chunk);
         return;
     }
     count_tries(kept, tries, order);

@@ -94,7 +94,7 @@ static enum cleave_status lose(struct cv_kept *kept, uint32_t worker,
     }
     while (cv_fold_plan_lose_ahead(kept->plan, worker, &part))
         if (kept->there[part.ahead])
-            cv_kept_say(&kept->orders, part.ahead, CV_FRAME_FORGET, part.name, 0);
+            cv_kept_say(&kept->orders, part.ahead, CV_FRAME_FORGET, part.name);
     kept->losing = worker;
     return cv_fold_plan_lose(kept->plan, worker, do_again, kept, err);
 }
@@ -235,7 +235,7 @@ static void kept_stop(struct cv_outlet *outlet)
     kept->stopped = true;
     for (uint32_t w = 0; w < kept->staff->nworkers; w++)
         if (kept->there[w])
-            cv_kept_say(&kept->orders, w, CV_FRAME_FOLD_STOP, 0, 0);
+            cv_kept_say(&kept->orders, w, CV_FRAME_FOLD_STOP, 0);
     /* Nobody waits for what they were about to make. */
     while (kept->orders.under_way != NULL) {
         struct cv_kept_order *order =
