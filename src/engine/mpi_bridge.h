@@ -54,8 +54,6 @@ struct cv_mpi_bridge {
 
 struct cv_mpi_bridge_calls {
     uint32_t version; /* CV_MPI_BRIDGE_VERSION                                        */
-    /* "Open MPI v4.1.4, ...", one line. */
-    void (*library)(char *out, size_t size);
     /* All ranks, once in the life of a process. */
     enum cleave_status (*open)(const struct cv_mpi_words *own, struct cv_mpi_bridge **out,
                                struct cleave_error *err);
@@ -68,7 +66,7 @@ struct cv_mpi_bridge_calls {
                                 struct cleave_error *err);
 };
 
-enum { CV_MPI_BRIDGE_VERSION = 6 };
+enum { CV_MPI_BRIDGE_VERSION = 7 };
 #define CV_MPI_BRIDGE_SYMBOL "cleave_mpi_bridge_calls" /* a struct of that type */
 
 #endif

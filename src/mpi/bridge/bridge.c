@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -373,23 +372,10 @@ static enum cleave_status close_bridge(struct cv_mpi_bridge *open, int exit_stat
     return status;
 }
 
-static void name_library(char *out, size_t size)
-{
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length = 0;
-
-    MPI_Get_library_version(text, &length);
-    text[strcspn(text, "\n")] = '\0';
-    for (char *at = text; (at = strchr(at, '\t')) != NULL;)
-        *at = ' ';
-    snprintf(out, size, "%s", text);
-}
-
 __attribute__((visibility(
     "default"))) extern const struct cv_mpi_bridge_calls cleave_mpi_bridge_calls;
 const struct cv_mpi_bridge_calls cleave_mpi_bridge_calls = {
     .version = CV_MPI_BRIDGE_VERSION,
-    .library = name_library,
     .open = open_bridge,
     .close = close_bridge,
 };
