@@ -295,7 +295,6 @@ static enum cleave_status share_out(struct levelling *s, struct cv_arena *arena,
     out->least = least_satisfied(s);
     out->least_share = share_of(s, out->least);
     out->steps = s->made;
-    out->within = out->least_share >= 1 - s->tolerance;
     return CLEAVE_OK;
 }
 

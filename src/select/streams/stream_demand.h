@@ -29,7 +29,6 @@ struct cv_stream_shares {
                             when all have exactly their shares                         */
     uint32_t least;     /* the stream that has it                                     */
     uint32_t steps;     /* moves and exchanges that were made                         */
-    bool within;        /* least_share >= 1 - tolerance                               */
 };
 
 /* As cv_stream_select; demands[m] > 0 per stream, and `tolerance` in 0..1. */
