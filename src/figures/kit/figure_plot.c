@@ -105,9 +105,8 @@ enum cleave_status cv_plot_row(struct cv_figure_result *result,
 }
 
 enum cleave_status cv_plot_map(struct cv_figure_result *result,
-                               struct cv_figure_plot *plot, size_t first, size_t count,
-                               size_t skip, size_t nrows, size_t cut,
-                               struct cleave_error *err)
+                               struct cv_figure_plot *plot, size_t count, size_t skip,
+                               size_t nrows, size_t cut, struct cleave_error *err)
 {
     const char **names = cv_array(&result->arena, nrows, sizeof *names);
     double *cells = cv_array(&result->arena, nrows * count, sizeof *cells);
@@ -123,7 +122,7 @@ enum cleave_status cv_plot_map(struct cv_figure_result *result,
         if (at == nrows)
             break;
         names[at] = strlen(row->label) > cut ? row->label + cut : row->label;
-        memcpy(cells + at * count, row->values + first, count * sizeof *cells);
+        memcpy(cells + at * count, row->values, count * sizeof *cells);
         at++;
     }
     plot->row_names = names;
@@ -131,7 +130,7 @@ enum cleave_status cv_plot_map(struct cv_figure_result *result,
     plot->ncolumns = count;
     plot->cells = cells;
     if (plot->column_names == NULL)
-        plot->column_names = result->columns + first;
+        plot->column_names = result->columns;
     return CLEAVE_OK;
 }
 

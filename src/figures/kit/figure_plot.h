@@ -90,12 +90,11 @@ enum cleave_status cv_plot_row(struct cv_figure_result *result,
                                const double *row, size_t count, const double *x,
                                struct cleave_error *err);
 
-/* Columns of all rows from row `skip` on, at most `nrows` of them, as the cells of a
+/* The first `count` columns of all rows from row `skip` on, at most `nrows` of them, as the cells of a
  * map. Row names are the labels from `cut` characters on. */
 enum cleave_status cv_plot_map(struct cv_figure_result *result,
-                               struct cv_figure_plot *plot, size_t first, size_t count,
-                               size_t skip, size_t nrows, size_t cut,
-                               struct cleave_error *err);
+                               struct cv_figure_plot *plot, size_t count, size_t skip,
+                               size_t nrows, size_t cut, struct cleave_error *err);
 
 /* One more bar; `text` (may be NULL) is copied. */
 enum cleave_status cv_plot_bar(struct cv_figure_result *result,

@@ -65,7 +65,7 @@ static enum cleave_status draw(struct cv_figure_result *result, struct cleave_er
                         .column_names = cv_cell_names,
                         .decimals = 2 },
                     &plot, err));
-    return cv_plot_map(result, plot, 0, RATIOS, 0, SPREADS, 0, err);
+    return cv_plot_map(result, plot, RATIOS, 0, SPREADS, 0, err);
 }
 
 static enum cleave_status make(const struct cv_figure_job *job,

@@ -111,7 +111,7 @@ static enum cleave_status draw(struct cv_figure_result *result, struct cleave_er
                                                      .letters = letters,
                                                      .kinds = kinds },
                            &plot, err));
-        CV_TRY(cv_plot_map(result, plot, 0, LINKS, p * RATIOS * COMPUTES,
+        CV_TRY(cv_plot_map(result, plot, LINKS, p * RATIOS * COMPUTES,
                            (size_t)RATIOS * COMPUTES, panels[p].cut, err));
     }
     return CLEAVE_OK;

@@ -113,7 +113,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
                            .y_label = "α, latency of computing (s)",
                            .column_names = betas },
                        &plot, err));
-    CV_TRY(cv_plot_map(result, plot, 0, BETAS, 0, BETAS, 0, err));
+    CV_TRY(cv_plot_map(result, plot, BETAS, 0, BETAS, 0, err));
     return judge(result, err);
 }
 
