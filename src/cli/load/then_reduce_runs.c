@@ -1,10 +1,10 @@
 /* then_reduce_runs.c -- many runs of a load whose results are reduced, by the plan for both
  * or by a policy that plans the load alone. SPDX-License-Identifier: MIT */
+#include "cli/kit/counted.h"
 #include "cli/kit/output.h"
 #include "cli/kit/progress.h"
 #include "cli/kit/times_text.h"
 #include "cli/load/load_json.h"
-#include "cli/load/plan_text.h"
 #include "cli/load/then_reduce.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"

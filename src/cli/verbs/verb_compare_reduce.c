@@ -7,7 +7,6 @@
 #include "cli/kit/counted.h"
 #include "cli/kit/option_rows.h"
 #include "cli/reduce/ready_options.h"
-#include "cli/reduce/reduce_json.h"
 #include "cli/reduce/reduce_options.h"
 #include "cli/reduce/reduce_rows.h"
 #include "cli/reduce/tree_text.h"

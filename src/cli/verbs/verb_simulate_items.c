@@ -1,7 +1,6 @@
 /* verb_simulate_items.c -- cleave simulate items. SPDX-License-Identifier: MIT */
 #include "cli/items/items_options.h"
 #include "cli/kit/counted.h"
-#include "cli/kit/engines.h"
 #include "cli/kit/option_rows.h"
 #include "cli/kit/output.h"
 #include "cli/kit/progress.h"

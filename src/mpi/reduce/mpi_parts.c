@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "mpi/memory/mpi_try.h"
 
 bool cv_parts_fill(struct cv_mpi_call *call, const int *counts, int block)
 {
