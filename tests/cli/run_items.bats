@@ -108,6 +108,17 @@ same() {
     same --dry-run 'x={}; echo $x' ::: 'b c'
 }
 
+@test "values in quotes are what they are, and nothing of them is run" {
+    cd "$BATS_TEST_TMPDIR"
+    local names=('a  b' "it's" 'x;echo ran' '$(echo ran)' '`echo ran`' 'q"q' 'back\slash' $'end\nof line' "';echo ran;'")
+    for line in "echo '{}'" 'echo "{}"' 'echo "$(printf %s "{}")"' "echo \"\$(printf %s '{}')\""; do
+        "$CLEAVE" run -q "$line" ::: "${names[@]}" >got
+        printf '%s\n' "${names[@]}" | diff -u - got
+    done
+    "$CLEAVE" run -q 'echo x >"{}.txt"; cat "{}.txt"' ::: 'two words'
+    [ -f 'two words.txt' ]
+}
+
 @test "several lists: combined, linked, in columns, with names" {
     prepare
     printf '1\n2 3\n' >l1
@@ -328,7 +339,7 @@ same_rows() {
     prepare
     local kind
     for kind in csv tsv json; do
-        same_rows all.$kind 'echo "a,{}"; printf "e\"\t%s\n\\ " {1} >&2; exit {2}' ::: 1 'b "c' '' :::+ 0 3 0
+        same_rows all.$kind 'echo a,{}; printf "e\"\t%s\n\\ " {1} >&2; exit {2}' ::: 1 'b "c' '' :::+ 0 3 0
         same_rows names.$kind --header : 'echo {n}' ::: n '5 6' 7 ::: 'an m' x,y
         same_rows some.$kind -n 2 echo ::: a b c
     done

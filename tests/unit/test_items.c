@@ -18,24 +18,17 @@
 
 /* --- quoting ------------------------------------------------------------------------------ */
 
-/* A shell gives back what was quoted: 2000 values of any bytes but NUL and the slash, of which
- * half have only those that mean something to a shell. */
-static void a_shell_reads_what_was_quoted(void **state)
-{
-    enum { VALUES = 2000, MOST = 12 };
-    static const char special[] = " \t\n'\"\\$`*?[]{}()<>|&;#~!=%^-a";
-    char values[VALUES][MOST + 1], path[] = "/tmp/cleave-quote.XXXXXX";
-    struct cv_text line = { NULL, 0, 0, false };
-    struct cv_random random;
-    const int fd = mkstemp(path);
-    FILE *script = fdopen(fd, "w"), *read;
-    pid_t child;
-    int status;
+enum { QUOTED = 2000, MOST = 12 };
 
-    (void)state;
-    assert_non_null(script);
+/* 2000 values of any bytes but NUL and the slash, of which half have only those that mean
+ * something to a shell. */
+static void make_values(char values[QUOTED][MOST + 1])
+{
+    static const char special[] = " \t\n'\"\\$`*?[]{}()<>|&;#~!=%^-a";
+    struct cv_random random;
+
     cv_random_at(&random, 1, 2, 3, 4);
-    for (size_t i = 0; i < VALUES; i++) {
+    for (size_t i = 0; i < QUOTED; i++) {
         const size_t length = cv_random_bits(&random) % (MOST + 1);
 
         for (size_t k = 0; k < length; k++) {
@@ -47,28 +40,30 @@ static void a_shell_reads_what_was_quoted(void **state)
                                          : byte;
         }
         values[i][length] = '\0';
-        line.length = 0;
-        cv_item_quote(&line, values[i], length);
-        fprintf(script, "printf '%%s\\0' ");
-        fwrite(line.bytes, 1, line.length, script);
-        fputc('\n', script);
     }
-    cv_text_done(&line);
-    assert_int_equal(fclose(script), 0);
-    read = tmpfile();
+}
+
+/* The shell runs the script, which writes each value, ended by a NUL. */
+static void expect_values(const char *shell, const char *path,
+                          char values[QUOTED][MOST + 1])
+{
+    FILE *read = tmpfile();
+    pid_t child;
+    int status;
+
     assert_non_null(read);
     fflush(stdout);
     child = fork();
     if (child == 0) {
         setenv("LC_ALL", "C", 1);
         dup2(fileno(read), STDOUT_FILENO);
-        execlp("sh", "sh", path, (char *)NULL);
+        execlp(shell, shell, path, (char *)NULL);
         _exit(127);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     rewind(read);
-    for (size_t i = 0; i < VALUES; i++) {
+    for (size_t i = 0; i < QUOTED; i++) {
         char got[MOST + 2] = "";
         size_t length = 0;
         int byte;
@@ -80,7 +75,63 @@ static void a_shell_reads_what_was_quoted(void **state)
     }
     assert_int_equal(getc(read), EOF);
     fclose(read);
+}
+
+/* The line of the command, given the values, is what the shell reads. */
+static void expect_read(const char *shell, const char *command)
+{
+    const char *const words[] = { command, NULL };
+    static char values[QUOTED][MOST + 1];
+    char path[] = "/tmp/cleave-quote.XXXXXX";
+    struct cv_text line = { NULL, 0, 0, false };
+    struct cv_item_template template;
+    FILE *script = fdopen(mkstemp(path), "w");
+
+    assert_non_null(script);
+    make_values(values);
+    assert_int_equal(cv_item_template_init(&template, words,
+                                           &(struct cv_item_signs){ .plus = false },
+                                           NULL),
+                     CLEAVE_OK);
+    for (size_t i = 0; i < QUOTED; i++) {
+        const char *const argument = values[i];
+
+        line.length = 0;
+        cv_item_template_line(&template,
+                              &(struct cv_item_values){ &argument, 1, i + 1, 1, QUOTED },
+                              &line);
+        fwrite(line.bytes, 1, line.length, script);
+        fputc('\n', script);
+    }
+    cv_text_done(&line);
+    cv_item_template_done(&template);
+    assert_int_equal(fclose(script), 0);
+    expect_values(shell, path, values);
     unlink(path);
+}
+
+/* A shell gives back what was put into its line, in whatever quotes the place stands. What it
+ * removes itself, ends of lines behind $(...), has a byte behind it. */
+static void a_shell_reads_what_was_quoted(void **state)
+{
+    static const char *const commands[] = {
+        "printf '%s\\0' {}",
+        "printf '%s\\0' '{}'",
+        "printf '%s\\0' \"{}\"",
+        "x=\"$(printf %s. {})\"; printf '%s\\0' \"${x%.}\"",
+        "x=\"$(printf %s. \"$(printf %s \"{}\".)\")\"; printf '%s\\0' \"${x%..}\"",
+        "x=$(printf %s. '{}'); (printf '%s\\0' \"${x%.}\") # it's",
+        "printf '%s\\0' \"\\\"$(echo \"(\")\" >/dev/null; printf '%s\\0' '{}'",
+        "printf '%s\\0' \"\\$(\"'' >/dev/null; printf '%s\\0' \"{}\"",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        expect_read("sh", commands[i]);
+    expect_read("bash", "printf '%s\\0' $'{}'");
+    /* Where it would take a whole shell to know, places are as outside of quotes. */
+    expect_read("sh", "cat <<X >/dev/null\nit's\nX\nprintf '%s\\0' {}");
+    expect_read("sh", "exec 3>&1; : \"$(case x in x) printf '%s\\0' {} >&3;; esac)\"");
 }
 
 /* --- lists -------------------------------------------------------------------------------- */
@@ -268,6 +319,7 @@ static void a_shell_is_there_when_it_is_needed(void **state)
         { { " cat  -n", "--x={}" }, false, "cat|-n|--x=a b|" },
         { { "cat", "{2}", "{}" }, false, "cat|a b|" },
         { { "cat", "", "{}" }, false, "cat|a b|" },
+        { { "cat", "'{}' \"{}\"" }, false, "<cat 'a b' \"a b\">" },
         { { "cat", "", "{2}", "b  {}" }, true, "cat|||b  a b|" },
         { { "cat", ">", "x" }, false, "<cat > x 'a b'>" },
         { { "x=1", "cat" }, false, "<x=1 cat 'a b'>" },

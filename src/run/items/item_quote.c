@@ -42,3 +42,46 @@ void cv_item_quote(struct cv_text *out, const char *bytes, size_t length)
     else
         add_quoted(out, bytes, length);
 }
+
+/* Within '...' no byte means anything but the one that ends it; within "..." a backslash takes the
+ * meaning of the byte behind it. Shells that do not know $'...' take it for '...', which a number
+ * does not end. */
+static const char *escaped(enum cv_item_quotes quotes, char byte)
+{
+    switch (byte) {
+    case '\'':
+        return quotes == CV_ITEM_SINGLE   ? "'\\''"
+               : quotes == CV_ITEM_DOLLAR ? "\\047"
+                                          : NULL;
+    case '\\':
+        return quotes == CV_ITEM_SINGLE ? NULL : "\\\\";
+    case '"':
+        return quotes == CV_ITEM_DOUBLE ? "\\\"" : NULL;
+    case '$':
+        return quotes == CV_ITEM_DOUBLE ? "\\$" : NULL;
+    case '`':
+        return quotes == CV_ITEM_DOUBLE ? "\\`" : NULL;
+    default:
+        return NULL;
+    }
+}
+
+void cv_item_quote_within(struct cv_text *out, enum cv_item_quotes quotes,
+                          const char *bytes, size_t length)
+{
+    size_t from = 0;
+
+    if (quotes == CV_ITEM_UNQUOTED) {
+        cv_item_quote(out, bytes, length);
+        return;
+    }
+    for (size_t at = 0; at < length; at++) {
+        const char *text = escaped(quotes, bytes[at]);
+
+        if (text == NULL)
+            continue;
+        cv_text_add(out, "%.*s%s", (int)(at - from), bytes + from, text);
+        from = at + 1;
+    }
+    cv_text_add(out, "%.*s", (int)(length - from), bytes + from);
+}

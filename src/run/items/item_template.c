@@ -120,6 +120,24 @@ static bool is_bare(const struct cv_item_template *template)
     return false;
 }
 
+/* See in which quotes places stand. */
+static void find_quotes(struct cv_item_template *template, const char *const *words)
+{
+    struct cv_item_within within = cv_item_within_begin(words);
+
+    for (size_t i = 0; i < template->count; i++) {
+        struct cv_item_piece *piece = &template->pieces[i];
+
+        piece->quotes = cv_item_within_now(&within);
+        if (piece->kind == CV_ITEM_PLACE)
+            cv_item_within_read(&within, "x", 1);
+        else if (piece->kind == CV_ITEM_SPACE)
+            cv_item_within_read(&within, " ", 1);
+        else
+            cv_item_within_read(&within, piece->text, piece->length);
+    }
+}
+
 enum cleave_status cv_item_template_init(struct cv_item_template *out,
                                          const char *const *words,
                                          const struct cv_item_signs *signs,
@@ -142,6 +160,7 @@ enum cleave_status cv_item_template_init(struct cv_item_template *out,
             status = add_piece(out, (struct cv_item_piece){ .kind = CV_ITEM_PLACE }, err);
     }
     out->bare = is_bare(out);
+    find_quotes(out, words);
     if (status != CLEAVE_OK)
         cv_item_template_done(out);
     return status;
@@ -230,12 +249,13 @@ static void put_gap(const struct target *to)
         cv_text_add(to->line, " ");
 }
 
-static void put_value(const struct target *to, const char *bytes, size_t length)
+static void put_value(const struct target *to, const struct cv_item_piece *piece,
+                      const char *bytes, size_t length)
 {
     if (to->words != NULL || to->template->bare)
         put_text(to, bytes, length);
     else
-        cv_item_quote(to->line, bytes, length);
+        cv_item_quote_within(to->line, piece->quotes, bytes, length);
 }
 
 /* What is put in place of one argument; NULL: nothing at all, as there is none. */
@@ -250,14 +270,14 @@ static void put_one(const struct target *to, const struct cv_item_piece *piece,
         return;
     }
     if (piece->rule == NULL && piece->part == CV_ITEM_WHOLE) {
-        put_value(to, argument, strlen(argument));
+        put_value(to, piece, argument, strlen(argument));
         return;
     }
     if (piece->rule != NULL)
         cv_item_rule_add(&text, piece->rule, argument);
     else
         cv_item_part_add(&text, piece->part, argument);
-    put_value(to, text.bytes != NULL ? text.bytes : "", text.length);
+    put_value(to, piece, text.bytes != NULL ? text.bytes : "", text.length);
     if (to->words != NULL)
         to->words->failed = to->words->failed || text.failed;
     else
@@ -274,7 +294,7 @@ static void put_number(const struct target *to, uint64_t number, uint64_t last)
     for (; last >= 10; last /= 10)
         digits++;
     length = snprintf(text, sizeof text, "%0*llu", digits, (unsigned long long)number);
-    put_value(to, text, (size_t)length);
+    put_text(to, text, (size_t)length);
 }
 
 /* A number that is the same for all arguments. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include "run/items/item_place.h"
 #include "run/items/item_rule.h"
+#include "run/items/item_within.h"
 #include "run/items/item_words.h"
 
 enum cv_item_piece_kind {
@@ -25,6 +26,7 @@ struct cv_item_piece {
     int position;
     enum cv_item_part part;
     const struct cv_item_rule *rule; /* borrowed: instead of a part; NULL: none */
+    enum cv_item_quotes quotes;      /* in which a place stands                 */
 };
 
 struct cv_item_template {
