@@ -319,6 +319,7 @@ static void a_shell_is_there_when_it_is_needed(void **state)
         { { " cat  -n", "--x={}" }, false, "cat|-n|--x=a b|" },
         { { "cat", "{2}", "{}" }, false, "cat|a b|" },
         { { "cat", "", "{}" }, false, "cat|a b|" },
+        { { "grep", "-c", "^x" }, false, "grep|-c|^x|a b|" },
         { { "cat", "'{}' \"{}\"" }, false, "<cat 'a b' \"a b\">" },
         { { "cat", "", "{2}", "b  {}" }, true, "cat|||b  a b|" },
         { { "cat", ">", "x" }, false, "<cat > x 'a b'>" },

@@ -178,7 +178,7 @@ void cv_item_template_done(struct cv_item_template *template)
 static bool is_plain_text(const struct cv_item_piece *piece, bool first_word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789_-.,:/@%+";
+                                "0123456789_-.,:/@%+^";
 
     for (size_t i = 0; i < piece->length; i++)
         if (memchr(plain, piece->text[i], sizeof plain - 1) == NULL &&
