@@ -235,6 +235,16 @@ a smaller load, or a worker or link that is faster" \
     has '"worker": "fast"'
 }
 
+@test "costs at the end of what numbers can say: bounds hold, and are found" {
+    local fast='{name: fast, speed: 1.7e308, bandwidth: 1e-6}'
+    local slow='{name: slow, speed: 1e-12, bandwidth: 1e3, memory: 842}'
+    cleave 0 plan load -p - -l 1e15 --policy guided --json <<<"workers: [$fast, $slow]"
+    awk -v over="$(number over_bound)" 'BEGIN { exit !(over >= 0) }'
+    cleave 0 plan load -p - -l 1e-300 --policy links --result-ratio 1 --json \
+        <<<"{port: multi, workers: [{name: one, speed: 1, bandwidth: 1}]}"
+    near "$(number makespan)" 1e-300 0.02
+}
+
 @test "umr: what its formulas say, and nobody left out" {
     "$CLEAVE" platform -w 4 --speed 2 --compute-latency 300ms --bandwidth 20 --latency 200ms >"$BATS_TEST_TMPDIR/four"
     cleave 0 plan load -p "$BATS_TEST_TMPDIR/four" -l 100 --policy umr --json

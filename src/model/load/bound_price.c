@@ -225,6 +225,19 @@ static double improve(struct market *market, double bound, double makespan, int 
     return bound;
 }
 
+/* Whether what responses are made of can be counted: the rest of an infinite part is none. */
+static bool can_count(const struct market *market, double horizon)
+{
+    for (uint32_t i = 0; i < market->nkinds; i++) {
+        const struct cleave_worker *worker = market->kinds[i].worker;
+
+        if (isinf(worker->speed_ups / worker->bandwidth_ups) ||
+            isinf(worker->speed_ups * horizon))
+            return false;
+    }
+    return true;
+}
+
 double cv_bound_price(const struct cleave_worker *workers, uint32_t nworkers, double load,
                       struct cv_arena *scratch)
 {
@@ -241,7 +254,7 @@ double cv_bound_price(const struct cleave_worker *workers, uint32_t nworkers, do
     if (!cv_price_guide(workers, nworkers, load, CV_PRICE_PIECES, scratch, &market.prices,
                         &makespan))
         return -1;
-    if (market.prices.pieces < 2)
+    if (market.prices.pieces < 2 || !can_count(&market, makespan))
         return 0;
     choose_lags(&market, makespan);
     lower_prices(&market, makespan);

@@ -15,6 +15,8 @@
 
 enum { MOST_STEPS = 100 };
 static const double NEAR = 1e-12;
+/* Loads that need less than a second: how the time is looked for downwards. */
+static const double STEP_DOWN = 1e-6;
 /* What a bound is below a plan that it says nothing against. */
 static const double SAFE = 1 - 4e-9;
 
@@ -144,6 +146,8 @@ static double least_time(struct links *links, double load)
 {
     struct between b = { 0, 1, 0, 0 };
 
+    while (b.high_s > 1e-290 && cap_by(links, STEP_DOWN * b.high_s) >= load)
+        b.high_s *= STEP_DOWN;
     while ((b.high = cap_by(links, b.high_s)) < load && b.high_s < 1e300) {
         b.low_s = b.high_s;
         b.low = b.high;
