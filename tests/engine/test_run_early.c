@@ -68,12 +68,39 @@ static void whole_lines_of_the_one_in_front(void **state)
     assert_int_equal(cv_gather_usage(gather).written, 6);
     /* Its end is written as it is; what the next has said by then follows at once. */
     must(cv_gather_finish(gather, first, 0, 10, &err));
+    assert_int_equal(cv_store_passed(first), 6);
+    assert_int_equal(cv_store_came(first), 8);
     write_by(gather, STEP);
     assert_file(sink, 0, 11, "a1\na2\na3b1\n");
     must(cv_gather_finish(gather, second, 10, 20, &err));
     write_by(gather, STEP);
     assert_file(sink, 0, 13, "a1\na2\na3b1\nb2");
     assert_int_equal(cv_gather_usage(gather).written, 13);
+    assert_nothing_kept(gather);
+    cv_gather_free(gather);
+    close(sink);
+}
+
+/* The first byte of what comes ends a line; and no more is written at a time than was asked for. */
+static void byte_by_byte(void **state)
+{
+    const int sink = make_file("", 0);
+    struct cv_gather *gather = make_gather(sink, 1 << 20);
+    struct cv_store *store = offer(gather, 0);
+    enum cv_gather_state pumped;
+
+    (void)state;
+    say(store, "abcdefg", 7);
+    write_by(gather, STEP);
+    assert_int_equal(cv_gather_usage(gather).written, 0);
+    say(store, "\n", 1);
+    must(cv_gather_pump(gather, 3, &pumped, &err));
+    assert_int_equal(cv_gather_usage(gather).written, 3);
+    assert_int_equal(pumped, CV_GATHER_BUSY);
+    write_by(gather, STEP);
+    assert_file(sink, 0, 8, "abcdefg\n");
+    must(cv_gather_finish(gather, store, 0, 1, &err));
+    write_by(gather, STEP);
     assert_nothing_kept(gather);
     cv_gather_free(gather);
     close(sink);
@@ -189,7 +216,11 @@ static void what_was_shown_is_not_shown_again(void **state)
     (void)state;
     fail_after_lines(&again, "a\nb\nd\ne");
     assert_true(cv_gather_repeats(again.next, 5)); /* that is of another */
+    cv_early_forget(again.gather, 5);              /* and so is that     */
+    assert_non_null(again.gather->said);
     assert_true(cv_gather_repeats(again.store, 0));
+    assert_int_equal(cv_store_passed(again.store), 4);
+    assert_int_equal(cv_store_came(again.store), 7);
     must(cv_gather_finish(again.gather, again.store, 0, 5, &err));
     end(&again, "a\nb\nd\nenext\n");
 }
@@ -207,6 +238,41 @@ static void another_output_is_told(void **state)
         cv_store_drop(again.store);
         must(cv_gather_skip(again.gather, 0, 5, &err));
         end(&again, "a\nb\nnext\n");
+    }
+}
+
+/* More was shown than is compared at a time. */
+static void every_byte_is_compared(void **state)
+{
+    enum { BYTES = 50000 };
+    static char text[BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < BYTES; i++)
+        text[i] = i % 100 == 99 ? '\n' : (char)('a' + i / 1000 % 20);
+    for (size_t other = BYTES - 2; other > 0; other /= 3) {
+        const int sink = make_file("", 0);
+        struct cv_gather *gather = make_gather(sink, 1 << 20);
+        struct cv_store *store = offer(gather, 0);
+
+        say(store, text, BYTES);
+        write_by(gather, STEP);
+        cv_early_remember(store);
+        store = offer(gather, 0);
+        text[other]++;
+        say(store, text, BYTES);
+        assert_false(cv_gather_repeats(store, 0));
+        cv_store_drop(store);
+        text[other]--;
+        store = offer(gather, 0);
+        say(store, text, BYTES);
+        assert_true(cv_gather_repeats(store, 0));
+        must(cv_gather_finish(gather, store, 0, 1, &err));
+        write_by(gather, STEP);
+        assert_int_equal(cv_gather_usage(gather).written, BYTES);
+        assert_nothing_kept(gather);
+        cv_gather_free(gather);
+        close(sink);
     }
 }
 
@@ -268,10 +334,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_lines_of_the_one_in_front),
+        cmocka_unit_test(byte_by_byte),
         cmocka_unit_test(not_in_the_first_moment),
         cmocka_unit_test(wherever_it_lies),
         cmocka_unit_test(what_was_shown_is_not_shown_again),
         cmocka_unit_test(another_output_is_told),
+        cmocka_unit_test(every_byte_is_compared),
         cmocka_unit_test(what_fails_for_good_leaves_its_lines),
         cmocka_unit_test(what_is_dropped_has_been_read),
     };

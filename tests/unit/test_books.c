@@ -355,7 +355,8 @@ static void larger_ones_are_tried_again(void **state)
     assert_true(books.most == 50);
     for (int i = 0; i < 1000; i++)
         cv_books_fits(&books, 50, false); /* what fails is not tried again */
-    cv_books_fits(&books, 20, true);      /* and this says nothing */
+    for (int i = 0; i < 1000; i++)
+        cv_books_fits(&books, 20, true); /* and this says nothing */
     assert_true(books.most == 50);
     for (int i = 0; i < 64; i++)
         cv_books_fits(&books, 50, true);
