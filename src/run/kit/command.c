@@ -55,48 +55,54 @@ static int check_program(const char *path)
     return access(path, X_OK) == 0 ? 0 : errno;
 }
 
-/* Where the program is, as execvp would find it. */
-static enum cleave_status find_program(struct cv_command *command,
-                                       struct cleave_error *err)
+/* As execvp does: what may not be run is passed over, and told if there is no other. */
+static enum cleave_status search_path(const char *name, char **out,
+                                      struct cleave_error *err)
 {
-    const char *name = command->argv[0];
     const char *folders = getenv("PATH");
-    char *path = NULL;
-    int error, found = 0;
+    bool forbidden = false;
 
-    if (name[0] == '\0')
-        return cv_cannot_run(name, "the name is empty", err);
-    if (strchr(name, '/') != NULL) {
-        error = check_program(name);
-        if (error != 0)
-            return cv_cannot_start(name, name, error, err);
-        path = strdup(name);
-        goto out;
-    }
     if (folders == NULL)
         folders = "/bin:/usr/bin";
     for (;;) {
         const size_t length = strcspn(folders, ":");
+        int error;
 
-        if (asprintf(&path, "%.*s%s%s", (int)length, folders, length > 0 ? "/" : "./",
-                     name) < 0) {
-            path = NULL;
-            goto out;
-        }
-        error = check_program(path);
+        if (asprintf(out, "%.*s%s%s", (int)length, folders, length > 0 ? "/" : "./",
+                     name) < 0)
+            return cv_fail_memory(err, "a command");
+        error = check_program(*out);
         if (error == 0)
-            goto out;
-        if (error == EACCES)
-            found = EACCES;
-        free(path);
+            return CLEAVE_OK;
+        free(*out);
+        forbidden = forbidden || error == EACCES;
         if (folders[length] == '\0')
-            return found != 0 ? cv_cannot_run(name, strerror(found), err)
-                              : cv_cannot_find(name, err);
+            break;
         folders += length + 1;
     }
-out:
-    if (path == NULL)
-        return cv_fail_memory(err, "a command");
+    return forbidden ? cv_cannot_run(name, strerror(EACCES), err)
+                     : cv_cannot_find(name, err);
+}
+
+static enum cleave_status find_program(struct cv_command *command,
+                                       struct cleave_error *err)
+{
+    const char *name = command->argv[0];
+    char *path;
+    int error;
+
+    if (name[0] == '\0')
+        return cv_cannot_run(name, "the name is empty", err);
+    if (strchr(name, '/') == NULL) {
+        CV_TRY(search_path(name, &path, err));
+    } else {
+        error = check_program(name);
+        if (error != 0)
+            return cv_cannot_start(name, name, error, err);
+        path = strdup(name);
+        if (path == NULL)
+            return cv_fail_memory(err, "a command");
+    }
     command->path = path;
     return CLEAVE_OK;
 }
