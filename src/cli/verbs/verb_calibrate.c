@@ -104,38 +104,47 @@ static int complain(const struct cleave_error *err,
                : status;
 }
 
-/* One run over the whole sample in chunks of a size; all that they took is added. */
+/* The command over the whole sample, what it writes thrown away; the execution says who works. */
+static int run_sample(const struct values *values, struct cleave_execution *execution,
+                      struct cleave_execution_result **out)
+{
+    struct cleave_error err;
+    int status = CV_EXIT_DONE;
+
+    execution->input =
+        (struct cleave_input){ .files = values->inputs.items,
+                               .count = values->inputs.count,
+                               .split = values->split,
+                               .header = values->header != NULL,
+                               .header_how = cv_header_how(values->header),
+                               .decode = values->decode,
+                               .max_record = cv_record_limit(values->max_record) };
+    execution->output.name = "/dev/null";
+    execution->output.descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (execution->output.descriptor < 0)
+        return cv_complain(CV_EXIT_FAILED, "cannot open /dev/null");
+    if (cleave_execute(execution, out, &err) != CLEAVE_OK)
+        status = complain(&err, *out);
+    else if ((*out)->failed > 0)
+        status = cv_complain(CV_EXIT_FAILED, "the command failed on the sample");
+    close(execution->output.descriptor);
+    return status;
+}
+
+/* One worker, in chunks of a size; all that they took is added. */
 static int measure(const struct cv_call *call, const char *const *command, double block,
                    struct cv_spread *spread)
 {
-    const struct values *values = call->values;
     struct cleave_execution execution = {
         .command = command,
-        .input.files = values->inputs.items,
-        .input.count = values->inputs.count,
-        .output.name = "/dev/null",
-        .input.split = values->split,
-        .input.header = values->header != NULL,
-        .input.header_how = cv_header_how(values->header),
-        .input.decode = values->decode,
-        .input.max_record = cv_record_limit(values->max_record),
         .crew.count = 1,
         .sharing.block = block,
         .tell.attempted = cv_spread_attempted,
         .tell.context = spread,
     };
     struct cleave_execution_result *result = NULL;
-    struct cleave_error err;
-    int status = CV_EXIT_DONE;
+    const int status = run_sample(call->values, &execution, &result);
 
-    execution.output.descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (execution.output.descriptor < 0)
-        return cv_complain(CV_EXIT_FAILED, "cannot open /dev/null");
-    if (cleave_execute(&execution, &result, &err) != CLEAVE_OK)
-        status = complain(&err, result);
-    else if (result->failed > 0)
-        status = cv_complain(CV_EXIT_FAILED, "the command failed on the sample");
-    close(execution.output.descriptor);
     cleave_execution_free(result);
     return status;
 }
@@ -294,7 +303,6 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
 {
     const struct values *values = call->values;
     struct cleave_execution_result *result = NULL;
-    struct cleave_error err;
     struct cv_reach reach = { .ssh = values->ssh,
                               .program = values->program,
                               .push = values->push != 0,
@@ -311,15 +319,6 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
     cv_spread_init(&spread);
     struct cleave_execution execution = {
         .command = command,
-        .input.files = values->inputs.items,
-        .input.count = values->inputs.count,
-        .output.descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC),
-        .output.name = "/dev/null",
-        .input.split = values->split,
-        .input.header = values->header != NULL,
-        .input.header_how = cv_header_how(values->header),
-        .input.decode = values->decode,
-        .input.max_record = cv_record_limit(values->max_record),
         .crew.platform = crew.platform,
         .crew.prefixes = crew.prefixes,
         .hosts.list = crew.hosts,
@@ -329,16 +328,9 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
         .tell.context = &spread,
     };
 
-    if (status == CV_EXIT_DONE && execution.output.descriptor < 0)
-        status = cv_complain(CV_EXIT_FAILED, "cannot open /dev/null");
-    if (status == CV_EXIT_DONE && cleave_execute(&execution, &result, &err) != CLEAVE_OK)
-        status = complain(&err, result);
-    if (status == CV_EXIT_DONE && result->failed > 0)
-        status = cv_complain(CV_EXIT_FAILED, "the command failed on the sample");
+    status = run_sample(values, &execution, &result);
     if (status == CV_EXIT_DONE)
         status = write_measured(call, &crew, result, &spread);
-    if (execution.output.descriptor >= 0)
-        close(execution.output.descriptor);
     cleave_execution_free(result);
     cleave_platform_free(crew.platform);
     cv_spread_done(&spread);
