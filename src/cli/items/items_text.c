@@ -81,7 +81,6 @@ static void add_workers(const struct cv_items_plan *plan, const struct sum *sums
     const struct cleave_schedule *schedule = plan->schedule;
     const struct cleave_platform *platform = plan->items->load.platform;
     uint32_t shown = 0, hidden = 0;
-    char counted[CV_COUNTED_ROOM];
     struct cv_table table;
 
     cv_table_init(&table, columns, sizeof columns / sizeof *columns);
@@ -104,9 +103,7 @@ static void add_workers(const struct cv_items_plan *plan, const struct sum *sums
     cv_text_add(out, "\n");
     cv_table_write(&table, screen->colour, screen->width, out);
     cv_table_done(&table);
-    if (hidden > 0)
-        cv_text_add(out, "  and %s; --all-workers lists them\n",
-                    cv_counted(hidden, "more worker", counted));
+    cv_add_hidden(hidden, "more worker", out);
 }
 
 static void add_items(const struct cv_items_plan *plan, const struct cv_screen *screen,

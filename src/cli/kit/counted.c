@@ -12,6 +12,15 @@ const char *cv_counted(uint64_t count, const char *noun, char buffer[CV_COUNTED_
     return buffer;
 }
 
+void cv_add_hidden(uint64_t hidden, const char *noun, struct cv_text *out)
+{
+    char counted[CV_COUNTED_ROOM];
+
+    if (hidden > 0)
+        cv_text_add(out, "  and %s; --all-workers lists them\n",
+                    cv_counted(hidden, noun, counted));
+}
+
 double cv_over(double time_s, double bound_s)
 {
     const double over = bound_s > 0 ? time_s / bound_s - 1 : 0;

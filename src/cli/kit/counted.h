@@ -8,6 +8,9 @@
 enum { CV_COUNTED_ROOM = 48 };
 const char *cv_counted(uint64_t count, const char *noun, char buffer[CV_COUNTED_ROOM]);
 
+/* Add "  and 8 more workers; --all-workers lists them", if some are hidden. */
+void cv_add_hidden(uint64_t hidden, const char *noun, struct cv_text *out);
+
 /* How far `time_s` is above the bound, as a part of the bound; 0 for rounding errors. */
 double cv_over(double time_s, double bound_s);
 

@@ -123,7 +123,6 @@ static void add_workers(const struct cleave_schedule *schedule,
     const bool costs = schedule->paid_s != NULL;
     const uint32_t nworkers = cleave_platform_nworkers(platform);
     uint32_t shown = 0, hidden = 0;
-    char counted[CV_COUNTED_ROOM];
     struct cv_table table;
 
     cv_table_init(&table, columns, sizeof columns / sizeof *columns - (costs ? 0 : 1));
@@ -149,9 +148,7 @@ static void add_workers(const struct cleave_schedule *schedule,
     cv_text_add(out, "\n");
     cv_table_write(&table, screen->colour, screen->width, out);
     cv_table_done(&table);
-    if (hidden > 0)
-        cv_text_add(out, "  and %s; --all-workers lists them\n",
-                    cv_counted(hidden, "more worker", counted));
+    cv_add_hidden(hidden, "more worker", out);
 }
 
 static void add_rounds(const struct cleave_schedule *schedule,
@@ -236,7 +233,6 @@ static void add_left_out(const struct cleave_schedule *schedule,
     const size_t nunpaid = cv_price_unpaid(price),
                  unpaid_shown =
                      all || nunpaid < LEFT_OUT_SHOWN ? nunpaid : LEFT_OUT_SHOWN;
-    char counted[CV_COUNTED_ROOM];
     struct cv_table table;
 
     if (schedule->nleft_out + nunpaid == 0)
@@ -254,10 +250,8 @@ static void add_left_out(const struct cleave_schedule *schedule,
     cv_text_add(out, "\n");
     cv_table_write(&table, screen->colour, screen->width, out);
     cv_table_done(&table);
-    if (shown + unpaid_shown < schedule->nleft_out + nunpaid)
-        cv_text_add(out, "  and %s; --all-workers lists them\n",
-                    cv_counted(schedule->nleft_out + nunpaid - shown - unpaid_shown,
-                               "more worker", counted));
+    cv_add_hidden(schedule->nleft_out + nunpaid - shown - unpaid_shown, "more worker",
+                  out);
 }
 
 void cv_plan_text(const struct cleave_schedule *schedule,

@@ -26,15 +26,6 @@ static void add_headline(const struct cv_stream_case *streams, double horizon_s,
     cv_text_add(out, "%s\n", screen->colour ? "\033[0m" : "");
 }
 
-static void add_more(uint64_t hidden, const char *noun, struct cv_text *out)
-{
-    char counted[CV_COUNTED_ROOM];
-
-    if (hidden > 0)
-        cv_text_add(out, "  and %s; --all-workers lists them\n",
-                    cv_counted(hidden, noun, counted));
-}
-
 static void write_table(struct cv_table *table, const struct cv_screen *screen,
                         struct cv_text *out)
 {
@@ -98,7 +89,7 @@ static void add_streams(const struct cv_stream_case *streams, bool all,
         cv_table_number(&table, stream->delay_sum_s / plan->period_s);
     }
     write_table(&table, screen, out);
-    add_more(plan->nstreams - shown, "more stream", out);
+    cv_add_hidden(plan->nstreams - shown, "more stream", out);
 }
 
 static void add_workers(const struct cv_stream_case *streams, bool all,
@@ -131,7 +122,7 @@ static void add_workers(const struct cv_stream_case *streams, bool all,
             cv_table_number(&table, plan->workers[w].start_s);
         }
     write_table(&table, screen, out);
-    add_more(plan->selected - shown, "more worker", out);
+    cv_add_hidden(plan->selected - shown, "more worker", out);
 }
 
 static void add_left_out(const struct cv_stream_case *streams, bool all,
@@ -157,7 +148,7 @@ static void add_left_out(const struct cv_stream_case *streams, bool all,
         cv_table_text(&table, plan->workers[w].reason);
     }
     write_table(&table, screen, out);
-    add_more(left - shown, "more worker", out);
+    cv_add_hidden(left - shown, "more worker", out);
 }
 
 void cv_stream_plan_text(const struct cv_stream_case *streams, bool all_workers,
@@ -231,7 +222,7 @@ static void add_results(const struct cv_stream_outcome *outcome,
         cv_table_number(&table, stream->end_s);
     }
     write_table(&table, screen, out);
-    add_more(result->nstreams - shown, "more stream", out);
+    cv_add_hidden(result->nstreams - shown, "more stream", out);
 }
 
 static void add_members(const struct cv_stream_outcome *outcome,
