@@ -48,6 +48,10 @@ struct cv_topology_options {
       .offset = WHERE(port),                                                          \
       .help = "On a topology, without --platform: how many messages the master "      \
               "handles at a time. Default one." }
+/* Of verbs that simulate. */
+#define CV_TOPOLOGY_ROWS(WHERE)                                                       \
+    CV_TOPOLOGY_OPTION(WHERE), CV_TOPOLOGY_MASTER(WHERE), CV_TOPOLOGY_WORKERS(WHERE), \
+    CV_TOPOLOGY_HOSTS(WHERE), CV_TOPOLOGY_PORT(WHERE), CV_TOPOLOGY_UNITS(WHERE)
 /* clang-format on */
 
 /* The name of the engine that is asked for; NULL is native, or simgrid for a topology. */

@@ -143,12 +143,7 @@ const struct cv_option cv_trial_options[] = {
               "Default normal:E with the E of --error, and none without." },
     CV_ROW_THREADS(FIELD),
     CV_ROW_ENGINE(FIELD),
-    CV_TOPOLOGY_OPTION(WHERE),
-    CV_TOPOLOGY_MASTER(WHERE),
-    CV_TOPOLOGY_WORKERS(WHERE),
-    CV_TOPOLOGY_HOSTS(WHERE),
-    CV_TOPOLOGY_PORT(WHERE),
-    CV_TOPOLOGY_UNITS(WHERE),
+    CV_TOPOLOGY_ROWS(WHERE),
     { .name = NULL },
 };
 /* clang-format on */

@@ -37,12 +37,7 @@ static const struct cv_option run_options[] = {
               "end of the streams." },
     CV_ROW_THREADS(FIELD),
     CV_ROW_ENGINE(FIELD),
-    CV_TOPOLOGY_OPTION(WHERE),
-    CV_TOPOLOGY_MASTER(WHERE),
-    CV_TOPOLOGY_WORKERS(WHERE),
-    CV_TOPOLOGY_HOSTS(WHERE),
-    CV_TOPOLOGY_PORT(WHERE),
-    CV_TOPOLOGY_UNITS(WHERE),
+    CV_TOPOLOGY_ROWS(WHERE),
     { .name = NULL },
 };
 
