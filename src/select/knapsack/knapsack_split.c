@@ -121,6 +121,28 @@ static double parts_profit(const struct cv_fill *fill, const struct cv_fill_part
     return profit;
 }
 
+/* The items that are left and fit into a bin; with `random`, profits are up to a tenth off. */
+static void take_left(const struct cv_fill *fill, uint32_t bin, struct cv_random *random,
+                      struct cv_single *single)
+{
+    const struct cv_instance *instance = fill->instance;
+
+    single->capacity = fill->bins[bin].left;
+    single->nitems = 0;
+    for (uint32_t i = 0; i < instance->nsegments; i++) {
+        const struct cv_segment *segment = &instance->segments[instance->by_density[i]];
+        const cv_wide weight = instance->sizes[segment->size].weight;
+        const uint32_t left = cv_segment_left(segment, fill->used[segment->size]);
+
+        if (left > 0 && weight <= single->capacity)
+            cv_single_append(single, weight,
+                             random == NULL ? segment->profit
+                                            : segment->profit *
+                                                  (0.9 + 0.2 * cv_random_uniform(random)),
+                             left, segment->size);
+    }
+}
+
 /* Empty a bin and fill it as well as possible; *gained tells whether that was better. */
 static bool refill_bin(struct cv_fill *fill, uint32_t bin, struct cv_single *single,
                        struct cv_single_room *room, struct cv_work *work, double *gained)
@@ -138,16 +160,7 @@ static bool refill_bin(struct cv_fill *fill, uint32_t bin, struct cv_single *sin
     cv_fill_empty_bin(fill, bin);
     single->floor = parts_profit(fill, old, nparts);
     single->tolerance = 1e-12 * fill->profit;
-    single->capacity = fill->bins[bin].left;
-    single->nitems = 0;
-    for (uint32_t i = 0; i < instance->nsegments; i++) {
-        const struct cv_segment *segment = &instance->segments[instance->by_density[i]];
-        const uint32_t left = cv_segment_left(segment, fill->used[segment->size]);
-
-        if (left > 0 && instance->sizes[segment->size].weight <= single->capacity)
-            cv_single_append(single, instance->sizes[segment->size].weight,
-                             segment->profit, left, segment->size);
-    }
+    take_left(fill, bin, NULL, single);
     single->most = FILL_WORK + 4 * (uint64_t)single->nitems;
     (void)cv_work_spend(work, instance->nsegments);
     made = cv_single_solve(single, room, work, &result);
@@ -163,23 +176,10 @@ static bool refill_bin(struct cv_fill *fill, uint32_t bin, struct cv_single *sin
     return made;
 }
 
-/* The items that are left, with profits up to a tenth off. */
 static bool noisy_items(const struct cv_fill *fill, uint32_t bin,
                         struct cv_random *random, struct cv_single *single)
 {
-    const struct cv_instance *instance = fill->instance;
-
-    single->capacity = fill->bins[bin].left;
-    single->nitems = 0;
-    for (uint32_t i = 0; i < instance->nsegments; i++) {
-        const struct cv_segment *segment = &instance->segments[instance->by_density[i]];
-        const uint32_t left = cv_segment_left(segment, fill->used[segment->size]);
-
-        if (left > 0 && instance->sizes[segment->size].weight <= single->capacity)
-            cv_single_append(single, instance->sizes[segment->size].weight,
-                             segment->profit * (0.9 + 0.2 * cv_random_uniform(random)),
-                             left, segment->size);
-    }
+    take_left(fill, bin, random, single);
     return cv_single_sort(single->items, single->nitems);
 }
 
