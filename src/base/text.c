@@ -1,4 +1,4 @@
-/* text.c -- names near to a mistyped one, and text that grows.
+/* text.c -- names near to a mistyped one, text that grows, and bytes that can be shown.
  * SPDX-License-Identifier: MIT */
 #include "base/text.h"
 

@@ -1,4 +1,5 @@
-/* sizes_reader.c -- sizes of items, a line each. SPDX-License-Identifier: MIT */
+/* sizes_reader.c -- sizes of items, a line each, or run times of a job log.
+ * SPDX-License-Identifier: MIT */
 #include "io/sizes_file.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* times_text.c -- how long many runs took, as text. SPDX-License-Identifier: MIT */
+/* times_text.c -- how long many runs took, as text and JSON. SPDX-License-Identifier: MIT */
 #include "cli/kit/times_text.h"
 
 #include <stdio.h>

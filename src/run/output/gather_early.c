@@ -4,7 +4,7 @@
  * Outputs are kept as ever, in files, and what has been written of one stays there until it is
  * finished: that costs neither a copy nor memory. So a chunk can be done again after some of its
  * output was written: the new output is not shown before it is whole, and has to begin with what
- * was. All that is read of an output here is its end, to find where its last line ends.
+ * was. Of an output that is not done again only the end is read, to find where its last line ends.
  *
  * What a command writes in its first moment waits for that long: one that fails at once leaves
  * nothing in the output, and short ones are written with one call each. */
