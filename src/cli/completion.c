@@ -1,4 +1,5 @@
-/* completion.c -- what may stand behind an option. SPDX-License-Identifier: MIT
+/* completion.c -- what all shells complete: above all, what may stand behind an option.
+ * SPDX-License-Identifier: MIT
  *
  * Most follows from the tables of options: FILE and DIR say so, "own|ring" lists words.
  * The words of the others are here or come from the lists that the options are checked
@@ -145,4 +146,29 @@ enum cv_completes cv_operand_completes(const char *verb, struct cv_text *out_wor
             cv_text_add(out_words, "%s%s", out_words->length > 0 ? " " : "", word);
     }
     return out_words->length > 0 ? CV_COMPLETES_WORDS : CV_COMPLETES_NOTHING;
+}
+
+size_t cv_sentence_length(const char *help)
+{
+    const size_t most = 72;
+    size_t length = 0;
+
+    while (
+        length < most && help[length] != '\0' &&
+        !(help[length] == '.' && (help[length + 1] == ' ' || help[length + 1] == '\0')))
+        length++;
+    if (length == most)
+        while (length > 0 && help[length] != ' ')
+            length--;
+    return length;
+}
+
+bool cv_verb_begins(size_t index)
+{
+    const char *name = cv_verb_at(index)->name;
+    const size_t length = strcspn(name, " ");
+    const char *before = index > 0 ? cv_verb_at(index - 1)->name : "";
+
+    return strncmp(before, name, length) != 0 ||
+           (before[length] != ' ' && before[length] != '\0');
 }

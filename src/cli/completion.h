@@ -9,6 +9,12 @@ void cv_completion_bash(struct cv_text *out);
 void cv_completion_zsh(struct cv_text *out);
 void cv_completion_fish(struct cv_text *out);
 
+/* Bytes of the first sentence of a help text, without its full stop, or of as many words of it
+ * as a line has room for. */
+size_t cv_sentence_length(const char *help);
+/* Whether verb `index` is the first with its first word. */
+bool cv_verb_begins(size_t index);
+
 /* What may stand behind an option. */
 enum cv_completes {
     CV_COMPLETES_NOTHING, /* a number or a text that nobody can guess */
