@@ -461,6 +461,7 @@ _cleave() {
         ;;
     'replay '*)
         options='--help -h --json'
+        operands=-f
         case $option in
         esac
         ;;
@@ -491,7 +492,7 @@ _cleave() {
         ;;
     'policies '*)
         options='--help -h --json'
-        operands='auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'
+        operands='auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan items items-list'
         case $option in
         esac
         ;;

@@ -127,13 +127,14 @@ enum cv_completes cv_completes(const struct cv_option *option, const char *task,
 
 enum cv_completes cv_operand_completes(const char *verb, struct cv_text *out_words)
 {
-    if (strcmp(verb, "report") == 0)
+    if (strcmp(verb, "report") == 0 || strcmp(verb, "replay") == 0)
         return CV_COMPLETES_FILES;
     if (strcmp(verb, "completions") == 0)
         cv_text_add(out_words, "bash zsh fish");
     if (strcmp(verb, "policies") == 0) {
         add_policies("load", out_words);
         add_policies("reduce", out_words);
+        add_policies("items", out_words);
     }
     if (strcmp(verb, "figures") == 0)
         cv_text_add(out_words, "%s", figures + 1);

@@ -81,6 +81,23 @@ static void fish_verb(struct cv_text *out, const struct cv_verb *verb)
     cv_text_done(&words);
 }
 
+/* "load reduce ..": the second words of all verbs, each once. */
+static void add_second_words(struct cv_text *out)
+{
+    for (size_t i = 0; i < cv_verb_count(); i++) {
+        const char *second = strchr(cv_verb_at(i)->name, ' ');
+        size_t k = 0;
+
+        if (second == NULL)
+            continue;
+        while (k < i && (strchr(cv_verb_at(k)->name, ' ') == NULL ||
+                         strcmp(strchr(cv_verb_at(k)->name, ' '), second) != 0))
+            k++;
+        if (k == i)
+            cv_text_add(out, "%s", second);
+    }
+}
+
 /* The first word of a verb, and the second one, which stands behind that alone. */
 static void fish_words(struct cv_text *out, size_t i)
 {
@@ -99,7 +116,8 @@ static void fish_words(struct cv_text *out, size_t i)
                     "complete -c cleave -n '__fish_seen_subcommand_from %.*s; and not "
                     "__fish_seen_subcommand_from",
                     (int)length, name);
-        cv_text_add(out, " load reduce streams' -a %s", name + length + 1);
+        add_second_words(out);
+        cv_text_add(out, "' -a %s", name + length + 1);
         fish_describe(out, summary, strlen(summary));
     }
 }

@@ -49,8 +49,12 @@ try() {
     [ "$output" = "examples/unequal.yaml" ]
     try cleave report examples/cos
     [ "$output" = "examples/costs.json" ]
+    try cleave replay examples/cos
+    [ "$output" = "examples/costs.json" ]
     try cleave policies gree
     [ "$output" = "greedy" ]
+    try cleave policies item
+    [ "$output" = "items items-list" ]
     try cleave completions ""
     [ "$output" = "bash zsh fish" ]
     try cleave run -- mkfif
@@ -93,6 +97,13 @@ try() {
         [[ $output == "worker"*"the other end of 'cleave run --hosts', started by it" ]]
         run fish -c "source '$BATS_TEST_TMPDIR/cleave.fish'; complete -C 'cleave plan load --policy umr-'"
         [[ $output == umr-plus* ]]
+        # Second words come behind the first one alone.
+        for verb in $("$CLEAVE" help --commands | sed -n 's/ /:/p'); do
+            run fish -c "source '$BATS_TEST_TMPDIR/cleave.fish'; complete -C 'cleave ${verb%:*} '"
+            [[ $output == *"${verb#*:}"* ]]
+            run fish -c "source '$BATS_TEST_TMPDIR/cleave.fish'; complete -C 'cleave ${verb/:/ } '"
+            [ "$output" = "" ]
+        done
     fi
     grep -q "__fish_seen_subcommand_from load' -l policy -x -a 'auto" \
         "$BATS_TEST_TMPDIR/cleave.fish"
