@@ -298,16 +298,78 @@ static void sum_master(const struct cv_real_run *run,
 
 /* --- all of it ---------------------------------------------------------------------------- */
 
+/* What was counted as it went. */
+static void copy_counts(const struct cv_real_run *run, const struct cv_fold_counts *folds,
+                        struct cleave_execution_result *result)
+{
+    const struct cv_books *books = &run->books;
+
+    result->chunks = books->chunks;
+    result->retries = books->retries + folds->retries;
+    result->folds = folds->calls;
+    result->failed = books->failed;
+    result->parted = books->parted;
+    result->resumed = books->resumed;
+    result->resumed_bytes = books->resumed_units;
+    result->lost = books->lost;
+    result->bad_ends = books->bad_ends;
+    result->input_bytes = books->done;
+    result->sent_bytes = (double)run->staff.hosts.sent_bytes;
+    result->connect_s = run->staff.connect_s;
+    result->stopped_by = run->stopped_by;
+    result->halted = run->halted;
+    result->output_closed = run->output_closed;
+    result->reduce_failed = run->reduce_failed;
+    if (run->gather != NULL) {
+        const struct cv_gather_usage usage = cv_gather_usage(run->gather);
+
+        result->output_bytes = (double)usage.written;
+        result->blocked_s = usage.blocked_s;
+    }
+}
+
+/* What the input looks like, and when it came. */
+static void note_input(const struct cv_source *source, double began_s,
+                       struct cleave_execution_result *result)
+{
+    const struct cv_likeness *like = cv_source_like(source);
+
+    if (like != NULL) {
+        result->seems = like->what;
+        result->seems_advice = like->advice;
+        result->seems_headed = like->header;
+    }
+    if (cv_source_ended_s(source) > 0)
+        result->input_s = fmax(0, cv_source_ended_s(source) - began_s);
+    if (cv_source_first_s(source) > 0)
+        result->input_first_s = fmax(0, cv_source_first_s(source) - began_s);
+}
+
+/* Each worker, and when all could have been done if nobody had ever waited. */
+static void sum_workers(const struct cv_real_run *run,
+                        struct cleave_execution_result *result)
+{
+    double speed = 0;
+
+    for (uint32_t w = 0; w < run->staff.first_spare; w++) {
+        struct cleave_worker_result *worker = &result->workers[result->nworkers++];
+
+        sum_worker(run, w, result, worker);
+        speed += rate_of(worker, run->staff.tallies[w].link.time_s);
+    }
+    if (speed > 0)
+        result->bound_s = run->books.done / speed;
+    result->there = count_there(run, result);
+}
+
 struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
                                               const struct cv_muster *muster,
                                               double seconds)
 {
     const struct cv_fold_counts folds = cv_outlet_counts(run->outlet);
-    const struct cv_likeness *like = cv_source_like(run->books.source);
     struct owned *owned = calloc(1, sizeof *owned);
     struct cleave_execution_result *result;
     const double began_s = cv_clock_s() - seconds;
-    double speed = 0;
 
     if (owned == NULL)
         return NULL;
@@ -323,47 +385,9 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
         return NULL;
     }
     result->seconds = seconds;
-    result->chunks = run->books.chunks;
-    result->retries = run->books.retries;
-    result->failed = run->books.failed;
-    result->parted = run->books.parted;
-    result->resumed = run->books.resumed;
-    result->resumed_bytes = run->books.resumed_units;
-    result->lost = run->books.lost;
-    result->connect_s = run->staff.connect_s;
-    result->stopped_by = run->stopped_by;
-    result->halted = run->halted;
-    if (like != NULL) {
-        result->seems = like->what;
-        result->seems_advice = like->advice;
-        result->seems_headed = like->header;
-    }
-    result->output_closed = run->output_closed;
-    result->bad_ends = run->books.bad_ends;
-    result->reduce_failed = run->reduce_failed;
-    result->folds = folds.calls;
-    result->retries += folds.retries;
-    result->input_bytes = run->books.done;
-    result->sent_bytes = (double)run->staff.hosts.sent_bytes;
-    if (run->gather != NULL) {
-        const struct cv_gather_usage usage = cv_gather_usage(run->gather);
-
-        result->output_bytes = (double)usage.written;
-        result->blocked_s = usage.blocked_s;
-    }
-    for (uint32_t w = 0; w < run->staff.first_spare; w++) {
-        struct cleave_worker_result *worker = &result->workers[result->nworkers++];
-
-        sum_worker(run, w, result, worker);
-        speed += rate_of(worker, run->staff.tallies[w].link.time_s);
-    }
-    if (speed > 0)
-        result->bound_s = run->books.done / speed;
-    result->there = count_there(run, result);
-    if (cv_source_ended_s(run->books.source) > 0)
-        result->input_s = fmax(0, cv_source_ended_s(run->books.source) - began_s);
-    if (cv_source_first_s(run->books.source) > 0)
-        result->input_first_s = fmax(0, cv_source_first_s(run->books.source) - began_s);
+    copy_counts(run, &folds, result);
+    note_input(run->books.source, began_s, result);
+    sum_workers(run, result);
     sum_time(result, folds.seconds);
     sum_master(run, result);
     return result;
