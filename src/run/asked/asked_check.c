@@ -48,23 +48,31 @@ static enum cleave_status check_early(const struct cleave_execution *asked,
     return check_lines(asked, err);
 }
 
-/* Items are done one at a time, by commands that read nothing. */
-static enum cleave_status check_items(const struct cleave_execution *asked,
-                                      struct cleave_error *err)
+/* Outputs that are written before they are whole, or by commands themselves. */
+static enum cleave_status check_output(const struct cleave_execution *asked,
+                                       struct cleave_error *err)
 {
+    const bool items = asked->items.words != NULL;
+
     if (asked->output.early)
         CV_TRY(check_early(asked, err));
-    if (asked->output.lines && asked->items.words == NULL)
+    if (asked->output.lines && !items)
         return check_lines(asked, err);
     if ((asked->output.direct || asked->output.lines) &&
-        (asked->items.words == NULL || asked->reduce.command != NULL ||
-         asked->journal.path != NULL ||
+        (!items || asked->reduce.command != NULL || asked->journal.path != NULL ||
          (asked->items.tag != NULL && asked->output.direct) ||
          asked->items.keep != NULL || asked->output.descriptor < 1))
         return cv_fail(
             err, CLEAVE_EINPUT,
             "expected items whose outputs are not wanted for anything else, as "
             "their commands are to write themselves");
+    return CLEAVE_OK;
+}
+
+/* Items are done one at a time, by commands that read nothing. */
+static enum cleave_status check_items(const struct cleave_execution *asked,
+                                      struct cleave_error *err)
+{
     if (asked->failing.timeout_share > 0 &&
         (asked->items.words == NULL || asked->hosts.count > 0))
         return cv_fail(
@@ -118,6 +126,7 @@ static enum cleave_status check_fetch(const struct cleave_execution *asked,
 enum cleave_status cv_asked_check(const struct cleave_execution *asked,
                                   struct cleave_error *err)
 {
+    CV_TRY(check_output(asked, err));
     CV_TRY(check_items(asked, err));
     return check_fetch(asked, err);
 }
