@@ -131,6 +131,7 @@ static void a_shell_reads_what_was_quoted(void **state)
     expect_read("bash", "printf '%s\\0' $'{}'");
     /* Where it would take a whole shell to know, places are as outside of quotes. */
     expect_read("sh", "cat <<X >/dev/null\nit's\nX\nprintf '%s\\0' {}");
+    expect_read("sh", "cat <<'X' >/dev/null\nit's\nX\nprintf '%s\\0' {}");
     expect_read("sh", "exec 3>&1; : \"$(case x in x) printf '%s\\0' {} >&3;; esac)\"");
 }
 

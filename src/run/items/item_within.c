@@ -21,8 +21,9 @@ static char innermost(const struct cv_item_within *within)
 
 static void begin(struct cv_item_within *within, char what)
 {
-    within->lost = within->depth == CV_ITEM_NESTED;
-    if (!within->lost)
+    if (within->depth == CV_ITEM_NESTED)
+        within->lost = true;
+    else
         within->open[within->depth++] = what;
 }
 
