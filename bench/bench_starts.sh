@@ -5,10 +5,12 @@
 # usage: bench/bench_starts.sh [COUNT [AT_ONCE [BUILD]]]     20000, all cores, build
 #
 # Starts true COUNT times, AT_ONCE at a time, once for each line of a list: by cleave (items, and
-# chunks of one record), by xargs and by posix_spawn in a loop (bench_bare_spawn). All in turns, so
+# chunks of one record), by xargs and by posix_spawn in a loop (bench_bare_spawn), in one process and in
+# AT_ONCE processes side by side, which is what starts cost without anything else. All in turns, so
 # that what else the machine does hits all of them; the best of the rounds counts. Ratios say more than
-# times. Then, where there are perf or strace: processor time and calls of the system of the thread that
-# starts them all. Bars are for 16 cores and 16 at a time.
+# times: machines that are called alike differ by a third. Then, where there are perf or strace:
+# processor time and calls of the system of the thread that starts them all. Bars are for 16 cores and
+# 16 at a time.
 # shellcheck disable=SC2317 # functions are called through each()
 set -u
 export LC_ALL=C
@@ -52,6 +54,21 @@ bare() {
         awk '{ for (i = 2; i <= NF; i++) if ($i == "ms") { print 1e3 * $(i - 1); exit } }')"
 }
 
+# Each of the processes has its part of the starts, six times over.
+by_processes() {
+    local i
+    for ((i = 0; i < at_once; i++)); do
+        "$build/bench_bare_spawn" $((count / at_once)) 1 1 &
+    done
+    wait
+}
+bare_processes() {
+    local begin=$EPOCHREALTIME
+    by_processes >/dev/null
+    keep processes "$(awk -v a="$begin" -v b="$EPOCHREALTIME" -v n=$((count / at_once * at_once * 6)) \
+        'BEGIN { printf "%.2f", 1e6 * (b - a) / n }')"
+}
+
 for ((i = 0; i < rounds; i++)); do
     each items by_items true
     each path by_items /bin/true
@@ -59,6 +76,7 @@ for ((i = 0; i < rounds; i++)); do
     each xargs by_xargs
     each twice by_twice
     each xargs2 by_xargs_twice
+    bare_processes
     [ "$i" -eq 0 ] && bare
 done
 
@@ -75,12 +93,14 @@ over() { awk -v a="${best[$1]}" -v b="${best[$2]}" 'BEGIN { print a / b }'; }
 
 echo "$(nproc) cores, $count starts, $at_once at a time, best of $rounds; load before: $(cut -d' ' -f1 /proc/loadavg)"
 printf '%-42s %12s %7s %7s   %s\n' "" "each" "/bare" "/xargs" bar
-row "cleave run -- true ::: ..." items "<= 50 us $(met "${best[items]}" 50)"
+row "cleave run -- true ::: ..." items \
+    "<= 50 us $(met "${best[items]}" 50), $(over items processes) of bare processes"
 row "cleave run -- /bin/true ::: ..." path \
     "<= 1.2 of bare $(met "$(over path bare)" 1.2), <= xargs $(met "$(over path xargs)" 1)"
 row "cleave run --block 1 -- true" records
 row "cleave run, twice as many at a time" twice
 row "bare posix_spawn" bare
+row "bare posix_spawn, $at_once processes" processes
 row "xargs -n 1 /bin/true" xargs
 row "xargs, twice as many at a time" xargs2
 
