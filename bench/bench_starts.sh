@@ -113,7 +113,7 @@ fi
 if command -v strace >/dev/null; then
     head -n 2000 "$list" >"$list.calls" && mv "$list.calls" "$list"
     strace -c -o "$list.calls" "$cleave" run -q -j "$at_once" -a "$list" -- true &&
-        awk -v n=2000 '$1 ~ /^[0-9.]+$/ && $NF != "total" { calls += $4 }
+        awk -v n="$(wc -l <"$list")" '$1 ~ /^[0-9.]+$/ && $NF != "total" { calls += $4 }
             END { printf "the master: %.1f calls of the system for each\n", calls / n }' "$list.calls"
 fi
 exit 0
