@@ -45,6 +45,24 @@ slurm() {
     run ! grep -q "left out" err
 }
 
+@test "who forgets --slurm in a job of several nodes is told" {
+    prepare
+    export SLURM_JOB_NUM_NODES=2
+    local text="cleave: this Slurm job has 2 nodes, and only this machine works: --slurm lets all of them; -j N says that it is meant so"
+    "$CLEAVE" run -i in -- cat >out 2>err
+    cmp in out
+    [ "$(grep -c -Fx "$text" err)" -eq 1 ]
+    local words
+    for words in "-j 2" -q --slurm; do
+        PATH=$PWD/bin "$CLEAVE" run $words -i in -- cat >out 2>err
+        run ! grep -q "only this machine" err
+    done
+    SLURM_STEP_ID=0 "$CLEAVE" run -i in -- cat >out 2>err
+    run ! grep -q "only this machine" err
+    SLURM_JOB_NUM_NODES=1 "$CLEAVE" run -i in -- cat >out 2>err
+    run ! grep -q "only this machine" err
+}
+
 @test "without srun the answer says so, once" {
     prepare
     rm bin/srun

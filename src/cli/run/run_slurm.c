@@ -300,6 +300,20 @@ unsigned long cv_run_slurm_task(void)
     return getenv("SLURM_STEP_ID") != NULL ? number_of("SLURM_PROCID", -1) : 0;
 }
 
+/* salloc runs its command where it was typed, and a batch script runs on the first node. */
+static void note_idle_nodes(const struct cv_run_options *values)
+{
+    const unsigned long nodes = number_of("SLURM_JOB_NUM_NODES", -1);
+
+    if (nodes > 1 && !values->slurm && !values->mpi && !cv_hosts_asked(values) &&
+        values->workers == NULL && getenv("SLURM_STEP_ID") == NULL && !values->quiet &&
+        !values->json)
+        (void)cv_complain(CV_EXIT_DONE,
+                          "this Slurm job has %lu nodes, and only this machine works: "
+                          "--slurm lets all of them; -j N says that it is meant so",
+                          nodes);
+}
+
 int cv_run_slurm_check(const struct cv_run_options *values)
 {
     const unsigned long tasks = started_together();
@@ -332,5 +346,6 @@ int cv_run_slurm_check(const struct cv_run_options *values)
                                  "has an input of its "
                                  "own",
                                  tasks);
+    note_idle_nodes(values);
     return CV_EXIT_DONE;
 }
