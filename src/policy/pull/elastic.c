@@ -178,6 +178,7 @@ static void given(const struct cv_turn *turn, const struct cleave_event *event)
     hand->due = 0;
     if (event->units > 0) {
         hand->drained = hand->firm = hand->ends = false;
+        hand->fed_s = event->time_s;
     } else if (hand->state == CV_HAND_OPEN) {
         if (!(hand->given > 0))
             hand->state = CV_HAND_WARM;
@@ -360,10 +361,14 @@ static bool somebody_is_free(const struct cv_elastic *elastic)
 }
 
 /* Only its pace says that the command works as it reads, and a test is under way: one that swallows what it
- * is given is not given all of it meanwhile. */
-static bool is_believed(const struct cv_elastic *elastic)
+ * is given is not given all of it meanwhile. Of a stream that cannot be all, and those that are not given
+ * more are closed, as tests. */
+static bool is_believed(const struct cv_turn *turn)
 {
-    return !elastic->told && !elastic->emits && elastic->tester != CV_NOBODY;
+    const struct cv_elastic *elastic = turn->elastic;
+
+    return !elastic->told && !elastic->emits && elastic->tester != CV_NOBODY &&
+           isfinite(turn->view->units_left);
 }
 
 /* Those that have read all they were given are given more, or closed. */
@@ -382,7 +387,7 @@ static void go_on(const struct cv_turn *turn)
             elastic->judged = true;
             cv_turn_close(turn, w);
         } else if (elastic->judged && elastic->kind == CV_COMMAND_STREAMS) {
-            if (!is_believed(elastic))
+            if (!is_believed(turn))
                 cv_stream_further(turn, w);
         } else if (elastic->judged) {
             hand->held = true;

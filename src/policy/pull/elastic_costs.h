@@ -35,6 +35,7 @@ struct cv_hand {
     double begun_s;     /* its command was started                                  */
     double bound_s;     /* ... and given its first unit                             */
     double started_s;   /* it has read since then; below 0: not yet                 */
+    double fed_s;       /* it was last given something                              */
     double closed_s;    /* when it was closed                                       */
     double looked_s;    /* when it was last asked how far it is                     */
     double drained_s;   /* when it was last heard to have read all it was given     */

@@ -23,6 +23,8 @@ static const double MOMENT_S = 2.5e-4;
 /* The first pace is taken after this time; of what several pieces took, so much each may
  * have been the way to the worker and back. */
 static const double FIRST_LOOK_S = 1.1e-3, ROUND_S = 2e-4;
+/* What comes of a stream is not kept for a first one that has not read what it has for so long. */
+static const double STILL_S = 5e-3;
 /* Who reads slowly is tested if its share takes longer than so many starts. */
 static const double TEST_STARTS = 2.5;
 /* Ranges that take no longer than so many starts may stay as they are. */
@@ -193,6 +195,12 @@ static bool was_slow(const struct cv_turn *turn, uint32_t worker, double read,
                        (time_s - ROUND_S * elastic->rounds);
 }
 
+/* More may come of it at any time, or not: nobody who has started is to wait for what another one shows. */
+static bool comes_by_and_by(const struct cleave_view *view)
+{
+    return isinf(view->units_total) && view->burst_s > 0;
+}
+
 void cv_kind_seen(const struct cv_turn *turn, uint32_t worker)
 {
     struct cv_elastic *elastic = turn->elastic;
@@ -226,8 +234,11 @@ void cv_kind_seen(const struct cv_turn *turn, uint32_t worker)
         }
         judge(turn, worker, hand->given / fmax(since_s, 1e-9),
               was_slow(turn, worker, hand->given, until_s));
+    } else if (comes_by_and_by(turn->view) && turn->now_s - hand->fed_s > STILL_S) {
+        judge(turn, worker, hand->read / since_s, false);
     } else {
-        cv_turn_wake(turn, turn->now_s + fmax(FIRST_LOOK_S, since_s));
+        cv_turn_wake(turn, turn->now_s + fmax(FIRST_LOOK_S,
+                                              fmin(since_s, turn->now_s - hand->fed_s)));
     }
 }
 
@@ -401,6 +412,8 @@ void cv_kind_meanwhile(const struct cv_turn *turn)
     /* If it works as it reads, the last window takes it no longer than those before. */
     if (cv_elastic_sips(turn->view) && tester->drained)
         after_s = fmax(after_s, tester->drained_s - tester->started_s);
+    if (comes_by_and_by(turn->view))
+        after_s = 0;
     if (turn->now_s < since_s + after_s) {
         cv_turn_wake(turn, since_s + after_s * 1.0001);
         return;

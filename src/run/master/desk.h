@@ -6,6 +6,7 @@
 #ifndef CV_DESK_H
 #define CV_DESK_H
 #include "run/fails/history.h"
+#include "run/kit/trickle.h"
 #include "run/master/staff.h"
 #include "run/slot/slot.h"
 
@@ -27,6 +28,7 @@ struct cv_errand {
     bool opened;
     bool closes; /* ... but nothing will, once it is known what came of `due`          */
     double due;  /* units that are to be added; 0: none                                */
+    struct cv_in_hand hand; /* what its command may still work on                      */
     struct cv_history past; /* who failed with it before                               */
     struct cv_content_hash content; /* of an item for the journal, before it began      */
     struct cv_piece tail; /* what is being taken back, while the answer is due         */

@@ -23,18 +23,6 @@ static void tell(struct cv_real_run *run, const struct cv_errand *errand,
 
 /* --- its reader --------------------------------------------------------------------------- */
 
-/* What starts took so far, in the mean; 0: none was seen. */
-static double usual_start(const struct cv_staff *staff)
-{
-    double sum_s = 0, count = 0;
-
-    for (uint32_t w = 0; w < staff->nworkers; w++) {
-        sum_s += staff->tallies[w].starts_s;
-        count += (double)staff->tallies[w].starts;
-    }
-    return count > 0 ? sum_s / count : 0;
-}
-
 void cv_open_chunks_began(void *context, struct cv_slot *slot)
 {
     struct cv_real_run *run = context;
@@ -47,7 +35,7 @@ void cv_open_chunks_began(void *context, struct cv_slot *slot)
     const bool waited = !shows && waited_s >= WAITED_S;
     /* It has started meanwhile, as others have: only the rest is waiting. */
     const double start_s =
-        waited ? fmin(waited_s, usual_start(&run->staff)) : now_s - slot->start_s;
+        waited ? fmin(waited_s, cv_staff_start_s(&run->staff)) : now_s - slot->start_s;
 
     if (start_s > 0) {
         tally->starts++;
@@ -65,6 +53,9 @@ void cv_open_chunks_began(void *context, struct cv_slot *slot)
 
 void cv_open_chunks_drained(void *context, struct cv_slot *slot)
 {
+    struct cv_real_run *run = context;
+
+    cv_in_hand_read(&cv_errand_of(slot)->hand, &run->trickle, cv_clock_s());
     tell(context, cv_errand_of(slot),
          (struct cleave_event){ .kind = CLEAVE_DRAINED,
                                 .units = (double)(slot->piece.end - slot->piece.begin) });
@@ -95,6 +86,8 @@ void cv_open_chunks_over(struct cv_real_run *run, struct cv_errand *errand)
         cv_books_got_more(&run->books, errand->due);
     errand->due = 0;
     errand->opened = errand->closes = false;
+    cv_in_hand_end(&errand->hand, &run->trickle, errand->slot.open.read_s, cv_clock_s());
+    errand->hand = (struct cv_in_hand){ 0 };
     for (; errand->slot.remote.looks > 0; errand->slot.remote.looks--)
         tell_seen(run, errand, &(struct cv_slot_seen){ .read = 0 });
 }
@@ -171,6 +164,9 @@ enum cleave_status cv_open_chunks_begin(struct cv_real_run *run, struct cv_erran
 {
     bool begun;
 
+    errand->hand = (struct cv_in_hand){ 0 };
+    if (piece->end > piece->begin)
+        cv_in_hand_give(&errand->hand, piece->end - piece->begin, cv_clock_s());
     CV_TRY(open_slot(run, errand, piece, &begun, err));
     if (!begun) {
         errand->opened = errand->closes = false;
@@ -219,15 +215,75 @@ void cv_open_chunks_close(struct cv_real_run *run, uint32_t worker)
 
 /* --- more for it -------------------------------------------------------------------------- */
 
+struct cv_incoming cv_open_chunks_incoming(const struct cv_real_run *run, uint64_t wanted)
+{
+    return (struct cv_incoming){ .ready = cv_source_ready(run->books.source),
+                                 .wanted = wanted,
+                                 .start_s = cv_staff_start_s(&run->staff),
+                                 .speed_ups = cv_staff_speed(&run->staff),
+                                 .workers = run->staff.nworkers,
+                                 .idle = run->books.running == 0 };
+}
+
 /* Not all that was asked for has to be there: more of a stream can be added later. */
-enum cleave_status cv_open_chunks_take(struct cv_source *source, uint64_t wanted,
+enum cleave_status cv_open_chunks_take(const struct cv_real_run *run, uint64_t wanted,
                                        enum cv_take *state, struct cv_piece *out,
                                        struct cleave_error *err)
 {
-    const uint64_t ready = cv_source_ready(source);
+    struct cv_source *source = run->books.source;
+    const struct cv_incoming supply = cv_open_chunks_incoming(run, wanted);
+    const uint64_t part =
+        cv_source_flows(source) ? cv_trickle_part(&supply) : supply.ready;
 
-    return cv_source_take(source, ready > 0 && ready < wanted ? ready : wanted, state,
-                          out, err);
+    return cv_source_take(source, supply.ready > 0 && part < wanted ? part : wanted,
+                          state, out, err);
+}
+
+/* In how long one that has nothing could begin with what comes; INFINITY: there is none. */
+static double others_begin_in(const struct cv_real_run *run)
+{
+    for (uint32_t w = 0; run->books.growing > 1 && w < run->desks.count; w++) {
+        const struct cv_errand *errand = cv_desks_opened(&run->desks, w);
+
+        if (errand != NULL && errand->due > 0 && errand->slot.busy &&
+            cv_errand_is_blank(errand))
+            return 0;
+    }
+    return run->books.pending > 0 ? cv_staff_start_s(&run->staff) : INFINITY;
+}
+
+/* A chunk of a stream that waits for more is at its end after so long, so that its output is seen, and
+ * after as many starts: one more is nothing beside them. */
+static const double LONG_S = 1, LONG_STARTS = 50;
+
+/* What follows a chunk of a stream is its own, if nobody else could begin with it before it has done
+ * what it has; and not for ever. */
+static enum cleave_status find_behind(struct cv_real_run *run, struct cv_errand *errand,
+                                      uint64_t wanted, enum cv_take *state,
+                                      struct cv_piece *out, struct cleave_error *err)
+{
+    const double now_s = cv_clock_s();
+    const bool flows =
+        cv_source_flows(run->books.source) && !cv_slot_travels(&errand->slot);
+    const double rest_s =
+        flows ? cv_in_hand_rest(&errand->hand, &run->trickle, now_s) : 0;
+    const double others_s = rest_s > 0 ? others_begin_in(run) : INFINITY;
+    const double end_s = fmax(errand->bound_s, errand->began_s) +
+                         fmax(LONG_S, LONG_STARTS * cv_staff_start_s(&run->staff));
+
+    if (rest_s > others_s) {
+        *state = CV_TAKE_WAIT;
+        return cv_trickle_wake(&run->trickle, run->poller, now_s + rest_s - others_s,
+                               err);
+    }
+    CV_TRY(cv_source_take_behind(run->books.source, &errand->slot.piece, wanted, state,
+                                 out, err));
+    if (*state != CV_TAKE_WAIT || !flows)
+        return CLEAVE_OK;
+    if (now_s < end_s)
+        return cv_trickle_wake(&run->trickle, run->poller, end_s, err);
+    *state = CV_TAKE_END;
+    return CLEAVE_OK;
 }
 
 /* What can be added now. CV_TAKE_WAIT: it is not known yet. */
@@ -235,7 +291,6 @@ static enum cleave_status find_more(struct cv_real_run *run, struct cv_errand *e
                                     enum cv_take *state, struct cv_piece *out,
                                     struct cleave_error *err)
 {
-    struct cv_source *source = run->books.source;
     const struct cv_slot *slot = &errand->slot;
     const uint64_t wanted =
         (uint64_t)cv_books_room(&run->books, slot->piece.end - slot->piece.begin,
@@ -250,15 +305,14 @@ static enum cleave_status find_more(struct cv_real_run *run, struct cv_errand *e
         return CLEAVE_OK;
     }
     if (!cv_errand_is_blank(errand))
-        return cv_slot_is_open(slot)
-                   ? cv_source_take_behind(source, &slot->piece, wanted, state, out, err)
-                   : CLEAVE_OK;
+        return cv_slot_is_open(slot) ? find_behind(run, errand, wanted, state, out, err)
+                                     : CLEAVE_OK;
     /* A command that had nothing to do has ended: once it is gone, another is started. */
     if (slot->busy && !cv_slot_is_open(slot)) {
         *state = CV_TAKE_WAIT;
         return CLEAVE_OK;
     }
-    return cv_open_chunks_take(source, wanted, state, out, err);
+    return cv_open_chunks_take(run, wanted, state, out, err);
 }
 
 static enum cleave_status grow_one(struct cv_real_run *run, struct cv_errand *errand,
@@ -296,6 +350,8 @@ static enum cleave_status grow_one(struct cv_real_run *run, struct cv_errand *er
     }
     cv_books_got_more(&run->books, errand->due);
     errand->due = 0;
+    if (state == CV_TAKE_PIECE)
+        cv_in_hand_give(&errand->hand, longer.end - longer.begin - before, cv_clock_s());
     if (!opens && state == CV_TAKE_PIECE)
         CV_TRY(cv_slot_extend(slot, &longer, err));
     if (errand->closes)

@@ -28,8 +28,11 @@ void cv_open_chunks_close(struct cv_real_run *run, uint32_t worker);
 /* Tell how far a worker is with its chunk, open or not. */
 void cv_open_chunks_look(struct cv_real_run *run, uint32_t worker);
 
+/* What there is for an open chunk that could begin with up to so many bytes. */
+struct cv_incoming cv_open_chunks_incoming(const struct cv_real_run *run,
+                                           uint64_t wanted);
 /* The first piece of an open chunk: as cv_source_take, but less will do. */
-enum cleave_status cv_open_chunks_take(struct cv_source *source, uint64_t wanted,
+enum cleave_status cv_open_chunks_take(const struct cv_real_run *run, uint64_t wanted,
                                        enum cv_take *state, struct cv_piece *out,
                                        struct cleave_error *err);
 /* Add what has come since. */

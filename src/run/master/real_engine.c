@@ -103,6 +103,7 @@ static void real_close(void *instance)
     if (engine->listening)
         cv_poller_remove(run->poller, &engine->input);
     cv_poller_cancel(run->poller, &run->trickle.timer);
+    cv_poller_cancel(run->poller, &run->trickle.looks);
     while (engine->wakes != NULL) {
         struct wake *wake = engine->wakes;
 

@@ -20,12 +20,12 @@ static enum cleave_status look_at_stream(struct cv_real_run *run, uint64_t wante
                                          bool *out, struct cleave_error *err)
 {
     const struct cv_source *source = run->books.source;
+    const struct cv_incoming supply = cv_open_chunks_incoming(run, wanted);
 
     *out = true;
-    if (run->books.running == 0 || !cv_source_flows(source))
+    if (!cv_source_flows(source))
         return CLEAVE_OK;
-    return cv_trickle_look(&run->trickle, run->poller, cv_source_ready(source), wanted,
-                           run->staff.nworkers, out, err);
+    return cv_trickle_look(&run->trickle, run->poller, &supply, out, err);
 }
 
 /* The piece of an order. */
@@ -36,8 +36,8 @@ static enum cleave_status take_piece(struct cv_real_run *run, const struct cv_wa
     struct cv_source *source = run->books.source;
 
     if (want->open && want->units > 0)
-        return cv_open_chunks_take(source, (uint64_t)cv_books_size(&run->books, want),
-                                   state, out, err);
+        return cv_open_chunks_take(run, (uint64_t)cv_books_size(&run->books, want), state,
+                                   out, err);
     if (want->exact)
         return cv_source_take_item(source, want->item, state, out, err);
     return want->units > 0 ? cv_source_take(source, most_of(run, want), state, out, err)

@@ -131,3 +131,25 @@ enum cleave_status cv_staff_check(const struct cv_staff *staff, struct cleave_er
                    hosts->items[hosts->count - 1]->name,
                    hosts->items[hosts->count - 1]->reason);
 }
+
+double cv_staff_start_s(const struct cv_staff *staff)
+{
+    double sum_s = 0, count = 0;
+
+    for (uint32_t w = 0; w < staff->nworkers; w++) {
+        sum_s += staff->tallies[w].starts_s;
+        count += (double)staff->tallies[w].starts;
+    }
+    return count > 0 ? sum_s / count : 0;
+}
+
+double cv_staff_speed(const struct cv_staff *staff)
+{
+    double bytes = 0, work_s = 0;
+
+    for (uint32_t w = 0; w < staff->nworkers; w++) {
+        bytes += staff->tallies[w].units;
+        work_s += staff->tallies[w].busy_s - staff->tallies[w].starts_s;
+    }
+    return work_s > 0 ? bytes / work_s : 0;
+}

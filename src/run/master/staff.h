@@ -55,6 +55,9 @@ enum cleave_status cv_staff_name(struct cv_staff *staff, uint32_t place,
  * itself and has gone. CLEAVE_EREFUSED: there are too few, or others have its names. */
 enum cleave_status cv_staff_seat(struct cv_staff *staff, struct cv_host *host,
                                  struct cleave_error *err);
+/* What starts of commands took so far, in the mean, and what commands did in a second; 0: not known. */
+double cv_staff_start_s(const struct cv_staff *staff);
+double cv_staff_speed(const struct cv_staff *staff);
 /* Fails with CLEAVE_ELOST when nobody is there and nobody will be. */
 enum cleave_status cv_staff_check(const struct cv_staff *staff, struct cleave_error *err);
 
