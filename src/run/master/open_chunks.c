@@ -225,15 +225,17 @@ struct cv_incoming cv_open_chunks_incoming(const struct cv_real_run *run, uint64
                                  .idle = run->books.running == 0 };
 }
 
-/* Not all that was asked for has to be there: more of a stream can be added later. */
+/* Not all that was asked for has to be there: more of a stream can be added later. What was ordered before it
+ * had ended may be more than all that is left. */
 enum cleave_status cv_open_chunks_take(const struct cv_real_run *run, uint64_t wanted,
                                        enum cv_take *state, struct cv_piece *out,
                                        struct cleave_error *err)
 {
     struct cv_source *source = run->books.source;
     const struct cv_incoming supply = cv_open_chunks_incoming(run, wanted);
-    const uint64_t part =
-        cv_source_flows(source) ? cv_trickle_part(&supply) : supply.ready;
+    const bool shared =
+        cv_source_flows(source) || (isinf(run->books.owed) && supply.ready < wanted);
+    const uint64_t part = shared ? cv_trickle_part(&supply) : supply.ready;
 
     return cv_source_take(source, supply.ready > 0 && part < wanted ? part : wanted,
                           state, out, err);
