@@ -437,6 +437,11 @@ struct cleave_execution_result {
      * and whether that is only about its header: static. NULL: nothing of the kind. */
     const char *seems, *seems_advice;
     bool seems_headed;
+    /* The line with which all outputs begin, if two or more have something, or the beginning of
+     * it; "": they differ. And the '@' or '#' with which lines begin behind a header that is
+     * written once and begins so, too; 0: none does. */
+    char same_line[256];
+    char header_goes_on;
     double connect_s; /* of `seconds`, until hosts were ready                      */
     uint64_t lost; /* chunks that were lost with a host and done by others            */
     struct cleave_platform *platform; /* owned: the workers that took part; NULL: a signal

@@ -130,6 +130,38 @@ END
     grep -q "view -o 278'; samtools writes its command into it: type 'samtools COMMAND --no-PG'" err
 }
 
+@test "outputs that have a header each, or more of one than is written once, are told" {
+    prepare
+    printf 'id,n\n1,2\n3,4\n5,6\n' >in.csv
+    # told TEXT ARGUMENT... -- the run says this line, beside its summary.
+    told() {
+        local text=$1
+        shift
+        "$CLEAVE" run -j 2 --block 1 "$@" >out 2>err
+        grep -qxF "cleave: $text" err
+    }
+    told "every output begins with 'id,n': if that is a header, --header-out writes it once" \
+        -i in.csv --split csv --header -- cat
+    told "every output begins with '@HD': if that is a header, --header-out '@' writes it once" \
+        -i in.csv -- sh -c 'printf "@HD\tVN\n@SQ\n"; cat'
+    told "behind the header that is written once, outputs go on with lines that begin with @, too: --header-out '@' takes all of them" \
+        -i in.csv --header-out -- sh -c 'printf "@HD\tVN\n@SQ\n"; cat'
+    # Nothing is said where there is nothing to say.
+    silent() {
+        "$CLEAVE" run -j 2 --block 1 "$@" >out 2>err
+        run ! grep -qE 'every output|behind the header' err
+    }
+    silent -i in.csv --header -- wc -l
+    silent -i in.csv --split csv --header -- sed 1d
+    silent -i in.csv --split csv --header --header-out -- cat
+    silent -i in.csv --header-out '@' -- sh -c 'printf "@HD\tVN\n@SQ\n"; cat'
+    silent -i in.csv -- tr a-z A-Z
+    silent -q -i in.csv --split csv --header -- cat
+    # Nor of one output, be it that others are empty.
+    silent -i in.csv --split csv --header -- awk -F , '/^3/ { print "id,n"; print }'
+    [ "$(wc -l <out)" = 2 ]
+}
+
 @test "a journal of another header is another run's" {
     prepare
     seq 10 >in

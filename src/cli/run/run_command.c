@@ -345,6 +345,8 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
         cv_run_mistakes_form(call);
     if (how->chunks > 1)
         cv_run_mistakes_seeming(call, how->result);
+    if (how->chunks > 1)
+        cv_run_mistakes_headers(call, how->result);
     if (how->empty)
         hint_empty(call);
     else if (how->failed == 0)

@@ -355,6 +355,32 @@ static void hint_value(const struct cv_run_options *values)
         "array inside of it: jq -c '.KEY[]' FILE | cleave run --split jsonl ...");
 }
 
+void cv_run_mistakes_headers(const struct cv_call *call,
+                             const struct cleave_execution_result *result)
+{
+    const struct cv_run_options *values = call->values;
+    const char *line = result->same_line;
+    const bool marked = line[0] == '@' || line[0] == '#';
+    const char option[] = { ' ', '\'', line[0], '\'', '\0' };
+    char shown[48];
+
+    if (values->quiet)
+        return;
+    if (result->header_goes_on != '\0')
+        cv_complain(
+            CV_EXIT_DONE,
+            "behind the header that is written once, outputs go on with lines that "
+            "begin with %c, too: --header-out '%c' takes all of them",
+            result->header_goes_on, result->header_goes_on);
+    if (!marked && (values->header == NULL || line[strcspn(line, ",;\t")] == '\0'))
+        return;
+    cv_shown(line, strcspn(line, "\t"), shown, sizeof shown);
+    cv_complain(CV_EXIT_DONE,
+                "every output begins with '%s': if that is a header, --header-out%s "
+                "writes it once",
+                shown, marked ? option : "");
+}
+
 void cv_run_mistakes_hint(const struct cv_call *call, uint64_t chunks, double bytes)
 {
     const struct cv_run_options *values = call->values;

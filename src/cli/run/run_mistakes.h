@@ -26,6 +26,9 @@ void cv_run_mistakes_seeming(const struct cv_call *call,
  * files, and the command one that was meant to get the files. */
 bool cv_run_mistakes_form_early(const struct cv_call *call);
 
+/* Outputs have headers that were not asked to be written once, or not all of them. */
+void cv_run_mistakes_headers(const struct cv_call *call,
+                             const struct cleave_execution_result *result);
 /* All chunks are done: say it where the outputs of this command do not make one of the whole
  * input, or where it has not read its chunks. */
 void cv_run_mistakes_hint(const struct cv_call *call, uint64_t chunks, double bytes);

@@ -325,6 +325,9 @@ static void copy_counts(const struct cv_real_run *run, const struct cv_fold_coun
 
         result->output_bytes = (double)usage.written;
         result->blocked_s = usage.blocked_s;
+        result->header_goes_on = usage.head_goes_on;
+        snprintf(result->same_line, sizeof result->same_line, "%s",
+                 cv_gather_same_line(run->gather));
     }
 }
 

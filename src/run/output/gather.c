@@ -324,6 +324,7 @@ enum cleave_status cv_gather_finish(struct cv_gather *gather, struct cv_store *s
     store->end = end;
     if (gather->writing != store)
         CV_TRY(push(gather, store, err));
+    cv_alike_look(gather, store);
     cv_pass_finish(store);
     cv_early_finish(store);
     cv_early_forget(gather, begin);
@@ -367,6 +368,7 @@ bool cv_gather_pending(const struct cv_gather *gather)
 
 struct cv_gather_usage cv_gather_usage(const struct cv_gather *gather)
 {
-    return (struct cv_gather_usage){ gather->written, gather->memory, gather->disk,
-                                     gather->most_disk, gather->blocked_s };
+    return (struct cv_gather_usage){ gather->written,   gather->memory,
+                                     gather->disk,      gather->most_disk,
+                                     gather->blocked_s, gather->head_goes_on };
 }

@@ -25,6 +25,7 @@ struct cv_store; /* the output of one chunk, owned by the gather */
 /* Of an output that is shown early, nothing is before its command has run for so long. */
 #define CV_EARLY_MOMENT_S 0.1
 
+enum { CV_ALIKE = 256 }; /* room for the line with which all outputs begin */
 enum { CV_GATHER_MEMORY = 256 << 20 }; /* bytes of output in memory, unless told */
 
 struct cv_gather_options {
@@ -178,8 +179,12 @@ bool cv_gather_pending(const struct cv_gather *gather);
 struct cv_gather_usage {
     uint64_t written, memory, disk, most_disk;
     double blocked_s; /* there was something to write, and the sink took nothing        */
+    char head_goes_on; /* behind the header that is written once, more begins so; 0: no */
 };
 struct cv_gather_usage cv_gather_usage(const struct cv_gather *gather);
+/* The line with which all outputs begin that have something, if they are several, or the beginning
+ * of it, as text; "": there is none. Borrowed. */
+const char *cv_gather_same_line(const struct cv_gather *gather);
 
 /* A file without a name where outputs are kept that memory has no room for. *out is owned by
  * the caller. */

@@ -25,9 +25,8 @@ static const struct {
       "; samtools writes its command into it: type 'samtools COMMAND --no-PG'" },
 };
 
-/* The first `length` bytes of an output that has as many. */
-static enum cleave_status peek(const struct cv_store *store, char *out, size_t length,
-                               struct cleave_error *err)
+enum cleave_status cv_store_peek(const struct cv_store *store, char *out, size_t length,
+                                 struct cleave_error *err)
 {
     size_t done = 0, skip = store->blocks.begin;
 
@@ -162,10 +161,13 @@ enum cleave_status cv_gather_head(struct cv_gather *gather, struct cv_store *sto
             status = cv_fail_memory(err, "the header of an output");
             break;
         }
-        status = peek(store, bytes, length, err);
+        status = cv_store_peek(store, bytes, length, err);
         if (status == CLEAVE_OK)
             status = cv_splitter_head(gather->options.head, bytes, length, length == size,
                                       &found, &end, err);
+        if (found && end < length && bytes[end] == bytes[0] &&
+            (bytes[0] == '@' || bytes[0] == '#'))
+            gather->head_goes_on = bytes[0];
         if (status == CLEAVE_OK && found)
             status = judge(gather, store, bytes, end, err);
     }

@@ -67,6 +67,13 @@ struct cv_store {
 
 enum cv_sink_kind { CV_SINK_NONE, CV_SINK_PIPE, CV_SINK_FILE, CV_SINK_OTHER };
 
+/* Whether all outputs begin with the same line. */
+struct cv_alike {
+    char line[CV_ALIKE]; /* of the first that has something, or its beginning        */
+    uint64_t outputs;    /* that have something and begin so                         */
+    bool differ;
+};
+
 struct cv_gather {
     struct cv_gather_options options;
     char *directory; /* owned: options.directory */
@@ -97,6 +104,8 @@ struct cv_gather {
 
     char *head; /* owned: the header of outputs, once one had it; else NULL       */
     size_t head_length;
+    char head_goes_on; /* what follows begins with the same '@' or '#'; 0: it does not */
+    struct cv_alike alike;
 
     enum cv_sink_kind kind;
     size_t copy_bytes; /* of CV_SINK_OTHER, at a time                              */
@@ -193,6 +202,15 @@ void cv_early_forget(struct cv_gather *gather, uint64_t begin);
  * one. Fails if it is another. */
 enum cleave_status cv_gather_head(struct cv_gather *gather, struct cv_store *store,
                                   struct cleave_error *err);
+
+/* The first `length` bytes of an output that has as many. */
+enum cleave_status cv_store_peek(const struct cv_store *store, char *out, size_t length,
+                                 struct cleave_error *err);
+
+/* --- gather_alike.c ----------------------------------------------------------------------- */
+
+/* An output is whole, and nothing was taken away from it yet: see how it begins. */
+void cv_alike_look(struct cv_gather *gather, const struct cv_store *store);
 
 /* --- gather_sink.c ------------------------------------------------------------------------ */
 
