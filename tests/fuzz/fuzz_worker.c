@@ -27,6 +27,7 @@ static int step;                 /* hello, job, all else           */
 static uint64_t heard; /* the worker has heard of pieces up to this one               */
 static bool lied;      /* with the last message                                       */
 static bool lines;     /* the job asks for lines as they come                         */
+static bool early;     /* ... or outputs may be asked for                              */
 
 /* --- slots that start nothing ------------------------------------------------------------- */
 
@@ -176,7 +177,7 @@ static void read_some(void)
         cv_worker_notice(worker);
         return;
     }
-    if (slot->busy && lines && (how & 32) != 0) {
+    if (slot->busy && (lines || early) && (how & 32) != 0) {
         write_some(slot, how);
         return;
     }
@@ -209,6 +210,7 @@ static void say_job(void)
                                                   .environment = environment,
                                                   .directory = "",
                                                   .lines = lines,
+                                                  .early = early,
                                                   .silence_s = 60,
                                                   .memory = 1 << 20 });
     say_packed(CV_FRAME_JOB, CV_FRAME_LAST, &packer);
@@ -276,7 +278,9 @@ static void say_of_piece(void)
         say_compressed(head, 1 + what % 32u, 1 + number[0]);
         return;
     }
-    if ((!task->complete || (task->open && !task->shut)) && what < 200) {
+    if (early && what % 8 == 5) {
+        head.type = CV_FRAME_SHOW;
+    } else if ((!task->complete || (task->open && !task->shut)) && what < 200) {
         head.type = CV_FRAME_DATA;
         head.flags = (what & 4) != 0 ? CV_FRAME_LAST : 0;
         head.value =
@@ -421,6 +425,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     bytes = (struct bytes){ data, size };
     lines = size > 0 && data[size - 1] == 'L';
+    early = size > 0 && data[size - 1] == 'E';
     numbered = 1;
     heard = 0;
     lied = false;
