@@ -514,6 +514,17 @@ END
     run timeout --signal INT 1 "$CLEAVE" run -j 1 --memfree 1000TB -- touch ::: begun
     [ "$status" -eq 124 ]
     [ ! -e begun ]
+    # When nothing was under way for a while, it says why.
+    for option in '--memfree 1000TB' '--load 0.000001'; do
+        "$CLEAVE" run -j 1 $option -- touch ::: begun 2>err 3>&- &
+        until grep -qF "(${option% *}): commands wait until others have ended" err; do
+            kill -0 $!
+            sleep 0.2
+        done
+        kill $!
+        wait $! || true
+    done
+    [ ! -e begun ]
     cleave 0 run -q -j 1 --memfree 1 --load 100000% -- touch ::: begun
     [ -e begun ]
     cleave 0 run -q -j 'a,b:env X=1' --nice 7 -- 'nice; echo $X' ::: 1

@@ -27,22 +27,37 @@ static double load_now(void)
     return getloadavg(&load, 1) == 1 ? load : 0;
 }
 
-static bool has_memory(uint64_t least)
+/* Bytes that nobody uses, or that would be given back; UINT64_MAX: nobody knows. */
+static uint64_t memory_now(void)
 {
     static const char name[] = "MemAvailable:";
-    FILE *file = least > 0 ? fopen("/proc/meminfo", "re") : NULL;
-    unsigned long long kilobytes = 0;
-    bool known = false;
+    FILE *file = fopen("/proc/meminfo", "re");
+    uint64_t bytes = UINT64_MAX;
     char line[128];
 
-    while (file != NULL && !known && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, name, strlen(name)) == 0) {
-            kilobytes = strtoull(line + strlen(name), NULL, 10);
-            known = true;
-        }
+    while (file != NULL && bytes == UINT64_MAX && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, name, strlen(name)) == 0)
+            bytes = (uint64_t)strtoull(line + strlen(name), NULL, 10) * 1024;
     if (file != NULL)
         fclose(file);
-    return !known || kilobytes >= least / 1024;
+    return bytes;
+}
+
+/* Whether this machine is too busy, or has too little memory, and which of them. */
+static bool is_closed(const struct cv_gate *gate, char *why, size_t room)
+{
+    const double load = gate->most_load > 0 ? load_now() : 0;
+    const uint64_t memory = gate->least_memory > 0 ? memory_now() : UINT64_MAX;
+
+    if (load > gate->most_load)
+        snprintf(why, room, "the load of this machine is %.1f, more than %g (--load)",
+                 load, gate->most_load);
+    else if (memory < gate->least_memory)
+        snprintf(why, room, "%.1f GB of memory are left, less than %.1f GB (--memfree)",
+                 (double)memory * 1e-9, (double)gate->least_memory * 1e-9);
+    else
+        return false;
+    return true;
 }
 
 /* Only to wake up: whoever waits looks by himself. */
@@ -54,17 +69,37 @@ static void woken(void *context)
         gate->opens(gate->context);
 }
 
+static struct cv_gate_crowd look(const struct cv_gate *gate)
+{
+    return gate->look != NULL ? gate->look(gate->context)
+                              : (struct cv_gate_crowd){ .busy = 0 };
+}
+
+/* A run of which nothing has been under way for a while looks as if it hung. */
+static void tell_closed(struct cv_gate *gate, double now_s, const char *why)
+{
+    if (!(gate->closed_s > 0) || look(gate).busy > 0)
+        gate->closed_s = now_s;
+    if (gate->told || gate->tell == NULL || now_s - gate->closed_s < HOPE_S)
+        return;
+    gate->tell(gate->context, why);
+    gate->told = true;
+}
+
 enum cleave_status cv_gate_look(struct cv_gate *gate, struct cv_poller *poller,
                                 bool starts, bool *out, struct cleave_error *err)
 {
     const double now_s = cv_clock_s();
     double again_s = starts && gate->room_s > gate->next_s ? gate->room_s : gate->next_s;
+    char why[128];
 
     *out = true;
     if (now_s >= again_s) {
-        if (!(gate->most_load > 0 && load_now() > gate->most_load) &&
-            has_memory(gate->least_memory))
+        if (!is_closed(gate, why, sizeof why)) {
+            gate->closed_s = 0;
             return CLEAVE_OK;
+        }
+        tell_closed(gate, now_s, why);
         again_s = now_s + AGAIN_S;
     }
     *out = false;
@@ -78,12 +113,6 @@ void cv_gate_passed(struct cv_gate *gate)
 }
 
 /* --- no room for another one --------------------------------------------------------------- */
-
-static struct cv_gate_crowd look(const struct cv_gate *gate)
-{
-    return gate->look != NULL ? gate->look(gate->context)
-                              : (struct cv_gate_crowd){ .busy = 0 };
-}
 
 bool cv_gate_wait(struct cv_gate *gate, struct cv_poller *poller,
                   const struct cleave_error *why)

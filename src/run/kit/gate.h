@@ -26,6 +26,7 @@ struct cv_gate {
     double next_s;         /* not before then                                          */
     double room_s;         /* nor before then: there was no room for another one       */
     double crowded_s;      /* since when there is none; 0: there was for the last one  */
+    double closed_s;       /* since when load or memory forbid it; 0: they do not       */
     bool told;             /* why commands wait                                        */
     struct cv_timer timer;
     /* Who asks may be told; NULL: nothing is under way, nobody wants to know. */
