@@ -136,6 +136,13 @@ int cv_verb_unknown(int count, const char *const *words)
                            "unknown command '%s'; if it is an input: cleave run -i %s "
                            "COMMAND [ARG]...",
                            typed, typed);
+    for (int i = 1; i < count; i++)
+        if (strncmp(words[i], ":::", 3) == 0 && cv_item_is_program(words[0]))
+            return cv_complain(
+                CV_EXIT_USAGE,
+                "unknown command '%s'; to run it for each item: cleave run "
+                "%s ... ::: ITEM...",
+                cv_echo(words[0], shown), words[0]);
     if (strncmp(hint, "; known", 7) == 0 && cv_item_is_program(words[0]))
         return cv_complain(CV_EXIT_USAGE,
                            "unknown command '%s'; to run %s on an input: cleave run -i "

@@ -54,9 +54,11 @@ static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
         (values->push || values->push_from.count > 0 || values->shared_input ||
          values->ssh != NULL || values->program != NULL ||
          values->work_directory != NULL || values->environment.count > 0))
-        return cv_complain(CV_EXIT_USAGE, "--ssh, --remote, --push, --shared-input, "
-                                          "--workdir and --env need --hosts with other "
-                                          "machines, or --slurm");
+        return cv_complain(CV_EXIT_USAGE,
+                           "--ssh, --remote, --push, --shared-input, "
+                           "--workdir and --env need --hosts with other "
+                           "machines, or --slurm: here, commands have your "
+                           "folder and environment");
     if (crew->nhosts == 0 && values->hosts_file == NULL &&
         (values->transfers.count > 0 || values->transfer || values->returns.count > 0 ||
          values->basefiles.count > 0 || values->cleanup))
@@ -141,7 +143,8 @@ static void fill_failing(const struct cv_run_options *values,
 static int check(const struct cv_run_options *values, const struct cv_run_report *report)
 {
     if (values->progress != NULL && strcmp(values->progress, "plain") != 0)
-        return cv_complain(CV_EXIT_USAGE, "--progress: expected plain, got '%s'",
+        return cv_complain(CV_EXIT_USAGE,
+                           "--progress: expected plain, got '%s'; on a terminal: --bar",
                            values->progress);
     if (values->live && !report->live)
         return cv_complain(CV_EXIT_USAGE, "--live: standard error is no terminal; "
