@@ -64,7 +64,6 @@ enum cleave_status cv_gather_write(struct cv_gather *gather, uint64_t *most,
     gather->extent = 0; /* more may have come to one that was empty */
     left = room = store->whole < *most ? store->whole : *most;
     CV_TRY(write_store(gather, &left, out));
-    *most -= room - left;
     cv_pass_written(store, room - left);
     if (store->whole == 0)
         *out = CV_GATHER_IDLE;
