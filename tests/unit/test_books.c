@@ -361,6 +361,9 @@ static void larger_ones_are_tried_again(void **state)
     for (int i = 0; i < 64; i++)
         cv_books_fits(&books, 50, true);
     assert_true(books.most == 100);
+    cv_books_fits(&books, 100, true); /* it takes as many again */
+    assert_true(books.most == 100);
+    books.largest = 50;
     /* If it is too large indeed, that is found less and less often. */
     for (int i = 0; i < 64 * 100; i++) {
         if (books.most > 50) {
@@ -375,6 +378,14 @@ static void larger_ones_are_tried_again(void **state)
     for (int i = 0; i < 64 * 200; i++)
         cv_books_fits(&books, books.most, true);
     assert_true(books.most >= 100);
+    /* What was done once is not too large. */
+    books = (struct cv_books){ .most = 0 };
+    cv_books_fits(&books, 100, true);
+    cv_books_fits(&books, 10, true);
+    cv_books_too_large(&books, 90);
+    assert_true(books.most == 0);
+    cv_books_too_large(&books, 150);
+    assert_true(books.most == 100);
 }
 
 int main(void)
