@@ -173,6 +173,27 @@ static void hears_the_reader(void **state)
     forget(&ran);
 }
 
+/* One chunk, by a command that reads nothing before the last step. */
+static struct ran run_held(const struct script_step *steps, size_t nsteps,
+                           const struct text *all)
+{
+    struct ran ran;
+
+    unlink(path_b);
+    setenv("FLAG", path_b, 1);
+    script_flag = path_b;
+    ran = run_script(
+        on_hosts("multi",
+                 (struct cleave_execution){
+                     .command = SH("until test -e \"$FLAG\"; do sleep 0.01; done; cat"),
+                     .input = { .files = file_a, .count = 1 } }),
+        steps, nsteps);
+    script_flag = NULL;
+    expect_bytes(&ran, all->bytes, all->n);
+    assert_int_equal(ran.result->chunks, 1);
+    return ran;
+}
+
 /* What was sent there and not fed comes back when it is asked for, and is sent again. */
 static void takes_back_and_gives_again(void **state)
 {
@@ -192,19 +213,8 @@ static void takes_back_and_gives_again(void **state)
     (void)state;
     write_lines(path_a, 10000);
     all = file_text(path_a);
-    unlink(path_b);
-    setenv("FLAG", path_b, 1);
-    script_flag = path_b;
-    ran = run_script(
-        on_hosts("multi",
-                 (struct cleave_execution){
-                     .command = SH("until test -e \"$FLAG\"; do sleep 0.01; done; cat"),
-                     .input = { .files = file_a, .count = 1 } }),
-        steps, sizeof steps / sizeof *steps);
-    expect_bytes(&ran, all.bytes, all.n);
-    assert_int_equal(ran.result->chunks, 1);
+    ran = run_held(steps, sizeof steps / sizeof *steps, &all);
     assert_true(event_of(ran.trace, CLEAVE_RECALLED, 0).units > 0);
-    script_flag = NULL;
     free(all.bytes);
     forget(&ran);
 }
@@ -226,20 +236,9 @@ static void sends_no_more_than_is_read(void **state)
     (void)state;
     write_lines(path_a, 500000);
     all = file_text(path_a);
-    unlink(path_b);
-    setenv("FLAG", path_b, 1);
-    script_flag = path_b;
-    ran = run_script(
-        on_hosts("multi",
-                 (struct cleave_execution){
-                     .command = SH("until test -e \"$FLAG\"; do sleep 0.01; done; cat"),
-                     .input = { .files = file_a, .count = 1 } }),
-        steps, sizeof steps / sizeof *steps);
-    expect_bytes(&ran, all.bytes, all.n);
-    assert_int_equal(ran.result->chunks, 1);
+    ran = run_held(steps, sizeof steps / sizeof *steps, &all);
     assert_true(event_of(ran.trace, CLEAVE_RECALLED, 0).units >
                 (double)all.n - (3 << 20));
-    script_flag = NULL;
     free(all.bytes);
     forget(&ran);
 }
