@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-
 bool cv_parts_fill(struct cv_mpi_call *call, const int *counts, int block)
 {
     int64_t total = 0;
