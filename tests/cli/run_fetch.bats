@@ -27,6 +27,12 @@ says() {
     job -i one.csv -i 'two 2.csv' --fetch "$CUT" --size "$SIZE" --split csv --header \
         --block 40k -- sed 1d
     (seq 50000 && seq 7) | cmp - out
+    # The header is kept, and not fetched for each of seven chunks: what begins there is looked at, read
+    # for it, and the first chunk.
+    job -i one.csv --fetch "echo {begin} >>begins; $CUT" --size "$SIZE" --header --block 40k -- sed 1d
+    seq 50000 | cmp - out
+    [ "$(wc -l <begins)" -gt 7 ]
+    [ "$(grep -cx 0 begins)" -le 3 ]
     job --fetch 'seq 20 | tail -c +$(({begin} + 1)) | head -c {length}' \
         --size 'echo HTTP/1.1 302; echo "Content-Length: 7"; echo; echo "content-length:  51"' \
         -- cat

@@ -177,8 +177,7 @@ packed() {
 
 # --- not even for one ----------------------------------------------------------------------
 
-# A chunk takes a command, one that fetches, and a thread; to cut the input takes one that fetches as well, and
-# behind a header there is another one.
+# A chunk takes a command, one that fetches, and a thread; to cut the input takes one that fetches as well.
 @test "few processes: what is fetched waits for the command that fetches" {
     prepare
     may_be_another
@@ -190,10 +189,17 @@ packed() {
         processes $most -j 8 -i many --fetch "$fetches" --size "$size" --block 20k -- cat
         cmp many out
     done
-    # Behind a header each needs both once more: the run, its guard, the commands, and that.
+    # A header is there already.
     for most in 5 6 8; do
-        processes $most -j $((most - 4)) -i many --fetch "$fetches" --size "$size" --header -- tail -n +2
+        processes $most -j 8 -i many --fetch "$fetches" --size "$size" --header -- tail -n +2
         tail -n +2 many | cmp - out
+    done
+    # What follows one that a pipe does not hold is fetched when its command has begun to read: the run, its
+    # guard, the commands, and two for that.
+    { head -c 100000 /dev/zero | tr '\0' x && echo && cat many; } >long
+    for most in 5 6 8; do
+        processes $most -j $((most - 4)) -i long --fetch "${fetches/many/long}" --size "$((size + 100001))" --header -- tail -n +2
+        cmp many out
     done
 }
 

@@ -118,7 +118,8 @@ void cv_source_file_done(struct cv_source_file *file)
     free(file->name);
     free(file->path);
     free(file->tail);
-    file->name = file->path = file->tail = NULL;
+    free(file->header);
+    file->name = file->path = file->tail = file->header = NULL;
 }
 
 void cv_source_file_close(struct cv_source_file *file)

@@ -10,9 +10,10 @@
 /* --- regular files (source_files.c) ------------------------------------------------------- */
 
 struct cv_source_file {
-    char *name; /* owned: as given, for messages */
-    char *tail; /* owned: what closes its pieces; NULL: not known, or nothing */
-    char *path; /* owned: as in struct cv_input  */
+    char *name;   /* owned: as given, for messages */
+    char *tail;   /* owned: what closes its pieces; NULL: not known, or nothing */
+    char *header; /* owned: its header, if it is not read from a file; NULL: not known */
+    char *path;   /* owned: as in struct cv_input  */
     uint64_t device, inode, size;
     struct cv_unpacked
         *unpacked; /* owned: it is decoded, to `size` bytes; NULL: it is not */

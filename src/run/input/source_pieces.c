@@ -2,6 +2,7 @@
 #include "run/input/source_inner.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -171,6 +172,24 @@ static enum cleave_status frame(struct cv_source *source, uint64_t header,
     return CLEAVE_OK;
 }
 
+/* A header that is fetched, or decoded, is so once: for each piece that would be another command, or another
+ * first block. */
+static enum cleave_status keep_header(struct cv_source_file *file, size_t length,
+                                      struct cleave_error *err)
+{
+    const char *bytes;
+    size_t got;
+
+    if (file->cut.well == NULL || file->header != NULL || length == 0)
+        return CLEAVE_OK;
+    CV_TRY(cv_cut_file_read(&file->cut, 0, length, length, &bytes, &got, err));
+    file->header = malloc(length);
+    if (file->header == NULL)
+        return cv_fail_memory(err, "a header");
+    memcpy(file->header, bytes, length);
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_source_make(struct cv_source *source, size_t index,
                                   struct cv_range body, struct cv_piece *out,
                                   struct cleave_error *err)
@@ -193,9 +212,12 @@ enum cleave_status cv_source_make(struct cv_source *source, size_t index,
     } else {
         struct cv_source_file *file = &source->files[index];
 
+        if (body.begin > 0)
+            CV_TRY(keep_header(file, (size_t)header, err));
         piece.name = file->name;
         piece.fd = file->fd;
         piece.well = file->cut.well;
+        piece.header_bytes = file->header;
         piece.begin = file->base + body.begin;
         if (body.begin > file->edge)
             file->edge = body.begin;
