@@ -52,6 +52,24 @@ same() {
     exec 7<&-
 }
 
+@test "a list that nobody writes to yet is no empty one" {
+    cd "$BATS_TEST_TMPDIR"
+    mkfifo list
+    for how in "--dry-run -a list echo" "--header : -a list echo {n}" "-a list echo"; do
+        timeout $LONG "$CLEAVE" run -q -j 1 $how >out 3>&- &
+        until pgrep -P $! >pid && ls -l /proc/"$(cat pid)"/fd 2>/dev/null | grep -q list; do
+            kill -0 $! || break # it ended: without a word
+            sleep 0.02
+        done
+        sleep 0.1
+        exec 8<>list
+        printf 'n\nm\n' >&8
+        exec 8>&-
+        wait $!
+        [ "$(tail -n 1 out)" = m ] || [ "$(tail -n 1 out)" = "echo m" ]
+    done
+}
+
 @test "a run over a list that comes ends with its command, and says what is left" {
     cd "$BATS_TEST_TMPDIR"
     mkfifo list

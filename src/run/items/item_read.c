@@ -2,7 +2,6 @@
 #include "run/items/item_read.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,15 +38,6 @@ enum cleave_status cv_item_read_file(struct cv_item_lists *lists, const char *pa
     return status;
 }
 
-/* A signal may end the waiting, and reading waits as well. */
-static void wait_for(const struct cv_item_stream *stream)
-{
-    struct pollfd wait = { .fd = cv_item_stream_fd(stream), .events = POLLIN };
-
-    if (wait.fd >= 0)
-        (void)poll(&wait, 1, -1);
-}
-
 enum cleave_status cv_item_read_stream(struct cv_item_lists *lists,
                                        struct cv_item_stream *stream,
                                        struct cleave_error *err)
@@ -55,7 +45,7 @@ enum cleave_status cv_item_read_stream(struct cv_item_lists *lists,
     enum cleave_status status = CLEAVE_OK;
 
     for (bool ended = false; status == CLEAVE_OK && !ended;) {
-        wait_for(stream);
+        cv_item_stream_wait(stream);
         status = cv_item_stream_read(stream, lists, &ended, err);
     }
     cv_item_stream_free(stream);

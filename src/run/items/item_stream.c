@@ -2,6 +2,7 @@
 #include "run/items/item_stream.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -146,6 +147,14 @@ static enum cleave_status check_end(struct cv_item_stream *stream,
     if (torn && err != NULL)
         *err = note;
     return torn ? note.status : CLEAVE_OK;
+}
+
+void cv_item_stream_wait(const struct cv_item_stream *stream)
+{
+    struct pollfd wait = { .fd = cv_item_stream_fd(stream), .events = POLLIN };
+
+    while (wait.fd >= 0 && poll(&wait, 1, -1) < 0 && errno == EINTR)
+        continue;
 }
 
 enum cleave_status cv_item_stream_read(struct cv_item_stream *stream,
