@@ -437,6 +437,7 @@ struct cleave_execution_result {
      * and whether that is only about its header: static. NULL: nothing of the kind. */
     const char *seems, *seems_advice;
     bool seems_headed;
+    bool seems_endless; /* ... so that it was one record, and one worker's             */
     /* The line with which all outputs begin, if two or more have something, or the beginning of
      * it; "": they differ. And the '@' or '#' with which lines begin behind a header that is
      * written once and begins so, too; 0: none does. */

@@ -244,6 +244,34 @@ b' --block 1 -- wc -l
     done
 }
 
+@test "an input without line ends is one worker's, and that is told" {
+    prepare
+    local line='no line ends in its first MiB, and one worker had all of it; it seems to be'
+    { printf '['; seq -s, 300000 | tr -d '\n'; printf ']'; } >array.json
+    seq 300000 | tr '\n' '\r' >returns
+    head -c 2000000 /dev/zero | tr '\0' x >long
+    "$CLEAVE" run -j 2 -i array.json -- cat 2>err >out
+    grep -qFx "cleave: array.json: $line a JSON array: --split json" err
+    "$CLEAVE" run -j 2 -- cat 2>err >out < <(cat array.json)
+    grep -qFx "cleave: standard input: $line a JSON array: --split json" err
+    "$CLEAVE" run -j 2 -i returns -- cat 2>err >out
+    grep -qFx "cleave: returns: $line text whose lines end in CR: put \"tr '\\r' '\\n'\" before it" err
+    "$CLEAVE" run -j 2 -i long -- cat 2>err >out
+    grep -qFx "cleave: long: $line one line: --split says where else records end" err
+    # Not where nobody asks, where it was said how to cut, for one worker, or where lines follow.
+    local how
+    for how in '-j 2 -q' '-j 2 --split lines' '-j 2 --split json' '-j 1'; do
+        "$CLEAVE" run $how -i array.json -- cat 2>err >out
+        ! grep -q 'no line ends' err
+    done
+    { cat long; echo; seq 300000; } >mixed
+    "$CLEAVE" run -j 2 --block 100k -i mixed -- cat 2>err >out
+    ! grep -q 'no line ends\|seems to be' err
+    head -c 1000000 long >short
+    "$CLEAVE" run -j 2 -i short -- cat 2>err >out
+    ! grep -q 'no line ends' err
+}
+
 @test "what is cut between lines, as nothing was said, and seems to be something else is told" {
     prepare
     for i in $(seq 40); do printf '@r%d\nACGTACGT\n+\nIIIIIIII\n' $i; done >reads.txt

@@ -96,9 +96,32 @@ static void beginnings_are_that_or_nothing(void **state)
         }
 }
 
+/* What has no line end in its first MiB is one line, whatever else it is. */
+static void what_has_no_line_ends_is_told(void **state)
+{
+    char *bytes = malloc(CV_ENDLESS_LOOK);
+
+    (void)state;
+    assert_non_null(bytes);
+    memset(bytes, 'x', CV_ENDLESS_LOOK);
+    assert_string_equal(cv_likeness_endless(bytes, CV_ENDLESS_LOOK)->what, "one line");
+    assert_true(cv_likeness_endless(bytes, CV_ENDLESS_LOOK)->endless);
+    assert_null(cv_likeness_endless(bytes, CV_ENDLESS_LOOK - 1));
+    bytes[CV_LIKENESS_LOOK - 1] = '\r';
+    assert_string_equal(cv_likeness_endless(bytes, CV_ENDLESS_LOOK)->what,
+                        "text whose lines end in CR");
+    bytes[0] = '[';
+    assert_string_equal(cv_likeness_endless(bytes, CV_ENDLESS_LOOK)->what,
+                        "a JSON array");
+    bytes[CV_ENDLESS_LOOK - 1] = '\n';
+    assert_null(cv_likeness_endless(bytes, CV_ENDLESS_LOOK));
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_has_no_line_ends_is_told),
         cmocka_unit_test(forms_are_told_apart),
         cmocka_unit_test(beginnings_are_that_or_nothing),
     };

@@ -194,6 +194,17 @@ void cv_meant_seeming(const char *name, const char *what, const char *advice, bo
         strcmp(name, "-") == 0 ? "standard input" : cv_echo(name, shown), what, advice);
 }
 
+void cv_meant_endless(const char *name, const char *what, const char *advice)
+{
+    char shown[CV_ECHO_ROOM];
+
+    cv_complain(CV_EXIT_DONE,
+                "%s: no line ends in its first MiB, and one worker had all of it; it "
+                "seems to be %s: %s",
+                strcmp(name, "-") == 0 ? "standard input" : cv_echo(name, shown), what,
+                advice);
+}
+
 /* The beginning of a file that is text, up to its first line end; false: it is none. */
 static bool read_first_line(const char *name, char line[FIRST_LINE])
 {

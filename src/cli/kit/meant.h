@@ -20,6 +20,8 @@ void cv_meant_form(const char *name, bool header);
 /* The same of what the input, "-" for standard input, seems to be by its first bytes, if its name
  * tells nothing; `what` may be NULL. `done`: that was asked for. */
 void cv_meant_seeming(const char *name, const char *what, const char *advice, bool done);
+/* No line ends in its beginning, and so all of it was one worker's. */
+void cv_meant_endless(const char *name, const char *what, const char *advice);
 /* It is read as csv: say it where another sign than a comma parts its fields. */
 void cv_meant_separator(const char *name);
 

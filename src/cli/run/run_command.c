@@ -343,7 +343,7 @@ void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome
         hint_all_failed(call, how->failed > 1 && !how->halted);
     if (how->chunks > 1 && !how->form_told)
         cv_run_mistakes_form(call);
-    if (how->chunks > 1)
+    if (how->chunks > 1 || (how->result != NULL && how->result->seems_endless))
         cv_run_mistakes_seeming(call, how->result);
     if (how->chunks > 1)
         cv_run_mistakes_headers(call, how->result);

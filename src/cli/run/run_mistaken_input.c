@@ -34,7 +34,11 @@ void cv_run_mistakes_seeming(const struct cv_call *call,
     const struct cv_run_options *values = call->values;
     const char *name = values->inputs.count > 0 ? values->inputs.items[0] : "-";
 
-    if (values->split == NULL && values->records == 0 && !values->quiet && !values->json)
+    if (values->split != NULL || values->records > 0 || values->quiet || values->json)
+        return;
+    if (result->seems_endless && result->chunks == 1 && result->nworkers > 1)
+        cv_meant_endless(name, result->seems, result->seems_advice);
+    else if (!result->seems_endless)
         cv_meant_seeming(name, result->seems, result->seems_advice,
                          result->seems_headed && values->header != NULL);
 }

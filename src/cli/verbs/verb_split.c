@@ -251,7 +251,7 @@ static void say_end(const struct split_options *values, const struct told *told,
         return;
     if (values->inputs.count > 0)
         cv_meant_form(values->inputs.items[0], values->header != NULL);
-    if (told->like != NULL)
+    if (told->like != NULL && !told->like->endless)
         cv_meant_seeming(values->inputs.count > 0 ? values->inputs.items[0] : "-",
                          told->like->what, told->like->advice,
                          told->like->header && values->header != NULL);

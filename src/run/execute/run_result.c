@@ -341,6 +341,7 @@ static void note_input(const struct cv_source *source, double began_s,
         result->seems = like->what;
         result->seems_advice = like->advice;
         result->seems_headed = like->header;
+        result->seems_endless = like->endless;
     }
     if (cv_source_ended_s(source) > 0)
         result->input_s = fmax(0, cv_source_ended_s(source) - began_s);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "run/split/likeness.h"
 #include "run/split/split_kind.h"
 
 /* Least bytes between marks. A walk over as many takes some 30 microseconds. */
@@ -189,6 +190,8 @@ static enum cleave_status settle(struct cv_source *source, struct cleave_error *
         status = settle_some(source, &tail, UINT64_MAX, err);
     if (status == CLEAVE_OK && !stream->ended)
         status = limit_rest(source, &tail, err);
+    if (stream->settled == 0 && stream->like == NULL && stream->looked)
+        stream->like = cv_likeness_endless(tail.bytes, (size_t)stream->received);
     /* Nobody knows where the record ends that the damage is in. */
     if (status == CLEAVE_OK && stream->stunted)
         stream->received = stream->settled;

@@ -15,6 +15,26 @@
 
 /* --- text ---------------------------------------------------------------------------------- */
 
+/* It may be one line: then it is for one worker. Most have a line in what was looked at. */
+static enum cleave_status look_for_a_line(struct cv_source *source,
+                                          struct cv_source_file *file,
+                                          struct cleave_error *err)
+{
+    const char *bytes;
+    size_t length;
+
+    if (source->like != NULL || file->size < CV_ENDLESS_LOOK)
+        return CLEAVE_OK;
+    CV_TRY(cv_cut_file_read(&file->cut, 0, CV_LIKENESS_LOOK, CV_LIKENESS_LOOK, &bytes,
+                            &length, err));
+    if (memchr(bytes, '\n', length) != NULL)
+        return CLEAVE_OK;
+    CV_TRY(cv_cut_file_read(&file->cut, 0, CV_ENDLESS_LOOK, CV_ENDLESS_LOOK, &bytes,
+                            &length, err));
+    source->like = cv_likeness_endless(bytes, length);
+    return CLEAVE_OK;
+}
+
 static enum cleave_status vet_text(struct cv_source *source, struct cv_source_file *file,
                                    struct cleave_error *err)
 {
@@ -38,6 +58,8 @@ static enum cleave_status vet_text(struct cv_source *source, struct cv_source_fi
         return cv_magic_refuse_as(magic, file->name, file->borrowed ? NULL : file->name,
                                   source->splitter->kind->eats,
                                   source->splitter->kind->name, err);
+    if (magic == NULL && first)
+        return look_for_a_line(source, file, err);
     if (magic == NULL || cv_magic_is(magic, source->splitter->kind->eats))
         return CLEAVE_OK;
     if (file->fetched != NULL && cv_magic_codec(magic) != NULL)

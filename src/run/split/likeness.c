@@ -162,21 +162,21 @@ const struct cv_likeness *cv_likeness_find(const char *bytes, size_t length)
         struct cv_likeness likeness;
     } forms[] = {
         { is_wide_little,
-          { "UTF-16", "put 'iconv -f UTF-16LE -t UTF-8' before it", false } },
+          { "UTF-16", "put 'iconv -f UTF-16LE -t UTF-8' before it", false, false } },
         { is_wide_big,
-          { "UTF-16", "put 'iconv -f UTF-16BE -t UTF-8' before it", false } },
+          { "UTF-16", "put 'iconv -f UTF-16BE -t UTF-8' before it", false, false } },
         { has_zero,
-          { "no text, as it has zero bytes", "--split nul or --split fixed:BYTES",
+          { "no text, as it has zero bytes", "--split nul or --split fixed:BYTES", false,
             false } },
-        { is_fastq, { "FASTQ", "--split fastq", false } },
-        { is_fasta, { "FASTA", "--split fasta", false } },
-        { is_warc, { "WARC", "--split warc", false } },
-        { is_xml, { "XML", "--split xml:ELEMENT", false } },
-        { is_json, { "JSON over several lines", "--split json", false } },
-        { is_genbank, { "GenBank", "--split 'regex:LOCUS '", false } },
-        { is_mbox, { "mail", "--split 'regex:From '", false } },
-        { is_vcf, { "VCF", "--header '#'", true } },
-        { is_sam, { "SAM", "--header '@'", true } },
+        { is_fastq, { "FASTQ", "--split fastq", false, false } },
+        { is_fasta, { "FASTA", "--split fasta", false, false } },
+        { is_warc, { "WARC", "--split warc", false, false } },
+        { is_xml, { "XML", "--split xml:ELEMENT", false, false } },
+        { is_json, { "JSON over several lines", "--split json", false, false } },
+        { is_genbank, { "GenBank", "--split 'regex:LOCUS '", false, false } },
+        { is_mbox, { "mail", "--split 'regex:From '", false, false } },
+        { is_vcf, { "VCF", "--header '#'", true, false } },
+        { is_sam, { "SAM", "--header '@'", true, false } },
     };
 
     if (length > CV_LIKENESS_LOOK)
@@ -189,4 +189,22 @@ const struct cv_likeness *cv_likeness_find(const char *bytes, size_t length)
         if (forms[i].is(bytes, bytes + length))
             return &forms[i].likeness;
     return NULL;
+}
+
+const struct cv_likeness *cv_likeness_endless(const char *bytes, size_t length)
+{
+    static const struct cv_likeness array = { "a JSON array", "--split json", false,
+                                              true };
+    static const struct cv_likeness returns = { "text whose lines end in CR",
+                                                "put \"tr '\\r' '\\n'\" before it", false,
+                                                true };
+    static const struct cv_likeness line = { "one line",
+                                             "--split says where else records end", false,
+                                             true };
+
+    if (length < CV_ENDLESS_LOOK || memchr(bytes, '\n', CV_ENDLESS_LOOK) != NULL)
+        return NULL;
+    if (bytes[0] == '[')
+        return &array;
+    return memchr(bytes, '\r', CV_LIKENESS_LOOK) != NULL ? &returns : &line;
 }

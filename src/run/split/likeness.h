@@ -8,15 +8,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { CV_LIKENESS_LOOK = 4096 }; /* bytes that are looked at */
+enum {
+    CV_LIKENESS_LOOK = 4096,   /* bytes that are looked at                     */
+    CV_ENDLESS_LOOK = 1 << 20, /* ... of what may be one line                  */
+};
 
 struct cv_likeness {
     const char *what;   /* it seems to be                                  */
     const char *advice; /* what would be right then                        */
     bool header;        /* that is --header, and nothing if it was given   */
+    bool endless;       /* no line ends in it, so that it is for one worker */
 };
 
 /* What an input seems to be that begins with these bytes; NULL: lines, or nothing known. */
 const struct cv_likeness *cv_likeness_find(const char *bytes, size_t length);
+/* The same of one that nothing is known of, if no line ends in its first CV_ENDLESS_LOOK bytes. */
+const struct cv_likeness *cv_likeness_endless(const char *bytes, size_t length);
 
 #endif
