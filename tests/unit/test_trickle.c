@@ -88,7 +88,7 @@ static void nobody_has_more_than_its_part(void **state)
     assert_int_equal(cv_trickle_part(&supply), LITTLE / 4);
     /* What makes up for a start is not divided, nor what is done in 20 ms. */
     supply.start_s = 1;
-    supply.speed_ups = LITTLE / 2;
+    supply.speed_ups = 500;
     assert_int_equal(cv_trickle_part(&supply), LITTLE / 2);
     supply.start_s = 0;
     supply.speed_ups = 100 * LITTLE;
@@ -154,7 +154,7 @@ static void of_much_only_the_last_is_in_hand(void **state)
     (void)state;
     cv_in_hand_give(&hand, 1, 0.5);
     cv_in_hand_read(&hand, &seen, 1);
-    cv_in_hand_give(&hand, 4096 * 11, 1);
+    cv_in_hand_give(&hand, 4096ULL * 11, 1);
     cv_in_hand_read(&hand, &seen, 11);
     assert_true(fabs(seen.bytes / seen.work_s - 4096) < 1e-9);
     assert_true(fabs(cv_in_hand_rest(&hand, &seen, 11) - 1) < 1e-9);
