@@ -104,8 +104,9 @@ static void every_column(void **state)
         "UPDATE output SET bytes = bytes || x'00' WHERE chunk = 4",
         "UPDATE output SET bytes = zeroblob(60000000) WHERE chunk = 4",
         "UPDATE output SET bytes = (SELECT min(bytes) FROM output) WHERE chunk = 4",
-        "UPDATE output SET part = 1 WHERE chunk = 4",
-        "INSERT INTO output VALUES (4, 1, 'more')",
+        /* Which chunk is done as the fourth, and so whether it has a second part, is chance. */
+        "UPDATE output SET part = part + 5 WHERE chunk = 4",
+        "INSERT INTO output SELECT 4, max(part) + 1, 'more' FROM output WHERE chunk = 4",
         "DELETE FROM output WHERE chunk = 4",
         "DELETE FROM output WHERE part = 1",
         "UPDATE output SET part = 2 WHERE part = 1",
