@@ -48,6 +48,7 @@ mistake() {
     mistake 2 "to set a variable: env GPU=0 COMMAND" run -i numbers -j 'gpu[0-1]:GPU={i}' -- wc
     mistake 2 "if it is a script, chmod +x ./numbers" run -i numbers -- ./numbers
     mistake 2 "to run sort on an input: cleave run -i FILE sort [ARG]..." sort numbers
+    mistake 0 "base64 has written one output for each of" run -i numbers --block 1k -- base64
     mistake 2 "to run it for each item: cleave run sort ... ::: ITEM..." sort -n ::: numbers
     mistake 2 "if it is an input: cleave run -i numbers COMMAND" numbers sort
     mistake 1 "'|' was an argument of the command; a line for a shell is sh -c '... | ...'" \

@@ -43,6 +43,11 @@ holds() {
     grep -qE '^cleave: slower than one worker alone, about [0-9.]+ s: starting the command 6 times took [0-9.]+ s in all; larger chunks \(--block SIZE\), ' err
     # Starts are the larger part by far.
     sed -n 's/.*: work \([0-9.]*\)%, starts \([0-9.]*\)%.*/\1 \2/p' err | awk '{ exit !($1 < $2) }'
+    # Larger chunks do not help files that are small.
+    mkdir small
+    for i in 1 2 3 4 5 6; do echo $i >small/$i; done
+    "$CLEAVE" run -i 'small/*' -j 2 -- sh -c 'sleep 0.2; cat' >out 2>err
+    grep -qE "^cleave: slower than one worker alone, about [0-9.]+ s: every file has a command of its own, and starting 6 of them took [0-9.]+ s in all; for small files: 'cat FILE\.\.\. \| cleave run \.\.\.'" err
     # In no time at all it does not matter what it was spent on.
     seq 100 | "$CLEAVE" run -j 2 -- cat >out 2>err
     if grep -qE '^cleave: 292 bytes in 0\.0' err; then run ! grep -q 'starting the command' err; fi

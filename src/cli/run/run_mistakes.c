@@ -324,6 +324,8 @@ static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
                                          "cksum",   "b2sum",  "sha512sum", "sum",
                                          "datamash" };
     static const char *const counts[] = { "-l", "-c", "-w", "-m" };
+    /* What they write depends on the place of a byte, unless they are asked for something else. */
+    static const char *const places[] = { "base64", "base32", "xxd", "od", "hexdump" };
     const char *program = cv_file_name(call->operands[0]);
     char options[LINE_ROOM];
 
@@ -335,6 +337,9 @@ static const char *find_reduce(const struct cv_call *call, char line[LINE_ROOM])
                    : "";
     if (strcmp(program, "uniq") == 0)
         return call->noperands == 1 ? "uniq" : "";
+    if (call->noperands == 1 &&
+        cv_is_one_of(program, places, sizeof places / sizeof *places))
+        return "";
     if (strcmp(program, "sort") != 0)
         return NULL;
     join(call->operands + 1, call->noperands - 1, NULL, options);

@@ -278,8 +278,28 @@ static void parts_text(const struct cleave_execution_result *result, FILE *file)
     fprintf(file, "\n");
 }
 
+/* What starts less often, where starting took long. No chunk has parts of two files, whatever its
+ * size. */
+static void starts_text(const struct cleave_execution_result *result, size_t inputs,
+                        FILE *file)
+{
+    if (inputs > 1 && 2 * inputs > result->chunks)
+        fprintf(
+            file,
+            "every file has a command of its own, and starting %llu of them took %.3g s "
+            "in all; for small files: 'cat FILE... | cleave run ...', or 'cleave run "
+            "--many ... ::: FILE...'",
+            (unsigned long long)result->chunks, result->starts_s);
+    else
+        fprintf(file,
+                "starting the command %llu times took %.3g s in all; larger chunks "
+                "(--block SIZE), a command that stays (--persistent) or -j 1 cost less",
+                (unsigned long long)result->chunks, result->starts_s);
+}
+
 /* Why a run gained nothing from its workers: what cost them most, by the clock. */
-static void reason_text(const struct cleave_execution_result *result, FILE *file)
+static void reason_text(const struct cleave_execution_result *result, size_t inputs,
+                        FILE *file)
 {
     enum { SMALL, CONNECTING, STARTS, FOLDS };
     const double costs_s[] = {
@@ -298,10 +318,7 @@ static void reason_text(const struct cleave_execution_result *result, FILE *file
         fprintf(file, "connecting to the hosts took %.3g s", result->connect_s);
         break;
     case STARTS:
-        fprintf(file,
-                "starting the command %llu times took %.3g s in all; larger chunks "
-                "(--block SIZE), a command that stays (--persistent) or -j 1 cost less",
-                (unsigned long long)result->chunks, result->starts_s);
+        starts_text(result, inputs, file);
         break;
     case FOLDS:
         fprintf(file, "the command that reduces took %.3g s in all", result->folds_s);
@@ -314,7 +331,8 @@ static void reason_text(const struct cleave_execution_result *result, FILE *file
 
 /* What one worker alone would have taken, and plainly if that is less. Where workers are
  * more than cores, or starts are not known, it is too much rather than too little. */
-static void alone_text(const struct cleave_execution_result *result, FILE *file)
+static void alone_text(const struct cleave_execution_result *result, size_t inputs,
+                       FILE *file)
 {
     uint32_t here = 0;
     bool at_most;
@@ -329,7 +347,7 @@ static void alone_text(const struct cleave_execution_result *result, FILE *file)
     if (result->seconds > SURELY * result->alone_s) {
         fprintf(file,
                 "cleave: slower than one worker alone, about %.3g s: ", result->alone_s);
-        reason_text(result, file);
+        reason_text(result, inputs, file);
         fprintf(file, "\n");
     } else if (result->alone_s <= fmax(result->input_s, result->blocked_s)) {
         fprintf(
@@ -415,6 +433,7 @@ static void limit_text(const struct cleave_execution_result *result, FILE *file)
 
 /* A run that failed before anything was done has nothing to sum up but what is left. */
 static void summary_text(const struct cleave_execution_result *result,
+                         const struct cv_run_options *values,
                          const struct cv_run_report *report, int exit_status, FILE *file)
 {
     const bool empty =
@@ -428,7 +447,7 @@ static void summary_text(const struct cleave_execution_result *result,
     parts_text(result, file);
     /* Of a list that came as it was done, nobody knows how long it was waited for. */
     if (report->items == NULL || report->items->stream == NULL)
-        alone_text(result, file);
+        alone_text(result, values->inputs.count, file);
     limit_text(result, file);
     cv_run_predicted_text(result, report, file);
     leaders_text(report->crew, file);
@@ -446,5 +465,5 @@ void cv_run_summary(const struct cleave_execution_result *result,
         summary_json(result, values, report, exit_status,
                      report->result_on_stdout ? stderr : stdout);
     else
-        summary_text(result, report, exit_status, stderr);
+        summary_text(result, values, report, exit_status, stderr);
 }
