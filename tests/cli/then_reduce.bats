@@ -25,6 +25,12 @@ apart apart_workers apart_all gain chunks left_out " ]
     awk -v a="$(number makespan)" -v b="$tree" 'BEGIN { exit !(a < b) }'
 }
 
+@test "plan: nothing is sent before the beginning" {
+    cleave 0 plan load -p - -l 0.5 --then-reduce transfer=1,compute=3 --json \
+        <<<"workers: [{name: a, speed: 1e9, bandwidth: 0.5, latency: 1e-6, compute_latency: 1e-9}]"
+    has '"send_start": 0,'
+}
+
 @test "simulate and compare" {
     cleave 0 simulate load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 -n 40 --json
     valid_json
@@ -117,4 +123,13 @@ apart apart_workers apart_all gain runs seed noise load_bound rows not_applicabl
     [[ $stderr == "cleave: --then-reduce: --rounds is about a policy: add --policy NAME"* ]]
     cleave 2 simulate load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 --policy links
     [[ $stderr == "cleave: policy 'links' needs a master with port: multi"* ]]
+    # What the formulas do not know is not passed over.
+    local words="--then-reduce: expected workers that are always there, do not change and take any chunk"
+    local some='{name: a, speed: 1, bandwidth: 9}' verb
+    for verb in plan simulate compare; do
+        refuses "$words, but 'b' has a profile" $verb load -p - -l 20 --then-reduce transfer=1,compute=1 \
+            <<<"workers: [$some, {name: b, speed: 1, bandwidth: 9, until: 40}]"
+        refuses "$words, but 'b' has a memory" $verb load -p - -l 20 --then-reduce transfer=1,compute=1 \
+            <<<"workers: [$some, {name: b, speed: 1, bandwidth: 9, memory: 2}]"
+    done
 }

@@ -120,6 +120,23 @@ static int check_policy(const struct cv_load_options *options,
     return CV_EXIT_DONE;
 }
 
+/* Its formulas are about workers that stay as they are and take a chunk of any size. */
+static int check_workers(const struct cleave_platform *platform)
+{
+    for (uint32_t w = 0; w < cleave_platform_nworkers(platform); w++) {
+        uint32_t nsteps;
+        const bool changes = cleave_platform_profile(platform, w, &nsteps) != NULL;
+
+        if (changes || isfinite(cleave_platform_memory(platform, w)))
+            return cv_complain(
+                CV_EXIT_USAGE,
+                "--then-reduce: expected workers that are always there, do "
+                "not change and take any chunk, but '%s' has a %s",
+                cleave_platform_worker_name(platform, w), changes ? "profile" : "memory");
+    }
+    return CV_EXIT_DONE;
+}
+
 /* Widest links first. */
 static uint32_t *make_order(const struct cleave_worker *workers, uint32_t n,
                             struct cv_arena *arena)
@@ -192,6 +209,8 @@ int cv_then_reduce_open(const struct cv_load_options *options,
     status = check_policy(options, who);
     if (status == CV_EXIT_DONE)
         status = read_option(options->then_reduce, arena, job);
+    if (status == CV_EXIT_DONE)
+        status = check_workers(load->platform);
     if (status != CV_EXIT_DONE)
         return status;
     job->nworkers = cleave_platform_nworkers(load->platform);

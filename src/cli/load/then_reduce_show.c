@@ -1,5 +1,7 @@
 /* then_reduce_show.c -- plans of a load whose results are reduced, as text and JSON.
  * SPDX-License-Identifier: MIT */
+#include <math.h>
+
 #include "cli/kit/counted.h"
 #include "cli/kit/output.h"
 #include "cli/load/load_json.h"
@@ -70,8 +72,8 @@ static void json_chunks(struct cv_json *json, const struct cv_then_reduce *joint
         cv_field_count(json, "round", 0);
         cv_field_number(json, "units", plan->sizes[k]);
         cv_field_number(json, "send_start",
-                        joint->sent_s[k] - worker->latency_s -
-                            plan->sizes[k] / worker->bandwidth_ups);
+                        fmax(0, joint->sent_s[k] - worker->latency_s -
+                                    plan->sizes[k] / worker->bandwidth_ups));
         cv_field_number(json, "send_end", joint->sent_s[k]);
         cv_field_number(json, "compute_start", joint->sent_s[k]);
         cv_field_number(json, "compute_end", joint->ready_s[k]);
