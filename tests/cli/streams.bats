@@ -106,6 +106,16 @@ throughput upper_bound over_bound optimal selected least_share clusters shares w
     [ "$output" = "$piped" ]
 }
 
+@test "plan: nobody is sent more than its memory holds" {
+    local small='{port: duplex, workers: [{name: small, speed: 10, bandwidth: 100, memory: 2}]}' verb
+    for verb in plan "simulate -T 20"; do
+        set -- $verb
+        refuses "worker 'small' is to be sent 10 units at once in rounds of 2 s, and has memory \
+for 2: expected a shorter period" "$1" streams -p - "${@:2}" -t 2 <<<"$small"
+        cleave 0 "$1" streams -p - "${@:2}" -t 0.4 <<<"$small"
+    done
+}
+
 @test "plan: what is wrong is said in one line" {
     refuses "--platform FILE is required" plan streams -M 2
     refuses "nowhere.yaml: cannot open: No such file or directory" plan streams -p nowhere.yaml

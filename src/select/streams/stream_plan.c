@@ -272,6 +272,25 @@ static const char *say_why(const struct planning *planning, uint32_t w,
     return cv_arena_text(arena, text);
 }
 
+/* Whoever is chosen can take what it is to be sent. */
+static enum cleave_status check_memory(const struct planning *planning, uint32_t w,
+                                       struct cleave_error *err)
+{
+    const struct cleave_platform *platform = planning->asked->platform;
+    const double tau_s = planning->task.ring.tau_s, theta = planning->theta[w];
+    const double memory = cleave_platform_memory(platform, w);
+    const double part =
+        fmax(theta, 1 - theta) * cv_stream_load(&planning->workers[w], tau_s);
+
+    if (part <= memory * (1 + 1e-12))
+        return CLEAVE_OK;
+    return cv_fail(
+        err, CLEAVE_EINPUT,
+        "worker '%s' is to be sent %.6g units at once in rounds of %.6g s, and "
+        "has memory for %.6g: expected a shorter period",
+        cleave_platform_worker_name(platform, w), part, tau_s, memory);
+}
+
 static enum cleave_status fill_workers(struct planning *planning,
                                        struct owned_plan *owned, struct cleave_error *err)
 {
@@ -288,8 +307,10 @@ static enum cleave_status fill_workers(struct planning *planning,
             .theta = planning->theta[w],
             .stream = choice->stream_of[w],
         };
-        if (choice->reason[w] == CV_TAKEN)
+        if (choice->reason[w] == CV_TAKEN) {
+            CV_TRY(check_memory(planning, w, err));
             continue;
+        }
         worker->reason = say_why(planning, w, &owned->arena);
         if (worker->reason == NULL)
             return cv_fail_memory(err, "why workers are left out");
