@@ -329,7 +329,7 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
     };
 
     status = run_sample(values, &execution, &result);
-    if (status == CV_EXIT_DONE)
+    if (status == CV_EXIT_DONE && result != NULL)
         status = write_measured(call, &crew, result, &spread);
     cleave_execution_free(result);
     cleave_platform_free(crew.platform);

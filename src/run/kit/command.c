@@ -66,15 +66,18 @@ static enum cleave_status search_path(const char *name, char **out,
         folders = "/bin:/usr/bin";
     for (;;) {
         const size_t length = strcspn(folders, ":");
+        char *path;
         int error;
 
-        if (asprintf(out, "%.*s%s%s", (int)length, folders, length > 0 ? "/" : "./",
+        if (asprintf(&path, "%.*s%s%s", (int)length, folders, length > 0 ? "/" : "./",
                      name) < 0)
             return cv_fail_memory(err, "a command");
-        error = check_program(*out);
-        if (error == 0)
+        error = check_program(path);
+        if (error == 0) {
+            *out = path;
             return CLEAVE_OK;
-        free(*out);
+        }
+        free(path);
         forbidden = forbidden || error == EACCES;
         if (folders[length] == '\0')
             break;
@@ -88,7 +91,7 @@ static enum cleave_status find_program(struct cv_command *command,
                                        struct cleave_error *err)
 {
     const char *name = command->argv[0];
-    char *path;
+    char *path = NULL;
     int error;
 
     if (name[0] == '\0')
