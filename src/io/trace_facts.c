@@ -88,22 +88,21 @@ static enum cleave_status keep_text(struct reading *reading, const char **out)
 static enum cleave_status read_bound(struct reading *reading)
 {
     struct cv_trace_lines *lines = reading->lines;
-    bool first = true, more;
+    bool first = true;
     const char *key;
 
     CV_TRY(cv_json_in_open(&lines->in, '{', lines->err));
     for (;;) {
-        CV_TRY(cv_json_in_more(&lines->in, '}', &first, &more, lines->err));
-        if (!more)
+        CV_TRY(cv_trace_key(lines, &first, &key));
+        if (key == NULL)
             return CLEAVE_OK;
-        CV_TRY(cv_json_in_key(&lines->in, &key, lines->err));
         if (strcmp(key, "name") == 0)
             CV_TRY(keep_text(reading, &reading->facts.bound.name));
         else if (strcmp(key, "value") == 0)
             CV_TRY(
                 cv_json_in_number(&lines->in, &reading->facts.bound.value_s, lines->err));
         else
-            CV_TRY(cv_trace_skip(lines, 0));
+            CV_TRY(cv_trace_skip(lines));
     }
 }
 
@@ -112,22 +111,21 @@ static enum cleave_status read_one_left_out(struct reading *reading,
                                             struct cleave_left_out *out)
 {
     struct cv_trace_lines *lines = reading->lines;
-    bool first = true, more;
+    bool first = true;
     const char *key;
 
     *out = (struct cleave_left_out){ 0, "" };
     CV_TRY(cv_json_in_open(&lines->in, '{', lines->err));
     for (;;) {
-        CV_TRY(cv_json_in_more(&lines->in, '}', &first, &more, lines->err));
-        if (!more)
+        CV_TRY(cv_trace_key(lines, &first, &key));
+        if (key == NULL)
             return CLEAVE_OK;
-        CV_TRY(cv_json_in_key(&lines->in, &key, lines->err));
         if (strcmp(key, "worker") == 0)
             CV_TRY(cv_trace_worker(lines, "left_out", &out->worker));
         else if (strcmp(key, "reason") == 0)
             CV_TRY(keep_text(reading, &out->reason));
         else
-            CV_TRY(cv_trace_skip(lines, 0));
+            CV_TRY(cv_trace_skip(lines));
     }
 }
 
@@ -197,22 +195,21 @@ static enum cleave_status read_member(struct reading *reading, const char *key)
         facts->told = &reading->told;
         return CLEAVE_OK;
     }
-    return cv_trace_skip(reading->lines, 0);
+    return cv_trace_skip(reading->lines);
 }
 
 enum cleave_status cv_trace_facts_read(struct cv_trace_lines *lines,
                                        struct cv_arena *arena, struct cleave_trace *trace)
 {
     struct reading reading = { .lines = lines, .arena = arena };
-    bool first = true, more;
+    bool first = true;
     const char *key;
 
     CV_TRY(cv_json_in_open(&lines->in, '{', lines->err));
     for (;;) {
-        CV_TRY(cv_json_in_more(&lines->in, '}', &first, &more, lines->err));
-        if (!more)
+        CV_TRY(cv_trace_key(lines, &first, &key));
+        if (key == NULL)
             break;
-        CV_TRY(cv_json_in_key(&lines->in, &key, lines->err));
         CV_TRY(read_member(&reading, key));
     }
     return cleave_trace_describe(trace, &reading.facts, lines->err);

@@ -148,7 +148,17 @@ enum cleave_status cv_trace_fail(struct cv_trace_lines *lines, const char *at,
                       cv_shown(got, strlen(got), shown, sizeof shown));
 }
 
-enum cleave_status cv_trace_skip(struct cv_trace_lines *lines, unsigned depth)
+enum cleave_status cv_trace_key(struct cv_trace_lines *lines, bool *first,
+                                const char **out)
+{
+    bool more;
+
+    *out = NULL;
+    CV_TRY(cv_json_in_more(&lines->in, '}', first, &more, lines->err));
+    return more ? cv_json_in_key(&lines->in, out, lines->err) : CLEAVE_OK;
+}
+
+static enum cleave_status skip(struct cv_trace_lines *lines, unsigned depth)
 {
     struct cv_json_in *in = &lines->in;
     struct cv_place place;
@@ -163,10 +173,8 @@ enum cleave_status cv_trace_skip(struct cv_trace_lines *lines, unsigned depth)
         return cv_fail_at(lines->err, &place, "expected fewer brackets inside brackets");
     if (in->at < in->end && *in->at == '"')
         return cv_json_in_text(in, &text, lines->err);
-    if (in->end - in->at >= 4 && memcmp(in->at, "null", 4) == 0) {
-        in->at += 4;
-        return CLEAVE_OK;
-    }
+    if (in->at < in->end && *in->at == 'n')
+        return cv_json_in_null(in, lines->err);
     if (in->at < in->end && (*in->at == 't' || *in->at == 'f'))
         return cv_json_in_bool(in, &more, lines->err);
     if (in->at >= in->end || (*in->at != '{' && *in->at != '['))
@@ -180,8 +188,13 @@ enum cleave_status cv_trace_skip(struct cv_trace_lines *lines, unsigned depth)
             return CLEAVE_OK;
         if (bracket == '{')
             CV_TRY(cv_json_in_key(in, &text, lines->err));
-        CV_TRY(cv_trace_skip(lines, depth + 1));
+        CV_TRY(skip(lines, depth + 1));
     }
+}
+
+enum cleave_status cv_trace_skip(struct cv_trace_lines *lines)
+{
+    return skip(lines, 0);
 }
 
 static enum cleave_status read_kind(struct cv_trace_lines *lines, bool is_order,

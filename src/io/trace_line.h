@@ -45,9 +45,13 @@ enum cleave_status cv_trace_worker(struct cv_trace_lines *lines, const char *fie
 enum cleave_status cv_trace_positive(struct cv_trace_lines *lines, const char *field,
                                      double *out);
 
-/* Any value, for members of later versions. It goes on one line; `depth` is 0, and bounded
- * by what we are willing to follow. */
-enum cleave_status cv_trace_skip(struct cv_trace_lines *lines, unsigned depth);
+/* The next key of an object that was opened; NULL: there is none, and the object is over. *first
+ * is true before the first one. */
+enum cleave_status cv_trace_key(struct cv_trace_lines *lines, bool *first,
+                                const char **out);
+
+/* Any value, for members of later versions. */
+enum cleave_status cv_trace_skip(struct cv_trace_lines *lines);
 
 /* Read the line that lines->in stands on. */
 enum cleave_status cv_trace_entry(struct cv_trace_lines *lines, struct cleave_entry *out);

@@ -297,7 +297,7 @@ static enum cleave_status read_member(const struct reading *reading, const char 
         return read_each(reading, "ready", &view->ready_s);
     if (strcmp(key, "ready_model") == 0)
         return read_ready_model(reading);
-    return cv_trace_skip(lines, 0);
+    return cv_trace_skip(lines);
 }
 
 enum cleave_status cv_trace_told_read(struct cv_trace_lines *lines,
@@ -308,7 +308,7 @@ enum cleave_status cv_trace_told_read(struct cv_trace_lines *lines,
                                           .units_total = INFINITY } };
     const struct reading reading = { lines, arena, &told };
     struct cv_place place;
-    bool first = true, more;
+    bool first = true;
     const char *key;
 
     cv_json_in_skip(&lines->in);
@@ -318,10 +318,9 @@ enum cleave_status cv_trace_told_read(struct cv_trace_lines *lines,
     for (;;) {
         char name[24];
 
-        CV_TRY(cv_json_in_more(&lines->in, '}', &first, &more, lines->err));
-        if (!more)
+        CV_TRY(cv_trace_key(lines, &first, &key));
+        if (key == NULL)
             break;
-        CV_TRY(cv_json_in_key(&lines->in, &key, lines->err));
         snprintf(name, sizeof name, "%s", key); /* values that are texts overwrite it */
         CV_TRY(read_member(&reading, name));
     }

@@ -193,7 +193,7 @@ static void mistakes_are_told(void **state)
         { LOAD ",\"about\":{\"left_out\":[{\"worker\":\"x\"}]}}\n",
           "expected a worker of the header, got 'x'" },
         { LOAD ",\"about\":{\"bound\":3}}\n", "expected an object, got '3'" },
-        { LOAD ",\"about\":{\"new\":nul}}\n", "expected a number, got 'nul'" },
+        { LOAD ",\"about\":{\"new\":nul}}\n", "expected null, got 'nul'" },
         { LOAD "}\n{\"event\":\"done\",\"worker\":\"x\"}\n",
           "expected a worker of the header, got 'x'" },
         { "{\"format\":\"cleave-trace-1\",\"policy\":\"p\",\"load\":1,\"port\":\"two\"}"
