@@ -157,7 +157,7 @@ _cleave() {
         --master) return ;;
         --workers) return ;;
         --worker-hosts) return ;;
-        --port) _cleave_words 'one duplex multione duplex multi'; return ;;
+        --port) _cleave_words 'one duplex multi'; return ;;
         --unit-bytes) return ;;
         --unit-flops) return ;;
         --width) return ;;
@@ -215,7 +215,7 @@ _cleave() {
         --master) return ;;
         --workers) return ;;
         --worker-hosts) return ;;
-        --port) _cleave_words 'one duplex multione duplex multi'; return ;;
+        --port) _cleave_words 'one duplex multi'; return ;;
         --unit-bytes) return ;;
         --unit-flops) return ;;
         --trace) _cleave_files -f; return ;;
@@ -266,7 +266,7 @@ _cleave() {
         --master) return ;;
         --workers) return ;;
         --worker-hosts) return ;;
-        --port) _cleave_words 'one duplex multione duplex multi'; return ;;
+        --port) _cleave_words 'one duplex multi'; return ;;
         --unit-bytes) return ;;
         --unit-flops) return ;;
         --output | -o) _cleave_files -f; return ;;
@@ -446,7 +446,7 @@ _cleave() {
         --topology) _cleave_files -f; return ;;
         --master) return ;;
         --worker-hosts) return ;;
-        --port) _cleave_words 'one duplex multione duplex multi'; return ;;
+        --port) _cleave_words 'one duplex multi'; return ;;
         --unit-bytes) return ;;
         --unit-flops) return ;;
         esac

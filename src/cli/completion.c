@@ -119,7 +119,8 @@ enum cv_completes cv_completes(const struct cv_option *option, const char *task,
         option->add_words(out_words);
     else
         add_choices(argument, out_words);
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+    /* Of some verbs the argument lists the words itself. */
+    for (size_t i = 0; out_words->length == 0 && i < sizeof fixed / sizeof *fixed; i++)
         if (strcmp(option->name, fixed[i].option) == 0)
             cv_text_add(out_words, "%s", fixed[i].words);
     return out_words->length > 0 ? CV_COMPLETES_WORDS : CV_COMPLETES_NOTHING;

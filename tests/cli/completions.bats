@@ -43,6 +43,10 @@ try() {
     [ "$output" = "latency= latency-factor=" ]
     try cleave run --split f
     [ "$output" = "fasta fastq fixed:" ]
+    for verb in "simulate load" platform; do
+        try cleave $verb --port ""
+        [ "$output" = "one duplex multi" ]
+    done
     try cleave plan load --load ""
     [ "$output" = "" ]
     try cleave plan load -p examples/unequ
