@@ -91,7 +91,7 @@ noted() {
     prepare
     noted two.yaml
     begin -i in --hosts two.yaml --block 1k --host-timeout 10 -- \
-        sh -c 'read x; echo $x; [ $x != 1 ] || { echo $CLEAVE_WORKER >>tries; read y <go; }; cat'
+        sh -c 'read x; [ $x != 1 ] || echo $CLEAVE_WORKER >>tries; echo $x; [ $x != 1 ] || read y <go; cat'
     reads 1
     grep -q '[lfg]' tries && leader=l || leader=m
     kill -9 "$(head -n 1 $leader.pids)"
@@ -109,7 +109,7 @@ noted() {
     noted two.yaml
     AS_THEY_COME=
     begin -i in --hosts two.yaml --block 1k --host-timeout 10 -- \
-        sh -c 'read x; echo $x; [ $x != 1 ] || { echo $CLEAVE_WORKER >>tries; [ -e once ] || { touch once; read y <go; }; }; cat'
+        sh -c 'read x; [ $x != 1 ] || echo $CLEAVE_WORKER >>tries; echo $x; [ $x != 1 ] || [ "$(wc -l <tries)" -gt 1 ] || read y <go; cat'
     reads 1
     grep -q '[lfg]' tries && leader=l || leader=m
     kill -9 "$(head -n 1 $leader.pids)"
