@@ -75,10 +75,28 @@ static void places_of_those_who_have_gone_are_given_to_others(void **state)
     cv_arena_done(&world.arena);
 }
 
+static void starts_and_speeds_are_those_of_all(void **state)
+{
+    struct cv_tally tallies[2] = { 0 };
+    struct cv_staff staff = { .tallies = tallies, .nworkers = 2 };
+
+    (void)state;
+    assert_true(cv_staff_start_s(&staff) == 0 && cv_staff_speed(&staff) == 0);
+    cv_staff_started(&staff, 0, 1);
+    cv_staff_started(&staff, 1, 3);
+    cv_staff_was_busy(&staff, 0, 600, 2);
+    cv_staff_was_busy(&staff, 1, 0, 4);
+    assert_true(cv_staff_start_s(&staff) == 2);
+    assert_true(cv_staff_speed(&staff) == 300);
+    assert_true(tallies[1].starts == 1 && tallies[1].starts_s == 3);
+    assert_true(tallies[0].units == 600 && tallies[1].busy_s == 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_of_those_who_have_gone_are_given_to_others),
+        cmocka_unit_test(starts_and_speeds_are_those_of_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -285,6 +285,7 @@ enum cleave_status cv_muster_refresh(struct cv_muster *muster, struct cv_staff *
     const enum cleave_port port = cleave_platform_port(muster->platform);
 
     memset(staff->tallies, 0, staff->nworkers * sizeof *staff->tallies);
+    staff->all = (struct cv_tally){ 0 };
     cleave_platform_free(muster->platform);
     muster->platform = NULL;
     return build_platform(muster, staff, port, err);

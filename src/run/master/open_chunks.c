@@ -27,7 +27,6 @@ void cv_open_chunks_began(void *context, struct cv_slot *slot)
 {
     struct cv_real_run *run = context;
     struct cv_errand *errand = cv_errand_of(slot);
-    struct cv_tally *tally = &run->staff.tallies[slot->worker];
     const double now_s = cv_clock_s(), waited_s = errand->bound_s - slot->start_s;
     /* Who had started before there was anything to read shows nothing. */
     const double at_once_s = cv_at_once_s(waited_s, INFINITY);
@@ -37,10 +36,8 @@ void cv_open_chunks_began(void *context, struct cv_slot *slot)
     const double start_s =
         waited ? fmin(waited_s, cv_staff_start_s(&run->staff)) : now_s - slot->start_s;
 
-    if (start_s > 0) {
-        tally->starts++;
-        tally->starts_s += start_s;
-    }
+    if (start_s > 0)
+        cv_staff_started(&run->staff, slot->worker, start_s);
     if (waited)
         slot->open.idle_s += waited_s - start_s;
     if (shows)

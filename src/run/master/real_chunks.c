@@ -69,8 +69,7 @@ static void count(struct cv_real_run *run, const struct cv_errand *errand, doubl
     const double busy_s = busy_with(errand, now_s);
 
     worker->chunks++;
-    worker->units += units;
-    worker->busy_s += busy_s;
+    cv_staff_was_busy(&run->staff, slot->worker, units, busy_s);
     cv_time_fit_add(&worker->compute, units, busy_s);
     if (slot->remote.computed && errand->output > (double)slot->remote.early)
         cv_time_fit_add(&worker->back, errand->output - (double)slot->remote.early,
@@ -301,7 +300,8 @@ static enum cleave_status chunk_failed(struct cv_real_run *run, struct cv_errand
     CV_TRY(cv_chunk_judge(run, errand, end, &sentence, err));
     *out_over = sentence.verdict == CV_VERDICT_OVER;
     if (!*out_over) /* else it is counted with its chunk */
-        run->staff.tallies[errand->slot.worker].busy_s += busy_with(errand, cv_clock_s());
+        cv_staff_was_busy(&run->staff, errand->slot.worker, 0,
+                          busy_with(errand, cv_clock_s()));
     cv_attempt_report(run->asked, worker, errand, end, *out_over);
     if (sentence.verdict == CV_VERDICT_HALVES) /* what comes of them is up to us */
         tell_over(run, errand);

@@ -132,24 +132,32 @@ enum cleave_status cv_staff_check(const struct cv_staff *staff, struct cleave_er
                    hosts->items[hosts->count - 1]->reason);
 }
 
+/* Sums are kept, as they are asked for at every event, whatever the number of workers. */
+void cv_staff_started(struct cv_staff *staff, uint32_t worker, double start_s)
+{
+    staff->tallies[worker].starts++;
+    staff->tallies[worker].starts_s += start_s;
+    staff->all.starts++;
+    staff->all.starts_s += start_s;
+}
+
+void cv_staff_was_busy(struct cv_staff *staff, uint32_t worker, double units,
+                       double busy_s)
+{
+    staff->tallies[worker].units += units;
+    staff->tallies[worker].busy_s += busy_s;
+    staff->all.units += units;
+    staff->all.busy_s += busy_s;
+}
+
 double cv_staff_start_s(const struct cv_staff *staff)
 {
-    double sum_s = 0, count = 0;
-
-    for (uint32_t w = 0; w < staff->nworkers; w++) {
-        sum_s += staff->tallies[w].starts_s;
-        count += (double)staff->tallies[w].starts;
-    }
-    return count > 0 ? sum_s / count : 0;
+    return staff->all.starts > 0 ? staff->all.starts_s / (double)staff->all.starts : 0;
 }
 
 double cv_staff_speed(const struct cv_staff *staff)
 {
-    double bytes = 0, work_s = 0;
+    const double work_s = staff->all.busy_s - staff->all.starts_s;
 
-    for (uint32_t w = 0; w < staff->nworkers; w++) {
-        bytes += staff->tallies[w].units;
-        work_s += staff->tallies[w].busy_s - staff->tallies[w].starts_s;
-    }
-    return work_s > 0 ? bytes / work_s : 0;
+    return work_s > 0 ? staff->all.units / work_s : 0;
 }

@@ -27,6 +27,7 @@ struct cv_staff {
     struct cv_host **host_of;          /* per worker: NULL: this machine               */
     bool *absent;                      /* per worker: nobody, unless a host joins      */
     struct cv_tally *tallies;          /* per worker                                   */
+    struct cv_tally all; /* ... and of all: units, busy_s and starts                    */
     struct cv_hosts hosts;
     struct cv_trust trust;  /* owned: whom to believe that a chunk is bad              */
     struct cv_arena *arena; /* of what lives as long as the run                        */
@@ -55,6 +56,10 @@ enum cleave_status cv_staff_name(struct cv_staff *staff, uint32_t place,
  * itself and has gone. CLEAVE_EREFUSED: there are too few, or others have its names. */
 enum cleave_status cv_staff_seat(struct cv_staff *staff, struct cv_host *host,
                                  struct cleave_error *err);
+/* Of a worker: a command was seen to start; it was busy with so many units. */
+void cv_staff_started(struct cv_staff *staff, uint32_t worker, double start_s);
+void cv_staff_was_busy(struct cv_staff *staff, uint32_t worker, double units,
+                       double busy_s);
 /* What starts of commands took so far, in the mean, and what commands did in a second; 0: not known. */
 double cv_staff_start_s(const struct cv_staff *staff);
 double cv_staff_speed(const struct cv_staff *staff);
