@@ -171,10 +171,8 @@ static enum cleave_status begin_stream(const struct cv_run_options *values,
     bool ended = false;
 
     CV_TRY(cv_item_lists_begin_stream(lists, err));
-    while (values->header != NULL && !ended && lists->items[0].count == 0) {
-        cv_item_stream_wait(*stream);
+    while (values->header != NULL && !ended && lists->items[0].count == 0)
         CV_TRY(cv_item_stream_read(*stream, lists, &ended, err));
-    }
     if (ended) {
         cv_item_stream_free(*stream);
         *stream = NULL;

@@ -395,7 +395,6 @@ int cv_run_items_show(struct cv_run_items *items)
     for (bool ended = commands->stream == NULL; status == CV_EXIT_DONE && !ended;) {
         const uint64_t from = commands->count;
 
-        cv_item_stream_wait(commands->stream);
         if (cv_item_commands_more(commands, &ended, &err) != CLEAVE_OK)
             return cv_complain_error(&err);
         status = show_lines(commands, from);

@@ -44,10 +44,8 @@ enum cleave_status cv_item_read_stream(struct cv_item_lists *lists,
 {
     enum cleave_status status = CLEAVE_OK;
 
-    for (bool ended = false; status == CLEAVE_OK && !ended;) {
-        cv_item_stream_wait(stream);
+    for (bool ended = false; status == CLEAVE_OK && !ended;)
         status = cv_item_stream_read(stream, lists, &ended, err);
-    }
     cv_item_stream_free(stream);
     return status;
 }

@@ -149,12 +149,15 @@ static enum cleave_status check_end(struct cv_item_stream *stream,
     return torn ? note.status : CLEAVE_OK;
 }
 
-void cv_item_stream_wait(const struct cv_item_stream *stream)
+/* Read some. A FIFO to which nobody has written yet looks as if it had ended, to whoever reads it
+ * without waiting. A signal may end the waiting: then nothing is read. */
+static enum cleave_status pump(struct cv_item_stream *stream, struct cleave_error *err)
 {
     struct pollfd wait = { .fd = cv_item_stream_fd(stream), .events = POLLIN };
 
-    while (wait.fd >= 0 && poll(&wait, 1, -1) < 0 && errno == EINTR)
-        continue;
+    if (wait.fd >= 0 && poll(&wait, 1, -1) < 0 && errno == EINTR)
+        return CLEAVE_OK;
+    return cv_source_pump(stream->source, err);
 }
 
 enum cleave_status cv_item_stream_read(struct cv_item_stream *stream,
@@ -177,7 +180,7 @@ enum cleave_status cv_item_stream_read(struct cv_item_stream *stream,
         } else if (pumped) {
             return CLEAVE_OK;
         } else {
-            CV_TRY(cv_source_pump(stream->source, err));
+            CV_TRY(pump(stream, err));
             pumped = true;
         }
     }

@@ -20,9 +20,6 @@ void cv_item_stream_free(struct cv_item_stream *stream);
 
 /* What to wait for until it can be read; below 0: nothing. */
 int cv_item_stream_fd(const struct cv_item_stream *stream);
-/* Until something has come, or it has ended. A FIFO to which nobody has written yet looks as if it
- * had, to whoever reads it without waiting. */
-void cv_item_stream_wait(const struct cv_item_stream *stream);
 /* Add to the last list what is there, or some of it where there is nothing to wait for. Waits if
  * nothing has come. *ended: there is no more. */
 enum cleave_status cv_item_stream_read(struct cv_item_stream *stream,
