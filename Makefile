@@ -17,7 +17,7 @@ CONFIGURE = cmake >/dev/null --preset
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz check-mpich-suite check-ends check-platforms chaos mutants lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-leaders bench-mpi bench-smpi bench-mpi-run bench-decode bench-split bench-inflate bench-arrivals bench-ssh accept \
-        install uninstall deb check-deb image check-image dist release check-release wheel site cast clean help tests
+        install uninstall deb check-deb check-bare image check-image dist release check-release wheel site cast clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
 	@tools/install-deps build
@@ -206,7 +206,11 @@ release: ## programs without libraries for x86_64 and aarch64 in build-release/ 
 	@tools/install-deps release
 	@JOBS=$(JOBS) tools/make-release build-release $(PROCESSORS)
 
-check-release: release ## the same once more from another folder: are they the same bytes?
+check-bare: ## make demo and make check in a Debian that has only git and make (as root, 25 minutes)
+	@tools/install-deps bare
+	@tools/check-bare build-bare
+
+check-release: release check-bare ## are the archives the same bytes when made in another directory? Does a bare Debian pass?
 	@tools/check-release build-release $(PROCESSORS)
 
 site: ## the documents as pages with a search: build/site/index.html
