@@ -126,7 +126,8 @@ enum cv_completes cv_completes(const struct cv_option *option, const char *task,
     return out_words->length > 0 ? CV_COMPLETES_WORDS : CV_COMPLETES_NOTHING;
 }
 
-enum cv_completes cv_operand_completes(const char *verb, struct cv_text *out_words)
+enum cv_completes cv_operand_completes(const struct cv_verb_list *verbs, const char *verb,
+                                       struct cv_text *out_words)
 {
     if (strcmp(verb, "report") == 0 || strcmp(verb, "replay") == 0)
         return CV_COMPLETES_FILES;
@@ -139,11 +140,11 @@ enum cv_completes cv_operand_completes(const char *verb, struct cv_text *out_wor
     }
     if (strcmp(verb, "figures") == 0)
         cv_text_add(out_words, "%s", figures + 1);
-    for (size_t i = 0; strcmp(verb, "help") == 0 && i < cv_verb_count(); i++) {
+    for (size_t i = 0; strcmp(verb, "help") == 0 && i < verbs->count; i++) {
         char word[32];
 
-        snprintf(word, sizeof word, "%.*s", (int)strcspn(cv_verb_at(i)->name, " "),
-                 cv_verb_at(i)->name);
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(verbs->items[i]->name, " "),
+                 verbs->items[i]->name);
         if (!has_word(out_words, word))
             cv_text_add(out_words, "%s%s", out_words->length > 0 ? " " : "", word);
     }
@@ -165,11 +166,11 @@ size_t cv_sentence_length(const char *help)
     return length;
 }
 
-bool cv_verb_begins(size_t index)
+bool cv_verb_begins(const struct cv_verb_list *verbs, size_t index)
 {
-    const char *name = cv_verb_at(index)->name;
+    const char *name = verbs->items[index]->name;
     const size_t length = strcspn(name, " ");
-    const char *before = index > 0 ? cv_verb_at(index - 1)->name : "";
+    const char *before = index > 0 ? verbs->items[index - 1]->name : "";
 
     return strncmp(before, name, length) != 0 ||
            (before[length] != ' ' && before[length] != '\0');

@@ -4,16 +4,17 @@
 #define CV_COMPLETION_H
 #include "base/text.h"
 #include "cli/kit/options.h"
+#include "cli/verbs.h"
 
-void cv_completion_bash(struct cv_text *out);
-void cv_completion_zsh(struct cv_text *out);
-void cv_completion_fish(struct cv_text *out);
+void cv_completion_bash(const struct cv_verb_list *verbs, struct cv_text *out);
+void cv_completion_zsh(const struct cv_verb_list *verbs, struct cv_text *out);
+void cv_completion_fish(const struct cv_verb_list *verbs, struct cv_text *out);
 
 /* Bytes of the first sentence of a help text, without its full stop, or of as many words of it
  * as a line has room for. */
 size_t cv_sentence_length(const char *help);
 /* Whether verb `index` is the first with its first word. */
-bool cv_verb_begins(size_t index);
+bool cv_verb_begins(const struct cv_verb_list *verbs, size_t index);
 
 /* What may stand behind an option. */
 enum cv_completes {
@@ -32,6 +33,7 @@ enum cv_completes cv_completes(const struct cv_option *option, const char *task,
 
 /* The words that name a first operand, such as the policies of 'cleave policies'; files
  * for the verbs that read one. */
-enum cv_completes cv_operand_completes(const char *verb, struct cv_text *out_words);
+enum cv_completes cv_operand_completes(const struct cv_verb_list *verbs, const char *verb,
+                                       struct cv_text *out_words);
 
 #endif

@@ -56,13 +56,14 @@ static const char head[] =
     "    done\n";
 
 /* First words of all verbs, each once, or second words of those that begin with `first`. */
-static void add_words(struct cv_text *out, const char *first)
+static void add_words(const struct cv_verb_list *verbs, struct cv_text *out,
+                      const char *first)
 {
     const char *last = "";
     size_t last_length = 0;
 
-    for (size_t i = 0; i < cv_verb_count(); i++) {
-        const char *name = cv_verb_at(i)->name;
+    for (size_t i = 0; i < verbs->count; i++) {
+        const char *name = verbs->items[i]->name;
         const size_t length = strcspn(name, " ");
 
         if (first != NULL) {
@@ -114,11 +115,12 @@ static void add_option(struct cv_text *out, const struct cv_option *option,
     cv_text_done(&words);
 }
 
-static void add_verb(struct cv_text *out, const struct cv_verb *verb)
+static void add_verb(const struct cv_verb_list *verbs, struct cv_text *out,
+                     const struct cv_verb *verb)
 {
     const char *second = strchr(verb->name, ' ');
     struct cv_text words = { NULL, 0, 0, false };
-    const enum cv_completes operands = cv_operand_completes(verb->name, &words);
+    const enum cv_completes operands = cv_operand_completes(verbs, verb->name, &words);
 
     cv_text_add(out, "    '%s%s)\n        options='--help -h", verb->name,
                 second == NULL ? " '*" : "'");
@@ -141,18 +143,18 @@ static void add_verb(struct cv_text *out, const struct cv_verb *verb)
     cv_text_done(&words);
 }
 
-void cv_completion_bash(struct cv_text *out)
+void cv_completion_bash(const struct cv_verb_list *verbs, struct cv_text *out)
 {
     const char *last = "";
 
     cv_text_add(out, "%s", head);
     cv_text_add(out, "    if ((COMP_CWORD == 1)); then\n        _cleave_words '");
-    add_words(out, NULL);
+    add_words(verbs, out, NULL);
     cv_text_add(out, " --help --version'\n        return\n    fi\n"
                      "    if ((COMP_CWORD == 2)); then\n"
                      "        case ${COMP_WORDS[1]} in\n");
-    for (size_t i = 0; i < cv_verb_count(); i++) {
-        const char *name = cv_verb_at(i)->name;
+    for (size_t i = 0; i < verbs->count; i++) {
+        const char *name = verbs->items[i]->name;
         const size_t length = strcspn(name, " ");
         char first[32];
 
@@ -161,14 +163,14 @@ void cv_completion_bash(struct cv_text *out)
             continue;
         snprintf(first, sizeof first, "%.*s", (int)length, name);
         cv_text_add(out, "        %s) _cleave_words '", first);
-        add_words(out, first);
+        add_words(verbs, out, first);
         cv_text_add(out, "'; return ;;\n");
         last = name;
     }
     cv_text_add(out, "        esac\n    fi\n"
                      "    case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n");
-    for (size_t i = 0; i < cv_verb_count(); i++)
-        add_verb(out, cv_verb_at(i));
+    for (size_t i = 0; i < verbs->count; i++)
+        add_verb(verbs, out, verbs->items[i]);
     cv_text_add(out, "    esac\n"
                      "    if [[ $cur == -* || -z $operands ]]; then\n"
                      "        _cleave_words \"$options\"\n"

@@ -59,11 +59,12 @@ static void fish_option(struct cv_text *out, const struct cv_verb *verb,
     cv_text_done(&help);
 }
 
-static void fish_verb(struct cv_text *out, const struct cv_verb *verb)
+static void fish_verb(const struct cv_verb_list *verbs, struct cv_text *out,
+                      const struct cv_verb *verb)
 {
     const char *second = strchr(verb->name, ' ');
     struct cv_text words = { NULL, 0, 0, false };
-    const enum cv_completes operands = cv_operand_completes(verb->name, &words);
+    const enum cv_completes operands = cv_operand_completes(verbs, verb->name, &words);
 
     for (const struct cv_option_group *g = verb->groups; g != NULL && g->title != NULL;
          g++)
@@ -82,16 +83,16 @@ static void fish_verb(struct cv_text *out, const struct cv_verb *verb)
 }
 
 /* "load reduce ..": the second words of all verbs, each once. */
-static void add_second_words(struct cv_text *out)
+static void add_second_words(const struct cv_verb_list *verbs, struct cv_text *out)
 {
-    for (size_t i = 0; i < cv_verb_count(); i++) {
-        const char *second = strchr(cv_verb_at(i)->name, ' ');
+    for (size_t i = 0; i < verbs->count; i++) {
+        const char *second = strchr(verbs->items[i]->name, ' ');
         size_t k = 0;
 
         if (second == NULL)
             continue;
-        while (k < i && (strchr(cv_verb_at(k)->name, ' ') == NULL ||
-                         strcmp(strchr(cv_verb_at(k)->name, ' '), second) != 0))
+        while (k < i && (strchr(verbs->items[k]->name, ' ') == NULL ||
+                         strcmp(strchr(verbs->items[k]->name, ' '), second) != 0))
             k++;
         if (k == i)
             cv_text_add(out, "%s", second);
@@ -99,12 +100,12 @@ static void add_second_words(struct cv_text *out)
 }
 
 /* The first word of a verb, and the second one, which stands behind that alone. */
-static void fish_words(struct cv_text *out, size_t i)
+static void fish_words(const struct cv_verb_list *verbs, struct cv_text *out, size_t i)
 {
-    const char *name = cv_verb_at(i)->name, *summary = cv_verb_at(i)->summary;
+    const char *name = verbs->items[i]->name, *summary = verbs->items[i]->summary;
     const size_t length = strcspn(name, " ");
 
-    if (cv_verb_begins(i)) {
+    if (cv_verb_begins(verbs, i)) {
         const char *what = name[length] == ' ' ? "several commands" : summary;
 
         cv_text_add(out, "complete -c cleave -n __fish_use_subcommand -a %.*s",
@@ -116,20 +117,20 @@ static void fish_words(struct cv_text *out, size_t i)
                     "complete -c cleave -n '__fish_seen_subcommand_from %.*s; and not "
                     "__fish_seen_subcommand_from",
                     (int)length, name);
-        add_second_words(out);
+        add_second_words(verbs, out);
         cv_text_add(out, "' -a %s", name + length + 1);
         fish_describe(out, summary, strlen(summary));
     }
 }
 
-void cv_completion_fish(struct cv_text *out)
+void cv_completion_fish(const struct cv_verb_list *verbs, struct cv_text *out)
 {
     cv_text_add(out,
                 "# Completion of cleave for fish. Made by 'cleave completions fish': "
                 "edit the option\n# tables instead. SPDX-License-Identifier: MIT\n"
                 "complete -c cleave -f\n");
-    for (size_t i = 0; i < cv_verb_count(); i++)
-        fish_words(out, i);
-    for (size_t i = 0; i < cv_verb_count(); i++)
-        fish_verb(out, cv_verb_at(i));
+    for (size_t i = 0; i < verbs->count; i++)
+        fish_words(verbs, out, i);
+    for (size_t i = 0; i < verbs->count; i++)
+        fish_verb(verbs, out, verbs->items[i]);
 }

@@ -67,11 +67,12 @@ static void zsh_option(struct cv_text *out, const struct cv_option *option,
     cv_text_done(&help);
 }
 
-static void zsh_verb(struct cv_text *out, const struct cv_verb *verb)
+static void zsh_verb(const struct cv_verb_list *verbs, struct cv_text *out,
+                     const struct cv_verb *verb)
 {
     const char *second = strchr(verb->name, ' ');
     struct cv_text words = { NULL, 0, 0, false };
-    const enum cv_completes operands = cv_operand_completes(verb->name, &words);
+    const enum cv_completes operands = cv_operand_completes(verbs, verb->name, &words);
 
     cv_text_add(out, "    ('%s%s)\n        _arguments -s -S \\\n", verb->name,
                 second == NULL ? " '*" : "'");
@@ -102,38 +103,39 @@ static void zsh_choice(struct cv_text *out, const char *name, size_t length,
 }
 
 /* "plan", "run", ..: what comes behind cleave. */
-static void zsh_first_words(struct cv_text *out)
+static void zsh_first_words(const struct cv_verb_list *verbs, struct cv_text *out)
 {
-    for (size_t i = 0; i < cv_verb_count(); i++) {
-        const char *name = cv_verb_at(i)->name;
+    for (size_t i = 0; i < verbs->count; i++) {
+        const char *name = verbs->items[i]->name;
         const size_t length = strcspn(name, " ");
 
-        if (cv_verb_begins(i))
+        if (cv_verb_begins(verbs, i))
             zsh_choice(out, name, length,
-                       name[length] == ' ' ? "several commands" : cv_verb_at(i)->summary);
+                       name[length] == ' ' ? "several commands"
+                                           : verbs->items[i]->summary);
     }
 }
 
 /* "load", "reduce", ..: what comes behind those that are several commands. */
-static void zsh_second_words(struct cv_text *out)
+static void zsh_second_words(const struct cv_verb_list *verbs, struct cv_text *out)
 {
-    for (size_t i = 0; i < cv_verb_count(); i++) {
-        const char *name = cv_verb_at(i)->name;
+    for (size_t i = 0; i < verbs->count; i++) {
+        const char *name = verbs->items[i]->name;
         const size_t length = strcspn(name, " ");
 
-        if (!cv_verb_begins(i) || name[length] == '\0')
+        if (!cv_verb_begins(verbs, i) || name[length] == '\0')
             continue;
         cv_text_add(out, "        (%.*s) choices=(\n", (int)length, name);
-        for (size_t k = i; k < cv_verb_count(); k++)
-            if (strncmp(cv_verb_at(k)->name, name, length + 1) == 0)
-                zsh_choice(out, cv_verb_at(k)->name + length + 1,
-                           strlen(cv_verb_at(k)->name + length + 1),
-                           cv_verb_at(k)->summary);
+        for (size_t k = i; k < verbs->count; k++)
+            if (strncmp(verbs->items[k]->name, name, length + 1) == 0)
+                zsh_choice(out, verbs->items[k]->name + length + 1,
+                           strlen(verbs->items[k]->name + length + 1),
+                           verbs->items[k]->summary);
         cv_text_add(out, "        ) ;;\n");
     }
 }
 
-void cv_completion_zsh(struct cv_text *out)
+void cv_completion_zsh(const struct cv_verb_list *verbs, struct cv_text *out)
 {
     cv_text_add(out,
                 "#compdef cleave\n"
@@ -141,29 +143,29 @@ void cv_completion_zsh(struct cv_text *out)
                 "the option\n# tables instead. SPDX-License-Identifier: MIT\n\n"
                 "_cleave() {\n    local -a choices\n"
                 "    if (( CURRENT == 2 )); then\n        choices=(\n");
-    zsh_first_words(out);
+    zsh_first_words(verbs, out);
     cv_text_add(out,
                 "        )\n        _describe command choices\n        return\n    fi\n"
                 "    if (( CURRENT == 3 )); then\n        choices=()\n"
                 "        case $words[2] in\n");
-    zsh_second_words(out);
+    zsh_second_words(verbs, out);
     cv_text_add(out,
                 "        esac\n        if (( $#choices )); then\n"
                 "            _describe command choices\n            return\n        fi\n"
                 "    fi\n    local verb=\"$words[2] $words[3]\"\n"
                 "    case $words[2] in\n");
-    for (size_t i = 0; i < cv_verb_count(); i++) {
-        const char *name = cv_verb_at(i)->name;
+    for (size_t i = 0; i < verbs->count; i++) {
+        const char *name = verbs->items[i]->name;
         const size_t length = strcspn(name, " ");
 
-        if (cv_verb_begins(i) && name[length] == ' ')
+        if (cv_verb_begins(verbs, i) && name[length] == ' ')
             cv_text_add(out, "    (%.*s) shift words; (( CURRENT-- )) ;;\n", (int)length,
                         name);
     }
     cv_text_add(out,
                 "    esac\n    shift words\n    (( CURRENT-- ))\n    case $verb in\n");
-    for (size_t i = 0; i < cv_verb_count(); i++)
-        zsh_verb(out, cv_verb_at(i));
+    for (size_t i = 0; i < verbs->count; i++)
+        zsh_verb(verbs, out, verbs->items[i]);
     cv_text_add(out,
                 "    esac\n}\n\n"
                 "# Loaded from fpath this is the function itself; else it was sourced.\n"

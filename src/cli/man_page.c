@@ -148,13 +148,13 @@ static void add_verb(struct cv_text *out, const struct cv_verb *verb)
     add_examples(out, verb->examples);
 }
 
-static void add_program(struct cv_text *out)
+static void add_program(const struct cv_verb_list *verbs, struct cv_text *out)
 {
     cv_text_add(out, ".SH SYNOPSIS\ncleave COMMAND [OPTION]...\n.SH DESCRIPTION\n");
     add_text(out, cv_program_description);
     cv_text_add(out, "\n.SH COMMANDS\n");
-    for (size_t i = 0; i < cv_verb_count(); i++) {
-        const struct cv_verb *verb = cv_verb_at(i);
+    for (size_t i = 0; i < verbs->count; i++) {
+        const struct cv_verb *verb = verbs->items[i];
 
         cv_text_add(out, ".TP\n\\fB");
         add_page_name(out, verb, false);
@@ -164,13 +164,14 @@ static void add_program(struct cv_text *out)
     }
 }
 
-void cv_man_page(const struct cv_verb *verb, struct cv_text *out)
+void cv_man_page(const struct cv_verb_list *verbs, const struct cv_verb *verb,
+                 struct cv_text *out)
 {
     add_head(out, verb, verb != NULL ? verb->summary : cv_program_summary);
     if (verb != NULL)
         add_verb(out, verb);
     else
-        add_program(out);
+        add_program(verbs, out);
     add_facts(out, "EXIT STATUS", cv_exit_facts, verb);
     add_facts(out, "ENVIRONMENT", cv_environment_facts, verb);
     if (verb != NULL)

@@ -1,4 +1,4 @@
-/* verbs.c -- all verbs: found by their words, and listed. SPDX-License-Identifier: MIT */
+/* verbs.c -- finds a verb by its words, and lists verbs. SPDX-License-Identifier: MIT */
 #include "cli/verbs.h"
 
 #include <stdio.h>
@@ -8,24 +8,6 @@
 #include "cli/kit/output.h"
 #include "report/terminal/table.h"
 #include "run/items/item_shell.h"
-
-static const struct cv_verb *const verbs[] = {
-#define X(name) &cv_verb_##name,
-    CV_VERBS(X)
-#undef X
-};
-
-enum { VERBS = sizeof verbs / sizeof *verbs };
-
-size_t cv_verb_count(void)
-{
-    return VERBS;
-}
-
-const struct cv_verb *cv_verb_at(size_t index)
-{
-    return index < VERBS ? verbs[index] : NULL;
-}
 
 /* Does the verb's name start with these words? */
 static bool starts_with(const struct cv_verb *verb, int count, const char *const *words)
@@ -65,21 +47,22 @@ static int words_in(const char *name)
     return count;
 }
 
-const struct cv_verb *cv_verb_find(int count, const char *const *words, int *out_used)
+const struct cv_verb *cv_verb_find(const struct cv_verb_list *verbs, int count,
+                                   const char *const *words, int *out_used)
 {
     int plain = 0, started = 0;
 
     while (plain < count && words[plain][0] != '-')
         plain++;
     *out_used = 0;
-    for (size_t i = 0; i < VERBS; i++) {
-        const int needed = words_in(verbs[i]->name);
+    for (size_t i = 0; i < verbs->count; i++) {
+        const int needed = words_in(verbs->items[i]->name);
 
-        if (needed <= plain && starts_with(verbs[i], needed, words)) {
+        if (needed <= plain && starts_with(verbs->items[i], needed, words)) {
             *out_used = needed;
-            return verbs[i];
+            return verbs->items[i];
         }
-        if (plain > 0 && plain < needed && starts_with(verbs[i], plain, words))
+        if (plain > 0 && plain < needed && starts_with(verbs->items[i], plain, words))
             started = plain;
     }
     *out_used = started;
@@ -89,9 +72,9 @@ const struct cv_verb *cv_verb_find(int count, const char *const *words, int *out
 /* The names to offer for a mistyped one: the verbs that begin with the same first word
  * or, when there are none, first words. */
 struct offer {
-    const char *names[VERBS];
+    const char *names[CV_VERBS_MAX];
     size_t count;
-    char first[VERBS][24];
+    char first[CV_VERBS_MAX][24];
 };
 
 static const char *offered(const void *context, size_t index)
@@ -101,14 +84,14 @@ static const char *offered(const void *context, size_t index)
     return offer->names[index];
 }
 
-static void offer_first_words(struct offer *offer)
+static void offer_first_words(const struct cv_verb_list *verbs, struct offer *offer)
 {
-    for (size_t i = 0; i < VERBS; i++) {
+    for (size_t i = 0; i < verbs->count; i++) {
         char *word = offer->first[offer->count];
         bool known = false;
 
-        snprintf(word, sizeof offer->first[0], "%.*s", (int)strcspn(verbs[i]->name, " "),
-                 verbs[i]->name);
+        snprintf(word, sizeof offer->first[0], "%.*s",
+                 (int)strcspn(verbs->items[i]->name, " "), verbs->items[i]->name);
         for (size_t k = 0; k < offer->count; k++)
             known = known || strcmp(offer->names[k], word) == 0;
         if (!known)
@@ -116,18 +99,18 @@ static void offer_first_words(struct offer *offer)
     }
 }
 
-int cv_verb_unknown(int count, const char *const *words)
+int cv_verb_unknown(const struct cv_verb_list *verbs, int count, const char *const *words)
 {
     struct offer offer = { .count = 0 };
     char typed[2 * CV_ECHO_ROOM + 1], hint[512], shown[CV_ECHO_ROOM];
 
     snprintf(typed, sizeof typed, "%s", cv_echo(words[0], shown));
-    for (size_t i = 0; i < VERBS; i++) {
-        if (starts_with(verbs[i], 1, words))
-            offer.names[offer.count++] = verbs[i]->name;
+    for (size_t i = 0; i < verbs->count; i++) {
+        if (starts_with(verbs->items[i], 1, words))
+            offer.names[offer.count++] = verbs->items[i]->name;
     }
     if (offer.count == 0)
-        offer_first_words(&offer);
+        offer_first_words(verbs, &offer);
     else if (count > 1)
         snprintf(typed, sizeof typed, "%s %s", words[0], cv_echo(words[1], shown));
     cv_suggest(typed, offer.count, offered, &offer, hint, sizeof hint);
@@ -151,7 +134,8 @@ int cv_verb_unknown(int count, const char *const *words)
     return cv_complain(CV_EXIT_USAGE, "unknown command '%s'%s", typed, hint);
 }
 
-void cv_help_list(int count, const char *const *words, struct cv_text *out)
+void cv_help_list(const struct cv_verb_list *verbs, int count, const char *const *words,
+                  struct cv_text *out)
 {
     cv_text_add(out, "Usage: cleave");
     for (int i = 0; i < count; i++)
@@ -163,8 +147,8 @@ void cv_help_list(int count, const char *const *words, struct cv_text *out)
         cv_text_add(out, "\n");
     }
     cv_text_add(out, "\nCommands:\n");
-    for (size_t i = 0; i < cv_verb_count(); i++) {
-        const struct cv_verb *verb = cv_verb_at(i);
+    for (size_t i = 0; i < verbs->count; i++) {
+        const struct cv_verb *verb = verbs->items[i];
 
         if (starts_with(verb, count, words))
             cv_text_add(out, "  %-16s %s\n", verb->name, verb->summary);

@@ -78,7 +78,7 @@ static void read_options(const struct cv_verb *verb, char **words, int count)
         require(parsed.noperands <= (size_t)count);
         for (size_t i = 0; i < parsed.noperands; i++)
             require(parsed.operands[i] != NULL);
-        if (verb == &cv_verb_run)
+        if (strcmp(verb->name, "run") == 0)
             read_more(values, &arena);
     }
     cv_arena_done(&arena);
@@ -166,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         words[count++] = word;
     words[count] = NULL;
     if (data[0] < POLICY)
-        read_options(cv_verb_at(data[0] % cv_verb_count()), words, count);
+        read_options(cv_verbs.items[data[0] % cv_verbs.count], words, count);
     else
         read_params(cleave_policy_at((size_t)(data[0] - POLICY) % cleave_policy_count()),
                     words, count);

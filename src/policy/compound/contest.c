@@ -9,6 +9,14 @@
 #include "policy/compound/registry.h"
 #include "policy/returns/best_orders.h"
 
+/* The policies that auto and portfolio try. The registry contains both, so it is above this file. */
+static const struct cleave_policy *const candidates[] = {
+#define X(name) &cleave_policy_##name,
+    CV_PLAIN_POLICY_MAP(X)
+#undef X
+};
+enum { CANDIDATES = sizeof candidates / sizeof *candidates };
+
 /* Better by more than rounding. */
 static const double BETTER = 1 - 1e-9;
 
@@ -116,10 +124,9 @@ static enum cleave_status enter_anybody(struct cv_contest *contest,
                                         struct cleave_setup *setup,
                                         struct cleave_error *err)
 {
-    for (size_t i = 0; contest->best == NULL && i < cleave_policy_count(); i++)
-        if (takes_part(cleave_policy_at(i), view))
-            CV_TRY(
-                enter_however_long(contest, cleave_policy_at(i), view, runs, setup, err));
+    for (size_t i = 0; contest->best == NULL && i < CANDIDATES; i++)
+        if (takes_part(candidates[i], view))
+            CV_TRY(enter_however_long(contest, candidates[i], view, runs, setup, err));
     return CLEAVE_OK;
 }
 
@@ -128,7 +135,6 @@ static enum cleave_status enter_all(struct cv_contest *contest,
                                     struct cleave_setup *setup, struct cleave_error *err)
 {
     const struct cleave_policy *planner = cv_best_planner(view, NULL);
-    const size_t count = cleave_policy_count();
     struct cleave_error aside;
 
     /* The planner of the platform sets the measure, however long it takes; but not in a lifespan, for
@@ -138,10 +144,10 @@ static enum cleave_status enter_all(struct cv_contest *contest,
     else
         CV_TRY(enter_however_long(contest, planner, view, runs, setup, &aside));
     for (int turn = 0; turn < 2; turn++)
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < CANDIDATES; i++) {
             /* Searches: who goes furthest first, as half of the time is its own. */
             const struct cleave_policy *policy =
-                cleave_policy_at(turn == 0 ? i : count - 1 - i);
+                candidates[turn == 0 ? i : CANDIDATES - 1 - i];
 
             if (policy != planner && searches_orders(policy) == (turn == 1) &&
                 takes_part(policy, view))

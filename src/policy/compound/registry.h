@@ -6,45 +6,46 @@
 #include <cleave/policy.h>
 #include "model/reduce/reduce_bounds.h"
 
-/* In the order they are listed to users. */
-#define CV_POLICY_MAP(X)  \
-    X(auto)               \
-    X(one_round)          \
-    X(joint)              \
-    X(fifo)               \
-    X(lifo)               \
-    X(orders)             \
-    X(chunks)             \
-    X(small_results)      \
-    X(best_orders)        \
-    X(rounds)             \
-    X(rounds_tail)        \
-    X(mi)                 \
-    X(xmi)                \
-    X(umr)                \
-    X(rumr)               \
-    X(self)               \
-    X(guided)             \
-    X(factoring)          \
-    X(weighted_factoring) \
-    X(xmi_k)              \
-    X(umr_plus)           \
-    X(links)              \
-    X(rx)                 \
-    X(portfolio)          \
-    X(learn)              \
-    X(as4dr)              \
-    X(greedy)             \
-    X(binomial)           \
-    X(fibonacci)          \
-    X(tree_dyn)           \
-    X(ordered_tree_dyn)   \
-    X(tree_adapt)         \
-    X(ordered_adapt)      \
-    X(ready)              \
-    X(tree_replan)        \
-    X(items)              \
+/* Policies that decide by themselves, in the order of the lists for users. */
+#define CV_PLAIN_POLICY_MAP(X) \
+    X(one_round)               \
+    X(joint)                   \
+    X(fifo)                    \
+    X(lifo)                    \
+    X(orders)                  \
+    X(chunks)                  \
+    X(small_results)           \
+    X(best_orders)             \
+    X(rounds)                  \
+    X(rounds_tail)             \
+    X(mi)                      \
+    X(xmi)                     \
+    X(umr)                     \
+    X(rumr)                    \
+    X(self)                    \
+    X(guided)                  \
+    X(factoring)               \
+    X(weighted_factoring)      \
+    X(xmi_k)                   \
+    X(umr_plus)                \
+    X(links)                   \
+    X(rx)                      \
+    X(learn)                   \
+    X(as4dr)                   \
+    X(greedy)                  \
+    X(binomial)                \
+    X(fibonacci)               \
+    X(tree_dyn)                \
+    X(ordered_tree_dyn)        \
+    X(tree_adapt)              \
+    X(ordered_adapt)           \
+    X(ready)                   \
+    X(tree_replan)             \
+    X(items)                   \
     X(items_list)
+
+/* All policies. `auto` and `portfolio` choose among the others. */
+#define CV_POLICY_MAP(X) X(auto) X(portfolio) CV_PLAIN_POLICY_MAP(X)
 
 /* The policy that a job asks for: `own`, which the caller made, or the one called `name`
  * or, if that is NULL, `preset`. What is wrong with `own` gives CLEAVE_EPOLICY. */
