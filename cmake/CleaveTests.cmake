@@ -169,7 +169,9 @@ foreach(page ${found})
     endif()
 endforeach()
 
-cleave_add_test(layers quick sh ${PROJECT_SOURCE_DIR}/tools/check-layers)
+cleave_add_test(layers quick sh ${PROJECT_SOURCE_DIR}/tools/check-layers ${PROJECT_SOURCE_DIR}
+                ${PROJECT_BINARY_DIR})
+cleave_add_test(weight quick sh ${PROJECT_SOURCE_DIR}/tools/weight)
 # The lists of mutants must keep up with the code; `make mutants` tries them.
 cleave_add_test(mutants quick sh ${PROJECT_SOURCE_DIR}/tools/mutants -n)
 
