@@ -44,7 +44,7 @@ _Noreturn static void fail(const char *what, const char *name)
 
 struct text {
     char *bytes; /* owned */
-    size_t length, most;
+    size_t length, max;
 };
 
 static unsigned draw(uint64_t *state, unsigned below)
@@ -100,12 +100,12 @@ typedef int line_of(char *to, size_t room, unsigned number, uint64_t *random);
 static struct text make_text(line_of *line, size_t length)
 {
     enum { SLACK = 4096 };
-    struct text text = { .bytes = malloc(length + SLACK), .most = length };
+    struct text text = { .bytes = malloc(length + SLACK), .max = length };
     uint64_t random = 88172645463325252u;
 
     if (text.bytes == NULL)
         fail("no memory", "an input");
-    for (unsigned number = 1; text.length < text.most; number++)
+    for (unsigned number = 1; text.length < text.max; number++)
         text.length += (size_t)line(text.bytes + text.length, SLACK, number, &random);
     return text;
 }

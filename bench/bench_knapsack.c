@@ -73,7 +73,7 @@ static const double table[TABLE][4] = {
 static double table_classes(double period, uint32_t workers, bool own,
                             struct cv_item_class *classes)
 {
-    double longest = 0, most = 0, least = INFINITY;
+    double longest = 0, max = 0, min = INFINITY;
 
     for (uint32_t k = 0; k < TABLE; k++) {
         const double *set = table[k];
@@ -83,12 +83,12 @@ static double table_classes(double period, uint32_t workers, bool own,
         classes[k] = (struct cv_item_class){ 2 * half, (1 - 2 * set[1] / period) * set[0],
                                              workers / TABLE };
         longest = fmax(longest, 2 * half);
-        most = fmax(most, half);
-        least = fmin(least, half);
+        max = fmax(max, half);
+        min = fmin(min, half);
     }
     for (uint32_t k = 0; k < TABLE && !own; k++)
         classes[k].weight = longest;
-    return own ? period - (most - least) : period;
+    return own ? period - (max - min) : period;
 }
 
 static void bench_table(uint32_t workers, double period, uint32_t streams, bool own,

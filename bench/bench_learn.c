@@ -192,7 +192,7 @@ static void count_worse(const struct bench *bench, const struct contender *conte
     printf("%-16s  %-20s", contender->name, input_names[input]);
     for (int k = 0; k < KINDS; k++) {
         size_t worse = 0, all = 0;
-        double most = 1;
+        double max = 1;
 
         for (size_t i = 0; i < bench->ncells; i++) {
             const double times = contender->ratios[i] / closed->ratios[i];
@@ -202,9 +202,9 @@ static void count_worse(const struct bench *bench, const struct contender *conte
                 continue;
             all++;
             worse += times > WORSE;
-            most = fmax(most, times);
+            max = fmax(max, times);
         }
-        printf("  %3zu of %-3zu %5.2f", worse, all, most);
+        printf("  %3zu of %-3zu %5.2f", worse, all, max);
     }
     printf("\n");
 }
@@ -334,7 +334,7 @@ int main(int argc, char **argv)
 {
     static struct bench bench;
     static char closed[] = "closed", learn[] = "learn";
-    const char *asked = getenv("BENCH_LEARN"), *how = asked != NULL ? asked : "";
+    const char *request = getenv("BENCH_LEARN"), *how = request != NULL ? request : "";
     const char *seed = getenv("BENCH_SEED");
     const double begin_s = now_s();
     struct cv_parallel loop = { .block = 8, .body = some_cells, .context = &bench };

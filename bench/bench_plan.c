@@ -22,7 +22,7 @@ enum { REPEATS = 11 };
 
 /* Time `turns` calls of body, REPEATS times. */
 static double measure(void (*body)(void *context), void *context, unsigned turns,
-                      double *least)
+                      double *min)
 {
     double times[REPEATS];
 
@@ -35,21 +35,21 @@ static double measure(void (*body)(void *context), void *context, unsigned turns
         times[r] = (now_s() - begin) / turns;
     }
     qsort(times, REPEATS, sizeof *times, ascending);
-    *least = times[0];
+    *min = times[0];
     return times[REPEATS / 2];
 }
 
-static void rate_line(const char *what, double work, const char *unit, double least,
+static void rate_line(const char *what, double work, const char *unit, double min,
                       double median, double bar)
 {
     printf("%-44s %10.3g %-7s %9.3f %9.3f ms %8.1f M/s  bar %5.0f M/s  %.2fx\n", what,
-           work, unit, 1e3 * least, 1e3 * median, 1e-6 * work / median, 1e-6 * bar,
+           work, unit, 1e3 * min, 1e3 * median, 1e-6 * work / median, 1e-6 * bar,
            work / median / bar);
 }
 
-static void time_line(const char *what, double least, double median, double bar)
+static void time_line(const char *what, double min, double median, double bar)
 {
-    printf("%-44s %18s %9.3f %9.3f ms ", what, "", 1e3 * least, 1e3 * median);
+    printf("%-44s %18s %9.3f %9.3f ms ", what, "", 1e3 * min, 1e3 * median);
     if (bar > 0)
         printf("%13s bar %5.3g ms  %.2fx", "", 1e3 * bar, bar / median);
     printf("\n");
@@ -96,7 +96,7 @@ static void bench_engine(const struct cleave_policy *policy,
     struct engine_bench bench = { .run = { .platform = platform } };
     struct cv_planned planned;
     struct cleave_error err;
-    double least, median;
+    double min, median;
     char what[64];
 
     check(cv_planned_init(&planned, policy, set, nset, platform,
@@ -106,9 +106,9 @@ static void bench_engine(const struct cleave_policy *policy,
     check(cv_driver_open(&planned, &cv_engine_native, platform, NULL, &bench.driver,
                          &err),
           &err);
-    median = measure(run_engine, &bench, 1, &least);
+    median = measure(run_engine, &bench, 1, &min);
     snprintf(what, sizeof what, "native engine, %s, %u workers", policy->name, workers);
-    rate_line(what, (double)bench.outcome.events, "events", least, median, 10e6);
+    rate_line(what, (double)bench.outcome.events, "events", min, median, 10e6);
     cv_driver_close(bench.driver);
     cv_planned_done(&planned);
     cleave_platform_free(platform);
@@ -141,7 +141,7 @@ static void bench_length(uint32_t workers)
                                     malloc(chunks * sizeof(double)) },
                                   malloc(workers * sizeof(double)),
                                   0 };
-    double least, median;
+    double min, median;
     char what[64];
 
     if (bench.plan.worker == NULL || bench.plan.units == NULL || bench.ready == NULL)
@@ -150,9 +150,9 @@ static void bench_length(uint32_t workers)
         bench.plan.worker[k] = (uint32_t)(k % workers);
         bench.plan.units[k] = 1 + (double)(k % 7);
     }
-    median = measure(run_length, &bench, 1, &least);
+    median = measure(run_length, &bench, 1, &min);
     snprintf(what, sizeof what, "length of a fixed plan, %u workers", workers);
-    rate_line(what, (double)chunks, "chunks", least, median, 100e6);
+    rate_line(what, (double)chunks, "chunks", min, median, 100e6);
     free(bench.plan.worker);
     free(bench.plan.units);
     free(bench.ready);
@@ -219,16 +219,16 @@ static void bench_planner(const char *name, enum planner planner, uint32_t worke
     struct cleave_platform *platform = NULL;
     struct planner_bench bench = { .planner = planner, .load = 200.0 * workers };
     struct cleave_error err;
-    double least, median;
+    double min, median;
     char what[64];
 
     check(cv_generate_platform(&wanted, &platform, &err), &err);
     bench.platform = platform;
     cv_arena_init(&bench.arena);
-    median = measure(run_planner, &bench, turns, &least);
+    median = measure(run_planner, &bench, turns, &min);
     snprintf(what, sizeof what, "plan by %s, %u %s workers", name, workers,
              heterogeneity > 1 ? "unequal" : "equal");
-    time_line(what, least, median, bar);
+    time_line(what, min, median, bar);
     cv_arena_done(&bench.arena);
     cleave_platform_free(platform);
 }
@@ -254,14 +254,14 @@ static void bench_grid(unsigned threads)
 int main(void)
 {
     static const struct cleave_setting small[] = { { "chunk", "1" } };
-    static const struct cleave_setting least[] = { { "least", "1" } };
+    static const struct cleave_setting min[] = { { "least", "1" } };
     static const uint32_t sizes[] = { 10, 64, 1000 };
 
     describe_machine();
     printf("%-44s %18s %9s %9s\n", "", "work", "least", "median");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         bench_engine(&cleave_policy_self, small, 1, sizes[i]);
-        bench_engine(&cleave_policy_factoring, least, 1, sizes[i]);
+        bench_engine(&cleave_policy_factoring, min, 1, sizes[i]);
     }
     bench_length(10);
     bench_length(1000);

@@ -13,7 +13,7 @@
 
 #include "bench_tools.h"
 #include "gsl_library.h"
-#include "model/reduce/law.h"
+#include "model/reduce/distribution.h"
 
 enum { REPEATS = 15, NODES = 64, RUNS = 20000, MANY_RUNS = 200000, DRAWS = 1000 };
 static const double BAR = 3, BAR_THREADS = 1.8;
@@ -25,7 +25,7 @@ struct times {
     double s[REPEATS];
 };
 
-static double least(struct times *times)
+static double min(struct times *times)
 {
     qsort(times->s, REPEATS, sizeof *times->s, ascending);
     return times->s[0];
@@ -38,13 +38,13 @@ static double median(struct times *times)
 }
 
 /* One variate, by us. */
-static double time_variate(const struct cv_law *law, uint32_t run)
+static double time_variate(const struct cv_distribution *law, uint32_t run)
 {
     double begin = now_s(), sum = 0;
 
     for (uint32_t i = 0; i < DRAWS; i++)
         for (uint32_t j = 0; j < DRAWS; j++)
-            sum += cv_law_draw(law, 1, run, i, j);
+            sum += cv_distribution_draw(law, 1, run, i, j);
     sink = sum;
     return (now_s() - begin) / ((double)DRAWS * DRAWS);
 }
@@ -78,7 +78,7 @@ static double time_run(const char *policy, const char *compute, unsigned threads
 }
 
 static void bench_policy(const char *policy, const char *compute,
-                         const struct cv_law *law)
+                         const struct cv_distribution *law)
 {
     struct times runs, draws;
     double ratio;
@@ -90,7 +90,7 @@ static void bench_policy(const char *policy, const char *compute,
     }
     ratio = median(&runs) / median(&draws);
     printf("%-18s compute %-4s %8.2f %8.2f us   %5.2f times its variates", policy,
-           compute, 1e6 * least(&runs), 1e6 * median(&runs), ratio);
+           compute, 1e6 * min(&runs), 1e6 * median(&runs), ratio);
     if (strcmp(compute, "0") == 0)
         printf("  bar %g  %s", BAR, ratio <= BAR ? "met" : "missed");
     printf("\n");
@@ -106,11 +106,11 @@ static void bench_threads(const char *policy)
         two.s[r] = time_run(policy, "0", 2, MANY_RUNS);
     }
     printf("%-18s two threads  %8.2f %8.2f us   %5.2f times as fast as one  bar %g\n",
-           policy, 1e6 * least(&two), 1e6 * median(&two), median(&one) / median(&two),
+           policy, 1e6 * min(&two), 1e6 * median(&two), median(&one) / median(&two),
            BAR_THREADS);
 }
 
-static void bench_variate(const struct cv_law *law)
+static void bench_variate(const struct cv_distribution *law)
 {
     struct gsl gsl = find_gsl();
     struct times ours, theirs;
@@ -119,10 +119,10 @@ static void bench_variate(const struct cv_law *law)
         ours.s[r] = time_variate(law, r);
         theirs.s[r] = gsl.rng != NULL ? time_gsl(&gsl) : 0;
     }
-    printf("%-31s %8.2f %8.2f ns", "one variate of gamma:1,1", 1e9 * least(&ours),
+    printf("%-31s %8.2f %8.2f ns", "one variate of gamma:1,1", 1e9 * min(&ours),
            1e9 * median(&ours));
     if (gsl.rng != NULL)
-        printf("   GSL %.2f %.2f ns  %.2f times as long\n", 1e9 * least(&theirs),
+        printf("   GSL %.2f %.2f ns  %.2f times as long\n", 1e9 * min(&theirs),
                1e9 * median(&theirs), median(&theirs) / median(&ours));
     else
         printf("   libgsl not found (Debian package libgsl27)\n");
@@ -139,11 +139,11 @@ int main(int argc, char **argv)
     static const char *const computes[] = { "0", "1" };
     const char *only = argc > 1 ? argv[1] : NULL;
     struct cleave_error err;
-    struct cv_law law;
+    struct cv_distribution law;
 
     describe_machine();
     printf("%-31s %8s %8s\n", "", "least", "median");
-    check(cv_law_parse("gamma:1,1", &law, &err), &err);
+    check(cv_distribution_parse("gamma:1,1", &law, &err), &err);
     bench_variate(&law);
     for (size_t c = 0; c < sizeof computes / sizeof *computes; c++)
         for (size_t i = 0; i < cleave_policy_count(); i++)

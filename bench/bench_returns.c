@@ -115,7 +115,7 @@ static void add_case(struct gaps *gaps, uint32_t n, uint32_t number, bool single
     struct cv_round_trip found, best, fifo, lifo;
     struct cv_arena arena;
     struct cleave_error err;
-    double begin, middle, most, gap;
+    double begin, middle, max, gap;
 
     if (trips == NULL)
         exit(1);
@@ -126,17 +126,17 @@ static void add_case(struct gaps *gaps, uint32_t n, uint32_t number, bool single
     middle = cpu_s();
     if (exact) {
         check(cv_returns_exact(&returns, 1, &arena, &best, &err), &err);
-        most = best.work;
+        max = best.work;
     } else {
-        most = cv_returns_bound_convex(&returns, 1, &arena);
+        max = cv_returns_bound_convex(&returns, 1, &arena);
     }
     gaps->other_s += cpu_s() - middle;
     gaps->search_s += middle - begin;
     check(cv_returns_fifo(&returns, 1, &arena, &fifo, &err), &err);
     check(cv_returns_lifo(&returns, 1, &arena, &lifo, &err), &err);
-    gap = 1 - found.work / most;
+    gap = 1 - found.work / max;
     gaps->sum += gap;
-    gaps->plain_sum += 1 - fmax(fifo.work, lifo.work) / most;
+    gaps->plain_sum += 1 - fmax(fifo.work, lifo.work) / max;
     gaps->worst = fmax(gaps->worst, gap);
     gaps->optimal += gap < 1e-9;
     gaps->cases++;
@@ -228,7 +228,7 @@ static double given_s(uint32_t n, uint32_t number, bool fixed, double *work)
     struct cv_round_trip found;
     struct cv_arena arena;
     struct cleave_error err;
-    double least = INFINITY;
+    double min = INFINITY;
 
     if (trips == NULL || orders == NULL)
         exit(1);
@@ -246,13 +246,13 @@ static double given_s(uint32_t n, uint32_t number, bool fixed, double *work)
         begin = cpu_s();
         check(cv_returns_given(&returns, orders, orders + n, n, 1, &arena, &found, &err),
               &err);
-        least = fmin(least, cpu_s() - begin);
+        min = fmin(min, cpu_s() - begin);
     }
     *work += found.work;
     cv_arena_done(&arena);
     free(orders);
     free(trips);
-    return least;
+    return min;
 }
 
 static void bench_given(uint32_t n, bool fixed, unsigned cases)
@@ -261,10 +261,10 @@ static void bench_given(uint32_t n, bool fixed, unsigned cases)
     char what[64];
 
     for (uint32_t number = 0; number < cases; number++) {
-        const double least = given_s(n, number, fixed, &work);
+        const double min = given_s(n, number, fixed, &work);
 
-        sum += least;
-        worst = fmax(worst, least);
+        sum += min;
+        worst = fmax(worst, min);
     }
     snprintf(what, sizeof what, "given orders%s, n = %u", fixed ? ", fixed costs" : "",
              n);

@@ -12,7 +12,7 @@
 
 #include "bench_tools.h"
 #include "gsl_library.h"
-#include "model/reduce/law.h"
+#include "model/reduce/distribution.h"
 
 enum { REPEATS = 11, ROWS = 1000, COLUMNS = 1000 };
 
@@ -20,13 +20,13 @@ enum { REPEATS = 11, ROWS = 1000, COLUMNS = 1000 };
 
 static volatile double sink; /* what is summed up must be seen to be used */
 
-static double time_law(const struct cv_law *law, uint32_t run)
+static double time_law(const struct cv_distribution *law, uint32_t run)
 {
     double begin = now_s(), sum = 0;
 
     for (uint32_t i = 0; i < ROWS; i++)
         for (uint32_t j = 0; j < COLUMNS; j++)
-            sum += cv_law_draw(law, 1, run, i, j);
+            sum += cv_distribution_draw(law, 1, run, i, j);
     sink = sum;
     return (now_s() - begin) / ((double)ROWS * COLUMNS);
 }
@@ -46,9 +46,9 @@ static void bench_law(const char *text, const struct gsl *gsl, bool compare)
 {
     double ours[REPEATS + 1], theirs[REPEATS + 1];
     struct cleave_error err;
-    struct cv_law law;
+    struct cv_distribution law;
 
-    if (cv_law_parse(text, &law, &err) != CLEAVE_OK) {
+    if (cv_distribution_parse(text, &law, &err) != CLEAVE_OK) {
         fprintf(stderr, "bench_sampler: %s\n", err.text);
         exit(1);
     }

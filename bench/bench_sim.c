@@ -28,7 +28,7 @@ struct work {
     double wanted;                          /* how many times as fast native should be */
 };
 
-static double least(double a, double b)
+static double min(double a, double b)
 {
     return a < b ? a : b;
 }
@@ -92,12 +92,11 @@ static void measure(const struct work *work)
     double native_s = 1e9, simgrid_s = 1e9, used_s = 1e9, batch_s = 1e9;
 
     for (int r = 0; r < REPEATS; r++) {
-        native_s =
-            least(native_s, by_driver(work, work->native, work->costs, NATIVE_RUNS));
-        simgrid_s = least(simgrid_s, within_simgrid(work));
-        used_s = least(used_s, by_driver(work, work->simgrid, &used, USED_RUNS));
+        native_s = min(native_s, by_driver(work, work->native, work->costs, NATIVE_RUNS));
+        simgrid_s = min(simgrid_s, within_simgrid(work));
+        used_s = min(used_s, by_driver(work, work->simgrid, &used, USED_RUNS));
         if (work->costs != NULL)
-            batch_s = least(batch_s, by_batch(work));
+            batch_s = min(batch_s, by_batch(work));
     }
     printf("%-22s native %8.2f us, SimGrid %8.1f us (as used %8.1f us)\n", work->name,
            1e6 * native_s, 1e6 * simgrid_s, 1e6 * used_s);
@@ -138,8 +137,8 @@ static void bench_reduce(void)
                          .wanted = 200 };
     struct cleave_error err;
 
-    check(cv_law_parse("gamma:1,0.5", &costs.transfer, &err), &err);
-    check(cv_law_parse("gamma:1,0.5", &costs.compute, &err), &err);
+    check(cv_distribution_parse("gamma:1,0.5", &costs.transfer, &err), &err);
+    check(cv_distribution_parse("gamma:1,0.5", &costs.compute, &err), &err);
     cv_reduce_costs_seed(&costs, 1);
     check(cv_planned_reduce_costs(&work.planned, &cleave_policy_tree_dyn, NULL, 0, &costs,
                                   1, &err),

@@ -70,16 +70,16 @@ static inline size_t peer_zlib_run(const struct peer_zlib *zlib, const uint8_t *
 static inline size_t peer_zlib_pack(const struct peer_zlib *zlib, const uint8_t *in,
                                     size_t length, int level, uint8_t **out)
 {
-    const size_t most = length + length / 8 + 1024;
+    const size_t max = length + length / 8 + 1024;
     z_stream stream = { .next_in = in, .avail_in = (unsigned)length };
     int state;
 
-    *out = malloc(most);
+    *out = malloc(max);
     if (*out == NULL || zlib->deflate_init(&stream, level, Z_DEFLATED, 31, 8, 0,
                                            ZLIB_VERSION, (int)sizeof stream) != Z_OK)
         return 0;
     stream.next_out = *out;
-    stream.avail_out = (unsigned)most;
+    stream.avail_out = (unsigned)max;
     state = zlib->deflate(&stream, Z_FINISH);
     zlib->deflate_end(&stream);
     return state == Z_STREAM_END ? stream.total_out : 0;

@@ -49,7 +49,7 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
     cleave_add_test(mpi/${flavour}-choice quick test-mpi-${flavour}-choice)
     cleave_own_leaks(mpi/${flavour}-choice test-mpi-${flavour}-choice)
     add_executable(test-mpi-${flavour}-replan tests/mpi/replan.c src/mpi/plan/replan_plan.c
-        src/mpi/plan/replan_habit.c src/mpi/plan/slice_plan.c)
+        src/mpi/plan/replan_history.c src/mpi/plan/slice_plan.c)
     target_link_libraries(test-mpi-${flavour}-replan PRIVATE PkgConfig::MPI_${flavour}
         cleave-static cleave-flags cleave-inside m)
     set_target_properties(test-mpi-${flavour}-replan PROPERTIES OUTPUT_NAME replan

@@ -22,14 +22,14 @@ struct gzip_made {
     struct cleave_error err;
 };
 
-static inline ssize_t gzip_read_fd(void *context, void *to, size_t most)
+static inline ssize_t gzip_read_fd(void *context, void *to, size_t max)
 {
-    return read(*(int *)context, to, most);
+    return read(*(int *)context, to, max);
 }
 
 static inline bool gzip_decode_input(struct gzip_made *made, const struct cv_codec *codec,
                                      void *state, const struct cv_decoder_input *input,
-                                     size_t most)
+                                     size_t max)
 {
     struct cv_decoder *decoder;
     const void *bytes;
@@ -48,7 +48,7 @@ static inline bool gzip_decode_input(struct gzip_made *made, const struct cv_cod
         }
         memcpy(made->bytes + made->length, bytes, length);
         made->length += length;
-    } while (made->length < most);
+    } while (made->length < max);
     made->inside = cv_decoder_inside(decoder);
     if (codec == &cv_codec_gzip_ahead)
         made->used = cv_gzip_ahead_used(state);
@@ -58,19 +58,19 @@ static inline bool gzip_decode_input(struct gzip_made *made, const struct cv_cod
 
 /* All that is decoded, up to `most` bytes or somewhat more. */
 static inline bool gzip_decode(struct gzip_made *made, const struct cv_codec *codec,
-                               void *state, int fd, size_t most)
+                               void *state, int fd, size_t max)
 {
     const struct cv_decoder_input input = { .read = gzip_read_fd,
                                             .context = &fd,
                                             .name = "tape" };
 
     lseek(fd, 0, SEEK_SET);
-    return gzip_decode_input(made, codec, state, &input, most);
+    return gzip_decode_input(made, codec, state, &input, max);
 }
 
 /* The same by several threads, as if it came by a pipe. */
 static inline bool gzip_decode_once(struct gzip_made *made, int fd, size_t piece,
-                                    unsigned cores, size_t most)
+                                    unsigned cores, size_t max)
 {
     struct cv_decoder_input input = { .read = gzip_read_fd,
                                       .context = &fd,
@@ -79,14 +79,14 @@ static inline bool gzip_decode_once(struct gzip_made *made, int fd, size_t piece
     bool good;
 
     lseek(fd, 0, SEEK_SET);
-    if (cv_reel_open(&input, cv_gzip_ahead_room(cores, piece), &options.reel, NULL) !=
-        CLEAVE_OK)
+    if (cv_stream_reader_open(&input, cv_gzip_ahead_room(cores, piece), &options.reel,
+                              NULL) != CLEAVE_OK)
         return false;
-    input.read = cv_reel_read;
+    input.read = cv_stream_reader_read;
     input.context = options.reel;
     good = gzip_decode_input(made, &cv_codec_gzip_ahead, cv_gzip_ahead_open(&options),
-                             &input, most);
-    cv_reel_free(options.reel);
+                             &input, max);
+    cv_stream_reader_free(options.reel);
     return good;
 }
 
@@ -104,10 +104,10 @@ static inline bool gzip_same_text(const char *a, const char *b)
 
 /* What is not the same of the two; NULL: nothing. */
 static inline const char *gzip_difference(const struct gzip_made *made,
-                                          const struct gzip_made *again, size_t most)
+                                          const struct gzip_made *again, size_t max)
 {
-    if (made->length >= most || again->length >= most) {
-        if (again->length < most || made->length < most)
+    if (made->length >= max || again->length >= max) {
+        if (again->length < max || made->length < max)
             return "that there is much of it";
     } else if (again->length != made->length) {
         return "the length";
@@ -128,7 +128,7 @@ static inline const char *gzip_difference(const struct gzip_made *made,
 
 /* NULL: it is the same, whoever decodes, in *made, which is the caller's; or what is not. */
 static inline const char *gzip_differs(int fd, size_t size, size_t piece, unsigned cores,
-                                       size_t most, struct gzip_made *made)
+                                       size_t max, struct gzip_made *made)
 {
     const struct cv_gzip_ahead_options options = {
         .fd = fd, .size = size, .cores = cores, .piece = piece
@@ -136,13 +136,13 @@ static inline const char *gzip_differs(int fd, size_t size, size_t piece, unsign
     struct gzip_made again = { .bytes = NULL }, once = { .bytes = NULL };
     const char *differs = "memory";
 
-    if (gzip_decode(made, &cv_codec_gzip, cv_codec_gzip.open(), fd, most) &&
+    if (gzip_decode(made, &cv_codec_gzip, cv_codec_gzip.open(), fd, max) &&
         gzip_decode(&again, &cv_codec_gzip_ahead, cv_gzip_ahead_open(&options), fd,
-                    most) &&
-        gzip_decode_once(&once, fd, piece, cores, most)) {
-        differs = gzip_difference(made, &again, most);
+                    max) &&
+        gzip_decode_once(&once, fd, piece, cores, max)) {
+        differs = gzip_difference(made, &again, max);
         if (differs == NULL)
-            differs = gzip_difference(made, &once, most);
+            differs = gzip_difference(made, &once, max);
         made->used = again.used;
         made->used_once = once.used;
     }

@@ -30,7 +30,7 @@ CLEAVE_BEGIN_C
     X(ELOST, "lost: the other side is gone")       \
     X(EREFUSED, "refused by the other side")       \
     X(EACCOUNT, "input that is not accounted for") \
-    X(ESCARCE, "no more processes or open files to be had")
+    X(ERESOURCES, "no more processes or open files to be had")
 
 enum cleave_status {
 #define X(name, text) CLEAVE_##name,

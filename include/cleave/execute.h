@@ -18,8 +18,8 @@ struct cleave_trace;
 
 /* When to give up. */
 enum cleave_halt {
-    CLEAVE_HALT_HOPELESS, /* do the rest, then fail; but start nothing new when
-                             CLEAVE_HOPELESS chunks have failed and none has succeeded, or
+    CLEAVE_HALT_ALL_FAIL, /* do the rest, then fail; but start nothing new when
+                             CLEAVE_ALL_FAIL_LIMIT chunks have failed and none has succeeded, or
                              without a header only those that begin a file; fewer if
                              their commands are seen to have read nothing              */
     CLEAVE_HALT_NEVER,    /* do the rest in any case, then fail                        */
@@ -27,7 +27,7 @@ enum cleave_halt {
     CLEAVE_HALT_NOW,      /* stop what is running, too                                 */
 };
 
-enum { CLEAVE_HOPELESS = 100, CLEAVE_HOPELESS_UNREAD = 10 };
+enum { CLEAVE_ALL_FAIL_LIMIT = 100, CLEAVE_ALL_FAIL_UNREAD_LIMIT = 10 };
 
 /* What is counted for it. */
 enum cleave_halt_on {
@@ -57,7 +57,7 @@ enum cleave_worker_state {
     CLEAVE_WORKER_BUSY,
     CLEAVE_WORKER_ABSENT, /* its host is not there                                      */
     CLEAVE_WORKER_RESTS,  /* others did what it failed with                             */
-    CLEAVE_WORKER_HELD, /* this machine is to begin no command yet: struct cleave_crew */
+    CLEAVE_WORKER_HELD, /* this machine is to begin no command yet: struct cleave_worker_list */
     CLEAVE_WORKER_STARVES, /* the input is not there yet                                */
     CLEAVE_WORKER_UNASKED, /* the policy has given it nothing                           */
     CLEAVE_WORKER_OVER,    /* nothing is left to be given out                           */
@@ -169,7 +169,7 @@ struct cleave_items {
     /* Above 1: a command does up to so many items that follow each other, as many as a policy
      * decides, by default "learn". `several` gives the words for [first, first + count); no
      * member below is used then but `fits`, `describe`, and what is for items that come. */
-    uint64_t most;
+    uint64_t max;
     /* How many of [first, first + count) fit into a command, at least 1. NULL: all do. */
     enum cleave_status (*fits)(void *context, uint64_t first, uint64_t count,
                                uint64_t *out, struct cleave_error *err);
@@ -248,7 +248,7 @@ enum cleave_pin {
 };
 
 /* Who works on this machine and, by name, on others. */
-struct cleave_crew {
+struct cleave_worker_list {
     uint32_t count;                         /* 0: one per usable core                  */
     const struct cleave_platform *platform; /* workers with names and costs; NULL: none */
     const char *const *prefixes; /* words before the command, per worker; NULL: none   */
@@ -293,7 +293,7 @@ struct cleave_host_list {
 };
 
 /* How much each worker gets, and when. */
-struct cleave_sharing {
+struct cleave_policy_options {
     const char *policy; /* NULL: learn                                                 */
     const struct cleave_policy *own_policy; /* borrowed: instead of a name; NULL: none */
     const struct cleave_setting *settings;
@@ -303,7 +303,7 @@ struct cleave_sharing {
 };
 
 /* How several results become one. */
-struct cleave_reducing {
+struct cleave_reduce_options {
     /* Run by the shell to make one result of several, one behind the other on standard
      * input, or of two, in the files {1} and {2}; NULL: outputs are written as they are.
      * It has to be associative and is not run on a single output. */
@@ -312,7 +312,7 @@ struct cleave_reducing {
 };
 
 /* What is done about commands that fail. */
-struct cleave_failing {
+struct cleave_failure_options {
     double timeout_s; /* a command that takes longer is stopped; 0: none               */
     /* Of items, here: the same for one that takes so many times as long as the median of those
      * that have succeeded; 0: none. */
@@ -356,11 +356,11 @@ struct cleave_execution {
     struct cleave_input input;
     struct cleave_items items; /* instead of the input                                 */
     struct cleave_output output;
-    struct cleave_crew crew;
+    struct cleave_worker_list crew;
     struct cleave_host_list hosts;
-    struct cleave_sharing sharing;
-    struct cleave_reducing reduce;
-    struct cleave_failing failing;
+    struct cleave_policy_options sharing;
+    struct cleave_reduce_options reduce;
+    struct cleave_failure_options failing;
     struct cleave_journal journal;
     struct cleave_listener tell;
 };

@@ -16,7 +16,7 @@
  * CLEAVE_EPOLICY and the name of the policy.
  *
  * A policy of your own is a struct cleave_policy that you fill and pass where a name would
- * stand: `own_policy` of cleave_job, cleave_reduction and cleave_sharing, or an argument
+ * stand: `own_policy` of cleave_job, cleave_reduction and cleave_policy_options, or an argument
  * of cleave_replay. Nothing has to be registered beforehand: the library keeps no list
  * that could change, so that two threads never meet in one, no two parts of a program
  * fight for a name, and a policy can live as long or as short as a call.
@@ -61,7 +61,7 @@ enum cleave_event_kind {
                         at start_s, and has read since time_s                          */
     CLEAVE_DRAINED,  /* the command has read all that its open chunk was given so far */
     CLEAVE_EXTENDED, /* so many units were added to the open chunk, maybe none        */
-    CLEAVE_SEEN,     /* answers CLEAVE_LOOK: so many units of the chunk have been read */
+    CLEAVE_PROGRESS, /* answers CLEAVE_QUERY: so many units of the chunk have been read */
     CLEAVE_READY,    /* worker has its own partial, in a reduction with ready times     */
     CLEAVE_FOLDED,   /* only in traces of real runs, told to no policy: worker has folded
                         so many partial results (`units`) into one                      */
@@ -78,8 +78,8 @@ struct cleave_event {
     uint32_t peer;  /* the sender, in a reduction                                  */
     double read_s;  /* of CLEAVE_DONE of what was an open chunk: when its command had
                        read the end of its input; 0: not known                     */
-    double output;  /* of CLEAVE_SEEN: units that the command has written so far   */
-    double cpu_s;   /* of CLEAVE_SEEN: processor time it took so far; 0: not known */
+    double output;  /* of CLEAVE_PROGRESS: units that the command has written so far   */
+    double cpu_s;   /* of CLEAVE_PROGRESS: processor time it took so far; 0: not known */
     double fold_s;  /* of CLEAVE_DONE in a real run whose results are reduced: what one
                        result more takes to be folded, as far as was seen; 0: not yet */
     uint64_t item;  /* items: which one the chunk is; set by the driver            */
@@ -94,7 +94,7 @@ enum cleave_order_kind {
     CLEAVE_OPEN,    /* as CLEAVE_SEND, but the chunk stays open: it may be extended   */
     CLEAVE_EXTEND,  /* give the open chunk of `worker` up to `units` more             */
     CLEAVE_CLOSE,   /* that is all of it: the command reads the end of its input      */
-    CLEAVE_LOOK,    /* say how far `worker` has come with its chunk: CLEAVE_SEEN      */
+    CLEAVE_QUERY, /* say how far `worker` has come with its chunk: CLEAVE_PROGRESS      */
 };
 
 struct cleave_order {
@@ -189,7 +189,7 @@ void cleave_order_extend(struct cleave_orders *orders, uint32_t worker, double u
 /* Close the chunk of `worker`: its command reads the end and ends (CLEAVE_DONE). One that
  * was never given anything is killed, and CLEAVE_DONE says 0 units. */
 void cleave_order_close(struct cleave_orders *orders, uint32_t worker);
-/* Ask how far `worker` is with its chunk: a CLEAVE_SEEN event comes at once. */
+/* Ask how far `worker` is with its chunk: a CLEAVE_PROGRESS event comes at once. */
 void cleave_order_look(struct cleave_orders *orders, uint32_t worker);
 /* Ask for a CLEAVE_WAKE event at `time_s` that names `worker`. */
 void cleave_order_wake(struct cleave_orders *orders, uint32_t worker, double time_s);
@@ -247,8 +247,8 @@ enum cleave_param_kind {
 struct cleave_param {
     const char *name;
     enum cleave_param_kind kind;
-    size_t offset;              /* into the state block                                */
-    double preset, least, most; /* of numbers: the value if none is given, the range   */
+    size_t offset;           /* into the state block                                */
+    double preset, min, max; /* of numbers: the value if none is given, the range   */
     const char *summary;
 };
 
@@ -268,7 +268,7 @@ struct cleave_policy {
     enum cleave_task task;
     unsigned needs;      /* CLEAVE_NEEDS_..., checked before `plan`                    */
     bool keeps_order;    /* reductions: combines neighbouring intervals only        */
-    bool hears_arrivals; /* reductions: is told of CLEAVE_ARRIVED                   */
+    bool gets_arrivals;  /* reductions: is told of CLEAVE_ARRIVED                   */
     bool hears_ready;    /* reductions: is told of CLEAVE_READY; without it, all nodes
                             must have their partials at the start                   */
     bool one_round;      /* loads: at most one chunk per worker, whatever happens   */
@@ -277,7 +277,7 @@ struct cleave_policy {
                             policies come back as they get ready                    */
     bool sends_first; /* loads: on port: one sends go before results that wait, unless the
                             job says otherwise; else messages go in the order asked for */
-    bool hears_losses;    /* loads: is told of CLEAVE_LOST when a worker has gone; for
+    bool gets_losses; /* loads: is told of CLEAVE_LOST when a worker has gone; for
                             other policies somebody else stands in for it           */
     bool opens_chunks;    /* loads: gives orders about open chunks where it may, and is
                             told of CLEAVE_STARTED, CLEAVE_DRAINED and CLEAVE_EXTENDED; in

@@ -115,7 +115,7 @@ enum cleave_status cleave_plan_load(const struct cleave_job *job,
 void cleave_schedule_free(struct cleave_schedule *schedule);
 
 /* What matters beside the end: one of these is above 0. */
-struct cleave_terms {
+struct cleave_rental_terms {
     double deadline_s; /* the cheapest plan that ends by then     */
     double budget;     /* the fastest plan that costs so much at most */
 };
@@ -139,7 +139,7 @@ struct cleave_rental {
  * its load on the rental's platform by the rental's policy and settings for that. A job with
  * a policy keeps it. What cannot be is CLEAVE_EINPUT with the best that was found. */
 enum cleave_status cleave_rent(const struct cleave_job *job,
-                               const struct cleave_terms *terms,
+                               const struct cleave_rental_terms *terms,
                                struct cleave_rental **out, struct cleave_error *err);
 void cleave_rental_free(struct cleave_rental *rental);
 

@@ -41,7 +41,7 @@ enum cleave_status cleave_trace_add(struct cleave_trace *trace,
 
 /* What a policy was told before the first event: with it and the events it can be asked
  * again. */
-struct cleave_told {
+struct cleave_policy_input {
     const struct cleave_setting *settings; /* its parameters, nsettings of them      */
     size_t nsettings;
     struct cleave_view view; /* as `plan` got it; without workers for a reduction    */
@@ -60,7 +60,8 @@ struct cleave_trace_facts {
         *why;            /* as in cleave_schedule                                    */
     const char *version; /* of the library that wrote the trace; set by reading      */
     const char *policy;  /* its name; set by reading                                 */
-    const struct cleave_told *told; /* NULL: not known                               */
+    const struct cleave_policy_input
+        *told;           /* NULL: not known                               */
     double lifespan_s;   /* above 0: as much was done as ended by then              */
     double failed, left; /* of a run: units whose commands failed for good, and units
                             that were not begun when it ended                     */

@@ -124,7 +124,7 @@ void *cv_grow(void *array, size_t *capacity, size_t needed, size_t size)
     return grown;
 }
 
-bool cv_make_room(void *array, size_t *capacity, size_t needed, size_t size)
+bool cv_grow_array(void *array, size_t *capacity, size_t needed, size_t size)
 {
     void *old, *grown;
 

@@ -32,16 +32,16 @@ void *cv_arena_bytes(const struct cv_arena *arena, size_t *out_size);
 void *cv_grow(void *array, size_t *capacity, size_t needed, size_t size);
 /* The same for one that may have the room: `array` is the address of the pointer to it.
  * False with all untouched when memory is short. */
-bool cv_make_room(void *array, size_t *capacity, size_t needed, size_t size);
+bool cv_grow_array(void *array, size_t *capacity, size_t needed, size_t size);
 /* Whether a heap array has room for `needed` elements, after it has been grown if it had
  * not. `array` is the pointer itself. */
 #ifdef __clang_analyzer__ /* which would take an array with room for one that may be NULL */
 #define CV_ROOM(array, capacity, needed) \
-    cv_make_room(&(array), (capacity), (needed), sizeof *(array))
+    cv_grow_array(&(array), (capacity), (needed), sizeof *(array))
 #else
 #define CV_ROOM(array, capacity, needed) \
     (*(capacity) >= (needed) ||          \
-     cv_make_room(&(array), (capacity), (needed), sizeof *(array)))
+     cv_grow_array(&(array), (capacity), (needed), sizeof *(array)))
 #endif
 
 #endif

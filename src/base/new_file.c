@@ -73,12 +73,12 @@ static enum cleave_status open_beside(struct cv_new_file *file, struct cleave_er
 
     for (int i = 0; i < MOST_NAMES && error == EEXIST; i++) {
         char ending[48];
-        int most;
+        int max;
 
         snprintf(ending, sizeof ending, i == 0 ? ".part-%ld" : ".part-%ld-%d",
                  (long)getpid(), i);
-        most = NAME_ROOM - 1 - (int)strlen(ending);
-        if (asprintf(&file->beside, "%.*s.%.*s%s", folder, file->path, most, name,
+        max = NAME_ROOM - 1 - (int)strlen(ending);
+        if (asprintf(&file->beside, "%.*s.%.*s%s", folder, file->path, max, name,
                      ending) < 0) {
             file->beside = NULL;
             return cv_fail_memory(err, "the name of a file");

@@ -14,7 +14,7 @@ enum {
     SUGGEST_MOST = 3, /* names offered at a time                        */
 };
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned min(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
@@ -38,9 +38,9 @@ unsigned cv_edit_distance(const char *a, const char *b)
             /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): strlen */
             unsigned best = last[j - 1] + (a[i - 1] != b[j - 1]);
 
-            best = least(best, least(last[j], now[j - 1]) + 1);
+            best = min(best, min(last[j], now[j - 1]) + 1);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                best = least(best, older[j - 2] + 1);
+                best = min(best, older[j - 2] + 1);
             now[j] = best;
         }
     }

@@ -6,7 +6,7 @@
 #define BLANK " \t"
 
 /* Room for `count` words and the NULL behind them. */
-static bool make_room(struct cv_words *words, size_t count)
+static bool grow_array(struct cv_words *words, size_t count)
 {
     size_t room = words->room > 0 ? words->room : 16;
     const char **grown;
@@ -28,7 +28,7 @@ static bool make_room(struct cv_words *words, size_t count)
 /* A word that is of the arena already. */
 static void append(struct cv_words *words, const char *word)
 {
-    if (word == NULL || !make_room(words, words->count + 1))
+    if (word == NULL || !grow_array(words, words->count + 1))
         words->failed = true;
     else
         words->items[words->count++] = word;
@@ -57,7 +57,7 @@ void cv_words_take(struct cv_words *words, struct cv_text *text)
 
 const char **cv_words_done(struct cv_words *words)
 {
-    if (words->failed || !make_room(words, words->count))
+    if (words->failed || !grow_array(words, words->count))
         return NULL;
     words->items[words->count] = NULL;
     return words->items;

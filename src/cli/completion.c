@@ -153,14 +153,14 @@ enum cv_completes cv_operand_completes(const struct cv_verb_list *verbs, const c
 
 size_t cv_sentence_length(const char *help)
 {
-    const size_t most = 72;
+    const size_t max = 72;
     size_t length = 0;
 
     while (
-        length < most && help[length] != '\0' &&
+        length < max && help[length] != '\0' &&
         !(help[length] == '.' && (help[length + 1] == ' ' || help[length + 1] == '\0')))
         length++;
-    if (length == most)
+    if (length == max)
         while (length > 0 && help[length] != ' ')
             length--;
     return length;

@@ -3,7 +3,7 @@
 #ifndef CV_COMPLETION_H
 #define CV_COMPLETION_H
 #include "base/text.h"
-#include "cli/kit/options.h"
+#include "cli/common/options.h"
 #include "cli/verbs.h"
 
 void cv_completion_bash(const struct cv_verb_list *verbs, struct cv_text *out);

@@ -1,7 +1,7 @@
 /* main.c -- the command line: words to verb, verb to exit status.
  * SPDX-License-Identifier: MIT */
 #include <string.h>
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "cli/verbs.h"
 
 static int call(const char *name, int count, char *const *words)
@@ -29,7 +29,7 @@ static int run_other(int count, char *const *words, int started)
     if (count > 0 && strcmp(words[0], "--version") == 0)
         return call("version", 0, words);
     if (count > 0 && words[0][0] == '-')
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "unknown option '%s' before the command; known: --help, "
             "--version; others stand behind it, as in: cleave run -j 4 ...",

@@ -1,6 +1,6 @@
 /* man_page.c -- man pages, made from the same tables as --help.
  * SPDX-License-Identifier: MIT */
-#include "cli/kit/help.h"
+#include "cli/common/help.h"
 
 #include <ctype.h>
 #include <string.h>

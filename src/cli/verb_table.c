@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/completion.h"
-#include "cli/kit/help.h"
-#include "cli/kit/output.h"
+#include "cli/common/help.h"
+#include "cli/common/output.h"
 #include "cli/verbs.h"
 
 /* --- cleave help --------------------------------------------------------------------- */
@@ -44,14 +44,14 @@ static int run_help(const struct cv_call *call)
     if (count > 0) {
         verb = cv_verb_find(&cv_verbs, count, call->operands, &used);
         if (verb != NULL && used < count)
-            return cv_complain(CV_EXIT_USAGE,
-                               "unexpected argument '%s'; expected 'cleave help %s'",
-                               cv_echo(call->operands[used], shown), verb->name);
+            return cv_print_error(CV_EXIT_USAGE,
+                                  "unexpected argument '%s'; expected 'cleave help %s'",
+                                  cv_echo(call->operands[used], shown), verb->name);
         if (used < count)
             return cv_verb_unknown(&cv_verbs, count, call->operands);
         if (verb == NULL && values->man)
-            return cv_complain(CV_EXIT_USAGE, "no man page for '%s' alone",
-                               call->operands[0]);
+            return cv_print_error(CV_EXIT_USAGE, "no man page for '%s' alone",
+                                  call->operands[0]);
     }
     if (values->man)
         cv_man_page(&cv_verbs, verb, &text);
@@ -99,8 +99,8 @@ static int run_completions(const struct cv_call *call)
     char shown[CV_ECHO_ROOM], near[160];
 
     if (call->noperands == 0)
-        return cv_complain(CV_EXIT_USAGE,
-                           "expected the name of a shell: bash, zsh or fish");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "expected the name of a shell: bash, zsh or fish");
     for (size_t i = 0; i < SHELLS; i++) {
         if (strcmp(call->operands[0], shells[i].name) == 0) {
             shells[i].write(&cv_verbs, &text);
@@ -108,8 +108,8 @@ static int run_completions(const struct cv_call *call)
         }
     }
     cv_suggest(call->operands[0], SHELLS, shell_name, NULL, near, sizeof near);
-    return cv_complain(CV_EXIT_USAGE, "unknown shell '%s'%s",
-                       cv_echo(call->operands[0], shown), near);
+    return cv_print_error(CV_EXIT_USAGE, "unknown shell '%s'%s",
+                          cv_echo(call->operands[0], shown), near);
 }
 
 static const struct cv_verb cv_verb_completions = {

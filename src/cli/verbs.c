@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "cli/kit/help.h"
-#include "cli/kit/output.h"
+#include "cli/common/help.h"
+#include "cli/common/output.h"
 #include "report/terminal/table.h"
 #include "run/items/item_shell.h"
 
@@ -115,23 +115,24 @@ int cv_verb_unknown(const struct cv_verb_list *verbs, int count, const char *con
         snprintf(typed, sizeof typed, "%s %s", words[0], cv_echo(words[1], shown));
     cv_suggest(typed, offer.count, offered, &offer, hint, sizeof hint);
     if (strncmp(hint, "; known", 7) == 0 && is_file(words[0]))
-        return cv_complain(CV_EXIT_USAGE,
-                           "unknown command '%s'; if it is an input: cleave run -i %s "
-                           "COMMAND [ARG]...",
-                           typed, typed);
+        return cv_print_error(CV_EXIT_USAGE,
+                              "unknown command '%s'; if it is an input: cleave run -i %s "
+                              "COMMAND [ARG]...",
+                              typed, typed);
     for (int i = 1; i < count; i++)
         if (strncmp(words[i], ":::", 3) == 0 && cv_item_is_program(words[0]))
-            return cv_complain(
+            return cv_print_error(
                 CV_EXIT_USAGE,
                 "unknown command '%s'; to run it for each item: cleave run "
                 "%s ... ::: ITEM...",
                 cv_echo(words[0], shown), words[0]);
     if (strncmp(hint, "; known", 7) == 0 && cv_item_is_program(words[0]))
-        return cv_complain(CV_EXIT_USAGE,
-                           "unknown command '%s'; to run %s on an input: cleave run -i "
-                           "FILE %s [ARG]...",
-                           typed, typed, typed);
-    return cv_complain(CV_EXIT_USAGE, "unknown command '%s'%s", typed, hint);
+        return cv_print_error(
+            CV_EXIT_USAGE,
+            "unknown command '%s'; to run %s on an input: cleave run -i "
+            "FILE %s [ARG]...",
+            typed, typed, typed);
+    return cv_print_error(CV_EXIT_USAGE, "unknown command '%s'%s", typed, hint);
 }
 
 void cv_help_list(const struct cv_verb_list *verbs, int count, const char *const *words,

@@ -6,7 +6,7 @@
 #define CV_VERBS_H
 #include <stddef.h>
 #include "base/text.h"
-#include "cli/kit/verb.h"
+#include "cli/common/verb.h"
 
 /* Verbs in the order of the help. */
 struct cv_verb_list {

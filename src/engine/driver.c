@@ -38,8 +38,8 @@ void cv_driver_close(struct cv_driver *driver)
     driver->engine->close(driver->instance);
     cv_arena_done(&driver->arena);
     cv_return_check_done(&driver->returns);
-    cv_held_returns_done(&driver->held);
-    cv_handed_out_done(&driver->handed);
+    cv_queued_returns_done(&driver->held);
+    cv_assigned_units_done(&driver->handed);
     cv_item_check_done(&driver->items);
     free(driver->orders.items);
     free(driver);
@@ -87,14 +87,14 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
     driver->orders.units_left = &driver->view.units_left;
     driver->orders.out_of_memory = false;
     driver->chunks = 0;
-    cv_handed_out_clear(&driver->handed);
-    cv_headway_begin(&driver->headway, driver->view.units_total);
+    cv_assigned_units_clear(&driver->handed);
+    cv_livelock_check_begin(&driver->headway, driver->view.units_total);
     cv_return_check_clear(&driver->returns);
     if (policy->task != CLEAVE_TASK_REDUCE)
         CV_TRY(open_books(driver, err));
-    cv_held_returns_clear(&driver->held,
-                          driver->view.sends_first || driver->view.before_round,
-                          driver->view.before_round);
+    cv_queued_returns_clear(&driver->held,
+                            driver->view.sends_first || driver->view.before_round,
+                            driver->view.before_round);
     if (policy->task == CLEAVE_TASK_REDUCE &&
         !cv_reduce_check_init(&driver->reduce, &driver->arena, driver->view.nworkers,
                               policy->keeps_order, driver->view.ready_s == NULL))
@@ -110,10 +110,11 @@ static enum cleave_status record_told(const struct cv_driver *driver,
                                       struct cleave_error *err)
 {
     const struct cv_planned *planned = driver->planned;
-    struct cleave_told told = { .settings = planned->settings,
-                                .nsettings = planned->nsettings,
-                                .view = planned->view,
-                                .changing = cv_is_changing(driver->run.platform) };
+    struct cleave_policy_input told = { .settings = planned->settings,
+                                        .nsettings = planned->nsettings,
+                                        .view = planned->view,
+                                        .changing =
+                                            cv_is_changing(driver->run.platform) };
 
     if (trace == NULL || planned->given)
         return CLEAVE_OK;

@@ -8,7 +8,7 @@
 #include <cleave/trace.h>
 #include "base/arena.h"
 #include "engine/engine.h"
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 /* A policy with its parameters stored and its plan made: read-only from then on, may be
  * shared by threads. */

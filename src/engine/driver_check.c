@@ -2,14 +2,14 @@
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "engine/driver_parts.h"
+#include "engine/driver_internal.h"
 
 static bool is_about_open(const struct cv_driver *driver,
                           const struct cleave_order *order)
 {
     return (order->kind == CLEAVE_SEND && driver->view.opens) ||
            order->kind == CLEAVE_OPEN || order->kind == CLEAVE_EXTEND ||
-           order->kind == CLEAVE_CLOSE || order->kind == CLEAVE_LOOK;
+           order->kind == CLEAVE_CLOSE || order->kind == CLEAVE_QUERY;
 }
 
 /* An order about an open chunk. */
@@ -21,7 +21,7 @@ static enum cleave_status check_open_order(struct cv_driver *driver,
                                          [CLEAVE_OPEN] = "open",
                                          [CLEAVE_EXTEND] = "extend",
                                          [CLEAVE_CLOSE] = "close",
-                                         [CLEAVE_LOOK] = "look at" };
+                                         [CLEAVE_QUERY] = "look at" };
     const char *fault = driver->view.opens ? cv_open_check_order(&driver->open, order)
                                            : "chunks cannot be opened here";
 
@@ -70,13 +70,13 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
         driver->handed.units += order->units;
     if (order->kind != CLEAVE_SEND && order->kind != CLEAVE_OPEN)
         return CLEAVE_OK;
-    cv_headway_order(&driver->headway);
+    cv_livelock_check_order(&driver->headway);
     if (cv_driver_has_results(driver) &&
         !cv_return_check_sent(&driver->returns, order->worker))
         return cv_fail_memory(err, "the results of a run");
     if (driver->engine->left == NULL) /* what is asked for is given */
         driver->handed.units += order->units;
-    else if (!cv_handed_out_ask(&driver->handed, order->units))
+    else if (!cv_assigned_units_ask(&driver->handed, order->units))
         return cv_fail_memory(err, "the chunks of a run");
     return CLEAVE_OK;
 }
@@ -128,7 +128,7 @@ void cv_driver_note_event(struct cv_driver *driver, const struct cleave_event *e
                           struct cv_outcome *outcome)
 {
     if (driver->held.on)
-        cv_held_returns_note(&driver->held, event);
+        cv_queued_returns_note(&driver->held, event);
     note_extension(driver, event);
     if (event->kind == CLEAVE_SENT || event->kind == CLEAVE_EXTENDED)
         outcome->sent_s = event->time_s;
@@ -144,13 +144,13 @@ void cv_driver_note_event(struct cv_driver *driver, const struct cleave_event *e
             cv_return_check_returned(&driver->returns, event->chunk);
     } else if (event->kind == CLEAVE_RECALLED || event->kind == CLEAVE_LOST) {
         driver->view.units_left += event->units;
-        cv_handed_out_note(&driver->handed, event);
+        cv_assigned_units_note(&driver->handed, event);
     } else if (event->kind == CLEAVE_ENDED) {
         driver->view.units_left = event->units;
         driver->view.units_total = driver->handed.units + event->units;
     } else if (event->kind == CLEAVE_SENT) {
         if (driver->engine->left != NULL) /* else what was asked for is given */
-            cv_handed_out_note(&driver->handed, event);
+            cv_assigned_units_note(&driver->handed, event);
     } else if (event->kind == CLEAVE_COMBINED) {
         cv_reduce_check_combined(&driver->reduce, event->worker);
         outcome->makespan_s = event->time_s;

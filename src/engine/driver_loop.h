@@ -9,7 +9,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "engine/driver_parts.h"
+#include "engine/driver_internal.h"
 
 #define CV_IN_LOOP static inline __attribute__((always_inline))
 
@@ -51,7 +51,7 @@ CV_IN_LOOP bool cv_loop_check_send(struct cv_driver *driver,
     if (order->kind != CLEAVE_SEND || order->worker >= driver->view.nworkers ||
         !(order->units >= 0 && order->units <= DBL_MAX))
         return false;
-    cv_headway_order(&driver->headway);
+    cv_livelock_check_order(&driver->headway);
     driver->handed.units += order->units;
     return true;
 }
@@ -85,7 +85,7 @@ CV_IN_LOOP enum cleave_status cv_loop_fetch_before(struct cv_driver *driver,
     if (loop->plain || !driver->held.before ||
         (next->kind != CLEAVE_SEND && next->kind != CLEAVE_OPEN))
         return CLEAVE_OK;
-    while (cv_held_returns_take(&driver->held, next->worker, &order))
+    while (cv_queued_returns_take(&driver->held, next->worker, &order))
         CV_TRY(cv_loop_submit(driver, &order, trace, loop, err));
     return CLEAVE_OK;
 }
@@ -109,7 +109,7 @@ cv_loop_submit_orders(struct cv_driver *driver, double now_s, struct cleave_trac
         if (!loop->plain || !cv_loop_check_send(driver, order))
             CV_TRY(cv_driver_check_order(driver, order, now_s, err));
         if (!loop->plain && driver->held.on && order->kind == CLEAVE_RETURN) {
-            if (!cv_held_returns_add(&driver->held, order))
+            if (!cv_queued_returns_add(&driver->held, order))
                 return cv_fail_memory(err, "the results of a run");
             continue;
         }
@@ -154,7 +154,7 @@ CV_IN_LOOP enum cleave_status cv_loop_release(struct cv_driver *driver, bool all
     struct cleave_order order;
 
     if (loop->plain || !driver->held.on ||
-        !cv_held_returns_next(&driver->held, all_sent, &order))
+        !cv_queued_returns_next(&driver->held, all_sent, &order))
         return CLEAVE_OK;
     return cv_loop_submit(driver, &order, trace, loop, err);
 }
@@ -205,12 +205,12 @@ CV_IN_LOOP enum cleave_status cv_loop_check_headway(struct cv_driver *driver,
                                                     struct cleave_error *err)
 {
     if (driver->run.meter != NULL) {
-        cv_meter_spend(driver->run.meter,
-                       CV_EVENT_STEPS + CV_WORKER_STEPS * driver->view.nworkers);
-        if (cv_meter_over(driver->run.meter))
+        cv_step_budget_spend(driver->run.meter,
+                             CV_EVENT_STEPS + CV_WORKER_STEPS * driver->view.nworkers);
+        if (cv_step_budget_over(driver->run.meter))
             return cv_driver_fail_limit(driver, err);
     }
-    if (!cv_headway_note(&driver->headway, event))
+    if (!cv_livelock_check_note(&driver->headway, event))
         return cv_driver_fail_headway(driver, err);
     /* Records bound the number of chunks of a real run. */
     if (driver->chunks > CV_CHUNKS_MOST && (loop->plain || driver->engine->left == NULL))

@@ -5,7 +5,7 @@
 #ifndef CV_ENGINE_H
 #define CV_ENGINE_H
 #include <cleave/policy.h>
-#include "base/meter.h"
+#include "base/step_budget.h"
 #include "engine/command_model.h"
 #include "model/platform/noise.h"
 
@@ -27,7 +27,8 @@ struct cv_load {
     const double
         *sizes; /* borrowed: nitems of them, whose sum is `units`; NULL: not items */
     uint64_t nitems;
-    struct cv_meter *meter; /* borrowed: how long a plan may be searched for; NULL: any */
+    struct cv_step_budget
+        *meter; /* borrowed: how long a plan may be searched for; NULL: any */
 };
 
 /* One run of a load on a platform. */
@@ -49,7 +50,7 @@ struct cv_run {
     const double *ready_s; /* of a reduction: when each node has its partial; borrowed;
                               NULL: all are there from the beginning                 */
     enum cleave_ready_model ready_model;
-    struct cv_meter
+    struct cv_step_budget
         *meter; /* borrowed: the run is broken off when it is over; NULL: never */
 };
 

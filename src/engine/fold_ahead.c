@@ -6,7 +6,7 @@
  * else to do unless order is kept, as in a step: else there may soon be more at its home. */
 #include "engine/fold_plan.h"
 
-#include "engine/fold_plan_inner.h"
+#include "engine/fold_plan_internal.h"
 
 static bool smaller(const struct cv_fold_item *one, const struct cv_fold_item *other)
 {

@@ -9,7 +9,7 @@
  * there are more than FEW for each. */
 #include "engine/fold_plan.h"
 
-#include "engine/fold_plan_inner.h"
+#include "engine/fold_plan_internal.h"
 
 /* GRAIN: bytes that a command goes through while another one is started; windows that
  * differ by less are alike. To choose by less would only cut runs in the middle. */
@@ -20,7 +20,7 @@ enum { FEW = 6, GRAIN = 64 * 1024 };
 static bool worthwhile(const struct cv_fold_plan *plan, bool patient, size_t count,
                        uint64_t grains)
 {
-    return !patient || grains > 0 || count >= FEW || count == plan->most;
+    return !patient || grains > 0 || count >= FEW || count == plan->max;
 }
 
 /* How many of so many a step takes when `among` workers could fold. */
@@ -33,7 +33,7 @@ static size_t share(const struct cv_fold_plan *plan, size_t ready, size_t among)
     if (steps == 0)
         steps = 1;
     take = (ready + steps - 1) / steps;
-    return take < 2 ? 2 : take > plan->most ? plan->most : take;
+    return take < 2 ? 2 : take > plan->max ? plan->max : take;
 }
 
 /* --- order kept --------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ static size_t look_around(struct cv_fold_plan *plan, const bool *may, size_t *ou
 static void place(const struct cv_fold_plan *plan, const bool *may, struct window *window)
 {
     const struct cv_fold_item *items = plan->items + window->first;
-    uint64_t bytes = 0, most = 0;
+    uint64_t bytes = 0, max = 0;
 
     window->at = CV_FOLD_NOBODY;
     for (size_t i = 0; i < window->count; i++) {
@@ -78,15 +78,15 @@ static void place(const struct cv_fold_plan *plan, const bool *may, struct windo
 
         bytes += items[i].bytes;
         if (!may[holder] ||
-            (window->at != CV_FOLD_NOBODY && plan->hands[holder].bytes <= most))
+            (window->at != CV_FOLD_NOBODY && plan->hands[holder].bytes <= max))
             continue;
         window->at = holder;
-        most = plan->hands[holder].bytes;
+        max = plan->hands[holder].bytes;
     }
     window->moves = false;
     for (size_t i = 0; i < window->count; i++)
         window->moves |= cv_fold_seat(&items[i]) != window->at;
-    window->weight = (2 * bytes - most) / GRAIN;
+    window->weight = (2 * bytes - max) / GRAIN;
 }
 
 static bool better(const struct window *one, const struct window *other)
@@ -104,7 +104,7 @@ static void search_run(struct cv_fold_plan *plan, const bool *may, bool patient,
     size_t count = length < take ? length : take;
 
     /* One that would be left alone is taken along. */
-    if (length == take + 1 && take < plan->most)
+    if (length == take + 1 && take < plan->max)
         count = length;
     for (size_t i = 0; i < length; i++)
         plan->hands[cv_fold_seat(&items[i])].bytes = 0;
@@ -217,7 +217,7 @@ static size_t choose_any(struct cv_fold_plan *plan, const bool *may, bool patien
         if (!may[w] || hand->free < 2)
             continue;
         *out_at = w;
-        count = pick(plan, may, w, plan->most, picks);
+        count = pick(plan, may, w, plan->max, picks);
         if (worthwhile(plan, patient, count, grains(plan, picks, count)))
             return count;
     }

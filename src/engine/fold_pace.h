@@ -8,7 +8,7 @@
 #ifndef CV_FOLD_PACE_H
 #define CV_FOLD_PACE_H
 #include "engine/fold_plan.h"
-#include "policy/kit/fit.h"
+#include "policy/common/fit.h"
 
 struct cv_fold_pace {
     struct cv_fit transfer, fold; /* seconds for the bytes that move; of a step        */

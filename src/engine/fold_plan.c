@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "engine/fold_plan_inner.h"
+#include "engine/fold_plan_internal.h"
 
 static const size_t NONE = SIZE_MAX;
 
@@ -21,12 +21,12 @@ struct cv_fold_span {
     struct cv_fold_span *next;
 };
 
-enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative, uint32_t most,
+enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative, uint32_t max,
                                     struct cv_fold_plan **out, struct cleave_error *err)
 {
     struct cv_fold_plan *plan = calloc(1, sizeof *plan);
 
-    assert(most >= 2 && most <= CV_FOLD_STEP_MOST);
+    assert(max >= 2 && max <= CV_FOLD_STEP_MOST);
     if (plan != NULL)
         plan->hands = calloc((size_t)nworkers + 1, sizeof *plan->hands);
     if (plan == NULL || plan->hands == NULL) {
@@ -35,7 +35,7 @@ enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative, uint32_
     }
     plan->commutative = commutative;
     plan->nworkers = nworkers;
-    plan->most = most;
+    plan->max = max;
     *out = plan;
     return CLEAVE_OK;
 }

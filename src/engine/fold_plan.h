@@ -44,7 +44,7 @@ struct cv_fold_step {
 };
 
 /* A step takes `most` partials at most: 2 .. CV_FOLD_STEP_MOST. */
-enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative, uint32_t most,
+enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative, uint32_t max,
                                     struct cv_fold_plan **out, struct cleave_error *err);
 void cv_fold_plan_free(struct cv_fold_plan *plan);
 

@@ -80,7 +80,8 @@ static enum cleave_status check_inputs(const struct cleave_policy *policy,
 static enum cleave_status make_plan(struct cv_planned *planned,
                                     const struct cleave_setting *settings,
                                     size_t nsettings, const struct cv_forecast *forecast,
-                                    struct cv_meter *meter, struct cleave_error *err)
+                                    struct cv_step_budget *meter,
+                                    struct cleave_error *err)
 {
     struct cleave_setup setup = { .arena = &planned->arena,
                                   .notes = &planned->notes,

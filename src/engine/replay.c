@@ -129,7 +129,7 @@ static const char *find_chunk_fault(struct replay *replay,
                     : event->kind == CLEAVE_STARTED ? STARTED
                                                     : RETURNED;
 
-    if ((event->kind == CLEAVE_RECALLED || event->kind == CLEAVE_SEEN) &&
+    if ((event->kind == CLEAVE_RECALLED || event->kind == CLEAVE_PROGRESS) &&
         event->units == 0)
         return NULL; /* nothing was taken back or read, of whatever chunk */
     if (event->chunk >= replay->nchunks)
@@ -137,7 +137,7 @@ static const char *find_chunk_fault(struct replay *replay,
     chunk = &replay->chunks[event->chunk];
     if (chunk->worker != event->worker)
         return "a chunk that another worker was to get";
-    if (event->kind == CLEAVE_SEEN)
+    if (event->kind == CLEAVE_PROGRESS)
         return NULL; /* it may have been done in the very instant in which it was asked */
     if (may_come_again(event->kind))
         return (chunk->seen & (DONE | LOST)) == 0 ? NULL : "a chunk that was over before";
@@ -179,7 +179,7 @@ static const char *find_fault(struct replay *replay, const struct cleave_event *
     case CLEAVE_STARTED:
     case CLEAVE_DRAINED:
     case CLEAVE_EXTENDED:
-    case CLEAVE_SEEN:
+    case CLEAVE_PROGRESS:
         return find_chunk_fault(replay, event);
     case CLEAVE_ARRIVED:
     case CLEAVE_COMBINED:

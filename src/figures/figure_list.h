@@ -2,7 +2,7 @@
 #ifndef CV_FIGURE_LIST_H
 #define CV_FIGURE_LIST_H
 #include "cli/figures/figure_names.h"
-#include "figures/kit/figure.h"
+#include "figures/common/figure.h"
 
 #define X(id, name) extern const struct cv_figure cv_figure_##id;
 CV_FIGURES(X)

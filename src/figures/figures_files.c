@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/kit/output.h"
-#include "cli/kit/output_file.h"
-#include "figures/kit/figure_gnuplot.h"
-#include "figures/kit/figure_plot.h"
+#include "cli/common/output.h"
+#include "cli/common/output_file.h"
+#include "figures/common/figure_gnuplot.h"
+#include "figures/common/figure_plot.h"
 
 enum { PATH_ROOM = 4096 };
 
@@ -30,10 +30,11 @@ static int see_free(const struct cv_figure_files *files, const struct cv_figure 
     struct stat info;
 
     if (!path_of(files, figure, ending, path))
-        return cv_complain(CV_EXIT_USAGE, "--out: the path is too long");
+        return cv_print_error(CV_EXIT_USAGE, "--out: the path is too long");
     if (!files->force && stat(path, &info) == 0 && S_ISREG(info.st_mode))
-        return cv_complain(CV_EXIT_USAGE, "--out: '%s' exists; use --force to replace it",
-                           cv_echo(path, shown));
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--out: '%s' exists; use --force to replace it",
+                              cv_echo(path, shown));
     return CV_EXIT_DONE;
 }
 
@@ -46,19 +47,19 @@ int cv_figure_files_begin(const struct cv_figure_files *files,
     int status = CV_EXIT_DONE;
 
     if (files->svg && cv_gnuplot_check(&err) != CLEAVE_OK)
-        return cv_complain(CV_EXIT_ENGINE,
-                           "--out: %s; install gnuplot, or use --csv-only for files "
-                           "without pictures",
-                           err.text);
+        return cv_print_error(CV_EXIT_ENGINE,
+                              "--out: %s; install gnuplot, or use --csv-only for files "
+                              "without pictures",
+                              err.text);
     if (mkdir(files->folder, 0777) != 0 && errno != EEXIST)
-        return cv_complain(CV_EXIT_FAILED, "--out: cannot make the folder '%s': %s",
-                           cv_echo(files->folder, shown), strerror(errno));
+        return cv_print_error(CV_EXIT_FAILED, "--out: cannot make the folder '%s': %s",
+                              cv_echo(files->folder, shown), strerror(errno));
     if (stat(files->folder, &info) == 0 && !S_ISDIR(info.st_mode))
-        return cv_complain(CV_EXIT_USAGE, "--out: '%s' is not a folder",
-                           cv_echo(files->folder, shown));
+        return cv_print_error(CV_EXIT_USAGE, "--out: '%s' is not a folder",
+                              cv_echo(files->folder, shown));
     if (access(files->folder, W_OK | X_OK) != 0)
-        return cv_complain(CV_EXIT_FAILED, "--out: cannot write into '%s': %s",
-                           cv_echo(files->folder, shown), strerror(errno));
+        return cv_print_error(CV_EXIT_FAILED, "--out: cannot write into '%s': %s",
+                              cv_echo(files->folder, shown), strerror(errno));
     for (size_t i = 0; i < count && status == CV_EXIT_DONE; i++) {
         status = see_free(files, figures[i], "csv");
         if (status == CV_EXIT_DONE && files->svg)
@@ -121,7 +122,7 @@ static int write_svg(const struct cv_figure_files *files, const struct cv_figure
     else
         drawn = cv_gnuplot_run(script.bytes, script.length, fileno(out.file), &err);
     cv_text_done(&script);
-    status = drawn == CLEAVE_OK ? CV_EXIT_DONE : cv_complain_error(&err);
+    status = drawn == CLEAVE_OK ? CV_EXIT_DONE : cv_print_status(&err);
     closed = cv_output_close(&out, drawn != CLEAVE_OK);
     return status != CV_EXIT_DONE ? status : closed;
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cli/figures/verb_figures.h"
-#include "cli/kit/output.h"
-#include "cli/kit/progress.h"
+#include "cli/common/output.h"
+#include "cli/common/progress.h"
 #include "figures/figure_list.h"
 #include "figures/figures_files.h"
 #include "figures/figures_text.h"
@@ -51,7 +51,7 @@ static int make_figure(const struct cv_figure *figure, size_t place, struct maki
     made = cv_figure_make(figure, &job, &result, &err);
     cv_progress_done(&progress);
     if (made != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     if (values->json)
         cv_figure_json(&all->json, figure, &result);
     else {
@@ -80,7 +80,7 @@ static int choose(const struct cv_call *call, const struct cv_figure **out,
         if (call->noperands == 0)
             out[count] = cv_figure_at(i);
         else if (cv_figure_find(call->operands[i], &out[count], &err) != CLEAVE_OK)
-            return cv_complain_error(&err);
+            return cv_print_status(&err);
         while (k < count && out[k] != out[count])
             k++;
         if (k == count)
@@ -93,9 +93,9 @@ static int choose(const struct cv_call *call, const struct cv_figure **out,
 static int check_options(const struct cv_figures_options *values)
 {
     if (values->out == NULL && values->csv_only)
-        return cv_complain(CV_EXIT_USAGE, "--csv-only: needs --out");
+        return cv_print_error(CV_EXIT_USAGE, "--csv-only: needs --out");
     if (values->out == NULL && values->force)
-        return cv_complain(CV_EXIT_USAGE, "--force: needs --out");
+        return cv_print_error(CV_EXIT_USAGE, "--force: needs --out");
     return CV_EXIT_DONE;
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "report/terminal/table.h"
 
 /* A paragraph indented by four. */

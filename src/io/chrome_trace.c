@@ -19,7 +19,7 @@ enum { THREADS = LINKS + PROCESSORS };
 
 struct output {
     struct cv_json json;
-    const struct cv_trace_story *story;
+    const struct cv_trace_context *story;
     double *free_s; /* [worker][thread]: end of its last event; 0: none yet */
     bool *has_name; /* [worker][thread]                                     */
     bool port_named[2];
@@ -88,7 +88,7 @@ static void put_on_worker(struct output *output, uint32_t worker, unsigned first
     tid = base + thread + 1;
     if (!output->has_name[base + thread]) {
         output->has_name[base + thread] = true;
-        put_name(output, CREW, &tid, cv_story_name(output->story, worker, number),
+        put_name(output, CREW, &tid, cv_context_name(output->story, worker, number),
                  first == 0 ? " link" : "");
     }
     output->free_s[base + thread] = span->end_s;
@@ -117,7 +117,7 @@ static void put_load_span(struct output *output, const struct cv_span *span)
     char name[300], number[CV_STORY_NAME_ROOM];
 
     snprintf(name, sizeof name, "%s %.200s", cv_span_name(span->kind),
-             cv_story_name(output->story, span->worker, number));
+             cv_context_name(output->story, span->worker, number));
     switch (span->kind) {
     case CV_SPAN_SEND:
     case CV_SPAN_RETURN:
@@ -177,7 +177,7 @@ static void put_facts(struct output *output)
     cv_json_end(json);
 }
 
-enum cleave_status cv_chrome_write(const struct cv_trace_story *story, FILE *file,
+enum cleave_status cv_chrome_write(const struct cv_trace_context *story, FILE *file,
                                    struct cleave_error *err)
 {
     const size_t n = story->platform != NULL ? cleave_platform_nworkers(story->platform)

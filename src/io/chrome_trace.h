@@ -3,10 +3,10 @@
 #define CV_CHROME_TRACE_H
 #include <stdio.h>
 
-#include "io/trace_story.h"
+#include "io/trace_context.h"
 
 /* The entries have been checked; the caller looks whether all was written. */
-enum cleave_status cv_chrome_write(const struct cv_trace_story *story, FILE *file,
+enum cleave_status cv_chrome_write(const struct cv_trace_context *story, FILE *file,
                                    struct cleave_error *err);
 
 #endif

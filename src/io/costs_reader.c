@@ -48,7 +48,7 @@ static enum cleave_status take_row(struct costs_reader *reader,
     struct cv_costs_draft *draft = &reader->draft;
     struct cv_place place = cv_read_place(&reader->in, token);
     const size_t path = strlen(reader->in.field),
-                 most = row > 0 ? draft->nodes : CV_COSTS_NODES;
+                 max = row > 0 ? draft->nodes : CV_COSTS_NODES;
     struct cv_token item;
     char expected[96];
     size_t n = 0;
@@ -62,11 +62,11 @@ static enum cleave_status take_row(struct costs_reader *reader,
         if (item.node == CV_NODE_END)
             break;
         snprintf(reader->in.field + path, sizeof reader->in.field - path, "[%zu]", n);
-        if (n == most) {
+        if (n == max) {
             snprintf(expected, sizeof expected,
                      row > 0 ? "expected the end of a row of %zu, as the first"
                              : "expected at most %zu nodes",
-                     most);
+                     max);
             return cv_read_fail(&reader->in, &item, expected);
         }
         if (n == row) /* nobody sends to itself */

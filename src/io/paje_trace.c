@@ -193,7 +193,7 @@ static void write_name(FILE *file, const char *name)
     fputs("\"\n", file);
 }
 
-static void write_containers(const struct cv_trace_story *story, uint32_t n, FILE *file)
+static void write_containers(const struct cv_trace_context *story, uint32_t n, FILE *file)
 {
     char number[CV_STORY_NAME_ROOM];
 
@@ -203,11 +203,11 @@ static void write_containers(const struct cv_trace_story *story, uint32_t n, FIL
         fprintf(file, "4 0 m M r \"master\"\n");
     for (uint32_t i = 0; i < n; i++) {
         fprintf(file, "4 0 w%lu W r ", (unsigned long)i);
-        write_name(file, cv_story_name(story, i, number));
+        write_name(file, cv_context_name(story, i, number));
     }
 }
 
-enum cleave_status cv_paje_write(const struct cv_trace_story *story, FILE *file,
+enum cleave_status cv_paje_write(const struct cv_trace_context *story, FILE *file,
                                  struct cleave_error *err)
 {
     const uint32_t n = story->platform != NULL ? cleave_platform_nworkers(story->platform)

@@ -66,7 +66,7 @@ enum cleave_status cv_read_ranged(struct cv_reading *reading,
 }
 
 enum cleave_status cv_read_whole(struct cv_reading *reading, const struct cv_token *token,
-                                 uint32_t most, uint32_t *out)
+                                 uint32_t max, uint32_t *out)
 {
     char expected[64];
     uint32_t value = 0;
@@ -76,9 +76,9 @@ enum cleave_status cv_read_whole(struct cv_reading *reading, const struct cv_tok
         good = token->text[i] >= '0' && token->text[i] <= '9';
         value = value * 10 + (uint32_t)(token->text[i] - '0');
     }
-    if (!good || value < 1 || value > most) {
+    if (!good || value < 1 || value > max) {
         snprintf(expected, sizeof expected, "expected a whole number from 1 to %lu",
-                 (unsigned long)most);
+                 (unsigned long)max);
         return cv_read_fail(reading, token, expected);
     }
     *out = value;

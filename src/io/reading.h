@@ -39,7 +39,7 @@ enum cleave_status cv_read_ranged(struct cv_reading *reading,
                                   bool positive, double *out);
 /* A whole number from 1 to `most`, which is below 1e9. */
 enum cleave_status cv_read_whole(struct cv_reading *reading, const struct cv_token *token,
-                                 uint32_t most, uint32_t *out);
+                                 uint32_t max, uint32_t *out);
 /* A name without spaces, or a text on one line; *out lives in the arena. */
 enum cleave_status cv_read_text(struct cv_reading *reading, const struct cv_token *token,
                                 bool name, const char **out);

@@ -17,7 +17,7 @@ enum cv_trace_format cv_trace_format_of(const char *path)
     return cv_name_ends_in(path, ".paje") ? CV_TRACE_PAJE : CV_TRACE_OWN;
 }
 
-static enum cleave_status write_own(const struct cv_trace_story *story, FILE *file,
+static enum cleave_status write_own(const struct cv_trace_context *story, FILE *file,
                                     struct cleave_error *err)
 {
     if (story->platform != NULL)
@@ -27,7 +27,7 @@ static enum cleave_status write_own(const struct cv_trace_story *story, FILE *fi
 }
 
 /* What holds for our own format holds for all. */
-static enum cleave_status check_entries(const struct cv_trace_story *story,
+static enum cleave_status check_entries(const struct cv_trace_context *story,
                                         struct cleave_error *err)
 {
     for (size_t i = 0; i < cleave_trace_count(story->trace); i++) {
@@ -43,7 +43,7 @@ static enum cleave_status check_entries(const struct cv_trace_story *story,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_trace_export(const struct cv_trace_story *story,
+enum cleave_status cv_trace_export(const struct cv_trace_context *story,
                                    enum cv_trace_format format, FILE *file,
                                    struct cleave_error *err)
 {

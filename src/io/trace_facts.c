@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <cleave/version.h>
-#include "io/trace_told.h"
+#include "io/trace_policy_input.h"
 
 /* --- writing ------------------------------------------------------------------------ */
 
@@ -62,7 +62,7 @@ void cv_trace_facts_write(struct cv_json *json, const struct cleave_trace_facts 
         cv_json_end(json);
     }
     if (facts->told != NULL)
-        cv_trace_told_write(json, facts->told);
+        cv_trace_policy_input_write(json, facts->told);
     cv_json_end(json);
 }
 
@@ -72,7 +72,7 @@ struct reading {
     struct cv_trace_lines *lines;
     struct cv_arena *arena;
     struct cleave_trace_facts facts;
-    struct cleave_told told;
+    struct cleave_policy_input told;
 };
 
 static enum cleave_status keep_text(struct reading *reading, const char **out)
@@ -191,7 +191,8 @@ static enum cleave_status read_member(struct reading *reading, const char *key)
     if (strcmp(key, "left_out") == 0)
         return read_left_out(reading);
     if (strcmp(key, "told") == 0) {
-        CV_TRY(cv_trace_told_read(reading->lines, reading->arena, &reading->told));
+        CV_TRY(
+            cv_trace_policy_input_read(reading->lines, reading->arena, &reading->told));
         facts->told = &reading->told;
         return CLEAVE_OK;
     }

@@ -65,7 +65,7 @@ static const struct kind kinds[] = {
     { "started", CLEAVE_TASK_LOAD, false, CLEAVE_STARTED, CHUNK_SPAN, ALSO },
     { "drained", CLEAVE_TASK_LOAD, false, CLEAVE_DRAINED, CHUNK_SPAN, ALSO },
     { "extended", CLEAVE_TASK_LOAD, false, CLEAVE_EXTENDED, CHUNK_SPAN, ALSO },
-    { "seen", CLEAVE_TASK_LOAD, false, CLEAVE_SEEN, CHUNK_SPAN,
+    { "seen", CLEAVE_TASK_LOAD, false, CLEAVE_PROGRESS, CHUNK_SPAN,
       ALSO | BIT(OUTPUT) | BIT(CPU) },
     { "folded", CLEAVE_TASK_LOAD, false, CLEAVE_FOLDED, SPAN | BIT(WORKER) | BIT(UNITS),
       0 },
@@ -80,7 +80,8 @@ static const struct kind kinds[] = {
     { "extend", CLEAVE_TASK_LOAD, true, CLEAVE_EXTEND,
       BIT(ORDER) | BIT(WORKER) | BIT(UNITS), 0 },
     { "close", CLEAVE_TASK_LOAD, true, CLEAVE_CLOSE, BIT(ORDER) | BIT(WORKER), 0 },
-    { "look", CLEAVE_TASK_LOAD, true, CLEAVE_LOOK, BIT(ORDER) | BIT(WORKER), 0 },
+    { "look", CLEAVE_TASK_LOAD, true, CLEAVE_QUERY, BIT(ORDER) | BIT(WORKER),
+      0 }, /* up to 0.2 */
     { "return", CLEAVE_TASK_LOAD, true, CLEAVE_RETURN,
       BIT(ORDER) | BIT(WORKER) | BIT(CHUNK), 0 },
     { "wake", CLEAVE_TASK_LOAD, true, CLEAVE_WAKE_AT, BIT(ORDER) | BIT(TIME),

@@ -36,7 +36,7 @@ bool cv_span_at(const struct cleave_trace *trace, size_t i, struct cv_span *out)
         [CLEAVE_STARTED] = { false, CV_SPAN_KINDS },
         [CLEAVE_DRAINED] = { false, CV_SPAN_KINDS },
         [CLEAVE_EXTENDED] = { true, CV_SPAN_SEND },
-        [CLEAVE_SEEN] = { false, CV_SPAN_KINDS },
+        [CLEAVE_PROGRESS] = { false, CV_SPAN_KINDS },
         [CLEAVE_READY] = { false, CV_SPAN_KINDS },
         [CLEAVE_FOLDED] = { true, CV_SPAN_FOLD },
     };

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "io/trace_limits.h"
-#include "io/trace_told.h"
+#include "io/trace_policy_input.h"
 #include "model/platform/worker_fields.h"
 
 struct reading {
     struct cv_trace_lines *lines;
     struct cv_arena *arena;
-    struct cleave_told *told;
+    struct cleave_policy_input *told;
 };
 
 static enum cleave_status short_of_memory(const struct reading *reading)
@@ -300,12 +300,13 @@ static enum cleave_status read_member(const struct reading *reading, const char 
     return cv_trace_skip(lines);
 }
 
-enum cleave_status cv_trace_told_read(struct cv_trace_lines *lines,
-                                      struct cv_arena *arena, struct cleave_told *out)
+enum cleave_status cv_trace_policy_input_read(struct cv_trace_lines *lines,
+                                              struct cv_arena *arena,
+                                              struct cleave_policy_input *out)
 {
-    struct cleave_told told = { .view = { .nworkers = lines->nworkers,
-                                          .port = lines->port,
-                                          .units_total = INFINITY } };
+    struct cleave_policy_input told = { .view = { .nworkers = lines->nworkers,
+                                                  .port = lines->port,
+                                                  .units_total = INFINITY } };
     const struct reading reading = { lines, arena, &told };
     struct cv_place place;
     bool first = true;

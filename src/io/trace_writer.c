@@ -54,7 +54,7 @@ static bool is_of_chunk(enum cleave_event_kind kind)
 {
     return kind == CLEAVE_SENT || kind == CLEAVE_DONE || kind == CLEAVE_RETURNED ||
            kind == CLEAVE_RECALLED || kind == CLEAVE_LOST || kind == CLEAVE_STARTED ||
-           kind == CLEAVE_DRAINED || kind == CLEAVE_EXTENDED || kind == CLEAVE_SEEN;
+           kind == CLEAVE_DRAINED || kind == CLEAVE_EXTENDED || kind == CLEAVE_PROGRESS;
 }
 
 static void write_event(struct cv_json *json, const struct cleave_entry *entry,
@@ -67,7 +67,7 @@ static void write_event(struct cv_json *json, const struct cleave_entry *entry,
         [CLEAVE_RETURNED] = "returned", [CLEAVE_ENDED] = "ended",
         [CLEAVE_RECALLED] = "recalled", [CLEAVE_LOST] = "lost",
         [CLEAVE_STARTED] = "started",   [CLEAVE_DRAINED] = "drained",
-        [CLEAVE_EXTENDED] = "extended", [CLEAVE_SEEN] = "seen",
+        [CLEAVE_EXTENDED] = "extended", [CLEAVE_PROGRESS] = "seen",
         [CLEAVE_READY] = "ready",       [CLEAVE_FOLDED] = "folded",
     };
     const struct cleave_event *event = &entry->as.event;
@@ -94,7 +94,7 @@ static void write_event(struct cv_json *json, const struct cleave_entry *entry,
         cv_field_number(json, "read", event->read_s);
     if (event->kind == CLEAVE_DONE && event->fold_s > 0)
         cv_field_number(json, "fold", event->fold_s);
-    if (event->kind == CLEAVE_SEEN) {
+    if (event->kind == CLEAVE_PROGRESS) {
         cv_field_number(json, "output", event->output);
         cv_field_number(json, "cpu", event->cpu_s);
     }
@@ -131,7 +131,7 @@ void cv_trace_order_fields(struct cv_json *json, const struct cleave_order *orde
         cv_field_number(json, "time", order->time_s);
         break;
     case CLEAVE_CLOSE:
-    case CLEAVE_LOOK:
+    case CLEAVE_QUERY:
         break;
     }
 }
@@ -211,7 +211,7 @@ static const char *find_fault(const struct cleave_entry *entry, const struct cas
     case CLEAVE_STARTED:
     case CLEAVE_DRAINED:
     case CLEAVE_EXTENDED:
-    case CLEAVE_SEEN:
+    case CLEAVE_PROGRESS:
     case CLEAVE_FOLDED:
         return find_chunk_fault(event->worker, event->units, cast);
     case CLEAVE_ENDED:
@@ -267,7 +267,7 @@ enum cleave_status cleave_trace_save(const struct cleave_trace *trace,
                                      const char *policy, double load, FILE *file,
                                      struct cleave_error *err)
 {
-    const struct cleave_told *told = cleave_trace_facts(trace)->told;
+    const struct cleave_policy_input *told = cleave_trace_facts(trace)->told;
     const struct cast cast = { platform, cleave_platform_nworkers(platform),
                                told != NULL && told->view.nitems > 0 };
 

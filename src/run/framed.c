@@ -11,11 +11,11 @@
 #include "base/fail.h"
 #include "base/write_all.h"
 #include "run/framed_lines.h"
-#include "run/kit/poller.h"
-#include "run/kit/process.h"
+#include "run/common/poller.h"
+#include "run/common/process.h"
 #include "run/execute/series.h"
-#include "run/output/gather.h"
-#include "run/slot/steady_length.h"
+#include "run/output/ordered_output.h"
+#include "run/slot/persistent_length.h"
 
 enum { COPY = 256 * 1024 }; /* bytes that are read at a time */
 
@@ -53,7 +53,7 @@ static void take(struct framed *framed, const char *bytes, size_t length)
     if (framed->nhead < CV_FRAME) {
         memcpy(framed->head + framed->nhead, bytes, length);
         framed->nhead += length;
-        framed->left = framed->nhead == CV_FRAME ? cv_steady_length(framed->head) : 0;
+        framed->left = framed->nhead == CV_FRAME ? cv_persistent_length(framed->head) : 0;
         return;
     }
     framed->left -= length;
@@ -138,7 +138,7 @@ static enum cleave_status give_answer(void *context, bool failed,
     if (framed->in_parts)
         wrong = cv_framed_lines_end(&framed->lines);
 
-    cv_steady_length_put(head, failed ? UINT64_MAX : (uint64_t)size);
+    cv_persistent_length_put(head, failed ? UINT64_MAX : (uint64_t)size);
     if (wrong == 0)
         wrong = cv_write_all(framed->out, head, sizeof head);
     if (wrong == 0)
@@ -148,29 +148,30 @@ static enum cleave_status give_answer(void *context, bool failed,
                                 strerror(wrong));
 }
 
-enum cleave_status cv_framed_serve(const struct cleave_execution *asked, int in, int out,
-                                   struct cleave_error *err)
+enum cleave_status cv_framed_serve(const struct cleave_execution *request, int in,
+                                   int out, struct cleave_error *err)
 {
     struct framed framed = { .in = in,
                              .out = out,
                              .piece = -1,
                              .answer = -1,
-                             .in_parts = asked->output.lines || asked->output.early };
-    const struct cv_gather_options files = { .sink = -1,
-                                             .sink_name = "nowhere",
-                                             .memory = CV_GATHER_MEMORY,
-                                             .directory = asked->output.directory };
-    struct cleave_execution execution = *asked;
-    struct cv_gather *gather = NULL;
+                             .in_parts = request->output.lines || request->output.early };
+    const struct cv_ordered_output_options files = { .sink = -1,
+                                                     .sink_name = "nowhere",
+                                                     .memory = CV_GATHER_MEMORY,
+                                                     .directory =
+                                                         request->output.directory };
+    struct cleave_execution execution = *request;
+    struct cv_ordered_output *gather = NULL;
     enum cleave_status status;
 
     framed.bytes = malloc(COPY);
-    status = framed.bytes != NULL ? cv_gather_new(&files, &gather, err)
+    status = framed.bytes != NULL ? cv_ordered_output_new(&files, &gather, err)
                                   : cv_fail_memory(err, "the pieces");
     if (status == CLEAVE_OK)
-        status = cv_gather_file(gather, &framed.piece, err);
+        status = cv_ordered_output_file(gather, &framed.piece, err);
     if (status == CLEAVE_OK)
-        status = cv_gather_file(gather, &framed.answer, err);
+        status = cv_ordered_output_file(gather, &framed.answer, err);
     if (status == CLEAVE_OK) {
         snprintf(framed.piece_name, sizeof framed.piece_name, "/proc/self/fd/%d",
                  framed.piece);
@@ -181,7 +182,7 @@ enum cleave_status cv_framed_serve(const struct cleave_execution *asked, int in,
                               err);
     }
     (void)cv_framed_lines_end(&framed.lines);
-    cv_gather_free(gather);
+    cv_ordered_output_free(gather);
     cv_close(&framed.piece);
     cv_close(&framed.answer);
     free(framed.bytes);

@@ -1,7 +1,7 @@
 /* framed.h -- inputs that come in frames, as a command that stays gets them.
  * SPDX-License-Identifier: MIT
  *
- * What a command of `cleave run --persistent` is (run/slot/steady_slot.h), a whole run can be:
+ * What a command of `cleave run --persistent` is (run/slot/persistent_slot.h), a whole run can be:
  * it reads frames, shares the bytes of each out over its own workers and hosts, and answers
  * with their outputs; or with 8 bytes of all ones, if a command failed for good. */
 #ifndef CV_FRAMED_H
@@ -10,7 +10,7 @@
 
 /* Read frames from `in` and answer on `out` until the input ends between two. `asked` has
  * neither input nor output. */
-enum cleave_status cv_framed_serve(const struct cleave_execution *asked, int in, int out,
-                                   struct cleave_error *err);
+enum cleave_status cv_framed_serve(const struct cleave_execution *request, int in,
+                                   int out, struct cleave_error *err);
 
 #endif

@@ -8,9 +8,9 @@
 
 #include "base/fail.h"
 #include "base/write_all.h"
-#include "run/kit/process.h"
-#include "run/kit/quiet_thread.h"
-#include "run/slot/steady_length.h"
+#include "run/common/process.h"
+#include "run/common/nosignal_thread.h"
+#include "run/slot/persistent_length.h"
 
 enum { PART = 64 * 1024 };
 
@@ -28,7 +28,7 @@ static void *pass_on(void *context)
             return NULL;
         if (got < 0 || lines->wrong != 0)
             continue;
-        cv_steady_length_put(part, (uint64_t)got | CV_STEADY_PART);
+        cv_persistent_length_put(part, (uint64_t)got | CV_STEADY_PART);
         lines->wrong = cv_write_all(lines->out, part, CV_FRAME + (size_t)got);
     }
 }
@@ -44,7 +44,7 @@ enum cleave_status cv_framed_lines_begin(struct cv_framed_lines *lines, int sink
     *lines = (struct cv_framed_lines){ .from = ends[0], .sink = sink, .out = out };
     wrong = dup3(ends[1], sink, O_CLOEXEC) < 0
                 ? errno
-                : cv_quiet_thread(&lines->thread, NULL, pass_on, lines);
+                : cv_nosignal_thread_create(&lines->thread, NULL, pass_on, lines);
     cv_close(&ends[1]);
     lines->on = wrong == 0;
     if (lines->on)

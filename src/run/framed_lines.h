@@ -1,7 +1,7 @@
 /* framed_lines.h -- lines of an answer, passed on while it is made. SPDX-License-Identifier: MIT
  *
  * The run writes into a pipe, and a thread puts what comes before whoever asked, in parts
- * (run/slot/steady_length.h). The rest of the answer, without bytes, says that it is over. */
+ * (run/slot/persistent_length.h). The rest of the answer, without bytes, says that it is over. */
 #ifndef CV_FRAMED_LINES_H
 #define CV_FRAMED_LINES_H
 #include <pthread.h>

@@ -17,7 +17,7 @@
 
 /* A trace that was read, and what is made of it; closed in reverse. */
 struct again {
-    const struct cleave_told *told;
+    const struct cleave_policy_input *told;
     const struct cleave_policy *policy;
     struct cleave_platform *platform; /* owned; NULL for a reduction */
     struct cv_planned planned;
@@ -100,7 +100,7 @@ static enum cleave_status make_platform(const struct cleave_view *view,
 
 static enum cleave_status plan_load(struct again *again, struct cleave_error *err)
 {
-    const struct cleave_told *told = again->told;
+    const struct cleave_policy_input *told = again->told;
     const struct cleave_view *view = &told->view;
     const struct cv_load load = { .units = view->units_total,
                                   .lifespan_s = view->lifespan_s,

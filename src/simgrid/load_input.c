@@ -49,13 +49,13 @@ void cv_open_serve(struct world *world)
 
     while (open->wishes.first != NULL) {
         struct chunk *chunk = open->wishes.first;
-        const double asked = chunk->units;
+        const double request = chunk->units;
 
-        if (!cv_supply_take(&open->supply, &chunk->units, &chunk->begin))
+        if (!cv_simulated_input_take(&open->supply, &chunk->units, &chunk->begin))
             return;
         cv_line_leave(&open->wishes);
-        open->supply.wished -= asked;
-        if (asked > 0 && !(chunk->units > 0)) { /* nothing was left for it */
+        open->supply.wished -= request;
+        if (request > 0 && !(chunk->units > 0)) { /* nothing was left for it */
             cv_open_report(world, chunk, chunk->worker, CLEAVE_SENT, 0, 0);
             cv_open_report(world, chunk, chunk->worker, CLEAVE_DONE, 0, 0);
             cv_load_finish(world, chunk);
@@ -77,11 +77,11 @@ static void input_ended(struct world *world, struct activity *activity,
 
 void cv_open_arrive(struct world *world)
 {
-    struct cv_supply *supply = &cv_open_of(world)->supply;
+    struct cv_simulated_input *supply = &cv_open_of(world)->supply;
     struct activity *activity;
 
     cv_open_must(world, cv_free_ranges_reserve(&supply->free));
-    if (!cv_supply_arrive(supply))
+    if (!cv_simulated_input_arrive(supply))
         return;
     activity = cv_load_activity(world, NULL);
     activity->at_once = true;
@@ -93,5 +93,5 @@ double cv_open_left(const struct world *world)
 {
     const struct open_load *open = cv_open_of(world);
 
-    return open != NULL ? cv_supply_left(&open->supply) : INFINITY;
+    return open != NULL ? cv_simulated_input_left(&open->supply) : INFINITY;
 }

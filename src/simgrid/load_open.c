@@ -147,7 +147,7 @@ static void look(struct world *world, const struct reader *reader, uint32_t work
     const double read =
         reader->chunk != NULL ? cv_reader_position(world, reader) - reader->begin : 0;
 
-    cv_open_report(world, reader->chunk, worker, CLEAVE_SEEN, read,
+    cv_open_report(world, reader->chunk, worker, CLEAVE_PROGRESS, read,
                    cv_open_of(world)->command.emits ? read : 0);
 }
 
@@ -216,7 +216,7 @@ void cv_open_obey(struct world *world, const struct cv_wire_message *message)
     case CLEAVE_CLOSE:
         close_chunk(world, reader);
         break;
-    case CLEAVE_LOOK:
+    case CLEAVE_QUERY:
         look(world, reader, message->order.worker);
         break;
     default:
@@ -246,6 +246,7 @@ void cv_open_begin(struct world *world, const struct cv_wire_message *run,
     open->readers = cv_world_take(world, n, sizeof *open->readers);
     open->command = run->command;
     open->next = next;
-    cv_supply_begin(&open->supply, run->units, run->hold, n, run->command.record);
+    cv_simulated_input_begin(&open->supply, run->units, run->hold, n,
+                             run->command.record);
     cv_open_arrive(world);
 }

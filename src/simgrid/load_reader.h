@@ -5,7 +5,7 @@
  * load_open.c what orders do to them. */
 #ifndef CV_LOAD_READER_H
 #define CV_LOAD_READER_H
-#include "engine/supply.h"
+#include "engine/simulated_input.h"
 #include "simgrid/load_lines.h"
 
 /* What a command does: it waits, starts up, reads, or works after that. */
@@ -25,7 +25,7 @@ struct reader {
 struct open_load {
     struct cv_command_model command;
     struct reader *readers; /* owned: by worker */
-    struct cv_supply supply;
+    struct cv_simulated_input supply;
     struct line wishes; /* chunks that wait for their part of a stream */
     void (*next)(struct world *world, uint32_t worker);
 };

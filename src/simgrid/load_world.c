@@ -203,7 +203,7 @@ static void submit(struct world *world, const struct cv_wire_message *message)
     case CLEAVE_OPEN:
     case CLEAVE_EXTEND:
     case CLEAVE_CLOSE:
-    case CLEAVE_LOOK:
+    case CLEAVE_QUERY:
         if (load->open != NULL) {
             cv_open_obey(world, message);
             break;

@@ -19,7 +19,7 @@ struct chance {
 
 uint64_t chance_next(struct chance *chance);
 /* 0 to most - 1. */
-uint64_t chance_below(struct chance *chance, uint64_t most);
+uint64_t chance_below(struct chance *chance, uint64_t max);
 /* True once in so many. */
 bool chance_one_in(struct chance *chance, uint64_t many);
 

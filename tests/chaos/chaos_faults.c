@@ -32,14 +32,14 @@ static void on_this_machine(struct trial *trial)
     trial->job.nhosts = 0;
 }
 
-static void with_hosts(struct trial *trial, uint32_t least)
+static void with_hosts(struct trial *trial, uint32_t min)
 {
     struct job *job = &trial->job;
 
     without_mpi(trial);
     if (job->port == NULL)
         job->port = "multi";
-    for (; job->nhosts < least; job->nhosts++)
+    for (; job->nhosts < min; job->nhosts++)
         job->slots[job->nhosts] = 1 + (uint32_t)chance_below(&trial->chance, 2);
 }
 

@@ -20,9 +20,9 @@ uint64_t chance_next(struct chance *chance)
     return z ^ z >> 31;
 }
 
-uint64_t chance_below(struct chance *chance, uint64_t most)
+uint64_t chance_below(struct chance *chance, uint64_t max)
 {
-    return most > 0 ? chance_next(chance) % most : 0;
+    return max > 0 ? chance_next(chance) % max : 0;
 }
 
 bool chance_one_in(struct chance *chance, uint64_t many)

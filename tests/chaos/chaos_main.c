@@ -44,7 +44,7 @@ struct board {
     struct result results[];
 };
 
-struct asked {
+struct request {
     uint64_t count, seed, first, workers;
     const char *fault;
     bool keep;
@@ -151,18 +151,20 @@ static void forget(struct trial *trial)
     bytes_free(&trial->job.expected);
 }
 
-static void do_trial(const struct asked *asked, uint64_t number, struct result *result)
+static void do_trial(const struct request *request, uint64_t number,
+                     struct result *result)
 {
     static struct trial trial;
 
-    trial = (struct trial){ .seed = asked->seed, .number = number };
-    trial.chance.state = asked->seed * 0x9e3779b97f4a7c15u + number * 0xd1342543de82ef95u;
+    trial = (struct trial){ .seed = request->seed, .number = number };
+    trial.chance.state =
+        request->seed * 0x9e3779b97f4a7c15u + number * 0xd1342543de82ef95u;
     snprintf(trial.folder, sizeof trial.folder, "%s/%" PRIu64, setting.top, number);
     snprintf(trial.once, sizeof trial.once, "%s/once", trial.folder);
     clean(trial.folder);
     if (mkdir(trial.folder, 0755) != 0)
         give_up("%s: %s", trial.folder, strerror(errno));
-    choose_fault(&trial, asked->fault);
+    choose_fault(&trial, request->fault);
     job_choose(&trial);
     trial.fault->prepare(&trial);
     fault_add_another(&trial);
@@ -176,13 +178,13 @@ static void do_trial(const struct asked *asked, uint64_t number, struct result *
     snprintf(result->reason, sizeof result->reason, "%s", trial.reason);
     result->over = true;
     forget(&trial);
-    if (!asked->keep && result->verdict != FAILED)
+    if (!request->keep && result->verdict != FAILED)
         clean_up(&trial);
 }
 
 /* --- many --------------------------------------------------------------------------------- */
 
-static pid_t start_worker(const struct asked *asked, struct board *board)
+static pid_t start_worker(const struct request *request, struct board *board)
 {
     const pid_t pid = fork();
 
@@ -191,13 +193,13 @@ static pid_t start_worker(const struct asked *asked, struct board *board)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setting.mounts = disk_allowed();
-    for (uint64_t i; (i = board->next++) < asked->count;)
-        do_trial(asked, asked->first + i, &board->results[i]);
+    for (uint64_t i; (i = board->next++) < request->count;)
+        do_trial(request, request->first + i, &board->results[i]);
     fflush(stdout);
     _exit(0);
 }
 
-static void tell(const struct asked *asked, uint64_t i, const struct result *result)
+static void tell(const struct request *request, uint64_t i, const struct result *result)
 {
     char text[WORD];
 
@@ -205,15 +207,15 @@ static void tell(const struct asked *asked, uint64_t i, const struct result *res
     for (char *at = text; *at != '\0'; at++)
         if ((unsigned char)*at < 32 || (unsigned char)*at > 126)
             *at = *at == '\n' && at[1] != '\0' ? '|' : ' ';
-    printf("FAILED %" PRIu64 ":%" PRIu64 " %s: %s\n", asked->seed, asked->first + i,
+    printf("FAILED %" PRIu64 ":%" PRIu64 " %s: %s\n", request->seed, request->first + i,
            result->over ? faults[result->fault].name : "?",
            result->over ? text : "the harness ended");
     fflush(stdout);
 }
 
-static void watch(const struct asked *asked, struct board *board, uint64_t running)
+static void watch(const struct request *request, struct board *board, uint64_t running)
 {
-    uint64_t *told = calloc(asked->count, sizeof *told);
+    uint64_t *told = calloc(request->count, sizeof *told);
     double next_s = now_s() + 10;
 
     if (told == NULL)
@@ -223,27 +225,28 @@ static void watch(const struct asked *asked, struct board *board, uint64_t runni
 
         while (running > 0 && waitpid(-1, NULL, WNOHANG) > 0)
             running--;
-        for (uint64_t i = 0; i < asked->count; i++) {
+        for (uint64_t i = 0; i < request->count; i++) {
             const struct result *result = &board->results[i];
 
             over += result->over;
             if (result->over && result->verdict == FAILED && told[i]++ == 0)
-                tell(asked, i, result);
+                tell(request, i, result);
         }
         if (now_s() > next_s) {
-            printf("%" PRIu64 " of %" PRIu64 "\n", over, asked->count);
+            printf("%" PRIu64 " of %" PRIu64 "\n", over, request->count);
             fflush(stdout);
             next_s += 10;
         }
         sleep_s(0.02);
     }
-    for (uint64_t i = 0; i < asked->count; i++)
+    for (uint64_t i = 0; i < request->count; i++)
         if (!board->results[i].over)
-            tell(asked, i, &board->results[i]);
+            tell(request, i, &board->results[i]);
     free(told);
 }
 
-static bool sum_up(const struct asked *asked, const struct board *board, double took_s)
+static bool sum_up(const struct request *request, const struct board *board,
+                   double took_s)
 {
     uint64_t all[3] = { 0 }, missed = 0;
 
@@ -251,7 +254,7 @@ static bool sum_up(const struct asked *asked, const struct board *board, double 
     for (size_t f = 0; f < nfaults; f++) {
         uint64_t of[3] = { 0 }, late = 0;
 
-        for (uint64_t i = 0; i < asked->count; i++) {
+        for (uint64_t i = 0; i < request->count; i++) {
             const struct result *result = &board->results[i];
 
             if (result->fault != f)
@@ -270,7 +273,7 @@ static bool sum_up(const struct asked *asked, const struct board *board, double 
            all[PASSED], all[FAILED], all[SKIPPED], missed);
     printf("chaos: %" PRIu64 " faults, %" PRIu64 " passed, %" PRIu64 " failed, %" PRIu64
            " skipped in %.1f s (seed %" PRIu64 ")\n",
-           asked->count, all[PASSED], all[FAILED], all[SKIPPED], took_s, asked->seed);
+           request->count, all[PASSED], all[FAILED], all[SKIPPED], took_s, request->seed);
     if (all[FAILED] > 0)
         printf(
             "folders of the failed ones are in %s; chaos --only SEED:NUMBER -v tries one "
@@ -317,20 +320,20 @@ static void find_programs(const char *cleave)
 }
 
 /* "SEED:NUMBER", for one trial. */
-static bool read_name(const char *text, struct asked *asked)
+static bool read_name(const char *text, struct request *request)
 {
     char *rest;
 
-    asked->seed = strtoull(text, &rest, 10);
+    request->seed = strtoull(text, &rest, 10);
     if (*rest != ':')
         return false;
-    asked->first = strtoull(rest + 1, &rest, 10);
-    asked->count = 1;
-    asked->keep = true;
+    request->first = strtoull(rest + 1, &rest, 10);
+    request->count = 1;
+    request->keep = true;
     return *rest == '\0';
 }
 
-static void read_options(int argc, char **argv, struct asked *asked)
+static void read_options(int argc, char **argv, struct request *request)
 {
     static const struct option known[] = {
         { "only", 1, NULL, 'o' }, { "fault", 1, NULL, 'f' }, { "cleave", 1, NULL, 'c' },
@@ -342,15 +345,15 @@ static void read_options(int argc, char **argv, struct asked *asked)
 
     for (int c; (c = getopt_long(argc, argv, "n:s:j:v", known, NULL)) != -1;) {
         if (c == 'n')
-            asked->count = strtoull(optarg, NULL, 10);
+            request->count = strtoull(optarg, NULL, 10);
         else if (c == 's')
-            asked->seed = strtoull(optarg, NULL, 10);
+            request->seed = strtoull(optarg, NULL, 10);
         else if (c == 'j')
-            asked->workers = strtoull(optarg, NULL, 10);
+            request->workers = strtoull(optarg, NULL, 10);
         else if (c == 'v')
             setting.verbose = true;
         else if (c == 'f')
-            asked->fault = optarg;
+            request->fault = optarg;
         else if (c == 'c')
             cleave = optarg;
         else if (c == 't')
@@ -359,15 +362,15 @@ static void read_options(int argc, char **argv, struct asked *asked)
             setting.limit_s = strtod(optarg, NULL);
         else if (c == 'g')
             setting.grace_s = strtod(optarg, NULL);
-        else if (c == 'o' && read_name(optarg, asked))
+        else if (c == 'o' && read_name(optarg, request))
             continue;
         else
             give_up("see the head of tests/chaos/chaos_main.c for the options");
     }
-    for (size_t i = 0; asked->fault != NULL && i <= nfaults; i++)
+    for (size_t i = 0; request->fault != NULL && i <= nfaults; i++)
         if (i == nfaults)
-            give_up("no fault is called %s", asked->fault);
-        else if (strcmp(faults[i].name, asked->fault) == 0)
+            give_up("no fault is called %s", request->fault);
+        else if (strcmp(faults[i].name, request->fault) == 0)
             break;
     find_programs(cleave);
     snprintf(setting.top, sizeof setting.top, "%.300s/chaos.XXXXXX", tmp);
@@ -377,7 +380,7 @@ static void read_options(int argc, char **argv, struct asked *asked)
 
 int main(int argc, char **argv)
 {
-    struct asked asked = { .count = 200, .seed = 1, .workers = 2 };
+    struct request request = { .count = 200, .seed = 1, .workers = 2 };
     const double began_s = now_s();
     struct board *board;
     bool good;
@@ -386,19 +389,19 @@ int main(int argc, char **argv)
         return work_main(argv + 2);
     if (argc > 1 && strcmp(argv[1], "@relay") == 0)
         return relay_main(argv + 2);
-    read_options(argc, argv, &asked);
-    board = mmap(NULL, sizeof *board + asked.count * sizeof *board->results,
+    read_options(argc, argv, &request);
+    board = mmap(NULL, sizeof *board + request.count * sizeof *board->results,
                  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (board == MAP_FAILED)
         give_up("out of memory");
     fflush(stdout);
-    for (uint64_t i = 0; i < asked.workers; i++)
-        if (start_worker(&asked, board) < 0)
+    for (uint64_t i = 0; i < request.workers; i++)
+        if (start_worker(&request, board) < 0)
             give_up("no process: %s", strerror(errno));
-    watch(&asked, board, asked.workers);
-    good = sum_up(&asked, board, now_s() - began_s);
-    if (asked.keep)
-        printf("the folder is %s/%" PRIu64 "\n", setting.top, asked.first);
+    watch(&request, board, request.workers);
+    good = sum_up(&request, board, now_s() - began_s);
+    if (request.keep)
+        printf("the folder is %s/%" PRIu64 "\n", setting.top, request.first);
     else if (good)
         clean(setting.top);
     return good ? 0 : 1;

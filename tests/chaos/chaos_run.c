@@ -56,13 +56,13 @@ static pid_t start_feeder(const struct trial *trial, int to)
 /* Somebody who reads a little and goes. */
 static pid_t start_reader(struct trial *trial, int from)
 {
-    const size_t most = chance_below(&trial->chance, 3000);
+    const size_t max = chance_below(&trial->chance, 3000);
     const pid_t pid = fork();
     char part[256];
 
     if (pid != 0)
         return pid;
-    for (size_t got = 0; got < most;) {
+    for (size_t got = 0; got < max;) {
         const ssize_t n = read(from, part, sizeof part);
 
         if (n <= 0)

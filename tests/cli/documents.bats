@@ -124,11 +124,11 @@ registered() {
 
 @test "a document that names what is not there is found out" {
     cp -r --parents Makefile man tools/layers "$BATS_TEST_TMPDIR"
-    mkdir -p "$BATS_TEST_TMPDIR/src/run/kit" "$BATS_TEST_TMPDIR/docs"
-    touch "$BATS_TEST_TMPDIR/src/run/kit/poller.c"
+    mkdir -p "$BATS_TEST_TMPDIR/src/run/common" "$BATS_TEST_TMPDIR/docs"
+    touch "$BATS_TEST_TMPDIR/src/run/common/poller.c"
     cat >"$BATS_TEST_TMPDIR/docs/page.md" <<'END'
-Right: `run/kit/poller.c`, `poller.c`, tools/layers, `run/kit/*.c`, `src/run/ROOM`, `make check`.
-Wrong: `run/poller.c`, `pollar.c`, see tools/lairs, `run/kit/*.h`, `tests/NAME.c`, `make chekc`.
+Right: `run/common/poller.c`, `poller.c`, tools/layers, `run/common/*.c`, `src/run/ROOM`, `make check`.
+Wrong: `run/poller.c`, `pollar.c`, see tools/lairs, `run/common/*.h`, `tests/NAME.c`, `make chekc`.
 Right: `--trace FILE`, `-p FILE`, `cleave run -i x --reduce 'sort -m' -- ls --all`, `cleave plan load`.
 Wrong: `--tarce FILE`, `-Q`, `cleave run --sweep x`, `cleave rnu`, `cleave plan load --reduce x`.
 
@@ -148,7 +148,7 @@ docs/page.md:2: no file tools/lairs
 docs/page.md:2: no file tests/NAME.c
 docs/page.md:2: no file src/run/poller.c
 docs/page.md:2: no file pollar.c
-docs/page.md:2: no file src/run/kit/*.h
+docs/page.md:2: no file src/run/common/*.h
 docs/page.md:2: no target: make chekc
 docs/page.md:4: no option --tarce of any command
 docs/page.md:4: no option -Q of any command

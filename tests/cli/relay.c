@@ -51,8 +51,8 @@ static void take(struct way *way, double rate, double delay_s)
 {
     struct packet *packet = &way->packets[(way->first + way->count) % PACKETS];
     /* What is read at once comes at once: of a slow link no more than it moves in a moment. */
-    const size_t most = rate > 0 && rate < 4 * PACKET ? (size_t)(rate / 4) + 1 : PACKET;
-    const ssize_t got = read(way->in, packet->bytes, most);
+    const size_t max = rate > 0 && rate < 4 * PACKET ? (size_t)(rate / 4) + 1 : PACKET;
+    const ssize_t got = read(way->in, packet->bytes, max);
     const double now = now_s();
 
     if (got <= 0) {

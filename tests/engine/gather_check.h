@@ -3,36 +3,37 @@
  * To be included after cmocka.h. */
 #ifndef GATHER_CHECK_H
 #define GATHER_CHECK_H
-#include "run/output/gather.h"
+#include "run/output/ordered_output.h"
 #include "plumbing_check.h"
 
-static inline struct cv_gather *new_gather(struct cv_gather_options options)
+static inline struct cv_ordered_output *
+new_gather(struct cv_ordered_output_options options)
 {
-    struct cv_gather *gather = NULL;
+    struct cv_ordered_output *gather = NULL;
 
-    must(cv_gather_new(&options, &gather, &err));
+    must(cv_ordered_output_new(&options, &gather, &err));
     return gather;
 }
 
-static inline struct cv_store *open_store(struct cv_gather *gather)
+static inline struct cv_chunk_output *open_store(struct cv_ordered_output *gather)
 {
-    struct cv_store *store = NULL;
+    struct cv_chunk_output *store = NULL;
 
-    must(cv_store_open(gather, &store, &err));
+    must(cv_chunk_output_open(gather, &store, &err));
     return store;
 }
 
 /* Write what may be written, at most so much at a time, to a sink that takes it. */
-static inline void write_by(struct cv_gather *gather, uint64_t most)
+static inline void write_by(struct cv_ordered_output *gather, uint64_t max)
 {
-    enum cv_gather_state state = CV_GATHER_BUSY;
+    enum cv_ordered_output_state state = CV_GATHER_BUSY;
 
     while (state == CV_GATHER_BUSY)
-        must(cv_gather_pump(gather, most, &state, &err));
+        must(cv_ordered_output_pump(gather, max, &state, &err));
     assert_int_equal(state, CV_GATHER_IDLE);
 }
 
-static inline void write_all(struct cv_gather *gather)
+static inline void write_all(struct cv_ordered_output *gather)
 {
     write_by(gather, 100000);
 }

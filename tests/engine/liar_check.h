@@ -145,29 +145,29 @@ static inline enum cleave_status execute(struct world *world,
     };
     const char *const inputs[] = { world->input };
     struct cleave_platform *platform = workers_of(world);
-    struct cleave_execution asked = { .command = command };
+    struct cleave_execution request = { .command = command };
     enum cleave_status status;
 
-    asked.input.files = inputs;
-    asked.input.count = 1;
-    asked.output.descriptor =
+    request.input.files = inputs;
+    request.input.count = 1;
+    request.output.descriptor =
         open(world->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    asked.output.name = "out";
-    asked.crew.platform = platform;
-    asked.hosts.list = world->hosts;
-    asked.hosts.count = (size_t)world->nhosts;
-    asked.sharing.block = world->block;
-    asked.persistent = world->persistent;
+    request.output.name = "out";
+    request.crew.platform = platform;
+    request.hosts.list = world->hosts;
+    request.hosts.count = (size_t)world->nhosts;
+    request.sharing.block = world->block;
+    request.persistent = world->persistent;
     if (world->limited) {
-        asked.failing.timeout_s = 1;
-        asked.failing.retries = 20;
-        asked.hosts.timeout_s = 3;
+        request.failing.timeout_s = 1;
+        request.failing.retries = 20;
+        request.hosts.timeout_s = 3;
     }
-    asked.tell.note = take_note;
-    asked.tell.context = world;
-    assert_true(asked.output.descriptor >= 0);
-    status = cleave_execute(&asked, out, err);
-    close(asked.output.descriptor);
+    request.tell.note = take_note;
+    request.tell.context = world;
+    assert_true(request.output.descriptor >= 0);
+    status = cleave_execute(&request, out, err);
+    close(request.output.descriptor);
     cleave_platform_free(platform);
     return status;
 }

@@ -88,7 +88,7 @@ static const struct cleave_policy dance_policy = { .name = "dance",
                                                    .state_size = sizeof(struct dance),
                                                    .decide = dance_decide,
                                                    .takes_streams = true,
-                                                   .hears_losses = true,
+                                                   .gets_losses = true,
                                                    .opens_chunks = true };
 
 /* --- a policy that follows a script ------------------------------------------------------- */
@@ -129,7 +129,7 @@ static void script_decide(void *state, const struct cleave_view *view,
         case CLEAVE_CLOSE:
             cleave_order_close(orders, step->worker);
             break;
-        case CLEAVE_LOOK:
+        case CLEAVE_QUERY:
             cleave_order_look(orders, step->worker);
             break;
         case CLEAVE_RECALL:
@@ -151,7 +151,7 @@ static const struct cleave_policy script_policy = { .name = "script",
                                                     .state_size = sizeof(size_t),
                                                     .decide = script_decide,
                                                     .takes_streams = true,
-                                                    .hears_losses = true,
+                                                    .gets_losses = true,
                                                     .opens_chunks = true };
 
 /* --- a run -------------------------------------------------------------------------------- */

@@ -136,9 +136,9 @@ static int by_matter(const void *left, const void *right)
 /* The event behind entry *at, which is moved to it; *orders counts those before it, and NULL is
  * when there are more than `most`. */
 static const struct cleave_event *next_event(const struct cleave_trace *trace, size_t *at,
-                                             size_t *orders, size_t most)
+                                             size_t *orders, size_t max)
 {
-    for (; *at < cleave_trace_count(trace) && *orders <= most; ++*at) {
+    for (; *at < cleave_trace_count(trace) && *orders <= max; ++*at) {
         const struct cleave_entry *entry = cleave_trace_at(trace, *at);
 
         if (!entry->is_order) {

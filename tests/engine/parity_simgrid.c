@@ -330,7 +330,7 @@ static void reduce_all(const struct cv_reduce_costs *costs, bool plain, const ch
         const struct cleave_policy *policy = cleave_policy_at(p);
         struct cv_planned planned;
 
-        if (policy->task != CLEAVE_TASK_REDUCE || policy->hears_arrivals == plain)
+        if (policy->task != CLEAVE_TASK_REDUCE || policy->gets_arrivals == plain)
             continue;
         assert_int_equal(cv_planned_reduce_costs(&planned, policy, NULL, 0, costs, 1,
                                                  NULL),
@@ -375,8 +375,10 @@ static void drawn_reductions(void **state)
                                              .model = fixed ? CLEAVE_COMPUTE_FIXED
                                                             : CLEAVE_COMPUTE_FRESH };
 
-            assert_int_equal(cv_law_parse(laws[i][0], &costs.transfer, NULL), CLEAVE_OK);
-            assert_int_equal(cv_law_parse(laws[i][1], &costs.compute, NULL), CLEAVE_OK);
+            assert_int_equal(cv_distribution_parse(laws[i][0], &costs.transfer, NULL),
+                             CLEAVE_OK);
+            assert_int_equal(cv_distribution_parse(laws[i][1], &costs.compute, NULL),
+                             CLEAVE_OK);
             cv_reduce_costs_seed(&costs, 21);
             reduce_all(&costs, false, laws[i][0]);
             reduce_all(&costs, true, laws[i][0]);

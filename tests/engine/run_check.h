@@ -62,9 +62,9 @@ static inline struct cv_splitter *parse(const char *text)
     return splitter;
 }
 
-static inline size_t below(struct cv_random *random, size_t most)
+static inline size_t below(struct cv_random *random, size_t max)
 {
-    return (size_t)(cv_random_bits(random) % most);
+    return (size_t)(cv_random_bits(random) % max);
 }
 
 /* Gathers an output. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/kit/poller.h"
+#include "run/common/poller.h"
 
 enum { WORLD_WAITS = 400000, WORLD_HANGUPS = 8 };
 

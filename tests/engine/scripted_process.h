@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/kit/process.h"
-#include "run/wire/aside.h"
+#include "run/common/process.h"
+#include "run/wire/connect_stderr.h"
 
 void cv_close(int *fd)
 {
@@ -122,8 +122,9 @@ void cv_process_kill(struct cv_process *process)
     process->pid = 0;
 }
 
-enum cleave_status cv_aside_open(struct cv_aside *aside, struct cv_poller *poller,
-                                 int from, struct cleave_error *err)
+enum cleave_status cv_connect_stderr_open(struct cv_connect_stderr *aside,
+                                          struct cv_poller *poller, int from,
+                                          struct cleave_error *err)
 {
     (void)aside;
     (void)poller;
@@ -132,14 +133,14 @@ enum cleave_status cv_aside_open(struct cv_aside *aside, struct cv_poller *polle
     return CLEAVE_OK;
 }
 
-void cv_aside_expect(struct cv_aside *aside, uint64_t key)
+void cv_connect_stderr_expect(struct cv_connect_stderr *aside, uint64_t key)
 {
     (void)aside;
     (void)key;
 }
 
-void cv_aside_ready(struct cv_aside *aside, bool marks, void (*tell)(void *context),
-                    void *context)
+void cv_connect_stderr_ready(struct cv_connect_stderr *aside, bool marks,
+                             void (*tell)(void *context), void *context)
 {
     (void)aside;
     (void)marks;
@@ -147,12 +148,12 @@ void cv_aside_ready(struct cv_aside *aside, bool marks, void (*tell)(void *conte
     (void)context;
 }
 
-void cv_aside_end(struct cv_aside *aside)
+void cv_connect_stderr_end(struct cv_connect_stderr *aside)
 {
     (void)aside;
 }
 
-void cv_aside_done(struct cv_aside *aside)
+void cv_connect_stderr_done(struct cv_connect_stderr *aside)
 {
     (void)aside;
 }

@@ -27,14 +27,14 @@ struct trial {
     const char *policy;
     const struct cleave_policy *own; /* instead of that                                */
     double block;
-    struct cleave_failing failing;
+    struct cleave_failure_options failing;
     bool steady; /* the first host never fails: so all must be done                    */
     bool honest; /* nobody says what is untrue                                         */
     bool lines;  /* lines of the chunk in front are written as they come               */
     bool
         early; /* the same, by default: what was written is how it begins if it is done again */
     bool asks; /* on SIGHUP the hosts are asked for again: those of these bits        */
-    uint32_t members[WORLD_HANGUPS], asked;
+    uint32_t members[WORLD_HANGUPS], request;
     double notice_s; /* of those that leave                                            */
     struct cleave_host hosts[WORLD_HOSTS], again[WORLD_HOSTS];
     char *bytes;
@@ -200,7 +200,7 @@ static enum cleave_status more_hosts(void *context, struct cleave_more_hosts *ou
                                      struct cleave_error *err)
 {
     struct trial *trial = context;
-    const uint32_t members = trial->members[trial->asked++];
+    const uint32_t members = trial->members[trial->request++];
 
     (void)err;
     *out = (struct cleave_more_hosts){ trial->again, 0 };
@@ -224,7 +224,7 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
     struct cleave_platform *platform = NULL;
     struct cleave_error err = { .status = CLEAVE_OK };
     struct cv_text yaml = { NULL, 0, 0, false };
-    struct cleave_failing failing = trial->failing;
+    struct cleave_failure_options failing = trial->failing;
     struct cleave_trace *trace = NULL;
     uint32_t first = 0;
     enum cleave_status status;

@@ -6,7 +6,7 @@
  * started, and behind every link is a worker of scripted_worker.h. What it says can be cut
  * off, held back for ever, said twice, in another order, or be untrue.
  *
- * All functions of run/kit/poller.c (scripted_clock.h), run/kit/process.c and run/wire/aside.c (scripted_process.h)
+ * All functions of run/common/poller.c (scripted_clock.h), run/common/process.c and run/wire/connect_stderr.c (scripted_process.h)
  * and run/wire/link*.c (here) that others call are defined again, so that those files stay in
  * the archive: one that is added there, the linker wants here ("multiple definition"). To be
  * included once, after cmocka.h. */

@@ -18,7 +18,7 @@ static void tell(const struct cleave_trace *trace, char *out, size_t size)
         [CLEAVE_WAKE] = "wake",         [CLEAVE_ENDED] = "ended",
         [CLEAVE_RECALLED] = "recalled", [CLEAVE_STARTED] = "started",
         [CLEAVE_DRAINED] = "drained",   [CLEAVE_EXTENDED] = "extended",
-        [CLEAVE_SEEN] = "seen",         [CLEAVE_RETURNED] = "returned",
+        [CLEAVE_PROGRESS] = "seen", [CLEAVE_RETURNED] = "returned",
     };
     size_t used = 0;
 

@@ -221,7 +221,7 @@ static void check_order(const struct cleave_order *order, double now_s)
     case CLEAVE_RECALL:
         shorten(w, order->units);
         break;
-    case CLEAVE_LOOK:
+    case CLEAVE_QUERY:
         expect_answer(&model.seen[w], model.books[w].there ? model.books[w].read : 0);
         break;
     default:
@@ -309,7 +309,7 @@ static void check_event(const struct cleave_event *event)
     case CLEAVE_RECALLED:
         check_answer(&model.recalled[event->worker], event->units);
         break;
-    case CLEAVE_SEEN:
+    case CLEAVE_PROGRESS:
         check_answer(&model.seen[event->worker], event->units);
         same(event->output, strcmp(model.scene->reads, "stream") == 0 ? event->units : 0);
         break;

@@ -145,9 +145,9 @@ static void test_same_lengths(void **unused)
         for (size_t c = 0; c < COUNT(computes); c++) {
             struct cv_reduce_costs costs = { .model = computes[c].model };
 
-            assert_int_equal(cv_law_parse(transfers[t], &costs.transfer, &err),
+            assert_int_equal(cv_distribution_parse(transfers[t], &costs.transfer, &err),
                              CLEAVE_OK);
-            assert_int_equal(cv_law_parse(computes[c].law, &costs.compute, &err),
+            assert_int_equal(cv_distribution_parse(computes[c].law, &costs.compute, &err),
                              CLEAVE_OK);
             cv_reduce_costs_seed(&costs, 7 * t + c);
             for (size_t h = 0; h < COUNT(hows); h++)
@@ -175,10 +175,12 @@ static void test_same_lengths_ready(void **unused)
                                              .mean_ready_s = means };
             const size_t other = (t + (size_t)m) % COUNT(costs_of);
 
-            assert_int_equal(cv_law_parse(costs_of[t], &costs.transfer, &err), CLEAVE_OK);
-            assert_int_equal(cv_law_parse(costs_of[other], &costs.compute, &err),
+            assert_int_equal(cv_distribution_parse(costs_of[t], &costs.transfer, &err),
                              CLEAVE_OK);
-            assert_int_equal(cv_law_parse(laws[t], &costs.ready, &err), CLEAVE_OK);
+            assert_int_equal(cv_distribution_parse(costs_of[other], &costs.compute, &err),
+                             CLEAVE_OK);
+            assert_int_equal(cv_distribution_parse(laws[t], &costs.ready, &err),
+                             CLEAVE_OK);
             cv_reduce_costs_seed(&costs, 7 * t);
             for (size_t h = 0; h < COUNT(hows); h++) {
                 const bool plans = strcmp(hows[h].policy, "ordered-adapt") == 0;
@@ -198,8 +200,9 @@ static void test_nothing_left(void **unused)
     struct cleave_error err;
 
     (void)unused;
-    assert_int_equal(cv_law_parse("gamma:1,1", &costs.transfer, &err), CLEAVE_OK);
-    assert_int_equal(cv_law_parse("0", &costs.compute, &err), CLEAVE_OK);
+    assert_int_equal(cv_distribution_parse("gamma:1,1", &costs.transfer, &err),
+                     CLEAVE_OK);
+    assert_int_equal(cv_distribution_parse("0", &costs.compute, &err), CLEAVE_OK);
     cv_reduce_costs_seed(&costs, 3);
     for (size_t h = 0; h < COUNT(hows); h++) {
         const struct cleave_policy *policy = NULL;

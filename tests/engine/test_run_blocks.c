@@ -4,36 +4,36 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "run/output/gather_parts.h"
-#include "run/kit/process.h"
+#include "run/output/ordered_output_internal.h"
+#include "run/common/process.h"
 #include "plumbing_check.h"
 
 enum { SIZE = 3 * CV_BLOCK + 12345 };
 
-static struct cv_gather *make_gather(int sink, uint64_t memory)
+static struct cv_ordered_output *make_gather(int sink, uint64_t memory)
 {
-    const struct cv_gather_options options = { .sink = sink,
-                                               .memory = memory,
-                                               .directory = "/tmp" };
-    struct cv_gather *gather = NULL;
+    const struct cv_ordered_output_options options = { .sink = sink,
+                                                       .memory = memory,
+                                                       .directory = "/tmp" };
+    struct cv_ordered_output *gather = NULL;
 
-    must(cv_gather_new(&options, &gather, &err));
+    must(cv_ordered_output_new(&options, &gather, &err));
     return gather;
 }
 
-static struct cv_store *open_blocks(struct cv_gather *gather)
+static struct cv_chunk_output *open_blocks(struct cv_ordered_output *gather)
 {
-    struct cv_store *store = NULL;
+    struct cv_chunk_output *store = NULL;
 
-    must(cv_store_open(gather, &store, &err));
-    cv_store_use_blocks(store);
+    must(cv_chunk_output_open(gather, &store, &err));
+    cv_chunk_output_use_blocks(store);
     return store;
 }
 
 /* By way of a pipe, as the output of a command. */
-static void fill(struct cv_store *store, const char *bytes, size_t length)
+static void fill(struct cv_chunk_output *store, const char *bytes, size_t length)
 {
-    enum cv_store_state state = CV_STORE_EMPTY;
+    enum cv_chunk_output_state state = CV_STORE_EMPTY;
     struct cv_pipe pipe;
 
     must(cv_pipe_open(&pipe, &err));
@@ -43,25 +43,25 @@ static void fill(struct cv_store *store, const char *bytes, size_t length)
 
         assert_true(put > 0);
         done += (size_t)put;
-        must(cv_store_pump(store, pipe.read, UINT64_MAX, &state, &err));
+        must(cv_chunk_output_pump(store, pipe.read, UINT64_MAX, &state, &err));
         assert_int_equal(state, CV_STORE_EMPTY);
     }
     cv_close(&pipe.write);
-    must(cv_store_pump(store, pipe.read, UINT64_MAX, &state, &err));
+    must(cv_chunk_output_pump(store, pipe.read, UINT64_MAX, &state, &err));
     assert_int_equal(state, CV_STORE_END);
-    assert_int_equal(cv_store_size(store), length);
+    assert_int_equal(cv_chunk_output_size(store), length);
     cv_pipe_close(&pipe);
 }
 
 /* All of it, in as many steps as it takes. */
-static void assert_read(struct cv_store *store, const char *text, size_t size)
+static void assert_read(struct cv_chunk_output *store, const char *text, size_t size)
 {
     char room[1000];
     size_t done = 0, length;
     const void *bytes;
 
     for (;;) {
-        must(cv_store_read(store, room, sizeof room, &bytes, &length, &err));
+        must(cv_chunk_output_read(store, room, sizeof room, &bytes, &length, &err));
         if (length == 0)
             break;
         assert_true(length <= sizeof room && done + length <= size);
@@ -82,22 +82,24 @@ static void an_output_is_read_from_the_front(void **state)
     (void)state;
     for (size_t i = 0; i < MEMORIES; i++)
         for (int piped = 0; piped < 2; piped++) {
-            struct cv_gather *gather = make_gather(-1, memories[i]);
-            struct cv_store *store = open_blocks(gather);
+            struct cv_ordered_output *gather = make_gather(-1, memories[i]);
+            struct cv_chunk_output *store = open_blocks(gather);
 
             if (piped)
                 fill(store, text, SIZE);
             else
                 for (size_t at = 0; at < SIZE; at += 7777)
-                    must(cv_store_write(store, text + at,
-                                        SIZE - at < 7777 ? SIZE - at : 7777, &err));
-            assert_true(cv_gather_usage(gather).memory <= memories[i]);
-            assert_int_equal(cv_gather_usage(gather).disk > 0, memories[i] < SIZE);
+                    must(cv_chunk_output_write(store, text + at,
+                                               SIZE - at < 7777 ? SIZE - at : 7777,
+                                               &err));
+            assert_true(cv_ordered_output_usage(gather).memory <= memories[i]);
+            assert_int_equal(cv_ordered_output_usage(gather).disk > 0,
+                             memories[i] < SIZE);
             assert_read(store, text, SIZE);
-            cv_store_drop(store);
-            assert_int_equal(cv_gather_usage(gather).memory, 0);
-            assert_int_equal(cv_gather_usage(gather).disk, 0);
-            cv_gather_free(gather);
+            cv_chunk_output_drop(store);
+            assert_int_equal(cv_ordered_output_usage(gather).memory, 0);
+            assert_int_equal(cv_ordered_output_usage(gather).disk, 0);
+            cv_ordered_output_free(gather);
         }
     free(text);
 }
@@ -109,20 +111,21 @@ static void an_output_can_be_taken_as_a_file(void **state)
     (void)state;
     for (size_t i = 0; i < MEMORIES; i++) {
         const size_t before = open_descriptors();
-        struct cv_gather *gather = make_gather(-1, memories[i]);
-        struct cv_store *store = open_blocks(gather), *next = open_blocks(gather);
+        struct cv_ordered_output *gather = make_gather(-1, memories[i]);
+        struct cv_chunk_output *store = open_blocks(gather), *next = open_blocks(gather);
         struct cv_taken taken;
 
-        must(cv_store_write(store, text, SIZE, &err));
-        must(cv_store_write(next, text, 1000, &err));
-        must(cv_gather_take(store, &taken, &err));
+        must(cv_chunk_output_write(store, text, SIZE, &err));
+        must(cv_chunk_output_write(next, text, 1000, &err));
+        must(cv_ordered_output_take(store, &taken, &err));
         assert_int_equal(taken.end - taken.begin, SIZE);
         assert_file(taken.fd, taken.begin, taken.end, text);
         assert_read(next, text, 1000);
-        cv_store_drop(store);
-        cv_store_drop(next);
-        assert_in_range(cv_gather_usage(gather).disk, 0, 1000); /* see cv_shelf_leave */
-        cv_gather_free(gather);
+        cv_chunk_output_drop(store);
+        cv_chunk_output_drop(next);
+        assert_in_range(cv_ordered_output_usage(gather).disk, 0,
+                        1000); /* see cv_spill_file_leave */
+        cv_ordered_output_free(gather);
         assert_int_equal(open_descriptors(), before);
     }
     free(text);
@@ -133,44 +136,44 @@ static void memory_is_used_again(void **state)
 {
     enum { OUTPUTS = 300, SMALL = 2000 };
     const int sink = make_file("", 0);
-    struct cv_gather *gather = make_gather(sink, 2 << 20);
+    struct cv_ordered_output *gather = make_gather(sink, 2 << 20);
     char *text = make_text(3, SIZE);
-    enum cv_gather_state idle;
-    struct cv_store *store;
-    const struct cv_store_block *spare;
+    enum cv_ordered_output_state idle;
+    struct cv_chunk_output *store;
+    const struct cv_chunk_output_block *spare;
 
     (void)state;
     for (uint64_t i = OUTPUTS; i > 0; i--) {
         store = open_blocks(gather);
         fill(store, text, SMALL);
-        must(cv_gather_finish(gather, store, 10 * i, 10 * i + 10, &err));
+        must(cv_ordered_output_finish(gather, store, 10 * i, 10 * i + 10, &err));
     }
-    assert_int_equal(cv_gather_usage(gather).disk, 0);
-    assert_in_range(cv_gather_usage(gather).memory, OUTPUTS * SMALL,
+    assert_int_equal(cv_ordered_output_usage(gather).disk, 0);
+    assert_in_range(cv_ordered_output_usage(gather).memory, OUTPUTS * SMALL,
                     OUTPUTS * SMALL * 3 / 2);
     store = open_blocks(gather);
-    must(cv_store_write(store, text, SIZE, &err));
-    must(cv_gather_finish(gather, store, 0, 10, &err));
-    must(cv_gather_pump(gather, UINT64_MAX, &idle, &err));
+    must(cv_chunk_output_write(store, text, SIZE, &err));
+    must(cv_ordered_output_finish(gather, store, 0, 10, &err));
+    must(cv_ordered_output_pump(gather, UINT64_MAX, &idle, &err));
     assert_int_equal(idle, CV_GATHER_IDLE);
     assert_file(sink, 0, SIZE, text);
     for (uint64_t i = 0; i < OUTPUTS; i++)
         assert_file(sink, SIZE + i * SMALL, SIZE + (i + 1) * SMALL, text);
-    assert_int_equal(cv_gather_usage(gather).memory, 0);
+    assert_int_equal(cv_ordered_output_usage(gather).memory, 0);
     spare = gather->spare_blocks;
     assert_non_null(spare);
     store = open_blocks(gather);
-    must(cv_store_write(store, text, CV_BLOCK, &err));
+    must(cv_chunk_output_write(store, text, CV_BLOCK, &err));
     assert_ptr_equal(store->blocks.first, spare);
 
     /* Files take the place of blocks that nobody uses. */
-    cv_store_drop(store);
-    must(cv_store_open(gather, &store, &err));
-    must(cv_store_write(store, text, SIZE, &err));
-    must(cv_store_write(store, text, SIZE, &err));
-    assert_true(cv_gather_usage(gather).memory + gather->spare <= 2 << 20);
-    assert_int_equal(cv_gather_usage(gather).disk, 0);
-    cv_gather_free(gather);
+    cv_chunk_output_drop(store);
+    must(cv_chunk_output_open(gather, &store, &err));
+    must(cv_chunk_output_write(store, text, SIZE, &err));
+    must(cv_chunk_output_write(store, text, SIZE, &err));
+    assert_true(cv_ordered_output_usage(gather).memory + gather->spare <= 2 << 20);
+    assert_int_equal(cv_ordered_output_usage(gather).disk, 0);
+    cv_ordered_output_free(gather);
     close(sink);
     free(text);
 }
@@ -178,27 +181,29 @@ static void memory_is_used_again(void **state)
 /* A pipe is given pages, and is never waited for: there blocks would only be in the way. */
 static void some_outputs_are_not_for_blocks(void **state)
 {
-    struct cv_gather_options options = { .sink = -1, .memory = 1 << 20, .files = true };
-    struct cv_gather *gather = NULL;
-    struct cv_store *store;
+    struct cv_ordered_output_options options = { .sink = -1,
+                                                 .memory = 1 << 20,
+                                                 .files = true };
+    struct cv_ordered_output *gather = NULL;
+    struct cv_chunk_output *store;
     struct cv_pipe pipe;
 
     (void)state;
-    must(cv_gather_new(&options, &gather, &err));
+    must(cv_ordered_output_new(&options, &gather, &err));
     store = open_blocks(gather);
     assert_false(store->in_blocks);
-    cv_gather_free(gather);
+    cv_ordered_output_free(gather);
     must(cv_pipe_open(&pipe, &err));
     gather = make_gather(pipe.write, 1 << 20);
     store = open_blocks(gather);
     assert_false(store->in_blocks);
-    cv_gather_free(gather);
+    cv_ordered_output_free(gather);
     cv_pipe_close(&pipe);
     gather = make_gather(-1, 1 << 20);
-    cv_gather_expect_taking(gather);
+    cv_ordered_output_expect_taking(gather);
     store = open_blocks(gather);
     assert_false(store->in_blocks);
-    cv_gather_free(gather);
+    cv_ordered_output_free(gather);
 }
 
 int main(void)

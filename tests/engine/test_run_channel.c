@@ -20,7 +20,7 @@ struct end {
     struct end *other;
     unsigned char *slots[SLOTS]; /* on their way to the other end */
     size_t lengths[SLOTS], first, count;
-    bool left, said, deaf, wanted;
+    bool left, said, peer_closed, wanted;
     size_t messages;
 };
 
@@ -68,10 +68,11 @@ static unsigned char *place(struct cleave_channel *channel, bool *out_deaf)
 {
     struct end *end = (struct end *)channel;
 
-    *out_deaf = end->deaf;
+    *out_deaf = end->peer_closed;
     end->wanted = end->count == SLOTS;
-    return end->deaf || end->wanted ? NULL
-                                    : end->slots[(end->first + end->count) % SLOTS];
+    return end->peer_closed || end->wanted
+               ? NULL
+               : end->slots[(end->first + end->count) % SLOTS];
 }
 
 static void send_message(struct cleave_channel *channel, size_t length)
@@ -368,9 +369,9 @@ static void a_link_may_be_closed_by_a_frame(void **state)
     assert_int_equal(sides[0].end.count, 2); /* they were not its to take any more */
 
     /* And one whose other end is gone drops what it is given. */
-    sides[0].end.deaf = true;
+    sides[0].end.peer_closed = true;
     send_next(&sides[0]);
-    assert_true(sides[0].link.deaf);
+    assert_true(sides[0].link.peer_closed);
     assert_int_equal(cv_link_pending(&sides[0].link), 0);
     close_sides(sides);
     assert_int_equal(sides[1].got, 1);

@@ -7,8 +7,8 @@
 
 #include <signal.h>
 
-#include "run/kit/poller.h"
-#include "run/output/gather_parts.h"
+#include "run/common/poller.h"
+#include "run/output/ordered_output_internal.h"
 #include "run/slot/slot.h"
 #include "plumbing_check.h"
 
@@ -17,7 +17,7 @@ enum { SIZE = 4 << 20 };
 
 struct bench {
     struct cv_poller *poller;
-    struct cv_gather *gather;
+    struct cv_ordered_output *gather;
     struct cv_slot slot;
     bool ended;
 };
@@ -48,9 +48,10 @@ static void through(const struct cv_piece *piece, const struct cv_piece *head,
 
     must(cv_command_init(&command, NULL, words, &err));
     must(cv_poller_new(&bench.poller, &err));
-    must(cv_gather_new(
-        &(struct cv_gather_options){ .sink = -1, .memory = 1 << 26, .separate = true },
-        &bench.gather, &err));
+    must(cv_ordered_output_new(&(struct cv_ordered_output_options){ .sink = -1,
+                                                                    .memory = 1 << 26,
+                                                                    .separate = true },
+                               &bench.gather, &err));
     cv_slot_init(&bench.slot);
     bench.slot.poller = bench.poller;
     bench.slot.gather = bench.gather;
@@ -63,13 +64,13 @@ static void through(const struct cv_piece *piece, const struct cv_piece *head,
         assert_true(cv_slot_cut(&bench.slot, head));
     while (!bench.ended)
         must(cv_poller_wait(bench.poller, -1, &err));
-    must(cv_gather_take(bench.slot.store, &taken, &err));
+    must(cv_ordered_output_take(bench.slot.store, &taken, &err));
     assert_int_equal(taken.end - taken.begin, length);
     assert_file(taken.fd, taken.begin, taken.end, expected);
-    cv_store_drop(bench.slot.store);
+    cv_chunk_output_drop(bench.slot.store);
     bench.slot.store = NULL;
     cv_slot_done(&bench.slot);
-    cv_gather_free(bench.gather);
+    cv_ordered_output_free(bench.gather);
     cv_poller_free(bench.poller);
     cv_command_done(&command);
 }

@@ -8,9 +8,9 @@
 #include <sched.h>
 #include <sys/stat.h>
 
-#include "run/kit/gpus.h"
-#include "run/kit/pins.h"
-#include "run/kit/usable_cores.h"
+#include "run/common/gpus.h"
+#include "run/common/cpu_affinity.h"
+#include "run/common/usable_cores.h"
 #include "plumbing_check.h"
 
 static char root[] = "/tmp/cleave-test-XXXXXX";
@@ -166,7 +166,8 @@ static const char *pins(unsigned ncpus, enum cleave_pin how, uint32_t count)
     for (unsigned i = 0; i < ncpus; i++)
         CPU_SET(i, &usable);
     assert_true(count <= 16);
-    assert_int_equal(cv_pins_make(root, &usable, how, count, made, NULL), CLEAVE_OK);
+    assert_int_equal(cv_cpu_affinity_make(root, &usable, how, count, made, NULL),
+                     CLEAVE_OK);
     for (uint32_t w = 0; w < count; w++) {
         if (w > 0)
             *at++ = ' ';

@@ -13,9 +13,9 @@
 #include <sys/syscall.h>
 
 #include <cleave/execute.h>
-#include "run/kit/guard.h"
-#include "run/kit/process.h"
-#include "run/slot/steady_slot.h"
+#include "run/common/guard.h"
+#include "run/common/process.h"
+#include "run/slot/persistent_slot.h"
 
 #include "plumbing_check.h"
 #include "refuse_call.h"
@@ -107,14 +107,14 @@ static void ends_are_heard_of_without_pidfds(void **state)
 static void the_killed_take_their_commands_along(void **state)
 {
     int held[2], ready[2];
-    char deaf[100], byte;
+    char peer_closed[100], byte;
     pid_t child;
 
     (void)state;
     assert_int_equal(pipe(held), 0);
     assert_int_equal(pipe(ready), 0);
-    snprintf(deaf, sizeof deaf, "trap '' TERM; echo >&%d; exec %d>&-; sleep 40", ready[1],
-             ready[1]);
+    snprintf(peer_closed, sizeof peer_closed,
+             "trap '' TERM; echo >&%d; exec %d>&-; sleep 40", ready[1], ready[1]);
     child = fork();
     if (child == 0) {
         struct cv_guard *guard;
@@ -125,7 +125,7 @@ static void the_killed_take_their_commands_along(void **state)
             !starts(&processes[0], WORDS("sleep", "1000"), guard) ||
             cv_guard_begin(guard, NULL) != CLEAVE_OK ||
             !starts(&processes[1], WORDS("true"), guard) ||
-            !starts(&processes[2], WORDS("sh", "-c", deaf), guard) ||
+            !starts(&processes[2], WORDS("sh", "-c", peer_closed), guard) ||
             !starts(&processes[3], WORDS("sleep", "1000"), guard))
             _exit(BAD);
         kill(processes[3].pid, SIGSTOP);
@@ -232,7 +232,7 @@ enum { LARGE = 8 << 20 };
 
 struct watched {
     const char *go; /* a file that the command waits for */
-    double most;
+    double max;
     bool early; /* before any chunk was done */
 };
 
@@ -243,7 +243,7 @@ static void progressed(void *context, const struct cleave_progress *progress)
     if (progress->read < LARGE / 4.0)
         return;
     watched->early = watched->early || progress->done <= 0;
-    watched->most = progress->read;
+    watched->max = progress->read;
     close(open(watched->go, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 }
 
@@ -279,7 +279,7 @@ static void what_is_read_is_progress(void **state)
         &result, &err));
     assert_int_equal(result->chunks, 1);
     assert_true(watched.early);
-    assert_true(watched.most <= LARGE);
+    assert_true(watched.max <= LARGE);
     cleave_execution_free(result);
     unlink(input);
     unlink(go);
@@ -325,16 +325,17 @@ static void who_is_given_up_does_not_see_his_input_end(void **state)
     for (int steady = 0; steady < 2; steady++) {
         struct cv_command command;
         struct cv_poller *poller;
-        struct cv_gather *gather;
+        struct cv_ordered_output *gather;
         struct cv_slot slot;
 
         must(cv_command_init(&command, NULL, WORDS("sleep", "1000"), &err));
         must(cv_poller_new(&poller, &err));
-        must(cv_gather_new(&(struct cv_gather_options){ .sink = -1, .memory = 1 << 20 },
-                           &gather, &err));
+        must(cv_ordered_output_new(
+            &(struct cv_ordered_output_options){ .sink = -1, .memory = 1 << 20 }, &gather,
+            &err));
         cv_slot_init(&slot);
         if (steady)
-            cv_steady_init(&slot);
+            cv_persistent_init(&slot);
         slot.poller = poller;
         slot.gather = gather;
         slot.command = &command;
@@ -346,7 +347,7 @@ static void who_is_given_up_does_not_see_his_input_end(void **state)
         looked.slot = NULL;
         assert_true(looked.kills > 0);
         assert_true(looked.open > 0);
-        cv_gather_free(gather);
+        cv_ordered_output_free(gather);
         cv_poller_free(poller);
         cv_command_done(&command);
     }

@@ -196,7 +196,7 @@ static void hopeless_runs_end_soon(void **state)
         uint32_t runs = 0;
 
         trial.block = 1;
-        trial.failing.halt = i < 4 ? CLEAVE_HALT_HOPELESS : CLEAVE_HALT_NEVER;
+        trial.failing.halt = i < 4 ? CLEAVE_HALT_ALL_FAIL : CLEAVE_HALT_NEVER;
         for (uint32_t h = 0; h < WORLD_HOSTS; h++)
             machines[h].script.fails = UINT32_MAX;
         run(&trial, &result);

@@ -19,9 +19,9 @@ struct label {
     char text[CHUNKS + 1];
 };
 
-static struct cv_store *as_store(struct label *label)
+static struct cv_chunk_output *as_store(struct label *label)
 {
-    return (struct cv_store *)(void *)label;
+    return (struct cv_chunk_output *)(void *)label;
 }
 
 static const char *text_of(const struct cv_partial *partial)
@@ -130,15 +130,15 @@ struct work {
     size_t nlabels;
 };
 
-static void begin_fold(struct cv_fold_set *set, struct work *work, size_t most)
+static void begin_fold(struct cv_fold_set *set, struct work *work, size_t max)
 {
     struct cv_partial group[16];
-    const size_t n = cv_fold_set_take(set, most, group);
+    const size_t n = cv_fold_set_take(set, max, group);
     struct label *label = &work->labels[work->nlabels];
 
     if (n == 0)
         return;
-    assert_in_range(n, 2, most);
+    assert_in_range(n, 2, max);
     work->nlabels++;
     label->text[0] = '\0';
     work->results[work->count] =
@@ -155,7 +155,7 @@ static void begin_fold(struct cv_fold_set *set, struct work *work, size_t most)
 /* Chunks arrive in any order, some fail, folds take any time. */
 static void fold_at_random(struct cv_random *random, bool commutative)
 {
-    const size_t n = 1 + below(random, CHUNKS), most = 2 + below(random, 15);
+    const size_t n = 1 + below(random, CHUNKS), max = 2 + below(random, 15);
     size_t order[CHUNKS] = { 0 }, arrived = 0, kept = 0;
     char expected[CHUNKS + 1] = "";
     struct work *work = calloc(1, sizeof *work);
@@ -184,7 +184,7 @@ static void fold_at_random(struct cv_random *random, bool commutative)
                 expected[i] = (char)('0' + i);
             add(&set, partial);
         } else if (choice == 1 && work->count < MOST_AT_WORK) {
-            begin_fold(&set, work, most);
+            begin_fold(&set, work, max);
         } else if (choice == 2 && work->count > 0) {
             const size_t i = below(random, work->count);
 

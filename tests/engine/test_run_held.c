@@ -8,39 +8,41 @@
 #include <cmocka.h>
 
 #include "run/wire/fold_frames.h"
-#include "run/worker/worker_held.h"
+#include "run/worker/worker_partials.h"
 #include "plumbing_check.h"
 
-static struct cv_gather *make_gather(void)
+static struct cv_ordered_output *make_gather(void)
 {
-    struct cv_gather *gather = NULL;
+    struct cv_ordered_output *gather = NULL;
 
-    must(cv_gather_new(&(struct cv_gather_options){ .sink = -1, .memory = 1 << 20 },
-                       &gather, &err));
+    must(cv_ordered_output_new(&(struct cv_ordered_output_options){ .sink = -1,
+                                                                    .memory = 1 << 20 },
+                               &gather, &err));
     return gather;
 }
 
-static void hold(struct cv_holding *holding, struct cv_gather *gather, uint64_t id,
-                 const char *text)
+static void hold(struct cv_worker_partials *holding, struct cv_ordered_output *gather,
+                 uint64_t id, const char *text)
 {
-    struct cv_store *store = NULL;
+    struct cv_chunk_output *store = NULL;
 
-    must(cv_store_open(gather, &store, &err));
-    must(cv_store_write(store, text, strlen(text), &err));
+    must(cv_chunk_output_open(gather, &store, &err));
+    must(cv_chunk_output_write(store, text, strlen(text), &err));
     must(cv_holding_add(holding, id, store, &err));
 }
 
 /* Bytes of another worker come; whether that makes a partial complete. */
-static bool comes(struct cv_holding *holding, struct cv_gather *gather, uint64_t id,
-                  const char *text, bool last)
+static bool comes(struct cv_worker_partials *holding, struct cv_ordered_output *gather,
+                  uint64_t id, const char *text, bool last)
 {
-    const struct cv_held *held = cv_holding_find(holding, id);
+    const struct cv_worker_partial *held = cv_holding_find(holding, id);
     const struct cv_frame_head head = { .type = CV_FRAME_PARTIAL,
                                         .flags = last ? CV_FRAME_LAST : 0,
                                         .length = (uint32_t)strlen(text),
                                         .chunk = id,
-                                        .value = held != NULL ? cv_store_size(held->store)
-                                                              : 0 };
+                                        .value = held != NULL
+                                                     ? cv_chunk_output_size(held->store)
+                                                     : 0 };
     bool complete = false;
 
     must(cv_holding_take(holding, gather, &head, (const unsigned char *)text, &complete,
@@ -48,7 +50,7 @@ static bool comes(struct cv_holding *holding, struct cv_gather *gather, uint64_t
     return complete;
 }
 
-static void expect_text(const struct cv_held *held, const char *text)
+static void expect_text(const struct cv_worker_partial *held, const char *text)
 {
     char got[100] = "";
 
@@ -62,8 +64,8 @@ static void expect_text(const struct cv_held *held, const char *text)
 
 static void it_has_another_name_where_it_goes(void **state)
 {
-    struct cv_gather *gather = make_gather();
-    struct cv_holding giver = { 0 }, taker = { 0 };
+    struct cv_ordered_output *gather = make_gather();
+    struct cv_worker_partials giver = { 0 }, taker = { 0 };
     static unsigned char payload[CV_FRAME_MOST];
     struct cv_frame_head head;
     bool any, complete;
@@ -92,14 +94,14 @@ static void it_has_another_name_where_it_goes(void **state)
                      CLEAVE_EINPUT);
     cv_holding_done(&giver);
     cv_holding_done(&taker);
-    cv_gather_free(gather);
+    cv_ordered_output_free(gather);
 }
 
 /* Nothing stays of one that is forgotten before or while it comes. */
 static void it_is_forgotten_before_it_has_come(void **state)
 {
-    struct cv_gather *gather = make_gather();
-    struct cv_holding holding = { 0 };
+    struct cv_ordered_output *gather = make_gather();
+    struct cv_worker_partials holding = { 0 };
 
     (void)state;
     must(cv_holding_forget(&holding, 1, &err));
@@ -124,14 +126,14 @@ static void it_is_forgotten_before_it_has_come(void **state)
     /* What never comes is no burden. */
     must(cv_holding_forget(&holding, 4, &err));
     cv_holding_done(&holding);
-    cv_gather_free(gather);
+    cv_ordered_output_free(gather);
 }
 
 /* Of what is missing in it, the others do not make a partial. */
 static void it_comes_with_a_gap(void **state)
 {
-    struct cv_gather *gather = make_gather();
-    struct cv_holding holding = { 0 };
+    struct cv_ordered_output *gather = make_gather();
+    struct cv_worker_partials holding = { 0 };
     struct cv_frame_head head = {
         .type = CV_FRAME_PARTIAL, .flags = CV_FRAME_LAST, .length = 1, .chunk = 5
     };
@@ -148,7 +150,7 @@ static void it_comes_with_a_gap(void **state)
         assert_false(complete);
     }
     cv_holding_done(&holding);
-    cv_gather_free(gather);
+    cv_ordered_output_free(gather);
 }
 
 int main(void)

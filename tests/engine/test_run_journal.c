@@ -469,8 +469,7 @@ static int whole(void *context, int columns, char **values, char **names)
 
 /* The journal is sound and has all chunks up to `least`, maybe one more, from `since` on
  * compared byte by byte. */
-static uint64_t check_killed(const struct cv_source *source, uint64_t since,
-                             uint64_t least)
+static uint64_t check_killed(const struct cv_source *source, uint64_t since, uint64_t min)
 {
     static char bytes[3000000], read_back[3000000];
     struct cv_journal *journal = open_journal(CV_JOURNAL_RESUME, &cat_lines, source);
@@ -496,7 +495,7 @@ static uint64_t check_killed(const struct cv_source *source, uint64_t since,
         assert_int_equal(text.n, killed_size(n));
         assert_memory_equal(read_back, bytes, text.n);
     }
-    assert_true(n >= least && n <= least + 1);
+    assert_true(n >= min && n <= min + 1);
     cv_journal_close(journal);
     assert_int_equal(sqlite3_open(database, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "PRAGMA integrity_check", whole, &sound, NULL),
@@ -520,7 +519,7 @@ static void killed(void **state)
     for (int turn = 0; turn < 50; turn++) {
         const struct timespec pause = { 0, (long)below(&random, 3000000) };
         const size_t wait_for = below(&random, 8); /* 0: while it opens the journal */
-        uint64_t told = 0, least = chunks;
+        uint64_t told = 0, min = chunks;
         int pipes[2], status;
         pid_t child;
 
@@ -532,16 +531,16 @@ static void killed(void **state)
         close(pipes[1]);
         for (size_t i = 0; i < wait_for; i++) {
             assert_int_equal(read(pipes[0], &told, sizeof told), sizeof told);
-            least = told + 1;
+            min = told + 1;
         }
         nanosleep(&pause, NULL);
         assert_int_equal(kill(child, SIGKILL), 0);
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFSIGNALED(status));
         while (read(pipes[0], &told, sizeof told) == sizeof told)
-            least = told + 1;
+            min = told + 1;
         close(pipes[0]);
-        chunks = check_killed(source, chunks, least);
+        chunks = check_killed(source, chunks, min);
     }
     assert_true(chunks > 50);
     close_lines(source, splitter);
@@ -648,7 +647,7 @@ static void starts(void **state)
 /* Add until it fails; what was added is there, and it goes on when there is room again. In
  * a process of its own, which ends with 0 if all is well. */
 static int fill_up(const struct cv_source *source, const char *expected,
-                   void (*make_room)(void))
+                   void (*grow_array)(void))
 {
     static char bytes[100000];
     const int fd = memfd_create("output", MFD_CLOEXEC);
@@ -674,7 +673,7 @@ static int fill_up(const struct cv_source *source, const char *expected,
     }
     if (count_chunks(journal, &count, &why) != CLEAVE_OK || count != chunk.begin)
         return 4;
-    make_room();
+    grow_array();
     if (cv_journal_add(journal, &chunk, fd, 0, sizeof bytes, &why) != CLEAVE_OK)
         return 5;
     cv_journal_close(journal);

@@ -26,7 +26,7 @@
 #include "run/wire/fold_frames.h"
 #include "run/wire/frame_kinds.h"
 #include "run/worker/worker_fold.h"
-#include "run/worker/worker_inner.h"
+#include "run/worker/worker_internal.h"
 #include "run_check.h"
 
 enum { WORKERS = 4, LINES = 3000 };
@@ -117,17 +117,17 @@ static void *route(void *context)
 static uint8_t lie;
 static uint64_t lie_of;
 static bool (*keep)(void *context, struct cv_worker *worker, uint64_t chunk,
-                    struct cv_store *output);
+                    struct cv_chunk_output *output);
 
 static bool keep_and_lie(void *context, struct cv_worker *worker, uint64_t chunk,
-                         struct cv_store *output)
+                         struct cv_chunk_output *output)
 {
     static const unsigned char zeros[64];
 
     if (lie != 0)
         cv_link_send(&worker->link,
                      &(struct cv_frame_head){ .type = lie, .chunk = lie_of }, zeros,
-                     cv_frame_kind(lie)->least);
+                     cv_frame_kind(lie)->min);
     lie = 0;
     return keep(context, worker, chunk, output);
 }
@@ -148,7 +148,7 @@ static void hear_or_not(void *context, struct cv_worker *worker,
         raise(SIGKILL);
 }
 
-static void serve(int link, int peers, bool lies, bool deaf)
+static void serve(int link, int peers, bool lies, bool peer_closed)
 {
     struct cv_worker_options options = { .in = link, .out = link };
     struct cv_worker_fold *fold;
@@ -161,7 +161,7 @@ static void serve(int link, int peers, bool lies, bool deaf)
     other = options.other;
     if (lies)
         options.keep = keep_and_lie;
-    if (deaf)
+    if (peer_closed)
         options.other = hear_or_not;
     if (cv_worker_serve(&options, &err) != CLEAVE_OK && !lies)
         fprintf(stderr, "worker: %s\n", err.text);
@@ -254,7 +254,7 @@ static void close_world(struct world *world)
 /* --- runs --------------------------------------------------------------------------------- */
 
 /* A run of `script` by the shell; what came of it. */
-static enum cleave_status execute(struct world *world, struct cleave_execution asked,
+static enum cleave_status execute(struct world *world, struct cleave_execution request,
                                   const char *script,
                                   struct cleave_execution_result **out,
                                   struct cleave_error *err)
@@ -263,21 +263,21 @@ static enum cleave_status execute(struct world *world, struct cleave_execution a
     const char *const inputs[] = { world->input };
     enum cleave_status status;
 
-    asked.command = command;
-    asked.input.files = inputs;
-    asked.input.count = 1;
-    asked.output.descriptor =
+    request.command = command;
+    request.input.files = inputs;
+    request.input.count = 1;
+    request.output.descriptor =
         open(world->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    asked.output.name = "out";
-    asked.crew.platform = world->platform;
-    asked.hosts.list = world->hosts;
-    asked.hosts.count = WORKERS;
-    asked.hosts.fold = true;
-    asked.tell.note = take_note;
-    asked.tell.context = world;
-    assert_true(asked.output.descriptor >= 0);
-    status = cleave_execute(&asked, out, err);
-    close(asked.output.descriptor);
+    request.output.name = "out";
+    request.crew.platform = world->platform;
+    request.hosts.list = world->hosts;
+    request.hosts.count = WORKERS;
+    request.hosts.fold = true;
+    request.tell.note = take_note;
+    request.tell.context = world;
+    assert_true(request.output.descriptor >= 0);
+    status = cleave_execute(&request, out, err);
+    close(request.output.descriptor);
     return status;
 }
 

@@ -99,7 +99,7 @@ static void lie_at(struct liar *liar, enum moment now)
                                     .chunk = liar->chunk + lie->chunk,
                                     .value = lie->value },
             lie->text != NULL ? (const void *)lie->text : zeros,
-            lie->text != NULL ? strlen(lie->text) : kind->least);
+            lie->text != NULL ? strlen(lie->text) : kind->min);
     have_lied(liar);
 }
 

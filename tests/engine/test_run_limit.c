@@ -13,11 +13,11 @@
 enum { MOST = 600 };
 
 /* The first record with more than `most` bytes: its start; SIZE_MAX: there is none. */
-static size_t first_long(const struct split_input *input, size_t most)
+static size_t first_long(const struct split_input *input, size_t max)
 {
     for (size_t start = 0, end; start < input->n; start = end) {
         end = split_at(input, start + 1);
-        if (end - start > most)
+        if (end - start > max)
             return start;
     }
     return SIZE_MAX;
@@ -56,12 +56,12 @@ static enum cleave_status take_all(struct cv_source *source, struct cv_random *r
 }
 
 static void try_limit(const struct split_input *input, struct cv_random *random,
-                      size_t most, bool stream)
+                      size_t max, bool stream)
 {
     const struct cv_source_options options = { .splitter = input->splitter,
                                                .raw = true,
-                                               .max_record = most };
-    const size_t expected = first_long(input, most);
+                                               .max_record = max };
+    const size_t expected = first_long(input, max);
     struct cv_source *source = NULL;
     struct cleave_error why = { .text = "" };
     char path[128], text[200];
@@ -88,7 +88,7 @@ static void try_limit(const struct split_input *input, struct cv_random *random,
             text, sizeof text,
             "the record from byte %zu on is longer than %zu bytes (is it split as it "
             "should be? --max-record allows more)",
-            expected, most);
+            expected, max);
         assert_string_equal(why.text, text);
     }
     if (stream)
@@ -110,15 +110,15 @@ static void the_first_that_is_too_long_is_named(void **state)
             const struct reference_case *test = &reference_cases[k];
             struct cv_splitter *splitter = parse(test->splitter);
             const size_t n = below(&random, number % 2 == 0 ? 12 : MOST);
-            const size_t most = 1 + below(&random, number % 3 == 0 ? 200 : 30);
+            const size_t max = 1 + below(&random, number % 3 == 0 ? 200 : 30);
             struct split_input input;
 
             for (size_t i = 0; i < n; i++)
                 bytes[i] = test->letters[below(&random, test->nletters)];
             split_input_open(&input, splitter, bytes, n);
             if (test->reference(bytes, n, input.is)) {
-                try_limit(&input, &random, most, false);
-                try_limit(&input, &random, most, true);
+                try_limit(&input, &random, max, false);
+                try_limit(&input, &random, max, true);
             }
             split_input_close(&input);
             cv_splitter_free(splitter);

@@ -133,14 +133,14 @@ static void a_damaged_payload_is_noticed(void **state)
 static void what_is_compressed_has_limits_as_well(void **state)
 {
     static unsigned char zeros[10000], small[10000], bytes[CV_FRAME_HEAD + sizeof small];
-    struct cv_squeeze squeeze;
+    struct cv_link_compressor squeeze;
     struct side side;
     size_t became;
 
     (void)state;
-    cv_squeeze_init(&squeeze);
-    became = cv_squeeze_put(&squeeze, 1, zeros, sizeof zeros, small);
-    cv_squeeze_done(&squeeze);
+    cv_link_compressor_init(&squeeze);
+    became = cv_link_compressor_put(&squeeze, 1, zeros, sizeof zeros, small);
+    cv_link_compressor_done(&squeeze);
     assert_in_range(became, 1, 500);
     open_side(&side, 60);
     put(&side, bytes,
@@ -270,7 +270,7 @@ struct sender {
     struct cv_hosts hosts;
     struct cv_host host;
     struct cv_host_seat seat;
-    struct cv_gather *gather;
+    struct cv_ordered_output *gather;
     struct cv_slot slot;
     uint64_t came; /* bytes of the piece */
 };
@@ -313,9 +313,10 @@ static void open_sender(struct sender *sender, const char *bytes, size_t length)
                               .context = &sender->host,
                               .silence_s = 60 };
     assert_int_equal(cv_link_open(link, in[0], out[1], NULL), CLEAVE_OK);
-    assert_int_equal(cv_gather_new(&(struct cv_gather_options){ .sink = -1,
-                                                                .sink_name = "nowhere" },
-                                   &sender->gather, NULL),
+    assert_int_equal(cv_ordered_output_new(
+                         &(struct cv_ordered_output_options){ .sink = -1,
+                                                              .sink_name = "nowhere" },
+                         &sender->gather, NULL),
                      CLEAVE_OK);
     cv_slot_init(&sender->slot);
     sender->slot.gather = sender->gather;
@@ -330,7 +331,7 @@ static void close_sender(struct sender *sender)
 {
     cv_link_close(&sender->host.link);
     cv_slot_done(&sender->slot);
-    cv_gather_free(sender->gather);
+    cv_ordered_output_free(sender->gather);
     cv_hosts_done(&sender->hosts);
     cv_poller_free(sender->hosts.poller);
     free(sender->host.owed);

@@ -100,32 +100,32 @@ static void take_note(void *context, const char *text)
     snprintf(world->notes + length, sizeof world->notes - length, "%s\n", text);
 }
 
-static enum cleave_status execute(struct world *world, struct cleave_execution asked,
+static enum cleave_status execute(struct world *world, struct cleave_execution request,
                                   const char *script,
                                   struct cleave_execution_result **out,
                                   struct cleave_error *err)
 {
     const char *const command[] = { "sh", "-c", script, world->folder, NULL };
     const char *const inputs[] = { world->input };
-    const bool own = asked.output.descriptor == 0;
+    const bool own = request.output.descriptor == 0;
     enum cleave_status status;
 
-    asked.command = command;
-    asked.input.files = inputs;
-    asked.input.count = 1;
+    request.command = command;
+    request.input.files = inputs;
+    request.input.count = 1;
     if (own)
-        asked.output.descriptor =
+        request.output.descriptor =
             open(world->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    asked.output.name = "out";
-    asked.crew.platform = world->platform;
-    asked.hosts.list = world->hosts;
-    asked.hosts.count = WORKERS;
-    asked.tell.note = take_note;
-    asked.tell.context = world;
-    assert_true(asked.output.descriptor >= 0);
-    status = cleave_execute(&asked, out, err);
+    request.output.name = "out";
+    request.crew.platform = world->platform;
+    request.hosts.list = world->hosts;
+    request.hosts.count = WORKERS;
+    request.tell.note = take_note;
+    request.tell.context = world;
+    assert_true(request.output.descriptor >= 0);
+    status = cleave_execute(&request, out, err);
     if (own)
-        close(asked.output.descriptor);
+        close(request.output.descriptor);
     return status;
 }
 

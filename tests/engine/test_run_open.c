@@ -173,8 +173,8 @@ static void hears_the_reader(void **state)
 {
     static const struct script_step steps[] = {
         { CLEAVE_START, CLEAVE_OPEN, 0, 1e9 },
-        { CLEAVE_STARTED, CLEAVE_LOOK, 1, 0 },
-        { CLEAVE_DRAINED, CLEAVE_LOOK, 0, 0 },
+        { CLEAVE_STARTED, CLEAVE_QUERY, 1, 0 },
+        { CLEAVE_DRAINED, CLEAVE_QUERY, 0, 0 },
         { AT_ONCE, CLEAVE_CLOSE, 0, 0 },
     };
     const int sizes[] = { 10, 1000, 100000 }; /* less than a page, and more than a pipe */
@@ -196,8 +196,8 @@ static void hears_the_reader(void **state)
         assert_true(started.time_s >= started.start_s + 0.1);
         assert_true(drained.time_s >= started.time_s);
         assert_true(done.read_s >= drained.time_s && done.time_s >= done.read_s + 0.1);
-        assert_int_equal(event_of(ran.trace, CLEAVE_SEEN, 0).units, all.n);
-        assert_int_equal(event_of(ran.trace, CLEAVE_SEEN, 1).units, 0);
+        assert_int_equal(event_of(ran.trace, CLEAVE_PROGRESS, 0).units, all.n);
+        assert_int_equal(event_of(ran.trace, CLEAVE_PROGRESS, 1).units, 0);
         free(all.bytes);
         forget(&ran);
     }
@@ -326,7 +326,7 @@ static void ends_early(void **state)
     static const struct script_step steps[] = {
         { CLEAVE_START, CLEAVE_OPEN, 0, 100 },  { AT_ONCE, CLEAVE_OPEN, 1, 0 },
         { AT_ONCE, CLEAVE_OPEN, 2, 100 },       { AT_ONCE, CLEAVE_WAKE_AT, 0, 60 },
-        { AT_ONCE, CLEAVE_SEND, 0, 100 },       { CLEAVE_DRAINED, CLEAVE_LOOK, 0, 0 },
+        { AT_ONCE, CLEAVE_SEND, 0, 100 },       { CLEAVE_DRAINED, CLEAVE_QUERY, 0, 0 },
         { CLEAVE_DRAINED, CLEAVE_CLOSE, 0, 0 },
     };
     static const enum cleave_halt halts[] = { CLEAVE_HALT_SOON, CLEAVE_HALT_NOW };
@@ -492,7 +492,7 @@ static void keeps_within_the_hold(void **state)
     static const struct cleave_policy hungry = { .name = "hungry",
                                                  .decide = hungry_decide,
                                                  .takes_streams = true,
-                                                 .hears_losses = true,
+                                                 .gets_losses = true,
                                                  .opens_chunks = true };
     char path[32];
     const char *const files[] = { path };

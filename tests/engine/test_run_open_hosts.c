@@ -142,10 +142,10 @@ static void takes_any_command(void **state)
 static void hears_the_reader(void **state)
 {
     static const struct script_step steps[] = {
-        { CLEAVE_START, CLEAVE_OPEN, 1, 0 },   { AT_ONCE, CLEAVE_EXTEND, 1, 1e9 },
-        { CLEAVE_STARTED, CLEAVE_LOOK, 2, 0 }, { CLEAVE_DRAINED, CLEAVE_LOOK, 1, 0 },
-        { CLEAVE_SEEN, CLEAVE_LOOK, 1, 0 },    { CLEAVE_SEEN, CLEAVE_CLOSE, 1, 0 },
-        { AT_ONCE, CLEAVE_LOOK, 1, 0 },
+        { CLEAVE_START, CLEAVE_OPEN, 1, 0 },     { AT_ONCE, CLEAVE_EXTEND, 1, 1e9 },
+        { CLEAVE_STARTED, CLEAVE_QUERY, 2, 0 },  { CLEAVE_DRAINED, CLEAVE_QUERY, 1, 0 },
+        { CLEAVE_PROGRESS, CLEAVE_QUERY, 1, 0 }, { CLEAVE_PROGRESS, CLEAVE_CLOSE, 1, 0 },
+        { AT_ONCE, CLEAVE_QUERY, 1, 0 },
     };
     struct cleave_event started, drained, done;
     double seen = 0;
@@ -167,7 +167,7 @@ static void hears_the_reader(void **state)
     assert_true(started.time_s >= started.start_s + 0.1);
     assert_true(drained.time_s >= started.time_s);
     assert_true(done.read_s >= drained.time_s && done.time_s >= done.read_s + 0.1);
-    assert_int_equal(count_events(ran.trace, CLEAVE_SEEN, &seen), 4);
+    assert_int_equal(count_events(ran.trace, CLEAVE_PROGRESS, &seen), 4);
     assert_true(seen >= 2 * (double)all.n);
     free(all.bytes);
     forget(&ran);
@@ -203,7 +203,7 @@ static void takes_back_and_gives_again(void **state)
         { AT_ONCE, CLEAVE_WAKE_AT, 0, 0.2 },
         { CLEAVE_WAKE, CLEAVE_RECALL, 0, 100000 },
         { AT_ONCE, CLEAVE_EXTEND, 0, 10 },
-        { CLEAVE_RECALLED, CLEAVE_LOOK, 0, 0 },
+        { CLEAVE_RECALLED, CLEAVE_QUERY, 0, 0 },
         { CLEAVE_EXTENDED, CLEAVE_EXTEND, 0, 1e9 },
         { AT_ONCE, CLEAVE_CLOSE, 0, 0 },
     };

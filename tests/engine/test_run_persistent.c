@@ -232,7 +232,7 @@ static void write_input(const char *name, const char *bytes, size_t length)
 
 /* Run behaviour `how` over `input`; `asked` says the rest. */
 static struct ran run(const char *how, const char *bytes, size_t length,
-                      struct cleave_execution asked)
+                      struct cleave_execution request)
 {
     const size_t before = open_descriptors();
     struct ran ran = { .status = CLEAVE_OK };
@@ -247,16 +247,16 @@ static struct ran run(const char *how, const char *bytes, size_t length,
     snprintf(marker, sizeof marker, "%s", path_of("marker"));
     unlink(marker);
     unlink(path_of("marker.starts"));
-    asked.command = command;
-    asked.input.files = inputs;
-    asked.input.count = 1;
-    asked.output.descriptor = sink;
-    asked.output.name = "the sink";
-    asked.persistent = true;
-    asked.crew.count = asked.crew.count == 0 ? 2 : asked.crew.count;
-    asked.tell.note = keep_note;
-    asked.tell.context = &ran;
-    ran.status = cleave_execute(&asked, &ran.result, &ran.err);
+    request.command = command;
+    request.input.files = inputs;
+    request.input.count = 1;
+    request.output.descriptor = sink;
+    request.output.name = "the sink";
+    request.persistent = true;
+    request.crew.count = request.crew.count == 0 ? 2 : request.crew.count;
+    request.tell.note = keep_note;
+    request.tell.context = &ran;
+    ran.status = cleave_execute(&request, &ran.result, &ran.err);
     ran.length = (size_t)lseek(sink, 0, SEEK_END);
     ran.output = calloc(1, ran.length + 1);
     assert_int_equal(pread(sink, ran.output, ran.length, 0), ran.length);

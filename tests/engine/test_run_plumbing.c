@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "run/kit/feed.h"
-#include "run/output/gather_parts.h"
-#include "run/kit/poller.h"
-#include "run/kit/process.h"
+#include "run/common/pipe_writer.h"
+#include "run/output/ordered_output_internal.h"
+#include "run/common/poller.h"
+#include "run/common/process.h"
 #include "plumbing_check.h"
 
 #define WORDS(...)        \
@@ -28,8 +28,8 @@ struct slot {
     struct run *run;
     struct cv_process process;
     struct cv_pipe in, out;
-    struct cv_feed feed;
-    struct cv_store *store; /* NULL: nothing runs here */
+    struct cv_pipe_writer feed;
+    struct cv_chunk_output *store; /* NULL: nothing runs here */
     struct cv_watch in_watch, out_watch, end_watch;
     struct cv_timer deadline;
     uint64_t begin, end;
@@ -40,7 +40,7 @@ struct slot {
 
 struct run {
     struct cv_poller *poller;
-    struct cv_gather *gather;
+    struct cv_ordered_output *gather;
     struct cv_command command;
     int input, sink;
     uint64_t size, chunk, next;
@@ -68,16 +68,17 @@ static void end_chunk(struct slot *slot)
     run->last_signal = slot->process.signal;
     if (slot->process.exit_code == 0) {
         run->done++;
-        must(cv_gather_finish(run->gather, slot->store, slot->begin, slot->end, &err));
+        must(cv_ordered_output_finish(run->gather, slot->store, slot->begin, slot->end,
+                                      &err));
     } else {
         run->failed++;
-        cv_store_drop(slot->store);
+        cv_chunk_output_drop(slot->store);
         if (++slot->tries <= run->retries) {
             begin_chunk(slot);
             return;
         }
         run->given_up++;
-        must(cv_gather_skip(run->gather, slot->begin, slot->end, &err));
+        must(cv_ordered_output_skip(run->gather, slot->begin, slot->end, &err));
     }
     slot->store = NULL;
     if (run->next < run->size) {
@@ -102,10 +103,10 @@ static void maybe_end(struct slot *slot)
 static void feed_more(void *context, unsigned events)
 {
     struct slot *slot = context;
-    enum cv_feed_state state;
+    enum cv_pipe_writer_state state;
 
     (void)events;
-    must(cv_feed_pump(&slot->feed, 1 << 20, &state, &err));
+    must(cv_pipe_writer_pump(&slot->feed, 1 << 20, &state, &err));
     if (state == CV_FEED_REFUSED)
         slot->run->refused++;
     if (state == CV_FEED_REFUSED || state == CV_FEED_DONE)
@@ -115,10 +116,10 @@ static void feed_more(void *context, unsigned events)
 static void read_more(void *context, unsigned events)
 {
     struct slot *slot = context;
-    enum cv_store_state state;
+    enum cv_chunk_output_state state;
 
     (void)events;
-    must(cv_store_pump(slot->store, slot->out.read, 4 << 20, &state, &err));
+    must(cv_chunk_output_pump(slot->store, slot->out.read, 4 << 20, &state, &err));
     if (state != CV_STORE_END)
         return;
     cv_poller_remove(slot->run->poller, &slot->out_watch);
@@ -165,12 +166,12 @@ static void begin_chunk(struct slot *slot)
     const struct cv_part part = { .fd = run->input,
                                   .begin = slot->begin,
                                   .end = slot->end };
-    enum cv_feed_state state;
+    enum cv_pipe_writer_state state;
 
     must(cv_pipe_open(&slot->in, &err));
     must(cv_pipe_open(&slot->out, &err));
-    cv_feed_init(&slot->feed, slot->in.write, &part, 1);
-    must(cv_feed_pump(&slot->feed, 1 << 20, &state, &err));
+    cv_pipe_writer_init(&slot->feed, slot->in.write, &part, 1);
+    must(cv_pipe_writer_pump(&slot->feed, 1 << 20, &state, &err));
     if (state == CV_FEED_DONE)
         cv_close(&slot->in.write);
     must(cv_process_start(&slot->process, &run->command,
@@ -181,7 +182,7 @@ static void begin_chunk(struct slot *slot)
                           cv_poller_old_mask(run->poller), &err));
     cv_close(&slot->in.read);
     cv_close(&slot->out.write);
-    must(cv_store_open(run->gather, &slot->store, &err));
+    must(cv_chunk_output_open(run->gather, &slot->store, &err));
     slot->read = slot->ended = false;
     if (slot->in.write >= 0)
         must(cv_poller_add(run->poller, &slot->in_watch, slot->in.write, CV_WRITABLE,
@@ -200,7 +201,7 @@ static bool is_busy(const struct run *run)
     for (int i = 0; i < SLOTS; i++)
         if (run->slots[i].store != NULL)
             return true;
-    return cv_gather_pending(run->gather);
+    return cv_ordered_output_pending(run->gather);
 }
 
 /* Run the command on all of `bytes`; the output is in run->sink afterwards. */
@@ -215,9 +216,10 @@ static void run_all(struct run *run, const char *bytes, size_t length, size_t ch
     run->size = length;
     run->chunk = chunk;
     must(cv_poller_new(&run->poller, &err));
-    must(cv_gather_new(&(struct cv_gather_options){ .sink = sink, .memory = memory },
-                       &run->gather, &err));
-    must(cv_gather_attach(run->gather, run->poller, &err));
+    must(cv_ordered_output_new(&(struct cv_ordered_output_options){ .sink = sink,
+                                                                    .memory = memory },
+                               &run->gather, &err));
+    must(cv_ordered_output_attach(run->gather, run->poller, &err));
     must(cv_command_init(&run->command, NULL, words, &err));
     for (int i = 0; i < SLOTS && run->next < length; i++) {
         struct slot *slot = &run->slots[i];
@@ -229,10 +231,10 @@ static void run_all(struct run *run, const char *bytes, size_t length, size_t ch
     }
     while (is_busy(run))
         must(cv_poller_wait(run->poller, -1, &err));
-    must(cv_gather_status(run->gather, NULL, &err));
+    must(cv_ordered_output_status(run->gather, NULL, &err));
     assert_int_equal(run->gather->position, length);
     cv_command_done(&run->command);
-    cv_gather_free(run->gather);
+    cv_ordered_output_free(run->gather);
     cv_poller_free(run->poller);
     close(input);
     assert_int_equal(open_descriptors(), before + 1);

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "run/kit/poller.h"
-#include "run/kit/process.h"
+#include "run/common/poller.h"
+#include "run/common/process.h"
 #include "plumbing_check.h"
 
 /* What was called, in order. */

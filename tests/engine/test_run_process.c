@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "run/kit/process.h"
+#include "run/common/process.h"
 #include "plumbing_check.h"
 #include "refuse_call.h"
 

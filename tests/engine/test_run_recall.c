@@ -71,7 +71,7 @@ static void make_records(struct trial *trial, size_t count)
 }
 
 /* All of it is done, what is put out is the input, and no byte was sent twice. */
-static void play(uint32_t nhosts, enum cleave_port port, struct scene asked)
+static void play(uint32_t nhosts, enum cleave_port port, struct scene request)
 {
     const struct cleave_policy recalling = { .name = "recalling",
                                              .decide = act,
@@ -80,10 +80,10 @@ static void play(uint32_t nhosts, enum cleave_port port, struct scene asked)
     struct cleave_execution_result *result;
     double all = 0;
 
-    scene = asked;
+    scene = request;
     nevents = 0;
     for (int i = 0; i < 3; i++)
-        all += asked.sizes[i];
+        all += request.sizes[i];
     make_records(&trial, (size_t)all / RECORD);
     trial.own = &recalling;
     trial.steady = true;
@@ -92,9 +92,9 @@ static void play(uint32_t nhosts, enum cleave_port port, struct scene asked)
     cleave_execution_free(result);
     free(trial.bytes);
     /* It is back in the instant in which it was asked for. */
-    assert_true(nth(CLEAVE_RECALLED, asked.from, 0).time_s ==
-                nth(CLEAVE_WAKE, asked.from, 0).time_s);
-    assert_true(isnan(nth(CLEAVE_RECALLED, asked.from, 1).units));
+    assert_true(nth(CLEAVE_RECALLED, request.from, 0).time_s ==
+                nth(CLEAVE_WAKE, request.from, 0).time_s);
+    assert_true(isnan(nth(CLEAVE_RECALLED, request.from, 1).units));
     for (uint32_t h = 0; h < nhosts; h++)
         assert_int_equal(machines[h].heard[CV_FRAME_CUT], 0);
 }

@@ -15,15 +15,14 @@ enum { SCRIPTS = 300 };
 
 /* --- random scripts ----------------------------------------------------------------------- */
 
-static double uniform(struct cv_random *random, double least, double most)
+static double uniform(struct cv_random *random, double min, double max)
 {
-    return least + (most - least) * cv_random_uniform(random);
+    return min + (max - min) * cv_random_uniform(random);
 }
 
-static double sometimes(struct cv_random *random, double chance, double least,
-                        double most)
+static double sometimes(struct cv_random *random, double chance, double min, double max)
 {
-    const double value = uniform(random, least, most);
+    const double value = uniform(random, min, max);
 
     return cv_random_uniform(random) < chance ? value : 0;
 }

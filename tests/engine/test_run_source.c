@@ -165,7 +165,7 @@ static void take(struct model *model, size_t wanted)
 {
     struct cv_piece piece;
     enum cv_take state;
-    size_t file = 0, offset = 0, most;
+    size_t file = 0, offset = 0, max;
     const bool any = first_waiting(model, &file, &offset);
 
     assert_ok(cv_source_take(model->source, wanted, &state, &piece, &err));
@@ -176,10 +176,10 @@ static void take(struct model *model, size_t wanted)
     assert_true(any);
     assert_int_equal(piece.file, file);
     assert_int_equal(place_of(&piece).begin, offset);
-    most = split_at(&model->files[file], offset + (wanted > 0 ? wanted : 1));
-    if (model->header && offset == 0 && split_at(&model->files[file], 1) >= most)
-        most = split_at(&model->files[file], most + 1);
-    assert_true(piece.body.end <= most);
+    max = split_at(&model->files[file], offset + (wanted > 0 ? wanted : 1));
+    if (model->header && offset == 0 && split_at(&model->files[file], 1) >= max)
+        max = split_at(&model->files[file], max + 1);
+    assert_true(piece.body.end <= max);
     check_piece(model, &piece);
     set_owner(model, &piece, WAITING, TAKEN);
     model->hands[model->nhands++] = piece;
@@ -580,7 +580,7 @@ static void check_torn(const char *how, const char *text, bool stream,
         if (taken == CV_TAKE_PIECE)
             assert_ok(cv_source_finish(source, &piece, &err));
     } while (taken != CV_TAKE_END);
-    assert_ok(cv_source_torn(source, &torn, &note, &err));
+    assert_ok(cv_source_ends_in_record(source, &torn, &note, &err));
     assert_int_equal(torn, expected != NULL);
     if (torn) {
         assert_string_equal(note.text, expected);

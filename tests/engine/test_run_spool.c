@@ -180,7 +180,7 @@ static void bytes_stay_while_they_are_needed(void **state)
 static void memory_does_not_grow_with_the_stream(void **state)
 {
     struct scene scene = { .random = 1 };
-    uint64_t most = 0;
+    uint64_t max = 0;
 
     (void)state;
     assert_int_equal(cv_spool_init(&scene.spool, STRETCH, NULL), CLEAVE_OK);
@@ -189,11 +189,11 @@ static void memory_does_not_grow_with_the_stream(void **state)
         settle(&scene, scene.received);
         if (scene.npieces > 2)
             give_back(&scene, 0);
-        most = resident(&scene.spool) > most ? resident(&scene.spool) : most;
+        max = resident(&scene.spool) > max ? resident(&scene.spool) : max;
     }
     /* Three pieces of 300 kB at a time, and the rest of a block on either side; two blocks
      * more while a stretch ends. */
-    assert_true(most <= 4 * (uint64_t)BLOCK);
+    assert_true(max <= 4 * (uint64_t)BLOCK);
     assert_true(scene.spool.count <= 2);
     cv_spool_done(&scene.spool);
 }

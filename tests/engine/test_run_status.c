@@ -8,8 +8,8 @@
 
 #include <cleave/execute.h>
 
-#include "run/master/outlet_kinds.h"
-#include "run/master/real_run.h"
+#include "run/master/result_sink_kinds.h"
+#include "run/master/exec_run.h"
 #include "run_check.h"
 
 static char input[] = "/tmp/cleave-status-XXXXXX";
@@ -126,22 +126,22 @@ static void halted(void **state)
 
 /* --- what must not look like success ------------------------------------------------------ */
 
-static void finish_output(struct cv_gather *gather, uint64_t begin, uint64_t end)
+static void finish_output(struct cv_ordered_output *gather, uint64_t begin, uint64_t end)
 {
-    struct cv_store *store;
+    struct cv_chunk_output *store;
 
-    assert_ok(cv_store_open(gather, &store, &err));
-    assert_ok(cv_store_write(store, "x", 1, &err));
-    assert_ok(cv_gather_finish(gather, store, begin, end, &err));
+    assert_ok(cv_chunk_output_open(gather, &store, &err));
+    assert_ok(cv_chunk_output_write(store, "x", 1, &err));
+    assert_ok(cv_ordered_output_finish(gather, store, begin, end, &err));
 }
 
 static void incomplete(void **state)
 {
     const int sink = open("/dev/null", O_WRONLY);
     struct cv_splitter *splitter = parse("lines");
-    struct cv_real_run run = { .asked = NULL };
+    struct cv_exec_run run = { .request = NULL };
     struct cleave_error why;
-    enum cv_gather_state written;
+    enum cv_ordered_output_state written;
     enum cv_take taken;
     struct cv_piece piece;
     char line[200];
@@ -150,16 +150,18 @@ static void incomplete(void **state)
     assert_ok(cv_source_open((const char *[]){ input }, 1,
                              &(struct cv_source_options){ .splitter = splitter },
                              &run.books.source, &err));
-    assert_ok(cv_gather_new(&(struct cv_gather_options){ .sink = sink,
-                                                         .sink_name = "sink",
-                                                         .memory = 1 << 20 },
-                            &run.gather, &err));
-    assert_ok(cv_outlet_plain(&(struct cv_outlet_options){ .gather = run.gather },
-                              &run.outlet, &err));
+    assert_ok(
+        cv_ordered_output_new(&(struct cv_ordered_output_options){ .sink = sink,
+                                                                   .sink_name = "sink",
+                                                                   .memory = 1 << 20 },
+                              &run.gather, &err));
+    assert_ok(
+        cv_result_sink_plain(&(struct cv_result_sink_options){ .gather = run.gather },
+                             &run.outlet, &err));
     assert_int_equal(cv_source_take(run.books.source, 800, &taken, &piece, &why),
                      CLEAVE_OK);
-    assert_ok(cv_ledger_add(&run.books.ledger, piece.begin, piece.end, &err));
-    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_EACCOUNT);
+    assert_ok(cv_input_coverage_add(&run.books.ledger, piece.begin, piece.end, &err));
+    assert_int_equal(cv_exec_run_complete(&run, &why), CLEAVE_EACCOUNT);
     snprintf(
         line, sizeof line,
         "bytes %llu to %llu of '%s' were neither done nor failed: a defect of cleave",
@@ -169,23 +171,25 @@ static void incomplete(void **state)
     /* To have been handed out is not to be done. */
     assert_int_equal(cv_source_take(run.books.source, 1 << 20, &taken, &piece, &why),
                      CLEAVE_OK);
-    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_EACCOUNT);
-    assert_ok(cv_ledger_add(&run.books.ledger, piece.begin, piece.end, &err));
-    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_OK);
+    assert_int_equal(cv_exec_run_complete(&run, &why), CLEAVE_EACCOUNT);
+    assert_ok(cv_input_coverage_add(&run.books.ledger, piece.begin, piece.end, &err));
+    assert_int_equal(cv_exec_run_complete(&run, &why), CLEAVE_OK);
     run.books.wanted = 10; /* ordered, and never begun */
-    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_EACCOUNT);
+    assert_int_equal(cv_exec_run_complete(&run, &why), CLEAVE_EACCOUNT);
     run.books.wanted = 0;
     finish_output(run.gather, 10, 20); /* behind a gap */
-    assert_int_equal(cv_gather_pump(run.gather, 1 << 20, &written, &why), CLEAVE_OK);
+    assert_int_equal(cv_ordered_output_pump(run.gather, 1 << 20, &written, &why),
+                     CLEAVE_OK);
     assert_int_equal(written, CV_GATHER_IDLE);
-    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_EACCOUNT);
+    assert_int_equal(cv_exec_run_complete(&run, &why), CLEAVE_EACCOUNT);
     assert_non_null(strstr(why.text, "outputs were not written"));
     finish_output(run.gather, 0, 10);
-    assert_int_equal(cv_gather_pump(run.gather, 1 << 20, &written, &why), CLEAVE_OK);
-    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_OK);
-    cv_outlet_free(run.outlet);
-    cv_ledger_done(&run.books.ledger);
-    cv_gather_free(run.gather);
+    assert_int_equal(cv_ordered_output_pump(run.gather, 1 << 20, &written, &why),
+                     CLEAVE_OK);
+    assert_int_equal(cv_exec_run_complete(&run, &why), CLEAVE_OK);
+    cv_result_sink_free(run.outlet);
+    cv_input_coverage_done(&run.books.ledger);
+    cv_ordered_output_free(run.gather);
     cv_source_free(run.books.source);
     cv_splitter_free(splitter);
     close(sink);

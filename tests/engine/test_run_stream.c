@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "run/input/cut_file.h"
-#include "run/input/source_inner.h"
+#include "run/input/source_internal.h"
 #include "own_folder.h"
 #include "run_check.h"
 
@@ -45,7 +45,7 @@ static void bounded_memory(void **state)
     const char *name = path;
     struct cv_source *source = NULL;
     struct cv_piece piece, first = { .end = 0 };
-    uint64_t before, most = 0, longest = 0, at = 0, number, count;
+    uint64_t before, max = 0, longest = 0, at = 0, number, count;
     size_t fed = 0;
     enum cv_take taken = CV_TAKE_WAIT;
     int pipes[2];
@@ -77,8 +77,8 @@ static void bounded_memory(void **state)
         at = piece.end;
         if (piece.end - piece.begin > longest)
             longest = piece.end - piece.begin;
-        if (resident() - before > most)
-            most = resident() - before;
+        if (resident() - before > max)
+            max = resident() - before;
         if (first.end == 0) {
             first = piece;
             continue;
@@ -88,7 +88,7 @@ static void bounded_memory(void **state)
     }
     assert_int_equal(at, TOTAL);
     assert_true(longest > LONG && longest < LONG + 2 * HOLD);
-    assert_true(most < LONG + 2 * HOLD + (8 << 20));
+    assert_true(max < LONG + 2 * HOLD + (8 << 20));
     for (at = 0, longest = bytes[TOTAL - 1] != '\n'; at < TOTAL; at++)
         longest += bytes[at] == '\n';
     assert_int_equal(number + count - 1, longest);
@@ -176,7 +176,7 @@ static void long_walks(const char *how, bool header, const char *bytes, size_t n
     const char *name = path_of(path, "fifo");
     const int fd = memfd_create("same", MFD_CLOEXEC);
     size_t fed = 0;
-    uint64_t cut, least, header_end = 0, at = 0;
+    uint64_t cut, min, header_end = 0, at = 0;
     char first[64];
     int feed;
 
@@ -190,8 +190,8 @@ static void long_walks(const char *how, bool header, const char *bytes, size_t n
         assert_ok(cv_cut_file_header(&file, &header_end, &err));
     assert_true(header_end < sizeof first);
     while (fed < n) {
-        const size_t most = 1 + below(&random, 100000);
-        const ssize_t put = write(feed, bytes + fed, n - fed < most ? n - fed : most);
+        const size_t max = 1 + below(&random, 100000);
+        const ssize_t put = write(feed, bytes + fed, n - fed < max ? n - fed : max);
 
         fed += put > 0 ? (size_t)put : 0;
         assert_ok(cv_source_pump(source, &err));
@@ -204,15 +204,15 @@ static void long_walks(const char *how, bool header, const char *bytes, size_t n
         assert_ok(cv_source_take(source, wanted, &taken, &piece, &err));
         assert_int_equal(taken, CV_TAKE_PIECE);
         /* The first piece is more than the header. */
-        least = at == 0 ? header_end + 1 : at + 1;
+        min = at == 0 ? header_end + 1 : at + 1;
         assert_ok(
-            cv_cut_file_at(&file, at + wanted > least ? at + wanted : least, &cut, &err));
+            cv_cut_file_at(&file, at + wanted > min ? at + wanted : min, &cut, &err));
         assert_int_equal(piece.begin, at);
         assert_int_equal(piece.end, cut);
         assert_int_equal(piece.header.end, at == 0 ? 0 : header_end);
         assert_memory_equal(piece.header_bytes, bytes, header_end);
         assert_ok(cv_source_part(source, &piece, at + wanted / 3, &head, &tail, &err));
-        assert_ok(cv_cut_file_at(&file, at + wanted / 3 > least ? at + wanted / 3 : least,
+        assert_ok(cv_cut_file_at(&file, at + wanted / 3 > min ? at + wanted / 3 : min,
                                  &cut, &err));
         assert_int_equal(tail.begin, cut);
         assert_ok(cv_source_put_back(source, &tail, &err));

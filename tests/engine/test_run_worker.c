@@ -509,7 +509,7 @@ static void frames_out_of_turn_are_refused(void **state)
             zeros,
             kind == NULL                  ? 0
             : kind->type == CV_FRAME_DATA ? 1
-                                          : kind->least);
+                                          : kind->min);
         assert_refused(&worker, errors, cases[i].expected);
     }
 }

@@ -197,7 +197,7 @@ static void open_decide(void *state, const struct cleave_view *view,
 static const struct cleave_policy open_policy = { .name = "opens",
                                                   .decide = open_decide,
                                                   .takes_streams = true,
-                                                  .hears_losses = true,
+                                                  .gets_losses = true,
                                                   .opens_chunks = true };
 
 /* With n < 0, nothing fails. */
@@ -213,7 +213,7 @@ static enum cleave_status execute(const struct scenario *scenario, bool resume, 
     };
     const char *const files[] = { paths[INPUT] };
     const int fd = open(paths[OUTPUT], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    struct cleave_execution asked = {
+    struct cleave_execution request = {
         .command = scenario->command,
         .persistent = scenario->persistent,
         .input = { .files = files,
@@ -243,13 +243,13 @@ static enum cleave_status execute(const struct scenario *scenario, bool resume, 
         if (cleave_platform_parse("p", platform_text, sizeof platform_text - 1, &platform,
                                   NULL) != CLEAVE_OK)
             give_up("platform");
-        asked.crew.platform = platform;
-        asked.hosts.list = &host;
-        asked.hosts.count = 1;
+        request.crew.platform = platform;
+        request.hosts.list = &host;
+        request.hosts.count = 1;
     }
     if (n >= 0)
         arm(n);
-    status = cleave_execute(&asked, out, err);
+    status = cleave_execute(&request, out, err);
     cleave_platform_free(platform);
     close(fd);
     return status;

@@ -269,17 +269,17 @@ int epoll_ctl(int poller, int what, int fd, struct epoll_event *event)
     return REAL(epoll_ctl)(poller, what, fd, event);
 }
 
-int epoll_wait(int poller, struct epoll_event *events, int most, int timeout)
+int epoll_wait(int poller, struct epoll_event *events, int max, int timeout)
 {
     FAIL(epoll_wait, -1, EINTR, EINVAL, EINTR);
-    return REAL(epoll_wait)(poller, events, most, timeout);
+    return REAL(epoll_wait)(poller, events, max, timeout);
 }
 
-int epoll_pwait2(int poller, struct epoll_event *events, int most,
+int epoll_pwait2(int poller, struct epoll_event *events, int max,
                  const struct timespec *timeout, const sigset_t *mask)
 {
     FAIL(epoll_pwait2, -1, EINTR, EINVAL, ENOSYS);
-    return REAL(epoll_pwait2)(poller, events, most, timeout, mask);
+    return REAL(epoll_pwait2)(poller, events, max, timeout, mask);
 }
 
 int signalfd(int fd, const sigset_t *mask, int flags)

@@ -23,9 +23,10 @@ static enum cleave_status make_trace(struct cleave_trace *trace, struct cleave_e
 {
     const struct cleave_left_out left = { 2, "too far away" };
     const struct cleave_setting setting = { "chunk", "5" };
-    const struct cleave_told told = { .settings = &setting,
-                                      .nsettings = 1,
-                                      .view = { .workers = workers, .nworkers = 3 } };
+    const struct cleave_policy_input told = { .settings = &setting,
+                                              .nsettings = 1,
+                                              .view = { .workers = workers,
+                                                        .nworkers = 3 } };
     const struct cleave_trace_facts facts = { .command = "cleave plan load",
                                               .told = &told,
                                               .why = "because",
@@ -47,7 +48,7 @@ static enum cleave_status make_trace(struct cleave_trace *trace, struct cleave_e
     return CLEAVE_OK;
 }
 
-static enum cleave_status write_all(const struct cv_trace_story *story, FILE *file,
+static enum cleave_status write_all(const struct cv_trace_context *story, FILE *file,
                                     FILE *nowhere, struct cleave_error *err)
 {
     CV_TRY(cv_trace_export(story, CV_TRACE_CHROME, nowhere, err));
@@ -58,20 +59,20 @@ static enum cleave_status write_all(const struct cv_trace_story *story, FILE *fi
 static enum cleave_status report(FILE *file, FILE *nowhere, struct cleave_error *err)
 {
     struct cv_trace_file trace;
-    struct cv_sheet sheet = { .file = NULL };
+    struct cv_report_data sheet = { .file = NULL };
     enum cleave_status status = cv_trace_file_read(file, "trace", &trace, err);
 
     if (status == CLEAVE_OK)
-        status = cv_sheet_make(&trace, &sheet, err);
+        status = cv_report_data_make(&trace, &sheet, err);
     if (status == CLEAVE_OK)
-        status = cv_sheet_reduce(&sheet, err);
+        status = cv_report_data_reduce(&sheet, err);
     if (status == CLEAVE_OK)
         cv_report_write(&(struct cv_report){ .measured = &sheet,
                                              .predicted = &sheet,
                                              .measured_name = "a",
                                              .predicted_name = "b" },
                         nowhere);
-    cv_sheet_done(&sheet);
+    cv_report_data_done(&sheet);
     cv_trace_file_done(&trace);
     return status;
 }
@@ -89,10 +90,10 @@ static enum cleave_status scenario(FILE *file, FILE *nowhere, struct cleave_erro
     if (status == CLEAVE_OK)
         status = make_trace(trace, err);
     if (status == CLEAVE_OK)
-        status = write_all(&(struct cv_trace_story){ .trace = trace,
-                                                     .platform = platform,
-                                                     .policy = "umr",
-                                                     .load = 20 },
+        status = write_all(&(struct cv_trace_context){ .trace = trace,
+                                                       .platform = platform,
+                                                       .policy = "umr",
+                                                       .load = 20 },
                            file, nowhere, err);
     rewind(file);
     if (status == CLEAVE_OK)

@@ -12,11 +12,11 @@
 #define XXH_STATIC_LINKING_ONLY /* for a state that needs no memory of its own */
 #include <xxhash.h>
 
-#include "run/decode/ahead.h"
+#include "run/decode/decode_ahead.h"
 #include "run/decode/blocks.h"
 #include "run/decode/decoder.h"
-#include "run/decode/unpacked.h"
-#include "run/decode/wide.h"
+#include "run/decode/decoded_file.h"
+#include "run/decode/parallel_decode.h"
 #include "fuzz_target.h"
 
 enum { MOST = 8 << 20 }; /* decoded: a few bytes can be very many */
@@ -34,10 +34,10 @@ struct made {
     struct cleave_error err;
 };
 
-static ssize_t read_tape(void *context, void *to, size_t most)
+static ssize_t read_tape(void *context, void *to, size_t max)
 {
     struct tape *tape = context;
-    size_t some = tape->left < most ? tape->left : most;
+    size_t some = tape->left < max ? tape->left : max;
 
     some = some < tape->step ? some : tape->step;
     memcpy(to, tape->bytes, some);
@@ -72,12 +72,13 @@ static enum cleave_status open_ahead(const struct cv_codec *codec,
                                      const struct cv_decoder_input *input, bool small,
                                      struct cv_ahead **ahead, struct cleave_error *err)
 {
-    static const struct cv_wide_form *const forms[] = { &cv_wide_bgzf, &cv_wide_zstd,
-                                                        &cv_wide_lz4 };
+    static const struct cv_parallel_decode_format *const forms[] = { &cv_wide_bgzf,
+                                                                     &cv_wide_zstd,
+                                                                     &cv_wide_lz4 };
 
     for (size_t i = 0; small && i < sizeof forms / sizeof *forms; i++)
         if (forms[i]->codec == codec) {
-            static struct cv_wide_form form;
+            static struct cv_parallel_decode_format form;
 
             form = *forms[i];
             form.batch = 40;
@@ -129,17 +130,17 @@ static bool decode_blocks(const struct cv_codec *codec, int fd, struct cv_blocks
     const size_t count = blocks->count, size = (size_t)blocks->out_end;
     uint64_t *begins = malloc((count + 1) * sizeof *begins);
     uint8_t *bytes = calloc(size + 1, 1);
-    struct cv_unpacked *unpacked;
+    struct cv_decoded_file *unpacked;
     bool good = true;
 
     require(bytes != NULL && begins != NULL);
     for (size_t i = 0; i < count; i++)
         begins[i] = blocks->items[i].out;
     begins[count] = size;
-    require(cv_unpacked_new(codec, "tape", blocks, &unpacked, NULL) == CLEAVE_OK);
-    cv_unpacked_use(unpacked, fd);
+    require(cv_decoded_file_new(codec, "tape", blocks, &unpacked, NULL) == CLEAVE_OK);
+    cv_decoded_file_use(unpacked, fd);
     for (size_t i = count; good && i > 0; i--) {
-        struct cv_well *well = cv_unpacked_well(unpacked);
+        struct cv_lazy_reader *well = cv_decoded_file_well(unpacked);
         size_t got = 0;
 
         for (uint64_t at = begins[i - 1]; good && at < begins[i]; at += got)
@@ -148,7 +149,7 @@ static bool decode_blocks(const struct cv_codec *codec, int fd, struct cv_blocks
                    got > 0;
     }
     *sum = XXH64(bytes, size, 0);
-    cv_unpacked_free(unpacked);
+    cv_decoded_file_free(unpacked);
     free(begins);
     free(bytes);
     return good;

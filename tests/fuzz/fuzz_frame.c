@@ -84,7 +84,7 @@ static void put(struct listener *listener, struct feed *feed, const uint8_t *dat
     memcpy(feed->message, data, size);
     feed->length = size;
     feed->waits = true;
-    cv_link_hear(&listener->link, 0);
+    cv_link_receive(&listener->link, 0);
 }
 
 /* In two messages, then its end. */
@@ -107,7 +107,7 @@ static void check_stream(const uint8_t *data, size_t size, size_t cut)
     put(&listener, &feed, data + cut, size - cut);
     feed.ended = true;
     if (listener.broke == 0)
-        cv_link_hear(&listener.link, 0);
+        cv_link_receive(&listener.link, 0);
     require(listener.broke == 1);
     cv_link_close(&listener.link);
 }

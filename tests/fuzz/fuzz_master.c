@@ -22,8 +22,8 @@ enum { SLOTS = 3, SEATS = 2, LONGEST = 200000, MANY = 4096 };
 
 struct place {
     struct cv_slot slot;
-    bool busy;  /* as this test sees it                                           */
-    bool asked; /* for a cut                                                      */
+    bool busy;    /* as this test sees it                                           */
+    bool request; /* for a cut                                                      */
     bool arrived;
     bool open;      /* it was opened, so that it may grow                               */
     bool begun;     /* its command reads                                                */
@@ -37,7 +37,7 @@ struct place {
 static struct cv_poller *poller;
 /* Outputs are kept; written by lines, of the one in front; or of all. */
 enum { KEPT, IN_FRONT, BY_LINES, WAYS };
-static struct cv_gather *gathers[WAYS];
+static struct cv_ordered_output *gathers[WAYS];
 static int way;
 static struct feed feed;
 static struct place places[SLOTS];
@@ -59,7 +59,7 @@ static void ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
 
     (void)context;
     require(place->busy && !slot->busy);
-    require(!place->asked);
+    require(!place->request);
     place->busy = false;
     if (end == CV_SLOT_DONE) {
         require(slot->piece.body.end == place->length);
@@ -71,7 +71,7 @@ static void ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
     require(end != CV_SLOT_LOST || slot->store == NULL || cv_slot_passed(slot) > 0);
     require(way != KEPT || cv_slot_passed(slot) == 0);
     if (slot->store != NULL)
-        cv_store_drop(slot->store);
+        cv_chunk_output_drop(slot->store);
     slot->store = NULL;
 }
 
@@ -119,8 +119,8 @@ static void cut_answered(void *context, struct cv_slot *slot, bool done)
     struct place *place = place_of(slot);
 
     (void)context;
-    require(place->busy && place->asked);
-    place->asked = false;
+    require(place->busy && place->request);
+    place->request = false;
     if (done)
         place->length = place->shorter;
     pending[slot->remote.number % MANY] |=
@@ -178,7 +178,7 @@ static void start(struct place *place, size_t length, bool open)
     const struct cv_piece piece = piece_of(length);
 
     place->busy = true;
-    place->asked = place->arrived = place->begun = false;
+    place->request = place->arrived = place->begun = false;
     place->open = open;
     place->looks = 0;
     place->output = place->sum = 0;
@@ -200,7 +200,7 @@ static void change(struct place *place, struct bytes *bytes)
         require(cv_slot_extend(&place->slot, &longer, NULL) == CLEAVE_OK);
     } else if (what < 6) {
         pending[place->slot.remote.number % MANY] |= place->length == 0;
-        cv_slot_shut(&place->slot);
+        cv_slot_close_input(&place->slot);
     } else if (!place->slot.remote.computed) {
         place->looks++;
         cv_remote_look(&place->slot);
@@ -216,12 +216,12 @@ static void cut(struct place *place, uint64_t at)
     head.body.end = head.end = at % (head.body.end + 1);
     if (place->open && head.end == 0)
         return;
-    place->shorter = place->asked ? place->shorter : head.body.end;
+    place->shorter = place->request ? place->shorter : head.body.end;
     if ((place->slot.remote.arrived ||
          (place->open && head.end < cv_slot_fed(&place->slot))) &&
         cv_remote_ask_cut(&place->slot, &head))
-        place->asked = true;
-    else if (!place->slot.remote.arrived && !place->asked &&
+        place->request = true;
+    else if (!place->slot.remote.arrived && !place->request &&
              cv_slot_cut(&place->slot, &head))
         place->length = head.body.end;
 }
@@ -238,7 +238,7 @@ static void act(struct cv_host *host, struct bytes *bytes)
     } else if (!place->busy && what < 4) {
         start(place, 1 + (size_t)next_byte(bytes) * next_byte(bytes) * 3, false);
     } else if (!place->busy) {
-        (void)cv_slot_leave(&place->slot);
+        (void)cv_slot_release_command(&place->slot);
     } else if (what < 3 && place->open) {
         change(place, bytes);
     } else if (what < 4) {
@@ -248,7 +248,7 @@ static void act(struct cv_host *host, struct bytes *bytes)
         cv_slot_stop(&place->slot);
     } else if (what == 6) {
         pending[place->slot.remote.number % MANY] = true;
-        place->busy = place->asked = false;
+        place->busy = place->request = false;
         cv_remote_forget(&place->slot);
     }
     if (!host->link.broken)
@@ -300,7 +300,7 @@ static bool is_lie(const struct cv_host *host, const struct cv_frame_head *head)
         return place->slot.remote.computed || (!place->arrived && !place->open) ||
                (place->open && !place->slot.open.bound) || head->value != place->output;
     if (head->type == CV_FRAME_CUT_DONE)
-        return !place->asked && !pending[head->chunk % MANY];
+        return !place->request && !pending[head->chunk % MANY];
     if (head->type == CV_FRAME_GOT)
         return place->arrived || head->value > place->slot.remote.sent;
     if (head->type == CV_FRAME_COMPUTED)
@@ -329,11 +329,12 @@ static void hear(struct cv_host *host, struct cv_frame_head head, const void *pa
             places[i].sum = cv_frame_sum(places[i].sum, &head);
         }
     feed_frame(&feed, head, payload, length);
-    cv_link_hear(&host->link, 0);
+    cv_link_receive(&host->link, 0);
     require(!lie || host->state != CV_HOST_READY);
     if (way != KEPT)
-        require(cv_gather_pump(gathers[way], 1 << 20, &(enum cv_gather_state){ 0 },
-                               NULL) == CLEAVE_OK);
+        require(cv_ordered_output_pump(gathers[way], 1 << 20,
+                                       &(enum cv_ordered_output_state){ 0 },
+                                       NULL) == CLEAVE_OK);
     if (!host->link.broken)
         cv_link_can_write(&host->link, 0);
 }
@@ -381,7 +382,7 @@ static void say_of_open(struct cv_host *host, const struct place *place,
     struct cv_packer packer = { NULL, 0, 0, false };
     const uint64_t there = remote->sent - remote->dropped;
 
-    if (place->asked && (next_byte(bytes) & 1) != 0) {
+    if (place->request && (next_byte(bytes) & 1) != 0) {
         head.type = CV_FRAME_CUT_DONE;
         head.value = place->shorter >= remote->fed && (next_byte(bytes) & 1) != 0;
     } else if (place->looks > 0) {
@@ -436,7 +437,7 @@ static void say_next(struct cv_host *host, struct bytes *bytes)
         head.type = CV_FRAME_GOT;
         head.value = remote->sent;
         head.flags = remote->queued ? 0 : CV_FRAME_LAST;
-    } else if (place->asked && (next_byte(bytes) & 1) != 0) {
+    } else if (place->request && (next_byte(bytes) & 1) != 0) {
         head.type = CV_FRAME_CUT_DONE;
         head.value = next_byte(bytes) & 1;
     } else if (!remote->computed && !place->open && next_byte(bytes) >= 240) {
@@ -476,7 +477,7 @@ static void say_anything(struct cv_host *host, struct bytes *bytes)
     head.value = (how & 8) != 0    ? remote->sent
                  : (how & 16) != 0 ? next_byte(bytes)
                                    : next_number(bytes);
-    length = kind->least;
+    length = kind->min;
     if ((how & 32) != 0)
         payload = next_some(bytes, next_byte(bytes), &length);
     hear(host, head, payload, length);
@@ -540,13 +541,13 @@ static void open_gathers(void)
 
     require(nowhere >= 0 && cv_poller_new(&poller, NULL) == CLEAVE_OK);
     for (int i = 0; i < WAYS; i++)
-        require(
-            cv_gather_new(&(struct cv_gather_options){ .sink = i == KEPT ? -1 : nowhere,
-                                                       .sink_name = "nowhere",
-                                                       .memory = 1 << 20,
-                                                       .lines = i == IN_FRONT,
-                                                       .unordered = i == BY_LINES },
-                          &gathers[i], NULL) == CLEAVE_OK);
+        require(cv_ordered_output_new(
+                    &(struct cv_ordered_output_options){ .sink = i == KEPT ? -1 : nowhere,
+                                                         .sink_name = "nowhere",
+                                                         .memory = 1 << 20,
+                                                         .lines = i == IN_FRONT,
+                                                         .unordered = i == BY_LINES },
+                    &gathers[i], NULL) == CLEAVE_OK);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/kit/output.h"
-#include "cli/kit/settings.h"
+#include "cli/common/output.h"
+#include "cli/common/settings.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_values.h"
 #include "cli/verbs.h"
@@ -49,7 +49,7 @@ static void hush(void)
 static void read_more(const struct cv_run_options *values, struct cv_arena *arena)
 {
     struct cleave_execution execution = { .command = NULL };
-    struct cv_crew crew = { .platform = NULL };
+    struct cv_worker_list crew = { .platform = NULL };
 
     if (values->halt != NULL)
         cv_halt_read(values->halt, &execution);
@@ -121,8 +121,8 @@ static void plan_reduction(const struct cleave_policy *policy,
                            const struct cv_settings *settings)
 {
     const struct cv_reduce_costs costs = { .nodes = 6,
-                                           .transfer = cv_law_constant(1),
-                                           .compute = cv_law_constant(2) };
+                                           .transfer = cv_distribution_constant(1),
+                                           .compute = cv_distribution_constant(2) };
     struct cleave_error err = { .text = "" };
     struct cv_planned planned;
 

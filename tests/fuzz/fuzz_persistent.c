@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "run/slot/steady_answer.h"
-#include "run/slot/steady_length.h"
+#include "run/slot/persistent_length.h"
 #include "fuzz_target.h"
 
 enum { LENGTHS = 4 };
@@ -68,7 +68,7 @@ static void read_whole(const uint8_t *data, size_t size, bool in_parts, struct h
     }
 }
 
-static void ask(struct cv_steady *steady)
+static void ask(struct cv_persistent *steady)
 {
     steady->given = true;
     steady->refused = false;
@@ -78,7 +78,7 @@ static void ask(struct cv_steady *steady)
 }
 
 /* How far an answer reaches in the next bytes: who waits for answers never gets more. */
-static size_t due(const struct cv_steady *steady)
+static size_t due(const struct cv_persistent *steady)
 {
     if (steady->nhead == CV_FRAME && steady->left == 0)
         return CV_FRAME; /* of the next part */
@@ -90,11 +90,11 @@ static size_t due(const struct cv_steady *steady)
 static void read_pieces(const uint8_t *lengths, const uint8_t *data, size_t size,
                         bool in_parts, struct heard *out)
 {
-    struct cv_steady steady = { .given = false, .in_parts = in_parts };
+    struct cv_persistent steady = { .given = false, .in_parts = in_parts };
     struct cv_answer_bytes kept;
     size_t turn = 0;
 
-    require(cv_steady_read(&steady, "x", 1, &kept) == CV_ANSWER_UNASKED &&
+    require(cv_persistent_read(&steady, "x", 1, &kept) == CV_ANSWER_UNASKED &&
             kept.length == 0);
     ask(&steady);
     for (size_t at = 0, some; at < size; at += some) {
@@ -107,7 +107,7 @@ static void read_pieces(const uint8_t *lengths, const uint8_t *data, size_t size
         exact = malloc(some);
         require(exact != NULL);
         memcpy(exact, data + at, some);
-        answer = cv_steady_read(&steady, exact, some, &kept);
+        answer = cv_persistent_read(&steady, exact, some, &kept);
         require(kept.length <= some);
         if (kept.length > 0)
             memcpy(out->bytes + out->length, kept.bytes, kept.length);
@@ -117,9 +117,9 @@ static void read_pieces(const uint8_t *lengths, const uint8_t *data, size_t size
         if (out->no_length)
             return;
         require(answer == CV_ANSWER_GOOD);
-        if (!cv_steady_answered(&steady))
+        if (!cv_persistent_answered(&steady))
             continue;
-        require(cv_steady_read(&steady, "x", 1, &kept) == CV_ANSWER_UNASKED);
+        require(cv_persistent_read(&steady, "x", 1, &kept) == CV_ANSWER_UNASKED);
         out->answers++;
         out->refusals += steady.refused;
         ask(&steady);
@@ -129,19 +129,19 @@ static void read_pieces(const uint8_t *lengths, const uint8_t *data, size_t size
 /* More than the answer in one piece: its bytes are kept, and no others. */
 static void read_too_much(const uint8_t *data, size_t size)
 {
-    struct cv_steady steady = { .given = false };
+    struct cv_persistent steady = { .given = false };
     struct cv_answer_bytes kept;
     struct heard first = { .bytes = malloc(size + 1) };
     enum cv_answer answer;
 
     require(first.bytes != NULL);
     ask(&steady);
-    answer = cv_steady_read(&steady, (const char *)data, size, &kept);
+    answer = cv_persistent_read(&steady, (const char *)data, size, &kept);
     read_whole(data, size, false, &first);
     require(kept.length <= first.length);
     require(kept.length == 0 || memcmp(kept.bytes, first.bytes, kept.length) == 0);
     if (answer == CV_ANSWER_LONG)
-        require(cv_steady_answered(&steady) && first.answers > 0);
+        require(cv_persistent_answered(&steady) && first.answers > 0);
     if (answer == CV_ANSWER_NO_LENGTH)
         require(first.no_length && first.answers == 0);
     free(first.bytes);

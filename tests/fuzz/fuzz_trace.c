@@ -78,7 +78,7 @@ static void check_report(const uint8_t *data, size_t size)
 {
     enum { MOST_NODES = 50000 }; /* more only takes long */
     struct cv_trace_file trace;
-    struct cv_sheet sheet = { .file = NULL };
+    struct cv_report_data sheet = { .file = NULL };
     struct cleave_error err;
     union {
         const uint8_t *in;
@@ -90,15 +90,15 @@ static void check_report(const uint8_t *data, size_t size)
     require(file != NULL && page != NULL);
     if (cv_trace_file_read(file, "fuzz", &trace, &err) == CLEAVE_OK &&
         trace.header.nworkers <= MOST_NODES) {
-        require(cv_sheet_make(&trace, &sheet, &err) == CLEAVE_OK);
-        require(cv_sheet_reduce(&sheet, &err) == CLEAVE_OK);
+        require(cv_report_data_make(&trace, &sheet, &err) == CLEAVE_OK);
+        require(cv_report_data_reduce(&sheet, &err) == CLEAVE_OK);
         cv_report_write(&(struct cv_report){ .measured = &sheet,
                                              .predicted = &sheet,
                                              .measured_name = "fuzz",
                                              .predicted_name = "fuzz" },
                         page);
     }
-    cv_sheet_done(&sheet);
+    cv_report_data_done(&sheet);
     cv_trace_file_done(&trace);
     fclose(page);
     fclose(file);

@@ -13,7 +13,7 @@
 #include "run/wire/fold_frames.h"
 #include "run/wire/packed_frame.h"
 #include "run/wire/remote.h"
-#include "run/worker/worker_inner.h"
+#include "run/worker/worker_internal.h"
 #include "wire_feed.h"
 #include "fuzz_target.h"
 
@@ -39,8 +39,8 @@ static enum cleave_status start_nothing(struct cv_slot *slot, struct cleave_erro
     require(!worker->noticed || task->open); /* it begins nothing new */
     require(task->open || /* it may have been cut, and more have come */
             task->end.come == task->bytes[0] + task->bytes[1] + task->bytes[2]);
-    CV_TRY(cv_store_open(slot->gather, &slot->store, err));
-    cv_store_use_blocks(slot->store);
+    CV_TRY(cv_chunk_output_open(slot->gather, &slot->store, err));
+    cv_chunk_output_use_blocks(slot->store);
     slot->busy = true;
     slot->stopping = false;
     return CLEAVE_OK;
@@ -74,7 +74,7 @@ static bool leave_nothing(struct cv_slot *slot)
 static void done_nothing(struct cv_slot *slot)
 {
     if (slot->store != NULL)
-        cv_store_drop(slot->store);
+        cv_chunk_output_drop(slot->store);
     slot->store = NULL;
     slot->busy = false;
 }
@@ -144,7 +144,7 @@ static void end_command(void)
     if (!slot->busy)
         return;
     output = next_some(&bytes, how, &length);
-    require(cv_store_write(slot->store, output, length, NULL) == CLEAVE_OK);
+    require(cv_chunk_output_write(slot->store, output, length, NULL) == CLEAVE_OK);
     slot->busy = false;
     slot->start_s = cv_clock_s();
     slot->ended(slot->context, slot,
@@ -160,7 +160,7 @@ static void write_some(struct cv_slot *slot, uint8_t how)
     size_t length;
     const uint8_t *output = next_some(&bytes, how, &length);
 
-    require(cv_store_write_lines(slot->store, output, length, NULL) == CLEAVE_OK);
+    require(cv_chunk_output_write_lines(slot->store, output, length, NULL) == CLEAVE_OK);
     slot->wrote(slot->context, slot);
 }
 
@@ -333,7 +333,7 @@ static void say_anything(void)
     head.peer = next_byte(&bytes) % (SEATS + 1);
     head.chunk = (how & 2) != 0 ? next_byte(&bytes) : next_number(&bytes);
     head.value = (how & 4) != 0 ? next_byte(&bytes) : next_number(&bytes);
-    length = kind->least;
+    length = kind->min;
     if ((how & 8) != 0)
         payload = next_some(&bytes, next_byte(&bytes), &length);
     if (is_harmless(&head, payload, length))

@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 
 #include "run/wire/frame_kinds.h"
-#include "run/wire/link_inner.h"
+#include "run/wire/link_internal.h"
 #include "fuzz_target.h"
 
 /* --- fuzzed bytes ------------------------------------------------------------------------- */
@@ -37,11 +37,11 @@ static inline uint64_t next_number(struct bytes *bytes)
 }
 
 /* Up to `most` of them. */
-static inline const uint8_t *next_some(struct bytes *bytes, size_t most, size_t *length)
+static inline const uint8_t *next_some(struct bytes *bytes, size_t max, size_t *length)
 {
     const uint8_t *at = bytes->at;
 
-    *length = bytes->left < most ? bytes->left : most;
+    *length = bytes->left < max ? bytes->left : max;
     bytes->at += *length;
     bytes->left -= *length;
     return at;

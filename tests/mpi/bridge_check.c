@@ -59,10 +59,10 @@ static void await(struct cleave_channel *channel)
 static unsigned char *place(struct cleave_channel *channel)
 {
     unsigned char *at;
-    bool deaf;
+    bool peer_closed;
 
-    while ((at = channel->calls->place(channel, &deaf)) == NULL) {
-        check(!deaf, "nobody reads any more");
+    while ((at = channel->calls->place(channel, &peer_closed)) == NULL) {
+        check(!peer_closed, "nobody reads any more");
         await(channel);
     }
     return at;
@@ -116,11 +116,11 @@ struct stream {
 static bool echo_write(struct cleave_channel *channel, uint32_t rank,
                        struct stream *stream)
 {
-    bool moved = false, deaf;
+    bool moved = false, peer_closed;
     unsigned char *bytes;
 
     while (stream->sent < ECHO_BYTES &&
-           (bytes = channel->calls->place(channel, &deaf)) != NULL) {
+           (bytes = channel->calls->place(channel, &peer_closed)) != NULL) {
         size_t length = stream->sent % 3 == 0 ? channel->room : PIECE;
 
         length = length < channel->room ? length : channel->room;

@@ -112,15 +112,15 @@ static void with_places(MPI_Comm comm)
     static struct {
         double value;
         int at;
-    } own[LONG], least[LONG];
+    } own[LONG], min[LONG];
 
     for (int i = 0; i < LONG; i++) {
         own[i].value = (rank + i) % ranks;
         own[i].at = rank;
     }
-    MPI_Allreduce(own, least, LONG, MPI_DOUBLE_INT, MPI_MINLOC, comm);
+    MPI_Allreduce(own, min, LONG, MPI_DOUBLE_INT, MPI_MINLOC, comm);
     for (int i = 0; i < LONG; i++)
-        check(least[i].value == 0 && (least[i].at + i) % ranks == 0, "the least, where");
+        check(min[i].value == 0 && (min[i].at + i) % ranks == 0, "the least, where");
 }
 
 /* The product of all matrices at `index`, in the order of the ranks. */

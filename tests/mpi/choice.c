@@ -11,7 +11,7 @@
 
 struct play {
     struct cv_choice choice;
-    struct cv_heat heat;
+    struct cv_trial_batch heat;
     double mean_s[CV_ARMS];
     double spread_s, scatter; /* times are up to this factor more or less */
     double spread_scatter;    /* the same of spreads; 0: as times         */
@@ -41,16 +41,16 @@ static double drawn(struct play *play)
 }
 
 /* A factor from 1 / most to most. */
-static double scattered(struct play *play, double most)
+static double scattered(struct play *play, double max)
 {
-    return exp((2 * drawn(play) - 1) * log(most));
+    return exp((2 * drawn(play) - 1) * log(max));
 }
 
 /* As the chooser does it, but that ranks agree at once. */
 static void one_call(struct play *play)
 {
     struct cv_choice *choice = &play->choice;
-    struct cv_heat *heat = &play->heat;
+    struct cv_trial_batch *heat = &play->heat;
     double time;
     int arm;
 
@@ -80,11 +80,12 @@ static void one_call(struct play *play)
     if (++heat->done < heat->length)
         return;
     for (int i = 0; i < heat->length; i++)
-        cv_choice_learn(choice, &(struct cv_lap){ .arm = heat->calls[i].arm,
-                                                  .came_s = play->came_s[i],
-                                                  .spread_s = play->spreads_s[i],
-                                                  .time_s = play->times_s[i],
-                                                  .counts = heat->calls[i].counts });
+        cv_choice_learn(choice,
+                        &(struct cv_trial_time){ .arm = heat->calls[i].arm,
+                                                 .came_s = play->came_s[i],
+                                                 .spread_s = play->spreads_s[i],
+                                                 .time_s = play->times_s[i],
+                                                 .counts = heat->calls[i].counts });
     heat->length = heat->done = 0;
 }
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "mpi/bridge/bridge_inner.h"
+#include "mpi/bridge/bridge_internal.h"
 
 enum { ROOM = 16 };
 
@@ -49,7 +49,7 @@ static bool rang(int fd)
     const bool is = poll(&wait, 1, 0) == 1;
 
     if (is)
-        cv_bridge_heed(fd);
+        cv_bridge_clear_event(fd);
     return is;
 }
 
@@ -67,11 +67,11 @@ static void who_waits_for_a_slab_is_told_of_one(void **state)
 {
     struct line line;
     struct cleave_channel *channel = open_line(&line);
-    bool deaf;
+    bool peer_closed;
 
     (void)state;
     for (unsigned i = 0; i < CV_BRIDGE_SLABS; i++) {
-        assert_ptr_equal(channel->calls->place(channel, &deaf), line.bytes[0][i]);
+        assert_ptr_equal(channel->calls->place(channel, &peer_closed), line.bytes[0][i]);
         channel->calls->send(channel, i + 1);
         assert_true(rang(line.bell));
         assert_int_equal(cv_bridge_end_look(&line.end).filled, i + 1);
@@ -80,15 +80,15 @@ static void who_waits_for_a_slab_is_told_of_one(void **state)
     /* Nobody has asked for more yet. */
     cv_bridge_end_tell(&line.end, 1, 0, false, false);
     assert_false(rang(channel->fd));
-    assert_ptr_equal(channel->calls->place(channel, &deaf), line.bytes[0][0]);
+    assert_ptr_equal(channel->calls->place(channel, &peer_closed), line.bytes[0][0]);
     channel->calls->send(channel, 1);
-    assert_null(channel->calls->place(channel, &deaf));
-    assert_false(deaf);
+    assert_null(channel->calls->place(channel, &peer_closed));
+    assert_false(peer_closed);
     cv_bridge_end_tell(&line.end, 1, 0, false, false);
     assert_false(rang(channel->fd));
     cv_bridge_end_tell(&line.end, 2, 0, false, false);
     assert_true(rang(channel->fd));
-    assert_ptr_equal(channel->calls->place(channel, &deaf), line.bytes[0][1]);
+    assert_ptr_equal(channel->calls->place(channel, &peer_closed), line.bytes[0][1]);
     close_line(&line);
 }
 
@@ -96,15 +96,15 @@ static void who_cannot_be_heard_is_told_so(void **state)
 {
     struct line line;
     struct cleave_channel *channel = open_line(&line);
-    bool deaf = true;
+    bool peer_closed = true;
 
     (void)state;
-    assert_non_null(channel->calls->place(channel, &deaf));
-    assert_false(deaf);
+    assert_non_null(channel->calls->place(channel, &peer_closed));
+    assert_false(peer_closed);
     cv_bridge_end_tell(&line.end, 0, 0, false, true);
     assert_true(rang(channel->fd));
-    assert_null(channel->calls->place(channel, &deaf));
-    assert_true(deaf);
+    assert_null(channel->calls->place(channel, &peer_closed));
+    assert_true(peer_closed);
     close_line(&line);
 }
 

@@ -35,11 +35,11 @@ static void check_narrow(void)
             double length = cv_tree_narrow(n, MOST, d, c, parent, time, senders);
 
             CHECK(fabs(length - best) < 1e-9, "n %u: %g, not %g", n, length, best);
-            for (uint32_t most = 1; most <= 3; most++) {
-                cv_tree_narrow(n, most, d, c, parent, time, senders);
+            for (uint32_t max = 1; max <= 3; max++) {
+                cv_tree_narrow(n, max, d, c, parent, time, senders);
                 for (uint32_t k = 0; k < n; k++)
-                    CHECK(senders[k] <= most && (k == 0 || parent[k] < k),
-                          "n %u, most %u, node %u", n, most, k);
+                    CHECK(senders[k] <= max && (k == 0 || parent[k] < k),
+                          "n %u, most %u, node %u", n, max, k);
             }
         }
 }
@@ -56,14 +56,14 @@ static int walk(const struct cv_tree_plan *plans, int rank, int *order, int coun
 }
 
 /* What the ranks work out fits together; in order if it must be. */
-static void check_plans(const struct cv_tree_wish *like)
+static void check_plans(const struct cv_tree_request *like)
 {
     struct cv_tree_plan plans[MOST];
     int order[MOST], top = like->commutes ? like->root : 0, count;
 
     memset(plans, 0, sizeof plans);
     for (int rank = 0; rank < like->size; rank++) {
-        struct cv_tree_wish wish = *like;
+        struct cv_tree_request wish = *like;
 
         wish.rank = rank;
         CHECK(cv_tree_plan_make(&plans[rank], &wish), "no memory");
@@ -83,26 +83,26 @@ static void check_all_plans(void)
     for (int size = 2; size <= MOST; size++)
         for (int p = CV_MPI_GREEDY; p <= CV_MPI_FIBONACCI; p++)
             for (int commutes = 0; commutes < 2; commutes++)
-                check_plans(&(struct cv_tree_wish){ .policy = (enum cv_mpi_policy)p,
-                                                    .size = size,
-                                                    .root = size / 3,
-                                                    .commutes = commutes != 0,
-                                                    .bytes = size % 2 ? 80 : 1e8,
-                                                    .latency_s = 1e-6,
-                                                    .byte_s = 1e-9,
-                                                    .combine_byte_s = 5e-10 });
+                check_plans(&(struct cv_tree_request){ .policy = (enum cv_mpi_policy)p,
+                                                       .size = size,
+                                                       .root = size / 3,
+                                                       .commutes = commutes != 0,
+                                                       .bytes = size % 2 ? 80 : 1e8,
+                                                       .latency_s = 1e-6,
+                                                       .byte_s = 1e-9,
+                                                       .combine_byte_s = 5e-10 });
 }
 
 /* Short vectors go at once, long ones in pieces through a chain or nearly one. */
 static void check_segments(void)
 {
-    struct cv_tree_wish wish = { .policy = CV_MPI_GREEDY,
-                                 .size = 16,
-                                 .commutes = true,
-                                 .bytes = 1000,
-                                 .latency_s = 1e-6,
-                                 .byte_s = 1e-9,
-                                 .combine_byte_s = 1e-9 };
+    struct cv_tree_request wish = { .policy = CV_MPI_GREEDY,
+                                    .size = 16,
+                                    .commutes = true,
+                                    .bytes = 1000,
+                                    .latency_s = 1e-6,
+                                    .byte_s = 1e-9,
+                                    .combine_byte_s = 1e-9 };
     struct cv_tree_plan plan = { .parent = 0 };
 
     CHECK(cv_tree_plan_make(&plan, &wish) && plan.segment_bytes == 1000, "%g bytes",

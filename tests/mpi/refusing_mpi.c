@@ -17,16 +17,16 @@ typedef int call(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, int
 static bool refuses(const char *name)
 {
     static long calls;
-    const char *asked = getenv("REFUSE"), *rank = getenv("REFUSE_RANK"),
+    const char *request = getenv("REFUSE"), *rank = getenv("REFUSE_RANK"),
                *own = getenv("OMPI_COMM_WORLD_RANK");
     const size_t length = strlen(name);
 
     if (own == NULL)
         own = getenv("PMI_RANK");
-    if (asked == NULL || rank == NULL || own == NULL || strcmp(rank, own) != 0 ||
-        strncmp(asked, name, length) != 0 || asked[length] != ':')
+    if (request == NULL || rank == NULL || own == NULL || strcmp(rank, own) != 0 ||
+        strncmp(request, name, length) != 0 || request[length] != ':')
         return false;
-    return ++calls == strtol(asked + length + 1, NULL, 10);
+    return ++calls == strtol(request + length + 1, NULL, 10);
 }
 
 #define REFUSING(name)                                                               \

@@ -6,7 +6,7 @@
  * root, that nobody is told what it cannot do, and how long it takes. */
 #include <math.h>
 #include "model/ready/ready_tree.h"
-#include "mpi/plan/replan_habit.h"
+#include "mpi/plan/replan_history.h"
 #include "mpi/plan/replan_plan.h"
 #include "mpi_check.h"
 
@@ -95,7 +95,7 @@ static void begin_work(struct stage *stage)
 /* Who is next to come or to be done with a combination; -1: nobody. */
 static int next_actor(struct stage *stage)
 {
-    double least = INFINITY;
+    double min = INFINITY;
     int who = -1;
 
     for (int i = 0; i < stage->n; i++) {
@@ -104,13 +104,13 @@ static int next_actor(struct stage *stage)
                           : actor->works ? actor->until_s
                                          : INFINITY;
 
-        if (at < least) {
-            least = at;
+        if (at < min) {
+            min = at;
             who = i;
         }
     }
     if (who >= 0)
-        stage->now_s = least;
+        stage->now_s = min;
     return who;
 }
 
@@ -157,20 +157,20 @@ static double optimum(const struct stage *stage)
 /* Returns by how many transfers and combinations it is longer than the optimum. */
 static double play(struct stage *stage, uint64_t number)
 {
-    double least;
+    double min;
     int who;
 
     cv_replan_begin(stage->plan, stage->root, stage->d, stage->c, NULL);
-    least = optimum(stage);
+    min = optimum(stage);
     while ((who = next_actor(stage)) >= 0)
         happen(stage, who);
     CHECK(&stage->check, stage->actors[stage->root].values == stage->n,
           "case %d: %d of %d values", (int)number, stage->actors[stage->root].values,
           stage->n);
     CHECK(&stage->check, cv_replan_is_complete(stage->plan), "case %d", (int)number);
-    CHECK(&stage->check, stage->now_s > least - 1e-9, "case %d: %g, less than %g",
-          (int)number, stage->now_s, least);
-    return (stage->now_s - least) / (stage->d + stage->c);
+    CHECK(&stage->check, stage->now_s > min - 1e-9, "case %d: %g, less than %g",
+          (int)number, stage->now_s, min);
+    return (stage->now_s - min) / (stage->d + stage->c);
 }
 
 /* Of ranks that are idle together, the slow ones send and do not receive. */
@@ -200,12 +200,12 @@ static void check_pace(struct check *check)
  * plan take, a transfer takes 1. How many of 1,000 calls are planned. */
 static int planned_calls(double spread, double own_s, double planned_s)
 {
-    struct cv_habit habit = { 0 };
+    struct cv_replan_history habit = { 0 };
     double came_s[64];
     int planned = 0;
 
     for (uint64_t call = 0; call < 1000; call++) {
-        struct cv_habit_call seen = {
+        struct cv_replan_history_call seen = {
             came_s, 7, 7, { .n = 64, .d = 1, .c = 0.1, .port_s = 0.9 }
         };
         const bool was_hopeless = habit.hopeless;
@@ -218,13 +218,13 @@ static int planned_calls(double spread, double own_s, double planned_s)
             came_s[i] = 7 + spread * (double)(mixed(call, i, 3) % 1000) / 1000;
             seen.last_s = fmax(seen.last_s, came_s[i]);
         }
-        cv_habit_see(&habit, &seen);
+        cv_replan_history_see(&habit, &seen);
         if (habit.own_s == 0 || was_hopeless || !habit.apart) {
-            cv_habit_rest(&habit, was_hopeless, false);
-            cv_habit_own(&habit, own_s);
+            cv_replan_history_rest(&habit, was_hopeless, false);
+            cv_replan_history_own(&habit, own_s);
         } else {
             planned++;
-            cv_habit_planned(&habit, planned_s, false);
+            cv_replan_history_planned(&habit, planned_s, false);
         }
     }
     return planned;
@@ -233,8 +233,9 @@ static int planned_calls(double spread, double own_s, double planned_s)
 static void check_habit(struct check *check)
 {
     CHECK(check,
-          cv_habit_of(0) == 0 && cv_habit_of(4) == 1 && cv_habit_of(65536) == 8 &&
-              cv_habit_of(1e300) == CV_HABITS - 1,
+          cv_replan_history_of(0) == 0 && cv_replan_history_of(4) == 1 &&
+              cv_replan_history_of(65536) == 8 &&
+              cv_replan_history_of(1e300) == CV_HABITS - 1,
           "sizes");
     /* Far apart, and quicker: nearly always. */
     CHECK(check, planned_calls(100, 8, 4) > 990, "%d", planned_calls(100, 8, 4));
@@ -252,7 +253,7 @@ static void check_habit(struct check *check)
 static void check_slices(struct check *check)
 {
     struct cv_slice_job job = {
-        .n = 256, .d = 1, .c = 0.1, .port_s = 0.9, .spread_s = 60, .most = 16
+        .n = 256, .d = 1, .c = 0.1, .port_s = 0.9, .spread_s = 60, .max = 16
     };
     const double pace[8] = { 9, 1, 1, 5, 1.01, 1, 1, 1 };
     const bool there[8] = { true, true, true, true, true, true, false, true };
@@ -269,15 +270,14 @@ static void check_slices(struct check *check)
           fabs(cv_slice_time(&job) - 2.1) < 1e-9 && cv_slice_backlog(&job, 0) == 0 &&
               fabs(cv_slice_backlog(&job, 256) - 256 * 0.9 / 16) < 1e-9,
           "%g %g", cv_slice_time(&job), cv_slice_backlog(&job, 256));
-    count = cv_slice_keepers(8, 3, there, pace, 4, keepers);
+    count = cv_slice_owners(8, 3, there, pace, 4, keepers);
     CHECK(check, count == 4 && keepers[0] == 3, "%d keepers", count);
     for (int i = 1; i < count; i++)
         CHECK(check,
               there[keepers[i]] && pace[keepers[i]] < 2 &&
                   (i == 1 || keepers[i] > keepers[i - 1]),
               "%d keeps slice %d", keepers[i], i);
-    CHECK(check, cv_slice_keepers(8, 3, there, NULL, 8, keepers) == 7,
-          "who is not there");
+    CHECK(check, cv_slice_owners(8, 3, there, NULL, 8, keepers) == 7, "who is not there");
 }
 
 /* Nobody keeps two slices, however many there are. */
@@ -290,7 +290,7 @@ static void check_keepers(struct check *check)
         there[i] = true;
     for (int n = 2; n <= MOST; n++)
         for (int count = 1; count <= n; count++) {
-            CHECK(check, cv_slice_keepers(n, 0, there, NULL, count, keepers) == count,
+            CHECK(check, cv_slice_owners(n, 0, there, NULL, count, keepers) == count,
                   "not %d of %d", count, n);
             for (int i = 1; i < count; i++)
                 CHECK(check, keepers[i] > keepers[i - 1] && keepers[i] < n,
@@ -303,22 +303,23 @@ static void check_keepers(struct check *check)
  * others. A tree takes 6. */
 static int sliced_calls(int before, double slices_s, int *out_asked)
 {
-    struct cv_habit habit = { 0 };
+    struct cv_replan_history habit = { 0 };
     double came_s[256];
-    int sliced = 0, asked = 0;
+    int sliced = 0, request = 0;
 
     for (uint64_t call = 0; call < 200; call++) {
-        struct cv_habit_call seen = { came_s,
-                                      7,
-                                      7,
-                                      { .n = 256,
-                                        .d = 1,
-                                        .c = 0.1,
-                                        .port_s = 0.9,
-                                        .spread_s = cv_habit_spread(&habit),
-                                        .most = 16 } };
+        struct cv_replan_history_call seen = { came_s,
+                                               7,
+                                               7,
+                                               { .n = 256,
+                                                 .d = 1,
+                                                 .c = 0.1,
+                                                 .port_s = 0.9,
+                                                 .spread_s =
+                                                     cv_replan_history_spread(&habit),
+                                                 .max = 16 } };
         const bool was_hopeless = habit.hopeless;
-        enum cv_plan_kind kind = cv_habit_choose(&habit, &seen.job, before + 1);
+        enum cv_plan_kind kind = cv_replan_history_choose(&habit, &seen.job, before + 1);
 
         if (habit.unasked > 0) {
             habit.unasked--;
@@ -330,40 +331,40 @@ static int sliced_calls(int before, double slices_s, int *out_asked)
             came_s[i] = 7 + late;
             seen.last_s = fmax(seen.last_s, came_s[i]);
         }
-        cv_habit_see(&habit, &seen);
+        cv_replan_history_see(&habit, &seen);
         if (habit.own_s == 0 || was_hopeless || kind == CV_BY_MPI) {
-            asked++;
-            cv_habit_rest(&habit, was_hopeless, kind == CV_BY_MPI);
-            cv_habit_own(&habit, 3.5);
+            request++;
+            cv_replan_history_rest(&habit, was_hopeless, kind == CV_BY_MPI);
+            cv_replan_history_own(&habit, 3.5);
         } else {
             sliced += kind == CV_BY_SLICES;
-            cv_habit_planned(&habit, kind == CV_BY_SLICES ? slices_s : 6,
-                             kind == CV_BY_SLICES);
+            cv_replan_history_planned(&habit, kind == CV_BY_SLICES ? slices_s : 6,
+                                      kind == CV_BY_SLICES);
         }
     }
-    *out_asked = asked;
+    *out_asked = request;
     return sliced;
 }
 
 static void check_sliced_calls(struct check *check)
 {
-    int asked, sliced;
+    int request, sliced;
 
-    sliced = sliced_calls(0, 1.9, &asked);
+    sliced = sliced_calls(0, 1.9, &request);
     CHECK(check, sliced > 190, "%d", sliced);
     /* They prove to be slower than thought. */
-    sliced = sliced_calls(0, 5, &asked);
+    sliced = sliced_calls(0, 5, &request);
     CHECK(check, sliced < 20, "%d", sliced);
     /* Most begin at once, and those who come after have no time: then the root asks ever more
      * seldom who is there. */
-    sliced = sliced_calls(220, 1.9, &asked);
-    CHECK(check, sliced <= 1 && asked < 20, "%d, %d", sliced, asked);
+    sliced = sliced_calls(220, 1.9, &request);
+    CHECK(check, sliced <= 1 && request < 20, "%d, %d", sliced, request);
 }
 
 int main(void)
 {
     struct stage stage = { .n = 0 };
-    double sum = 0, most = 0;
+    double sum = 0, max = 0;
 
     for (uint64_t number = 0; number < CASES; number++) {
         double longer;
@@ -374,7 +375,7 @@ int main(void)
             return 1;
         longer = play(&stage, number);
         sum += longer;
-        most = fmax(most, longer);
+        max = fmax(max, longer);
         cv_replan_free(stage.plan);
     }
     check_pace(&stage.check);
@@ -382,10 +383,10 @@ int main(void)
     check_slices(&stage.check);
     check_keepers(&stage.check);
     check_sliced_calls(&stage.check);
-    CHECK(&stage.check, sum / CASES < 1.2 && most < 4, "too long");
+    CHECK(&stage.check, sum / CASES < 1.2 && max < 4, "too long");
     printf("replan: %ld checks, %ld failed; longer than with times known by %.3f "
            "combinations, "
            "%.3f at most\n",
-           stage.check.made, stage.check.failed, sum / CASES, most);
+           stage.check.made, stage.check.failed, sum / CASES, max);
     return stage.check.failed > 0 || stage.check.made == 0;
 }

@@ -121,7 +121,7 @@ static void parts_round(struct scene *scene, uint64_t round)
 {
     const bool in_place = mixed(round, 9, 10) % 2 != 0;
     const bool blocks = mixed(round, 11, 12) % 2 != 0;
-    const int most = count_of(round) / scene->n + 1;
+    const int max = count_of(round) / scene->n + 1;
     int *counts = malloc((size_t)scene->n * sizeof *counts);
     int total = 0, first = 0;
 
@@ -130,7 +130,7 @@ static void parts_round(struct scene *scene, uint64_t round)
         return;
     }
     for (int i = 0; i < scene->n; i++) {
-        counts[i] = blocks ? most : (int)(mixed(round, (uint64_t)i, 13) % (uint64_t)most);
+        counts[i] = blocks ? max : (int)(mixed(round, (uint64_t)i, 13) % (uint64_t)max);
         first += i < scene->rank ? counts[i] : 0;
         total += counts[i];
     }
@@ -141,7 +141,7 @@ static void parts_round(struct scene *scene, uint64_t round)
     come_late(scene->rank, round, scene->late_us);
     if (blocks)
         cleave_mpi_reduce_scatter_block(in_place ? MPI_IN_PLACE : (void *)scene->own,
-                                        scene->sum, most, MPI_INT64_T, MPI_SUM,
+                                        scene->sum, max, MPI_INT64_T, MPI_SUM,
                                         scene->comm, scene->policy);
     else
         cleave_mpi_reduce_scatter(in_place ? MPI_IN_PLACE : (void *)scene->own,

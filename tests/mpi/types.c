@@ -213,18 +213,18 @@ int main(int argc, char **argv)
 {
     const size_t room = (size_t)VALUE_SIZE * (MOST_COUNT + 1);
     struct grid grid = { .round = 0 };
-    int most, least;
+    int max, min;
 
     check_begin(&grid.check, &argc, &argv);
-    most = argc > 1 ? (int)strtol(argv[1], NULL, 10) : grid.check.world_size;
-    least = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 1;
+    max = argc > 1 ? (int)strtol(argv[1], NULL, 10) : grid.check.world_size;
+    min = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 1;
     grid.own = malloc(4 * room);
     if (grid.own == NULL)
         return MPI_Abort(MPI_COMM_WORLD, 1);
     grid.sum = grid.own + room;
     grid.fold = grid.sum + room;
     grid.other = grid.fold + room;
-    for (int n = least; n <= most && n <= grid.check.world_size; n++) {
+    for (int n = min; n <= max && n <= grid.check.world_size; n++) {
         MPI_Comm comm = first_ranks(n);
 
         if (comm == MPI_COMM_NULL)

@@ -327,7 +327,7 @@ static void registry_is_sane(void **state)
         assert_ptr_equal(policy, found);
         for (const struct cleave_param *p = policy->params; p != NULL && p->name != NULL;
              p++) {
-            assert_true(p->preset >= p->least && p->preset <= p->most);
+            assert_true(p->preset >= p->min && p->preset <= p->max);
             assert_true(p->offset < policy->state_size && p->summary[0] != '\0');
         }
     }

@@ -14,7 +14,7 @@
 
 #include "engine/driver.h"
 #include "policy/compound/registry.h"
-#include "policy/kit/vacant.h"
+#include "policy/common/reserved_workers.h"
 #include "sim/load/native.h"
 #include "unit/engine_here.h"
 
@@ -128,14 +128,15 @@ static void drive(const struct cleave_policy *policy,
 static void joiners_get_work(void **state)
 {
     static const struct cleave_setting none[1];
-    const struct cleave_worker declared[WORKERS] = { steady, cv_vacant_place(), steady };
+    const struct cleave_worker declared[WORKERS] = { steady, cv_reserved_worker(),
+                                                     steady };
     struct cleave_platform *platform = build();
     size_t count = 0;
 
     (void)state;
     for (size_t p = 0; p < cleave_policy_count(); p++) {
         const struct cleave_policy *policy = cleave_policy_at(p);
-        struct door door = { .loses = policy->hears_losses };
+        struct door door = { .loses = policy->gets_losses };
 
         if (!policy->takes_joiners)
             continue;

@@ -131,7 +131,7 @@ static void try_case(struct scene *scene, const struct cv_load_case *load_case,
 static void try_policy(struct scene *scene, const struct cleave_policy *policy)
 {
     const struct cleave_setting limit = { "limit", TRIALS };
-    struct cv_meter meter = { 0, SEARCH };
+    struct cv_step_budget meter = { 0, SEARCH };
     struct cleave_job job = scene->drawn.job;
     struct cv_load_case load_case;
     struct cleave_error err;

@@ -71,7 +71,7 @@ static enum cleave_status plan_and_run(const struct cv_load_case *load_case,
 static struct outcome judge(const struct draw *drawn, const char *policy)
 {
     struct outcome outcome = { .value = INFINITY };
-    struct cv_meter meter = { 0, LIMIT };
+    struct cv_step_budget meter = { 0, LIMIT };
     struct cleave_job job = drawn->job;
     struct cv_load_case load_case;
     struct cleave_error err;

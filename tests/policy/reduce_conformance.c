@@ -149,7 +149,7 @@ static void judge_combination(const struct trial *trial, const struct cleave_eve
     struct judged *to = &nodes[event->worker], *from = &nodes[event->peer];
     double cost = trial->costs->compute[event->worker], start_s = event->start_s;
 
-    if (!trial->policy->hears_arrivals) {
+    if (!trial->policy->gets_arrivals) {
         /* Transfer and combination in one: the former ends where the latter begins. */
         double arrival_s =
             event->start_s +

@@ -36,7 +36,7 @@ static const struct costs all_costs[] = {
 struct spring {
     struct engine_here here;
     const struct costs *costs;
-    double most; /* units of a piece                                                   */
+    double max; /* units of a piece                                                   */
     struct cv_random random;
     uint64_t told;
     double free_s[WORKERS];
@@ -45,10 +45,10 @@ struct spring {
 };
 
 /* A piece of at least half of the most, if more is asked for. */
-static double piece_of(struct spring *spring, double asked)
+static double piece_of(struct spring *spring, double request)
 {
-    const double most = spring->most * (1 + cv_random_uniform(&spring->random)) / 2;
-    const double units = fmin(asked, most);
+    const double max = spring->max * (1 + cv_random_uniform(&spring->random)) / 2;
+    const double units = fmin(request, max);
 
     return spring->ended ? fmin(units, spring->rest) : units;
 }
@@ -67,10 +67,10 @@ static void send(struct spring *spring, const struct cleave_order *order)
                                   .start_s = spring->here.now_s,
                                   .time_s = spring->here.now_s };
 
-    if (!isfinite(order->units) || order->units > MULTIPLE * spring->most)
+    if (!isfinite(order->units) || order->units > MULTIPLE * spring->max)
         fail_msg("%s, event %llu: %g units were asked for, %g is the most there is",
                  spring->costs->name, (unsigned long long)spring->told, order->units,
-                 spring->most);
+                 spring->max);
     spring->given += units;
     if (spring->ended)
         spring->rest -= units;
@@ -105,7 +105,7 @@ static enum cleave_status spring_wait(void *engine, struct cleave_event *out,
 
     if (spring->told++ == EVENTS && !spring->ended) {
         spring->ended = true;
-        spring->rest = 20 * spring->most;
+        spring->rest = 20 * spring->max;
         *out = (struct cleave_event){ .kind = CLEAVE_ENDED,
                                       .units = spring->rest,
                                       .time_s = spring->here.now_s };
@@ -140,7 +140,7 @@ static void drain(const struct cleave_policy *policy, enum cleave_port port,
     const struct cleave_worker declared = { 1e6, 1e-3, 1e9, 0, 1e9, 0 };
     const struct cleave_worker workers[WORKERS] = { declared, declared, declared };
     const struct cleave_setting chunk = { "chunk", "1000" };
-    struct spring spring = { .costs = costs, .most = 1e4 };
+    struct spring spring = { .costs = costs, .max = 1e4 };
     struct cleave_platform *platform = NULL;
     struct cv_driver *driver = NULL;
     struct cv_outcome outcome;

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "run/decode/ahead.h"
+#include "run/decode/decode_ahead.h"
 #include "run/decode/blocks.h"
 
 enum { ROOM = 4 << 20, THREADS = 3 };
@@ -41,7 +41,7 @@ static inline struct tape new_tape(void)
     return (struct tape){ .bytes = malloc(ROOM), .step = ROOM, .fails_at = ROOM };
 }
 
-static ssize_t read_tape(void *context, void *to, size_t most)
+static ssize_t read_tape(void *context, void *to, size_t max)
 {
     struct tape *tape = context;
     size_t some = tape->length - tape->at;
@@ -53,7 +53,7 @@ static ssize_t read_tape(void *context, void *to, size_t most)
     if (tape->fails_at > tape->at && tape->fails_at - tape->at < some)
         some = tape->fails_at - tape->at;
 
-    some = some < most ? some : most;
+    some = some < max ? some : max;
     some = some < tape->step ? some : tape->step;
     memcpy(to, tape->bytes + tape->at, some);
     tape->at += some;
@@ -136,9 +136,9 @@ static inline size_t compare_ways(const struct cv_codec *codec, const struct tap
     return one.length;
 }
 
-static size_t below(struct cv_random *rng, size_t most)
+static size_t below(struct cv_random *rng, size_t max)
 {
-    return (size_t)(cv_random_bits(rng) % most);
+    return (size_t)(cv_random_bits(rng) % max);
 }
 
 /* Text of which about half is chance. */

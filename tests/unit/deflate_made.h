@@ -25,9 +25,9 @@ struct made_stream {
     struct cv_random rng;
 };
 
-static inline unsigned made_below(struct made_stream *stream, unsigned most)
+static inline unsigned made_below(struct made_stream *stream, unsigned max)
 {
-    return (unsigned)(cv_random_bits(&stream->rng) % most);
+    return (unsigned)(cv_random_bits(&stream->rng) % max);
 }
 
 static inline void made_put(struct made_stream *stream, unsigned value, unsigned count)
@@ -135,11 +135,11 @@ static inline void made_copy(struct made_stream *stream, const struct made_code 
 }
 
 /* The length or distance that a symbol stands for, with extra bits that are drawn, or all ones. */
-static inline unsigned made_draw_value(struct made_stream *stream, unsigned least,
+static inline unsigned made_draw_value(struct made_stream *stream, unsigned min,
                                        unsigned extra)
 {
-    return least + (made_below(stream, 4) == 0 ? (1u << extra) - 1
-                                               : made_below(stream, 1u << extra));
+    return min + (made_below(stream, 4) == 0 ? (1u << extra) - 1
+                                             : made_below(stream, 1u << extra));
 }
 
 /* So many symbols of the codes, and the end of the block. `literals` of 8 are literals. */

@@ -32,10 +32,10 @@ static inline uint8_t *sample_deflate(const uint8_t *bytes, size_t length, int l
                                       size_t *out)
 {
     struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(level);
-    const size_t most = libdeflate_deflate_compress_bound(compressor, length);
-    uint8_t *packed = malloc(most);
+    const size_t max = libdeflate_deflate_compress_bound(compressor, length);
+    uint8_t *packed = malloc(max);
 
-    *out = libdeflate_deflate_compress(compressor, bytes, length, packed, most);
+    *out = libdeflate_deflate_compress(compressor, bytes, length, packed, max);
     libdeflate_free_compressor(compressor);
     return packed;
 }
@@ -48,7 +48,7 @@ struct sample_block {
 
 /* All blocks but the first. `out` has room for more than all that is decoded. */
 static inline size_t sample_blocks(const uint8_t *packed, size_t length, uint8_t *out,
-                                   size_t room, struct sample_block *blocks, size_t most)
+                                   size_t room, struct sample_block *blocks, size_t max)
 {
     struct cv_inflate *inflate = malloc(sizeof *inflate);
     const uint8_t *in = packed;
@@ -59,7 +59,7 @@ static inline size_t sample_blocks(const uint8_t *packed, size_t length, uint8_t
     inflate->pauses = true;
     while ((state = cv_inflate_run(inflate, &in, &left, out, &at, room)) ==
                CV_INFLATE_PAUSE &&
-           count < most)
+           count < max)
         blocks[count++] =
             (struct sample_block){ (uint64_t)(in - packed) * 8 - inflate->nbits, at };
     free(inflate);

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "policy/kit/orders.h"
-#include "policy/kit/setup.h"
-#include "policy/kit/vacant.h"
+#include "policy/common/orders.h"
+#include "policy/common/setup.h"
+#include "policy/common/reserved_workers.h"
 #include <cleave/policy.h>
 
 enum { MOST_WORKERS = 17, ORDERS = 256, RECORD = 7, RECORDS = 400 };
@@ -60,7 +60,7 @@ static inline void desk_begin(struct desk *desk, uint32_t workers, double start_
                                      .ahead = 16 } };
     for (uint32_t w = 0; w < workers; w++)
         desk->workers[w] = (struct cleave_worker){ 1e8, 1e-3, 1e12, 0, 1e12, 0 };
-    desk->workers[workers] = cv_vacant_place();
+    desk->workers[workers] = cv_reserved_worker();
     desk->view.workers = desk->workers;
     desk->orders = (struct cleave_orders){ .items = desk->items,
                                            .capacity = ORDERS,
@@ -79,7 +79,7 @@ static inline void desk_begin(struct desk *desk, uint32_t workers, double start_
         tell(desk, (struct cleave_event){ .kind = CLEAVE_SENT, .worker = w });
     tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = start_s });
     tell(desk, (struct cleave_event){
-                   .kind = CLEAVE_SEEN, .units = RECORD, .time_s = start_s });
+                   .kind = CLEAVE_PROGRESS, .units = RECORD, .time_s = start_s });
 }
 
 /* It has read the first record, which shows nothing, and is given two or more of them. */
@@ -110,9 +110,9 @@ static inline void desk_read_rest(struct desk *desk, double time_s)
         tell(desk, (struct cleave_event){
                        .kind = CLEAVE_DRAINED, .units = desk->given, .time_s = time_s });
     }
-    if (ordered(desk, CLEAVE_LOOK, 0) != NULL)
+    if (ordered(desk, CLEAVE_QUERY, 0) != NULL)
         tell(desk, (struct cleave_event){
-                       .kind = CLEAVE_SEEN, .units = desk->given, .time_s = time_s });
+                       .kind = CLEAVE_PROGRESS, .units = desk->given, .time_s = time_s });
     assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
     for (uint32_t w = 1; w < desk->view.nworkers; w++)
         assert_null(ordered(desk, CLEAVE_EXTEND, w));

@@ -70,12 +70,12 @@ static inline void cluster_unequal(struct cluster *c, struct cv_random *random)
 }
 
 /* Fixed costs, each up to `most` of the lifespan. */
-static inline void cluster_fix(struct cluster *c, struct cv_random *random, double most)
+static inline void cluster_fix(struct cluster *c, struct cv_random *random, double max)
 {
     for (uint32_t i = 0; i < c->duplex.n; i++) {
-        c->trips[i].send_fixed_s = c->lifespan_s * random_between(random, 0, most);
-        c->trips[i].compute_fixed_s = c->lifespan_s * random_between(random, 0, most);
-        c->trips[i].back_fixed_s = c->lifespan_s * random_between(random, 0, most);
+        c->trips[i].send_fixed_s = c->lifespan_s * random_between(random, 0, max);
+        c->trips[i].compute_fixed_s = c->lifespan_s * random_between(random, 0, max);
+        c->trips[i].back_fixed_s = c->lifespan_s * random_between(random, 0, max);
     }
 }
 

@@ -18,13 +18,13 @@ struct trial {
 };
 
 static inline void trial_begin(struct trial *t, uint64_t seed, uint32_t number,
-                               uint32_t least, uint32_t most)
+                               uint32_t min, uint32_t max)
 {
     if (number == 0)
         cv_arena_init(&t->arena);
     cv_arena_reset(&t->arena);
     cv_random_at(&t->random, seed, number, 0, 0);
-    t->n = least + number % (most - least + 1);
+    t->n = min + number % (max - min + 1);
     cluster_random(&t->c, &t->random, t->n);
 }
 

@@ -442,20 +442,20 @@ static void history_finds_the_period(void **state)
 
     (void)state;
     cv_arena_init(&arena);
-    history = cv_history_new(&arena, 1, 5);
+    history = cv_as4dr_history_new(&arena, 1, 5);
     assert_non_null(history);
     for (int t = 0; t < 1000; t += 5)
-        cv_history_add(history, t, t + 5, t % 85 < 40 ? 2 : 8);
+        cv_as4dr_history_add(history, t, t + 5, t % 85 < 40 ? 2 : 8);
     assert_near(history->period_s, 85, 2);
     /* 1000 s is 65 s into a period: 20 s at 8, then 40 s at 2. */
-    assert_near(cv_history_work(history, 1000, 1060, 5), 20 * 8 + 40 * 2, 25);
+    assert_near(cv_as4dr_history_work(history, 1000, 1060, 5), 20 * 8 + 40 * 2, 25);
     /* Nothing comes back in steady speeds. */
-    history = cv_history_new(&arena, 1, 5);
+    history = cv_as4dr_history_new(&arena, 1, 5);
     assert_non_null(history);
     for (int t = 0; t < 1000; t += 5)
-        cv_history_add(history, t, t + 5, 8);
+        cv_as4dr_history_add(history, t, t + 5, 8);
     assert_true(history->period_s == 0);
-    assert_near(cv_history_work(history, 1000, 1060, 5), 300, 1e-9);
+    assert_near(cv_as4dr_history_work(history, 1000, 1060, 5), 300, 1e-9);
     cv_arena_done(&arena);
 }
 

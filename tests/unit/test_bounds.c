@@ -41,10 +41,10 @@ static struct cleave_worker make(double speed, double alpha, double bandwidth,
 }
 
 /* Values spread over `decades` powers of ten; a quarter of the latencies are zero. */
-static uint32_t random_workers(struct dice *dice, uint32_t most, double decades,
+static uint32_t random_workers(struct dice *dice, uint32_t max, double decades,
                                struct cleave_worker *workers)
 {
-    const uint32_t n = 1 + pick(dice, most);
+    const uint32_t n = 1 + pick(dice, max);
     const double slow = pow(10, 1 - 3 * roll(dice));
 
     for (uint32_t i = 0; i < n; i++) {
@@ -305,7 +305,7 @@ static void random_schedule(struct dice *dice, const struct cleave_worker *worke
     const bool round_robin = pick(dice, 2) == 0;
     const uint32_t used = 1 + pick(dice, n);
     const size_t chunks = 1 + pick(dice, 4 * used < MOST_CHUNKS ? 4 * used : MOST_CHUNKS);
-    struct cv_vertex_room room;
+    struct cv_vertex_workspace room;
     bool feasible;
     double sum = 0;
 
@@ -351,8 +351,8 @@ static void test_valid(void **state)
 
 /* The least vertex makespan over all orders of up to `left` chunks that extend seq. */
 static double all_orders(const struct cleave_worker *workers, uint32_t n, double load,
-                         struct cv_vertex_room *room, uint32_t *seq, size_t chunks,
-                         size_t most)
+                         struct cv_vertex_workspace *room, uint32_t *seq, size_t chunks,
+                         size_t max)
 {
     double units[16], best = INFINITY;
     bool feasible;
@@ -362,9 +362,9 @@ static double all_orders(const struct cleave_worker *workers, uint32_t n, double
         if (!feasible)
             best = INFINITY;
     }
-    for (uint32_t w = 0; chunks < most && w < n; w++) {
+    for (uint32_t w = 0; chunks < max && w < n; w++) {
         seq[chunks] = w;
-        best = fmin(best, all_orders(workers, n, load, room, seq, chunks + 1, most));
+        best = fmin(best, all_orders(workers, n, load, room, seq, chunks + 1, max));
     }
     return best;
 }
@@ -383,7 +383,7 @@ static void test_optimal_against_all_orders(void **state)
         const double bandwidth = n * (0.3 + 2 * roll(&dice));
         const double load = pow(10, 0.2 + roll(&dice));
         struct cleave_worker workers[3];
-        struct cv_vertex_room room;
+        struct cv_vertex_workspace room;
         uint32_t seq[16];
         double best;
 

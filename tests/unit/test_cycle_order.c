@@ -98,16 +98,16 @@ static void best_and_worst_of_all_permutations(void **state)
 
 /* The bound is the cheapest of all assignments, not only of cycles. */
 static void assign(const struct cv_cycle *cycle, uint32_t at, unsigned used, double cost,
-                   double *least)
+                   double *min)
 {
     if (at == cycle->n) {
-        *least = fmin(*least, cost);
+        *min = fmin(*min, cost);
         return;
     }
     for (uint32_t v = 0; v < cycle->n; v++)
         if ((used & (1u << v)) == 0)
             assign(cycle, at + 1, used | 1u << v,
-                   cost + fmax(cycle->leave[at], cycle->enter[v]), least);
+                   cost + fmax(cycle->leave[at], cycle->enter[v]), min);
 }
 
 static void the_bound_is_the_cheapest_assignment(void **state)
@@ -117,14 +117,14 @@ static void the_bound_is_the_cheapest_assignment(void **state)
     (void)state;
     cv_arena_init(&arena);
     for (uint32_t number = 0; number < 300; number++) {
-        double leave[MOST], enter[MOST], best, bound, least = INFINITY;
+        double leave[MOST], enter[MOST], best, bound, min = INFINITY;
         uint32_t order[MOST];
         struct cv_cycle cycle = { leave, enter, 0 };
 
         random_cycle(number, leave, enter, &cycle.n);
-        assign(&cycle, 0, 0, 0, &least);
+        assign(&cycle, 0, 0, 0, &min);
         assert_true(cv_cycle_best(&cycle, &arena, order, &best, &bound));
-        assert_near(bound, least, 1e-12);
+        assert_near(bound, min, 1e-12);
         cv_arena_reset(&arena);
     }
     cv_arena_done(&arena);

@@ -14,7 +14,7 @@
 #include "run/inflate/crc32.h"
 #include "run/decode/decoder.h"
 #include "run/inflate/inflate.h"
-#include "run/decode/unpacked.h"
+#include "run/decode/decoded_file.h"
 
 static const struct {
     const char *codec, *file;
@@ -32,12 +32,12 @@ struct tape {
     size_t length, at, step;
 };
 
-static ssize_t read_tape(void *context, void *to, size_t most)
+static ssize_t read_tape(void *context, void *to, size_t max)
 {
     struct tape *tape = context;
     size_t some = tape->length - tape->at;
 
-    some = some < most ? some : most;
+    some = some < max ? some : max;
     some = some < tape->step ? some : tape->step;
     memcpy(to, tape->bytes + tape->at, some);
     tape->at += some;
@@ -256,25 +256,25 @@ static void cuts_are_looked_for_behind_ends_of_large_blocks(void **state)
     enum { LARGE = 24 << 20, SMALL = 65280, NEAR = 16 * 1024 };
     const uint64_t sizes[] = { LARGE, LARGE, SMALL, LARGE, 100 };
     struct cv_blocks blocks = { .items = NULL };
-    struct cv_unpacked *unpacked;
+    struct cv_decoded_file *unpacked;
 
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         assert_true(cv_blocks_add(&blocks, (struct cv_block){ i, blocks.out_end, i }));
         blocks.out_end += sizes[i];
     }
-    assert_int_equal(cv_unpacked_new(&cv_codec_zstd, "x", &blocks, &unpacked, NULL),
+    assert_int_equal(cv_decoded_file_new(&cv_codec_zstd, "x", &blocks, &unpacked, NULL),
                      CLEAVE_OK);
-    assert_int_equal(cv_unpacked_round(unpacked, 1000000), LARGE + NEAR);
-    assert_int_equal(cv_unpacked_round(unpacked, LARGE), LARGE + NEAR);
-    assert_int_equal(cv_unpacked_round(unpacked, LARGE + NEAR), LARGE + NEAR);
-    assert_int_equal(cv_unpacked_round(unpacked, LARGE + NEAR + 1), 2 * LARGE + NEAR);
+    assert_int_equal(cv_decoded_file_round(unpacked, 1000000), LARGE + NEAR);
+    assert_int_equal(cv_decoded_file_round(unpacked, LARGE), LARGE + NEAR);
+    assert_int_equal(cv_decoded_file_round(unpacked, LARGE + NEAR), LARGE + NEAR);
+    assert_int_equal(cv_decoded_file_round(unpacked, LARGE + NEAR + 1), 2 * LARGE + NEAR);
     /* A small one is soon decoded: cut where it is best. */
-    assert_int_equal(cv_unpacked_round(unpacked, 2 * LARGE + 7), 2 * LARGE + 7);
+    assert_int_equal(cv_decoded_file_round(unpacked, 2 * LARGE + 7), 2 * LARGE + 7);
     /* There is nothing behind the end. */
-    assert_int_equal(cv_unpacked_round(unpacked, (uint64_t)3 * LARGE),
+    assert_int_equal(cv_decoded_file_round(unpacked, (uint64_t)3 * LARGE),
                      3 * LARGE + SMALL + 100);
-    cv_unpacked_free(unpacked);
+    cv_decoded_file_free(unpacked);
 }
 
 int main(void)

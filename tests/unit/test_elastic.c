@@ -9,8 +9,8 @@
 #include "base/random.h"
 #include "engine/driver.h"
 #include "model/platform/platform_internal.h"
-#include "policy/kit/orders.h"
-#include "policy/kit/vacant.h"
+#include "policy/common/orders.h"
+#include "policy/common/reserved_workers.h"
 #include "sim/load/native.h"
 #include "trace_check.h"
 
@@ -79,7 +79,7 @@ static double play(const struct scene *scene, struct cleave_trace *trace)
             declared[w].compute_latency_s = workers[w].compute_latency_s;
         }
         if (w + scene->coming >= scene->n)
-            declared[w] = cv_coming_place();
+            declared[w] = cv_arriving_input_place();
     }
     for (uint32_t w = 0; w < scene->n; w++) {
         snprintf(names[w], sizeof names[w], "w%u", (unsigned)w);
@@ -226,7 +226,7 @@ static void slow_workers_cost_no_start(void **state)
         const char *kind;
         double start_s, work_s;
         uint32_t n;
-        double most;
+        double max;
     } jobs[] = { { "stream", 1, 1, 4, 1.15 },      { "count", 1, 1, 4, 1.15 },
                  { "stream", 5, 10, 16, 1.12 },    { "stream", 0.3, 1, 16, 1.2 },
                  { "count", 0.03, 0.1, 16, 1.25 }, { "stream", 5, 1, 2, 1.01 },
@@ -245,7 +245,7 @@ static void slow_workers_cost_no_start(void **state)
         for (uint32_t w = 0; w < scene.n; w++)
             scene.speeds[w] = (w % 2 == 0 ? 60.0 : 2.0) / 31;
         took_s = play(&scene, NULL);
-        if (took_s > jobs[i].most * best_s)
+        if (took_s > jobs[i].max * best_s)
             fail_msg("%s: %g s to start, %g s of work, %u workers: %g of the best",
                      jobs[i].kind, jobs[i].start_s, jobs[i].work_s, jobs[i].n,
                      took_s / best_s);
@@ -261,7 +261,7 @@ static void a_start_more_is_enough(void **state)
         const char *kind;
         double slow, start_s, work_s;
         uint32_t n;
-        double most;
+        double max;
     } jobs[] = { { "slurp", 1, 5, 10, 16, 1.1 },   { "slurp", 1, 1, 1, 4, 1.25 },
                  { "slurp", 1, 0.3, 0.1, 4, 1.1 }, { "slurp", 4, 5, 10, 16, 1.4 },
                  { "late", 30, 5, 10, 16, 2.05 },  { "late", 30, 1, 1, 4, 2 },
@@ -279,7 +279,7 @@ static void a_start_more_is_enough(void **state)
         for (uint32_t w = 0; w < scene.n; w++)
             scene.speeds[w] = 2 * (w % 2 == 0 ? jobs[i].slow : 1) / (1 + jobs[i].slow);
         took_s = play(&scene, NULL);
-        if (took_s > jobs[i].most * best_s)
+        if (took_s > jobs[i].max * best_s)
             fail_msg("%s, %g:1: %g s to start, %g s of work, %u workers: %g of the best",
                      jobs[i].kind, jobs[i].slow, jobs[i].start_s, jobs[i].work_s,
                      jobs[i].n, took_s / best_s);
@@ -578,7 +578,7 @@ static void everything_is_done_and_done_again_the_same(void **state)
 
 static void no_chunk_is_larger_than_most(void **state)
 {
-    static const struct cleave_setting most[] = { { "most", "1000000" } };
+    static const struct cleave_setting max[] = { { "most", "1000000" } };
 
     (void)state;
     for (int kind = 0; kind < NKINDS; kind++) {
@@ -590,7 +590,7 @@ static void no_chunk_is_larger_than_most(void **state)
                               .start_s = 0.01,
                               .work_s = 10,
                               .n = 3,
-                              .settings = most,
+                              .settings = max,
                               .nsettings = 1 },
              trace);
         for (size_t i = 0; i < cleave_trace_count(trace); i++) {
@@ -673,13 +673,13 @@ static void desk_streams(struct desk *desk)
     desk_begin(desk);
     desk_tell(desk,
               (struct cleave_event){ .kind = CLEAVE_STARTED, .start_s = 0, .time_s = 2 });
-    assert_non_null(ordered(desk, CLEAVE_LOOK, 0));
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN, .time_s = 2 });
+    assert_non_null(ordered(desk, CLEAVE_QUERY, 0));
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = 2 });
     desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.01 });
-    assert_non_null(ordered(desk, CLEAVE_LOOK, 0));
+    assert_non_null(ordered(desk, CLEAVE_QUERY, 0));
     desk_tell(desk,
               (struct cleave_event){
-                  .kind = CLEAVE_SEEN, .units = 500, .output = 400, .time_s = 2.01 });
+                  .kind = CLEAVE_PROGRESS, .units = 500, .output = 400, .time_s = 2.01 });
 }
 
 /* Its output comes while it reads: ranges are given, nothing is closed, and one is kept for
@@ -717,15 +717,16 @@ static const struct cleave_order *taken_back(struct desk *desk, double pace_ups,
     desk_tell(desk,
               (struct cleave_event){
                   .kind = CLEAVE_STARTED, .worker = 1, .start_s = 0, .time_s = 2.01 });
-    desk_tell(desk,
-              (struct cleave_event){ .kind = CLEAVE_SEEN, .worker = 1, .time_s = 2.01 });
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_PROGRESS, .worker = 1, .time_s = 2.01 });
     desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.02 });
-    assert_non_null(ordered(desk, CLEAVE_LOOK, 1));
-    if (ordered(desk, CLEAVE_LOOK, 0) != NULL)
-        desk_tell(desk,
-                  (struct cleave_event){
-                      .kind = CLEAVE_SEEN, .units = 1000, .more = true, .time_s = 2.02 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN,
+    assert_non_null(ordered(desk, CLEAVE_QUERY, 1));
+    if (ordered(desk, CLEAVE_QUERY, 0) != NULL)
+        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
+                                               .units = 1000,
+                                               .more = true,
+                                               .time_s = 2.02 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
                                            .worker = 1,
                                            .units = 0.01 * pace_ups,
                                            .time_s = 2.02 });
@@ -763,13 +764,13 @@ static void what_is_too_much_goes_to_who_was_kept(void **state)
 static void who_gave_nothing_is_asked_again(void **state)
 {
     struct desk *desk = test_malloc(sizeof *desk);
-    bool asked = false;
+    bool request = false;
 
     (void)state;
     assert_non_null(taken_back(desk, 2000, 1));
     desk_tell(desk, (struct cleave_event){
                         .kind = CLEAVE_RECALLED, .worker = 1, .time_s = 2.02 });
-    for (int i = 1; i < 20 && !asked; i++) {
+    for (int i = 1; i < 20 && !request; i++) {
         const double now_s = 2.02 + 0.1 * i;
 
         if (ordered(desk, CLEAVE_RECALL, 0) != NULL)
@@ -777,15 +778,15 @@ static void who_gave_nothing_is_asked_again(void **state)
                                                    .time_s = now_s - 0.05 });
         desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = now_s });
         for (uint32_t w = 0; w < 2; w++)
-            desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN,
+            desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
                                                    .worker = w,
                                                    .units = (w == 0 ? 50000 : 2000) *
                                                             (now_s - 2),
                                                    .more = w == 0,
                                                    .time_s = now_s });
-        asked = ordered(desk, CLEAVE_RECALL, 1) != NULL;
+        request = ordered(desk, CLEAVE_RECALL, 1) != NULL;
     }
-    assert_true(asked);
+    assert_true(request);
     cv_arena_done(&desk->arena);
     test_free(desk);
 }
@@ -799,11 +800,11 @@ static void a_start_on_nothing_answers_no_range(void **state)
     desk_begin(desk);
     desk_tell(desk,
               (struct cleave_event){ .kind = CLEAVE_STARTED, .start_s = 0, .time_s = 2 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN, .time_s = 2 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = 2 });
     desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.01 });
     desk_tell(desk,
               (struct cleave_event){
-                  .kind = CLEAVE_SEEN, .units = 500, .output = 400, .time_s = 2.01 });
+                  .kind = CLEAVE_PROGRESS, .units = 500, .output = 400, .time_s = 2.01 });
     assert_non_null(ordered(desk, CLEAVE_EXTEND, 1));
     desk_tell(desk,
               (struct cleave_event){ .kind = CLEAVE_SENT, .worker = 1, .time_s = 2.01 });
@@ -813,7 +814,7 @@ static void a_start_on_nothing_answers_no_range(void **state)
                                            .time_s = 2.02 });
     desk_tell(desk, (struct cleave_event){
                         .kind = CLEAVE_STARTED, .worker = 1, .start_s = 0, .time_s = 3 });
-    assert_non_null(ordered(desk, CLEAVE_LOOK, 1)); /* it has something to read */
+    assert_non_null(ordered(desk, CLEAVE_QUERY, 1)); /* it has something to read */
     cv_arena_done(&desk->arena);
     test_free(desk);
 }
@@ -826,13 +827,13 @@ static void desk_slurps(struct desk *desk, double later_s)
 
     desk_begin(desk);
     desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
-    desk_tell(desk,
-              (struct cleave_event){ .kind = CLEAVE_SEEN, .units = 1000, .time_s = 2 });
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_PROGRESS, .units = 1000, .time_s = 2 });
     desk_tell(desk, (struct cleave_event){
                         .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 2.000001 });
-    assert_non_null(ordered(desk, CLEAVE_LOOK, 0)); /* has it written anything? */
+    assert_non_null(ordered(desk, CLEAVE_QUERY, 0)); /* has it written anything? */
     desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_SEEN, .units = 1000, .time_s = closed_s });
+                        .kind = CLEAVE_PROGRESS, .units = 1000, .time_s = closed_s });
     assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
     assert_null(ordered(desk, CLEAVE_EXTEND, 1));
     /* It goes on for long after its end: others get sizes, and are closed with them. */
@@ -911,7 +912,7 @@ static void what_is_heard_late_is_no_pace(void **state)
     desk->view.burst_s = 0.02;
     desk->view.ahead = 4096;
     desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = now_s });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN, .time_s = now_s });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = now_s });
     for (int i = 0; i < 3; i++) {
         given += sizes[i];
         now_s += taken_s[i];
@@ -926,9 +927,9 @@ static void what_is_heard_late_is_no_pace(void **state)
                                                .units = sizes[i + 1],
                                                .time_s = now_s });
     }
-    assert_non_null(ordered(desk, CLEAVE_LOOK, 0));
+    assert_non_null(ordered(desk, CLEAVE_QUERY, 0));
     desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_SEEN, .units = given, .time_s = now_s });
+                        .kind = CLEAVE_PROGRESS, .units = given, .time_s = now_s });
     assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
     assert_null(ordered(desk, CLEAVE_EXTEND, 1));
     cv_arena_done(&desk->arena);
@@ -945,7 +946,7 @@ static void who_takes_long_has_a_pace(void **state)
     desk->view.burst_s = 0.02;
     desk->view.ahead = 4096;
     desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN, .time_s = 2 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = 2 });
     desk_tell(desk, (struct cleave_event){
                         .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 2.0001 });
     assert_true(ordered(desk, CLEAVE_EXTEND, 0)->units == 3000);
@@ -966,16 +967,16 @@ static void desk_reads_slowly(struct desk *desk, double burst_s)
     desk->view.burst_s = burst_s;
     desk->view.ahead = 1000;
     desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 0.02 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN, .time_s = 0.02 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = 0.02 });
     desk_tell(desk, (struct cleave_event){
                         .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 0.0201 });
     desk_tell(desk, (struct cleave_event){
                         .kind = CLEAVE_EXTENDED, .units = 3000, .time_s = 0.0201 });
     desk_tell(desk, (struct cleave_event){
                         .kind = CLEAVE_DRAINED, .units = 4000, .time_s = 0.03 });
-    if (ordered(desk, CLEAVE_LOOK, 0) != NULL)
+    if (ordered(desk, CLEAVE_QUERY, 0) != NULL)
         desk_tell(desk, (struct cleave_event){
-                            .kind = CLEAVE_SEEN, .units = 4000, .time_s = 0.03 });
+                            .kind = CLEAVE_PROGRESS, .units = 4000, .time_s = 0.03 });
     assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
 }
 
@@ -1004,7 +1005,7 @@ static void a_pace_by_chance_is_not_believed(void **state)
     desk_tell(desk, (struct cleave_event){
                         .kind = CLEAVE_STARTED, .worker = 1, .time_s = 0.0301 });
     desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_SEEN, .worker = 1, .time_s = 0.0301 });
+                        .kind = CLEAVE_PROGRESS, .worker = 1, .time_s = 0.0301 });
     desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_DRAINED,
                                            .worker = 1,
                                            .units = range,
@@ -1024,13 +1025,13 @@ static void what_the_way_takes_is_no_pace(void **state)
     (void)state;
     desk_begin(desk);
     desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
-    desk_tell(desk,
-              (struct cleave_event){ .kind = CLEAVE_SEEN, .units = 500, .time_s = 2.05 });
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_PROGRESS, .units = 500, .time_s = 2.05 });
     desk_tell(desk, (struct cleave_event){
                         .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 2.06 });
-    assert_non_null(ordered(desk, CLEAVE_LOOK, 0)); /* has it written anything? */
+    assert_non_null(ordered(desk, CLEAVE_QUERY, 0)); /* has it written anything? */
     desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_SEEN, .units = 1000, .time_s = 2.11 });
+                        .kind = CLEAVE_PROGRESS, .units = 1000, .time_s = 2.11 });
     assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
     for (uint32_t w = 0; w < 3; w++)
         assert_null(ordered(desk, CLEAVE_EXTEND, w));
@@ -1078,11 +1079,11 @@ static void a_chunk_that_nothing_follows_is_closed(void **state)
     (void)state;
     desk_begin(desk);
     desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN, .time_s = 2 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = 2 });
     desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.01 });
     desk_tell(desk,
               (struct cleave_event){
-                  .kind = CLEAVE_SEEN, .units = 500, .output = 400, .time_s = 2.01 });
+                  .kind = CLEAVE_PROGRESS, .units = 500, .output = 400, .time_s = 2.01 });
     for (uint32_t w = 0; w < 3; w++)
         desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
                                                .worker = w,
@@ -1211,8 +1212,8 @@ static void what_was_lost_is_cut(void **state)
     desk_tell(desk,
               (struct cleave_event){
                   .kind = CLEAVE_LOST, .worker = 1, .units = 384000, .time_s = 2.02 });
-    if (ordered(desk, CLEAVE_LOOK, 0) != NULL)
-        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN,
+    if (ordered(desk, CLEAVE_QUERY, 0) != NULL)
+        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
                                                .units = 1000,
                                                .output = 900,
                                                .time_s = 2.02 });

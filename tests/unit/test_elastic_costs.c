@@ -7,14 +7,15 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "policy/kit/orders.h"
+#include "policy/common/orders.h"
 #include "policy/pull/elastic.h"
 
 /* It read 100 KB in 10 ms and worked for a second: its pace times what others did while they
  * read is a guess, and not needed any more. */
 static void a_chunk_that_was_done_says_more_than_a_pace(void **state)
 {
-    struct cv_hand hands[2] = { { .pace_ups = 1e7, .own = true }, { .pace_ups = -1 } };
+    struct cv_worker_estimate hands[2] = { { .pace_ups = 1e7, .own = true },
+                                           { .pace_ups = -1 } };
     struct cv_elastic elastic = {
         .hands = hands, .n = 2, .present = 2, .kind = CV_COMMAND_SLURPS, .phi = 0.1
     };
@@ -32,7 +33,7 @@ static void a_chunk_that_was_done_says_more_than_a_pace(void **state)
  * that second was a start. Another has done one in 0.1 s, start and all. */
 static void who_became_slow_does_not_make_starts_long(void **state)
 {
-    struct cv_hand hands[2] = { { .pace_ups = -1 }, { .pace_ups = -1 } };
+    struct cv_worker_estimate hands[2] = { { .pace_ups = -1 }, { .pace_ups = -1 } };
     struct cv_elastic elastic = {
         .hands = hands, .n = 2, .present = 2, .kind = CV_COMMAND_SLURPS
     };
@@ -50,7 +51,7 @@ static void who_became_slow_does_not_make_starts_long(void **state)
  * starts that differ as much vary, and the next one of anybody may be a long one. */
 static void who_is_slow_starts_slowly(void **state)
 {
-    struct cv_hand hands[3] = {
+    struct cv_worker_estimate hands[3] = {
         { .pace_ups = 4e4, .start_s = 0.3, .prior = 1 },
         { .pace_ups = 4e4, .start_s = 0.31, .prior = 1 },
         { .pace_ups = 1e4, .start_s = 1.2, .prior = 1 },
@@ -75,7 +76,7 @@ static void who_is_slow_starts_slowly(void **state)
  * counts as it is. */
 static void a_test_of_few_records_may_be_off(void **state)
 {
-    struct cv_hand hands[3] = {
+    struct cv_worker_estimate hands[3] = {
         { .pace_ups = 345, .done = 64, .prior = 1 },
         { .pace_ups = 900, .read = 4000, .prior = 1 },
         { .pace_ups = 900, .read = 4000, .prior = 1 },
@@ -85,7 +86,7 @@ static void a_test_of_few_records_may_be_off(void **state)
                                   .present = 3,
                                   .kind = CV_COMMAND_STREAMS,
                                   .phi = 1,
-                                  .sip = 16 };
+                                  .small_write = 16 };
 
     (void)state;
     cv_elastic_pool(&elastic);
@@ -107,7 +108,9 @@ static void a_test_of_few_records_may_be_off(void **state)
 /* Five sips in 0.16 s: that is its pace, whatever four sips of another one said. */
 static void what_one_reads_itself_counts(void **state)
 {
-    struct cv_hand hand = { .pace_ups = -1, .moving_ups = -1, .from_s = -1, .prior = 1 };
+    struct cv_worker_estimate hand = {
+        .pace_ups = -1, .moving_ups = -1, .from_s = -1, .prior = 1
+    };
     struct cv_elastic elastic = { .hands = &hand,
                                   .n = 1,
                                   .present = 1,
@@ -118,25 +121,25 @@ static void what_one_reads_itself_counts(void **state)
     const struct cleave_view view = {
         .nworkers = 1, .workers = &worker, .real = true, .burst_s = 0.16, .ahead = 16
     };
-    struct cv_turn turn = { .elastic = &elastic, .view = &view, .now_s = 1 };
+    struct cv_decision turn = { .elastic = &elastic, .view = &view, .now_s = 1 };
 
     (void)state;
-    cv_turn_sample(&turn, 0, 16);
+    cv_decision_sample(&turn, 0, 16);
     assert_true(hand.pace_ups < 0);
     turn.now_s = 1.16;
-    cv_turn_sample(&turn, 0, 96);
+    cv_decision_sample(&turn, 0, 96);
     assert_true(fabs(hand.pace_ups - 80 / 0.16) < 1);
 }
 
 /* It had waited for 0.8 s and read 24 ms after it was given something: that is a busy machine, no start. */
 static void who_had_waited_shows_no_start(void **state)
 {
-    struct cv_hand hand = { .state = CV_HAND_OPEN,
-                            .bound_s = 0.8,
-                            .given = 100,
-                            .start_s = -1,
-                            .started_s = -1,
-                            .pace_ups = -1 };
+    struct cv_worker_estimate hand = { .state = CV_PHASE_OPEN,
+                                       .bound_s = 0.8,
+                                       .given = 100,
+                                       .start_s = -1,
+                                       .started_s = -1,
+                                       .pace_ups = -1 };
     struct cv_elastic elastic = { .hands = &hand, .n = 1 };
     const struct cleave_worker worker = { 1e8, 1e-3, 1e12, 0, 1e12, 0 };
     const struct cleave_view view = { .nworkers = 1,

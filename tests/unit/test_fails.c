@@ -6,29 +6,29 @@
 #include <cmocka.h>
 
 #include "engine/run_check.h"
-#include "run/fails/again.h"
-#include "run/fails/halves.h"
-#include "run/fails/memory_kill.h"
-#include "run/fails/trust.h"
-#include "run/kit/poller.h"
+#include "run/failures/retry_queue.h"
+#include "run/failures/piece_bisect.h"
+#include "run/failures/memory_kill.h"
+#include "run/failures/worker_health.h"
+#include "run/common/poller.h"
 
 /* --- who ---------------------------------------------------------------------------------- */
 
 static void the_last_parties_are_remembered(void **state)
 {
-    struct cv_history past = { .count = 0 };
+    struct cv_failure_history past = { .count = 0 };
 
     (void)state;
     for (uint32_t p = 0; p < 3 * CV_HISTORY_PARTIES; p++)
-        cv_history_add(&past, p, (uint8_t)p);
+        cv_failure_history_add(&past, p, (uint8_t)p);
     assert_int_equal(past.count, CV_HISTORY_PARTIES);
-    assert_false(cv_history_has(&past, 2 * CV_HISTORY_PARTIES - 1));
+    assert_false(cv_failure_history_has(&past, 2 * CV_HISTORY_PARTIES - 1));
     for (uint32_t p = 2 * CV_HISTORY_PARTIES; p < 3 * CV_HISTORY_PARTIES; p++)
-        assert_true(cv_history_has(&past, p));
+        assert_true(cv_failure_history_has(&past, p));
     /* Once more: it is the last one, and nobody is forgotten for it. */
-    cv_history_add(&past, 2 * CV_HISTORY_PARTIES, 7);
+    cv_failure_history_add(&past, 2 * CV_HISTORY_PARTIES, 7);
     assert_int_equal(past.parties[CV_HISTORY_PARTIES - 1], 2 * CV_HISTORY_PARTIES);
-    assert_true(cv_history_has(&past, 2 * CV_HISTORY_PARTIES + 1));
+    assert_true(cv_failure_history_has(&past, 2 * CV_HISTORY_PARTIES + 1));
     assert_int_equal(past.ways[CV_HISTORY_PARTIES - 1], 7);
     for (uint32_t i = 0; i + 1 < CV_HISTORY_PARTIES; i++)
         assert_int_equal(past.ways[i], past.parties[i]);
@@ -43,48 +43,48 @@ static void nothing_to_do(void *context, uint32_t party)
 /* A party fails with a piece that others succeed with, and then with one that is bad itself. */
 static void a_reason_names_the_failure_it_speaks_of(void **state)
 {
-    struct cv_trust trust = { .rests = nothing_to_do, .is_back = nothing_to_do };
-    struct cv_history good = { .count = 0 }, bad = { .count = 0 };
-    const struct cv_standing *at;
+    struct cv_worker_health trust = { .rests = nothing_to_do, .is_back = nothing_to_do };
+    struct cv_failure_history good = { .count = 0 }, bad = { .count = 0 };
+    const struct cv_health_record *at;
     struct cv_poller *poller;
     char reason[200], how[32];
     uint8_t way;
 
     (void)state;
     assert_ok(cv_poller_new(&poller, &err));
-    assert_ok(cv_trust_open(&trust, 2, poller, &err));
+    assert_ok(cv_worker_health_open(&trust, 2, poller, &err));
     at = &trust.items[0];
-    cv_trust_failed(&trust, 0, "exited with status 3", &way);
-    cv_history_add(&good, 0, way);
-    cv_trust_failed(&trust, 0, "exited with status 5", &way);
-    cv_history_add(&bad, 0, way);
-    assert_ok(cv_trust_succeeded(&trust, 1, &good, &err));
-    cv_trust_reason(at, reason, sizeof reason);
+    cv_worker_health_note_failure(&trust, 0, "exited with status 3", &way);
+    cv_failure_history_add(&good, 0, way);
+    cv_worker_health_note_failure(&trust, 0, "exited with status 5", &way);
+    cv_failure_history_add(&bad, 0, way);
+    assert_ok(cv_worker_health_note_success(&trust, 1, &good, &err));
+    cv_worker_health_reason(at, reason, sizeof reason);
     assert_string_equal(
         reason,
         "a command that failed there, as it exited with status 3, succeeded elsewhere");
-    cv_trust_release(&trust);
-    assert_ok(cv_trust_succeeded(&trust, 1, &bad, &err));
-    cv_trust_reason(at, reason, sizeof reason);
+    cv_worker_health_clear_backoff(&trust);
+    assert_ok(cv_worker_health_note_success(&trust, 1, &bad, &err));
+    cv_worker_health_reason(at, reason, sizeof reason);
     assert_string_equal(reason, "its last 2 commands failed (the last one exited with "
                                 "status 5), the same chunks succeeded elsewhere");
     /* One that fails in many ways. */
-    cv_trust_release(&trust);
+    cv_worker_health_clear_backoff(&trust);
     for (int i = 0; i < 2 * CV_TRUST_WAYS; i++) {
         snprintf(how, sizeof how, "exited with status %d", 10 + i);
-        cv_trust_failed(&trust, 0, how, &way);
+        cv_worker_health_note_failure(&trust, 0, how, &way);
     }
-    cv_history_add(&good, 0, way);
-    assert_ok(cv_trust_succeeded(&trust, 1, &good, &err));
-    cv_trust_reason(at, reason, sizeof reason);
+    cv_failure_history_add(&good, 0, way);
+    assert_ok(cv_worker_health_note_success(&trust, 1, &good, &err));
+    cv_worker_health_reason(at, reason, sizeof reason);
     assert_string_equal(reason, "a command that failed there succeeded elsewhere");
-    cv_trust_close(&trust);
+    cv_worker_health_close(&trust);
     cv_poller_free(poller);
 }
 
 static void others_first(void **state)
 {
-    struct cv_again again = { .past = { .parties = { 0, 1 }, .count = 2 } };
+    struct cv_retry again = { .past = { .parties = { 0, 1 }, .count = 2 } };
     struct cv_candidate who[] = {
         { .party = 1, .can = CV_CAN_NOW },
         { .party = 0, .can = CV_CAN_NOW },
@@ -94,48 +94,48 @@ static void others_first(void **state)
     };
 
     (void)state;
-    assert_int_equal(cv_again_choose(&again, who, 5), 3);
+    assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 3);
     /* Who has succeeded before is to be preferred. */
     who[4].proven = true;
-    assert_int_equal(cv_again_choose(&again, who, 5), 4);
+    assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 4);
     who[4].proven = false;
     /* One of them is busy, the other is not. */
     who[3].can = CV_CAN_LATER;
-    assert_int_equal(cv_again_choose(&again, who, 5), 4);
+    assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 4);
     /* Who is better is waited for, if he is there. */
     who[4].can = CV_CAN_LATER;
-    assert_true(cv_again_choose(&again, who, 5) == SIZE_MAX);
+    assert_true(cv_retry_queue_pick_worker(&again, who, 5) == SIZE_MAX);
     again.hurried = true;
-    assert_int_equal(cv_again_choose(&again, who, 5), 2);
+    assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 2);
     again.hurried = false;
     who[3].can = who[4].can = CV_CAN_NOT;
-    assert_int_equal(cv_again_choose(&again, who, 5), 2);
+    assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 2);
     who[2].can = CV_CAN_NOT;
-    assert_int_equal(cv_again_choose(&again, who, 5), 1);
+    assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 1);
     who[1].can = CV_CAN_NOT;
-    assert_int_equal(cv_again_choose(&again, who, 5), 0);
+    assert_int_equal(cv_retry_queue_pick_worker(&again, who, 5), 0);
     who[0].can = CV_CAN_LATER;
-    assert_true(cv_again_choose(&again, who, 5) == SIZE_MAX);
-    assert_true(cv_again_choose(&again, who, 0) == SIZE_MAX);
+    assert_true(cv_retry_queue_pick_worker(&again, who, 5) == SIZE_MAX);
+    assert_true(cv_retry_queue_pick_worker(&again, who, 0) == SIZE_MAX);
 }
 
 static void in_and_out(void **state)
 {
-    struct cv_agains agains = { .count = 0 };
+    struct cv_retry_queue agains = { .count = 0 };
 
     (void)state;
     for (uint64_t i = 0; i < 20; i++)
-        assert_ok(
-            cv_agains_push(&agains, &(struct cv_again){ .chunk = i }, i % 2 == 0, &err));
-    assert_int_equal(cv_agains_take(&agains, 0).chunk, 18);
-    assert_int_equal(cv_agains_take(&agains, agains.count - 1).chunk, 19);
-    assert_int_equal(cv_agains_take(&agains, 8).chunk, 0);
-    assert_int_equal(cv_agains_take(&agains, 8).chunk, 1);
+        assert_ok(cv_retry_queue_push(&agains, &(struct cv_retry){ .chunk = i },
+                                      i % 2 == 0, &err));
+    assert_int_equal(cv_retry_queue_take(&agains, 0).chunk, 18);
+    assert_int_equal(cv_retry_queue_take(&agains, agains.count - 1).chunk, 19);
+    assert_int_equal(cv_retry_queue_take(&agains, 8).chunk, 0);
+    assert_int_equal(cv_retry_queue_take(&agains, 8).chunk, 1);
     assert_int_equal(agains.count, 16);
-    agains.items[5].past = (struct cv_history){ .parties = { 7 }, .count = 1 };
-    assert_true(cv_agains_accuse(&agains, 7));
-    assert_false(cv_agains_accuse(&agains, 6));
-    cv_agains_done(&agains);
+    agains.items[5].past = (struct cv_failure_history){ .parties = { 7 }, .count = 1 };
+    assert_true(cv_retry_queue_has_failure_of(&agains, 7));
+    assert_false(cv_retry_queue_has_failure_of(&agains, 6));
+    cv_retry_queue_done(&agains);
 }
 
 /* --- halves ------------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ static size_t part_all(struct cv_source *source, const struct cv_piece *piece,
     struct cv_piece head, tail;
     size_t one, other;
 
-    assert_ok(cv_halve(source, piece, &head, &tail, &err));
+    assert_ok(cv_piece_bisect(source, piece, &head, &tail, &err));
     assert_int_equal(head.begin, piece->begin);
     assert_int_equal(head.end, tail.begin);
     assert_int_equal(tail.end, piece->end);
@@ -191,26 +191,26 @@ static void halves_end_at_records(void **state)
 
 static void families_give_up(void **state)
 {
-    struct cv_families families = { .first = NULL };
-    struct cv_family *bad = NULL, *mixed = NULL;
+    struct cv_bisect_groups families = { .first = NULL };
+    struct cv_bisect_group *bad = NULL, *mixed = NULL;
 
     (void)state;
-    assert_false(cv_family_hopeless(NULL));
-    assert_ok(cv_family_split(&families, &bad, true, &err));
-    assert_ok(cv_family_split(&families, &mixed, true, &err));
+    assert_false(cv_bisect_group_hopeless(NULL));
+    assert_ok(cv_bisect_group_split(&families, &bad, true, &err));
+    assert_ok(cv_bisect_group_split(&families, &mixed, true, &err));
     assert_true(bad != mixed);
-    cv_family_over(mixed, true, false);
+    cv_bisect_group_over(mixed, true, false);
     for (int i = 0; i < CV_FAMILY_BAD; i++) {
-        assert_false(cv_family_hopeless(bad));
-        cv_family_over(bad, false, true);
-        cv_family_over(bad, false, false);
-        cv_family_over(mixed, false, true);
+        assert_false(cv_bisect_group_hopeless(bad));
+        cv_bisect_group_over(bad, false, true);
+        cv_bisect_group_over(bad, false, false);
+        cv_bisect_group_over(mixed, false, true);
     }
-    assert_true(cv_family_hopeless(bad));
-    assert_false(cv_family_hopeless(mixed));
+    assert_true(cv_bisect_group_hopeless(bad));
+    assert_false(cv_bisect_group_hopeless(mixed));
     for (int i = 2; i < CV_FAMILY_MOST; i += 2)
-        assert_ok(cv_family_split(&families, &mixed, true, &err));
-    assert_true(cv_family_hopeless(mixed));
+        assert_ok(cv_bisect_group_split(&families, &mixed, true, &err));
+    assert_true(cv_bisect_group_hopeless(mixed));
     cv_families_done(&families);
 }
 

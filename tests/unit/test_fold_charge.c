@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "engine/driver.h"
-#include "policy/kit/orders.h"
+#include "policy/common/orders.h"
 #include "policy/pull/fold_charge.h"
 #include "sim/load/native.h"
 #include "trace_check.h"

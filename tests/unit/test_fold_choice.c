@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "engine/fold_plan_inner.h"
+#include "engine/fold_plan_internal.h"
 
 enum { WORKERS = 5, MOST = 64, NAMES = 8 * MOST, GRAIN = 65536 };
 
@@ -30,7 +30,7 @@ struct value {
 struct world {
     struct cv_fold_plan *plan;
     bool commutative, patient;
-    uint32_t most;
+    uint32_t max;
     struct value values[NAMES]; /* by name */
     uint64_t names;
     bool again[MOST], gap[MOST];
@@ -74,7 +74,7 @@ static size_t limit(const struct world *world, size_t ready, size_t among)
     for (size_t steps = 1; steps <= among && (steps == 1 || (steps - 1) * 6 < ready);
          steps++)
         take = (ready + steps - 1) / steps;
-    return take < 2 ? 2 : take > world->most ? world->most : take;
+    return take < 2 ? 2 : take > world->max ? world->max : take;
 }
 
 /* A step as the rules see it: larger is worse, the first that differs counts. */
@@ -123,7 +123,7 @@ static bool rank_of(const struct world *world, const bool *may, const uint64_t *
 /* Whether so many wait for more. */
 static bool waits(const struct world *world, size_t count, uint64_t grains)
 {
-    return world->patient && count < 6 && count < world->most && grains == 0;
+    return world->patient && count < 6 && count < world->max && grains == 0;
 }
 
 /* The best step there could be, by trying all. */
@@ -157,7 +157,7 @@ static bool best_neighbours(const struct world *world, const bool *may, struct r
         while (count < MOST && (names[count] = after(world, names[count - 1])) != 0)
             count++;
         /* A whole run may have one more. */
-        if (count > take && !(headless && count == take + 1 && count <= world->most))
+        if (count > take && !(headless && count == take + 1 && count <= world->max))
             count = take;
         for (; count > 1; count--) {
             struct rank rank;
@@ -241,7 +241,7 @@ static void check_any(const struct world *world, const bool *may, bool any,
     for (uint32_t w = 0; w < WORKERS; w++) {
         if (may[w] && open[w] == 1 && held[w] == 1)
             lone[nlone++] = own[w][0];
-        homes += may[w] && worth(world, own[w], open[w], world->most) > 0;
+        homes += may[w] && worth(world, own[w], open[w], world->max) > 0;
     }
     if (!any) {
         assert_int_equal(homes, 0);
@@ -250,7 +250,7 @@ static void check_any(const struct world *world, const bool *may, bool any,
     }
     if (homes > 0) {
         at = step->at;
-        assert_int_equal(step->count, worth(world, own[at], open[at], world->most));
+        assert_int_equal(step->count, worth(world, own[at], open[at], world->max));
     } else {
         assert_int_equal(step->count,
                          worth(world, lone, nlone, limit(world, nlone, nlone)));
@@ -563,7 +563,7 @@ static void all_are_folded_once(struct world *world, struct cv_random *random,
 
 static void at_random(void **state)
 {
-    static const uint32_t most[] = { 2, 3, 4, 16 };
+    static const uint32_t max[] = { 2, 3, 4, 16 };
 
     (void)state;
     for (uint32_t round = 0; round < 400; round++) {
@@ -574,8 +574,8 @@ static void at_random(void **state)
         memset(&world, 0, sizeof world);
         world.names = 1;
         world.commutative = round % 2 == 1;
-        world.most = most[round / 2 % 4];
-        assert_int_equal(cv_fold_plan_new(WORKERS, world.commutative, world.most,
+        world.max = max[round / 2 % 4];
+        assert_int_equal(cv_fold_plan_new(WORKERS, world.commutative, world.max,
                                           &world.plan, NULL),
                          CLEAVE_OK);
         all_are_folded_once(&world, &random, 1 + draw(&random, 50), round % 3 == 0);

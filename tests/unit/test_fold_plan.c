@@ -14,11 +14,11 @@ enum { WORKERS = 5 };
 
 static const bool ALL[WORKERS] = { true, true, true, true, true };
 
-static struct cv_fold_plan *make(uint32_t nworkers, bool commutative, uint32_t most)
+static struct cv_fold_plan *make(uint32_t nworkers, bool commutative, uint32_t max)
 {
     struct cv_fold_plan *plan;
 
-    assert_int_equal(cv_fold_plan_new(nworkers, commutative, most, &plan, NULL),
+    assert_int_equal(cv_fold_plan_new(nworkers, commutative, max, &plan, NULL),
                      CLEAVE_OK);
     return plan;
 }

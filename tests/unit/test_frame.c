@@ -10,7 +10,7 @@
 #include <cleave/version.h>
 #include "run/wire/fold_frames.h"
 #include "run/wire/frame_kinds.h"
-#include "run/kit/squeeze.h"
+#include "run/common/link_compressor.h"
 
 static void a_head_has_its_place(void **state)
 {
@@ -128,20 +128,20 @@ static void lengths_and_flags_are_those_of_the_kind(void **state)
             continue;
         }
         known++;
-        assert_true(kind->most <= CV_FRAME_MOST && kind->least <= kind->most);
-        assert_int_equal(decode(kind->type, 0, kind->least, &err), CLEAVE_OK);
-        assert_int_equal(decode(kind->type, kind->flags, kind->most > 0, &err),
-                         kind->least <= 1 || (kind->flags & CV_FRAME_ZSTD) != 0
+        assert_true(kind->max <= CV_FRAME_MOST && kind->min <= kind->max);
+        assert_int_equal(decode(kind->type, 0, kind->min, &err), CLEAVE_OK);
+        assert_int_equal(decode(kind->type, kind->flags, kind->max > 0, &err),
+                         kind->min <= 1 || (kind->flags & CV_FRAME_ZSTD) != 0
                              ? CLEAVE_OK
                              : CLEAVE_EINPUT);
-        assert_int_equal(decode(kind->type, 0, kind->most, &err), CLEAVE_OK);
-        assert_int_equal(decode(kind->type, 0, kind->most + 1, &err), CLEAVE_EINPUT);
+        assert_int_equal(decode(kind->type, 0, kind->max, &err), CLEAVE_OK);
+        assert_int_equal(decode(kind->type, 0, kind->max + 1, &err), CLEAVE_EINPUT);
         assert_non_null(strstr(err.text, kind->name));
-        if (kind->least > 0)
-            assert_int_equal(decode(kind->type, 0, kind->least - 1, &err), CLEAVE_EINPUT);
+        if (kind->min > 0)
+            assert_int_equal(decode(kind->type, 0, kind->min - 1, &err), CLEAVE_EINPUT);
         for (unsigned flag = 1; flag < 1 << 16; flag <<= 1)
             if ((kind->flags & flag) == 0)
-                assert_int_equal(decode(kind->type, (uint16_t)flag, kind->least, &err),
+                assert_int_equal(decode(kind->type, (uint16_t)flag, kind->min, &err),
                                  CLEAVE_EINPUT);
     }
     assert_int_equal(known, 42);
@@ -237,8 +237,8 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
     (void)state;
     cv_arena_init(&arena);
     cv_pack_piece(&packer, &piece);
-    assert_int_equal(packer.length, cv_frame_kind(CV_FRAME_PIECE)->least);
-    assert_int_equal(packer.length, cv_frame_kind(CV_FRAME_PIECE)->most);
+    assert_int_equal(packer.length, cv_frame_kind(CV_FRAME_PIECE)->min);
+    assert_int_equal(packer.length, cv_frame_kind(CV_FRAME_PIECE)->max);
     assert_true(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
     assert_true(got_piece.shared && got_piece.mates && got_piece.file == 3 &&
                 got_piece.body.end == 200 && got_piece.mate.begin == 7);
@@ -253,8 +253,7 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
     assert_false(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
     cv_pack_done(&packer);
     cv_pack_end(&packer, &end);
-    assert_int_equal(packer.length,
-                     cv_frame_kind(CV_FRAME_END)->least + strlen(end.fault));
+    assert_int_equal(packer.length, cv_frame_kind(CV_FRAME_END)->min + strlen(end.fault));
     assert_true(cv_unpack_end(packer.bytes, packer.length, &arena, &got_end));
     assert_true(got_end.flags == CV_END_TIMED_OUT && got_end.exit_code == -1 &&
                 got_end.signal == 9 && got_end.compute_s == 1.5 &&
@@ -272,26 +271,28 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
 static void compressing_is_tried_only_where_it_can_pay(void **state)
 {
     static unsigned char bytes[100000], small[100000], again[100000];
-    struct cv_squeeze squeeze;
+    struct cv_link_compressor squeeze;
     size_t became, length;
 
     (void)state;
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)('a' + i % 7);
-    cv_squeeze_init(&squeeze);
+    cv_link_compressor_init(&squeeze);
     /* Nothing is known of the link; it is very fast; it is slow. */
-    assert_int_equal(cv_squeeze_put(&squeeze, 0, bytes, sizeof bytes, small), 0);
-    assert_int_equal(cv_squeeze_put(&squeeze, 1e18, bytes, sizeof bytes, small), 0);
-    became = cv_squeeze_put(&squeeze, 1, bytes, sizeof bytes, small);
+    assert_int_equal(cv_link_compressor_put(&squeeze, 0, bytes, sizeof bytes, small), 0);
+    assert_int_equal(cv_link_compressor_put(&squeeze, 1e18, bytes, sizeof bytes, small),
+                     0);
+    became = cv_link_compressor_put(&squeeze, 1, bytes, sizeof bytes, small);
     assert_true(became > 0 && became < sizeof bytes / 10);
-    assert_true(cv_squeeze_get(&squeeze, small, became, again, sizeof again, &length));
+    assert_true(
+        cv_link_compressor_get(&squeeze, small, became, again, sizeof again, &length));
     assert_int_equal(length, sizeof bytes);
     assert_memory_equal(again, bytes, sizeof bytes);
     /* More than there is room for, or damaged. */
-    assert_false(cv_squeeze_get(&squeeze, small, became, again, 99999, &length));
-    assert_false(
-        cv_squeeze_get(&squeeze, small, became - 1, again, sizeof again, &length));
-    cv_squeeze_done(&squeeze);
+    assert_false(cv_link_compressor_get(&squeeze, small, became, again, 99999, &length));
+    assert_false(cv_link_compressor_get(&squeeze, small, became - 1, again, sizeof again,
+                                        &length));
+    cv_link_compressor_done(&squeeze);
 }
 
 int main(void)

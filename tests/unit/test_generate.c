@@ -67,7 +67,7 @@ static void check_spread(const struct cleave_platform *platform, size_t offset,
                          double mean, double h)
 {
     uint32_t n = cleave_platform_nworkers(platform);
-    double sum = 0, squares = 0, least = INFINITY, most = 0;
+    double sum = 0, squares = 0, min = INFINITY, max = 0;
 
     for (uint32_t i = 0; i < n; i++) {
         double value;
@@ -77,14 +77,14 @@ static void check_spread(const struct cleave_platform *platform, size_t offset,
         value /= mean;
         sum += value;
         squares += (value - 1) * (value - 1);
-        least = fmin(least, value);
-        most = fmax(most, value);
+        min = fmin(min, value);
+        max = fmax(max, value);
     }
     /* Uniform: mean 1, variance h^2 / 3; 6 standard errors. */
     assert_true(fabs(sum / n - 1) < 6 * h / sqrt(3.0 * n));
     assert_true(fabs(squares / n - h * h / 3) < 6 * h * h * 0.3 / sqrt(n));
-    assert_true(least > 1 - h && least < 1 - h + 0.001);
-    assert_true(most < 1 + h && most > 1 + h - 0.001);
+    assert_true(min > 1 - h && min < 1 - h + 0.001);
+    assert_true(max < 1 + h && max > 1 + h - 0.001);
 }
 
 static void numbers_are_uniform(void **state)

@@ -15,18 +15,18 @@ static void by_definition(uint32_t n, double d, double c, uint32_t transfers,
     parent[0] = CV_NO_NODE;
     rev[0] = 0;
     for (uint32_t i = 1; i < n; i++) {
-        uint32_t least = 0;
+        uint32_t min = 0;
 
         for (uint32_t j = 1; j < i && (reducers == 0 || j < reducers); j++)
-            if (s[j] < s[least])
-                least = j;
-        parent[i] = least;
+            if (s[j] < s[min])
+                min = j;
+        parent[i] = min;
         if (transfers == 0) {
-            rev[i] = s[least] + c + d;
-            s[least] += fmax(d, c);
+            rev[i] = s[min] + c + d;
+            s[min] += fmax(d, c);
         } else {
-            rev[i] = fmax(s[least] + c, i > transfers ? rev[i - transfers] : 0) + d;
-            s[least] = fmax(s[least] + c, rev[i] - c);
+            rev[i] = fmax(s[min] + c, i > transfers ? rev[i - transfers] : 0) + d;
+            s[min] = fmax(s[min] + c, rev[i] - c);
         }
         s[i] = rev[i];
     }

@@ -163,7 +163,7 @@ static void copies_of_all_lengths(void **state)
 }
 
 /* A changed stream, `step` bytes and room for `some` at a time, up to its end or a mistake. */
-static enum cv_inflate_state try(uint8_t *out, size_t most, size_t step, size_t some,
+static enum cv_inflate_state try(uint8_t *out, size_t max, size_t step, size_t some,
                                  size_t *at, uint64_t *bit)
 {
     const uint8_t *in = stream.packed, *const end = stream.packed + stream.npacked;
@@ -175,9 +175,9 @@ static enum cv_inflate_state try(uint8_t *out, size_t most, size_t step, size_t 
         size_t left = (size_t)(end - in) < step ? (size_t)(end - in) : step;
 
         state = cv_inflate_run(&inflate, &in, &left, out, at,
-                               most - *at > some ? *at + some : most);
+                               max - *at > some ? *at + some : max);
     } while ((state == CV_INFLATE_MORE && in < end) ||
-             (state == CV_INFLATE_FULL && *at < most));
+             (state == CV_INFLATE_FULL && *at < max));
     *bit = 8 * (uint64_t)(in - stream.packed) - inflate.nbits;
     return state;
 }

@@ -30,11 +30,11 @@ static void decode_from(const uint8_t *packed, size_t length, struct sample_bloc
     cv_inflate_marks_begin(inflate);
     cv_inflate_skip_bits(inflate, &in, &some, block.bit % 8);
     do {
-        size_t most = CV_INFLATE_WINDOW + LENGTH;
+        size_t max = CV_INFLATE_WINDOW + LENGTH;
 
-        most = at + room < most ? at + room : most;
+        max = at + room < max ? at + room : max;
         some = (size_t)(end - in) < step ? (size_t)(end - in) : step;
-        state = cv_inflate_marks_run(inflate, &in, &some, cells, &at, most);
+        state = cv_inflate_marks_run(inflate, &in, &some, cells, &at, max);
         assert_true(state != CV_INFLATE_BAD);
     } while (state != CV_INFLATE_END);
     assert_int_equal(at, CV_INFLATE_WINDOW + all);

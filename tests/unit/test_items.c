@@ -92,10 +92,10 @@ static void expect_read(const char *shell, const char *command)
 
     assert_non_null(script);
     make_values(values);
-    assert_int_equal(cv_item_template_init(&template, words,
-                                           &(struct cv_item_signs){ .plus = false },
-                                           NULL),
-                     CLEAVE_OK);
+    assert_int_equal(
+        cv_item_template_init(&template, words,
+                              &(struct cv_item_replacements){ .plus = false }, NULL),
+        CLEAVE_OK);
     for (size_t i = 0; i < count; i++) {
         const char *const argument = values[i];
 

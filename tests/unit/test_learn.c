@@ -8,8 +8,8 @@
 
 #include "base/random.h"
 #include "engine/driver.h"
-#include "policy/kit/fit.h"
-#include "policy/kit/vacant.h"
+#include "policy/common/fit.h"
+#include "policy/common/reserved_workers.h"
 #include "sim/load/native.h"
 #include "engine_here.h"
 #include "trace_check.h"
@@ -478,7 +478,8 @@ static void vacant_places_are_left_alone(void **state)
 
     (void)state;
     for (uint32_t w = 0; w < 3; w++)
-        declared[w] = w == 1 ? cv_vacant_place() : cleave_platform_workers(platform)[w];
+        declared[w] =
+            w == 1 ? cv_reserved_worker() : cleave_platform_workers(platform)[w];
     assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
     drive(platform, declared, &cv_engine_native, NULL, 100, &run, trace);
     for (size_t i = 0; i < cleave_trace_count(trace); i++) {
@@ -507,7 +508,7 @@ static void vacant_places_change_nothing(void **state)
 
         for (uint32_t w = 0; w < n; w++)
             declared[w] =
-                w < 3 ? cleave_platform_workers(platform)[w] : cv_vacant_place();
+                w < 3 ? cleave_platform_workers(platform)[w] : cv_reserved_worker();
         assert_int_equal(cleave_trace_new(&traces[t], NULL), CLEAVE_OK);
         drive(platform, declared, &cv_engine_native, NULL, 1000, &run, traces[t]);
         cleave_platform_free(platform);

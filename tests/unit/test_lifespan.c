@@ -220,7 +220,7 @@ static void a_short_limit_is_no_refusal(void **state)
 {
     static const struct {
         const char *text;
-        double lifespan_s, ratio, least;
+        double lifespan_s, ratio, min;
     } scenes[] = { { dear, 6.72233, 0.295135, 72 }, { little, 26.099, 1, 10 } };
     const struct cleave_setting limit = { "limit", "0.04" };
 
@@ -239,7 +239,7 @@ static void a_short_limit_is_no_refusal(void **state)
         if (cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK)
             fail_msg("scene %zu: %s", i, err.text);
         assert_true(schedule->makespan_s <= scenes[i].lifespan_s * (1 + 1e-9));
-        assert_true(schedule->load > scenes[i].least);
+        assert_true(schedule->load > scenes[i].min);
         cleave_schedule_free(schedule);
         cleave_platform_free(platform);
     }

@@ -119,7 +119,7 @@ static void searches_stop_when_they_should(void **state)
     cv_arena_init(&arena);
     for (size_t i = 0; i < 2; i++)
         for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
-            struct cv_meter meter = { 0, limits[k] };
+            struct cv_step_budget meter = { 0, limits[k] };
             const struct cv_returns returns = {
                 cv_trips(cleave_platform_workers(platform), WORKERS, 0.5, 0, &arena),
                 WORKERS, true, &meter
@@ -148,7 +148,7 @@ static void what_was_cut_short_is_not_proved(void **state)
         { .send_s = 0.19, .compute_s = 0.5, .back_s = 0.05, .send_fixed_s = 0.2 },
         { .send_s = 0.17, .compute_s = 0.9, .back_s = 0.13, .send_fixed_s = 0.7 },
     };
-    struct cv_meter little = { 0, 1 }, much = { 0, 1e12 };
+    struct cv_step_budget little = { 0, 1 }, much = { 0, 1e12 };
     struct cv_returns returns = { trips, 5, true, &much };
     struct cv_round_trip trip;
     struct cv_arena arena;
@@ -184,7 +184,7 @@ static struct cleave_platform *build_away(void)
 /* Steps that a plan takes, counted by a meter without a limit of its own. */
 static double count_steps(struct cleave_job job, double limit, double *out_units)
 {
-    struct cv_meter meter = { 0, limit };
+    struct cv_step_budget meter = { 0, limit };
     struct cv_load_case load_case;
     struct cv_planned planned;
     struct cleave_error err;

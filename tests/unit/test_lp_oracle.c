@@ -15,9 +15,9 @@
 #include "../../tools/check_vectors/lp_order.c" /* NOLINT(bugprone-suspicious-include) */
 
 static uint32_t equal_platform(struct cv_random *random, struct cleave_worker *workers,
-                               uint32_t most)
+                               uint32_t max)
 {
-    const uint32_t n = 1 + (uint32_t)random_between(random, 0, most);
+    const uint32_t n = 1 + (uint32_t)random_between(random, 0, max);
 
     workers[0] = random_worker(random);
     for (uint32_t i = 1; i < n; i++)
@@ -96,7 +96,7 @@ static void a_vertex_is_optimal_when_it_says_so(void **state)
     for (uint32_t number = 0; number < 1500; number++) {
         struct cleave_worker workers[4];
         double units[12], multipliers[12], load, time_s, optimum_s;
-        struct cv_vertex_room room;
+        struct cv_vertex_workspace room;
         struct cv_random random;
         uint32_t nworkers, n, seq[12];
         bool feasible, nonnegative;

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <cleave/policy.h>
 
-#include "run/asked/open_rule.h"
+#include "run/request/open_rule.h"
 
 static const char *const plain[] = { "nice", "nice", "nice" };
 static const char *const all_have_gpus[] = { "env CUDA_VISIBLE_DEVICES=0",
@@ -17,35 +17,35 @@ static const char *const one_has_none[] = { "env CUDA_VISIBLE_DEVICES=0",
                                             "env CUDA_VISIBLE_DEVICES=1",
                                             "env CUDA_VISIBLE_DEVICES=" };
 
-static bool opens(const struct cleave_execution *asked)
+static bool opens(const struct cleave_execution *request)
 {
-    return cv_asked_may_open(asked, 3, false);
+    return cv_asked_may_open(request, 3, false);
 }
 
 static void commands_of_their_own_may_go_on(void **state)
 {
     struct cleave_host hosts[2] = { { .name = "a" }, { .name = "b" } };
-    struct cleave_execution asked = { .crew = { .prefixes = plain } };
+    struct cleave_execution request = { .crew = { .prefixes = plain } };
 
     (void)state;
-    assert_true(opens(&asked));
+    assert_true(opens(&request));
     assert_true(opens(&(struct cleave_execution){ .crew = { .prefixes = NULL } }));
-    assert_false(cv_asked_may_open(&asked, 3, true));
-    asked.hosts = (struct cleave_host_list){ .list = hosts, .count = 2 };
-    assert_true(opens(&asked));
+    assert_false(cv_asked_may_open(&request, 3, true));
+    request.hosts = (struct cleave_host_list){ .list = hosts, .count = 2 };
+    assert_true(opens(&request));
     hosts[1].leads = true;
-    assert_false(opens(&asked));
+    assert_false(opens(&request));
 }
 
 static void gpus_and_cores_differ_too_much(void **state)
 {
-    struct cleave_execution asked = { .crew = { .prefixes = all_have_gpus } };
+    struct cleave_execution request = { .crew = { .prefixes = all_have_gpus } };
 
     (void)state;
-    assert_true(opens(&asked));
-    asked.crew.prefixes = one_has_none;
-    assert_false(opens(&asked));
-    assert_true(cv_asked_may_open(&asked, 2, false)); /* the third does not take part */
+    assert_true(opens(&request));
+    request.crew.prefixes = one_has_none;
+    assert_false(opens(&request));
+    assert_true(cv_asked_may_open(&request, 2, false)); /* the third does not take part */
 }
 
 static enum cleave_status no_words(void *context, uint64_t item, uint32_t slot,
@@ -59,22 +59,22 @@ static void what_has_an_end_from_the_start_is_not_open(void **state)
 {
     static const struct cleave_policy own = { .name = "own" };
     struct cleave_host host = { .name = "a" };
-    struct cleave_execution asked = { .persistent = true };
+    struct cleave_execution request = { .persistent = true };
 
     (void)state;
-    assert_false(opens(&asked));
-    asked = (struct cleave_execution){ .tell_records = true };
-    assert_false(opens(&asked));
-    asked = (struct cleave_execution){ .items = { .words = no_words } };
-    assert_false(opens(&asked));
-    asked = (struct cleave_execution){ .input = { .fetch = "get" } };
-    assert_false(opens(&asked));
-    asked = (struct cleave_execution){ .input = { .pairs = "mates" } };
-    assert_false(opens(&asked));
-    asked.sharing.own_policy = &own; /* it knows the command */
-    assert_true(opens(&asked));
-    asked.hosts = (struct cleave_host_list){ .list = &host, .count = 1 };
-    assert_false(opens(&asked));
+    assert_false(opens(&request));
+    request = (struct cleave_execution){ .tell_records = true };
+    assert_false(opens(&request));
+    request = (struct cleave_execution){ .items = { .words = no_words } };
+    assert_false(opens(&request));
+    request = (struct cleave_execution){ .input = { .fetch = "get" } };
+    assert_false(opens(&request));
+    request = (struct cleave_execution){ .input = { .pairs = "mates" } };
+    assert_false(opens(&request));
+    request.sharing.own_policy = &own; /* it knows the command */
+    assert_true(opens(&request));
+    request.hosts = (struct cleave_host_list){ .list = &host, .count = 1 };
+    assert_false(opens(&request));
 }
 
 int main(void)

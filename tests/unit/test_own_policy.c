@@ -383,7 +383,7 @@ static void reduces(void **state)
 {
     static const struct cleave_policy star = { .name = "star",
                                                .task = CLEAVE_TASK_REDUCE,
-                                               .hears_arrivals = true,
+                                               .gets_arrivals = true,
                                                .decide = star_decide };
     static const struct cleave_policy loop = { .name = "loop",
                                                .task = CLEAVE_TASK_REDUCE,

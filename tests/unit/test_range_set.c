@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "run/kit/range_set.h"
+#include "run/common/range_set.h"
 
 enum { BYTES = 400, STEPS = 20000 };
 
@@ -164,8 +164,8 @@ static void random_steps_agree_with_a_list_of_bytes(void **state)
     cv_random_at(&random, 1, 0, 0, 0);
     for (size_t step = 0; step < STEPS; step++) {
         const uint64_t begin = cv_random_bits(&random) % BYTES;
-        const uint64_t most = BYTES - begin < 40 ? BYTES - begin : 40;
-        const uint64_t end = begin + cv_random_bits(&random) % (most + 1);
+        const uint64_t max = BYTES - begin < 40 ? BYTES - begin : 40;
+        const uint64_t end = begin + cv_random_bits(&random) % (max + 1);
         struct cv_range range;
 
         switch (cv_random_bits(&random) % 5) {
@@ -201,7 +201,7 @@ static void any_order_costs_a_tree(void **state)
 {
     enum { MANY = 1 << 17 };
     struct cv_range_set set;
-    size_t most = 0;
+    size_t max = 0;
 
     (void)state;
     cv_range_set_init(&set);
@@ -210,9 +210,9 @@ static void any_order_costs_a_tree(void **state)
 
         must_put(&set, item, item + 1);
         if (i % 4096 == 0)
-            most = count_of(&set) > most ? count_of(&set) : most;
+            max = count_of(&set) > max ? count_of(&set) : max;
     }
-    assert_true(most > MANY / 8);
+    assert_true(max > MANY / 8);
     assert_int_equal(count_of(&set), 1);
     assert_int_equal(cv_range_set_total(&set), MANY);
     assert_true(set.steps < (uint64_t)MANY * 5 * 17);
@@ -223,7 +223,7 @@ static void any_order_costs_a_tree(void **state)
     }
     assert_int_equal(count_of(&set), 0);
     assert_true(set.steps < (uint64_t)MANY * 10 * 17);
-    assert_true(set.used <= most + MANY / 4 + 2); /* nodes are used again */
+    assert_true(set.used <= max + MANY / 4 + 2); /* nodes are used again */
     cv_range_set_done(&set);
 }
 

@@ -12,7 +12,7 @@ static void ranks_of_a_machine_have_a_leader(void **state)
 {
     enum { N = 8 };
     static const struct {
-        uint32_t machine[N], most, leader[N];
+        uint32_t machine[N], max, leader[N];
     } cases[] = {
         { { 0, 0, 0, 0, 0, 0, 0, 0 }, UINT32_MAX, { 0, 1, 1, 1, 1, 1, 1, 1 } },
         { { 0, 0, 0, 0, 0, 0, 0, 0 }, 3, { 0, 1, 1, 1, 4, 4, 4, 7 } },
@@ -26,7 +26,7 @@ static void ranks_of_a_machine_have_a_leader(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint32_t leader[N], sum = 0;
 
-        assert_int_equal(cv_rank_groups_make(cases[i].machine, N, cases[i].most, leader,
+        assert_int_equal(cv_rank_groups_make(cases[i].machine, N, cases[i].max, leader,
                                              NULL),
                          CLEAVE_OK);
         assert_memory_equal(leader, cases[i].leader, sizeof leader);
@@ -41,15 +41,15 @@ static void how_many_are_led_is_read(void **state)
 {
     static const char *const wrong[] = { "", "1", "x", "2x", "-3", "65537", "nodes" };
     struct cleave_error err;
-    uint32_t most;
+    uint32_t max;
 
     (void)state;
-    assert_int_equal(cv_rank_groups_read("node", &most, &err), CLEAVE_OK);
-    assert_int_equal(most, UINT32_MAX);
-    assert_int_equal(cv_rank_groups_read("2", &most, &err), CLEAVE_OK);
-    assert_int_equal(most, 2);
+    assert_int_equal(cv_rank_groups_read("node", &max, &err), CLEAVE_OK);
+    assert_int_equal(max, UINT32_MAX);
+    assert_int_equal(cv_rank_groups_read("2", &max, &err), CLEAVE_OK);
+    assert_int_equal(max, 2);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(cv_rank_groups_read(wrong[i], &most, &err), CLEAVE_EINPUT);
+        assert_int_equal(cv_rank_groups_read(wrong[i], &max, &err), CLEAVE_EINPUT);
     assert_string_equal(err.text,
                         "--leaders: expected node, or how many ranks of a machine one "
                         "leads, 2 to 65536, got 'nodes'");

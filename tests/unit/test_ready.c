@@ -70,13 +70,13 @@ static double best_of_all(const struct cv_ready_job *job, uint32_t root, bool or
 
 /* --- the planner --------------------------------------------------------------------------- */
 
-static void draw_job(struct cv_random *random, uint32_t most, double *ready_s,
+static void draw_job(struct cv_random *random, uint32_t max, double *ready_s,
                      struct cv_ready_job *job)
 {
     static const uint32_t spreads[] = { 5, 13, 26 };
     const uint32_t spread = spreads[random_below(random, 3)];
 
-    *job = (struct cv_ready_job){ 1 + random_below(random, most), ready_s,
+    *job = (struct cv_ready_job){ 1 + random_below(random, max), ready_s,
                                   random_below(random, 7), random_below(random, 7),
                                   (enum cleave_ready_model)random_below(random, 3) };
     for (uint32_t i = 0; i < job->n; i++)

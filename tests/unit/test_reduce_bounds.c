@@ -92,13 +92,12 @@ static void ordered_bound_holds_against_stranding(void **state)
     }
 }
 
-static void guarantee_of(enum cv_reduce_method method, uint32_t n, double least,
-                         double most, double c, double ratio, unsigned theorem,
-                         const char *when)
+static void guarantee_of(enum cv_reduce_method method, uint32_t n, double min, double max,
+                         double c, double ratio, unsigned theorem, const char *when)
 {
     struct cv_reduce_guarantee got;
 
-    assert_true(cv_reduce_guarantee(method, n, least, most, c, &got));
+    assert_true(cv_reduce_guarantee(method, n, min, max, c, &got));
     assert_near(got.ratio, ratio, 1e-12);
     assert_int_equal(got.theorem, theorem);
     assert_string_equal(got.when, when);
@@ -138,18 +137,18 @@ static void guarantees_hold_for_equal_costs(void **state)
     for (size_t p = 0; p < SOME_COSTS; p++)
         for (uint32_t n = 2; n <= 600; n++) {
             const double d = some_costs[p].d, c = some_costs[p].c;
-            const double least = cv_reduce_length(n, d, c);
+            const double min = cv_reduce_length(n, d, c);
             struct cv_reduce_guarantee got;
 
             if (d == 0)
                 continue;
             assert_true(cv_reduce_guarantee(CV_METHOD_BINOMIAL_STAT, n, d, d, c, &got));
-            assert_true(cv_reduce_upper(n, d, c) <= got.ratio * least * (1 + 1e-12));
+            assert_true(cv_reduce_upper(n, d, c) <= got.ratio * min * (1 + 1e-12));
             assert_true(cv_reduce_guarantee(CV_METHOD_FIBONACCI_STAT, n, d, d, c, &got));
             assert_true(
                 cv_strategy_full_length(CV_STRATEGY_FIBONACCI,
                                         cv_strategy_order(CV_STRATEGY_FIBONACCI, n), d,
-                                        c) <= got.ratio * least * (1 + 1e-12));
+                                        c) <= got.ratio * min * (1 + 1e-12));
         }
     cv_arena_done(&arena);
 }

@@ -241,10 +241,10 @@ static void shares_can_be_negative(void **state)
 /* --- given orders ------------------------------------------------------------------- */
 
 /* The n-th of a family that mixes ratios and fixed costs. Returns the workers. */
-static uint32_t mixed_cluster(struct cluster *c, struct cv_random *random, uint32_t most,
+static uint32_t mixed_cluster(struct cluster *c, struct cv_random *random, uint32_t max,
                               uint32_t number)
 {
-    const uint32_t n = 1 + random_below(random, most);
+    const uint32_t n = 1 + random_below(random, max);
 
     cluster_random(c, random, n);
     if (number % 3 == 1)

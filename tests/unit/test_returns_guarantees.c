@@ -45,16 +45,16 @@ static void theorem_5(void **state)
     (void)state;
     for (uint32_t number = 0; number < SOME; number++) {
         uint32_t order[MOST_WORKERS];
-        double least = INFINITY, most = 0;
+        double min = INFINITY, max = 0;
 
         trial_begin(&t, 117, number, 2, 4);
         for (uint32_t i = 0; i < t.n; i++) {
-            least = fmin(least, t.c.trips[i].send_s);
-            most = fmax(most, t.c.trips[i].send_s);
+            min = fmin(min, t.c.trips[i].send_s);
+            max = fmax(max, t.c.trips[i].send_s);
         }
         random_order(&t.random, order, t.n);
         assert_true(fifo_in(&t, order).work >=
-                    least / most * (1 - 1e-9) *
+                    min / max * (1 - 1e-9) *
                         brute_best(&t.c.duplex, t.c.lifespan_s, ANY_ORDERS));
     }
     cluster_make(&t.c, 2, tau, nodes, 1e-6, 1);

@@ -61,7 +61,7 @@ static void random_scene(struct scene *scene, uint32_t n, unsigned kind, uint32_
 static void assert_fits(const struct cv_returns *returns,
                         const struct cv_round_trip *trip)
 {
-    const double most = trip->lifespan_s * (1 + 1e-9);
+    const double max = trip->lifespan_s * (1 + 1e-9);
     double port = 0, before = 0;
 
     for (uint32_t k = 0; k < trip->n; k++) {
@@ -81,12 +81,12 @@ static void assert_fits(const struct cv_returns *returns,
                 after += other->back_fixed_s + other->back_s * trip->units[j];
         }
         assert_true(behind);
-        assert_true(row + after <= most);
+        assert_true(row + after <= max);
         port += own->send_fixed_s + own->back_fixed_s +
                 (own->send_s + own->back_s) * trip->units[i];
     }
     if (returns->single)
-        assert_true(port <= most);
+        assert_true(port <= max);
 }
 
 static void assert_valid(const struct cv_returns *returns,

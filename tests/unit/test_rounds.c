@@ -14,7 +14,7 @@
 
 enum { MOST = 80 };
 
-#define near(a, b, most) assert_true(fabs((a) - (b)) <= (most))
+#define near(a, b, max) assert_true(fabs((a) - (b)) <= (max))
 
 /* A random instance of n workers; a third has no fixed costs to speak of. */
 static void make(struct cv_rounds *rounds, struct cv_trip *trips, uint32_t n,
@@ -119,7 +119,7 @@ static void chains_equal_free_words(void **state)
         const uint32_t n = 1 + number % 6;
         struct cv_trip trips[6];
         struct cv_rounds rounds;
-        struct cv_rounds_room room;
+        struct cv_rounds_workspace room;
         struct cv_rounds_candidate words;
         uint32_t order[6];
         struct cv_arena arena;

@@ -37,7 +37,7 @@ static struct cv_rounds_link draw(uint32_t number, uint32_t worker, bool memory)
     return link;
 }
 
-static void make(uint32_t number, bool memory, struct cv_trip *trips, double *most,
+static void make(uint32_t number, bool memory, struct cv_trip *trips, double *max,
                  struct cv_rounds *out)
 {
     const uint32_t n = 1 + number % MOST;
@@ -46,11 +46,11 @@ static void make(uint32_t number, bool memory, struct cv_trip *trips, double *mo
         const struct cv_rounds_link link = draw(number, w, memory);
 
         trips[w] = link.trip;
-        most[w] = link.memory;
+        max[w] = link.memory;
     }
     *out = (struct cv_rounds){ { trips, n, false, NULL },
                                n * (number % 2 ? 15 : 60),
-                               memory ? most : NULL };
+                               memory ? max : NULL };
 }
 
 /* Sums up to the load, ends when it says, and no chunk is too large. */
@@ -80,12 +80,12 @@ static void check_plan(const struct cv_rounds *rounds, const struct cv_rounds_pl
 static double gap_of(uint32_t number, bool memory)
 {
     struct cv_trip trips[MOST];
-    double most[MOST], bound_s, load, gap;
+    double max[MOST], bound_s, load, gap;
     struct cv_rounds rounds;
     struct cv_rounds_plan plan;
     struct cv_arena arena;
 
-    make(number, memory, trips, most, &rounds);
+    make(number, memory, trips, max, &rounds);
     cv_arena_init(&arena);
     assert_int_equal(cv_rounds_links(&rounds, 0, &arena, &plan, &load, NULL), CLEAVE_OK);
     check_plan(&rounds, &plan);
@@ -121,19 +121,19 @@ static void nobody_does_more(void **state)
     (void)state;
     for (uint32_t number = 0; number < CASES; number++) {
         const struct cv_rounds_link link = draw(number, 0, number % 2);
-        struct cv_link_room room;
+        struct cv_link_workspace room;
         struct cv_arena arena;
         struct cv_random random;
         struct cv_link_lines lines;
-        double sizes[40], most, found;
+        double sizes[40], max, found;
 
         cv_arena_init(&arena);
         cv_random_at(&random, 92, number, 0, 0);
         assert_true(cv_link_room_init(&room, &arena));
         cv_link_price(&room, &link, 33, &lines);
-        most = cv_link_most(&link, &lines, 30);
+        max = cv_link_most(&link, &lines, 30);
         found = cv_link_best(&room, &link, 30, 0).units;
-        assert_true(found <= most * (1 + 1e-9));
+        assert_true(found <= max * (1 + 1e-9));
         for (int trial = 0; trial < 300; trial++) {
             const uint32_t chunks = 1 + (uint32_t)(cv_random_uniform(&random) * 30);
             const double grows = 0.6 + cv_random_uniform(&random);
@@ -160,7 +160,7 @@ static void nobody_does_more(void **state)
             for (uint32_t k = 0; k < chunks; k++)
                 units += sizes[k] * low;
             if (low > 0)
-                assert_true(units <= most * (1 + 1e-9));
+                assert_true(units <= max * (1 + 1e-9));
         }
         cv_arena_done(&arena);
     }
@@ -172,12 +172,12 @@ static void lifespans_fit(void **state)
     (void)state;
     for (uint32_t number = 0; number < 30; number++) {
         struct cv_trip trips[MOST];
-        double most[MOST], load, work, bound;
+        double max[MOST], load, work, bound;
         struct cv_rounds rounds;
         struct cv_rounds_plan plan, again;
         struct cv_arena arena;
 
-        make(number, number % 2, trips, most, &rounds);
+        make(number, number % 2, trips, max, &rounds);
         cv_arena_init(&arena);
         assert_int_equal(cv_rounds_links(&rounds, 0, &arena, &plan, &load, NULL),
                          CLEAVE_OK);

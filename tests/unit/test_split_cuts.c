@@ -18,9 +18,9 @@ static struct cv_splitter *parse(const char *text)
     return splitter;
 }
 
-static size_t below(struct cv_random *random, size_t most)
+static size_t below(struct cv_random *random, size_t max)
 {
-    return (size_t)(cv_random_bits(random) % most);
+    return (size_t)(cv_random_bits(random) % max);
 }
 
 /* All cuts of an input by all means. */

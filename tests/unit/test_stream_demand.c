@@ -17,14 +17,14 @@ static void random_workers(struct cleave_worker *workers, uint32_t n, uint32_t n
 
 static double least_share(const struct cv_stream_choice *choice, const double *demands)
 {
-    double total = 0, least = INFINITY;
+    double total = 0, min = INFINITY;
 
     for (uint32_t m = 0; m < choice->nstreams; m++)
         total += demands[m];
     for (uint32_t m = 0; m < choice->nstreams; m++)
-        least = fmin(least,
-                     choice->stream_ups[m] / choice->throughput / (demands[m] / total));
-    return least;
+        min =
+            fmin(min, choice->stream_ups[m] / choice->throughput / (demands[m] / total));
+    return min;
 }
 
 /* Nobody serves two streams, and rounds hold. */
@@ -102,7 +102,7 @@ static void no_throughput_is_given_up(void **state)
     check_clusters(&choice, 20, task.ring.tau_s);
     assert_int_equal(choice.selected, 20);
     assert_true(choice.optimal && shares.least_share < 0.99);
-    assert_int_equal(shares.least, 0);
+    assert_int_equal(shares.min, 0);
     assert_near(shares.least_share, 0.5 / 0.75, 1e-9);
     cv_arena_done(&arena);
 }

@@ -63,7 +63,7 @@ static void check_choice(const struct cv_stream_task *task,
 /* The least sum of delays of some workers over all orders. */
 static void try_orders(const struct cv_stream_task *task,
                        const struct cv_stream_times *times, uint32_t *order, uint32_t n,
-                       uint32_t at, double *least)
+                       uint32_t at, double *min)
 {
     if (at == n) {
         double sum = 0;
@@ -72,7 +72,7 @@ static void try_orders(const struct cv_stream_task *task,
             sum +=
                 cv_stream_delay(CV_DELAY_DERIVED, cv_ring_margin(&task->ring, order[i]),
                                 &times[order[i > 0 ? i - 1 : n - 1]], &times[order[i]]);
-        *least = fmin(*least, sum);
+        *min = fmin(*min, sum);
         return;
     }
     for (uint32_t i = at; i < n; i++) {
@@ -80,7 +80,7 @@ static void try_orders(const struct cv_stream_task *task,
 
         order[at] = order[i];
         order[i] = kept;
-        try_orders(task, times, order, n, at + 1, least);
+        try_orders(task, times, order, n, at + 1, min);
         kept = order[at];
         order[at] = order[i];
         order[i] = kept;
@@ -101,7 +101,7 @@ static double exhaustive(const struct cv_stream_task *task)
     assert_non_null(times);
     for (unsigned set = 0; set < 1u << n; set++) {
         uint32_t order[MOST], members = 0;
-        double least = INFINITY;
+        double min = INFINITY;
 
         profit[set] = 0;
         for (uint32_t w = 0; w < n; w++)
@@ -109,8 +109,8 @@ static double exhaustive(const struct cv_stream_task *task)
                 order[members++] = w;
                 profit[set] += cv_stream_profit(&task->ring.workers[w], task->ring.tau_s);
             }
-        try_orders(task, times, order, members, members > 0 ? 1 : 0, &least);
-        fits[set] = least <= task->ring.tau_s;
+        try_orders(task, times, order, members, members > 0 ? 1 : 0, &min);
+        fits[set] = min <= task->ring.tau_s;
         best[set] = 0;
     }
     for (uint32_t m = 0; m < task->nstreams; m++)

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "run/kit/time_fit.h"
+#include "run/common/time_fit.h"
 
 static void a_line_is_found(void **state)
 {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "engine/driver.h"
-#include "policy/kit/orders.h"
+#include "policy/common/orders.h"
 #include "engine_here.h"
 
 enum { CHUNKS = 4 };

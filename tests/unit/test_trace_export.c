@@ -103,7 +103,8 @@ static void outputs_that_come_back_end_computations(void **state)
     cleave_trace_free(trace);
 }
 
-static char *write_story(const struct cv_trace_story *story, enum cv_trace_format format)
+static char *write_story(const struct cv_trace_context *story,
+                         enum cv_trace_format format)
 {
     char *text = NULL;
     size_t length = 0;
@@ -129,10 +130,10 @@ static char *write_load(enum cleave_port port, enum cv_trace_format format)
                                                .bound = { "price", 6.5 } },
                                            NULL),
                      CLEAVE_OK);
-    text = write_story(&(struct cv_trace_story){ .trace = trace,
-                                                 .platform = platform,
-                                                 .policy = "umr",
-                                                 .load = 12 },
+    text = write_story(&(struct cv_trace_context){ .trace = trace,
+                                                   .platform = platform,
+                                                   .policy = "umr",
+                                                   .load = 12 },
                        format);
     cleave_trace_free(trace);
     cleave_platform_free(platform);
@@ -272,9 +273,9 @@ static void reductions_too(void **state)
         { .kind = CLEAVE_COMBINED, .worker = 0, .peer = 2, .start_s = 3, .time_s = 4 },
     };
     struct cleave_trace *trace = make_trace(events, sizeof events / sizeof *events);
-    const struct cv_trace_story story = { .trace = trace,
-                                          .nodes = 3,
-                                          .policy = "greedy" };
+    const struct cv_trace_context story = { .trace = trace,
+                                            .nodes = 3,
+                                            .policy = "greedy" };
     char *text = write_story(&story, CV_TRACE_CHROME);
 
     (void)state;
@@ -305,9 +306,9 @@ static void bad_entries_are_refused(void **state)
     (void)state;
     assert_non_null(file);
     for (int format = CV_TRACE_OWN; format <= CV_TRACE_PAJE; format++) {
-        assert_int_equal(cv_trace_export(&(struct cv_trace_story){ .trace = trace,
-                                                                   .platform = platform,
-                                                                   .policy = "umr" },
+        assert_int_equal(cv_trace_export(&(struct cv_trace_context){ .trace = trace,
+                                                                     .platform = platform,
+                                                                     .policy = "umr" },
                                          (enum cv_trace_format)format, file, &err),
                          CLEAVE_EINPUT);
         assert_string_equal(err.text,
@@ -331,9 +332,9 @@ static void a_full_disk_is_told(void **state)
 
         if (file == NULL)
             skip();
-        assert_int_equal(cv_trace_export(&(struct cv_trace_story){ .trace = trace,
-                                                                   .platform = platform,
-                                                                   .policy = "umr" },
+        assert_int_equal(cv_trace_export(&(struct cv_trace_context){ .trace = trace,
+                                                                     .platform = platform,
+                                                                     .policy = "umr" },
                                          (enum cv_trace_format)format, file, &err),
                          CLEAVE_EINPUT);
         assert_string_equal(err.text, "cannot write: No space left on device");

@@ -260,21 +260,21 @@ static void told_survives_a_file(void **state)
     const struct cleave_setting settings[] = { { "chunk", "3.5" }, { "a \"b\"", "" } };
     const struct cleave_worker workers[] = { { 1.0 / 3, 0.1, 100, 0, 50, 2 },
                                              { 7, 0, 1e-9, 1e9, 3, 1 } };
-    const struct cleave_told given = { .settings = settings,
-                                       .nsettings = 2,
-                                       .changing = true,
-                                       .view = { .workers = workers,
-                                                 .nworkers = 2,
-                                                 .port = CLEAVE_PORT_DUPLEX,
-                                                 .units_total = 20.0 / 3,
-                                                 .result_ratio = 0.1,
-                                                 .lifespan_s = 4,
-                                                 .error = 0.25,
-                                                 .real = true,
-                                                 .seed = UINT64_MAX } };
+    const struct cleave_policy_input given = { .settings = settings,
+                                               .nsettings = 2,
+                                               .changing = true,
+                                               .view = { .workers = workers,
+                                                         .nworkers = 2,
+                                                         .port = CLEAVE_PORT_DUPLEX,
+                                                         .units_total = 20.0 / 3,
+                                                         .result_ratio = 0.1,
+                                                         .lifespan_s = 4,
+                                                         .error = 0.25,
+                                                         .real = true,
+                                                         .seed = UINT64_MAX } };
     struct cleave_platform *platform = make_platform();
     struct cleave_trace *trace = NULL;
-    const struct cleave_told *told;
+    const struct cleave_policy_input *told;
     struct cv_trace_file file;
     char *text;
 
@@ -314,12 +314,12 @@ static void workers_alike_are_counted(void **state)
     const struct cleave_worker first = { 7, 0, 1e-9, 1e9, 3, 1 },
                                other = { 1, 0, 1, 0, 1, 0 };
     struct cleave_worker workers[PLACES];
-    const struct cleave_told given = {
+    const struct cleave_policy_input given = {
         .view = { .workers = workers, .nworkers = PLACES, .units_total = 1 }
     };
     struct cleave_platform *platform = make_platform();
     struct cleave_trace *trace = NULL;
-    const struct cleave_told *told;
+    const struct cleave_policy_input *told;
     struct cv_trace_file file;
     char *text;
 

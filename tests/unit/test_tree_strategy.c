@@ -57,14 +57,14 @@ static void trees_are_greedy_at_fixed_costs(void **state)
             cv_strategy_tree(both[w], high ? CV_TIES_HIGH : CV_TIES_LOW, N, parent);
             assert_int_equal(parent[0], CV_NO_NODE);
             for (uint32_t i = 1; i < N; i++) {
-                uint32_t least = 0;
+                uint32_t min = 0;
 
                 for (uint32_t j = 1; j < i; j++)
-                    if (s[j] < s[least] || (high && s[j] == s[least]))
-                        least = j;
-                assert_int_equal(parent[i], least);
-                s[i] = s[least] + b;
-                s[least] += a;
+                    if (s[j] < s[min] || (high && s[j] == s[min]))
+                        min = j;
+                assert_int_equal(parent[i], min);
+                s[i] = s[min] + b;
+                s[min] += a;
             }
         }
 }
@@ -114,16 +114,16 @@ static void ratios_hold(void **state)
             for (uint32_t n = 1; n < 2500; n += 1 + n / 12)
                 for (int ties = 0; ties < 2; ties++) {
                     const double d = some_costs[p].d, c = some_costs[p].c;
-                    const double least = cv_reduce_length(n, d, c);
+                    const double min = cv_reduce_length(n, d, c);
                     const double got = strategy_length(both[w], (enum cv_ties)ties, n,
                                                        some_costs[p], &arena);
 
-                    assert_true(got >= least);
-                    assert_true(got <= cv_strategy_ratio(both[w], d, c) * least);
+                    assert_true(got >= min);
+                    assert_true(got <= cv_strategy_ratio(both[w], d, c) * min);
                     assert_true(got <= cv_strategy_full_length(
                                            both[w], cv_strategy_order(both[w], n), d, c));
                     if (both[w] == CV_STRATEGY_BINOMIAL ? fmin(d, c) == 0 : d == c)
-                        assert_equal(got, least);
+                        assert_equal(got, min);
                 }
     cv_arena_done(&arena);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 #include "policy/static/umr.h"
 
 static void fill(struct cleave_worker *workers, uint32_t n, struct cleave_worker like)
@@ -212,18 +212,18 @@ static void rounds_end_when_they_make_no_difference(void **state)
     struct cleave_worker workers[6];
     struct cv_arena arena;
     struct cleave_error err;
-    struct cv_umr most, enough = { 0 };
+    struct cv_umr max, enough = { 0 };
 
     (void)state;
     cv_arena_init(&arena);
     for (uint32_t ratio = 5; ratio < 120; ratio += 7) {
         fill(workers, 6, worker_of(1, 0, ratio, 0));
-        MUST(cv_umr_plan(workers, 6, 1000, 60, 0, &arena, &most, &err));
+        MUST(cv_umr_plan(workers, 6, 1000, 60, 0, &arena, &max, &err));
         MUST(cv_umr_plan_enough(workers, 6, 1000, 60, &arena, &enough, &err));
-        assert_true(isinf(most.real_rounds));
-        assert_int_equal(most.rounds, 60);
+        assert_true(isinf(max.real_rounds));
+        assert_int_equal(max.rounds, 60);
         assert_true(enough.rounds <= 60);
-        assert_near(enough.makespan_s, most.makespan_s, 2e-9);
+        assert_near(enough.makespan_s, max.makespan_s, 2e-9);
         check_plan(workers, 6, &enough.plan, 1000, enough.makespan_s);
     }
     assert_true(enough.rounds < 10);

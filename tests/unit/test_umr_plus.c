@@ -9,9 +9,9 @@
 #include "policy/static/umr_plus.h"
 
 static uint32_t random_platform(struct cv_random *random, struct cleave_worker *workers,
-                                uint32_t most)
+                                uint32_t max)
 {
-    const uint32_t n = 1 + (uint32_t)random_between(random, 0, most);
+    const uint32_t n = 1 + (uint32_t)random_between(random, 0, max);
 
     for (uint32_t i = 0; i < n; i++) {
         workers[i] = random_worker(random);
@@ -84,14 +84,14 @@ static void the_same_again_and_no_worse_with_more_effort(void **state)
 
 /* All orders of up to seven chunks. */
 static double best_by_trying(const struct cleave_worker *workers, uint32_t nworkers,
-                             double load, uint32_t most, struct cv_arena *arena)
+                             double load, uint32_t max, struct cv_arena *arena)
 {
-    struct cv_vertex_room room;
+    struct cv_vertex_workspace room;
     double best_s = INFINITY, units[8];
     uint32_t seq[8];
 
-    assert_true(cv_vertex_room_init(&room, arena, most, nworkers));
-    for (uint32_t n = 1, orders = nworkers; n <= most; n++, orders *= nworkers)
+    assert_true(cv_vertex_room_init(&room, arena, max, nworkers));
+    for (uint32_t n = 1, orders = nworkers; n <= max; n++, orders *= nworkers)
         for (uint32_t number = 0; number < orders; number++) {
             uint32_t rest = number;
             bool feasible;

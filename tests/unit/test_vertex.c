@@ -56,7 +56,7 @@ static void no_gaps_and_one_end(void **state)
     (void)state;
     cv_arena_init(&arena);
     for (uint32_t number = 0; number < 2000; number++) {
-        struct cv_vertex_room room;
+        struct cv_vertex_workspace room;
         struct scene scene;
         double makespan, sum = 0;
         bool feasible;
@@ -88,7 +88,7 @@ static void multipliers_solve_the_dual(void **state)
     (void)state;
     cv_arena_init(&arena);
     for (uint32_t number = 0; number < 500; number++) {
-        struct cv_vertex_room room;
+        struct cv_vertex_workspace room;
         struct scene scene;
         double y[MOST_CHUNKS], sum = 0, z = NAN;
         bool nonnegative, seen = true;
@@ -124,7 +124,7 @@ static void round_robin_of_equals_is_optimal(void **state)
     struct cleave_worker workers[5];
     uint32_t seq[20];
     double y[20];
-    struct cv_vertex_room room;
+    struct cv_vertex_workspace room;
     struct cv_arena arena;
 
     (void)state;
@@ -146,7 +146,7 @@ static void a_slow_link_first_is_not_optimal(void **state)
     const struct cleave_worker workers[] = { worker_of(0.05, 1.2204, 0.8, 0.1),
                                              worker_of(0.9651, 0.2833, 14.2658, 0.79) };
     const uint32_t seq[] = { 0, 1, 1 };
-    struct cv_vertex_room room;
+    struct cv_vertex_workspace room;
     struct cv_arena arena;
     double y[3];
 
@@ -164,7 +164,7 @@ static void sizes_beyond_numbers_are_not_feasible(void **state)
     struct cleave_worker workers[N];
     uint32_t seq[N];
     double units[N];
-    struct cv_vertex_room room;
+    struct cv_vertex_workspace room;
     struct cv_arena arena;
     bool feasible = true;
 

@@ -13,7 +13,7 @@ static void all_that_share_end_together(void **state)
     (void)state;
     for (uint32_t number = 0; number < 1000; number++) {
         double ready[MOST], overhead[MOST], speed[MOST], share[MOST];
-        struct cv_basin basins[MOST];
+        struct cv_water_fill_workspace basins[MOST];
         double load, end, sum = 0;
         struct cv_random random;
         uint32_t n;
@@ -45,7 +45,7 @@ static void workers_without_speed_get_nothing(void **state)
 {
     const double ready[] = { 3, 1, 2 }, overhead[] = { 0, 0, 0.5 };
     const double speed[] = { 2, 0, 4 };
-    struct cv_basin basins[3];
+    struct cv_water_fill_workspace basins[3];
     double share[3], end;
 
     (void)state;

@@ -271,7 +271,7 @@ static enum cv_worker_stage worker_stage(const struct cv_worker *worker, uint8_t
 static void a_worker_knows_which_pieces_it_has_heard_of(void **state)
 {
     struct cv_task coming = { .chunk = 3 }, complete = { .chunk = 4, .complete = true };
-    struct cv_seat seats[2];
+    struct cv_worker_slot seats[2];
     struct cv_worker worker = { .seats = seats };
 
     (void)state;

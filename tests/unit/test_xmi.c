@@ -103,7 +103,7 @@ static void xmi_is_the_vertex_of_round_robin(void **state)
     for (uint32_t number = 0; number < 300; number++) {
         struct cleave_worker workers[12];
         struct cv_random random;
-        struct cv_vertex_room room;
+        struct cv_vertex_workspace room;
         struct cv_xmi plan;
         uint32_t n, rounds;
         size_t chunks;

@@ -8,15 +8,15 @@
 
 /* Every n and K, each by the vertex of its order. */
 static double best_by_trying(const struct cleave_worker *workers, uint32_t nworkers,
-                             double load, uint32_t most, struct cv_arena *arena)
+                             double load, uint32_t max, struct cv_arena *arena)
 {
-    struct cv_vertex_room room;
+    struct cv_vertex_workspace room;
     double best_s = INFINITY, units[64];
     uint32_t seq[64];
 
-    assert_true(cv_vertex_room_init(&room, arena, most, nworkers));
+    assert_true(cv_vertex_room_init(&room, arena, max, nworkers));
     for (uint32_t n = 1; n <= nworkers; n++)
-        for (uint32_t k = n; k <= most; k++) {
+        for (uint32_t k = n; k <= max; k++) {
             bool feasible;
             double time_s;
 

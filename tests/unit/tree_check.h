@@ -78,18 +78,18 @@ static inline int ascending(const void *left, const void *right)
 static inline double ready_by_formula(const uint32_t *parent, uint32_t n, double d,
                                       double c, uint32_t node)
 {
-    double *asked = malloc((n + 1) * sizeof *asked), ready = 0;
-    const double most = d > c ? d : c;
+    double *request = malloc((n + 1) * sizeof *request), ready = 0;
+    const double max = d > c ? d : c;
     size_t m = 0;
 
-    assert_non_null(asked);
+    assert_non_null(request);
     for (uint32_t i = 0; i < n; i++)
         if (parent[i] == node)
-            asked[m++] = ready_by_formula(parent, n, d, c, i);
-    qsort(asked, m, sizeof *asked, ascending);
+            request[m++] = ready_by_formula(parent, n, d, c, i);
+    qsort(request, m, sizeof *request, ascending);
     for (size_t j = 0; j < m; j++)
-        ready = fmax(ready, asked[j] + d + c + (double)(m - 1 - j) * most);
-    free(asked);
+        ready = fmax(ready, request[j] + d + c + (double)(m - 1 - j) * max);
+    free(request);
     return ready;
 }
 

@@ -39,7 +39,7 @@ bool cycle_worst(const struct cv_cycle *cycle, struct cv_arena *arena, double *o
     const uint32_t n = cycle->n;
     struct ranked *ranks = cv_array(arena, 2 * (size_t)n, sizeof *ranks);
     bool *in_upper = cv_array(arena, 2 * (size_t)n, sizeof *in_upper);
-    uint32_t a, pairs, least, greatest;
+    uint32_t a, pairs, min, greatest;
     double cost = 0;
 
     if (ranks == NULL || in_upper == NULL)
@@ -53,9 +53,9 @@ bool cycle_worst(const struct cv_cycle *cycle, struct cv_arena *arena, double *o
         cost += ranks[n + i].value;
     count_sides(ranks + n, n, in_upper, &a, &pairs);
     if (pairs == 0 && a > 0 && a < n) {
-        least = ranks[n].index;
+        min = ranks[n].index;
         greatest = ranks[n - 1].index;
-        if (least % n != greatest % n || (least < n ? a : n - a) == 1)
+        if (min % n != greatest % n || (min < n ? a : n - a) == 1)
             cost -= ranks[n].value - ranks[n - 1].value;
         else
             cost -= fmin(ranks[n + 1].value - ranks[n - 1].value,

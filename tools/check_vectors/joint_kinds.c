@@ -11,8 +11,8 @@ static void run_tails(struct vector_case *c)
     const uint32_t n = case_count(c, "n");
     struct cv_tail_costs costs = { .d = case_number(c, "d"), .c = case_number(c, "c") };
     struct cv_tail_tree tree;
-    struct cv_tail_room *room;
-    double most = 0, sum;
+    struct cv_tail_workspace *room;
+    double max = 0, sum;
 
     if (c->result != CASE_PASSED || !case_ready_model(c, &costs.model))
         return;
@@ -26,9 +26,9 @@ static void run_tails(struct vector_case *c)
     }
     sum = cv_varn_tree(room, n, &tree);
     for (uint32_t i = 0; i < n; i++)
-        most = fmax(most, tree.tails[i]);
+        max = fmax(max, tree.tails[i]);
     expect_number(c, "sum", sum);
-    expect_number(c, "largest", most);
+    expect_number(c, "largest", max);
     cv_tail_room_done(room);
 }
 

@@ -178,7 +178,7 @@ static void look_at_phases(struct vector_case *c, const struct cv_planned *plann
 
     expect_number(c, "W1", planned->view.units_total - two->tail);
     expect_number(c, "W2", two->tail);
-    expect_number(c, "cmin", two->tail > 0 ? two->pull.least : NAN);
+    expect_number(c, "cmin", two->tail > 0 ? two->pull.min : NAN);
 }
 
 /* The vectors have one least chunk for all workers. */

@@ -176,7 +176,7 @@ static void run_vertex(struct vector_case *c)
     const uint32_t *seq = case_order(c, &p, &n);
     double *units = cv_array(c->arena, n, sizeof *units);
     double *multipliers = cv_array(c->arena, n, sizeof *multipliers);
-    struct cv_vertex_room room;
+    struct cv_vertex_workspace room;
     bool feasible, positive;
     double makespan_s;
 

@@ -27,7 +27,7 @@ struct program {
     double *value, *lower, *upper, *floor, *ceiling, *cost;
 };
 
-static int make_room(struct program *p, size_t n)
+static int grow_array(struct program *p, size_t n)
 {
     const size_t entries = n * (n + 1) + n;
 
@@ -109,7 +109,7 @@ double lp_order_optimum(const struct cleave_worker *workers, double load,
     Clp_Simplex *model = NULL;
     double optimum = NAN;
 
-    if (make_room(&p, n))
+    if (grow_array(&p, n))
         model = Clp_newModel();
     if (model != NULL) {
         fill(&p, workers, load, seq, n);

@@ -273,12 +273,12 @@ static void expect_ratios(struct vector_case *c, const char *name, enum cv_strat
         case_fail(c, "%s: expected %zu entries, got %zu", name, want->count, count);
     for (size_t i = 0; c->result == CASE_PASSED && i < count; i++) {
         const double got = strategy_length(c, which, ties, n[i], 1, compute);
-        const double least = cv_reduce_length(n[i], 1, compute);
+        const double min = cv_reduce_length(n[i], 1, compute);
         double p, q;
 
-        if (!read_fraction(&want->items[i], &p, &q) || got * q != p * least)
+        if (!read_fraction(&want->items[i], &p, &q) || got * q != p * min)
             case_fail(c, "%s[%zu]: expected %s, got %g/%g", name, i, want->items[i].text,
-                      got, least);
+                      got, min);
     }
 }
 

@@ -274,7 +274,7 @@ static void check_bound(struct scene *s)
 
 static void check_prices(struct scene *s)
 {
-    struct cv_tariff tariff;
+    struct cv_price_steps tariff;
     struct cv_kinds kinds;
     struct group group;
     struct vector_case *inner = &group.inner;
@@ -292,13 +292,13 @@ static void check_prices(struct scene *s)
     expect_nothing(inner, "send");
     expect_nothing(inner, "back");
     if (inner->result == CASE_PASSED && nsend + 1 == nedges && nback == nsend &&
-        room != NULL && cv_tariff_init(&tariff, (uint32_t)nsend, inner->arena) &&
+        room != NULL && cv_price_steps_init(&tariff, (uint32_t)nsend, inner->arena) &&
         cv_kinds_init(&kinds, &s->rounds.returns, inner->arena)) {
         tariff.cells = (uint32_t)nsend;
         memcpy(tariff.edge, edges, nedges * sizeof *edges);
         memcpy(tariff.send, send, nsend * sizeof *send);
         memcpy(tariff.back, back, nback * sizeof *back);
-        cv_tariff_sum(&tariff);
+        cv_price_steps_sum(&tariff);
         inner->abs = inner->rel * s->rounds.load;
         expect_at_most(inner, "lagrangian_at_most",
                        cv_rounds_lagrangian(&s->rounds, &kinds, &tariff, room) -

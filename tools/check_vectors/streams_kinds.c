@@ -147,7 +147,7 @@ static void run_waterfill(struct vector_case *c)
     const double *ready = case_numbers(c, "E", &n);
     const double *speed = case_numbers(c, "F", &nspeeds);
     const double *overhead = case_numbers(c, "O", &noverheads);
-    struct cv_basin *basins = cv_array(c->arena, n, sizeof *basins);
+    struct cv_water_fill_workspace *basins = cv_array(c->arena, n, sizeof *basins);
     double *share = case_room(c, n), end;
 
     if (ready == NULL || speed == NULL || overhead == NULL || share == NULL)

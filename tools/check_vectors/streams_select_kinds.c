@@ -26,10 +26,10 @@ static void add_class(struct cv_knapsack *problem, struct cv_item_class *list,
             (struct cv_item_class){ weight, profit, (uint32_t)count };
 }
 
-static bool start_problem(struct vector_case *c, size_t most, struct cv_knapsack *problem,
+static bool start_problem(struct vector_case *c, size_t max, struct cv_knapsack *problem,
                           struct cv_item_class **out)
 {
-    *out = cv_array(c->arena, most, sizeof **out);
+    *out = cv_array(c->arena, max, sizeof **out);
     *problem = (struct cv_knapsack){ .classes = *out,
                                      .nbins = case_count(c, "M"),
                                      .capacity = case_number(c, "cap") };
@@ -100,14 +100,14 @@ static void generate(struct vector_case *c, const struct json *lcg)
     const uint32_t n = (uint32_t)field_of(c, lcg, "n");
     const uint64_t low = (uint64_t)field_of(c, lcg, "wlo");
     const uint64_t high = (uint64_t)field_of(c, lcg, "whi");
-    const uint64_t most = (uint64_t)field_of(c, lcg, "phi");
+    const uint64_t max = (uint64_t)field_of(c, lcg, "phi");
     uint64_t x = (uint64_t)field_of(c, lcg, "seed"), draws[2];
     struct cv_item_class *list;
     struct cv_knapsack problem;
 
     if (!start_problem(c, n, &problem, &list))
         return;
-    if (high < low || most == 0) {
+    if (high < low || max == 0) {
         case_fail(c, "input lcg: expected wlo <= whi and a positive phi");
         return;
     }
@@ -117,7 +117,7 @@ static void generate(struct vector_case *c, const struct json *lcg)
             draws[k] = x >> 8;
         }
         add_class(&problem, list, (double)(low + draws[0] % (high - low + 1)),
-                  (double)(1 + draws[1] % most), 1);
+                  (double)(1 + draws[1] % max), 1);
     }
     expect_knapsack(c, &problem);
 }

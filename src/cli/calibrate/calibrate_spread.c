@@ -8,9 +8,9 @@
 #include "base/arena.h"
 #include "base/compare.h"
 #include "base/text.h"
-#include "cli/kit/counted.h"
-#include "cli/kit/output.h"
-#include "run/kit/usable_cores.h"
+#include "cli/common/counted.h"
+#include "cli/common/output.h"
+#include "run/common/usable_cores.h"
 
 /* Eight of ten measurements should lie within such a factor. */
 static const double WIDE = 1.5;
@@ -108,11 +108,12 @@ void cv_spread_tell(const struct cv_spread *spread, const char *const *names,
                     parts[count - 1], quantile(parts, count, 0.5));
         wide = quantile(parts, count, 0.9) / quantile(parts, count, 0.1);
         if (count > FEW && wide > WIDE)
-            cv_complain(CV_EXIT_DONE,
-                        "%s: measurements differ by a factor of %.1f, 8 of 10 of them: "
-                        "was the machine busy? Measure again when it is not, or take a "
-                        "larger sample",
-                        names[0], wide);
+            cv_print_error(
+                CV_EXIT_DONE,
+                "%s: measurements differ by a factor of %.1f, 8 of 10 of them: "
+                "was the machine busy? Measure again when it is not, or take a "
+                "larger sample",
+                names[0], wide);
     }
     free(parts);
 }
@@ -129,8 +130,8 @@ void cv_spread_warn_busy(double load)
     const unsigned cores = cv_usable_cores();
 
     if (load > cores)
-        cv_complain(CV_EXIT_DONE,
-                    "this machine was busy: load average %.1f on %u core%s. What was "
-                    "measured may be too slow",
-                    load, cores, cores == 1 ? "" : "s");
+        cv_print_error(CV_EXIT_DONE,
+                       "this machine was busy: load average %.1f on %u core%s. What was "
+                       "measured may be too slow",
+                       load, cores, cores == 1 ? "" : "s");
 }

@@ -2,8 +2,8 @@
 #include "cli/calibrate/calibrate_topology.h"
 
 #include <stdio.h>
-#include "cli/kit/output.h"
-#include "cli/kit/output_file.h"
+#include "cli/common/output.h"
+#include "cli/common/output_file.h"
 #include "io/platform_writer.h"
 
 static int write_star(const struct cleave_platform *platform,
@@ -27,7 +27,7 @@ static int write_star(const struct cleave_platform *platform,
              options->unit_flops > 0 ? options->unit_flops : 1e9);
     failed = cv_platform_write(platform, comment, out.file, &err) != CLEAVE_OK;
     if (failed && out.file != stdout) /* which is told when stdout is closed */
-        cv_complain(CV_EXIT_FAILED, "--output: %s", err.text);
+        cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
     return cv_output_close(&out, failed);
 }
 
@@ -43,8 +43,8 @@ int cv_calibrate_topology(const struct cv_topology_options *options, uint64_t wo
         return status;
     simgrid = *found;
     if (workers > 0 && simgrid.workers != NULL)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--workers and --worker-hosts cannot both say who takes part");
+        return cv_print_error(
+            CV_EXIT_USAGE, "--workers and --worker-hosts cannot both say who takes part");
     if (workers > 0)
         simgrid.nworkers = (uint32_t)workers;
     status = cv_topology_platform(options, &simgrid, &platform);

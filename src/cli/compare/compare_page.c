@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 #include "cli/compare/comparison.h"
-#include "cli/kit/output_file.h"
-#include "cli/kit/trace_output.h"
+#include "cli/common/output_file.h"
+#include "cli/common/trace_output.h"
 #include "report/page/html_compare.h"
 
 /* Whether a policy applies to any value. */
@@ -106,7 +106,7 @@ int cv_compare_page(const struct cv_comparison *found,
     cv_command_line(call, &command);
     sheet.command = command.bytes;
     if (command.failed || !make_curves(found, call->arena, &sheet))
-        status = cv_complain(CV_EXIT_FAILED, "out of memory for the page");
+        status = cv_print_error(CV_EXIT_FAILED, "out of memory for the page");
     else
         status = write_page(&sheet, output);
     cv_text_done(&command);

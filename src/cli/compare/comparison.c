@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/quantity.h"
-#include "cli/kit/output.h"
-#include "cli/kit/counted.h"
+#include "cli/common/output.h"
+#include "cli/common/counted.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
 
@@ -39,10 +39,9 @@ static const struct cv_compare_cell *best_of(const struct cv_comparison *found,
 
     for (size_t p = 0; p < found->npolicies; p++) {
         const double value = cv_compare_value(found, &cells[p]);
-        const double least = best != NULL ? cv_compare_value(found, best) : NAN;
+        const double min = best != NULL ? cv_compare_value(found, best) : NAN;
 
-        if (!isnan(value) &&
-            (best == NULL || (found->lives ? value > least : value < least)))
+        if (!isnan(value) && (best == NULL || (found->lives ? value > min : value < min)))
             best = &cells[p];
     }
     return best;
@@ -90,7 +89,7 @@ int cv_compare_any(const struct cv_comparison *found)
     for (size_t i = 0; i < found->npolicies * found->sweep.count; i++)
         if (found->cells[i].reason == NULL)
             return CV_EXIT_DONE;
-    return cv_complain(CV_EXIT_USAGE, "no policy applies: %s", found->cells[0].reason);
+    return cv_print_error(CV_EXIT_USAGE, "no policy applies: %s", found->cells[0].reason);
 }
 
 /* --- text --------------------------------------------------------------------------- */

@@ -5,9 +5,9 @@
 #include <cleave/policy.h>
 #include <cleave/run.h>
 #include "base/text.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "cli/compare/sweep.h"
-#include "cli/kit/verb.h"
+#include "cli/common/verb.h"
 
 struct cv_json;
 

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/quantity.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "model/platform/platform_internal.h"
 
 /* What the values of a sweep are. */
 struct values {
     enum cv_quantity quantity;
-    double least, most;
+    double min, max;
     const char *range;
 };
 
@@ -127,13 +127,13 @@ static int expected_form(const char *text, enum cleave_task task)
     char shown[CV_ECHO_ROOM], costs[256];
 
     if (task == CLEAVE_TASK_REDUCE)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--sweep: expected cv, transfer, compute or nodes with "
-                           "FROM:TO:STEP or FROM:TO:log[:POINTS], such as "
-                           "cv=0.01:10:log, got '%s'",
-                           cv_echo(text, shown));
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--sweep: expected cv, transfer, compute or nodes with "
+                              "FROM:TO:STEP or FROM:TO:log[:POINTS], such as "
+                              "cv=0.01:10:log, got '%s'",
+                              cv_echo(text, shown));
     list_costs(costs, sizeof costs);
-    return cv_complain(
+    return cv_print_error(
         CV_EXIT_USAGE,
         "--sweep: expected %s, one of them with -factor behind it, "
         "workers, load, result-ratio, error or budget with FROM:TO:STEP or "
@@ -147,9 +147,9 @@ static int read_end(const char *text, const struct values *values, double *out)
     double value;
 
     if (cv_quantity_parse(text, values->quantity, &value) != NULL ||
-        !(value >= values->least && value <= values->most))
-        return cv_complain(CV_EXIT_USAGE, "--sweep: expected %s, got '%s'", values->range,
-                           cv_echo(text, shown));
+        !(value >= values->min && value <= values->max))
+        return cv_print_error(CV_EXIT_USAGE, "--sweep: expected %s, got '%s'",
+                              values->range, cv_echo(text, shown));
     *out = value;
     return CV_EXIT_DONE;
 }
@@ -161,7 +161,7 @@ static int read_points(const char *text, struct steps *steps)
     unsigned long points;
 
     if (!(steps->from > 0))
-        return cv_complain(CV_EXIT_USAGE, "--sweep: log needs to begin above 0");
+        return cv_print_error(CV_EXIT_USAGE, "--sweep: log needs to begin above 0");
     steps->points = (size_t)ceil(PER_DECADE * log10(steps->to / steps->from) - 1e-9) + 1;
     if (steps->points < 2)
         steps->points = 2;
@@ -170,9 +170,9 @@ static int read_points(const char *text, struct steps *steps)
     points = strtoul(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || points < 2 ||
         points > CV_SWEEP_VALUES)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--sweep: expected from 2 to %d points, got '%s'",
-                           CV_SWEEP_VALUES, cv_echo(text, shown));
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--sweep: expected from 2 to %d points, got '%s'",
+                              CV_SWEEP_VALUES, cv_echo(text, shown));
     steps->points = points;
     return CV_EXIT_DONE;
 }
@@ -189,20 +189,20 @@ static int read_steps(char *const *fields, size_t count, const struct values *va
     if (status != CV_EXIT_DONE)
         return status;
     if (!(out->to > out->from))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--sweep: expected an end above the begin, got "
-                           "'%s'",
-                           cv_echo(fields[1], shown));
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--sweep: expected an end above the begin, got "
+                              "'%s'",
+                              cv_echo(fields[1], shown));
     if (strcmp(fields[2], "log") == 0)
         return read_points(count > 3 ? fields[3] : NULL, out);
     if (count > 3 || cv_quantity_parse(fields[2], values->quantity, &out->step) != NULL ||
         !(out->step > 0))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--sweep: expected log or a step above 0, got '%s'",
-                           cv_echo(fields[2], shown));
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--sweep: expected log or a step above 0, got '%s'",
+                              cv_echo(fields[2], shown));
     if ((out->to - out->from) / out->step >= CV_SWEEP_VALUES)
-        return cv_complain(CV_EXIT_USAGE, "--sweep: expected at most %d values",
-                           CV_SWEEP_VALUES);
+        return cv_print_error(CV_EXIT_USAGE, "--sweep: expected at most %d values",
+                              CV_SWEEP_VALUES);
     return CV_EXIT_DONE;
 }
 
@@ -219,15 +219,15 @@ static double tidy(double value)
 static int make_values(const struct steps *steps, struct cv_arena *arena,
                        struct cv_sweep *out)
 {
-    const size_t most =
+    const size_t max =
         steps->step > 0
             ? (size_t)floor((steps->to - steps->from) / steps->step + 1e-9) + 1
             : steps->points;
-    double *values = cv_array(arena, most, sizeof *values);
+    double *values = cv_array(arena, max, sizeof *values);
 
     if (values == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the sweep");
-    for (size_t i = 0; i < most; i++) {
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the sweep");
+    for (size_t i = 0; i < max; i++) {
         const double part =
             steps->points > 1 ? (double)i / (double)(steps->points - 1) : 0;
         double value = steps->step > 0
@@ -277,7 +277,7 @@ int cv_sweep_read(const char *text, enum cleave_task task, struct cv_arena *aren
         return CV_EXIT_DONE;
     copy = cv_arena_text(arena, text);
     if (copy == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the sweep");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the sweep");
     at = strchr(copy, '=');
     if (at == NULL)
         return expected_form(text, task);
@@ -306,7 +306,7 @@ static int keep_law(char *text, struct cv_arena *arena, const char **out)
     const char *kept = cv_arena_text(arena, text);
 
     if (kept == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the sweep");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the sweep");
     *out = kept;
     return CV_EXIT_DONE;
 }
@@ -322,9 +322,9 @@ static int replace_cv(const char *option, double cv, struct cv_arena *arena,
     if (cv_quantity_parse(*law, CV_SECONDS, &zero) == NULL && zero == 0)
         return CV_EXIT_DONE;
     if (!begins(*law, "gamma:") || comma == NULL)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--sweep: cv needs laws gamma:MEAN,CV, but %s is '%s'", option,
-                           cv_echo(*law, shown));
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--sweep: cv needs laws gamma:MEAN,CV, but %s is '%s'",
+                              option, cv_echo(*law, shown));
     snprintf(text, sizeof text, "%.*s,%s", (int)(comma - *law < 200 ? comma - *law : 200),
              *law, cv_number_full(cv, number));
     return keep_law(text, arena, law);
@@ -342,10 +342,10 @@ static int replace_mean(const char *option, double mean, struct cv_arena *arena,
     if (colon == NULL)
         return keep_law(number, arena, law);
     if (begins(*law, "uniform:") || begins(*law, "bernoulli:"))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--sweep: %s needs a law with a mean (const, exp, gamma or "
-                           "lognormal), but it is '%s'",
-                           option, cv_echo(*law, shown));
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--sweep: %s needs a law with a mean (const, exp, gamma or "
+                              "lognormal), but it is '%s'",
+                              option, cv_echo(*law, shown));
     snprintf(text, sizeof text, "%.*s:%s%.100s",
              (int)(colon - *law < 20 ? colon - *law : 20), *law, number,
              comma != NULL ? comma : "");
@@ -417,14 +417,14 @@ int cv_sweep_platform(const struct cv_sweep *sweep, size_t index,
     struct cleave_error err;
 
     if (sweep->what == CV_SWEEP_WORKERS && value > n)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--sweep: the platform has %u workers, got %.0f", n, value);
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--sweep: the platform has %u workers, got %.0f", n, value);
     if (sweep->what == CV_SWEEP_WORKERS)
         n = (uint32_t)value;
     workers = cv_array(arena, n, sizeof *workers);
     groups = cv_array(arena, n, sizeof *groups);
     if (workers == NULL || groups == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the sweep");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the sweep");
     for (uint32_t i = 0; i < n; i++) {
         workers[i] = cleave_platform_workers(declared)[i];
         change_worker(sweep, value, &workers[i]);
@@ -438,6 +438,6 @@ int cv_sweep_platform(const struct cv_sweep *sweep, size_t index,
     }
     if (cv_platform_build(cleave_platform_port(declared), workers, groups, n, out, NULL,
                           &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     return CV_EXIT_DONE;
 }

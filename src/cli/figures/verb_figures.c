@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/companion.h"
-#include "cli/kit/output.h"
+#include "base/helper_program.h"
+#include "cli/common/output.h"
 
 #define FIELD(name) offsetof(struct cv_figures_options, name)
 
@@ -24,8 +24,8 @@ static const struct cv_option making[] = {
       .kind = CV_OPTION_COUNT,
       .argument = "N",
       .offset = FIELD(threads),
-      .least = 0,
-      .most = 256,
+      .min = 0,
+      .max = 256,
       .help = "Threads to use; the result is the same on any number. Default 0: one per "
               "core." },
     { .name = NULL },
@@ -64,7 +64,7 @@ static const struct cv_option_group groups[] = {
     { NULL, NULL },
 };
 
-static const struct cv_companion program = {
+static const struct cv_helper_program program = {
     .program = "cleave-figures",
     .what = "'cleave figures'",
     .remedy = "which is in the Debian package cleave-figures",
@@ -76,14 +76,14 @@ static int run(const struct cv_call *call)
     char **words = cv_array(call->arena, nwords + 2, sizeof *words), path[PATH_MAX];
     struct cleave_error err;
 
-    if (cv_companion_find(&program, path, sizeof path, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+    if (cv_helper_program_find(&program, path, sizeof path, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
     if (words == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the arguments");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the arguments");
     words[0] = path;
     memcpy(words + 1, call->words, nwords * sizeof *words); /* NULL ends them */
     execv(path, words);
-    return cv_complain(CV_EXIT_ENGINE, "cannot start %s: %s", path, strerror(errno));
+    return cv_print_error(CV_EXIT_ENGINE, "cannot start %s: %s", path, strerror(errno));
 }
 
 const struct cv_verb cv_verb_figures = {

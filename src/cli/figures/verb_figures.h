@@ -4,7 +4,7 @@
  * other to do it. */
 #ifndef CV_VERB_FIGURES_H
 #define CV_VERB_FIGURES_H
-#include "cli/kit/verb.h"
+#include "cli/common/verb.h"
 
 enum { CV_MOST_FIGURES = 64 }; /* names in one call */
 

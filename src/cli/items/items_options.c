@@ -3,9 +3,9 @@
 #include "cli/items/items_options.h"
 
 #include <string.h>
-#include "cli/kit/counted.h"
-#include "cli/kit/option_rows.h"
-#include "cli/kit/output.h"
+#include "cli/common/counted.h"
+#include "cli/common/option_rows.h"
+#include "cli/common/output.h"
 #include "report/terminal/table.h"
 
 #define FIELD(name) offsetof(struct cv_items_options, load.name)
@@ -23,7 +23,7 @@ const struct cv_option cv_items_job_options[] = {
               "platform's speeds; or a name, a tab and a size; or, as du writes it, a size, "
               "a tab and a name. - reads standard input." },
     { .name = "--weight", .kind = CV_OPTION_COUNT, .argument = "COLUMN",
-      .offset = OWN(weight), .least = 1, .most = 64,
+      .offset = OWN(weight), .min = 1, .max = 64,
       .help = "Which column of that file has the sizes, from 1. Columns are separated by "
               "tabs." },
     { .name = "--costs", .kind = CV_OPTION_TEXT, .argument = "JOBLOG",
@@ -36,7 +36,7 @@ const struct cv_option cv_items_job_options[] = {
       .offset = FIELD(platform), .required = true,
       .help = "Machines and links, in YAML or JSON; - reads standard input." },
     { .name = "--error", .kind = CV_OPTION_NUMBER, .argument = "E",
-      .offset = FIELD(error), .least = 0, .most = 10,
+      .offset = FIELD(error), .min = 0, .max = 10,
       .help = "How far sizes and costs may be off, as a standard deviation relative to "
               "them: 0.2 for 20%. Default 0." },
     CV_ROW_SEED(FIELD),
@@ -78,7 +78,7 @@ static int read_items(const struct cv_items_options *options, struct cv_arena *a
     else
         status = cv_sizes_read_log(options->costs, out->load.platform, arena, &out->items,
                                    &err);
-    return status == CLEAVE_OK ? CV_EXIT_DONE : cv_complain_error(&err);
+    return status == CLEAVE_OK ? CV_EXIT_DONE : cv_print_status(&err);
 }
 
 int cv_items_job_open(const struct cv_items_options *options, struct cv_arena *arena,
@@ -89,16 +89,19 @@ int cv_items_job_open(const struct cv_items_options *options, struct cv_arena *a
 
     memset(out, 0, sizeof *out);
     if ((options->sizes != NULL) == (options->costs != NULL))
-        return cv_complain(CV_EXIT_USAGE, options->sizes != NULL
-                                              ? "expected --sizes or --costs, got both"
-                                              : "expected --sizes FILE, with a size on "
-                                                "each line, or --costs JOBLOG");
+        return cv_print_error(CV_EXIT_USAGE,
+                              options->sizes != NULL
+                                  ? "expected --sizes or --costs, got both"
+                                  : "expected --sizes FILE, with a size on "
+                                    "each line, or --costs JOBLOG");
     if (options->weight > 0 && options->sizes == NULL)
-        return cv_complain(CV_EXIT_USAGE, "--weight: --sizes FILE is required with it");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--weight: --sizes FILE is required with it");
     if (options->sizes != NULL && strcmp(options->sizes, "-") == 0 &&
         strcmp(load.platform, "-") == 0)
-        return cv_complain(CV_EXIT_USAGE, "expected - for the sizes or for the platform, "
-                                          "got both");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "expected - for the sizes or for the platform, "
+                              "got both");
     load.load.units = 1; /* what there is, the items say */
     status = cv_load_job_open(&load, arena, &out->load);
     if (status == CV_EXIT_DONE)

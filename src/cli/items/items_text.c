@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cli/kit/counted.h"
-#include "cli/kit/output.h"
+#include "cli/common/counted.h"
+#include "cli/common/output.h"
 #include "cli/load/load_json.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
@@ -270,7 +270,7 @@ int cv_items_json(const struct cv_items_plan *plan, uint64_t seed)
     struct cv_json json;
 
     if (sums == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the plan");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the plan");
     cv_result_open(&json);
     cv_field_text(&json, "policy", schedule->policy);
     cv_field_count(&json, "items", plan->items->items.count);

@@ -2,7 +2,7 @@
 #ifndef CV_ITEMS_TEXT_H
 #define CV_ITEMS_TEXT_H
 #include "cli/items/items_options.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 
 struct cleave_schedule;
 

@@ -15,8 +15,8 @@
 #include <unistd.h>
 #include "base/fail.h"
 #include "cli/live/http_request.h"
-#include "run/kit/poller.h"
-#include "run/kit/quiet_thread.h"
+#include "run/common/poller.h"
+#include "run/common/nosignal_thread.h"
 
 enum { MOST_GUESTS = 16, REQUEST_ROOM = 8192, HEAD_ROOM = 320 };
 enum { LISTENER, BELL, FIRST_GUEST };
@@ -312,7 +312,7 @@ enum cleave_status cv_http_open(const char *text, struct cv_http **out,
     if (http->bell < 0)
         error = errno;
     if (error == 0)
-        error = cv_quiet_thread(&http->thread, NULL, serve, http);
+        error = cv_nosignal_thread_create(&http->thread, NULL, serve, http);
     if (error == 0) {
         *out = http;
         return CLEAVE_OK;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "report/page/html_report.h"
-#include "run/kit/poller.h"
+#include "run/common/poller.h"
 
 /* Seconds between two pages, at least; and what part of its time the run gives for them. */
 static const double PAUSE_S = 1, PART = 0.02;
@@ -20,7 +20,7 @@ struct scene {
 
 static void show(const struct cv_live_page *live, const struct scene *scene, bool last)
 {
-    struct cv_sheet sheet = { .file = NULL };
+    struct cv_report_data sheet = { .file = NULL };
     char *bytes = NULL;
     size_t length = 0;
     FILE *file = open_memstream(&bytes, &length);
@@ -28,16 +28,16 @@ static void show(const struct cv_live_page *live, const struct scene *scene, boo
 
     if (file == NULL)
         return;
-    whole = cv_sheet_make_now(&scene->file, scene->under_way, scene->count, &sheet,
-                              NULL) == CLEAVE_OK &&
-            cv_sheet_reduce(&sheet, NULL) == CLEAVE_OK;
+    whole = cv_report_data_make_now(&scene->file, scene->under_way, scene->count, &sheet,
+                                    NULL) == CLEAVE_OK &&
+            cv_report_data_reduce(&sheet, NULL) == CLEAVE_OK;
     if (whole)
         cv_report_write(&(struct cv_report){ .measured = &sheet,
                                              .now = scene->now,
                                              .running = !last },
                         file);
     whole = fclose(file) == 0 && whole;
-    cv_sheet_done(&sheet);
+    cv_report_data_done(&sheet);
     if (whole)
         cv_http_show(live->http, bytes, length, last);
     else

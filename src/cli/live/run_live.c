@@ -38,16 +38,16 @@ static const char *state_text(enum cleave_worker_state state, bool items)
 /* As wide as the longest name, within reason. */
 static int name_columns(const struct cleave_progress *progress, unsigned rows)
 {
-    size_t most = sizeof "worker" - 1;
+    size_t max = sizeof "worker" - 1;
 
     for (uint32_t w = 0; w < rows; w++) {
         struct cleave_worker_progress worker;
 
         progress->look(progress->run, w, &worker);
-        if (strlen(worker.name) > most)
-            most = strlen(worker.name);
+        if (strlen(worker.name) > max)
+            max = strlen(worker.name);
     }
-    return most < 24 ? (int)most : 24;
+    return max < 24 ? (int)max : 24;
 }
 
 /* Bytes and rate, of items neither. */
@@ -93,10 +93,10 @@ static void add_worker(const struct cleave_worker_progress *worker, bool items,
 }
 
 unsigned cv_run_live_rows(const struct cleave_progress *progress, bool items,
-                          unsigned most, unsigned width, struct cv_text *out)
+                          unsigned max, unsigned width, struct cv_text *out)
 {
-    const bool fits = progress->workers + 1 <= most;
-    const unsigned shown = fits ? progress->workers : most >= 3 ? most - 2 : 0;
+    const bool fits = progress->workers + 1 <= max;
+    const unsigned shown = fits ? progress->workers : max >= 3 ? max - 2 : 0;
     const int columns = name_columns(progress, shown);
     struct cv_text line = { NULL, 0, 0, false };
 

@@ -10,6 +10,6 @@ void cv_run_add_bytes(struct cv_text *text, double bytes);
 /* --live: add a line for each worker, at most `most` lines of `width` columns, each behind a
  * newline. Returns how many. */
 unsigned cv_run_live_rows(const struct cleave_progress *progress, bool items,
-                          unsigned most, unsigned width, struct cv_text *out);
+                          unsigned max, unsigned width, struct cv_text *out);
 
 #endif

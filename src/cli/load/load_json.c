@@ -1,8 +1,8 @@
 /* load_json.c -- plans and simulations as JSON on stdout. SPDX-License-Identifier: MIT */
 #include "cli/load/load_json.h"
 
-#include "cli/kit/output.h"
-#include "cli/kit/times_text.h"
+#include "cli/common/output.h"
+#include "cli/common/times_text.h"
 #include "cli/load/plan_text.h"
 
 void cv_field_bound(struct cv_json *json, const char *key,

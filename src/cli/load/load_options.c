@@ -6,12 +6,12 @@
 #include <string.h>
 #include <cleave/trace.h>
 #include "base/quantity.h"
-#include "cli/kit/option_rows.h"
-#include "cli/kit/output.h"
-#include "cli/kit/settings.h"
-#include "cli/kit/trace_output.h"
+#include "cli/common/option_rows.h"
+#include "cli/common/output.h"
+#include "cli/common/settings.h"
+#include "cli/common/trace_output.h"
 #include "io/platform_leaders.h"
-#include "run/hosts/via_words.h"
+#include "run/hosts/via_spec.h"
 
 #define FIELD(name) offsetof(struct cv_load_options, name)
 #define WHERE(name) FIELD(where.name)
@@ -40,7 +40,7 @@ const struct cv_load_options cv_load_presets = {
       .help = "Instead of a load: do as much as ends within this time, results back "   \
               "included." },                                                            \
     { .name = "--result-ratio", .kind = CV_OPTION_NUMBER, .argument = "D",              \
-      .offset = FIELD(result_ratio), .least = 0, .most = 1e9,                           \
+      .offset = FIELD(result_ratio), .min = 0, .max = 1e9,                           \
       .help = "Units of result that come back to the master per unit of load, over the "\
               "same links. Default 0: results are too small to matter." },              \
     { .name = "--packaging", .kind = CV_OPTION_SECONDS, .argument = "TIME",             \
@@ -78,7 +78,7 @@ const struct cv_load_options cv_load_presets = {
               "along the shortest tree for when partials are ready." },                 \
     { .name = "--error", .kind = CV_OPTION_NUMBER, .argument = "E",                     \
       .offset = FIELD(error),                                                           \
-      .least = 0, .most = 10,                                                           \
+      .min = 0, .max = 10,                                                           \
       .help = "How far the declared costs may be off, as a standard deviation relative "\
               "to them: 0.2 for 20%. Policies may plan for it. Default 0." },           \
     CV_ROW_SEED(FIELD)
@@ -108,7 +108,7 @@ const struct cv_option cv_price_options[] = {
               "the 'cost' per second of the platform file, and what each of them gets. A "
               "worker costs from the begin of the first message to it to its last end." },
     { .name = "--budget", .kind = CV_OPTION_NUMBER, .argument = "AMOUNT",
-      .offset = FIELD(budget), .least = 0, .most = 1e100,
+      .offset = FIELD(budget), .min = 0, .max = 1e100,
       .help = "Look for the fastest plan that costs so much at most." },
     { .name = NULL },
 };
@@ -120,7 +120,7 @@ const struct cv_option cv_policy_options[] = {
               "says why." },
     { .name = "--rounds", .kind = CV_OPTION_COUNT, .argument = "M",
       .offset = FIELD(rounds),
-      .least = 1, .most = 1e9,
+      .min = 1, .max = 1e9,
       .help = "The same as --param rounds=M; a policy without that parameter refuses "
               "it." },
     { .name = "--send-order", .kind = CV_OPTION_TEXT, .argument = "2,0,1",
@@ -175,20 +175,21 @@ static int read_platform(const struct cv_load_options *options, struct cv_arena 
     struct cleave_error err;
 
     if (path == NULL && options->via.count > 0)
-        return cv_complain(CV_EXIT_USAGE, "--via: --platform FILE is required with it");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--via: --platform FILE is required with it");
     if (path == NULL)
         return cv_topology_platform(&options->where, out->job.simgrid, &out->platform);
     if (options->where.port != NULL)
-        return cv_complain(CV_EXIT_USAGE, "--port: the platform file says that");
+        return cv_print_error(CV_EXIT_USAGE, "--port: the platform file says that");
     if (strcmp(path, "-") == 0)
         path = "/dev/stdin";
     if (cv_via_read_names(options->via.items, options->via.count, arena, &via, &err) !=
         CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     how.rules = via.rules;
     how.nrules = via.count;
     if (cv_platform_load_as(path, &how, &out->platform, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     return CV_EXIT_DONE;
 }
 
@@ -209,13 +210,13 @@ static void doubt_units(const struct cv_load_options *options,
             fastest = workers[i].speed_ups;
     if (!options->load.in_bytes || options->platform == NULL || fastest >= SLOWEST_BPS)
         return;
-    cv_complain(CV_EXIT_DONE,
-                "--load is in bytes, and no worker of %s computes more than %s of them a "
-                "second: what has no unit there is units a second. If a unit is a "
-                "megabyte, say so there, as in 'speed: %sMB/s', or give the load in "
-                "units",
-                cv_echo(options->platform, shown), cv_number_short(fastest, number),
-                number);
+    cv_print_error(
+        CV_EXIT_DONE,
+        "--load is in bytes, and no worker of %s computes more than %s of them a "
+        "second: what has no unit there is units a second. If a unit is a "
+        "megabyte, say so there, as in 'speed: %sMB/s', or give the load in "
+        "units",
+        cv_echo(options->platform, shown), cv_number_short(fastest, number), number);
 }
 
 int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *arena,
@@ -226,17 +227,19 @@ int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *are
 
     memset(out, 0, sizeof *out);
     if (options->platform == NULL && options->where.file == NULL)
-        return cv_complain(CV_EXIT_USAGE, "--platform FILE is required");
+        return cv_print_error(CV_EXIT_USAGE, "--platform FILE is required");
     if ((options->load.units > 0) == (options->lifespan_s > 0))
-        return cv_complain(CV_EXIT_USAGE, options->load.units > 0
-                                              ? "expected --load or --lifespan, got both"
-                                              : "expected --load AMOUNT, or --lifespan "
-                                                "TIME to do as much as ends by then");
+        return cv_print_error(CV_EXIT_USAGE,
+                              options->load.units > 0
+                                  ? "expected --load or --lifespan, got both"
+                                  : "expected --load AMOUNT, or --lifespan "
+                                    "TIME to do as much as ends by then");
     if (options->hold > 0 && options->reads == NULL)
-        return cv_complain(CV_EXIT_USAGE, "--hold: --reads KIND is required with it");
+        return cv_print_error(CV_EXIT_USAGE, "--hold: --reads KIND is required with it");
     if (options->in_turn && options->before_round)
-        return cv_complain(CV_EXIT_USAGE, "--before-round: not with --in-turn: results "
-                                          "come back in one way");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--before-round: not with --in-turn: results "
+                              "come back in one way");
     status = read_settings(options, arena, &out->job);
     if (status != CV_EXIT_DONE)
         return status;
@@ -246,7 +249,7 @@ int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *are
     if (status != CV_EXIT_DONE)
         return status;
     if (options->trace != NULL && cleave_trace_new(&out->job.trace, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     doubt_units(options, out->platform);
     out->job.platform = out->platform;
     out->job.load = options->load.units;
@@ -273,10 +276,10 @@ void cv_load_job_close(struct cv_load_job *load)
 int cv_save_trace(const char *path, const struct cv_load_job *load, const char *policy,
                   double units)
 {
-    return cv_trace_write(path, &(struct cv_trace_story){ .trace = load->job.trace,
-                                                          .platform = load->platform,
-                                                          .policy = policy,
-                                                          .load = units });
+    return cv_trace_write(path, &(struct cv_trace_context){ .trace = load->job.trace,
+                                                            .platform = load->platform,
+                                                            .policy = policy,
+                                                            .load = units });
 }
 
 int cv_save_plan(const char *path, const struct cv_load_job *load,
@@ -309,7 +312,7 @@ int cv_load_trial(const struct cv_load_options *options, struct cleave_trial *ou
                                   .threads = (unsigned)options->threads };
     if (options->noise != NULL) {
         if (cleave_noise_parse(options->noise, &out->noise, &err) != CLEAVE_OK)
-            return cv_complain(CV_EXIT_USAGE, "--noise: %s", err.text);
+            return cv_print_error(CV_EXIT_USAGE, "--noise: %s", err.text);
         snprintf(out_noise, CV_NOISE_ROOM, "%.40s", cv_echo(options->noise, shown));
         return CV_EXIT_DONE;
     }

@@ -3,9 +3,9 @@
 #ifndef CV_LOAD_OPTIONS_H
 #define CV_LOAD_OPTIONS_H
 #include <cleave/run.h>
-#include "cli/kit/options.h"
-#include "cli/kit/topology_options.h"
-#include "cli/kit/verb.h"
+#include "cli/common/options.h"
+#include "cli/common/topology_options.h"
+#include "cli/common/verb.h"
 
 /* The values of plan load, simulate load and compare load; each uses what its option
  * groups name. */

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "cli/kit/progress.h"
-#include "cli/kit/settings.h"
+#include "cli/common/progress.h"
+#include "cli/common/settings.h"
 #include "sim/reduce/reduced_load.h"
 
 /* Orders of returning mean nothing where nothing returns, and who thinks of a reduction
@@ -52,7 +52,7 @@ static enum cleave_status plan_paid(const struct cleave_job *job, double budget,
                                     struct cv_compare_cell *cell,
                                     struct cleave_error *err)
 {
-    const struct cleave_terms terms = { .budget = budget };
+    const struct cleave_rental_terms terms = { .budget = budget };
     struct cleave_job part = *job;
     struct cleave_rental *rental;
     enum cleave_status status;
@@ -143,10 +143,10 @@ static int measure_value(const struct cv_load_options *options,
             continue;
         if (status != CLEAVE_EINPUT ||
             (options->policies != NULL && out->sweep.what != CV_SWEEP_BUDGET))
-            return cv_complain_error(&err);
+            return cv_print_status(&err);
         cells[p].reason = cv_arena_text(arena, err.text);
         if (cells[p].reason == NULL)
-            return cv_complain(CV_EXIT_FAILED, "out of memory for the comparison");
+            return cv_print_error(CV_EXIT_FAILED, "out of memory for the comparison");
     }
     find_bound(cells, out->npolicies, out->lives, &out->bounds[index]);
     return CV_EXIT_DONE;
@@ -191,7 +191,7 @@ static int open_table(const struct cv_load_options *options, bool items,
     out->runs = 1;
     out->lives = options->lifespan_s > 0;
     if (out->cells == NULL || out->bounds == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the comparison");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the comparison");
     return CV_EXIT_DONE;
 }
 

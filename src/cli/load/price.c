@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
 
@@ -17,16 +17,16 @@ int cv_price_open(const struct cv_load_options *options, const struct cv_load_jo
                               load->platform,
                               NULL };
     if (options->deadline_s == 0 || options->budget == 0)
-        return cv_complain(CV_EXIT_USAGE, "%s: expected more than 0",
-                           options->budget == 0 ? "--budget" : "--deadline");
+        return cv_print_error(CV_EXIT_USAGE, "%s: expected more than 0",
+                              options->budget == 0 ? "--budget" : "--deadline");
     if (options->deadline_s > 0 && options->budget > 0)
-        return cv_complain(CV_EXIT_USAGE, "expected --deadline or --budget, got both");
+        return cv_print_error(CV_EXIT_USAGE, "expected --deadline or --budget, got both");
     if (cleave_rent(&load->job, &out->terms, &out->rental, &err) == CLEAVE_OK)
         return CV_EXIT_DONE;
     if (err.status != CLEAVE_EINPUT)
-        return cv_complain_error(&err);
-    return cv_complain(CV_EXIT_USAGE, "%s: %s",
-                       options->deadline_s > 0 ? "--deadline" : "--budget", err.text);
+        return cv_print_status(&err);
+    return cv_print_error(CV_EXIT_USAGE, "%s: %s",
+                          options->deadline_s > 0 ? "--deadline" : "--budget", err.text);
 }
 
 void cv_price_judge(const struct cv_price *price, struct cleave_schedule *schedule)

@@ -10,7 +10,7 @@ struct cv_json;
 
 /* What was asked for, and what was found. */
 struct cv_price {
-    struct cleave_terms terms;
+    struct cleave_rental_terms terms;
     const struct cleave_platform *whole; /* borrowed: all workers */
     struct cleave_rental *rental;        /* owned                 */
 };

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "base/quantity.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "sim/reduce/joint_runs.h"
 
 /* --- reading ---------------------------------------------------------------------------- */
@@ -20,10 +20,10 @@ static int bad_part(const char *part)
 {
     char shown[CV_ECHO_ROOM];
 
-    return cv_complain(CV_EXIT_USAGE,
-                       "--then-reduce: expected transfer=TIME,compute=TIME[,at=master]"
-                       "[,model=absent|early|merge], got '%s'",
-                       cv_echo(part, shown));
+    return cv_print_error(CV_EXIT_USAGE,
+                          "--then-reduce: expected transfer=TIME,compute=TIME[,at=master]"
+                          "[,model=absent|early|merge], got '%s'",
+                          cv_echo(part, shown));
 }
 
 static int read_time(const char *value, double *out)
@@ -33,9 +33,9 @@ static int read_time(const char *value, double *out)
 
     if (expected == NULL && *out >= 0 && *out <= 1e100)
         return CV_EXIT_DONE;
-    return cv_complain(CV_EXIT_USAGE, "--then-reduce: %s, got '%s'",
-                       expected != NULL ? expected : "expected a time from 0 to 1e100",
-                       cv_echo(value, shown));
+    return cv_print_error(CV_EXIT_USAGE, "--then-reduce: %s, got '%s'",
+                          expected != NULL ? expected : "expected a time from 0 to 1e100",
+                          cv_echo(value, shown));
 }
 
 static int read_part(char *part, struct cv_joint_job *job)
@@ -68,7 +68,7 @@ static int read_option(const char *text, struct cv_arena *arena, struct cv_joint
     int status = CV_EXIT_DONE;
 
     if (copy == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the costs");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the costs");
     job->costs.d = job->costs.c = NAN;
     while (next != NULL && status == CV_EXIT_DONE) {
         char *part = next;
@@ -109,14 +109,14 @@ static int check_policy(const struct cv_load_options *options,
                                                     : NULL;
 
     if (who == CV_THEN_PLAN && options->policy != NULL)
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "--then-reduce: the plan is made for both; leave out --policy, "
             "or let 'cleave simulate load' run it and then reduce");
     if (who != CV_THEN_POLICIES && options->policy == NULL && about != NULL)
-        return cv_complain(CV_EXIT_USAGE, "--then-reduce: %s is about a policy: %s",
-                           about,
-                           who == CV_THEN_PLAN ? "leave it out" : "add --policy NAME");
+        return cv_print_error(CV_EXIT_USAGE, "--then-reduce: %s is about a policy: %s",
+                              about,
+                              who == CV_THEN_PLAN ? "leave it out" : "add --policy NAME");
     return CV_EXIT_DONE;
 }
 
@@ -128,7 +128,7 @@ static int check_workers(const struct cleave_platform *platform)
         const bool changes = cleave_platform_profile(platform, w, &nsteps) != NULL;
 
         if (changes || isfinite(cleave_platform_memory(platform, w)))
-            return cv_complain(
+            return cv_print_error(
                 CV_EXIT_USAGE,
                 "--then-reduce: expected workers that are always there, do "
                 "not change and take any chunk, but '%s' has a %s",
@@ -204,8 +204,8 @@ int cv_then_reduce_open(const struct cv_load_options *options,
 
     memset(out, 0, sizeof *out);
     if (conflict(options) != NULL)
-        return cv_complain(CV_EXIT_USAGE, "--then-reduce does not go with %s",
-                           conflict(options));
+        return cv_print_error(CV_EXIT_USAGE, "--then-reduce does not go with %s",
+                              conflict(options));
     status = check_policy(options, who);
     if (status == CV_EXIT_DONE)
         status = read_option(options->then_reduce, arena, job);
@@ -219,8 +219,8 @@ int cv_then_reduce_open(const struct cv_load_options *options,
     job->duplex = port == CLEAVE_PORT_DUPLEX;
     job->order = make_order(job->load.workers, job->nworkers, arena);
     if (job->order == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for a plan");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for a plan");
     if (make_plans(load, arena, out, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     return CV_EXIT_DONE;
 }

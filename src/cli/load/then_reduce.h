@@ -2,7 +2,7 @@
 #ifndef CV_THEN_REDUCE_H
 #define CV_THEN_REDUCE_H
 #include "base/text.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "cli/load/load_options.h"
 #include "io/json_out.h"
 #include "model/joint/joint.h"

@@ -1,9 +1,9 @@
 /* then_reduce_runs.c -- many runs of a load whose results are reduced, by the plan for both
  * or by a policy that plans the load alone. SPDX-License-Identifier: MIT */
-#include "cli/kit/counted.h"
-#include "cli/kit/output.h"
-#include "cli/kit/progress.h"
-#include "cli/kit/times_text.h"
+#include "cli/common/counted.h"
+#include "cli/common/output.h"
+#include "cli/common/progress.h"
+#include "cli/common/times_text.h"
 #include "cli/load/load_json.h"
 #include "cli/load/then_reduce.h"
 #include "io/json_out.h"
@@ -35,7 +35,7 @@ static int runs_of_plan(const struct cv_then_reduce *joint,
 
     if (cv_joint_simulate(&joint->job, &joint->plan, options->seed, trial, &stats,
                           &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     if (options->json) {
         cv_then_reduce_json(&json, joint, options);
         json_runs(&json, &stats, options, noise);
@@ -126,7 +126,7 @@ static int runs_of_policy(const struct cv_then_reduce *joint,
         cv_progress_done(&progress);
     }
     if (done != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     return options->json ? policy_json(joint, &runs) : policy_text(joint, &runs);
 }
 

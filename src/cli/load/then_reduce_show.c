@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "cli/kit/counted.h"
-#include "cli/kit/output.h"
+#include "cli/common/counted.h"
+#include "cli/common/output.h"
 #include "cli/load/load_json.h"
 #include "cli/load/plan_text.h"
 #include "cli/load/then_reduce.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "model/ready/ready_times.h"
-#include "model/reduce/law.h"
+#include "model/reduce/distribution.h"
 #include "report/terminal/table.h"
 
 /* The ready times as a plan takes them; NULL when memory is short. */
@@ -12,13 +12,13 @@ static double *planned_times(const struct cv_reduce_job *reduce)
 {
     const uint32_t n = cv_reduce_nodes(reduce);
     double *times = malloc(n * sizeof *times);
-    struct cv_law law = cv_law_constant(0);
+    struct cv_distribution law = cv_distribution_constant(0);
 
     if (reduce->job.ready != NULL)
-        cv_law_parse(reduce->job.ready, &law, NULL);
+        cv_distribution_parse(reduce->job.ready, &law, NULL);
     for (uint32_t i = 0; times != NULL && i < n; i++)
-        times[i] =
-            reduce->job.ready_s != NULL ? reduce->job.ready_s[i] : cv_law_mean(&law);
+        times[i] = reduce->job.ready_s != NULL ? reduce->job.ready_s[i]
+                                               : cv_distribution_mean(&law);
     return times;
 }
 

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "io/ready_file.h"
 #include "model/ready/ready_times.h"
-#include "model/reduce/law.h"
+#include "model/reduce/distribution.h"
 
 static const char *const models[] = {
     [CLEAVE_READY_ABSENT] = "absent",
@@ -29,9 +29,9 @@ static int read_model(const char *text, enum cleave_ready_model *out)
             *out = (enum cleave_ready_model)i;
             return CV_EXIT_DONE;
         }
-    return cv_complain(CV_EXIT_USAGE,
-                       "--ready-model: expected absent, early or merge, got '%s'",
-                       cv_echo(text, shown));
+    return cv_print_error(CV_EXIT_USAGE,
+                          "--ready-model: expected absent, early or merge, got '%s'",
+                          cv_echo(text, shown));
 }
 
 /* A number, or what has the form of a law; a file of such a name can be called ./NAME. */
@@ -49,7 +49,7 @@ static bool is_law(const char *text)
 int cv_ready_read(const struct cv_reduce_options *options, struct cv_reduce_job *out)
 {
     struct cleave_error err;
-    struct cv_law law;
+    struct cv_distribution law;
     size_t count = 0;
     const uint64_t nodes =
         out->costs != NULL ? cleave_costs_nodes(out->costs) : options->nodes;
@@ -62,20 +62,21 @@ int cv_ready_read(const struct cv_reduce_options *options, struct cv_reduce_job 
     if (options->ready == NULL)
         return options->ready_model == NULL
                    ? CV_EXIT_DONE
-                   : cv_complain(CV_EXIT_USAGE,
-                                 "--ready-model goes with --ready FILE or --ready LAW");
+                   : cv_print_error(
+                         CV_EXIT_USAGE,
+                         "--ready-model goes with --ready FILE or --ready LAW");
     if (is_law(options->ready)) {
-        if (cv_law_parse(options->ready, &law, &err) != CLEAVE_OK)
-            return cv_complain(CV_EXIT_USAGE, "--ready: %s", err.text);
+        if (cv_distribution_parse(options->ready, &law, &err) != CLEAVE_OK)
+            return cv_print_error(CV_EXIT_USAGE, "--ready: %s", err.text);
         out->job.ready = options->ready;
         return CV_EXIT_DONE;
     }
     if (cv_ready_load(options->ready, &out->ready_s, &count, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     if (nodes != 0 && nodes != count)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--ready: the file has %zu times, but there are %llu nodes",
-                           count, (unsigned long long)nodes);
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--ready: the file has %zu times, but there are %llu nodes",
+                              count, (unsigned long long)nodes);
     out->job.ready_s = out->ready_s;
     if (out->costs == NULL)
         out->job.nodes = (uint32_t)count;
@@ -84,31 +85,33 @@ int cv_ready_read(const struct cv_reduce_options *options, struct cv_reduce_job 
 
 bool cv_ready_is_random(const struct cleave_reduction *job)
 {
-    struct cv_law law;
+    struct cv_distribution law;
 
-    return job->ready != NULL && cv_law_parse(job->ready, &law, NULL) == CLEAVE_OK &&
-           cv_law_cv(&law) > 0;
+    return job->ready != NULL &&
+           cv_distribution_parse(job->ready, &law, NULL) == CLEAVE_OK &&
+           cv_distribution_cv(&law) > 0;
 }
 
 /* --- what is known ----------------------------------------------------------------------- */
 
 double cv_ready_mean_bound(const struct cleave_reduction *job)
 {
-    struct cv_law ready, d, c;
+    struct cv_distribution ready, d, c;
     struct cv_ready_job equal = { .model = job->ready_model };
     struct cv_ready_steps steps;
     double rate;
 
-    if (cv_law_parse(job->ready, &ready, NULL) != CLEAVE_OK)
+    if (cv_distribution_parse(job->ready, &ready, NULL) != CLEAVE_OK)
         return 0;
-    if (job->costs != NULL || cv_law_parse(job->transfer, &d, NULL) != CLEAVE_OK ||
-        cv_law_parse(job->compute, &c, NULL) != CLEAVE_OK)
-        return cv_law_mean(&ready); /* the last is no earlier than the mean */
-    equal.d = cv_law_mean(&d);
-    equal.c = cv_law_mean(&c);
+    if (job->costs != NULL ||
+        cv_distribution_parse(job->transfer, &d, NULL) != CLEAVE_OK ||
+        cv_distribution_parse(job->compute, &c, NULL) != CLEAVE_OK)
+        return cv_distribution_mean(&ready); /* the last is no earlier than the mean */
+    equal.d = cv_distribution_mean(&d);
+    equal.c = cv_distribution_mean(&c);
     steps = cv_ready_steps(&equal);
     rate = cv_ready_rate(steps.a, steps.b);
     if (!cv_ready_is_exact(&equal))
-        return cv_law_mean(&ready) + (job->nodes > 1 ? equal.c : 0);
-    return cv_law_mean(&ready) + (isinf(rate) ? 0 : log(job->nodes) / rate);
+        return cv_distribution_mean(&ready) + (job->nodes > 1 ? equal.c : 0);
+    return cv_distribution_mean(&ready) + (isinf(rate) ? 0 : log(job->nodes) / rate);
 }

@@ -20,13 +20,13 @@ static struct range find_range(const struct cv_reduce_job *reduce)
 {
     const struct cleave_costs *costs = reduce->costs;
     struct range range = { INFINITY, 0, INFINITY, 0 };
-    struct cv_law d = cv_law_constant(0), c = d;
+    struct cv_distribution d = cv_distribution_constant(0), c = d;
 
     if (costs == NULL) { /* a plan takes every cost at its mean */
-        cv_law_parse(reduce->job.transfer, &d, NULL);
-        cv_law_parse(reduce->job.compute, &c, NULL);
-        return (struct range){ cv_law_mean(&d), cv_law_mean(&d), cv_law_mean(&c),
-                               cv_law_mean(&c) };
+        cv_distribution_parse(reduce->job.transfer, &d, NULL);
+        cv_distribution_parse(reduce->job.compute, &c, NULL);
+        return (struct range){ cv_distribution_mean(&d), cv_distribution_mean(&d),
+                               cv_distribution_mean(&c), cv_distribution_mean(&c) };
     }
     for (size_t i = 0; i < costs->nodes; i++) {
         range.least_c = fmin(range.least_c, costs->compute[i]);
@@ -82,7 +82,7 @@ static void explain_greedy(const struct cleave_tree *tree,
     const uint64_t limit =
         options->max_transfers > 0 ? options->max_transfers : options->max_reducers;
     const double d = range->least_d, c = range->least_c;
-    char low[CV_NUMBER_ROOM], high[CV_NUMBER_ROOM], most[CV_NUMBER_ROOM];
+    char low[CV_NUMBER_ROOM], high[CV_NUMBER_ROOM], max[CV_NUMBER_ROOM];
 
     if (range->least_d != range->most_d || range->least_c != range->most_c) {
         cv_text_add(out,
@@ -109,7 +109,7 @@ static void explain_greedy(const struct cleave_tree *tree,
             "where l = ceil(log2 K) and K counts as at most n / 2.",
             (unsigned long long)limit,
             options->max_transfers > 0 ? "transfers at a time" : "reducers",
-            cv_show_number(cv_reduce_upper_limited(tree->nodes, d, c, limit), most));
+            cv_show_number(cv_reduce_upper_limited(tree->nodes, d, c, limit), max));
 }
 
 static void explain_method(const struct cleave_tree *tree, enum cv_reduce_method method,

@@ -18,19 +18,19 @@ void cv_field_bounds(struct cv_json *json, const struct cleave_tree *tree)
 /* How many nodes the one with the most receives from. */
 static uint32_t degree_of(const struct cleave_tree *tree, uint32_t *count)
 {
-    uint32_t most = 0;
+    uint32_t max = 0;
 
     for (uint32_t i = 0; i < tree->nodes; i++)
-        if (tree->parent[i] >= 0 && ++count[tree->parent[i]] > most)
-            most = count[tree->parent[i]];
-    return most;
+        if (tree->parent[i] >= 0 && ++count[tree->parent[i]] > max)
+            max = count[tree->parent[i]];
+    return max;
 }
 
 /* Transfers on the longest way to the root; `known` holds zeros: 1 more than the depth of
  * nodes that were passed. Every node is passed twice at most. */
 static uint32_t depth_of(const struct cleave_tree *tree, uint32_t *known)
 {
-    uint32_t most = 0;
+    uint32_t max = 0;
 
     for (uint32_t i = 0; i < tree->nodes; i++) {
         uint32_t steps = 0, depth;
@@ -39,11 +39,11 @@ static uint32_t depth_of(const struct cleave_tree *tree, uint32_t *known)
         for (; tree->parent[at] >= 0 && known[at] == 0; at = tree->parent[at])
             steps++;
         depth = steps + (known[at] > 0 ? known[at] - 1 : 0);
-        most = depth > most ? depth : most;
+        max = depth > max ? depth : max;
         for (at = i; steps > 0; steps--, at = tree->parent[at])
             known[at] = 1 + depth--;
     }
-    return most;
+    return max;
 }
 
 void cv_field_extent(struct cv_json *json, const struct cleave_tree *tree, double d,

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cleave/trace.h>
-#include "cli/kit/option_rows.h"
-#include "cli/kit/output.h"
-#include "cli/kit/settings.h"
-#include "cli/kit/trace_output.h"
+#include "cli/common/option_rows.h"
+#include "cli/common/output.h"
+#include "cli/common/settings.h"
+#include "cli/common/trace_output.h"
 #include "cli/reduce/ready_options.h"
-#include "model/reduce/law.h"
+#include "model/reduce/distribution.h"
 
 #define FIELD(name) offsetof(struct cv_reduce_options, name)
 #define WHERE(name) FIELD(where.name)
@@ -27,7 +27,7 @@ const struct cv_reduce_options cv_reduce_presets = {
 /* clang-format off */
 const struct cv_option cv_reduce_job_options[] = {
     { .name = "--nodes", .letter = 'N', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(nodes), .least = 1, .most = 1e18,
+      .offset = FIELD(nodes), .min = 1, .max = 1e18,
       .help = "How many nodes there are, each with a partial: 64 or 1e6." },
     { .name = "--transfer", .letter = 'd', .kind = CV_OPTION_TEXT, .argument = "TIME",
       .offset = FIELD(transfer),
@@ -44,10 +44,10 @@ const struct cv_option cv_reduce_job_options[] = {
               "{\"transfer\": [[...], ...], \"compute\": [...]}, where row i, column j "
               "is the time from node i to node j. - reads standard input." },
     { .name = "--cluster-size", .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(cluster), .least = 1, .most = 4294967295.0,
+      .offset = FIELD(cluster), .min = 1, .max = 4294967295.0,
       .help = "Nodes stand in clusters of N, numbered in a row; see --remote." },
     { .name = "--remote", .kind = CV_OPTION_NUMBER, .argument = "FACTOR",
-      .offset = FIELD(remote), .least = 1e-9, .most = 1e9,
+      .offset = FIELD(remote), .min = 1e-9, .max = 1e9,
       .help = "Between clusters a transfer takes FACTOR times as long. Default 1." },
     { .name = "--ready", .kind = CV_OPTION_TEXT, .argument = "FILE|LAW",
       .offset = FIELD(ready),
@@ -70,11 +70,11 @@ const struct cv_option cv_reduce_policy_options[] = {
       .help = "Who sends to whom: one of 'cleave policies'. Default greedy for a plan, or "
               "ready with --ready; tree-adapt for a simulation." },
     { .name = "--max-transfers", .kind = CV_OPTION_COUNT, .argument = "K",
-      .offset = FIELD(max_transfers), .least = 1, .most = 4294967295.0,
+      .offset = FIELD(max_transfers), .min = 1, .max = 4294967295.0,
       .help = "At most K transfers at the same time; the same as --param "
               "max_transfers=K." },
     { .name = "--max-reducers", .kind = CV_OPTION_COUNT, .argument = "K",
-      .offset = FIELD(max_reducers), .least = 1, .most = 4294967295.0,
+      .offset = FIELD(max_reducers), .min = 1, .max = 4294967295.0,
       .help = "At most K nodes receive anything; the same as --param max_reducers=K." },
     { .name = "--ordered", .value = 1, .offset = FIELD(ordered),
       .help = "Number the nodes of the tree so that only neighbours are combined, for an "
@@ -136,10 +136,10 @@ static int read_settings(const struct cv_reduce_options *options, struct cv_aren
 static int read_law(const char *option, const char *text)
 {
     struct cleave_error err;
-    struct cv_law law;
+    struct cv_distribution law;
 
-    if (text != NULL && cv_law_parse(text, &law, &err) != CLEAVE_OK)
-        return cv_complain(CV_EXIT_USAGE, "%s: %s", option, err.text);
+    if (text != NULL && cv_distribution_parse(text, &law, &err) != CLEAVE_OK)
+        return cv_print_error(CV_EXIT_USAGE, "%s: %s", option, err.text);
     return CV_EXIT_DONE;
 }
 
@@ -162,22 +162,23 @@ static int read_transfers(const struct cv_reduce_options *options, struct cv_are
     char text[32];
 
     if (other != NULL)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--topology: what sending takes follows from the topology and "
-                           "--partial; leave out %s",
-                           other);
+        return cv_print_error(
+            CV_EXIT_USAGE,
+            "--topology: what sending takes follows from the topology and "
+            "--partial; leave out %s",
+            other);
     if (options->nodes >= UINT32_MAX)
-        return cv_complain(CV_EXIT_USAGE, "--nodes: expected at most as many as the "
-                                          "topology has hosts");
+        return cv_print_error(CV_EXIT_USAGE, "--nodes: expected at most as many as the "
+                                             "topology has hosts");
     if (cleave_simgrid_measure_pairs(job->simgrid, (uint32_t)options->nodes, &pairs,
                                      &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     snprintf(text, sizeof text, "%.17g", pairs.mean_s);
     job->nodes = pairs.nodes;
     job->transfer = cv_arena_text(arena, text);
     return job->transfer != NULL
                ? CV_EXIT_DONE
-               : cv_complain(CV_EXIT_FAILED, "out of memory for the costs");
+               : cv_print_error(CV_EXIT_FAILED, "out of memory for the costs");
 }
 
 /* Number of nodes and two laws. */
@@ -187,13 +188,15 @@ static int read_laws(const struct cv_reduce_options *options, const char *swept,
     int status;
 
     if (job->nodes == 0 && options->nodes == 0 && !is(swept, "nodes"))
-        return cv_complain(CV_EXIT_USAGE, "--nodes N is required, or --costs FILE");
+        return cv_print_error(CV_EXIT_USAGE, "--nodes N is required, or --costs FILE");
     if (job->transfer == NULL && options->transfer == NULL && !is(swept, "transfer"))
-        return cv_complain(CV_EXIT_USAGE, "--transfer TIME is required, or --costs FILE");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--transfer TIME is required, or --costs FILE");
     if (options->compute == NULL && !is(swept, "compute"))
-        return cv_complain(CV_EXIT_USAGE, "--compute TIME is required, or --costs FILE");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--compute TIME is required, or --costs FILE");
     if (options->nodes >= UINT32_MAX)
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "--nodes: expected at most %lu nodes; only 'cleave plan reduce "
             "--length-only' takes more",
@@ -222,10 +225,10 @@ static int read_costs(const struct cv_reduce_options *options, struct cv_reduce_
     struct cleave_error err;
 
     if (other != NULL)
-        return cv_complain(CV_EXIT_USAGE, "--costs: the file has all costs; leave out %s",
-                           other);
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--costs: the file has all costs; leave out %s", other);
     if (cleave_costs_load(options->costs, &out->costs, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     out->job.costs = out->costs;
     return CV_EXIT_DONE;
 }
@@ -235,9 +238,9 @@ static int read_model(const char *text, enum cleave_compute_model *out)
     char shown[CV_ECHO_ROOM];
 
     if (strcmp(text, "fresh") != 0 && strcmp(text, "fixed") != 0)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--compute-model: expected fresh or fixed, got '%s'",
-                           cv_echo(text, shown));
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--compute-model: expected fresh or fixed, got '%s'",
+                              cv_echo(text, shown));
     *out = strcmp(text, "fresh") == 0 ? CLEAVE_COMPUTE_FRESH : CLEAVE_COMPUTE_FIXED;
     return CV_EXIT_DONE;
 }
@@ -266,7 +269,7 @@ int cv_reduce_job_open(const struct cv_reduce_options *options, const char *swep
     if (status != CV_EXIT_DONE)
         return status;
     if (options->trace != NULL && cleave_trace_new(&out->job.trace, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     out->job.policy = options->policy;
     out->job.seed = options->seed;
     return CV_EXIT_DONE;
@@ -287,14 +290,14 @@ uint32_t cv_reduce_nodes(const struct cv_reduce_job *reduce)
 
 bool cv_reduce_exact(const struct cleave_reduction *job)
 {
-    struct cv_law transfer, compute;
+    struct cv_distribution transfer, compute;
 
     if (cv_ready_is_random(job))
         return false;
     return job->costs != NULL ||
-           (cv_law_parse(job->transfer, &transfer, NULL) == CLEAVE_OK &&
-            cv_law_parse(job->compute, &compute, NULL) == CLEAVE_OK &&
-            cv_law_cv(&transfer) == 0 && cv_law_cv(&compute) == 0);
+           (cv_distribution_parse(job->transfer, &transfer, NULL) == CLEAVE_OK &&
+            cv_distribution_parse(job->compute, &compute, NULL) == CLEAVE_OK &&
+            cv_distribution_cv(&transfer) == 0 && cv_distribution_cv(&compute) == 0);
 }
 
 int cv_reduce_bound(const struct cleave_reduction *job, double *out)
@@ -303,7 +306,7 @@ int cv_reduce_bound(const struct cleave_reduction *job, double *out)
     struct cleave_pair_costs pairs;
     struct cleave_tree *tree;
     struct cleave_error err;
-    char least[32];
+    char min[32];
 
     if (cv_ready_is_random(job)) {
         *out = cv_ready_mean_bound(job);
@@ -318,12 +321,12 @@ int cv_reduce_bound(const struct cleave_reduction *job, double *out)
         /* Nothing is faster than the fastest pair when it is alone. */
         if (cleave_simgrid_measure_pairs(job->simgrid, job->nodes, &pairs, &err) !=
             CLEAVE_OK)
-            return cv_complain_error(&err);
-        snprintf(least, sizeof least, "%.17g", isnan(pairs.least_s) ? 0 : pairs.least_s);
-        plain.transfer = least;
+            return cv_print_status(&err);
+        snprintf(min, sizeof min, "%.17g", isnan(pairs.least_s) ? 0 : pairs.least_s);
+        plain.transfer = min;
     }
     if (cleave_plan_reduce(&plain, &tree, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     *out = tree->lower_bound_s;
     cleave_tree_free(tree);
     return CV_EXIT_DONE;
@@ -333,7 +336,7 @@ int cv_reduce_save_trace(const char *path, const struct cv_reduce_job *reduce,
                          const char *policy)
 {
     return cv_trace_write(path,
-                          &(struct cv_trace_story){ .trace = reduce->job.trace,
-                                                    .nodes = cv_reduce_nodes(reduce),
-                                                    .policy = policy });
+                          &(struct cv_trace_context){ .trace = reduce->job.trace,
+                                                      .nodes = cv_reduce_nodes(reduce),
+                                                      .policy = policy });
 }

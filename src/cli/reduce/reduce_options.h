@@ -3,9 +3,9 @@
 #ifndef CV_REDUCE_OPTIONS_H
 #define CV_REDUCE_OPTIONS_H
 #include <cleave/reduce.h>
-#include "cli/kit/options.h"
-#include "cli/kit/topology_options.h"
-#include "cli/kit/verb.h"
+#include "cli/common/options.h"
+#include "cli/common/topology_options.h"
+#include "cli/common/verb.h"
 
 /* The values of plan reduce, simulate reduce and compare reduce; each uses what its
  * option groups name. */

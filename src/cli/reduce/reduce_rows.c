@@ -3,10 +3,10 @@
 #include "cli/reduce/reduce_rows.h"
 
 #include <stdio.h>
-#include "cli/kit/output.h"
-#include "cli/kit/progress.h"
-#include "cli/kit/settings.h"
-#include "cli/kit/times_text.h"
+#include "cli/common/output.h"
+#include "cli/common/progress.h"
+#include "cli/common/settings.h"
+#include "cli/common/times_text.h"
 
 /* One exact run, in the form of statistics. */
 static enum cleave_status plan_once(const struct cleave_reduction *job,
@@ -70,10 +70,10 @@ static int measure_value(const struct cv_reduce_options *options,
         if (done == CLEAVE_OK)
             continue;
         if (options->policies != NULL || done != CLEAVE_EINPUT)
-            return cv_complain_error(&err);
+            return cv_print_status(&err);
         cells[p].reason = cv_arena_text(arena, err.text);
         if (cells[p].reason == NULL)
-            status = cv_complain(CV_EXIT_FAILED, "out of memory for the comparison");
+            status = cv_print_error(CV_EXIT_FAILED, "out of memory for the comparison");
     }
     if (!exact) {
         table->runs = options->runs > 0 ? options->runs : CV_REDUCE_RUNS;
@@ -95,7 +95,7 @@ static int open_table(const struct cv_reduce_options *options, struct cv_arena *
     out->bounds = cv_array(arena, out->sweep.count, sizeof *out->bounds);
     out->runs = 1;
     if (out->cells == NULL || out->bounds == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the comparison");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the comparison");
     return CV_EXIT_DONE;
 }
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 #include <string.h>
-#include "cli/kit/counted.h"
+#include "cli/common/counted.h"
 #include "cli/reduce/ready_options.h"
 #include "report/terminal/table.h"
 #include "report/terminal/terminal_tree.h"
@@ -73,7 +73,7 @@ struct shape {
     uint32_t *received; /* per node            */
     uint32_t *nodes;    /* by partials received */
     uint32_t *depth;    /* per node, from 1 at the root; 0: not known yet */
-    uint32_t most, deepest, receivers;
+    uint32_t max, deepest, receivers;
 };
 
 static void find_depth(const struct cleave_tree *tree, struct shape *shape, uint32_t node)
@@ -108,9 +108,9 @@ static bool find_shape(const struct cleave_tree *tree, struct cv_arena *arena,
             continue;
         received = &shape->received[tree->parent[i]];
         shape->receivers += (*received)++ == 0;
-        shape->most = *received > shape->most ? *received : shape->most;
+        shape->max = *received > shape->max ? *received : shape->max;
     }
-    shape->nodes = cv_array(arena, (size_t)shape->most + 1, sizeof *shape->nodes);
+    shape->nodes = cv_array(arena, (size_t)shape->max + 1, sizeof *shape->nodes);
     for (uint32_t i = 0; shape->nodes != NULL && i < n; i++)
         shape->nodes[shape->received[i]]++;
     return shape->nodes != NULL;
@@ -130,7 +130,7 @@ static void add_receivers(const struct shape *shape, uint32_t n,
     uint32_t shown = 0, rows = 0;
 
     cv_table_init(&table, columns, sizeof columns / sizeof *columns);
-    for (uint32_t k = 0; k <= shape->most && rows < SHOWN; k++) {
+    for (uint32_t k = 0; k <= shape->max && rows < SHOWN; k++) {
         if (shape->nodes[k] == 0)
             continue;
         cv_table_number(&table, k);
@@ -144,7 +144,7 @@ static void add_receivers(const struct shape *shape, uint32_t n,
     cv_table_done(&table);
     if (shown < n)
         cv_text_add(out, "  and %u that receive more, at most %u\n", n - shown,
-                    shape->most);
+                    shape->max);
 }
 
 static void add_shape(const struct cleave_tree *tree, bool table,

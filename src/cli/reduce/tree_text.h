@@ -3,7 +3,7 @@
 #define CV_TREE_TEXT_H
 #include <cleave/reduce.h>
 #include "base/text.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "cli/reduce/reduce_options.h"
 
 enum { CV_TREE_DRAWN = 32 }; /* most nodes of a tree that is drawn */

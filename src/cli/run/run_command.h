@@ -4,7 +4,7 @@
 #define CV_RUN_COMMAND_H
 #include <stdbool.h>
 #include <stdint.h>
-#include "cli/kit/verb.h"
+#include "cli/common/verb.h"
 
 /* Check the operands of a call that are a command: there is one, it is no input whose -i
  * was forgotten, and, unless `literal` or there are `items`, it has no places for them

@@ -1,7 +1,7 @@
 /* run_copies.c -- copies of cleave that are taken to hosts. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include "base/shell_word.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "cli/run/run_hosts.h"
 
 /* Start the copy for the processor over there, or say which one is lacking. */
@@ -98,7 +98,7 @@ int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena)
     if (!reach->push || cv_copies_find(reach->push_from.items, reach->push_from.count,
                                        arena, &reach->copies, &err) == CLEAVE_OK)
         return CV_EXIT_DONE;
-    return cv_complain(err.status == CLEAVE_EINPUT ? CV_EXIT_USAGE : CV_EXIT_FAILED,
-                       "--push%s: %s", reach->push_from.count > 0 ? "-from" : "",
-                       err.text);
+    return cv_print_error(err.status == CLEAVE_EINPUT ? CV_EXIT_USAGE : CV_EXIT_FAILED,
+                          "--push%s: %s", reach->push_from.count > 0 ? "-from" : "",
+                          err.text);
 }

@@ -6,46 +6,47 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/kit/output.h"
-#include "cli/kit/settings.h"
+#include "cli/common/output.h"
+#include "cli/common/settings.h"
 #include "cli/run/run_command.h"
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_items.h"
 #include "cli/run/run_sink.h"
 #include "cli/run/run_slurm.h"
 #include "cli/run/run_values.h"
-#include "run/master/sharing.h"
+#include "run/master/run_policy.h"
 
 /* Variables for commands on hosts: NAME=VALUE, or NAME as it is here. */
 static int read_environment(const struct cv_call *call, const char *const **out)
 {
-    const struct cv_strings *asked =
+    const struct cv_strings *request =
         &((const struct cv_run_options *)call->values)->environment;
-    const char **texts = cv_array(call->arena, asked->count + 1, sizeof *texts);
+    const char **texts = cv_array(call->arena, request->count + 1, sizeof *texts);
     size_t count = 0;
 
-    for (size_t i = 0; texts != NULL && i < asked->count; i++) {
-        const char *value = getenv(asked->items[i]);
+    for (size_t i = 0; texts != NULL && i < request->count; i++) {
+        const char *value = getenv(request->items[i]);
         struct cv_text text = { NULL, 0, 0, false };
 
-        if (strchr(asked->items[i], '=') != NULL) {
-            texts[count++] = asked->items[i];
+        if (strchr(request->items[i], '=') != NULL) {
+            texts[count++] = request->items[i];
             continue;
         }
         if (value == NULL)
-            return cv_complain(CV_EXIT_USAGE, "--env: there is no variable '%s'",
-                               asked->items[i]);
-        cv_text_add(&text, "%s=%s", asked->items[i], value);
+            return cv_print_error(CV_EXIT_USAGE, "--env: there is no variable '%s'",
+                                  request->items[i]);
+        cv_text_add(&text, "%s=%s", request->items[i], value);
         texts[count] = cv_text_take(&text, call->arena);
         if (texts[count++] == NULL)
             texts = NULL;
     }
     *out = texts;
-    return texts != NULL ? CV_EXIT_DONE
-                         : cv_complain(CV_EXIT_FAILED, "out of memory for the variables");
+    return texts != NULL
+               ? CV_EXIT_DONE
+               : cv_print_error(CV_EXIT_FAILED, "out of memory for the variables");
 }
 
-static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
+static int fill_hosts(const struct cv_call *call, const struct cv_worker_list *crew,
                       struct cv_run_report *report, struct cleave_execution *out)
 {
     const struct cv_run_options *values = call->values;
@@ -54,15 +55,15 @@ static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
         (values->push || values->push_from.count > 0 || values->shared_input ||
          values->ssh != NULL || values->program != NULL ||
          values->work_directory != NULL || values->environment.count > 0))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--ssh, --remote, --push, --shared-input, "
-                           "--workdir and --env need --hosts with other "
-                           "machines, or --slurm: here, commands have your "
-                           "folder and environment");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--ssh, --remote, --push, --shared-input, "
+                              "--workdir and --env need --hosts with other "
+                              "machines, or --slurm: here, commands have your "
+                              "folder and environment");
     if (crew->nhosts == 0 && values->hosts_file == NULL &&
         (values->transfers.count > 0 || values->transfer || values->returns.count > 0 ||
          values->basefiles.count > 0 || values->cleanup))
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "--transferfile, --transfer, --return, --basefile and --cleanup "
             "need --hosts with other machines: here, commands see all files");
@@ -110,19 +111,19 @@ static int fill_policy(const struct cv_call *call, struct cleave_execution *out)
         return status;
     /* Now, and not only where there turns out to be something to share. */
     if (!(values->block > 0))
-        return cv_sharing_policy(&out->sharing, &policy, &err) == CLEAVE_OK
+        return cv_run_policy_find(&out->sharing, &policy, &err) == CLEAVE_OK
                    ? CV_EXIT_DONE
-                   : cv_complain_error(&err);
+                   : cv_print_status(&err);
     if (values->block < 1)
-        return cv_complain(CV_EXIT_USAGE, "--block: expected at least 1 byte, got %g",
-                           values->block);
-    if (cv_sharing_policy(&out->sharing, &policy, NULL) != CLEAVE_OK)
-        return cv_complain(CV_EXIT_USAGE,
-                           "expected --policy or --block, got --policy %s and --block",
-                           out->sharing.policy);
-    if (cv_sharing_settings(&out->sharing, call->arena, &whole, &count, &err) !=
+        return cv_print_error(CV_EXIT_USAGE, "--block: expected at least 1 byte, got %g",
+                              values->block);
+    if (cv_run_policy_find(&out->sharing, &policy, NULL) != CLEAVE_OK)
+        return cv_print_error(CV_EXIT_USAGE,
+                              "expected --policy or --block, got --policy %s and --block",
+                              out->sharing.policy);
+    if (cv_run_policy_settings(&out->sharing, call->arena, &whole, &count, &err) !=
         CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     return CV_EXIT_DONE;
 }
 
@@ -143,16 +144,17 @@ static void fill_failing(const struct cv_run_options *values,
 static int check(const struct cv_run_options *values, const struct cv_run_report *report)
 {
     if (values->progress != NULL && strcmp(values->progress, "plain") != 0)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--progress: expected plain, got '%s'; on a terminal: --bar",
-                           values->progress);
+        return cv_print_error(
+            CV_EXIT_USAGE, "--progress: expected plain, got '%s'; on a terminal: --bar",
+            values->progress);
     if (values->live && !report->live)
-        return cv_complain(CV_EXIT_USAGE, "--live: standard error is no terminal; "
-                                          "--progress plain writes lines for a log");
+        return cv_print_error(CV_EXIT_USAGE, "--live: standard error is no terminal; "
+                                             "--progress plain writes lines for a log");
     if (values->commutative && values->reduce == NULL)
-        return cv_complain(CV_EXIT_USAGE, "--commutative needs --reduce CMD");
+        return cv_print_error(CV_EXIT_USAGE, "--commutative needs --reduce CMD");
     if ((values->resume || values->overwrite) && values->journal == NULL)
-        return cv_complain(CV_EXIT_USAGE, "--resume and --overwrite need --journal FILE");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--resume and --overwrite need --journal FILE");
     return CV_EXIT_DONE;
 }
 
@@ -164,7 +166,7 @@ static int fill_command(const struct cv_call *call, struct cleave_execution *out
     int status = CV_EXIT_DONE;
 
     if (command == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the command");
     memcpy(command, call->operands, call->noperands * sizeof *command);
     out->command = command;
     if (values->cat)
@@ -204,8 +206,8 @@ static void fill_output(const struct cv_run_options *values, struct cleave_execu
     out->reduce.commutative = values->commutative != 0;
 }
 
-static int fill_crew(const struct cv_run_options *values, const struct cv_crew *crew,
-                     struct cleave_execution *out)
+static int fill_crew(const struct cv_run_options *values,
+                     const struct cv_worker_list *crew, struct cleave_execution *out)
 {
     out->crew.platform = crew->platform;
     out->crew.prefixes = crew->prefixes;
@@ -215,7 +217,7 @@ static int fill_crew(const struct cv_run_options *values, const struct cv_crew *
     return cv_load_read(values->load, &out->crew.most_load);
 }
 
-int cv_run_fill(const struct cv_call *call, const struct cv_crew *crew,
+int cv_run_fill(const struct cv_call *call, const struct cv_worker_list *crew,
                 struct cv_run_report *report, struct cleave_execution *out)
 {
     const struct cv_run_options *values = call->values;

@@ -13,8 +13,8 @@
 #include "cli/run/run_hosts.h"
 #include "io/input.h"
 #include "model/platform/nominal.h"
-#include "run/hosts/via_words.h"
-#include "run/kit/usable_cores.h"
+#include "run/hosts/via_spec.h"
+#include "run/common/usable_cores.h"
 
 enum { MOST_BYTES = 16 * 1024 * 1024 }; /* of a file of hosts */
 
@@ -54,7 +54,7 @@ static bool is_granted(const char *path)
 }
 
 static enum cleave_status read_file(const char *path, struct cv_arena *arena,
-                                    struct cv_host_words *out, struct cleave_error *err)
+                                    struct cv_host_spec *out, struct cleave_error *err)
 {
     char *text = NULL;
     size_t length;
@@ -73,7 +73,7 @@ static enum cleave_status read_file(const char *path, struct cv_arena *arena,
 }
 
 static enum cleave_status read_words(const struct cv_run_options *values,
-                                     struct cv_arena *arena, struct cv_host_words *out,
+                                     struct cv_arena *arena, struct cv_host_spec *out,
                                      struct cleave_error *err)
 {
     if (values->hosts_file != NULL)
@@ -92,16 +92,16 @@ static enum cleave_status read_words(const struct cv_run_options *values,
 
 /* The hosts of a run, and whom each is behind. */
 struct roster {
-    struct cv_host_words words; /* its array is owned                                 */
-    uint32_t *leader;           /* of the arena: per host                             */
-    bool *leads;                /* the same                                           */
-    uint32_t usual;             /* slots of a host that does not say; 0: its cores    */
+    struct cv_host_spec words; /* its array is owned                                 */
+    uint32_t *leader;          /* of the arena: per host                             */
+    bool *leads;               /* the same                                           */
+    uint32_t usual;            /* slots of a host that does not say; 0: its cores    */
     const struct cv_reach *reach;
     struct cv_arena *arena;
 };
 
 /* Whether it is this machine. */
-static bool is_here(const struct roster *roster, const struct cv_host_word *word)
+static bool is_here(const struct roster *roster, const struct cv_host_spec_item *word)
 {
     const char *as = roster->reach->view.as;
 
@@ -109,11 +109,12 @@ static bool is_here(const struct roster *roster, const struct cv_host_word *word
 }
 
 /* A host that --via names is one of those that there are, or one more. */
-static enum cleave_status meet(struct cv_host_words *words,
-                               const struct cv_host_word *host, struct cleave_error *err)
+static enum cleave_status meet(struct cv_host_spec *words,
+                               const struct cv_host_spec_item *host,
+                               struct cleave_error *err)
 {
-    struct cv_host_word *found = words->items;
-    const struct cv_host_word *end = words->items + words->count;
+    struct cv_host_spec_item *found = words->items;
+    const struct cv_host_spec_item *end = words->items + words->count;
 
     while (found < end && (found->name == NULL || strcmp(found->name, host->name) != 0))
         found++;
@@ -189,7 +190,7 @@ static void add_host(const char *login, struct cv_text *out)
 }
 
 /* A host as --sshlogin takes it. */
-static void add_login(const struct cv_host_word *word, struct cv_text *out)
+static void add_login(const struct cv_host_spec_item *word, struct cv_text *out)
 {
     if (out->length > 0)
         cv_text_add(out, ",");
@@ -222,13 +223,13 @@ static enum cleave_status find_led(const struct roster *roster, uint32_t leader,
                                    const char *const **behind, const char *const **led,
                                    struct cleave_error *err)
 {
-    const struct cv_host_word *items = roster->words.items;
+    const struct cv_host_spec_item *items = roster->words.items;
     struct cv_words names = { .arena = roster->arena }, words = names;
     struct cv_text logins = { NULL, 0, 0, false };
     char usual[16];
 
-    add_login(&(struct cv_host_word){ .login = items[leader].name,
-                                      .slots = items[leader].slots },
+    add_login(&(struct cv_host_spec_item){ .login = items[leader].name,
+                                           .slots = items[leader].slots },
               &logins);
     for (uint32_t i = 0; i < roster->words.count; i++) {
         if (roster->leader[i] == leader)
@@ -261,7 +262,7 @@ static enum cleave_status find_led(const struct roster *roster, uint32_t leader,
 /* 0: as many as it says when it is reached. One who leads others is one worker. */
 static uint32_t slots_of(const struct roster *roster, uint32_t host)
 {
-    const struct cv_host_word *word = &roster->words.items[host];
+    const struct cv_host_spec_item *word = &roster->words.items[host];
     const uint32_t said = word->slots > 0 ? word->slots : roster->usual;
 
     if (roster->leads[host])
@@ -283,7 +284,7 @@ static enum cleave_status build(const struct roster *roster, uint32_t **of,
     if (groups == NULL || kinds == NULL || *of == NULL)
         return cv_fail_memory(err, "the workers");
     for (uint32_t i = 0; i < count; i++) {
-        const struct cv_host_word *word = &roster->words.items[i];
+        const struct cv_host_spec_item *word = &roster->words.items[i];
         const bool here = is_here(roster, word);
         const uint32_t slots = slots_of(roster, i);
 
@@ -300,11 +301,11 @@ static enum cleave_status build(const struct roster *roster, uint32_t **of,
 }
 
 static enum cleave_status fill_crew(const struct roster *roster, const uint32_t *of,
-                                    struct cv_crew *out, struct cleave_error *err)
+                                    struct cv_worker_list *out, struct cleave_error *err)
 {
     for (uint32_t g = 0; g < out->platform->ngroups; g++) {
         const struct cv_group *group = &out->platform->groups[g];
-        const struct cv_host_word *word = &roster->words.items[of[g]];
+        const struct cv_host_spec_item *word = &roster->words.items[of[g]];
         struct cv_reach own = *roster->reach;
         const char *const *led = NULL;
 
@@ -320,7 +321,7 @@ static enum cleave_status fill_crew(const struct roster *roster, const uint32_t 
     return CLEAVE_OK;
 }
 
-static enum cleave_status make_crew(struct roster *roster, struct cv_crew *out,
+static enum cleave_status make_crew(struct roster *roster, struct cv_worker_list *out,
                                     struct cleave_error *err)
 {
     const char *as = roster->reach->view.as;
@@ -365,7 +366,7 @@ static enum cleave_status read_usual(const char *text, uint32_t *out,
 /* The crew of a platform file, beside which nothing else may name hosts. */
 static enum cleave_status open_file(const struct cv_run_options *values,
                                     const struct cv_reach *reach, struct cv_arena *arena,
-                                    struct cv_crew *out, struct cleave_error *err)
+                                    struct cv_worker_list *out, struct cleave_error *err)
 {
     struct cv_reach own = *reach;
     struct cv_via via;
@@ -392,12 +393,12 @@ static enum cleave_status open_file(const struct cv_run_options *values,
 
 enum cleave_status cv_crew_find(const struct cv_run_options *values,
                                 const struct cv_reach *reach, struct cv_arena *arena,
-                                struct cv_crew *out, struct cleave_error *err)
+                                struct cv_worker_list *out, struct cleave_error *err)
 {
     struct roster roster = { .reach = reach, .arena = arena };
     enum cleave_status status;
 
-    *out = (struct cv_crew){ .platform = NULL };
+    *out = (struct cv_worker_list){ .platform = NULL };
     if (values->hosts != NULL && cv_hosts_are_file(values->hosts))
         return open_file(values, reach, arena, out, err);
     CV_TRY(read_usual(values->workers, &roster.usual, err));

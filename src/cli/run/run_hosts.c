@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/companion.h"
-#include "cli/kit/output.h"
+#include "base/helper_program.h"
+#include "cli/common/output.h"
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_slurm.h"
 #include "io/input.h"
 #include "io/platform_leaders.h"
-#include "run/kit/gpus.h"
+#include "run/common/gpus.h"
 
 enum { PLATFORM_MOST = 256 * 1024 * 1024 };
 
@@ -215,7 +215,7 @@ static enum cleave_status words_here(const struct cv_group *group, uint32_t inde
 static enum cleave_status add_host(const char *path, const char *text,
                                    const struct cv_group *group,
                                    const struct cv_reach *reach, struct cv_arena *arena,
-                                   struct cv_crew *out, struct cleave_error *err)
+                                   struct cv_worker_list *out, struct cleave_error *err)
 {
     const char *const *led = NULL;
 
@@ -228,7 +228,7 @@ static enum cleave_status add_host(const char *path, const char *text,
 
 static enum cleave_status fill_crew(const char *path, const char *text,
                                     const struct cv_reach *reach, struct cv_arena *arena,
-                                    struct cv_crew *out, struct cleave_error *err)
+                                    struct cv_worker_list *out, struct cleave_error *err)
 {
     const struct cleave_platform *platform = out->platform;
     const char **prefixes =
@@ -273,7 +273,7 @@ static enum cleave_status read_platform(const char *path, char **out, size_t *le
 }
 
 enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
-                                struct cv_arena *arena, struct cv_crew *out,
+                                struct cv_arena *arena, struct cv_worker_list *out,
                                 struct cleave_error *err)
 {
     const char *name = cv_hosts_are_text(path) ? "--hosts" : cv_input_name(path);
@@ -282,7 +282,7 @@ enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
     size_t length;
     char *text;
 
-    *out = (struct cv_crew){ .platform = NULL };
+    *out = (struct cv_worker_list){ .platform = NULL };
     CV_TRY(read_platform(path, &text, &length, err));
     status = cv_platform_parse_as(name, text, length, &reach->view, &file, err);
     if (status == CLEAVE_OK)
@@ -295,11 +295,11 @@ enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
 }
 
 int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena *arena,
-                 struct cv_crew *out)
+                 struct cv_worker_list *out)
 {
     struct cleave_error err;
 
     return cv_crew_open(path, reach, arena, out, &err) == CLEAVE_OK
                ? CV_EXIT_DONE
-               : cv_complain_error(&err);
+               : cv_print_status(&err);
 }

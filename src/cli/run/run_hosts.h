@@ -4,7 +4,7 @@
 #include "base/words.h"
 #include "cli/run/run_options.h"
 #include "model/platform/platform_internal.h"
-#include "run/hosts/host_words.h"
+#include "run/hosts/host_spec.h"
 
 /* --- one of them (run_hosts.c) ------------------------------------------------------------ */
 
@@ -33,7 +33,7 @@ enum cleave_status cv_copies_offer(const struct cv_group *group,
                                    const struct cv_reach *reach, struct cv_arena *arena,
                                    struct cleave_host *out, struct cleave_error *err);
 
-/* --- those that lead others (run_leads.c) ------------------------------------------------- */
+/* --- those that lead others (run_leaders.c) ------------------------------------------------- */
 
 /* The longest text that goes with the words of a command. */
 enum { CV_LED_MOST = 96 * 1024 };
@@ -52,7 +52,8 @@ enum cleave_status cv_leads_of_file(const char *path, const char *text,
                                     const char *const **behind, const char *const **led,
                                     struct cleave_error *err);
 /* Note each leader of whom it is known now that others are behind it than there were. */
-void cv_leads_compare(const struct cv_crew *before, const struct cv_crew *now,
+void cv_leads_compare(const struct cv_worker_list *before,
+                      const struct cv_worker_list *now,
                       void (*note)(void *context, const char *text), void *context);
 
 /* --- hosts in words (run_host_words.c) ---------------------------------------------------- */
@@ -65,6 +66,6 @@ const char *cv_hosts_file(const struct cv_run_options *values);
 /* The crew of the hosts that the options ask for, files read now. */
 enum cleave_status cv_crew_find(const struct cv_run_options *values,
                                 const struct cv_reach *reach, struct cv_arena *arena,
-                                struct cv_crew *out, struct cleave_error *err);
+                                struct cv_worker_list *out, struct cleave_error *err);
 
 #endif

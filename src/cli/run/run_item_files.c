@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 
 static int read_templates(const struct cv_call *call, struct cv_run_items *items,
                           const char *const *texts, size_t count,
@@ -20,7 +20,7 @@ static int read_templates(const struct cv_call *call, struct cv_run_items *items
         return CV_EXIT_DONE;
     *out = calloc(count, sizeof **out);
     if (*out == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the items");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the items");
     for (size_t i = 0; i < count && status == CV_EXIT_DONE; i++) {
         status = cv_run_template_read(call, items, texts[i], &(*out)[i]);
         *out_count += status == CV_EXIT_DONE;
@@ -36,7 +36,7 @@ int cv_item_files_open(const struct cv_call *call, struct cv_run_items *items)
     int status;
 
     if (sent == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the items");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the items");
     if (count > 0)
         memcpy(sent, values->transfers.items, count * sizeof *sent);
     if (values->transfer)
@@ -114,9 +114,9 @@ static int name_folder(const struct cv_call *call, const char **folder)
         return CV_EXIT_DONE;
     here = getcwd(NULL, 0);
     if (here == NULL)
-        return cv_complain(CV_EXIT_FAILED,
-                           "--workdir: cannot tell which folder this is: %s",
-                           strerror(errno));
+        return cv_print_error(CV_EXIT_FAILED,
+                              "--workdir: cannot tell which folder this is: %s",
+                              strerror(errno));
     if (length > 1 && strncmp(here, home, length) == 0 && here[length] == '/') {
         struct cv_text text = { NULL, 0, 0, false };
 
@@ -126,8 +126,9 @@ static int name_folder(const struct cv_call *call, const char **folder)
         *folder = cv_arena_text(call->arena, here);
     }
     free(here);
-    return *folder != NULL ? CV_EXIT_DONE
-                           : cv_complain(CV_EXIT_FAILED, "out of memory for the items");
+    return *folder != NULL
+               ? CV_EXIT_DONE
+               : cv_print_error(CV_EXIT_FAILED, "out of memory for the items");
 }
 
 int cv_item_files_fill(const struct cv_call *call, const struct cv_run_items *items,
@@ -137,7 +138,7 @@ int cv_item_files_fill(const struct cv_call *call, const struct cv_run_items *it
     const char **base = cv_array(call->arena, values->basefiles.count + 1, sizeof *base);
 
     if (base == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the items");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the items");
     if (values->basefiles.count > 0)
         memcpy(base, values->basefiles.items, values->basefiles.count * sizeof *base);
     out->items.sends = items->nsends > 0 ? get_sends : NULL;

@@ -6,8 +6,8 @@
 #include <cleave/execute.h>
 
 #include "base/fail.h"
-#include "cli/kit/file_roles.h"
-#include "cli/kit/output.h"
+#include "cli/common/file_roles.h"
+#include "cli/common/output.h"
 #include "cli/log/run_rows.h"
 #include "cli/run/run_values.h"
 #include "run/items/item_read.h"
@@ -72,7 +72,7 @@ int cv_item_lists_check_files(const struct cv_call *call)
     size_t count;
 
     if (others == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the names of files");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the names of files");
     count = find_files(call, others);
     if (values->results != NULL && cv_rows_kind(values->results) != CV_ROWS_NONE &&
         strncmp(values->results, "-.", 2) != 0)

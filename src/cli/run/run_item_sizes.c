@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/quantity.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "cli/run/run_items.h"
 #include "io/sizes_file.h"
 #include "policy/compound/registry.h"
@@ -34,8 +34,8 @@ static int fail_item(const char *option, uint64_t item, const char *expected,
 {
     char shown[CV_ECHO_ROOM];
 
-    return cv_complain(CV_EXIT_USAGE, "%s: item %llu: %s, got '%s'", option,
-                       (unsigned long long)item + 1, expected, cv_echo(got, shown));
+    return cv_print_error(CV_EXIT_USAGE, "%s: item %llu: %s, got '%s'", option,
+                          (unsigned long long)item + 1, expected, cv_echo(got, shown));
 }
 
 static int read_size(const char *option, uint64_t item, const char *text, double *out)
@@ -76,7 +76,7 @@ static int measure_files(struct sizes *sizes, bool *out_all)
         *out_all = sizes->items[i] >= 0;
     }
     cv_item_arguments_done(&arguments);
-    return err.status == CLEAVE_OK ? CV_EXIT_DONE : cv_complain_error(&err);
+    return err.status == CLEAVE_OK ? CV_EXIT_DONE : cv_print_status(&err);
 }
 
 /* --- --weight ----------------------------------------------------------------------------- */
@@ -89,12 +89,13 @@ static int read_column(struct sizes *sizes, uint64_t column)
 
     for (uint64_t i = 0; i < sizes->count && status == CV_EXIT_DONE; i++) {
         if (cv_item_arguments_get(sizes->commands, i, &arguments, &err) != CLEAVE_OK)
-            status = cv_complain_error(&err);
+            status = cv_print_status(&err);
         else if (column > arguments.count)
-            status = cv_complain(CV_EXIT_USAGE,
-                                 "--weight: item %llu has no column %llu; --colsep says "
-                                 "where columns end",
-                                 (unsigned long long)i + 1, (unsigned long long)column);
+            status =
+                cv_print_error(CV_EXIT_USAGE,
+                               "--weight: item %llu has no column %llu; --colsep says "
+                               "where columns end",
+                               (unsigned long long)i + 1, (unsigned long long)column);
         else
             status =
                 read_size("--weight", i, arguments.items[column - 1], &sizes->items[i]);
@@ -142,7 +143,7 @@ static int read_answers(struct sizes *sizes, const char *command, FILE *answers)
         count++;
     }
     if (status == CV_EXIT_DONE && (count < sizes->count || getc(answers) != EOF))
-        status = cv_complain(
+        status = cv_print_error(
             CV_EXIT_USAGE,
             "--weight: expected a number for each of %llu %s from '%s', got %s",
             (unsigned long long)sizes->count, sizes->count == 1 ? "item" : "items",
@@ -195,14 +196,14 @@ static int ask_command(struct sizes *sizes, const char *command)
         fclose(items);
     }
     if (answers == NULL)
-        return cv_complain(CV_EXIT_FAILED, "--weight: cannot run '%s': %s",
-                           cv_echo(command, shown), strerror(errno));
+        return cv_print_error(CV_EXIT_FAILED, "--weight: cannot run '%s': %s",
+                              cv_echo(command, shown), strerror(errno));
     status = read_answers(sizes, cv_echo(command, shown), answers);
     fclose(answers);
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
         continue;
     if (status == CV_EXIT_DONE && ended != 0)
-        status = cv_complain(CV_EXIT_USAGE, "--weight: '%s' failed", shown);
+        status = cv_print_error(CV_EXIT_USAGE, "--weight: '%s' failed", shown);
     return status;
 }
 
@@ -213,9 +214,10 @@ static int read_weight(struct sizes *sizes, const char *weight)
     if (digits > 0 && weight[digits] == '\0') {
         const uint64_t column = strtoull(weight, NULL, 10);
 
-        return column > 0 ? read_column(sizes, column)
-                          : cv_complain(CV_EXIT_USAGE,
-                                        "--weight: expected a column from 1 on, got 0");
+        return column > 0
+                   ? read_column(sizes, column)
+                   : cv_print_error(CV_EXIT_USAGE,
+                                    "--weight: expected a column from 1 on, got 0");
     }
     return ask_command(sizes, weight);
 }
@@ -248,7 +250,7 @@ static int match(struct sizes *sizes, const struct cost *costs, uint64_t ncosts,
 
         if (cv_item_commands_line(sizes->commands, i, 1, &line, &err) != CLEAVE_OK) {
             cv_text_done(&line);
-            return cv_complain_error(&err);
+            return cv_print_status(&err);
         }
         if (line.bytes != NULL)
             found = bsearch(&(struct cost){ .command = line.bytes }, costs,
@@ -259,8 +261,8 @@ static int match(struct sizes *sizes, const struct cost *costs, uint64_t ncosts,
         known += found != NULL;
     }
     if (known == 0)
-        return cv_complain(CV_EXIT_USAGE, "--costs: '%s' has none of these commands",
-                           cv_echo(path, shown));
+        return cv_print_error(CV_EXIT_USAGE, "--costs: '%s' has none of these commands",
+                              cv_echo(path, shown));
     for (uint64_t i = 0; i < sizes->count; i++)
         if (sizes->items[i] < 0)
             sizes->items[i] = sum / (double)known;
@@ -274,10 +276,10 @@ static int read_costs(struct sizes *sizes, const char *path, struct cv_arena *ar
     struct cost *costs;
 
     if (cv_sizes_read_log(path, NULL, arena, &log, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     costs = cv_array(arena, (size_t)log.count, sizeof *costs);
     if (costs == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the job log");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the job log");
     for (uint64_t i = 0; i < log.count; i++)
         costs[i] = (struct cost){ log.names[i], log.sizes[i] };
     qsort(costs, (size_t)log.count, sizeof *costs, by_command);
@@ -294,7 +296,7 @@ static int check_policy(const char *name, bool *out_sizes)
 
     if (name != NULL &&
         cleave_policy_find(CLEAVE_TASK_ITEMS, name, &policy, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     *out_sizes = policy == cv_policy_of_items();
     return CV_EXIT_DONE;
 }
@@ -324,21 +326,21 @@ int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands 
     int status = CV_EXIT_DONE;
 
     /* A policy for loads shares several out, and those that come, in the order of the list. */
-    if (out->items.most > 1 || out->items.more != NULL)
+    if (out->items.max > 1 || out->items.more != NULL)
         return CV_EXIT_DONE;
     status = check_policy(values->policy, &looks);
 
     if (status != CV_EXIT_DONE)
         return status;
     if (values->weight != NULL && values->costs != NULL)
-        return cv_complain(CV_EXIT_USAGE, "expected --weight or --costs, got both");
+        return cv_print_error(CV_EXIT_USAGE, "expected --weight or --costs, got both");
     out->sharing.policy = NULL;
     if (!looks || (values->weight == NULL && values->costs == NULL &&
                    !is_worth_it(values, sizes.count, workers)))
         return CV_EXIT_DONE;
     sizes.items = cv_array(call->arena, (size_t)sizes.count, sizeof *sizes.items);
     if (sizes.items == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the sizes of items");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the sizes of items");
     if (values->weight != NULL)
         status = read_weight(&sizes, values->weight);
     else if (values->costs != NULL)
@@ -346,7 +348,7 @@ int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands 
     else
         status = measure_files(&sizes, &all);
     if (status == CV_EXIT_DONE && !all && values->policy != NULL)
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "--policy %s: items are not all files, so nobody knows what they "
             "take: say --weight or --costs",

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/fail.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "cli/run/run_item_files.h"
 #include "cli/run/run_item_lists.h"
 #include "cli/run/run_values.h"
@@ -57,7 +57,7 @@ int cv_run_items_missed(const struct cv_run_options *values)
     if (name == NULL)
         return CV_EXIT_DONE;
     /* Records of the input have ends of their own. */
-    return cv_complain(
+    return cv_print_error(
         CV_EXIT_USAGE,
         "%s is for items, and there are none: say which behind the command, "
         "as in ... {} ::: *.txt, or %s",
@@ -75,23 +75,23 @@ static int check_lists(const struct cv_run_options *values)
     char mark;
 
     if (!values->each && (values->inputs.count > 0 || values->split != NULL))
-        return cv_complain(CV_EXIT_USAGE,
-                           "expected items or an input, got both: --each makes items of "
+        return cv_print_error(
+            CV_EXIT_USAGE, "expected items or an input, got both: --each makes items of "
                            "the records of the input");
     if (values->delimiter != NULL && (values->each || values->null))
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "--delimiter is for lists of items: expected -a FILE, or -a - for "
             "standard input, and no %s",
             values->each ? "--each" : "--null");
     if (values->delimiter != NULL && !cv_item_delimiter(values->delimiter, &mark))
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "--delimiter: expected one byte, or one of \\n, \\t and \\0, got "
             "'%s'",
             values->delimiter);
     if (values->header != NULL && cv_header_how(values->header)[0] != '\0')
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "--header: of items expected ':', the names in their first row, "
             "got '%s'",
@@ -103,29 +103,29 @@ static int check_lists(const struct cv_run_options *values)
 static int check_counts(const struct cv_run_options *values)
 {
     if ((values->fill || values->fill_words) && values->max_lines > 0)
-        return cv_complain(CV_EXIT_USAGE, "expected -L or one of -m and -X, got both");
+        return cv_print_error(CV_EXIT_USAGE, "expected -L or one of -m and -X, got both");
     if (values->max_args == 0 &&
         (values->max_lines > 0 || values->fill || values->fill_words))
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "expected -n 0, which gives no items to commands, or one of -L, "
             "-m and -X, got both");
     if (values->many && (values->max_args != CV_ARGS_ONE || values->max_lines > 0 ||
                          values->fill || values->fill_words))
-        return cv_complain(CV_EXIT_USAGE,
-                           "expected --many or one of -n, -L, -m and -X, got both");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "expected --many or one of -n, -L, -m and -X, got both");
     if (values->many &&
         (values->tag || values->tagstring != NULL || values->results != NULL ||
          values->files || values->journal != NULL || values->weight != NULL ||
          values->costs != NULL || values->transfers.count > 0 || values->transfer ||
          values->returns.count > 0 || values->ungroup || values->line_buffer))
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "with --many items have no command of their own: expected none of --tag, "
             "--results, --files, --journal, --weight, --costs, --transferfile, --return, "
             "--ungroup and --line-buffer");
     if (values->block > 0)
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "items are done one at a time: expected no --block; -n N gives N "
             "of them to a command");
@@ -136,25 +136,25 @@ static int check_counts(const struct cv_run_options *values)
 static int check_outputs(const struct cv_run_options *values)
 {
     if (values->ungroup && (values->tag || values->tagstring != NULL))
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "with --ungroup nothing is known of lines: expected neither --tag nor "
             "--tagstring, or --line-buffer instead");
     if ((values->ungroup || values->line_buffer) &&
         (values->results != NULL || values->files || values->reduce != NULL ||
          values->journal != NULL))
-        return cv_complain(CV_EXIT_USAGE,
-                           "with %s nothing is known of outputs: expected none of "
-                           "--results, --files, --reduce and --journal",
-                           values->ungroup ? "--ungroup" : "--line-buffer");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "with %s nothing is known of outputs: expected none of "
+                              "--results, --files, --reduce and --journal",
+                              values->ungroup ? "--ungroup" : "--line-buffer");
     if (values->ungroup && (cv_hosts_asked(values) || values->mpi || values->slurm))
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "commands on hosts cannot write to the output themselves: expected "
             "no --ungroup; --line-buffer writes each line as it comes");
     if (values->persistent || values->header_out != NULL || values->pairs != NULL ||
         values->isolate || values->failed != NULL || values->cat)
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "expected items or one of --persistent, --cat, --header-out, "
             "--pairs, --isolate and --failed, which are for chunks of an input");
@@ -185,7 +185,7 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
         check_outputs(values) != CV_EXIT_DONE)
         return CV_EXIT_USAGE;
     if (words == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the command");
     memcpy(words, call->operands, nwords * sizeof *words);
     status = cv_item_lists_read(call, &lists, &stream, &err);
     if (status != CLEAVE_OK)
@@ -215,7 +215,7 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
                                        &err);
     cv_item_lists_done(&lists);
     if (status != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     return cv_run_results_open(call, out) == CV_EXIT_DONE ? cv_item_files_open(call, out)
                                                           : CV_EXIT_USAGE;
 }
@@ -253,7 +253,7 @@ static enum cleave_status count_fitting(void *context, uint64_t first, uint64_t 
 /* As many items for a command as a policy says, and fit. */
 static void fill_many(struct cleave_execution *out)
 {
-    out->items.most = UINT32_MAX;
+    out->items.max = UINT32_MAX;
     out->items.fits = count_fitting;
     out->items.several = get_several;
     out->items.files = NULL;
@@ -338,7 +338,7 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
         words[0] = cv_arena_text(call->arena, program);
     free(program);
     if (words == NULL || words[0] == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the command");
     out->command = words;
     out->items = (struct cleave_items){ .count = commands->count,
                                         .words = get_words,
@@ -358,7 +358,7 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     out->output.early = false;
     /* As in a shell: a command is run once, whatever comes of it. */
     out->failing.strict = true;
-    if (out->failing.halt == CLEAVE_HALT_HOPELESS)
+    if (out->failing.halt == CLEAVE_HALT_ALL_FAIL)
         out->failing.halt = CLEAVE_HALT_NEVER;
     if (values->many)
         fill_many(out);
@@ -375,7 +375,7 @@ static int show_lines(struct cv_item_commands *commands, uint64_t from)
 
         if (cv_item_commands_line(commands, i, 1, &line, &err) != CLEAVE_OK) {
             cv_text_done(&line);
-            return cv_complain_error(&err);
+            return cv_print_status(&err);
         }
         fwrite(line.bytes, 1, line.length, stdout);
         fputc('\n', stdout);
@@ -396,7 +396,7 @@ int cv_run_items_show(struct cv_run_items *items)
         const uint64_t from = commands->count;
 
         if (cv_item_commands_more(commands, &ended, &err) != CLEAVE_OK)
-            return cv_complain_error(&err);
+            return cv_print_status(&err);
         status = show_lines(commands, from);
         fflush(stdout); /* more may come much later */
     }

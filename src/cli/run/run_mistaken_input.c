@@ -5,10 +5,10 @@
 #include <unistd.h>
 #include "base/file_target.h"
 #include "base/text.h"
-#include "cli/kit/listed_files.h"
-#include "cli/kit/meant.h"
-#include "cli/kit/output.h"
-#include "cli/run/run_mistakes.h"
+#include "cli/common/listed_files.h"
+#include "cli/common/usage_hints.h"
+#include "cli/common/output.h"
+#include "cli/run/run_checks.h"
 #include "cli/run/run_options.h"
 
 enum {
@@ -23,9 +23,9 @@ void cv_run_mistakes_form(const struct cv_call *call)
     if (values->inputs.count == 0 || values->quiet || values->json)
         return;
     if (values->split == NULL && values->records == 0)
-        cv_meant_form(values->inputs.items[0], values->header != NULL);
+        cv_usage_hint_form(values->inputs.items[0], values->header != NULL);
     else if (values->split != NULL && strcmp(values->split, "csv") == 0)
-        cv_meant_separator(values->inputs.items[0]);
+        cv_usage_hint_separator(values->inputs.items[0]);
 }
 
 void cv_run_mistakes_seeming(const struct cv_call *call,
@@ -37,10 +37,10 @@ void cv_run_mistakes_seeming(const struct cv_call *call,
     if (values->split != NULL || values->records > 0 || values->quiet || values->json)
         return;
     if (result->seems_endless && result->chunks == 1 && result->nworkers > 1)
-        cv_meant_endless(name, result->seems, result->seems_advice);
+        cv_usage_hint_endless(name, result->seems, result->seems_advice);
     else if (!result->seems_endless)
-        cv_meant_seeming(name, result->seems, result->seems_advice,
-                         result->seems_headed && values->header != NULL);
+        cv_usage_hint_seeming(name, result->seems, result->seems_advice,
+                              result->seems_headed && values->header != NULL);
 }
 
 /* find | cleave run gzip: who thinks of xargs wants the files compressed, not their names. Told
@@ -66,10 +66,11 @@ static void hint_names(const struct cv_call *call)
             return;
     listed = cv_lists_files(STDIN_FILENO, cv_hosts_asked(values) ? 0 : NAMES_WAIT_MS);
     if (listed != CV_LISTS_NO_FILES)
-        cv_complain(CV_EXIT_DONE,
-                    "standard input is names of files, and %s gets the names; to run it "
-                    "for each of the files: cleave run %s-a - %s",
-                    program, listed == CV_LISTS_NULLS ? "-0 " : "", program);
+        cv_print_error(
+            CV_EXIT_DONE,
+            "standard input is names of files, and %s gets the names; to run it "
+            "for each of the files: cleave run %s-a - %s",
+            program, listed == CV_LISTS_NULLS ? "-0 " : "", program);
 }
 
 bool cv_run_mistakes_form_early(const struct cv_call *call)

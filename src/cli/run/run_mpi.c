@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "base/words.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "cli/run/run_mpi_words.h"
 #include "cli/run/run_slurm.h"
 #include "model/platform/nominal.h"
 #include "run/hosts/rank_groups.h"
-#include "run/kit/guard.h"
+#include "run/common/guard.h"
 #include "run/worker/worker_fold.h"
 
 /* One MPI library: how its mpirun is known, and what has to be installed. */
@@ -98,7 +98,7 @@ enum {
 };
 
 /* All ranks meet the same trouble: one of them tells it. */
-#define TELL(rank, code, ...) ((rank) == 0 ? cv_complain(code, __VA_ARGS__) : (code))
+#define TELL(rank, code, ...) ((rank) == 0 ? cv_print_error(code, __VA_ARGS__) : (code))
 
 static enum cleave_status load(const struct flavour *flavour, struct cv_run_mpi *out,
                                struct cleave_error *err)
@@ -175,10 +175,10 @@ static int tell_why(const struct flavour *flavour, int rank,
                     const struct cleave_error *err)
 {
     if (rank == 0) {
-        cv_complain(CV_EXIT_ENGINE, "--mpi: %s", err->text);
+        cv_print_error(CV_EXIT_ENGINE, "--mpi: %s", err->text);
     } else {
         (void)poll(NULL, 0, ALONE_MS);
-        cv_complain(CV_EXIT_ENGINE, "--mpi: rank %d: %s", rank, err->text);
+        cv_print_error(CV_EXIT_ENGINE, "--mpi: rank %d: %s", rank, err->text);
     }
     end_all(flavour, CV_EXIT_ENGINE);
     return CV_EXIT_ENGINE;
@@ -196,9 +196,9 @@ static struct cv_guard *make_guard(int rank)
     if (status == CLEAVE_OK)
         return guard;
     cv_guard_free(guard);
-    cv_complain(CV_EXIT_FAILED,
-                "--mpi: commands of rank %d will go on if it is killed: %s", rank,
-                err.text);
+    cv_print_error(CV_EXIT_FAILED,
+                   "--mpi: commands of rank %d will go on if it is killed: %s", rank,
+                   err.text);
     return NULL;
 }
 
@@ -241,10 +241,10 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
     }
     /* Two MPIs that do not know each other start as many jobs of one rank each. */
     return cv_run_mpi_close(
-        out, cv_complain(CV_EXIT_USAGE, "--mpi: expected 2 ranks or more, got 1%s",
-                         rank == 0 ? ""
-                                   : ": was it started by the mpirun of another MPI? "
-                                     "--mpi-library openmpi or mpich says which"));
+        out, cv_print_error(CV_EXIT_USAGE, "--mpi: expected 2 ranks or more, got 1%s",
+                            rank == 0 ? ""
+                                      : ": was it started by the mpirun of another MPI? "
+                                        "--mpi-library openmpi or mpich says which"));
 }
 
 /* Nothing more is said or heard here. */
@@ -276,8 +276,8 @@ int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
         return master ? status : CV_EXIT_DONE;
     /* It goes without the others, and mpirun may end rank 0 before that can say why. */
     if (!master)
-        return cv_complain(CV_EXIT_FAILED, "--mpi: rank %u: %s", rank, err.text);
-    return status == CV_EXIT_DONE ? cv_complain(CV_EXIT_FAILED, "--mpi: %s", err.text)
+        return cv_print_error(CV_EXIT_FAILED, "--mpi: rank %u: %s", rank, err.text);
+    return status == CV_EXIT_DONE ? cv_print_error(CV_EXIT_FAILED, "--mpi: %s", err.text)
                                   : status;
 }
 
@@ -288,14 +288,14 @@ static int find_leaders(const struct cv_mpi_bridge *bridge, const char *leaders,
                         struct cv_arena *arena, uint32_t **out)
 {
     struct cleave_error err;
-    uint32_t most = 1;
+    uint32_t max = 1;
 
     *out = cv_array(arena, bridge->size, sizeof **out);
     if (*out == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
-    if ((leaders != NULL && cv_rank_groups_read(leaders, &most, &err) != CLEAVE_OK) ||
-        cv_rank_groups_make(bridge->machine, bridge->size, most, *out, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
+    if ((leaders != NULL && cv_rank_groups_read(leaders, &max, &err) != CLEAVE_OK) ||
+        cv_rank_groups_make(bridge->machine, bridge->size, max, *out, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
     return CV_EXIT_DONE;
 }
 
@@ -426,7 +426,7 @@ static const char *const *name_led(const struct cv_mpi_bridge *bridge,
 }
 
 int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
-                    struct cv_arena *arena, struct cv_crew *out)
+                    struct cv_arena *arena, struct cv_worker_list *out)
 {
     const struct cv_mpi_bridge *bridge = mpi->bridge;
     struct cv_words names = { .arena = arena };
@@ -434,7 +434,7 @@ int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
     uint32_t *leader;
     const int status = find_leaders(bridge, leaders, arena, &leader);
 
-    *out = (struct cv_crew){ 0 };
+    *out = (struct cv_worker_list){ 0 };
     if (status != CV_EXIT_DONE)
         return status;
     for (uint32_t r = 1; r < bridge->size; r++)
@@ -443,10 +443,10 @@ int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
     out->hosts = cv_array(arena, names.count, sizeof *out->hosts);
     out->behind = cv_array(arena, names.count, sizeof *out->behind);
     if (out->hosts == NULL || out->behind == NULL || names.failed)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
     if (cv_nominal_platform(CV_NOMINAL_RANK, names.items, (uint32_t)names.count,
                             &out->platform, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     for (uint32_t r = 1; r < bridge->size; r++) {
         const uint32_t i = (uint32_t)out->nhosts;
 
@@ -454,7 +454,7 @@ int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
             continue;
         out->behind[i] = name_led(bridge, leader, r, arena);
         if (out->behind[i] == NULL)
-            return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+            return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
         out->hosts[out->nhosts++] = (struct cleave_host){
             .name = cleave_platform_worker_name(out->platform, i),
             .link = -1,

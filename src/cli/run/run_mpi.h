@@ -4,7 +4,7 @@
  * as workers and end with it. */
 #ifndef CV_RUN_MPI_H
 #define CV_RUN_MPI_H
-#include "cli/kit/verb.h"
+#include "cli/common/verb.h"
 #include "cli/run/run_options.h"
 #include "engine/mpi_bridge.h"
 
@@ -29,7 +29,7 @@ void cv_run_mpi_refused(int count, char *const *words, int status);
 int cv_run_mpi_serve(const struct cv_run_mpi *mpi, const struct cv_call *call);
 /* Rank 0: the other ranks are the workers; with --leaders, those that lead. */
 int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
-                    struct cv_arena *arena, struct cv_crew *out);
+                    struct cv_arena *arena, struct cv_worker_list *out);
 /* End together with the others; `status` is what the run came to, or what has gone wrong
  * here. */
 int cv_run_mpi_close(struct cv_run_mpi *mpi, int status);

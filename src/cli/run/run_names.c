@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 
 /* A list that is being read. */
 struct reading {
@@ -28,10 +28,10 @@ int cv_expected_workers(const char *got)
 {
     char shown[CV_ECHO_ROOM];
 
-    return cv_complain(CV_EXIT_USAGE,
-                       "--workers: expected 1 to %d, +N, -N, N%%, 0, or names such as "
-                       "'fast,slow:nice -n 19', got '%s'",
-                       CV_MOST_WORKERS, cv_echo(got, shown));
+    return cv_print_error(CV_EXIT_USAGE,
+                          "--workers: expected 1 to %d, +N, -N, N%%, 0, or names such as "
+                          "'fast,slow:nice -n 19', got '%s'",
+                          CV_MOST_WORKERS, cv_echo(got, shown));
 }
 
 /* "8", "+2", "1.5", "50%". */
@@ -51,12 +51,13 @@ static int check_name(const char *name)
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(name, words[i]) == 0)
-            return cv_complain(CV_EXIT_USAGE,
-                               "--workers: '%s' is no number of workers and cannot be a "
-                               "name: 100%% is one for each core, 0 as many as possible",
-                               name);
+            return cv_print_error(
+                CV_EXIT_USAGE,
+                "--workers: '%s' is no number of workers and cannot be a "
+                "name: 100%% is one for each core, 0 as many as possible",
+                name);
     if (is_count(name))
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "--workers: '%s' in a list is no name. A comma in the words of "
             "a worker is written '\\,', as in 'a:taskset -c 0\\,1'",
@@ -99,13 +100,13 @@ static int add_one(struct reading *reading, const char *name, const char *words,
     const uint32_t place = out->count;
 
     if (place == CV_MOST_WORKERS)
-        return cv_complain(CV_EXIT_USAGE, "--workers: expected at most %d, got more",
-                           CV_MOST_WORKERS);
+        return cv_print_error(CV_EXIT_USAGE, "--workers: expected at most %d, got more",
+                              CV_MOST_WORKERS);
     out->names[place] = cv_arena_text(reading->arena, name);
     if (words != NULL)
         out->prefixes[place] = fill_in(reading->arena, words, number, place);
     if (out->names[place] == NULL || (words != NULL && out->prefixes[place] == NULL))
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
     out->count++;
     return CV_EXIT_DONE;
 }
@@ -133,10 +134,10 @@ static int add_alike(struct reading *reading, const char *name, const char *coun
     const long n = take_number(&rest, &digits);
 
     if (n < 1 || *rest != '\0')
-        return cv_complain(CV_EXIT_USAGE,
-                           "--workers: expected '%s*N' with N of 1 to %d, got '%s*%s'",
-                           cv_echo(name, shown), CV_MOST_WORKERS, shown,
-                           cv_echo(count, got));
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--workers: expected '%s*N' with N of 1 to %d, got '%s*%s'",
+                              cv_echo(name, shown), CV_MOST_WORKERS, shown,
+                              cv_echo(count, got));
     for (long i = 0; i < n && status == CV_EXIT_DONE; i++) {
         snprintf(number, sizeof number, "%ld", i);
         snprintf(full, sizeof full, n > 1 ? "%.200s.%s" : "%.200s", name, number);
@@ -149,10 +150,10 @@ static int expected_range(const char *name, const char *range)
 {
     char shown[CV_ECHO_ROOM], got[CV_ECHO_ROOM];
 
-    return cv_complain(CV_EXIT_USAGE,
-                       "--workers: expected numbers such as '%s[0-3]' or '%s[0,2-3]', "
-                       "got '%s[%s'",
-                       cv_echo(name, shown), shown, shown, cv_echo(range, got));
+    return cv_print_error(CV_EXIT_USAGE,
+                          "--workers: expected numbers such as '%s[0-3]' or '%s[0,2-3]', "
+                          "got '%s[%s'",
+                          cv_echo(name, shown), shown, shown, cv_echo(range, got));
 }
 
 /* Workers with the numbers of "0-3,06]" behind their name, as wide as they are written. */
@@ -209,7 +210,7 @@ static int add_member(struct reading *reading, char *text)
     if (kind == '[')
         return add_range(reading, text, many, words);
     if (words != NULL && strstr(words, "{i}") != NULL)
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "--workers: {i} is the number of one of several workers, as in "
             "'%s[0-3]:...' or '%s*4:...'",
@@ -247,12 +248,12 @@ int cv_members_read(const char *text, struct cv_arena *arena, struct cv_members 
     out->names = cv_array(arena, CV_MOST_WORKERS, sizeof *out->names);
     out->prefixes = cv_array(arena, CV_MOST_WORKERS, sizeof *out->prefixes);
     if (rest == NULL || out->names == NULL || out->prefixes == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
     while (status == CV_EXIT_DONE && (member = next_member(&rest)) != NULL)
         if (member[0] != '\0')
             status = add_member(&reading, member);
     if (status == CV_EXIT_DONE && out->count == 0)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--workers: expected a list of workers, got nothing");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--workers: expected a list of workers, got nothing");
     return status;
 }

@@ -1,7 +1,7 @@
 /* run_options.c -- what cleave run is told. SPDX-License-Identifier: MIT */
 #include "cli/run/run_options.h"
 
-#include "cli/kit/trace_output.h"
+#include "cli/common/trace_output.h"
 #include "run/decode/codec.h"
 #include "run/split/split.h"
 
@@ -32,7 +32,7 @@ static const struct cv_option input_options[] = {
               "Several files must have the same. ':' is one record; with items, it has names "
               "for {NAME}." },
     { .name = "--records", .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(records), .least = 1, .most = 1e15,
+      .offset = FIELD(records), .min = 1, .max = 1e15,
       .help = "Every chunk has N records, but for the last of a file; with --block or --policy, "
               "a multiple of N." },
     { .name = "--together", .kind = CV_OPTION_TEXT, .argument = "KEY",
@@ -101,13 +101,13 @@ static const struct cv_option item_options[] = {
               "they are a line for a shell, which is started if there is something in it "
               "that only a shell can do." },
     { .name = "--max-args", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(max_args), .least = 0, .most = 1e9,
+      .offset = FIELD(max_args), .min = 0, .max = 1e9,
       .help = "Give so many items to each command. 0: none, and run it once for each." },
     { .name = "--max-replace-args", .letter = 'N', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(max_args), .least = 0, .most = 1e9,
+      .offset = FIELD(max_args), .min = 0, .max = 1e9,
       .help = "The same." },
     { .name = "--max-lines", .letter = 'L', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(max_lines), .least = 1, .most = 1e9,
+      .offset = FIELD(max_lines), .min = 1, .max = 1e9,
       .help = "The same; items are lines." },
     { .name = "--fill", .letter = 'm', .value = 1, .offset = FIELD(fill),
       .help = "Give each command as many items as fit into a line, or an equal part of all of "
@@ -180,7 +180,7 @@ static const struct cv_option worker_options[] = {
       .offset = FIELD(memfree),
       .help = "Begin none while it has less memory left." },
     { .name = "--nice", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(nice),
-      .least = 1, .most = 19,
+      .min = 1, .max = 19,
       .help = "Commands here give way to others, as 'nice -n N' lets them." },
     { .name = "--hosts", .kind = CV_OPTION_TEXT, .argument = "HOSTS|FILE",
       .offset = FIELD(hosts), .file = CV_FILE_READ,
@@ -374,7 +374,7 @@ static const struct cv_option output_options[] = {
 
 static const struct cv_option failure_options[] = {
     { .name = "--retries", .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(retries), .least = 1, .most = 1e6,
+      .offset = FIELD(retries), .min = 1, .max = 1e6,
       .help = "Run the command at most so often on a chunk when it fails, on another "
               "worker first: as GNU parallel counts, 3 is once and two times more. Default: "
               "once, and by others where it may be the worker that is bad." },

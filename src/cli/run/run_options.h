@@ -2,8 +2,8 @@
 #ifndef CV_RUN_OPTIONS_H
 #define CV_RUN_OPTIONS_H
 #include <cleave/execute.h>
-#include "cli/kit/options.h"
-#include "cli/kit/verb.h"
+#include "cli/common/options.h"
+#include "cli/common/verb.h"
 #include "io/platform_leaders.h"
 #include "run/hosts/copies.h"
 
@@ -50,7 +50,7 @@ extern const struct cv_run_options cv_run_presets;
 extern const struct cv_option_group cv_run_groups[];
 
 /* Workers with names and words to put before the command. */
-struct cv_crew {
+struct cv_worker_list {
     struct cleave_platform *platform; /* owned; NULL: as many as there are cores */
     const char *const *prefixes;      /* of the arena; NULL: none               */
     struct cleave_host *hosts;        /* of the arena                           */
@@ -64,7 +64,7 @@ void cv_split_list(struct cv_text *out);
 void cv_split_words(struct cv_text *out);
 void cv_decode_words(struct cv_text *out);
 /* Put `nice -n N` before the commands of workers of this machine. */
-int cv_crew_be_nice(struct cv_crew *crew, uint64_t nice, struct cv_arena *arena);
+int cv_crew_be_nice(struct cv_worker_list *crew, uint64_t nice, struct cv_arena *arena);
 
 /* How hosts are reached. */
 struct cv_reach {
@@ -90,16 +90,16 @@ int cv_reach_lead(struct cv_reach *reach, const struct cv_run_options *values,
 int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena);
 
 /* How many workers there are. */
-uint32_t cv_crew_count(const struct cv_crew *crew);
+uint32_t cv_crew_count(const struct cv_worker_list *crew);
 /* "4", "+1", "50%", or "fast,slow:nice -n 19". Returns an exit status; what is wrong has been told. */
-int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out);
+int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list *out);
 /* The workers of a platform file, with the commands that it puts before ours, and its
  * hosts. */
 int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena *arena,
-                 struct cv_crew *out);
+                 struct cv_worker_list *out);
 /* The same, but what is wrong is put into `err`. */
 enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
-                                struct cv_arena *arena, struct cv_crew *out,
+                                struct cv_arena *arena, struct cv_worker_list *out,
                                 struct cleave_error *err);
 /* What a platform file that was measured begins with. */
 #define CV_MEASURED_MARK "Measured by cleave calibrate"
@@ -113,7 +113,8 @@ double cv_run_predict(const struct cleave_execution *execution, struct cv_arena 
 
 /* Whether what is asked for can be had with hosts that lead others, of which the first of the
  * crew is named. Returns an exit status. */
-int cv_leads_check(const struct cv_crew *crew, const struct cleave_execution *execution,
+int cv_leads_check(const struct cv_worker_list *crew,
+                   const struct cleave_execution *execution,
                    const struct cv_run_options *values);
 
 /* Whether hosts are asked for, in one way or another. */

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/fail.h"
-#include "cli/kit/counted.h"
-#include "cli/kit/output.h"
+#include "cli/common/counted.h"
+#include "cli/common/output.h"
 #include "cli/live/run_live.h"
 #include "report/terminal/bar.h"
 #include "report/terminal/table.h"
@@ -29,7 +29,7 @@ int cv_run_report_open(struct cv_run_report *report, const struct cv_run_options
                                       .plain = values->progress != NULL,
                                       .facts_wide = FACTS_WIDE,
                                       .predicted_s = NAN };
-    cv_pace_init(&report->pace, 0);
+    cv_eta_init(&report->pace, 0);
     return cv_job_log_open(&report->log, values->dry_run ? NULL : values->joblog,
                            values->resume != 0);
 }
@@ -175,8 +175,8 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
     report->done = fmax(report->done, progress->done + progress->read);
     if (known) {
         report->done = fmin(report->done, progress->total);
-        left_s = cv_pace_left(&report->pace, progress->elapsed_s, report->done,
-                              progress->total);
+        left_s = cv_eta_left(&report->pace, progress->elapsed_s, report->done,
+                             progress->total);
         /* What is read is not done. */
         part = fmin(report->done / progress->total,
                     progress->done < progress->total ? 0.99 : 1);
@@ -220,7 +220,7 @@ void cv_run_note(void *context, const char *text)
     /* Several of them are heard at the same place. */
     if (report->reach.view.as != NULL)
         cv_text_add(&named, "%s: %s", report->reach.view.as, text);
-    cv_say(named.bytes != NULL && !named.failed ? named.bytes : text);
+    cv_print_line(named.bytes != NULL && !named.failed ? named.bytes : text);
     cv_text_done(&named);
 }
 

@@ -8,7 +8,7 @@
 #include "cli/run/run_options.h"
 #include "cli/log/run_rows.h"
 #include "run/items/item_commands.h"
-#include "report/terminal/pace.h"
+#include "report/terminal/eta.h"
 
 struct cv_run_report {
     struct cv_job_log log;
@@ -18,12 +18,13 @@ struct cv_run_report {
     double shown_s;        /* when the progress was shown last  */
     double done;           /* as it is shown: it never falls    */
     size_t facts_wide;     /* columns that facts beside the bar have needed */
-    struct cv_pace pace;
+    struct cv_eta pace;
     struct cv_live_page page; /* --serve */
     bool declared;      /* costs are: its end can be predicted                      */
     bool by_one;        /* a command ended with status 1                            */
     double predicted_s; /* by the plan; NAN: none            */
-    const struct cv_crew *crew; /* borrowed: who was asked to take part             */
+    const struct cv_worker_list
+        *crew; /* borrowed: who was asked to take part             */
     const struct cleave_platform *platform; /* borrowed: the costs that were declared */
     const char *const *command;             /* borrowed, ends with NULL     */
     const struct cv_item_commands *items;   /* borrowed; NULL: an input is shared out */
@@ -32,7 +33,7 @@ struct cv_run_report {
     const struct cv_run_options *options; /* borrowed */
     struct cv_reach reach;
     struct cv_arena *arena;
-    struct cv_crew again; /* its platform is owned */
+    struct cv_worker_list again; /* its platform is owned */
 };
 
 /* Returns an exit status; what is wrong has been told. */

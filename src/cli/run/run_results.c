@@ -17,7 +17,7 @@
 #include "base/fail.h"
 #include "base/new_file.h"
 #include "base/write_all.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 
 /* --- names -------------------------------------------------------------------------------- */
 
@@ -323,10 +323,10 @@ int cv_run_template_read(const struct cv_call *call, const struct cv_run_items *
     struct cleave_error err;
 
     if (words == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the items");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the items");
     words[0] = text;
     if (cv_item_template_init(out, words,
-                              &(struct cv_item_signs){
+                              &(struct cv_item_replacements){
                                   .optional = true,
                                   .plus = values->plus != 0,
                                   .whole = values->replace,
@@ -335,7 +335,7 @@ int cv_run_template_read(const struct cv_call *call, const struct cv_run_items *
                                   .rules = items->commands.rules,
                                   .nrules = items->commands.nrules },
                               &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     out->bare = true;
     return CV_EXIT_DONE;
 }
@@ -345,8 +345,8 @@ static int open_rows(const struct cv_run_options *values, struct cv_run_items *i
 {
     if (values->output != NULL || values->files || values->reduce != NULL ||
         values->journal != NULL)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--results FILE.csv is all that is written: expected none of "
+        return cv_print_error(
+            CV_EXIT_USAGE, "--results FILE.csv is all that is written: expected none of "
                            "--output, --files, --reduce and --journal");
     items->rows = (struct cv_run_rows){ .kind = cv_rows_kind(items->results),
                                         .commands = &items->commands,

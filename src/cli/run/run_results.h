@@ -6,7 +6,7 @@
 #include "cli/run/run_options.h"
 #include "cli/log/run_rows.h"
 #include "run/items/item_commands.h"
-#include "run/items/item_taken.h"
+#include "run/items/result_name_set.h"
 
 /* Items of a run, and what becomes of their outputs. */
 struct cv_run_items {

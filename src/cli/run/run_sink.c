@@ -8,15 +8,15 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 
 static int cannot_write(const struct cv_run_sink *sink, int status,
                         const struct cleave_error *err)
 {
     char shown[CV_ECHO_ROOM];
 
-    return cv_complain(status, "%s: cannot write '%s': %s", sink->option,
-                       cv_echo(sink->path, shown), err->text);
+    return cv_print_error(status, "%s: cannot write '%s': %s", sink->option,
+                          cv_echo(sink->path, shown), err->text);
 }
 
 static bool names_file(const char *path)
@@ -52,11 +52,11 @@ static void tell_part(const struct cv_run_sink *sink)
     char shown[CV_ECHO_ROOM];
 
     if (sink->file.replaces)
-        cv_complain(CV_EXIT_FAILED, "'%s' is as it was; the new one is not whole: %s",
-                    cv_echo(sink->path, shown), sink->file.beside);
+        cv_print_error(CV_EXIT_FAILED, "'%s' is as it was; the new one is not whole: %s",
+                       cv_echo(sink->path, shown), sink->file.beside);
     else
-        cv_complain(CV_EXIT_FAILED, "'%s' was not made; what there is of it: %s",
-                    cv_echo(sink->path, shown), sink->file.beside);
+        cv_print_error(CV_EXIT_FAILED, "'%s' was not made; what there is of it: %s",
+                       cv_echo(sink->path, shown), sink->file.beside);
 }
 
 int cv_run_sink_close(struct cv_run_sink *sink, bool whole, int status)
@@ -100,19 +100,20 @@ int cv_run_lines_check(const struct cv_run_options *values)
 
     if (!values->line_buffer || other == NULL)
         return CV_EXIT_DONE;
-    return cv_complain(CV_EXIT_USAGE,
-                       "with --line-buffer lines of a chunk are gone before it is done: "
-                       "expected no %s",
-                       other);
+    return cv_print_error(
+        CV_EXIT_USAGE,
+        "with --line-buffer lines of a chunk are gone before it is done: "
+        "expected no %s",
+        other);
 }
 
 int cv_run_group_check(const struct cv_run_options *values)
 {
     if (!values->group || !(values->line_buffer || values->ungroup))
         return CV_EXIT_DONE;
-    return cv_complain(CV_EXIT_USAGE,
-                       "expected --group, for outputs as a whole, or %s, got both",
-                       values->ungroup ? "--ungroup" : "--line-buffer");
+    return cv_print_error(CV_EXIT_USAGE,
+                          "expected --group, for outputs as a whole, or %s, got both",
+                          values->ungroup ? "--ungroup" : "--line-buffer");
 }
 
 bool cv_run_shows_early(const struct cv_run_options *values)

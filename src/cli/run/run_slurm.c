@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "base/companion.h"
+#include "base/helper_program.h"
 #include "base/text.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "model/platform/nominal.h"
 #include "run/hosts/host_range.h"
-#include "run/kit/process.h"
+#include "run/common/process.h"
 
 enum { MOST_NODES = 4096, MOST_SLOTS = 65536, MOST_WORDS = 24 };
 
@@ -206,7 +206,7 @@ static int add_part(struct nodes *nodes, int part)
 
     if (name_nodes(nodes, part, &names, &err) != CLEAVE_OK) {
         free(names.items);
-        return cv_complain(CV_EXIT_ENGINE, "--slurm: %s", err.text);
+        return cv_print_error(CV_EXIT_ENGINE, "--slurm: %s", err.text);
     }
     for (size_t i = 0; good && i < names.count; i++) {
         const uint32_t next = counts != NULL ? next_count(&counts, &left) : 0;
@@ -216,11 +216,12 @@ static int add_part(struct nodes *nodes, int part)
         good = add_node(nodes, names.items[i], slots > 0 ? slots : 1, part);
     }
     free(names.items);
-    return good ? CV_EXIT_DONE
-                : cv_complain(CV_EXIT_FAILED,
-                              "out of memory for the workers, or more than %d nodes or "
-                              "%d tasks",
-                              MOST_NODES, MOST_SLOTS);
+    return good
+               ? CV_EXIT_DONE
+               : cv_print_error(CV_EXIT_FAILED,
+                                "out of memory for the workers, or more than %d nodes or "
+                                "%d tasks",
+                                MOST_NODES, MOST_SLOTS);
 }
 
 /* srun takes from the environment what its words do not say, as the processors of a task of other
@@ -243,14 +244,14 @@ static int look_for_srun(void)
     struct cleave_error err;
 
     if (cv_command_init(&command, NULL, words, &err) != CLEAVE_OK)
-        return cv_complain(CV_EXIT_ENGINE, "--slurm: nodes are reached by srun: %s",
-                           err.text);
+        return cv_print_error(CV_EXIT_ENGINE, "--slurm: nodes are reached by srun: %s",
+                              err.text);
     cv_command_done(&command);
     return CV_EXIT_DONE;
 }
 
 int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena *arena,
-                      struct cv_crew *out)
+                      struct cv_worker_list *out)
 {
     struct nodes nodes = { .again = again,
                            .room = MOST_NODES,
@@ -262,12 +263,12 @@ int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena 
     struct cleave_error err;
     int status = CV_EXIT_DONE;
 
-    *out = (struct cv_crew){ 0 };
+    *out = (struct cv_worker_list){ 0 };
     nodes.program = reach->program != NULL ? reach->program : nodes.self;
     nodes.hosts = cv_array(arena, nodes.room, sizeof *nodes.hosts);
     nodes.workers = cv_array(arena, nodes.slots_room, sizeof *nodes.workers);
     if (nodes.hosts == NULL || nodes.workers == NULL || nodes.program == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
     forget_other_steps();
     status = look_for_srun();
     if (status == CV_EXIT_DONE && parts <= 1)
@@ -277,7 +278,7 @@ int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena 
     if (status == CV_EXIT_DONE &&
         cv_nominal_platform(CV_NOMINAL_RANK, nodes.workers, nodes.slots, &out->platform,
                             &err) != CLEAVE_OK)
-        status = cv_complain_error(&err);
+        status = cv_print_status(&err);
     out->hosts = nodes.hosts;
     out->nhosts = nodes.count;
     return status;
@@ -308,10 +309,10 @@ static void note_idle_nodes(const struct cv_run_options *values)
     if (nodes > 1 && !values->slurm && !values->mpi && !cv_hosts_asked(values) &&
         values->workers == NULL && getenv("SLURM_STEP_ID") == NULL && !values->quiet &&
         !values->json)
-        (void)cv_complain(CV_EXIT_DONE,
-                          "this Slurm job has %lu nodes, and only this machine works: "
-                          "--slurm lets all of them; -j N says that it is meant so",
-                          nodes);
+        (void)cv_print_error(CV_EXIT_DONE,
+                             "this Slurm job has %lu nodes, and only this machine works: "
+                             "--slurm lets all of them; -j N says that it is meant so",
+                             nodes);
 }
 
 int cv_run_slurm_check(const struct cv_run_options *values)
@@ -320,32 +321,33 @@ int cv_run_slurm_check(const struct cv_run_options *values)
 
     if (values->slurm &&
         (values->mpi || cv_hosts_asked(values) || values->workers != NULL))
-        return cv_complain(CV_EXIT_USAGE,
-                           "with --slurm the tasks of the job are the workers: expected "
+        return cv_print_error(
+            CV_EXIT_USAGE, "with --slurm the tasks of the job are the workers: expected "
                            "none of --workers, --hosts and --mpi");
     if (values->slurm &&
         (values->ssh != NULL || values->push || values->push_from.count > 0))
-        return cv_complain(CV_EXIT_USAGE,
-                           "with --slurm nodes are reached by srun: expected neither "
-                           "--ssh nor --push, but --remote PROGRAM where cleave has "
-                           "another place on the nodes");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "with --slurm nodes are reached by srun: expected neither "
+                              "--ssh nor --push, but --remote PROGRAM where cleave has "
+                              "another place on the nodes");
     if (values->slurm && getenv("SLURM_JOB_ID") == NULL)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--slurm: this is no Slurm job: expected 'salloc -N 2 cleave "
+        return cv_print_error(
+            CV_EXIT_USAGE, "--slurm: this is no Slurm job: expected 'salloc -N 2 cleave "
                            "run --slurm ...', or a batch script as 'cleave "
                            "slurm-script' prints one for sbatch");
     if (tasks > 1 && !values->mpi && !cv_hosts_asked(values) && values->workers == NULL)
         return cv_run_slurm_task() > 0
                    ? CV_EXIT_USAGE
-                   : cv_complain(CV_EXIT_USAGE,
-                                 "srun has started %lu of this, and each would do all of "
-                                 "the work: expected "
-                                 "'cleave run --slurm' without srun, or 'srun --mpi=pmi2 "
-                                 "cleave run --mpi' "
-                                 "(MPICH; --mpi=pmix: Open MPI); or --workers N, if each "
-                                 "has an input of its "
-                                 "own",
-                                 tasks);
+                   : cv_print_error(
+                         CV_EXIT_USAGE,
+                         "srun has started %lu of this, and each would do all of "
+                         "the work: expected "
+                         "'cleave run --slurm' without srun, or 'srun --mpi=pmi2 "
+                         "cleave run --mpi' "
+                         "(MPICH; --mpi=pmix: Open MPI); or --workers N, if each "
+                         "has an input of its "
+                         "own",
+                         tasks);
     note_idle_nodes(values);
     return CV_EXIT_DONE;
 }

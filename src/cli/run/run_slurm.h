@@ -15,7 +15,7 @@ int cv_run_slurm_check(const struct cv_run_options *values);
 /* The nodes of this job, each with its tasks as slots, or its processors if nobody asked for
  * tasks; `again`: those that it has now. Returns an exit status; what is wrong has been told. */
 int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena *arena,
-                      struct cv_crew *out);
+                      struct cv_worker_list *out);
 /* The number of this process among those that srun has started together; 0: the first, or the
  * only one. What all of them meet, that one tells. */
 unsigned long cv_run_slurm_task(void);

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "base/signal_name.h"
-#include "cli/kit/counted.h"
-#include "cli/kit/output.h"
+#include "cli/common/counted.h"
+#include "cli/common/output.h"
 #include "cli/run/run_report.h"
 #include "report/terminal/table.h"
 
@@ -26,8 +26,8 @@ void cv_run_stopped(const struct cleave_execution_result *result,
     struct cv_text line = { NULL, 0, 0, false };
 
     if (result->platform == NULL) {
-        cv_complain(CV_EXIT_FAILED, "stopped by %s before anything was begun",
-                    cv_signal_name(result->stopped_by, name));
+        cv_print_error(CV_EXIT_FAILED, "stopped by %s before anything was begun",
+                       cv_signal_name(result->stopped_by, name));
         return;
     }
     cv_text_add(&line, "stopped by %s: %s done", cv_signal_name(result->stopped_by, name),
@@ -48,6 +48,6 @@ void cv_run_stopped(const struct cleave_execution_result *result,
                     "None of it is kept for another run; --journal FILE would have "
                     "done so");
     if (!line.failed)
-        cv_complain(CV_EXIT_FAILED, "%s", line.bytes);
+        cv_print_error(CV_EXIT_FAILED, "%s", line.bytes);
     cv_text_done(&line);
 }

@@ -2,13 +2,13 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
-#include "cli/kit/counted.h"
-#include "cli/kit/output.h"
+#include "cli/common/counted.h"
+#include "cli/common/output.h"
 #include "cli/run/run_report.h"
 #include "io/json_out.h"
 #include "report/terminal/limit_text.h"
 #include "report/terminal/table.h"
-#include "run/kit/usable_cores.h"
+#include "run/common/usable_cores.h"
 
 /* By how much a run has to be slower than an estimate, so that it is worth a word. */
 static const double SURELY = 1.05;
@@ -83,7 +83,7 @@ static void put_worker(struct cv_json *json, const struct cleave_execution_resul
 }
 
 /* Hosts that lead others, and whom. */
-static void put_leaders(struct cv_json *json, const struct cv_crew *crew)
+static void put_leaders(struct cv_json *json, const struct cv_worker_list *crew)
 {
     bool any = false;
 
@@ -103,7 +103,7 @@ static void put_leaders(struct cv_json *json, const struct cv_crew *crew)
     cv_json_end(json);
 }
 
-static void leaders_text(const struct cv_crew *crew, FILE *file)
+static void leaders_text(const struct cv_worker_list *crew, FILE *file)
 {
     enum { SHOWN = 8 };
 
@@ -308,12 +308,12 @@ static void reason_text(const struct cleave_execution_result *result, size_t inp
         [STARTS] = isnan(result->starts_s) ? 0 : result->starts_s / result->there,
         [FOLDS] = result->folds_s, /* one waits for the other */
     };
-    int most = SMALL;
+    int max = SMALL;
 
     for (int i = CONNECTING; i <= FOLDS && result->seconds >= SHORT_S; i++)
-        if (costs_s[i] > costs_s[most])
-            most = i;
-    switch (most) {
+        if (costs_s[i] > costs_s[max])
+            max = i;
+    switch (max) {
     case CONNECTING:
         fprintf(file, "connecting to the hosts took %.3g s", result->connect_s);
         break;
@@ -367,12 +367,12 @@ static void alone_text(const struct cleave_execution_result *result, size_t inpu
 static const char *speed_unit(const struct cleave_execution_result *result, double *out)
 {
     static const char *const units[] = { "B/s", "kB/s", "MB/s", "GB/s" };
-    double most = 0;
+    double max = 0;
     size_t unit = 0;
 
     for (uint32_t w = 0; w < result->nworkers; w++)
-        most = fmax(most, result->workers[w].speed_ups);
-    for (*out = 1; unit < 3 && most >= 1e3 * *out; unit++)
+        max = fmax(max, result->workers[w].speed_ups);
+    for (*out = 1; unit < 3 && max >= 1e3 * *out; unit++)
         *out *= 1e3;
     return units[unit];
 }

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/quantity.h"
-#include "cli/kit/output.h"
-#include "run/kit/usable_cores.h"
+#include "cli/common/output.h"
+#include "run/common/usable_cores.h"
 
 const char *cv_header_how(const char *text)
 {
@@ -30,7 +30,7 @@ uint64_t cv_record_limit(double bytes)
     return bytes < 1 ? 1 : bytes < 0x1p62 ? (uint64_t)bytes : UINT64_C(1) << 62;
 }
 
-int cv_timeout_read(const char *text, bool items_here, struct cleave_failing *out)
+int cv_timeout_read(const char *text, bool items_here, struct cleave_failure_options *out)
 {
     const size_t length = text != NULL ? strlen(text) : 0;
     char shown[CV_ECHO_ROOM], *rest = NULL;
@@ -41,12 +41,12 @@ int cv_timeout_read(const char *text, bool items_here, struct cleave_failing *ou
     if (length > 1 && text[length - 1] == '%') {
         value = strtod(text, &rest);
         if (!isdigit((unsigned char)text[0]) || rest != text + length - 1 || value <= 100)
-            return cv_complain(
+            return cv_print_error(
                 CV_EXIT_USAGE,
                 "--timeout: expected more than 100%% of the median, got '%s'",
                 cv_echo(text, shown));
         if (!items_here)
-            return cv_complain(
+            return cv_print_error(
                 CV_EXIT_USAGE,
                 "--timeout %s is for items on this machine, whose commands can "
                 "be compared: expected a time such as 500ms or 2min",
@@ -55,7 +55,7 @@ int cv_timeout_read(const char *text, bool items_here, struct cleave_failing *ou
         return CV_EXIT_DONE;
     }
     if (cv_quantity_parse(text, CV_DURATION, &value) != NULL || !(value >= 0))
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "--timeout: expected a time of 0 or more such as 0.5, 500ms, 2min "
             "or 1h30m, or 200%%, got '%s'",
@@ -65,7 +65,7 @@ int cv_timeout_read(const char *text, bool items_here, struct cleave_failing *ou
 }
 
 /* "soon,fail=", "now,success=", "soon,done=": where the number begins; NULL: it is none. */
-static const char *read_halt_words(const char *text, struct cleave_failing *out)
+static const char *read_halt_words(const char *text, struct cleave_failure_options *out)
 {
     static const struct {
         const char *word;
@@ -112,10 +112,11 @@ int cv_halt_read(const char *text, struct cleave_execution *out)
     share = rest != NULL && strcmp(rest, "%") == 0;
     if (rest == NULL || errno != 0 || number < 1 || (!share && *rest != '\0') ||
         (share && number > 100))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--halt: expected never, now,fail=N, soon,fail=N or N%%, or "
-                           "success= or done= instead of fail=, got '%s'",
-                           text);
+        return cv_print_error(
+            CV_EXIT_USAGE,
+            "--halt: expected never, now,fail=N, soon,fail=N or N%%, or "
+            "success= or done= instead of fail=, got '%s'",
+            text);
     if (share)
         out->failing.halt_share = (double)number / 100;
     else
@@ -137,7 +138,7 @@ int cv_load_read(const char *text, double *out)
         rest++;
     }
     if (rest == text || *rest != '\0' || !(number > 0) || number > 1e9)
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "--load: expected a number above 0, or N%% of the cores, got '%s'",
             cv_echo(text, shown));
@@ -154,7 +155,7 @@ int cv_pin_read(const char *text, enum cleave_pin *out)
         return CV_EXIT_DONE;
     *out = strcmp(text, "nodes") == 0 ? CLEAVE_PIN_NODES : CLEAVE_PIN_CORES;
     if (*out == CLEAVE_PIN_CORES && text[0] != '\0' && strcmp(text, "cores") != 0)
-        return cv_complain(CV_EXIT_USAGE, "--pin: expected cores or nodes, got '%s'",
-                           cv_echo(text, shown));
+        return cv_print_error(CV_EXIT_USAGE, "--pin: expected cores or nodes, got '%s'",
+                              cv_echo(text, shown));
     return CV_EXIT_DONE;
 }

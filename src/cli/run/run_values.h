@@ -14,7 +14,8 @@ uint64_t cv_record_limit(double bytes);
  * wrong has been told. */
 
 /* "2min" or, of items on this machine, "200%". */
-int cv_timeout_read(const char *text, bool items_here, struct cleave_failing *out);
+int cv_timeout_read(const char *text, bool items_here,
+                    struct cleave_failure_options *out);
 /* "never", "now,fail=1", "soon,fail=10%". */
 int cv_halt_read(const char *text, struct cleave_execution *out);
 /* The number of --load; 0: none was given. */

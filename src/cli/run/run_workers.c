@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "cli/run/run_names.h"
 #include "cli/run/run_options.h"
 #include "model/platform/nominal.h"
-#include "run/kit/usable_cores.h"
+#include "run/common/usable_cores.h"
 
 enum {
     MOST_POSSIBLE = 256, /* what 0 stands for: more cost more than they could gain unless
@@ -28,13 +28,13 @@ enum {
 static uint32_t most_possible(void)
 {
     struct rlimit files;
-    unsigned long most = MOST_POSSIBLE;
+    unsigned long max = MOST_POSSIBLE;
 
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY)
-        most = files.rlim_cur > FILES_ELSE + FILES_EACH
-                   ? (files.rlim_cur - FILES_ELSE) / FILES_EACH
-                   : 1;
-    return (uint32_t)(most < MOST_POSSIBLE ? most : MOST_POSSIBLE);
+        max = files.rlim_cur > FILES_ELSE + FILES_EACH
+                  ? (files.rlim_cur - FILES_ELSE) / FILES_EACH
+                  : 1;
+    return (uint32_t)(max < MOST_POSSIBLE ? max : MOST_POSSIBLE);
 }
 
 static uint32_t within_limits(long long count)
@@ -73,13 +73,13 @@ static int read_count(const char *text, uint32_t *out)
 
 /* --- crews --------------------------------------------------------------------------------- */
 
-int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out)
+int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list *out)
 {
     struct cv_members members = { NULL, NULL, 0 };
     struct cleave_error err;
     int status = CV_EXIT_DONE;
 
-    *out = (struct cv_crew){ .platform = NULL };
+    *out = (struct cv_worker_list){ .platform = NULL };
     if (text == NULL)
         members.count = within_limits(cv_usable_cores());
     else if (cv_looks_counted(text) && strchr(text, ',') == NULL)
@@ -90,17 +90,17 @@ int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out)
     if (status == CV_EXIT_DONE &&
         cv_nominal_platform(CV_NOMINAL_HERE, members.names, members.count, &out->platform,
                             &err) != CLEAVE_OK)
-        status = cv_complain(CV_EXIT_USAGE, "--workers: %s", err.text);
+        status = cv_print_error(CV_EXIT_USAGE, "--workers: %s", err.text);
     return status;
 }
 
-uint32_t cv_crew_count(const struct cv_crew *crew)
+uint32_t cv_crew_count(const struct cv_worker_list *crew)
 {
     return crew->platform != NULL ? cleave_platform_nworkers(crew->platform)
                                   : (uint32_t)cv_usable_cores();
 }
 
-int cv_crew_be_nice(struct cv_crew *crew, uint64_t nice, struct cv_arena *arena)
+int cv_crew_be_nice(struct cv_worker_list *crew, uint64_t nice, struct cv_arena *arena)
 {
     const uint32_t count = cv_crew_count(crew);
     const char **prefixes = cv_array(arena, count, sizeof *prefixes);
@@ -120,5 +120,5 @@ int cv_crew_be_nice(struct cv_crew *crew, uint64_t nice, struct cv_arena *arena)
     crew->prefixes = prefixes;
     return prefixes != NULL
                ? CV_EXIT_DONE
-               : cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+               : cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
 }

@@ -17,9 +17,9 @@ struct cv_sample_pen {
 enum { FRAME_RECORDS = 2000 };
 
 /* A whole number from 0 to most - 1. */
-static unsigned below(struct cv_sample_pen *pen, unsigned most)
+static unsigned below(struct cv_sample_pen *pen, unsigned max)
 {
-    return (unsigned)(cv_random_uniform(&pen->random) * most);
+    return (unsigned)(cv_random_uniform(&pen->random) * max);
 }
 
 static const char *one_of(struct cv_sample_pen *pen, const char *const *words,

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/stream/stream_json.h"
 
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "io/json_out.h"
 
 static const char *weights_name(const struct cleave_stream_task *task)

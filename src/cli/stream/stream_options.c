@@ -4,7 +4,7 @@
 
 #include <string.h>
 #include "base/quantity.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 
 #define FIELD(name) offsetof(struct cv_stream_options, name)
 
@@ -23,7 +23,7 @@ const struct cv_stream_options cv_stream_presets = {
 /* clang-format off */
 #define REST_OF_JOB                                                                     \
     { .name = "--streams", .letter = 'M', .kind = CV_OPTION_COUNT, .argument = "M",     \
-      .offset = FIELD(streams), .least = 1, .most = 1e6,                                \
+      .offset = FIELD(streams), .min = 1, .max = 1e6,                                \
       .help = "How many streams there are, each with a master of its own. Default 1." },\
     { .name = "--period", .letter = 't', .kind = CV_OPTION_TEXT, .argument = "TIME|auto",\
       .offset = FIELD(period),                                                          \
@@ -36,11 +36,11 @@ const struct cv_stream_options cv_stream_presets = {
               "sure: 0.1 for 10%. 0.1,far=0.3 is another one for worker far; so many "  \
               "workers may be named. Default 0." },                                     \
     { .name = "--theta", .kind = CV_OPTION_NUMBER, .argument = "T",                     \
-      .offset = FIELD(theta), .least = 0.05, .most = 0.95,                              \
+      .offset = FIELD(theta), .min = 0.05, .max = 0.95,                              \
       .help = "The part of a round that is sent first; the rest follows while it is "   \
               "computed. Default 0.5." },                                               \
     { .name = "--result-ratio", .kind = CV_OPTION_NUMBER, .argument = "D",              \
-      .offset = FIELD(result_ratio), .least = 0, .most = 1e9,                           \
+      .offset = FIELD(result_ratio), .min = 0, .max = 1e9,                           \
       .help = "Units of result that come back to the master per unit. Default 0: results "\
               "are too small to matter." }
 
@@ -77,7 +77,7 @@ const struct cv_option cv_stream_choice_options[] = {
               "default, by its own messages, with the best order of service; ring, as "
               "published, behind the worst worker there is, which wastes much." },
     { .name = "--effort", .kind = CV_OPTION_NUMBER, .argument = "N",
-      .offset = FIELD(effort), .least = 0.001, .most = 1e6,
+      .offset = FIELD(effort), .min = 0.001, .max = 1e6,
       .help = "How long to look for better clusters, in seconds of a machine of 2020. "
               "Work is counted, not timed: the same effort gives the same plan anywhere. "
               "Default 2." },
@@ -93,10 +93,10 @@ static int read_period(const char *text, double *out_s)
     if (strcmp(text, "auto") == 0)
         return CV_EXIT_DONE;
     if (cv_quantity_parse(text, CV_SECONDS, out_s) != NULL || !(*out_s > 0))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--period: expected a positive time such as 5 or 500ms, or "
-                           "auto, got '%s'",
-                           cv_echo(text, shown));
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--period: expected a positive time such as 5 or 500ms, or "
+                              "auto, got '%s'",
+                              cv_echo(text, shown));
     return CV_EXIT_DONE;
 }
 
@@ -121,16 +121,16 @@ static int read_demands(const char *text, uint32_t n, struct cv_arena *arena,
     uint32_t given = 0;
 
     if (demands == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the demands");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the demands");
     for (;;) {
         const size_t length = strcspn(at, ",");
         double demand;
 
         if (!read_number(at, length, &demand) || !(demand > 0))
-            return cv_complain(CV_EXIT_USAGE,
-                               "--demand: expected positive numbers such as 3,1,1, or "
-                               "any, got '%s'",
-                               cv_echo(text, shown));
+            return cv_print_error(CV_EXIT_USAGE,
+                                  "--demand: expected positive numbers such as 3,1,1, or "
+                                  "any, got '%s'",
+                                  cv_echo(text, shown));
         if (given < n)
             demands[given] = demand;
         given++;
@@ -139,9 +139,9 @@ static int read_demands(const char *text, uint32_t n, struct cv_arena *arena,
         at += length + 1;
     }
     if (given != n)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--demand: expected one number per stream, %u in all, got %u",
-                           n, given);
+        return cv_print_error(
+            CV_EXIT_USAGE, "--demand: expected one number per stream, %u in all, got %u",
+            n, given);
     *out = demands;
     return CV_EXIT_DONE;
 }
@@ -169,7 +169,7 @@ static int read_margins(const char *text, const struct cleave_platform *platform
     char shown[CV_ECHO_ROOM];
 
     if (margins == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the margins");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the margins");
     for (const char *at = text;; at++) {
         const size_t length = strcspn(at, ",");
         const char *equals = memchr(at, '=', length);
@@ -178,16 +178,18 @@ static int read_margins(const char *text, const struct cleave_platform *platform
 
         if (!read_number(at + from, length - from, &margin) ||
             !(margin >= 0 && margin <= 1000) || (equals == NULL) != (at == text))
-            return cv_complain(CV_EXIT_USAGE,
-                               "--margin: expected a number from 0 to 1000, and others "
-                               "for some workers, such as 0.1,far=0.3, got '%s'",
-                               cv_echo(text, shown));
+            return cv_print_error(
+                CV_EXIT_USAGE,
+                "--margin: expected a number from 0 to 1000, and others "
+                "for some workers, such as 0.1,far=0.3, got '%s'",
+                cv_echo(text, shown));
         if (equals != NULL) {
             const uint32_t w = find_worker(platform, at, from - 1);
 
             if (w == UINT32_MAX)
-                return cv_complain(CV_EXIT_USAGE, "--margin: no worker is called '%.*s'",
-                                   (int)(from - 1), at);
+                return cv_print_error(CV_EXIT_USAGE,
+                                      "--margin: no worker is called '%.*s'",
+                                      (int)(from - 1), at);
             margins[w] = margin;
         } else {
             task->margin = margin;
@@ -210,8 +212,8 @@ static int read_choice(const struct cv_stream_options *options, struct cv_arena 
     if (strcmp(options->weights, "ring") == 0)
         task->weights = CLEAVE_WEIGHTS_RING;
     else if (strcmp(options->weights, "own") != 0)
-        return cv_complain(CV_EXIT_USAGE, "--weights: expected own or ring, got '%s'",
-                           cv_echo(options->weights, shown));
+        return cv_print_error(CV_EXIT_USAGE, "--weights: expected own or ring, got '%s'",
+                              cv_echo(options->weights, shown));
     if (options->demand == NULL)
         return CV_EXIT_DONE;
     if (strcmp(options->demand, "any") == 0) {
@@ -229,10 +231,10 @@ int cv_stream_window(const char *text, double *out_from_s, double *out_to_s)
     if (text[comma] == '\0' || !read_number(text, comma, out_from_s) ||
         !read_number(text + comma + 1, strlen(text + comma + 1), out_to_s) ||
         !(*out_from_s >= 0) || !(*out_to_s > *out_from_s))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--window: expected two times in seconds, the second the "
-                           "later one, such as 100,400, got '%s'",
-                           cv_echo(text, shown));
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--window: expected two times in seconds, the second the "
+                              "later one, such as 100,400, got '%s'",
+                              cv_echo(text, shown));
     return CV_EXIT_DONE;
 }
 
@@ -245,11 +247,11 @@ static int read_platform(const struct cv_stream_options *options,
     if (path == NULL)
         return cv_topology_platform(&options->where, out->simgrid, &out->platform);
     if (options->where.port != NULL)
-        return cv_complain(CV_EXIT_USAGE, "--port: the platform file says that");
+        return cv_print_error(CV_EXIT_USAGE, "--port: the platform file says that");
     if (strcmp(path, "-") == 0)
         path = "/dev/stdin";
     if (cleave_platform_load(path, &out->platform, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     return CV_EXIT_DONE;
 }
 
@@ -262,7 +264,7 @@ int cv_stream_case_open(const struct cv_stream_options *options, struct cv_arena
 
     memset(out, 0, sizeof *out);
     if (options->platform == NULL && options->where.file == NULL)
-        return cv_complain(CV_EXIT_USAGE, "--platform FILE is required");
+        return cv_print_error(CV_EXIT_USAGE, "--platform FILE is required");
     task->nstreams = (uint32_t)options->streams;
     task->theta = options->theta;
     task->result_ratio = options->result_ratio;
@@ -284,7 +286,7 @@ int cv_stream_case_open(const struct cv_stream_options *options, struct cv_arena
     if (status != CV_EXIT_DONE || options->cip)
         return status;
     if (cleave_plan_streams(task, &out->plan, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     return CV_EXIT_DONE;
 }
 

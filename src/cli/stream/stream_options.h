@@ -4,9 +4,9 @@
 #define CV_STREAM_OPTIONS_H
 #include <cleave/stream_plan.h>
 #include <cleave/streams.h>
-#include "cli/kit/options.h"
-#include "cli/kit/topology_options.h"
-#include "cli/kit/verb.h"
+#include "cli/common/options.h"
+#include "cli/common/topology_options.h"
+#include "cli/common/verb.h"
 
 /* The values of plan streams and simulate streams; each uses what its option groups
  * name. */

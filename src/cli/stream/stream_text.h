@@ -3,7 +3,7 @@
 #ifndef CV_STREAM_TEXT_H
 #define CV_STREAM_TEXT_H
 #include "base/text.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "cli/stream/stream_json.h"
 
 /* Headline, bound, streams, workers in order of service, those left out. */

@@ -7,14 +7,14 @@
 #include <unistd.h>
 #include "cli/calibrate/calibrate_spread.h"
 #include "cli/calibrate/calibrate_topology.h"
-#include "cli/kit/output.h"
-#include "cli/kit/output_file.h"
+#include "cli/common/output.h"
+#include "cli/common/output_file.h"
 #include "cli/run/run_command.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_values.h"
 #include "io/platform_writer.h"
 #include "model/platform/platform_internal.h"
-#include "run/kit/usable_cores.h"
+#include "run/common/usable_cores.h"
 
 struct values {
     struct cv_strings inputs;
@@ -50,7 +50,7 @@ static const struct cv_option options[] = {
       .help = "How a sample is decoded, as in 'cleave run': auto (default), none or a "
               "form." },
     { .name = "--workers", .letter = 'j', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(workers), .least = 1, .most = 4096,
+      .offset = FIELD(workers), .min = 1, .max = 4096,
       .help = "Write a platform of so many workers. Default: one per core that this "
               "process may use." },
     { .name = "--hosts", .kind = CV_OPTION_TEXT, .argument = "FILE",
@@ -97,7 +97,7 @@ static const struct cv_option_group option_groups[] = {
 static int complain(const struct cleave_error *err,
                     const struct cleave_execution_result *result)
 {
-    const int status = cv_complain_error(err);
+    const int status = cv_print_status(err);
 
     return err->status == CLEAVE_ESTOPPED && result != NULL
                ? CV_EXIT_BY_SIGNAL + result->stopped_by
@@ -122,11 +122,11 @@ static int run_sample(const struct values *values, struct cleave_execution *exec
     execution->output.name = "/dev/null";
     execution->output.descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (execution->output.descriptor < 0)
-        return cv_complain(CV_EXIT_FAILED, "cannot open /dev/null");
+        return cv_print_error(CV_EXIT_FAILED, "cannot open /dev/null");
     if (cleave_execute(execution, out, &err) != CLEAVE_OK)
         status = complain(&err, *out);
     else if ((*out)->failed > 0)
-        status = cv_complain(CV_EXIT_FAILED, "the command failed on the sample");
+        status = cv_print_error(CV_EXIT_FAILED, "the command failed on the sample");
     close(execution->output.descriptor);
     return status;
 }
@@ -175,7 +175,7 @@ static int save_take(const struct values *values, struct cleave_platform *platfo
     cleave_platform_free(platform);
     cv_text_done(&comment);
     if (failed && out.file != stdout) /* which is told when stdout is closed */
-        cv_complain(CV_EXIT_FAILED, "--output: %s", err.text);
+        cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
     return cv_output_close(&out, failed);
 }
 
@@ -193,14 +193,14 @@ static int write_platform(const struct values *values, const struct cleave_worke
     bool failed;
 
     if (workers == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
     for (uint32_t i = 0; i < n; i++)
         workers[i] = *worker;
     failed =
         cleave_platform_new(CLEAVE_PORT_MULTI, workers, n, &platform, &err) != CLEAVE_OK;
     free(workers);
     if (failed)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     cv_spread_tell(spread, names, 1, worker, &text);
     return save_take(values, platform, bytes, &text);
 }
@@ -210,7 +210,7 @@ static int write_platform(const struct values *values, const struct cleave_worke
 static void note(void *context, const char *text)
 {
     (void)context;
-    cv_say(text);
+    cv_print_line(text);
 }
 
 /* Costs of the workers of a group on average: what was not measured stays as it was. */
@@ -254,7 +254,7 @@ static struct cleave_worker average(const struct cleave_execution_result *result
 }
 
 /* The file again, with the costs that were measured; slots become a count. */
-static int write_measured(const struct cv_call *call, const struct cv_crew *crew,
+static int write_measured(const struct cv_call *call, const struct cv_worker_list *crew,
                           const struct cleave_execution_result *result,
                           const struct cv_spread *spread)
 {
@@ -268,7 +268,7 @@ static int write_measured(const struct cv_call *call, const struct cv_crew *crew
     uint32_t n = 0;
 
     if (kinds == NULL || groups == NULL || names == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
     for (uint32_t g = 0; g < was->ngroups; g++) {
         const struct cv_group *group = &was->groups[g];
         bool seen = false;
@@ -276,7 +276,7 @@ static int write_measured(const struct cv_call *call, const struct cv_crew *crew
         for (uint32_t i = 0; i < group->count; i++)
             seen = seen || result->workers[group->first + i].chunks > 0;
         if (!seen) {
-            cv_complain(CV_EXIT_DONE, "%s: left out, it did nothing", group->name);
+            cv_print_error(CV_EXIT_DONE, "%s: left out, it did nothing", group->name);
             continue;
         }
         groups[n] = *group;
@@ -292,7 +292,7 @@ static int write_measured(const struct cv_call *call, const struct cv_crew *crew
     if (cv_platform_build(was->port, kinds, groups, n, &platform, NULL, &err) !=
         CLEAVE_OK) {
         cv_text_done(&text);
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     }
     return save_take(call->values, platform, result->input_bytes, &text);
 }
@@ -308,7 +308,7 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
                               .push = values->push != 0,
                               .push_from = values->push_from,
                               .connect_timeout_s = CLEAVE_HOST_TIMEOUT_S };
-    struct cv_crew crew = { .platform = NULL };
+    struct cv_worker_list crew = { .platform = NULL };
     struct cv_spread spread;
     int status = cv_reach_open(&reach, call->arena);
 
@@ -350,7 +350,8 @@ static int measure_here(const struct cv_call *call, const char *const *command,
 
     whole = cv_spread_units(spread);
     if (status == CV_EXIT_DONE && !(whole > 0))
-        status = cv_complain(CV_EXIT_USAGE, "expected a sample with at least one record");
+        status =
+            cv_print_error(CV_EXIT_USAGE, "expected a sample with at least one record");
     cv_spread_done(spread);
     for (int part = 1; part <= 16 && status == CV_EXIT_DONE; part *= 4)
         status = measure(call, command, ceil(whole / part), spread);
@@ -361,7 +362,7 @@ static int measure_here(const struct cv_call *call, const char *const *command,
     if (status != CV_EXIT_DONE)
         return status;
     if (spread->failed || pipe->failed)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the measurements");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the measurements");
     worker.speed_ups = cv_spread_fit(spread, &worker.compute_latency_s);
     worker.bandwidth_ups = fmax(cv_spread_fit(pipe, &unused_s), worker.speed_ups);
     worker.return_bandwidth_ups = worker.bandwidth_ups;
@@ -381,15 +382,15 @@ static int run(const struct cv_call *call)
         return cv_calibrate_topology(&values->where, values->workers, values->output,
                                      values->force != 0, call->arena);
     if (command == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the command");
     if (values->inputs.count == 0)
-        return cv_complain(CV_EXIT_USAGE, "--input FILE is required");
+        return cv_print_error(CV_EXIT_USAGE, "--input FILE is required");
     status = cv_run_command_check(call, true, false);
     if (status != CV_EXIT_DONE)
         return status;
     memcpy(command, call->operands, call->noperands * sizeof *command);
     if (values->hosts != NULL && values->workers > 0)
-        return cv_complain(CV_EXIT_USAGE, "expected --workers or --hosts, got both");
+        return cv_print_error(CV_EXIT_USAGE, "expected --workers or --hosts, got both");
     load = cv_spread_load();
     cv_spread_init(&spread);
     cv_spread_init(&pipe);

@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/compare/comparison.h"
-#include "cli/kit/option_rows.h"
+#include "cli/common/option_rows.h"
 #include "cli/load/load_json.h"
 #include "cli/load/load_options.h"
 #include "cli/load/then_reduce.h"
 #include "cli/load/load_rows.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "cli/load/plan_text.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
@@ -32,7 +32,7 @@ static const struct cv_option policy_options[] = {
               "not apply are listed with the reason. One that is named must apply." },
     { .name = "--rounds", .kind = CV_OPTION_COUNT, .argument = "M",
       .offset = FIELD(rounds),
-      .least = 1, .most = 1e9,
+      .min = 1, .max = 1e9,
       .help = "The same as --param rounds=M: compares the policies that have this "
               "parameter." },
     CV_ROW_PARAM_OF_ALL(FIELD),
@@ -281,7 +281,7 @@ static int show_page(const struct cv_comparison *found, const struct cv_call *ca
     else
         cv_text_add(&facts, "one exact run of each policy, costs as declared");
     if (title.failed || facts.failed)
-        status = cv_complain(CV_EXIT_FAILED, "out of memory for the page");
+        status = cv_print_error(CV_EXIT_FAILED, "out of memory for the page");
     else
         status = cv_compare_page(found, &values->output,
                                  &(struct cv_compare_words){
@@ -322,7 +322,7 @@ static int read_sweep(const struct compare_options *values, struct cv_arena *are
     if (status != CV_EXIT_DONE || out->what != CV_SWEEP_LOAD)
         return status;
     if (job->lifespan_s > 0)
-        return cv_complain(CV_EXIT_USAGE, "--sweep: with --lifespan there is no load");
+        return cv_print_error(CV_EXIT_USAGE, "--sweep: with --lifespan there is no load");
     job->load.units = out->values[0];
     return status;
 }
@@ -341,27 +341,27 @@ static int check_options(const struct compare_options *values)
     const struct cv_load_options *options = &values->load;
 
     if (options->json && values->csv)
-        return cv_complain(CV_EXIT_USAGE, "--json and --csv cannot both be written");
+        return cv_print_error(CV_EXIT_USAGE, "--json and --csv cannot both be written");
     if (values->output.page != NULL && (options->json || values->csv))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--output writes a page: leave out --json and --csv");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--output writes a page: leave out --json and --csv");
     if (options->where.file != NULL && values->sweep != NULL && !sweeps(values, "load") &&
         !sweeps(values, "result-ratio"))
-        return cv_complain(CV_EXIT_USAGE, "--sweep: on a topology only load and "
-                                          "result-ratio can vary");
+        return cv_print_error(CV_EXIT_USAGE, "--sweep: on a topology only load and "
+                                             "result-ratio can vary");
     if ((options->noise != NULL || options->error > 0 || options->lifespan_s > 0) &&
         sweeps(values, "budget"))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--sweep: a budget is for exact plans of a load; "
-                           "leave out --noise, --error and --lifespan");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--sweep: a budget is for exact plans of a load; "
+                              "leave out --noise, --error and --lifespan");
     if (options->noise != NULL && sweeps(values, "error"))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--sweep: error and --noise cannot both say how costs vary");
+        return cv_print_error(
+            CV_EXIT_USAGE, "--sweep: error and --noise cannot both say how costs vary");
     if (options->then_reduce != NULL &&
         (sweeps(values, "budget") || sweeps(values, "result-ratio")))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--then-reduce does not go with a --sweep of budget or "
-                           "result-ratio");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--then-reduce does not go with a --sweep of budget or "
+                              "result-ratio");
     return CV_EXIT_DONE;
 }
 

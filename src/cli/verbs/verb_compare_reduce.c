@@ -1,11 +1,11 @@
 /* verb_compare_reduce.c -- cleave compare reduce. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
-#include "cli/kit/engines.h"
-#include "cli/kit/output.h"
-#include "cli/kit/times_text.h"
-#include "cli/kit/counted.h"
-#include "cli/kit/option_rows.h"
+#include "cli/common/engines.h"
+#include "cli/common/output.h"
+#include "cli/common/times_text.h"
+#include "cli/common/counted.h"
+#include "cli/common/option_rows.h"
 #include "cli/reduce/ready_options.h"
 #include "cli/reduce/reduce_options.h"
 #include "cli/reduce/reduce_rows.h"
@@ -30,10 +30,10 @@ static const struct cv_option policy_options[] = {
               "reductions; those that do not apply are listed with the reason. One that "
               "is named must apply." },
     { .name = "--max-transfers", .kind = CV_OPTION_COUNT, .argument = "K",
-      .offset = FIELD(max_transfers), .least = 1, .most = 4294967295.0,
+      .offset = FIELD(max_transfers), .min = 1, .max = 4294967295.0,
       .help = "The same as --param max_transfers=K." },
     { .name = "--max-reducers", .kind = CV_OPTION_COUNT, .argument = "K",
-      .offset = FIELD(max_reducers), .least = 1, .most = 4294967295.0,
+      .offset = FIELD(max_reducers), .min = 1, .max = 4294967295.0,
       .help = "The same as --param max_reducers=K." },
     CV_ROW_PARAM_OF_ALL(FIELD),
     { .name = NULL },
@@ -217,7 +217,7 @@ static int show_page(const struct cv_comparison *found, const struct cv_call *ca
     if (found->noisy)
         cv_text_add(&facts, ", seed %llu", (unsigned long long)options->seed);
     if (title.failed || facts.failed)
-        status = cv_complain(CV_EXIT_FAILED, "out of memory for the page");
+        status = cv_print_error(CV_EXIT_FAILED, "out of memory for the page");
     else
         status =
             cv_compare_page(found, &values->output,
@@ -254,23 +254,24 @@ static int check(const struct compare_options *values)
     const struct cv_reduce_options *options = &values->reduce;
 
     if (options->json && options->csv)
-        return cv_complain(CV_EXIT_USAGE, "--json and --csv cannot both be written");
+        return cv_print_error(CV_EXIT_USAGE, "--json and --csv cannot both be written");
     if (values->output.page != NULL && (options->json || options->csv))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--output writes a page: leave out --json and --csv");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--output writes a page: leave out --json and --csv");
     if (options->sweep != NULL && options->costs != NULL)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--sweep: the costs of a file do not vary; leave out --costs");
+        return cv_print_error(
+            CV_EXIT_USAGE, "--sweep: the costs of a file do not vary; leave out --costs");
     if (options->where.file != NULL && options->sweep != NULL &&
         strncmp(options->sweep, "compute=", 8) != 0)
-        return cv_complain(CV_EXIT_USAGE, "--sweep: on a topology only compute can vary");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--sweep: on a topology only compute can vary");
     if (options->sweep != NULL && options->ready != NULL)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--sweep: compares without ready times; leave out --ready");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--sweep: compares without ready times; leave out --ready");
     if (options->runs > 1 && options->costs != NULL && options->ready == NULL)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--runs: the costs of a file do not vary, so that "
-                           "all runs are the same; leave out --runs");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--runs: the costs of a file do not vary, so that "
+                              "all runs are the same; leave out --runs");
     return cv_engine_check(options->engine);
 }
 

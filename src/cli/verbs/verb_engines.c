@@ -1,8 +1,8 @@
 /* verb_engines.c -- cleave engines. SPDX-License-Identifier: MIT */
 #include "base/text.h"
-#include "cli/kit/engines.h"
-#include "cli/kit/output.h"
-#include "cli/kit/verb.h"
+#include "cli/common/engines.h"
+#include "cli/common/output.h"
+#include "cli/common/verb.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
 

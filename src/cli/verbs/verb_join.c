@@ -10,9 +10,9 @@
 #include "base/text.h"
 #include "base/words.h"
 #include "base/write_all.h"
-#include "cli/kit/output.h"
-#include "cli/kit/verb.h"
-#include "run/hosts/host_words.h"
+#include "cli/common/output.h"
+#include "cli/common/verb.h"
+#include "run/hosts/host_spec.h"
 #include "run/hosts/join_port.h"
 #include "run/worker/worker_serve.h"
 
@@ -27,7 +27,7 @@ struct values {
 /* clang-format off */
 static const struct cv_option options[] = {
     { .name = "--workers", .letter = 'j', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = offsetof(struct values, slots), .least = 1, .most = CV_HOST_SLOTS_MOST,
+      .offset = offsetof(struct values, slots), .min = 1, .max = CV_HOST_SLOTS_MOST,
       .help = "How many commands run here at a time. Default: one for each core that this "
               "process may use." },
     { .name = "--ssh", .kind = CV_OPTION_TEXT, .argument = "WORDS",
@@ -67,7 +67,7 @@ static int pump(int fd)
     const pid_t child = fork();
 
     if (child < 0)
-        return cv_complain(CV_EXIT_FAILED, "cannot start a process");
+        return cv_print_error(CV_EXIT_FAILED, "cannot start a process");
     if (child == 0) {
         copy_all(STDIN_FILENO, fd);
         shutdown(fd, SHUT_WR);
@@ -109,7 +109,7 @@ static int start(const char *const *words, int *out, pid_t *pid)
     } argv = { words };
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return cv_complain(CV_EXIT_FAILED, "cannot make a socket");
+        return cv_print_error(CV_EXIT_FAILED, "cannot make a socket");
     failed = posix_spawn_file_actions_init(&actions);
     if (failed == 0) {
         failed = posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
@@ -127,7 +127,8 @@ static int start(const char *const *words, int *out, pid_t *pid)
         return CV_EXIT_DONE;
     }
     close(ends[0]);
-    return cv_complain(CV_EXIT_ENGINE, "cannot run '%s': %s", words[0], strerror(failed));
+    return cv_print_error(CV_EXIT_ENGINE, "cannot run '%s': %s", words[0],
+                          strerror(failed));
 }
 
 /* --- serving ------------------------------------------------------------------------------ */
@@ -148,7 +149,7 @@ static enum cleave_status serve(const struct values *values, int fd, bool by_log
 static int judge(enum cleave_status status, const struct cleave_error *err)
 {
     return status == CLEAVE_OK ? CV_EXIT_DONE
-                               : cv_complain(CV_EXIT_FAILED, "join: %s", err->text);
+                               : cv_print_error(CV_EXIT_FAILED, "join: %s", err->text);
 }
 
 static int serve_by_ssh(const struct cv_call *call, const char *host, const char *path)
@@ -160,19 +161,19 @@ static int serve_by_ssh(const struct cv_call *call, const char *host, const char
     int fd = -1, ended = 0, status;
 
     if (host[0] == '-' || host[0] == '\0')
-        return cv_complain(CV_EXIT_USAGE, "expected PATH or HOST:PATH, got '%s:%s'", host,
-                           path);
+        return cv_print_error(CV_EXIT_USAGE, "expected PATH or HOST:PATH, got '%s:%s'",
+                              host, path);
     words = make_words(call->values, host, path, call->arena);
     if (words == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the command");
     status = start(words, &fd, &pid);
     if (status != CV_EXIT_DONE)
         return status;
     served = serve(call->values, fd, true, &err);
     /* Why there was no connection is for ssh to say. */
     if (waitpid(pid, &ended, 0) == pid && WIFEXITED(ended) && WEXITSTATUS(ended) != 0)
-        return cv_complain(CV_EXIT_ENGINE, "join: '%s' exited with status %d", words[0],
-                           WEXITSTATUS(ended));
+        return cv_print_error(CV_EXIT_ENGINE, "join: '%s' exited with status %d",
+                              words[0], WEXITSTATUS(ended));
     return judge(served, &err);
 }
 
@@ -185,17 +186,17 @@ static int run(const struct cv_call *call)
     int fd;
 
     if (where[0] == '\0')
-        return cv_complain(CV_EXIT_USAGE, "expected the socket of a run: [HOST:]PATH");
+        return cv_print_error(CV_EXIT_USAGE, "expected the socket of a run: [HOST:]PATH");
     if (colon != NULL && (slash == NULL || colon < slash) && !values->pump) {
         char *host = cv_arena_text(call->arena, where);
 
         if (host == NULL)
-            return cv_complain(CV_EXIT_FAILED, "out of memory for the host");
+            return cv_print_error(CV_EXIT_FAILED, "out of memory for the host");
         host[colon - where] = '\0';
         return serve_by_ssh(call, host, colon + 1);
     }
     if (cv_join_port_reach(where, &fd, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     return values->pump ? pump(fd) : judge(serve(values, fd, false, &err), &err);
 }
 

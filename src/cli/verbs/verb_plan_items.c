@@ -3,9 +3,9 @@
 #include <string.h>
 #include "cli/items/items_options.h"
 #include "cli/items/items_text.h"
-#include "cli/kit/option_rows.h"
-#include "cli/kit/output.h"
-#include "cli/kit/trace_output.h"
+#include "cli/common/option_rows.h"
+#include "cli/common/output.h"
+#include "cli/common/trace_output.h"
 
 #define FIELD(name) offsetof(struct cv_items_options, load.name)
 #define OWN(name) offsetof(struct cv_items_options, name)
@@ -49,7 +49,7 @@ static int plan_listed(const struct cv_items_job *items, double *out_s)
     job.nsettings = 0;
     job.trace = NULL;
     if (cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     *out_s = schedule->makespan_s;
     cleave_schedule_free(schedule);
     return CV_EXIT_DONE;
@@ -66,7 +66,7 @@ static int show_plan(const struct cv_items_job *items,
     int status = CV_EXIT_DONE;
 
     if (cleave_plan_load(&items->load.job, &schedule, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     plan.schedule = schedule;
     if (strcmp(schedule->policy, list_order) != 0)
         status = plan_listed(items, &plan.listed_s);

@@ -1,11 +1,11 @@
 /* verb_plan_load.c -- cleave plan load. SPDX-License-Identifier: MIT */
 #include "cli/load/load_json.h"
 #include "cli/load/load_options.h"
-#include "cli/kit/output.h"
-#include "cli/kit/option_rows.h"
+#include "cli/common/output.h"
+#include "cli/common/option_rows.h"
 #include "cli/load/plan_text.h"
 #include "cli/load/then_reduce.h"
-#include "cli/kit/trace_output.h"
+#include "cli/common/trace_output.h"
 
 #define FIELD(name) offsetof(struct cv_load_options, name)
 
@@ -41,7 +41,7 @@ static int show_plan(const struct cv_load_job *load, const struct cv_price *pric
     int status;
 
     if (cleave_plan_load(&load->job, &schedule, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     if (price != NULL)
         cv_price_judge(price, schedule);
     if (values->json) {

@@ -1,18 +1,18 @@
 /* verb_plan_reduce.c -- cleave plan reduce. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <cleave/trace.h>
-#include "cli/kit/output.h"
-#include "cli/kit/counted.h"
-#include "cli/kit/option_rows.h"
+#include "cli/common/output.h"
+#include "cli/common/counted.h"
+#include "cli/common/option_rows.h"
 #include "cli/reduce/ready_explain.h"
 #include "cli/reduce/ready_options.h"
 #include "cli/reduce/reduce_explain.h"
 #include "cli/reduce/reduce_json.h"
 #include "cli/reduce/reduce_options.h"
-#include "cli/kit/trace_output.h"
+#include "cli/common/trace_output.h"
 #include "cli/reduce/tree_text.h"
 #include "io/json_out.h"
-#include "model/reduce/law.h"
+#include "model/reduce/distribution.h"
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_length.h"
 #include "policy/compound/registry.h"
@@ -51,31 +51,32 @@ static const struct cv_option_group groups[] = {
 /* Which model of ready times, and the bound that goes with it, if there are such times. */
 static void ready_fields(struct cv_json *json, const struct cv_reduce_job *reduce)
 {
-    struct cv_law d, c;
+    struct cv_distribution d, c;
 
     if (reduce->job.ready == NULL && reduce->job.ready_s == NULL)
         return;
     cv_field_text(json, "ready_model", cv_ready_model_name(reduce->job.ready_model));
     if (reduce->costs != NULL ||
-        cv_law_parse(reduce->job.transfer, &d, NULL) != CLEAVE_OK ||
-        cv_law_parse(reduce->job.compute, &c, NULL) != CLEAVE_OK)
+        cv_distribution_parse(reduce->job.transfer, &d, NULL) != CLEAVE_OK ||
+        cv_distribution_parse(reduce->job.compute, &c, NULL) != CLEAVE_OK)
         return;
     cv_field_number(json, "kraft_bound",
-                    cv_ready_shown_bound(reduce, cv_law_mean(&d), cv_law_mean(&c)));
+                    cv_ready_shown_bound(reduce, cv_distribution_mean(&d),
+                                         cv_distribution_mean(&c)));
 }
 
 /* With costs that differ neither says how long the tree takes. */
 static void extent_fields(struct cv_json *json, const struct cleave_tree *tree,
                           const struct cv_reduce_job *reduce)
 {
-    struct cv_law d, c;
+    struct cv_distribution d, c;
 
     if (reduce->costs != NULL ||
-        cv_law_parse(reduce->job.transfer, &d, NULL) != CLEAVE_OK ||
-        cv_law_parse(reduce->job.compute, &c, NULL) != CLEAVE_OK)
+        cv_distribution_parse(reduce->job.transfer, &d, NULL) != CLEAVE_OK ||
+        cv_distribution_parse(reduce->job.compute, &c, NULL) != CLEAVE_OK)
         cv_field_extent(json, tree, NAN, NAN);
     else
-        cv_field_extent(json, tree, cv_law_mean(&d), cv_law_mean(&c));
+        cv_field_extent(json, tree, cv_distribution_mean(&d), cv_distribution_mean(&c));
 }
 
 static int show_json(const struct cleave_tree *tree, const struct cv_reduce_job *reduce,
@@ -116,7 +117,7 @@ static int show_tree(const struct cleave_tree *tree, const struct cv_reduce_job 
         status = cv_print_take(&text);
     }
     if (status == CV_EXIT_DONE && why.failed)
-        status = cv_complain(CV_EXIT_FAILED, "out of memory for the explanation");
+        status = cv_print_error(CV_EXIT_FAILED, "out of memory for the explanation");
     cv_text_done(&why);
     return status;
 }
@@ -132,9 +133,9 @@ static int make_plan(struct cv_reduce_job *reduce, const struct cv_reduce_option
 
     /* A drawing needs the events, and a small tree has few. */
     if (trace == NULL && drawn && cleave_trace_new(&reduce->job.trace, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     if (cleave_plan_reduce(&reduce->job, &tree, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     status = show_tree(tree, reduce, reduce->job.trace, values);
     if (status == CV_EXIT_DONE && values->trace != NULL)
         status =
@@ -171,13 +172,13 @@ static const char *length_conflict(const struct cv_reduce_options *values)
 static int read_mean(const char *option, const char *text, double *out)
 {
     struct cleave_error err;
-    struct cv_law law;
+    struct cv_distribution law;
 
     if (text == NULL)
-        return cv_complain(CV_EXIT_USAGE, "%s TIME is required", option);
-    if (cv_law_parse(text, &law, &err) != CLEAVE_OK)
-        return cv_complain(CV_EXIT_USAGE, "%s: %s", option, err.text);
-    *out = cv_law_mean(&law);
+        return cv_print_error(CV_EXIT_USAGE, "%s TIME is required", option);
+    if (cv_distribution_parse(text, &law, &err) != CLEAVE_OK)
+        return cv_print_error(CV_EXIT_USAGE, "%s: %s", option, err.text);
+    *out = cv_distribution_mean(&law);
     return CV_EXIT_DONE;
 }
 
@@ -219,9 +220,10 @@ static int count_length(const struct cv_reduce_options *values)
     int status;
 
     if (conflict != NULL)
-        return cv_complain(CV_EXIT_USAGE, "--length-only does not go with %s", conflict);
+        return cv_print_error(CV_EXIT_USAGE, "--length-only does not go with %s",
+                              conflict);
     if (values->nodes == 0)
-        return cv_complain(CV_EXIT_USAGE, "--nodes N is required");
+        return cv_print_error(CV_EXIT_USAGE, "--nodes N is required");
     status = read_mean("--transfer", values->transfer, &d);
     if (status == CV_EXIT_DONE)
         status = read_mean("--compute", values->compute, &c);

@@ -1,5 +1,5 @@
 /* verb_plan_streams.c -- cleave plan streams. SPDX-License-Identifier: MIT */
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "cli/stream/stream_cip_show.h"
 #include "cli/stream/stream_json.h"
 #include "cli/stream/stream_options.h"

@@ -4,13 +4,13 @@
 #include <cleave/platform.h>
 #include <cleave/version.h>
 #include "base/text.h"
-#include "cli/kit/option_rows.h"
-#include "cli/kit/output.h"
-#include "cli/kit/output_file.h"
-#include "cli/kit/verb.h"
+#include "cli/common/option_rows.h"
+#include "cli/common/output.h"
+#include "cli/common/output_file.h"
+#include "cli/common/verb.h"
 #include "io/platform_writer.h"
 #include "model/platform/generate.h"
-#include "model/platform/published.h"
+#include "model/platform/literature_platforms.h"
 
 struct platform_options {
     uint64_t workers, seed;
@@ -38,10 +38,10 @@ static const struct platform_options presets = {
 /* clang-format off */
 static const struct cv_option platform_options[] = {
     { .name = "--workers", .letter = 'w', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(workers), .least = 1, .most = CLEAVE_MAX_WORKERS,
+      .offset = FIELD(workers), .min = 1, .max = CLEAVE_MAX_WORKERS,
       .help = "How many workers. Default 10." },
     { .name = "--heterogeneity", .kind = CV_OPTION_NUMBER, .argument = "H",
-      .offset = FIELD(heterogeneity), .least = 1, .most = 1e6,
+      .offset = FIELD(heterogeneity), .min = 1, .max = 1e6,
       .help = "By what factor any two workers may differ, in each of their numbers. "
               "Default 1: all alike." },
     { .name = "--speed", .kind = CV_OPTION_RATE, .argument = "RATE",
@@ -68,7 +68,7 @@ static const struct cv_option published_options[] = {
       .help = "Workers of a paper instead of random ones: table1 has the ten kinds of "
               "Millot and Parrot's Table 1 in turn (speeds 1 to 1000 units/s)." },
     { .name = "--drop", .kind = CV_OPTION_NUMBER, .argument = "D", .offset = FIELD(drop),
-      .least = 0, .most = 0.999,
+      .min = 0, .max = 0.999,
       .help = "With --population: ten profiles, in which workers are slower by this part "
               "for half of every 100, 200, .. 1000 s. Default 0: none." },
     { .name = "--until", .kind = CV_OPTION_SECONDS, .argument = "TIME",
@@ -113,7 +113,7 @@ static int read_port(const char *text, enum cleave_port *out)
     }
     cv_echo(text, shown);
     cv_suggest(shown, CLEAVE_PORT_MULTI + 1, port_name, NULL, hint, sizeof hint);
-    return cv_complain(CV_EXIT_USAGE, "--port: unknown rule '%s'%s", shown, hint);
+    return cv_print_error(CV_EXIT_USAGE, "--port: unknown rule '%s'%s", shown, hint);
 }
 
 /* The command that makes the same file again. */
@@ -146,20 +146,21 @@ static int check_published(const struct platform_options *values)
 
     if (values->population == NULL)
         return values->drop > 0
-                   ? cv_complain(CV_EXIT_USAGE, "--drop: --population table1 is required "
-                                                "with it")
+                   ? cv_print_error(CV_EXIT_USAGE,
+                                    "--drop: --population table1 is required "
+                                    "with it")
                    : CV_EXIT_DONE;
     if (strcmp(values->population, "table1") != 0)
-        return cv_complain(CV_EXIT_USAGE, "--population: expected table1, got '%s'",
-                           cv_echo(values->population, shown));
+        return cv_print_error(CV_EXIT_USAGE, "--population: expected table1, got '%s'",
+                              cv_echo(values->population, shown));
     if (values->heterogeneity != presets.heterogeneity ||
         values->speed != presets.speed ||
         values->compute_latency != presets.compute_latency ||
         values->bandwidth != presets.bandwidth || values->latency != presets.latency ||
         values->seed != presets.seed)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--population: its numbers are given; leave out means, "
-                           "--heterogeneity and --seed");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--population: its numbers are given; leave out means, "
+                              "--heterogeneity and --seed");
     return CV_EXIT_DONE;
 }
 
@@ -179,7 +180,7 @@ static int write_platform(const struct cleave_platform *platform,
     describe(values, comment, sizeof comment);
     failed = cv_platform_write(platform, comment, out.file, &err) != CLEAVE_OK;
     if (failed && out.file != stdout) /* which is told when stdout is closed */
-        cv_complain(CV_EXIT_FAILED, "--output: %s", err.text);
+        cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
     return cv_output_close(&out, failed);
 }
 
@@ -204,10 +205,10 @@ static int run(const struct cv_call *call)
     if (status != CV_EXIT_DONE)
         return status;
     if ((values->population != NULL
-             ? cv_published_platform(wanted.workers, wanted.port, values->drop,
-                                     values->until_s, &platform, &err)
+             ? cv_literature_platform(wanted.workers, wanted.port, values->drop,
+                                      values->until_s, &platform, &err)
              : cv_generate_platform(&wanted, &platform, &err)) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     status = write_platform(platform, values);
     cleave_platform_free(platform);
     return status;

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <cleave/policy.h>
-#include "cli/kit/output.h"
-#include "cli/kit/verb.h"
+#include "cli/common/output.h"
+#include "cli/common/verb.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
 
@@ -64,8 +64,8 @@ static void json_policy(struct cv_json *json, const struct cleave_policy *policy
         cv_field_text(json, "name", p->name);
         cv_field_text(json, "kind", kind_name(p->kind));
         cv_field_number(json, "default", p->preset);
-        cv_field_number(json, "least", p->least);
-        cv_field_number(json, "most", p->most);
+        cv_field_number(json, "least", p->min);
+        cv_field_number(json, "most", p->max);
         cv_field_text(json, "summary", p->summary);
         cv_json_end(json);
     }
@@ -164,8 +164,8 @@ static void add_params(const struct cleave_param *param, struct cv_text *text)
     for (; param->name != NULL; param++) {
         cv_table_text(&table, param->name);
         cv_table_text(&table, limit(param, param->preset, number));
-        cv_table_text(&table, limit(param, param->least, number));
-        cv_table_text(&table, limit(param, param->most, number));
+        cv_table_text(&table, limit(param, param->min, number));
+        cv_table_text(&table, limit(param, param->max, number));
         cv_table_text(&table, param->summary);
     }
     cv_text_add(text, "\n");
@@ -214,7 +214,7 @@ static int find(const char *name, const struct cleave_policy **out)
     }
     cv_echo(name, shown);
     cv_suggest(shown, cleave_policy_count(), policy_name, NULL, hint, sizeof hint);
-    return cv_complain(CV_EXIT_USAGE, "unknown policy '%s'%s", shown, hint);
+    return cv_print_error(CV_EXIT_USAGE, "unknown policy '%s'%s", shown, hint);
 }
 
 static int run(const struct cv_call *call)

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <cleave/trace.h>
-#include "cli/kit/output.h"
-#include "cli/kit/verb.h"
+#include "cli/common/output.h"
+#include "cli/common/verb.h"
 #include "io/input.h"
 #include "io/json_out.h"
 #include "io/trace_export.h"
@@ -39,7 +39,7 @@ static void add_worker(struct cv_text *out, const struct cv_trace_header *header
 /* "send 20 units to node.3" */
 static bool has_items(const struct cv_trace_file *file)
 {
-    const struct cleave_told *told = cleave_trace_facts(file->trace)->told;
+    const struct cleave_policy_input *told = cleave_trace_facts(file->trace)->told;
 
     return told != NULL && told->view.nitems > 0;
 }
@@ -73,7 +73,7 @@ static void add_order(struct cv_text *out, const struct cv_trace_file *file, boo
     case CLEAVE_CLOSE:
         cv_text_add(out, "close the chunk of ");
         break;
-    case CLEAVE_LOOK:
+    case CLEAVE_QUERY:
         cv_text_add(out, "look at ");
         break;
     case CLEAVE_RETURN:
@@ -91,7 +91,7 @@ static void add_order(struct cv_text *out, const struct cv_trace_file *file, boo
 }
 
 /* Bytes of a real run that no order was for: what is left over of a plan when hosts are lost
- * is shared out by the run itself (run/master/real_engine.c), and not in the trace. */
+ * is shared out by the run itself (run/master/exec_engine.c), and not in the trace. */
 static double unrecorded(const struct cv_trace_file *file)
 {
     const struct cleave_trace_facts *facts = cleave_trace_facts(file->trace);
@@ -195,10 +195,10 @@ static int replay(const char *path, bool json)
     int status = CV_EXIT_DONE;
 
     if (cv_trace_file_load_whole(path, &file, &err) != CLEAVE_OK) {
-        status = cv_complain_error(&err);
+        status = cv_print_status(&err);
     } else if (cleave_replay(file.trace, NULL, &found, &err) != CLEAVE_OK) {
         snprintf(err.file, sizeof err.file, "%s", cv_input_name(path));
-        status = cv_complain_error(&err);
+        status = cv_print_status(&err);
     } else {
         if (json)
             print_json(&file, &found, unrecorded(&file));
@@ -217,13 +217,13 @@ static int run(const struct cv_call *call)
     char shown[CV_ECHO_ROOM];
 
     if (call->noperands == 0)
-        return cv_complain(CV_EXIT_USAGE,
-                           "expected the file of a trace, as --trace writes it");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "expected the file of a trace, as --trace writes it");
     if (cv_trace_format_of(call->operands[0]) != CV_TRACE_OWN)
-        return cv_complain(CV_EXIT_USAGE,
-                           "%s: a trace for other viewers cannot be read back; give "
-                           "--trace a name with another ending",
-                           cv_echo(call->operands[0], shown));
+        return cv_print_error(CV_EXIT_USAGE,
+                              "%s: a trace for other viewers cannot be read back; give "
+                              "--trace a name with another ending",
+                              cv_echo(call->operands[0], shown));
     return replay(call->operands[0], values->json != 0);
 }
 

@@ -1,7 +1,7 @@
 /* verb_report.c -- cleave report. SPDX-License-Identifier: MIT */
-#include "cli/kit/output.h"
-#include "cli/kit/output_file.h"
-#include "cli/kit/verb.h"
+#include "cli/common/output.h"
+#include "cli/common/output_file.h"
+#include "cli/common/verb.h"
 #include "io/input.h"
 #include "io/trace_export.h"
 #include "report/page/html_report.h"
@@ -34,7 +34,7 @@ static const struct cv_option_group groups[] = { { "Page", options }, { NULL, NU
 /* A trace that was read, and what it comes to. */
 struct story {
     struct cv_trace_file file;
-    struct cv_sheet sheet;
+    struct cv_report_data sheet;
 };
 
 static int read_story(const char *path, struct story *out)
@@ -43,14 +43,14 @@ static int read_story(const char *path, struct story *out)
     char shown[CV_ECHO_ROOM];
 
     if (cv_trace_format_of(path) != CV_TRACE_OWN)
-        return cv_complain(CV_EXIT_USAGE,
-                           "%s: a trace for other viewers cannot be read back; give "
-                           "--trace a name with another ending",
-                           cv_echo(path, shown));
+        return cv_print_error(CV_EXIT_USAGE,
+                              "%s: a trace for other viewers cannot be read back; give "
+                              "--trace a name with another ending",
+                              cv_echo(path, shown));
     if (cv_trace_file_load(path, &out->file, &err) != CLEAVE_OK ||
-        cv_sheet_make(&out->file, &out->sheet, &err) != CLEAVE_OK ||
-        cv_sheet_reduce(&out->sheet, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        cv_report_data_make(&out->file, &out->sheet, &err) != CLEAVE_OK ||
+        cv_report_data_reduce(&out->sheet, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
     return CV_EXIT_DONE;
 }
 
@@ -76,8 +76,8 @@ static int run(const struct cv_call *call)
     int status;
 
     if (call->noperands == 0)
-        return cv_complain(CV_EXIT_USAGE,
-                           "expected the file of a trace, as --trace writes it");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "expected the file of a trace, as --trace writes it");
     status = read_story(call->operands[0], &measured);
     report.measured_name = cv_input_name(call->operands[0]);
     if (status == CV_EXIT_DONE && values->predicted != NULL) {
@@ -86,13 +86,13 @@ static int run(const struct cv_call *call)
         report.predicted_name = cv_input_name(values->predicted);
     }
     if (status == CV_EXIT_DONE && values->predicted != NULL &&
-        cv_sheet_match(&measured.sheet, &predicted.sheet, report.predicted_name, &err) !=
-            CLEAVE_OK)
-        status = cv_complain_error(&err);
+        cv_report_data_match(&measured.sheet, &predicted.sheet, report.predicted_name,
+                             &err) != CLEAVE_OK)
+        status = cv_print_status(&err);
     if (status == CV_EXIT_DONE)
         status = write_page(&report, values);
-    cv_sheet_done(&measured.sheet);
-    cv_sheet_done(&predicted.sheet);
+    cv_report_data_done(&measured.sheet);
+    cv_report_data_done(&predicted.sheet);
     cv_trace_file_done(&measured.file);
     cv_trace_file_done(&predicted.file);
     return status;

@@ -3,24 +3,24 @@
 #include <stdio.h>
 #include <unistd.h>
 #include <cleave/trace.h>
-#include "cli/kit/output.h"
-#include "cli/kit/run_foreign.h"
+#include "cli/common/output.h"
+#include "cli/common/run_foreign.h"
 #include "cli/run/run_command.h"
 #include "cli/run/run_fill.h"
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_item_files.h"
 #include "cli/run/run_item_lists.h"
 #include "cli/run/run_items.h"
-#include "cli/run/run_mistakes.h"
+#include "cli/run/run_checks.h"
 #include "cli/run/run_mpi.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
 #include "cli/run/run_sink.h"
 #include "cli/run/run_slurm.h"
 #include "cli/run/run_values.h"
-#include "cli/kit/trace_output.h"
+#include "cli/common/trace_output.h"
 #include "run/framed.h"
-#include "run/master/sharing.h"
+#include "run/master/run_policy.h"
 
 /* A signal has stopped it. SIGUSR1 is the notice of a time limit: whoever gives it wants to
  * know whether another run would get further. */
@@ -32,35 +32,36 @@ static int judge_stop(const struct cleave_execution_result *result, bool journal
 }
 
 /* Why the run failed, as an exit status. Without a result nothing has run. */
-static int judge_failure(const struct cleave_execution *asked, enum cleave_status status,
+static int judge_failure(const struct cleave_execution *request,
+                         enum cleave_status status,
                          const struct cleave_execution_result *result,
                          const struct cleave_error *err)
 {
     int code;
 
     if (status == CLEAVE_ESTOPPED && result != NULL)
-        return judge_stop(result, cv_run_can_resume(asked->journal.path));
+        return judge_stop(result, cv_run_can_resume(request->journal.path));
     if (status == CLEAVE_ECLOSED && result != NULL && result->output_closed)
         return CV_EXIT_UNREAD;
     if (result != NULL && result->halted &&
-        asked->failing.halt_on != CLEAVE_HALT_ON_FAILURES && status == CLEAVE_EENGINE &&
+        request->failing.halt_on != CLEAVE_HALT_ON_FAILURES && status == CLEAVE_EENGINE &&
         !result->reduce_failed)
         return result->failed > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE; /* it was wanted */
     if (result != NULL && (result->halted || result->reduce_failed))
-        return cv_complain(CV_EXIT_FAILED, "%s", err->text);
+        return cv_print_error(CV_EXIT_FAILED, "%s", err->text);
     /* Once it has begun, what stops a run is that the work failed, not that there is no
      * engine: a full disk, a file that was cut meanwhile. */
-    code = cv_complain_error(err);
+    code = cv_print_status(err);
     return result != NULL && code == CV_EXIT_ENGINE ? CV_EXIT_FAILED : code;
 }
 
 /* How the run ended, as an exit status. */
-static int judge(const struct cleave_execution *asked, enum cleave_status status,
+static int judge(const struct cleave_execution *request, enum cleave_status status,
                  const struct cleave_execution_result *result,
                  const struct cleave_error *err)
 {
     if (status != CLEAVE_OK || result == NULL)
-        return judge_failure(asked, status, result, err);
+        return judge_failure(request, status, result, err);
     if (result->stopped_by != 0 &&
         result->stopped_by != SIGUSR1) /* too late to stop it */
         return CV_EXIT_BY_SIGNAL + result->stopped_by;
@@ -80,7 +81,7 @@ static int open_trace(const struct cv_call *call, struct cv_run_report *report,
     if (values->trace == NULL && values->serve == NULL)
         return CV_EXIT_DONE;
     if (cleave_trace_new(&execution->tell.trace, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     status = cv_trace_call(execution->tell.trace, call);
     if (status == CV_EXIT_DONE)
         status = cv_trace_add_facts(execution->tell.trace, &facts);
@@ -88,9 +89,9 @@ static int open_trace(const struct cv_call *call, struct cv_run_report *report,
         return status;
     report->page =
         (struct cv_live_page){ .trace = execution->tell.trace,
-                               .policy = cv_sharing_name(&execution->sharing) };
+                               .policy = cv_run_policy_name(&execution->sharing) };
     if (cv_http_open(values->serve, &report->page.http, url, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     fprintf(stderr, "cleave: the run can be followed at %s\n", url);
     return CV_EXIT_DONE;
 }
@@ -109,12 +110,12 @@ static int save_trace(const struct cv_run_options *values,
 
     if (status != CV_EXIT_DONE || values->trace == NULL)
         return status;
-    status =
-        cv_trace_write(values->trace, &(struct cv_trace_story){
-                                          .trace = execution->tell.trace,
-                                          .platform = result->platform,
-                                          .policy = cv_sharing_name(&execution->sharing),
-                                          .load = result->input_bytes });
+    status = cv_trace_write(values->trace,
+                            &(struct cv_trace_context){
+                                .trace = execution->tell.trace,
+                                .platform = result->platform,
+                                .policy = cv_run_policy_name(&execution->sharing),
+                                .load = result->input_bytes });
     /* It was asked for rightly, as was looked at before: its folder is gone since. */
     return status == CV_EXIT_USAGE ? CV_EXIT_FAILED : status;
 }
@@ -219,28 +220,29 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
 
 /* Who works: other ranks, hosts, or this machine. */
 static int find_crew(const struct cv_call *call, const struct cv_run_mpi *mpi,
-                     const struct cv_reach *reach, struct cv_crew *out)
+                     const struct cv_reach *reach, struct cv_worker_list *out)
 {
     const struct cv_run_options *values = call->values;
 
     struct cleave_error err;
 
-    *out = (struct cv_crew){ 0 };
+    *out = (struct cv_worker_list){ 0 };
     if (cv_run_slurm_check(values) != CV_EXIT_DONE)
         return CV_EXIT_USAGE;
     if (mpi != NULL && (cv_hosts_asked(values) || values->workers != NULL))
-        return cv_complain(CV_EXIT_USAGE,
-                           "with --mpi the ranks are the workers: expected neither "
-                           "--workers nor --hosts");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "with --mpi the ranks are the workers: expected neither "
+                              "--workers nor --hosts");
     if (mpi != NULL && values->pin != NULL)
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "--pin: with --mpi the launcher does it: mpirun --bind-to core");
     if (mpi == NULL && values->leaders != NULL)
-        return cv_complain(CV_EXIT_USAGE, "--leaders needs --mpi; of hosts, --via HOST "
-                                          "says who leads");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--leaders needs --mpi; of hosts, --via HOST "
+                              "says who leads");
     if (mpi == NULL && values->mpi_library != NULL)
-        return cv_complain(CV_EXIT_USAGE, "--mpi-library needs --mpi");
+        return cv_print_error(CV_EXIT_USAGE, "--mpi-library needs --mpi");
     if (mpi != NULL)
         return cv_run_mpi_crew(mpi, values->leaders, call->arena, out);
     if (values->slurm)
@@ -249,7 +251,7 @@ static int find_crew(const struct cv_call *call, const struct cv_run_mpi *mpi,
         return cv_crew_read(values->workers, call->arena, out);
     return cv_crew_find(values, reach, call->arena, out, &err) == CLEAVE_OK
                ? CV_EXIT_DONE
-               : cv_complain_error(&err);
+               : cv_print_status(&err);
 }
 
 /* All that a run needs. */
@@ -257,7 +259,7 @@ struct whole_run {
     struct cleave_execution execution;
     struct cv_run_report report;
     struct cv_run_sink sink;
-    struct cv_crew crew;
+    struct cv_worker_list crew;
     struct cv_reach reach;
     struct cv_run_items items;
     bool has_items;
@@ -272,11 +274,11 @@ static int check_framed(const struct cv_run_options *values, bool has_items)
         values->journal != NULL || values->trace != NULL || values->joblog != NULL ||
         values->failed != NULL || values->pairs != NULL || values->fetch != NULL ||
         values->dry_run || values->json || values->mpi || values->serve != NULL)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--framed: pieces come on standard input and answers go to "
-                           "standard output: expected no items, input, mates, output, "
-                           "journal, log, trace or folder of what failed, and neither "
-                           "--json, --serve, --dry-run nor --mpi");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--framed: pieces come on standard input and answers go to "
+                              "standard output: expected no items, input, mates, output, "
+                              "journal, log, trace or folder of what failed, and neither "
+                              "--json, --serve, --dry-run nor --mpi");
     return CV_EXIT_DONE;
 }
 
@@ -324,13 +326,13 @@ static int serve_frames(struct whole_run *run)
 
     run->execution.input.decode = "none";
     if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--framed: standard input and output must not be a terminal: "
+        return cv_print_error(
+            CV_EXIT_USAGE, "--framed: standard input and output must not be a terminal: "
                            "'cleave run --persistent' speaks to it");
     return cv_framed_serve(&run->execution, STDIN_FILENO, STDOUT_FILENO, &err) ==
                    CLEAVE_OK
                ? CV_EXIT_DONE
-               : cv_complain_error(&err);
+               : cv_print_status(&err);
 }
 
 /* Run it, or only say what would be done. */
@@ -349,8 +351,9 @@ static int carry_out(const struct cv_call *call, struct whole_run *run)
                               : cv_run_plan(execution, file, call->arena);
     if (!run->has_items && values->inputs.count == 0 && values->fetch == NULL &&
         isatty(STDIN_FILENO) && !values->quiet)
-        cv_complain(CV_EXIT_DONE, "the input is what you type, to its end (Ctrl-D); of a "
-                                  "file: -i FILE");
+        cv_print_error(CV_EXIT_DONE,
+                       "the input is what you type, to its end (Ctrl-D); of a "
+                       "file: -i FILE");
     run->report.declared = file != NULL;
     if (run->items.rows_file != NULL)
         execution->output.name = run->items.rows_file;

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/text.h"
-#include "cli/kit/counted.h"
-#include "cli/kit/output.h"
-#include "cli/kit/output_file.h"
-#include "cli/kit/verb.h"
+#include "cli/common/counted.h"
+#include "cli/common/output.h"
+#include "cli/common/output_file.h"
+#include "cli/common/verb.h"
 #include "cli/sample/sample.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
@@ -32,7 +32,7 @@ static const struct cv_option sample_options[] = {
     { .name = "--list", .value = 1, .offset = FIELD(list),
       .help = "Write nothing, but list what there is." },
     { .name = "--records", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(records),
-      .least = 1, .most = 1e9,
+      .min = 1, .max = 1e9,
       .help = "How many lines the larger files have; the others have a share of it. "
               "Default 20000, which makes 10 MB in all." },
     { .name = "--seed", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(seed),
@@ -89,7 +89,7 @@ static int choose(const struct cv_call *call, struct choice *choice)
         if (i == choice->count) {
             cv_echo(call->operands[k], shown);
             cv_suggest(shown, choice->count, name_at, NULL, hint, sizeof hint);
-            return cv_complain(CV_EXIT_USAGE, "no sample '%s'%s", shown, hint);
+            return cv_print_error(CV_EXIT_USAGE, "no sample '%s'%s", shown, hint);
         }
         choice->wanted[i] = true;
     }
@@ -160,9 +160,9 @@ static int check_files(const struct choice *choice)
         const char *path = choice->wanted[i] ? path_of(choice, i) : "";
 
         if (path == NULL)
-            return cv_complain(CV_EXIT_FAILED, "out of memory");
+            return cv_print_error(CV_EXIT_FAILED, "out of memory");
         if (*path != '\0' && !choice->values->force && lstat(path, &facts) == 0)
-            return cv_complain(
+            return cv_print_error(
                 CV_EXIT_USAGE,
                 "--output: '%s' exists; use --force to replace it, or -o DIR "
                 "to write elsewhere",
@@ -183,22 +183,23 @@ static int write_file(struct choice *choice, size_t index)
     int status;
 
     if (path == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory");
     if (cv_folders_make(path, &err) != CLEAVE_OK)
-        return cv_complain(CV_EXIT_USAGE, "--output: %s", err.text);
+        return cv_print_error(CV_EXIT_USAGE, "--output: %s", err.text);
     status = cv_output_open(&out, "--output", path,
                             choice->values->force ? 0 : CV_NEW_FILE_ONLY);
     if (status != CV_EXIT_DONE)
         return status;
     failed = !cv_sample_write(index, &terms, out.file);
     if (failed)
-        cv_complain(CV_EXIT_FAILED, "out of memory");
+        cv_print_error(CV_EXIT_FAILED, "out of memory");
     fflush(out.file);
     bytes = cv_new_file_size(&out.made);
     status = cv_output_close(&out, failed);
     if (status == CV_EXIT_DONE && cv_sample_program(index) && chmod(path, 0755) != 0)
-        status = cv_complain(CV_EXIT_FAILED, "--output: cannot make '%s' a command: %s",
-                             path, strerror(errno));
+        status =
+            cv_print_error(CV_EXIT_FAILED, "--output: cannot make '%s' a command: %s",
+                           path, strerror(errno));
     choice->files++;
     choice->bytes += bytes;
     tell(choice, index, &bytes);
@@ -231,7 +232,7 @@ static int run(const struct cv_call *call)
     choice.count = cv_sample_count();
     choice.wanted = cv_array(call->arena, choice.count, sizeof *choice.wanted);
     if (choice.wanted == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory");
     status = choose(call, &choice);
     if (status != CV_EXIT_DONE)
         return status;

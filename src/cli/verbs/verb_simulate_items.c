@@ -1,11 +1,11 @@
 /* verb_simulate_items.c -- cleave simulate items. SPDX-License-Identifier: MIT */
 #include "cli/items/items_options.h"
-#include "cli/kit/counted.h"
-#include "cli/kit/option_rows.h"
-#include "cli/kit/output.h"
-#include "cli/kit/progress.h"
-#include "cli/kit/times_text.h"
-#include "cli/kit/trace_output.h"
+#include "cli/common/counted.h"
+#include "cli/common/option_rows.h"
+#include "cli/common/output.h"
+#include "cli/common/progress.h"
+#include "cli/common/times_text.h"
+#include "cli/common/trace_output.h"
 #include "cli/load/load_json.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
@@ -101,7 +101,7 @@ static int simulate(const struct cv_items_job *items,
     done = cleave_simulate_load(&items->load.job, &trial, &stats, &err);
     cv_progress_done(&progress);
     if (done != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     status = values->load.json ? show_json(&stats, items, values, noise)
                                : show_text(&stats, items, values, noise);
     if (status != CV_EXIT_DONE || trace == NULL)

@@ -1,14 +1,14 @@
 /* verb_simulate_load.c -- cleave simulate load. SPDX-License-Identifier: MIT */
 #include <math.h>
-#include "cli/kit/option_rows.h"
+#include "cli/common/option_rows.h"
 #include "cli/load/load_json.h"
 #include "cli/load/load_options.h"
 #include "cli/load/then_reduce.h"
-#include "cli/kit/output.h"
+#include "cli/common/output.h"
 #include "cli/load/plan_text.h"
-#include "cli/kit/progress.h"
-#include "cli/kit/times_text.h"
-#include "cli/kit/trace_output.h"
+#include "cli/common/progress.h"
+#include "cli/common/times_text.h"
+#include "cli/common/trace_output.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
 
@@ -115,7 +115,7 @@ static int simulate(const struct cv_load_job *load, const struct cv_load_options
     done = cleave_simulate_load(&load->job, &trial, &stats, &err);
     cv_progress_done(&progress);
     if (done != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     status = values->json ? show_json(&stats, policy, values, noise)
                           : show_text(&stats, policy, values, noise,
                                       cleave_platform_nworkers(load->platform));

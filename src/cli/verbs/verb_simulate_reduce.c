@@ -2,17 +2,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <cleave/trace.h>
-#include "cli/kit/output.h"
-#include "cli/kit/counted.h"
-#include "cli/kit/option_rows.h"
-#include "cli/kit/progress.h"
+#include "cli/common/output.h"
+#include "cli/common/counted.h"
+#include "cli/common/option_rows.h"
+#include "cli/common/progress.h"
 #include "cli/reduce/reduce_json.h"
 #include "cli/reduce/reduce_options.h"
-#include "cli/kit/times_text.h"
-#include "cli/kit/trace_output.h"
+#include "cli/common/times_text.h"
+#include "cli/common/trace_output.h"
 #include "cli/reduce/tree_text.h"
 #include "io/json_out.h"
-#include "model/reduce/law.h"
+#include "model/reduce/distribution.h"
 #include "model/reduce/reduce_markov.h"
 #include "policy/compound/registry.h"
 #include "report/terminal/table.h"
@@ -109,16 +109,16 @@ static int run_instance(struct cv_reduce_job *reduce,
     int status;
 
     if (values->runs > 1)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--runs: the costs of a file do not vary, so that "
-                           "all runs are the same; leave out --runs");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--runs: the costs of a file do not vary, so that "
+                              "all runs are the same; leave out --runs");
     /* A drawing needs the events, and a small tree has few. */
     if (reduce->job.trace == NULL && !values->json &&
         cv_reduce_nodes(reduce) <= CV_TREE_DRAWN &&
         cleave_trace_new(&reduce->job.trace, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     if (cleave_plan_reduce(&reduce->job, &tree, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     status = show_instance(tree, reduce, values);
     if (status == CV_EXIT_DONE && values->trace != NULL)
         status = save_trace(reduce, values, tree->policy, tree->lower_bound_s);
@@ -131,13 +131,13 @@ static int run_instance(struct cv_reduce_job *reduce,
 static bool closed_form(const struct cleave_reduction *job, struct cv_markov *out)
 {
     enum { MOST_STATES = 5000 };
-    struct cv_law transfer, compute;
+    struct cv_distribution transfer, compute;
 
     if (job->simgrid != NULL || job->costs != NULL || job->ready != NULL ||
         job->ready_s != NULL || cv_policy_proof(job->policy) != CV_METHOD_TREE_DYN ||
         job->nsettings > 0 || job->cluster != 0 ||
-        cv_law_parse(job->transfer, &transfer, NULL) != CLEAVE_OK ||
-        cv_law_parse(job->compute, &compute, NULL) != CLEAVE_OK ||
+        cv_distribution_parse(job->transfer, &transfer, NULL) != CLEAVE_OK ||
+        cv_distribution_parse(job->compute, &compute, NULL) != CLEAVE_OK ||
         transfer.kind != CV_LAW_GAMMA || transfer.cv != 1 || !(transfer.mean > 0))
         return false;
     if (compute.mean == 0)
@@ -209,7 +209,7 @@ static int simulate(const struct cv_reduce_job *reduce,
     done = cleave_simulate_reduce(&reduce->job, &trial, &stats, &err);
     cv_progress_done(&progress);
     if (done != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     status = cv_reduce_bound(&reduce->job, &bound_s);
     if (status == CV_EXIT_DONE)
         status = show_stats(&stats, bound_s, reduce, values);

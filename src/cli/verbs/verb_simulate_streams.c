@@ -2,13 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <cleave/trace.h>
-#include "cli/kit/output.h"
-#include "cli/kit/option_rows.h"
-#include "cli/kit/settings.h"
+#include "cli/common/output.h"
+#include "cli/common/option_rows.h"
+#include "cli/common/settings.h"
 #include "cli/stream/stream_json.h"
 #include "cli/stream/stream_options.h"
 #include "cli/stream/stream_text.h"
-#include "cli/kit/trace_output.h"
+#include "cli/common/trace_output.h"
 #include "model/platform/platform_internal.h"
 
 #define FIELD(name) offsetof(struct cv_stream_options, name)
@@ -24,7 +24,7 @@ static const struct cv_option run_options[] = {
       .help = "What each master still holds when its stream ends: as much as its workers "
               "do in this time at declared speeds. Default 0." },
     { .name = "--declared-error", .kind = CV_OPTION_NUMBER, .argument = "FACTOR",
-      .offset = FIELD(declared), .least = 1e-3, .most = 1e3,
+      .offset = FIELD(declared), .min = 1e-3, .max = 1e3,
       .help = "Plan, and begin, with speeds that are wrong: those of the platform times "
               "this, 0.8 for 20% too low. Default 1." },
     { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",
@@ -95,7 +95,7 @@ static int used_streams(const struct cleave_stream_plan *plan, struct cv_arena *
     uint32_t *of = cv_array(arena, plan->nstreams, sizeof *of);
 
     if (streams == NULL || of == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the streams");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the streams");
     for (uint32_t m = 0; m < plan->nstreams; m++) {
         if (plan->clusters[m].nworkers == 0)
             continue;
@@ -103,10 +103,11 @@ static int used_streams(const struct cleave_stream_plan *plan, struct cv_arena *
         streams[job->nstreams++] = plan->clusters[m];
     }
     if (job->nstreams == 0)
-        return cv_complain(CV_EXIT_USAGE,
-                           "no worker can serve a stream in rounds of %g s; see 'cleave "
-                           "plan streams'",
-                           plan->period_s);
+        return cv_print_error(
+            CV_EXIT_USAGE,
+            "no worker can serve a stream in rounds of %g s; see 'cleave "
+            "plan streams'",
+            plan->period_s);
     job->streams = streams;
     *out_of = of;
     return CV_EXIT_DONE;
@@ -134,10 +135,10 @@ static int make_job(const struct cv_stream_options *values,
     if (status != CV_EXIT_DONE || values->trace == NULL)
         return status;
     if (streams->plan->nstreams > 1)
-        return cv_complain(CV_EXIT_USAGE, "--trace: expected one stream, got %u",
-                           streams->plan->nstreams);
+        return cv_print_error(CV_EXIT_USAGE, "--trace: expected one stream, got %u",
+                              streams->plan->nstreams);
     if (cleave_trace_new(&job->trace, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     return CV_EXIT_DONE;
 }
 
@@ -154,7 +155,7 @@ static int sum_up(struct cv_stream_outcome *outcome, struct cv_arena *arena)
             outcome->nrounds = result->streams[s].nrounds;
     rounds = cv_array(arena, outcome->nrounds, sizeof *rounds);
     if (rounds == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the rounds");
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the rounds");
     for (uint32_t s = 0; s < result->nstreams; s++) {
         const struct cleave_stream_result *stream = &result->streams[s];
 
@@ -208,7 +209,7 @@ static int save_trace(const struct cv_call *call, const struct cleave_stream_job
     int status;
 
     if (served_platform(job, call->arena, &platform, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+        return cv_print_status(&err);
     status = cv_trace_call(job->trace, call);
     if (status == CV_EXIT_DONE)
         status = cv_trace_add_facts(job->trace,
@@ -216,11 +217,11 @@ static int save_trace(const struct cv_call *call, const struct cleave_stream_job
                                         .engine = cv_engine_used(values->engine,
                                                                  &values->where) });
     if (status == CV_EXIT_DONE)
-        status =
-            cv_trace_write(values->trace, &(struct cv_trace_story){ .trace = job->trace,
-                                                                    .platform = platform,
-                                                                    .policy = "as4dr",
-                                                                    .load = units });
+        status = cv_trace_write(values->trace,
+                                &(struct cv_trace_context){ .trace = job->trace,
+                                                            .platform = platform,
+                                                            .policy = "as4dr",
+                                                            .load = units });
     cleave_platform_free(platform);
     return status;
 }
@@ -250,7 +251,7 @@ static int simulate(const struct cv_call *call, const struct cv_stream_case *str
 
     if (status == CV_EXIT_DONE &&
         cleave_simulate_streams(&job, &result, &err) != CLEAVE_OK)
-        status = cv_complain_error(&err);
+        status = cv_print_status(&err);
     if (status == CV_EXIT_DONE) {
         struct cv_stream_outcome outcome = {
             .streams = streams, .options = values, .job = &job, .result = result, .of = of
@@ -272,7 +273,8 @@ static int run(const struct cv_call *call)
     int status = CV_EXIT_DONE;
 
     if (!(values->horizon_s > 0))
-        status = cv_complain(CV_EXIT_USAGE, "--horizon: expected a positive time, got 0");
+        status =
+            cv_print_error(CV_EXIT_USAGE, "--horizon: expected a positive time, got 0");
     if (status == CV_EXIT_DONE)
         status = cv_stream_case_open(values, call->arena, &streams);
     if (status == CV_EXIT_DONE)

@@ -6,11 +6,11 @@
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
-#include "base/companion.h"
+#include "base/helper_program.h"
 #include "base/shell_word.h"
-#include "cli/kit/output.h"
-#include "cli/kit/verb.h"
-#include "cli/kit/run_foreign.h"
+#include "cli/common/output.h"
+#include "cli/common/verb.h"
+#include "cli/common/run_foreign.h"
 #include "cli/run/run_items.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_sink.h"
@@ -29,13 +29,13 @@ static const struct values presets = { .notice_s = 60 };
 /* clang-format off */
 static const struct cv_option job_options[] = {
     { .name = "--nodes", .letter = 'N', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(nodes), .least = 1, .most = 1e6,
+      .offset = FIELD(nodes), .min = 1, .max = 1e6,
       .help = "Nodes of the job, as of sbatch; so are those below." },
     { .name = "--ntasks", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(tasks), .least = 1, .most = 1e6,
+      .offset = FIELD(tasks), .min = 1, .max = 1e6,
       .help = "Tasks of the job: commands at a time. Without it, whole nodes are asked for." },
     { .name = "--cpus-per-task", .letter = 'c', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(cpus), .least = 1, .most = 1e6,
+      .offset = FIELD(cpus), .min = 1, .max = 1e6,
       .help = "Processors for each command." },
     { .name = "--time", .letter = 't', .kind = CV_OPTION_TEXT, .argument = "TIME",
       .offset = FIELD(time),
@@ -65,7 +65,7 @@ static const struct cv_option run_options[] = {
 #define AS_SBATCH(option) "--sbatch=" option
 
 /* clang-format off */
-static const struct cv_foreign foreign[] = {
+static const struct cv_other_tool_option foreign[] = {
     { "-A", AS_SBATCH("--account=NAME") }, { "--account", AS_SBATCH("--account=NAME") },
     { "-q", AS_SBATCH("--qos=NAME") }, { "--qos", AS_SBATCH("--qos=NAME") },
     { "-G", AS_SBATCH("--gpus=N") }, { "--gpus", AS_SBATCH("--gpus=N") },
@@ -117,22 +117,22 @@ struct job {
 static int check(const struct cv_run_options *options, bool items, size_t noperands)
 {
     if (noperands == 0)
-        return cv_complain(CV_EXIT_USAGE, "expected a command behind 'cleave run'");
+        return cv_print_error(CV_EXIT_USAGE, "expected a command behind 'cleave run'");
     if (options->mpi || cv_hosts_asked(options) || options->workers != NULL)
-        return cv_complain(CV_EXIT_USAGE,
-                           "the tasks of the job are the workers: expected none of "
-                           "--workers, --hosts and --mpi behind 'cleave run'");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "the tasks of the job are the workers: expected none of "
+                              "--workers, --hosts and --mpi behind 'cleave run'");
     if (options->inputs.count == 0 && !items)
-        return cv_complain(CV_EXIT_USAGE,
-                           "expected --input FILE behind 'cleave run': the "
-                           "standard input of a job is empty");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "expected --input FILE behind 'cleave run': the "
+                              "standard input of a job is empty");
     if (!cv_run_output_is_file(options))
-        return cv_complain(CV_EXIT_USAGE,
-                           "expected --output FILE behind 'cleave run': the standard "
-                           "output of a job is its log");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "expected --output FILE behind 'cleave run': the standard "
+                              "output of a job is its log");
     if (options->overwrite)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--overwrite would forget what the job had done before it was "
+        return cv_print_error(
+            CV_EXIT_USAGE, "--overwrite would forget what the job had done before it was "
                            "interrupted");
     return CV_EXIT_DONE;
 }
@@ -148,11 +148,10 @@ static int read_words(const struct cv_call *call, struct job *job)
     if (skip < call->noperands && strcmp(call->operands[skip], "cleave") == 0)
         skip++;
     if (skip >= call->noperands || strcmp(call->operands[skip], "run") != 0)
-        return cv_complain(CV_EXIT_USAGE,
-                           "expected 'cleave run', its options and a command, got %s%s%s",
-                           call->noperands > 0 ? "'" : "nothing",
-                           call->noperands > 0 ? call->operands[0] : "",
-                           call->noperands > 0 ? "'" : "");
+        return cv_print_error(
+            CV_EXIT_USAGE, "expected 'cleave run', its options and a command, got %s%s%s",
+            call->noperands > 0 ? "'" : "nothing",
+            call->noperands > 0 ? call->operands[0] : "", call->noperands > 0 ? "'" : "");
     job->words = call->operands + skip + 1;
     job->nwords = call->noperands - skip - 1;
     job->options = cv_run_presets;
@@ -264,18 +263,19 @@ static int check_lines(const struct values *values)
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i] != NULL && strpbrk(texts[i], " \t\n") != NULL)
-            return cv_complain(CV_EXIT_USAGE,
-                               "expected a word without blanks for a line of sbatch");
+            return cv_print_error(CV_EXIT_USAGE,
+                                  "expected a word without blanks for a line of sbatch");
     if (values->time != NULL && !is_time(values->time))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--time: expected minutes, 2:00:00 or 1-12:00:00 (days), got "
-                           "'%s'",
-                           values->time);
+        return cv_print_error(
+            CV_EXIT_USAGE,
+            "--time: expected minutes, 2:00:00 or 1-12:00:00 (days), got "
+            "'%s'",
+            values->time);
     for (size_t i = 0; i < values->more.count; i++)
         if (values->more.items[i][0] != '-' ||
             strchr(values->more.items[i], '\n') != NULL)
-            return cv_complain(CV_EXIT_USAGE,
-                               "--sbatch: expected an option as '--mem=64G'");
+            return cv_print_error(CV_EXIT_USAGE,
+                                  "--sbatch: expected an option as '--mem=64G'");
     return CV_EXIT_DONE;
 }
 

@@ -3,17 +3,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cli/kit/meant.h"
-#include "cli/kit/output.h"
-#include "cli/kit/verb.h"
+#include "cli/common/usage_hints.h"
+#include "cli/common/output.h"
+#include "cli/common/verb.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_values.h"
 #include "io/json_out.h"
 #include "run/decode/codec.h"
 #include "run/decode/decoder.h"
-#include "run/kit/usable_cores.h"
+#include "run/common/usable_cores.h"
 #include "run/pieces/pieces.h"
-#include "run/split/likeness.h"
+#include "run/split/format_guess.h"
 #include <cleave/execute.h>
 
 struct split_options {
@@ -59,12 +59,12 @@ static const struct cv_option input_options[] = {
 
 static const struct cv_option piece_options[] = {
     { .name = "--number", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(number), .least = 1, .most = 1e9,
+      .offset = FIELD(number), .min = 1, .max = 1e9,
       .help = "Make N pieces of about as many bytes each; some may be empty." },
     { .name = "--size", .kind = CV_OPTION_UNITS, .argument = "SIZE", .offset = FIELD(size),
       .help = "Make pieces of so many bytes, and what is missing of the last record." },
     { .name = "--records", .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(records), .least = 1, .most = 1e15,
+      .offset = FIELD(records), .min = 1, .max = 1e15,
       .help = "Make pieces of N records, the last of a file of what is left; with --number or "
               "--size, of a multiple of N." },
     { .name = NULL },
@@ -104,8 +104,8 @@ struct told {
     struct cv_json json;
     bool as_json;
     uint64_t pieces, bytes;
-    uint64_t places;                /* with --index: that were written */
-    const struct cv_likeness *like; /* what the input seems to be; NULL */
+    uint64_t places;                    /* with --index: that were written */
+    const struct cv_format_guess *like; /* what the input seems to be; NULL */
 };
 
 static void written(void *context, const struct cv_piece_file *file)
@@ -167,8 +167,8 @@ static enum cleave_status open_source(const struct split_options *values,
     status =
         cv_source_open(values->inputs.items, values->inputs.count, &options, out, err);
     if (status == CLEAVE_OK && cv_source_unended(*out, &note))
-        cv_complain(0, "%s", note.text);
-    return status == CLEAVE_OK ? cv_source_vet(*out, err) : status;
+        cv_print_error(0, "%s", note.text);
+    return status == CLEAVE_OK ? cv_source_validate(*out, err) : status;
 }
 
 static enum cleave_status split(const struct split_options *values, struct told *told,
@@ -213,28 +213,28 @@ static int check(const struct split_options *values)
 
     if (values->index && (values->number > 0 || values->size > 0 ||
                           values->output != NULL || values->json))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--index: expected neither --number, --size, --output nor "
-                           "--json: no pieces are written");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--index: expected neither --number, --size, --output nor "
+                              "--json: no pieces are written");
     if (!values->index && values->output == NULL)
-        return cv_complain(CV_EXIT_USAGE, "--output NAME is required, or --index");
+        return cv_print_error(CV_EXIT_USAGE, "--output NAME is required, or --index");
     if ((values->number > 0) + (values->size > 0) > 1)
-        return cv_complain(CV_EXIT_USAGE, "expected --number or --size, got both");
+        return cv_print_error(CV_EXIT_USAGE, "expected --number or --size, got both");
     if (!values->index && values->number == 0 && !(values->size > 0) &&
         values->records == 0 && values->together == NULL)
-        return cv_complain(
+        return cv_print_error(
             CV_EXIT_USAGE,
             "expected --number, --size, --records or --together: how large "
             "are pieces?");
     if (values->size > 0 && !(values->size >= 1 && values->size < 0x1p62))
-        return cv_complain(CV_EXIT_USAGE, "--size: expected at least 1 byte, got %g",
-                           values->size);
+        return cv_print_error(CV_EXIT_USAGE, "--size: expected at least 1 byte, got %g",
+                              values->size);
     if (values->decode != NULL && strcmp(values->decode, "auto") != 0 &&
         strcmp(values->decode, "none") != 0 && cv_codec_named(values->decode) == NULL)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--decode: expected auto, none" CV_CODEC_MAP(
-                               CODEC_WORD) ", got '%s'",
-                           cv_echo(values->decode, shown));
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--decode: expected auto, none" CV_CODEC_MAP(
+                                  CODEC_WORD) ", got '%s'",
+                              cv_echo(values->decode, shown));
     return CV_EXIT_DONE;
 }
 
@@ -250,11 +250,11 @@ static void say_end(const struct split_options *values, const struct told *told,
     if (values->index || told->pieces < 2 || values->split != NULL || values->records > 0)
         return;
     if (values->inputs.count > 0)
-        cv_meant_form(values->inputs.items[0], values->header != NULL);
+        cv_usage_hint_form(values->inputs.items[0], values->header != NULL);
     if (told->like != NULL && !told->like->endless)
-        cv_meant_seeming(values->inputs.count > 0 ? values->inputs.items[0] : "-",
-                         told->like->what, told->like->advice,
-                         told->like->header && values->header != NULL);
+        cv_usage_hint_seeming(values->inputs.count > 0 ? values->inputs.items[0] : "-",
+                              told->like->what, told->like->advice,
+                              told->like->header && values->header != NULL);
 }
 
 static int run(const struct cv_call *call)
@@ -273,7 +273,7 @@ static int run(const struct cv_call *call)
         cv_field_list(&told.json, "pieces");
     }
     if (split(values, &told, &input_bytes, &err) != CLEAVE_OK) {
-        status = cv_complain_error(&err);
+        status = cv_print_status(&err);
         if (err.status == CLEAVE_EENGINE) /* a full disk, say */
             status = CV_EXIT_FAILED;
     }
@@ -292,7 +292,7 @@ static int run(const struct cv_call *call)
 
 /* Options of split(1) and csplit(1). */
 /* clang-format off */
-static const struct cv_foreign foreign[] = {
+static const struct cv_other_tool_option foreign[] = {
     { "-l", "--records N" },
     { "--lines", "--records N" },
     { "-b", "--size SIZE" },

@@ -1,8 +1,8 @@
 /* verb_version.c -- cleave version. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <cleave/version.h>
-#include "cli/kit/output.h"
-#include "cli/kit/verb.h"
+#include "cli/common/output.h"
+#include "cli/common/verb.h"
 
 struct version_options {
     int json;

@@ -5,12 +5,12 @@
 #include <termios.h>
 #include <unistd.h>
 #include <cleave/execute.h>
-#include "base/nothing.h"
-#include "cli/kit/output.h"
-#include "cli/kit/verb.h"
+#include "base/dev_null.h"
+#include "cli/common/output.h"
+#include "cli/common/verb.h"
 #include "cli/run/run_values.h"
-#include "run/kit/content_hash.h"
-#include "run/wire/call_back.h"
+#include "run/common/content_hash.h"
+#include "run/wire/reverse_connect.h"
 #include "run/wire/call_relay.h"
 #include "run/worker/worker_serve.h"
 
@@ -32,7 +32,7 @@ static const struct cv_option options[] = {
 
 static const struct cv_option slot_options[] = {
     { .name = "--gpus", .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = offsetof(struct values, gpus), .least = 1, .most = 1024,
+      .offset = offsetof(struct values, gpus), .min = 1, .max = 1024,
       .help = "Let the commands of each slot see one of so many GPUs, in turn "
               "(CUDA_VISIBLE_DEVICES): gpus: of the platform file." },
     { .name = "--pin", .kind = CV_OPTION_TEXT, .argument = "HOW",
@@ -86,19 +86,20 @@ static int check_hash(const char *expected)
     if (fd >= 0)
         close(fd);
     if (!good)
-        return cv_complain(CV_EXIT_FAILED, "--hash: cannot read this program");
+        return cv_print_error(CV_EXIT_FAILED, "--hash: cannot read this program");
     if (strcmp(text, expected) != 0)
-        return cv_complain(CV_EXIT_LACKS,
-                           "--hash: expected this program to have %s, it has %s: it was "
-                           "damaged on its way",
-                           expected, text);
+        return cv_print_error(
+            CV_EXIT_LACKS,
+            "--hash: expected this program to have %s, it has %s: it was "
+            "damaged on its way",
+            expected, text);
     return CV_EXIT_DONE;
 }
 
 /* The link gets descriptors of its own, so that nothing else is ever written into it. */
 static bool take_link(struct cv_worker_options *serve)
 {
-    const int nothing = cv_nothing_open(O_RDWR);
+    const int nothing = cv_dev_null_open(O_RDWR);
 
     serve->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
     serve->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -111,12 +112,12 @@ static bool take_link(struct cv_worker_options *serve)
  * are to be used. */
 static bool take_call(struct cv_worker_options *serve)
 {
-    const int nothing = cv_nothing_open(O_RDWR);
+    const int nothing = cv_dev_null_open(O_RDWR);
     struct cleave_error err;
 
     if (cv_call_back(&serve->in, &err) != CLEAVE_OK)
-        cv_complain(CV_EXIT_FAILED, "worker: %s; bytes go through srun, which is slower",
-                    err.text);
+        cv_print_error(CV_EXIT_FAILED,
+                       "worker: %s; bytes go through srun, which is slower", err.text);
     if (serve->in >= 0 && nothing >= 0) {
         serve->out = serve->in;
         (void)dup2(nothing, STDIN_FILENO);
@@ -135,12 +136,13 @@ static int stand_for(const struct cv_call *call)
     int status = CV_EXIT_FAILED;
 
     if (call->noperands == 0)
-        return cv_complain(CV_EXIT_USAGE, "--through: expected a command that starts a "
-                                          "worker, as 'srun -u -N 1 cleave worker'");
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--through: expected a command that starts a "
+                              "worker, as 'srun -u -N 1 cleave worker'");
     if (!take_link(&link))
-        return cv_complain(CV_EXIT_FAILED, "cannot set up standard input and output");
+        return cv_print_error(CV_EXIT_FAILED, "cannot set up standard input and output");
     if (cv_call_relay(call->operands, link.in, link.out, &status, &err) != CLEAVE_OK)
-        return cv_complain(CV_EXIT_FAILED, "worker: %s", err.text);
+        return cv_print_error(CV_EXIT_FAILED, "worker: %s", err.text);
     return status;
 }
 
@@ -172,8 +174,8 @@ static int run(const struct cv_call *call)
     if (values->lead)
         serve.lead = call->operands;
     else if (call->noperands > 0)
-        return cv_complain(CV_EXIT_USAGE, "expected no operand, got '%s'",
-                           call->operands[0]);
+        return cv_print_error(CV_EXIT_USAGE, "expected no operand, got '%s'",
+                              call->operands[0]);
     status = values->hash != NULL ? check_hash(values->hash) : CV_EXIT_DONE;
     if (status == CV_EXIT_DONE)
         status = cv_pin_read(values->pin, &serve.pin);
@@ -181,17 +183,17 @@ static int run(const struct cv_call *call)
         return status;
     called = take_call(&serve);
     if (!called && (isatty(STDIN_FILENO) || (isatty(STDOUT_FILENO) && !is_of_srun())))
-        return cv_complain(CV_EXIT_USAGE,
-                           "a worker is started by 'cleave run --hosts', and speaks to "
+        return cv_print_error(
+            CV_EXIT_USAGE, "a worker is started by 'cleave run --hosts', and speaks to "
                            "that: standard input and output must not be a terminal");
     if (!called && !take_link(&serve))
-        return cv_complain(CV_EXIT_FAILED, "cannot set up standard input and output");
+        return cv_print_error(CV_EXIT_FAILED, "cannot set up standard input and output");
     if (cv_worker_serve(&serve, &err) == CLEAVE_OK)
         return CV_EXIT_DONE;
-    return cv_complain(err.status == CLEAVE_EINPUT || err.status == CLEAVE_EREFUSED
-                           ? CV_EXIT_USAGE
-                           : CV_EXIT_FAILED,
-                       "worker: %s", err.text);
+    return cv_print_error(err.status == CLEAVE_EINPUT || err.status == CLEAVE_EREFUSED
+                              ? CV_EXIT_USAGE
+                              : CV_EXIT_FAILED,
+                          "worker: %s", err.text);
 }
 
 const struct cv_verb cv_verb_worker = {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include <cleave/reduce.h>
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 
 enum { POLICIES = 4, POINTS = 7, NODES = 64, LAWS = 2 };
 enum { TREE_DYN, BINOMIAL, FIBONACCI, ORDERED };

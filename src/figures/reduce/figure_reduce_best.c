@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "figures/reduce/figure_reduce_cells.h"
 
 enum { SPREADS = CV_CELL_SPREADS, RATIOS = CV_CELL_RATIOS };

@@ -8,7 +8,7 @@
 #ifndef CV_FIGURE_REDUCE_CELLS_H
 #define CV_FIGURE_REDUCE_CELLS_H
 #include <cleave/reduce.h>
-#include "figures/kit/figure.h"
+#include "figures/common/figure.h"
 
 enum { CV_CELL_SPREADS = 11, CV_CELL_RATIOS = 15 };
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include <cleave/reduce.h>
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 
 enum { POLICIES = 4, POINTS = 30, NODES = 64 };
 enum { TREE_DYN, BINOMIAL, FIBONACCI, ORDERED };
@@ -67,11 +67,11 @@ static int point_at(const struct curve *curve, double cv)
 /* The most by which `a` exceeds `b` over points first .. last, in percent. */
 static double most_over(const struct curve *curve, int a, int b, int first, int last)
 {
-    double most = -INFINITY;
+    double max = -INFINITY;
 
     for (int i = first; i <= last; i++)
-        most = fmax(most, 100 * (curve->of[i][a].mean_s / curve->of[i][b].mean_s - 1));
-    return most;
+        max = fmax(max, 100 * (curve->of[i][a].mean_s / curve->of[i][b].mean_s - 1));
+    return max;
 }
 
 /* Where the curve of `a` falls below that of `b` for good. */

@@ -8,7 +8,7 @@
 
 #include <cleave/reduce.h>
 #include "model/reduce/reduce_markov.h"
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 
 enum { SIZES = 10 };
 enum {

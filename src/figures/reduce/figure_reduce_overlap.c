@@ -6,7 +6,7 @@
  * of mean combination to mean transfer (columns). */
 #include <math.h>
 
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "figures/reduce/figure_reduce_cells.h"
 
 enum { SPREADS = CV_CELL_SPREADS, RATIOS = CV_CELL_RATIOS };

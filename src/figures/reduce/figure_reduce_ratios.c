@@ -9,7 +9,7 @@
  * 144 nodes. */
 #include <math.h>
 
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "figures/reduce/figure_reduce_worst.h"
 #include "sim/many/parallel.h"
 
@@ -102,13 +102,13 @@ static enum cleave_status claim_entry(int method, int which, const double *value
           "tree-dyn, c = d: at most (Delta + 1) (1 + 1 / log2 n) log2 phi",
           "fibonacci, c = d: at most Delta" },
     };
-    const double most = fmax(values[PART], values[BUILT]);
+    const double max = fmax(values[PART], values[BUILT]);
 
     return cv_figure_claim(
-        result, most <= 100 * (1 + 1e-9), err, claims[which][method],
+        result, max <= 100 * (1 + 1e-9), err, claims[which][method],
         "%.1f %% of that at most: %.1f %% on %.0f platforms made "
         "worse step by step, %.1f %% on that of Theorem 1 (%.0f nodes)",
-        most, values[PART], values[TRIED], values[BUILT], values[BUILT_NODES]);
+        max, values[PART], values[TRIED], values[BUILT], values[BUILT_NODES]);
 }
 
 static enum cleave_status fill(const struct hunt *hunt, struct cv_figure_result *result,

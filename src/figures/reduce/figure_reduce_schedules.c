@@ -12,7 +12,7 @@
 #include "model/reduce/greedy_tree.h"
 #include "model/reduce/reduce_length.h"
 #include "model/reduce/tree_strategy.h"
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 
 enum { MOST_NODES = 8 };
 enum { TO, START, ARRIVES, COMBINED, COLUMNS };

@@ -9,7 +9,7 @@
 
 #include "model/reduce/reduce_length.h"
 #include "model/reduce/tree_strategy.h"
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "sim/many/parallel.h"
 
 enum { CURVES = 4, SHOWN = 13 };
@@ -30,7 +30,7 @@ static const uint32_t shown[SHOWN] = { 3,   4,   5,    8,    16,   32,   64,
 
 struct ratios {
     double (*of)[CURVES]; /* per number of elements, from 0 */
-    uint32_t most;
+    uint32_t max;
 };
 
 static enum cleave_status some(void *context, unsigned thread, uint64_t begin,
@@ -59,24 +59,24 @@ static enum cleave_status some(void *context, unsigned thread, uint64_t begin,
 static enum cleave_status judge(const struct ratios *ratios,
                                 struct cv_figure_result *result, struct cleave_error *err)
 {
-    double most[CURVES] = { 0 }, mean[CURVES] = { 0 };
+    double max[CURVES] = { 0 }, mean[CURVES] = { 0 };
 
-    for (uint32_t n = 2; n <= ratios->most; n++)
+    for (uint32_t n = 2; n <= ratios->max; n++)
         for (int i = 0; i < CURVES; i++) {
-            most[i] = fmax(most[i], ratios->of[n][i]);
-            mean[i] += ratios->of[n][i] / (ratios->most - 1);
+            max[i] = fmax(max[i], ratios->of[n][i]);
+            mean[i] += ratios->of[n][i] / (ratios->max - 1);
         }
-    CV_TRY(cv_figure_claim(result, most[0] <= 2 && most[1] <= 2, err,
+    CV_TRY(cv_figure_claim(result, max[0] <= 2 && max[1] <= 2, err,
                            "the binomial tree takes at most twice the optimum",
                            "at most %.4f and %.4f, on average %.4f and %.4f (ties low, "
                            "high); the limit is %.4f",
-                           most[0], most[1], mean[0], mean[1],
+                           max[0], max[1], mean[0], mean[1],
                            cv_strategy_ratio_limit(CV_STRATEGY_BINOMIAL, 1, 1)));
-    return cv_figure_claim(result, most[2] <= 2 && most[3] <= 2, err,
+    return cv_figure_claim(result, max[2] <= 2 && max[3] <= 2, err,
                            "the Fibonacci tree takes at most twice the optimum",
                            "at most %.4f and %.4f, on average %.4f and %.4f (ties low, "
                            "high); the limit is %.4f",
-                           most[2], most[3], mean[2], mean[3],
+                           max[2], max[3], mean[2], mean[3],
                            cv_strategy_ratio_limit(CV_STRATEGY_FIBONACCI, 1, 0));
 }
 
@@ -86,7 +86,7 @@ static enum cleave_status fill(const struct ratios *ratios,
 {
     int next = 0;
 
-    for (uint32_t n = 2; n <= ratios->most; n++) {
+    for (uint32_t n = 2; n <= ratios->max; n++) {
         double *values;
 
         if (next < SHOWN && n == shown[next]) {
@@ -130,13 +130,13 @@ static enum cleave_status make(const struct cv_figure_job *job,
     static const char *const columns[CURVES] = { "binomial, low", "binomial, high",
                                                  "fibonacci, low", "fibonacci, high" };
     struct ratios ratios = { NULL, job->quick ? 1024 : 10000 };
-    struct cv_parallel loop = { .count = ratios.most - 1,
+    struct cv_parallel loop = { .count = ratios.max - 1,
                                 .block = 16,
                                 .threads = job->threads,
                                 .body = some,
                                 .context = &ratios };
 
-    ratios.of = cv_array(&result->arena, (size_t)ratios.most + 1, sizeof *ratios.of);
+    ratios.of = cv_array(&result->arena, (size_t)ratios.max + 1, sizeof *ratios.of);
     if (ratios.of == NULL)
         return cv_fail_memory(err, "a figure");
     CV_TRY(cv_parallel_run(&loop, err));

@@ -133,19 +133,19 @@ static enum cleave_status judge(struct platform *p, int which, struct cv_worst *
                                 struct cleave_error *err)
 {
     double rows[CV_WORST_NODES * CV_WORST_NODES] = { 0 };
-    double least = INFINITY, most = 0;
+    double min = INFINITY, max = 0;
 
     for (uint32_t i = 0; i < p->n; i++)
         for (uint32_t j = 0; j < p->n; j++)
             if (i != j) {
                 rows[i * p->n + j] = p->transfer[i][j];
-                least = fmin(least, p->transfer[i][j]);
-                most = fmax(most, p->transfer[i][j]);
+                min = fmin(min, p->transfer[i][j]);
+                max = fmax(max, p->transfer[i][j]);
             }
     if (which == EQUAL)
-        p->c = least;
+        p->c = min;
     out->n = p->n;
-    out->delta = most / least;
+    out->delta = max / min;
     CV_TRY(compare(p->n, rows, p->c, optimum(p), which, out, err));
     for (int m = 0; m < CV_WORST_METHODS && out->delta < LEAST_DELTA; m++)
         out->part[m] = 0;

@@ -9,7 +9,7 @@
 
 #include "model/returns/returns_bounds.h"
 #include "model/returns/returns_search.h"
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "figures/returns/figure_returns_cluster.h"
 
 enum { RATES = 9, WORKERS = 4, DELTAS = 3 };

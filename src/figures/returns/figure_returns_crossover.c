@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "model/returns/returns.h"
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 
 enum { COMPUTES = 13, RATIOS = 7 };
 
@@ -76,7 +76,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
 {
     static const char *const columns[RATIOS] = { "delta 0.01", "0.1", "0.3", "0.5",
                                                  "0.7",        "0.9", "1" };
-    double least = 1, most = 0;
+    double min = 1, max = 0;
     unsigned wrong = 0;
 
     (void)job;
@@ -94,8 +94,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
             return cv_fail_memory(err, "a figure");
         for (int j = 0; j < RATIOS; j++) {
             values[j] = cv_returns_crossover(compute, ratios[j], 1);
-            least = fmin(least, values[j]);
-            most = fmax(most, values[j]);
+            min = fmin(min, values[j]);
+            max = fmax(max, values[j]);
             CV_TRY(check_cell(compute, ratios[j], values[j], &wrong, err));
         }
     }
@@ -106,10 +106,10 @@ static enum cleave_status make(const struct cv_figure_job *job,
                         "%u of %d comparisons by the closed forms differ", wrong,
                         COMPUTES * RATIOS * 40));
     return cv_figure_claim(
-        result, most < 1, err,
+        result, max < 1, err,
         "the links must differ for LIFO to win, ever less as computing "
         "rules",
-        "crossings from %.3g to %.4g", least, most);
+        "crossings from %.3g to %.4g", min, max);
 }
 
 const struct cv_figure cv_figure_returns_crossover = {

@@ -6,7 +6,7 @@
  * many break it. Theorems 4 and 5 and section V-B have figures of their own. */
 #include <math.h>
 
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "figures/returns/figure_returns_cluster.h"
 
 enum { MOST = CV_STAR_MOST };

@@ -7,7 +7,7 @@
  * delta) pi + rho. */
 #include <math.h>
 
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "figures/returns/figure_returns_cluster.h"
 
 enum { WORKERS = 3 };

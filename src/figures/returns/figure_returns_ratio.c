@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "model/returns/returns_search.h"
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "figures/returns/figure_returns_cluster.h"
 
 enum { SPREADS = 7, MOST_NODES = 4 };
@@ -123,7 +123,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
                                                   "slow link first",
                                                   "worst, best order" };
     struct tally tally = { 0 };
-    double least = 1, last = 1;
+    double min = 1, last = 1;
 
     result->label = "links";
     result->columns = columns;
@@ -136,7 +136,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
             return cv_fail_memory(err, "a figure");
         CV_TRY(one_spread(i, job->quick ? 100 : 3000, values, &tally, err));
         CV_TRY(build(spreads[i], &values[BUILT], err));
-        least = fmin(least, values[SORTED]);
+        min = fmin(min, values[SORTED]);
         last = values[BUILT];
         if (job->progress != NULL)
             job->progress(job->context, (uint64_t)i + 1, SPREADS);
@@ -150,7 +150,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
         result, tally.below_delta == 0, err,
         "beyond the paper: with the fastest links first, and pruned, FIFO does at least "
         "1 / (1 + delta) of the optimum",
-        "broken by %u clusters; %.3f at worst", tally.below_delta, least));
+        "broken by %u clusters; %.3f at worst", tally.below_delta, min));
     return draw(result, err);
 }
 

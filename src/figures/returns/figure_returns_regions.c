@@ -10,7 +10,7 @@
 
 #include "model/returns/returns.h"
 #include "model/returns/returns_search.h"
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 
 enum { WORKERS = 4, LINKS = 10, COMPUTES = 7, RATIOS = 5 };
 enum { IS_LIFO, IS_FIFO, IS_OTHER, KINDS };

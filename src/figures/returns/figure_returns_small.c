@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "model/returns/returns_search.h"
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "figures/returns/figure_returns_cluster.h"
 
 enum { DELTAS = 7, WORKERS = 4 };

@@ -7,7 +7,7 @@
  * end is known. */
 #include <math.h>
 
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "figures/streams/figure_streams_scene.h"
 
 enum { HORIZONS = 2, DROPS = 4, ROWS = HORIZONS * DROPS };
@@ -45,20 +45,20 @@ static void set_up(struct cv_scene_run runs[ROWS][WAYS])
 static enum cleave_status judge(struct cv_scene_run runs[ROWS][WAYS],
                                 struct cv_figure_result *result, struct cleave_error *err)
 {
-    double least = INFINITY, least_alone = INFINITY, below = -INFINITY;
+    double min = INFINITY, least_alone = INFINITY, below = -INFINITY;
 
     for (int i = 0; i < ROWS; i++) {
         below = fmax(below, reference[i][1] - runs[i][TAPER].to_end);
         if (horizons_s[i / DROPS] < 2000)
             continue;
-        least = fmin(least, runs[i][TAPER].to_end - runs[i][PUBLISHED].to_end);
+        min = fmin(min, runs[i][TAPER].to_end - runs[i][PUBLISHED].to_end);
         least_alone = fmin(least_alone, runs[i][AUTO].to_end - runs[i][PUBLISHED].to_end);
     }
     CV_TRY(cv_figure_claim(
-        result, least >= 0.03, err,
+        result, min >= 0.03, err,
         "automatic period and taper: at least 3 points of CPU efficiency over rounds of "
         "100 s with posts spread as in streams-fig5, T = 2000 s, every dynamicity",
-        "%+.1f points at least; %+.1f by the period alone", 100 * least,
+        "%+.1f points at least; %+.1f by the period alone", 100 * min,
         100 * least_alone));
     return cv_figure_claim(result, below <= 0.01, err,
                            "automatic period and taper reach an independent simulation",

@@ -6,7 +6,7 @@
  * Table 1, all with the same compute latency. */
 #include <math.h>
 
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "figures/streams/figure_streams_scene.h"
 
 enum { LATENCIES = 3, ROUNDS = 6 };

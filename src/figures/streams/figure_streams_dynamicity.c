@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "figures/streams/figure_streams_scene.h"
 
 enum { LATENCIES = 2, DROPS = 6, PERIODS = 7, TURNS = DROPS, ALL_PERIODS = 8 };

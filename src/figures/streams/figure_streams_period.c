@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "figures/streams/figure_streams_scene.h"
 
 enum { HORIZONS = 2, STARTS = 2, LATENCIES = 3, PERIODS = 9, WORKERS = 1000 };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "model/platform/platform_internal.h"
-#include "model/platform/published.h"
+#include "model/platform/literature_platforms.h"
 #include "model/stream/stream_costs.h"
 #include "sim/many/parallel.h"
 #include "sim/stream/stream_run.h"
@@ -28,15 +28,15 @@ static enum cleave_status make_platform(const struct cv_scene_run *run,
     if (workers == NULL || groups == NULL || names == NULL)
         return cv_fail_memory(err, "the published platform");
     /* Slow workers may need long for what they have when the stream ends. */
-    CV_TRY(cv_published_profiles(run->drop, 2 * run->horizon_s + 10000, arena, profiles,
-                                 err));
+    CV_TRY(cv_literature_profiles(run->drop, 2 * run->horizon_s + 10000, arena, profiles,
+                                  err));
     for (uint32_t i = 0; i < run->workers; i++) {
         const unsigned kind =
             run->kind >= 0 ? (unsigned)run->kind : i % CV_PUBLISHED_KINDS;
         const unsigned profile =
             (run->kind >= 0 ? i : i / CV_PUBLISHED_KINDS) % CV_PUBLISHED_PROFILES;
 
-        workers[i] = cv_published_worker(kind);
+        workers[i] = cv_literature_worker(kind);
         if (run->latency_s >= 0)
             workers[i].compute_latency_s = run->latency_s;
         groups[i] = profiles[profile];
@@ -88,8 +88,8 @@ static enum cleave_status give_starts(const struct cv_scene_run *run,
                                       struct cv_arena *arena, struct cv_as4dr_given *out,
                                       struct cleave_error *err)
 {
-    const uint32_t n = run->workers, most = (uint32_t)(run->tau_s / run->spacing_s);
-    const uint32_t clusters = most > 0 ? (n + most - 1) / most : n;
+    const uint32_t n = run->workers, max = (uint32_t)(run->tau_s / run->spacing_s);
+    const uint32_t clusters = max > 0 ? (n + max - 1) / max : n;
     double *theta = cv_array(arena, n, sizeof *theta);
     double *first = cv_array(arena, n, sizeof *first);
     double *start = cv_array(arena, n, sizeof *start);

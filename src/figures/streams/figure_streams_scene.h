@@ -1,11 +1,11 @@
 /* figure_streams_scene.h -- the published platform of the streams, and runs on it.
  * SPDX-License-Identifier: MIT
  *
- * Workers and profiles are those of model/platform/published.h. */
+ * Workers and profiles are those of model/platform/literature_platforms.h. */
 #ifndef CV_FIGURE_STREAMS_SCENE_H
 #define CV_FIGURE_STREAMS_SCENE_H
 #include <cleave/streams.h>
-#include "figures/kit/figure.h"
+#include "figures/common/figure.h"
 
 /* One run of one stream; results are as large as data. */
 struct cv_scene_run {

@@ -10,7 +10,7 @@
 #include <cleave/streams.h>
 #include <cleave/trace.h>
 #include "model/stream/stream_costs.h"
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 
 enum { WORKERS = 4, MOST_POSTS = 32 };
 enum { POSTS, EARLY, STEADY, UNITS, IDLE, COLUMNS };

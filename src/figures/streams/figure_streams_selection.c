@@ -8,8 +8,8 @@
 #include <math.h>
 
 #include <cleave/stream_plan.h>
-#include "figures/kit/figure_plot.h"
-#include "model/platform/published.h"
+#include "figures/common/figure_plot.h"
+#include "model/platform/literature_platforms.h"
 
 enum { WORKERS = 1000 };
 enum { RING_USED, RING, RING_BOUND, OWN_USED, OWN, OWN_BOUND, GAIN, COLUMNS };
@@ -188,7 +188,7 @@ static enum cleave_status draw(const struct cv_figure_job *job,
 {
     static const struct {
         const char *title;
-        double tau_s, most;
+        double tau_s, max;
     } panels[] = { { "Rounds of 1 s", 1, 33 },
                    { "Rounds of 2 s", 2, 17 },
                    { "Rounds of 5 s", 5, 8 },
@@ -204,7 +204,7 @@ static enum cleave_status draw(const struct cv_figure_job *job,
                            &(struct cv_figure_plot){ .title = panels[p].title,
                                                      .x_label = "streams",
                                                      .y_label = "throughput (units/s)",
-                                                     .x_to = panels[p].most,
+                                                     .x_to = panels[p].max,
                                                      .y_from = 0,
                                                      .y_to = 250000 },
                            &plot, err));
@@ -283,7 +283,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
         "100 workers of each of ten kinds, results as large as data. ring: the "
         "published weights; own: own weights and the best order of service.";
     for (unsigned i = 0; i < WORKERS; i++)
-        workers[i] = cv_published_worker(i / (WORKERS / CV_PUBLISHED_KINDS));
+        workers[i] = cv_literature_worker(i / (WORKERS / CV_PUBLISHED_KINDS));
     CV_TRY(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, WORKERS, &platform, err));
     status = fill(job, platform, result, err);
     cleave_platform_free(platform);

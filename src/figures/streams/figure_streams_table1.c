@@ -7,8 +7,8 @@
 #include <math.h>
 
 #include "model/stream/stream_costs.h"
-#include "figures/kit/figure_plot.h"
-#include "model/platform/published.h"
+#include "figures/common/figure_plot.h"
+#include "model/platform/literature_platforms.h"
 
 enum { KINDS = CV_PUBLISHED_KINDS };
 enum { SPEED, LATENCY, BANDWIDTH, LINK, LOAD, GIVES, RING, OWN, COLUMNS };
@@ -118,7 +118,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
 
     (void)job;
     for (unsigned i = 0; i < KINDS; i++)
-        workers[i] = cv_published_worker(i);
+        workers[i] = cv_literature_worker(i);
     times = cv_ring_times(&ring, &result->arena);
     if (times == NULL)
         return cv_fail_memory(err, "a figure");

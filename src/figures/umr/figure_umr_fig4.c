@@ -7,7 +7,7 @@
  * zigzag. */
 #include <math.h>
 
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "figures/umr/figure_umr_grid.h"
 
 enum { XMIS = 4, PAIRS = (CV_GRID_MOST_R - CV_GRID_LEAST_R + 1) / 2 };
@@ -42,13 +42,13 @@ static int pair_of(int ratio)
 static double against(const struct curves *curves, int x, int sign)
 {
     const int first = pair_of(9);
-    double most = 0, far = curves->over[first][x];
+    double max = 0, far = curves->over[first][x];
 
     for (int p = first + 1; p < PAIRS; p++) {
-        most = fmax(most, sign * (far - curves->over[p][x]));
+        max = fmax(max, sign * (far - curves->over[p][x]));
         far = sign * curves->over[p][x] > sign * far ? curves->over[p][x] : far;
     }
-    return most;
+    return max;
 }
 
 static int lowest(const struct curves *curves, int x)
@@ -98,26 +98,26 @@ static enum cleave_status judge(const struct curves *curves, bool quick,
                                 const struct cv_grid_penalty *penalty,
                                 struct cv_figure_result *result, struct cleave_error *err)
 {
-    double most = 0;
+    double max = 0;
     int where = 0;
 
     for (int p = 0; p < PAIRS; p++)
         for (int x = 0; x < XMIS; x++)
-            if (1 / curves->over[p][x] - 1 > most) {
-                most = 1 / curves->over[p][x] - 1;
+            if (1 / curves->over[p][x] - 1 > max) {
+                max = 1 / curves->over[p][x] - 1;
                 where = CV_GRID_LEAST_R + 2 * p;
             }
     CV_TRY(judge_trends(curves, quick ? 0.5 : 0.02, result, err));
-    CV_TRY(cv_figure_claim(result, most < 0.1, err,
+    CV_TRY(cv_figure_claim(result, max < 0.1, err,
                            "over all R, UMR is the best or close to it",
                            "at most %.1f %% longer than the best XMI, at R %d-%d",
-                           100 * most, where, where + 1));
+                           100 * max, where, where + 1));
     return cv_figure_claim(
         result, fabs(penalty->mean - 1.6) < 0.1, err,
         "without latencies and with the same 1 to 8 rounds UMR takes 1.6 % longer",
         "%.2f %% on average, %.1f %% at most; %.2f %% with 2 rounds, %.2f %% with 8: the "
         "uniform rounds cost less than printed",
-        penalty->mean, penalty->most, penalty->of[1], penalty->of[7]);
+        penalty->mean, penalty->max, penalty->of[1], penalty->of[7]);
 }
 
 static enum cleave_status draw(const struct curves *curves,

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "policy/static/umr_rounds.h"
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 
 enum { MOST = 10, BETAS = MOST + 1, WORKERS = 5 };
 
@@ -41,22 +41,22 @@ static double whole(double rounds)
 
 static enum cleave_status judge(struct cv_figure_result *result, struct cleave_error *err)
 {
-    double least = INFINITY, most = 0, half = whole(real_rounds(0.5, 0));
+    double min = INFINITY, max = 0, half = whole(real_rounds(0.5, 0));
     unsigned rises = 0;
 
     for (int a = 1; a <= MOST; a++)
         for (int b = 1; b <= MOST; b++) {
             const double rounds = whole(real_rounds(a, b));
 
-            least = fmin(least, rounds);
-            most = fmax(most, rounds);
+            min = fmin(min, rounds);
+            max = fmax(max, rounds);
             rises += real_rounds(a, b) >= real_rounds(a - 1, b) ||
                      real_rounds(a, b) >= real_rounds(a, b - 1);
         }
-    CV_TRY(cv_figure_claim(result, least == 4 && most == 10, err,
+    CV_TRY(cv_figure_claim(result, min == 4 && max == 10, err,
                            "UMR takes between 4 and 10 rounds",
-                           "%.0f to %.0f for latencies from 1 to 10 s, rounded up", least,
-                           most));
+                           "%.0f to %.0f for latencies from 1 to 10 s, rounded up", min,
+                           max));
     CV_TRY(
         cv_figure_claim(result, half <= 10, err, "latencies vary between 0 and 10",
                         "from 1 on: at 0.5 and 0 s there are %.0f rounds already, at 0 "

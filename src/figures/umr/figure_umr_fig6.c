@@ -8,7 +8,7 @@
 
 #include "policy/static/umr.h"
 #include "policy/static/umr_rounds.h"
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 
 enum { CURVES = 3, LEAST = 6, MOST = 80, WORKERS = 5, MOST_ROUNDS = 60 };
 enum { COMPUTE, LINK, BOTH, EQUATION, NCOLUMNS };

@@ -10,11 +10,11 @@
 #include <math.h>
 
 #include "model/platform/generate.h"
-#include "policy/kit/bandwidth_order.h"
+#include "policy/common/bandwidth_order.h"
 #include "policy/static/umr.h"
 #include "policy/static/umr_plus.h"
 #include "policy/static/umr_unselected.h"
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "sim/many/parallel.h"
 
 enum { HETS = 10, WORKERS = 10, MOST_ROUNDS = 60, MOST_CHUNKS = 640 };
@@ -96,10 +96,10 @@ static void show_progress(void *context, uint64_t done)
 static enum cleave_status judge(const struct cv_figure_result *made,
                                 struct cv_figure_result *result, struct cleave_error *err)
 {
-    double most = 0, single = 0, least_gain = INFINITY, plus = 0, last_gain = 0;
+    double max = 0, single = 0, least_gain = INFINITY, plus = 0, last_gain = 0;
 
     for (const struct cv_figure_row *row = made->rows; row != NULL; row = row->next) {
-        most = fmax(most, row->values[SELECTED]);
+        max = fmax(max, row->values[SELECTED]);
         single = fmax(single, row->values[WORST]);
         last_gain = row->values[SORTED] / row->values[SELECTED] - 1;
         if (row != made->rows)
@@ -107,11 +107,11 @@ static enum cleave_status judge(const struct cv_figure_result *made,
         plus = fmax(plus, row->values[SELECTED] / row->values[PLUS] - 1);
     }
     CV_TRY(
-        cv_figure_claim(result, most < 1.3, err,
+        cv_figure_claim(result, max < 1.3, err,
                         "with selection within 30 % of the ideal up to a factor of 1000",
                         "%.1f %% over it at most on average; single samples up to "
                         "%.0f %%",
-                        100 * (most - 1), 100 * (single - 1)));
+                        100 * (max - 1), 100 * (single - 1)));
     CV_TRY(cv_figure_claim(
         result, least_gain >= -1e-3 && last_gain > 0.1, err,
         "choosing among the workers is effective",

@@ -195,7 +195,7 @@ enum cleave_status cv_grid_no_latency(struct cv_arena *arena, struct cv_grid_pen
                 CV_TRY(cv_xmi_plan(workers, setting.workers, LOAD, x, arena, &xmi, err));
                 over = 100 * (umr.makespan_s / xmi.makespan_s - 1);
                 out->of[x - 1] += over;
-                out->most = fmax(out->most, over);
+                out->max = fmax(out->max, over);
             }
             count++;
         }

@@ -10,7 +10,7 @@
  * more works, the formula's length for two workers stands. */
 #ifndef CV_FIGURE_UMR_GRID_H
 #define CV_FIGURE_UMR_GRID_H
-#include "figures/kit/figure.h"
+#include "figures/common/figure.h"
 
 enum { CV_GRID_XMIS = 8, CV_GRID_UMR = 0, CV_GRID_XMI_K = CV_GRID_XMIS + 1 };
 enum { CV_GRID_LEAST_R = 5, CV_GRID_MOST_R = 80 };
@@ -41,7 +41,7 @@ enum cleave_status cv_grid_run(const struct cv_figure_job *job, struct cv_grid *
 /* UMR held to as many rounds as XMI, without latencies: how much longer it takes, in
  * percent, over all N and R. */
 struct cv_grid_penalty {
-    double mean, most;
+    double mean, max;
     double of[CV_GRID_XMIS]; /* with 1 .. 8 rounds */
 };
 

@@ -6,7 +6,7 @@
  * times are theirs; which rate they divided by is what can be checked. */
 #include <math.h>
 
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 
 enum { APPLICATIONS = 4 };
 enum { SIZE, TIME, PRINTED, TEN, TWELVE, COLUMNS };
@@ -59,7 +59,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
 {
     static const char *const columns[COLUMNS] = { "input MB", "time s", "R, paper",
                                                   "R, 10 MB/s", "R, 12.5 MB/s" };
-    double off = 0, least = INFINITY;
+    double off = 0, min = INFINITY;
 
     (void)job;
     result->label = "application";
@@ -76,15 +76,15 @@ static enum cleave_status make(const struct cv_figure_job *job,
         values[TEN] = 10 * applications[i].time_s / applications[i].size_mb;
         values[TWELVE] = 12.5 * applications[i].time_s / applications[i].size_mb;
         off = fmax(off, fabs(values[TEN] - values[PRINTED]));
-        least = fmin(least, values[TWELVE] / values[PRINTED]);
+        min = fmin(min, values[TWELVE] / values[PRINTED]);
     }
     CV_TRY(cv_figure_claim(result, off < 1, err,
                            "R is the time to compute over the time to send",
                            "within %.2f of every printed value at 10 MB/s", off));
-    CV_TRY(cv_figure_claim(result, least < 1.05, err, "the network is one of 100 Mb",
+    CV_TRY(cv_figure_claim(result, min < 1.05, err, "the network is one of 100 Mb",
                            "100 Mbit/s are 12.5 MB/s, for which R would be %.0f %% "
                            "larger; the table is for 10 MB/s",
-                           100 * (least - 1)));
+                           100 * (min - 1)));
     return draw(result, err);
 }
 

@@ -4,7 +4,7 @@
  * Yang and Casanova, multi-round algorithms, Table 3 over the settings of Table 2. */
 #include <math.h>
 
-#include "figures/kit/figure_plot.h"
+#include "figures/common/figure_plot.h"
 #include "figures/umr/figure_umr_grid.h"
 
 enum { XMIS = CV_GRID_XMIS, METHODS = XMIS + 2 }; /* umr, xmi-1 .. xmi-8, xmi-k */

@@ -19,7 +19,7 @@ enum { SEARCH_STEPS = 80, BUDGET_STEPS = 100 };
 
 /* What a unit costs, takes of the port, and how many there can be. */
 struct share {
-    double money, port_s, most, priced;
+    double money, port_s, max, priced;
 };
 
 struct market {
@@ -40,7 +40,7 @@ static double at_price(const struct market *market, double price)
             market->shares[i].money + price * market->shares[i].port_s;
     qsort(market->shares, market->n, sizeof *market->shares, by_price);
     for (uint32_t i = 0; i < market->n && left > 0; i++) {
-        const double units = fmin(left, market->shares[i].most);
+        const double units = fmin(left, market->shares[i].max);
 
         sum += units * market->shares[i].priced;
         left -= units;
@@ -87,20 +87,20 @@ static void set_shares(const struct cv_bound_query *query,
         const struct cleave_worker *worker = &workers[w];
         const double back_s = results ? worker->return_latency_s : 0;
         const double fixed_s = worker->latency_s + worker->compute_latency_s + back_s;
-        const double most =
+        const double max =
             fmin(query->load, worker->speed_ups * (market->deadline_s - fixed_s));
         struct share *share = &market->shares[market->n];
 
-        if (!(most > 0))
+        if (!(max > 0))
             continue;
         *share =
-            (struct share){ .most = most,
-                            .money = costs[w] * (1 / worker->speed_ups + fixed_s / most),
+            (struct share){ .max = max,
+                            .money = costs[w] * (1 / worker->speed_ups + fixed_s / max),
                             .port_s =
-                                1 / worker->bandwidth_ups + worker->latency_s / most };
+                                1 / worker->bandwidth_ups + worker->latency_s / max };
         if (single)
             share->port_s +=
-                query->result_ratio / worker->return_bandwidth_ups + back_s / most;
+                query->result_ratio / worker->return_bandwidth_ups + back_s / max;
         if (query->port == CLEAVE_PORT_MULTI)
             share->port_s = 0;
         market->n++;
@@ -111,7 +111,7 @@ double cv_cost_bound(const struct cv_bound_query *query, const double *costs,
                      double deadline_s, struct cv_arena *scratch)
 {
     const struct cleave_worker *workers =
-        cv_at_their_best(query->workers, query->profiles, query->nworkers, scratch);
+        cv_platform_at_peak(query->workers, query->profiles, query->nworkers, scratch);
     struct market market = { .load = query->load, .deadline_s = deadline_s };
 
     market.shares = cv_array(scratch, query->nworkers, sizeof *market.shares);
@@ -126,11 +126,11 @@ double cv_cost_bound(const struct cv_bound_query *query, const double *costs,
 double cv_budget_bound(const struct cv_bound_query *query, const double *costs,
                        double budget, struct cv_arena *scratch)
 {
-    const double least = cv_cost_bound(query, costs, INFINITY, scratch);
+    const double min = cv_cost_bound(query, costs, INFINITY, scratch);
     double low = 0, high = 1;
 
-    if (isnan(least) || least > budget)
-        return isnan(least) ? NAN : INFINITY;
+    if (isnan(min) || min > budget)
+        return isnan(min) ? NAN : INFINITY;
     for (int i = 0; i < 1000; i++, high *= 2) {
         const double cost = cv_cost_bound(query, costs, high, scratch);
 

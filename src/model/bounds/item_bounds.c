@@ -34,7 +34,7 @@ static struct cv_worker_class class_of(const struct cleave_worker *worker)
                                      .link_s = worker->latency_s,
                                      .link_pace_s = 1 / worker->bandwidth_ups,
                                      .count = 1,
-                                     .most = INFINITY };
+                                     .max = INFINITY };
 }
 
 /* Workers that are alike, together; none if there are too many kinds. */
@@ -191,8 +191,7 @@ static double divided(const struct known *known, double within_s, double enough_
         const struct cv_worker_class *class = &known->classes[c];
 
         known->rows[c] = narrowest(known, class);
-        known->rows[c].most =
-            isfinite(within_s) ? most_within(class, within_s) : INFINITY;
+        known->rows[c].max = isfinite(within_s) ? most_within(class, within_s) : INFINITY;
         links = links || known->rows[c].pace_s != class->pace_s ||
                 known->rows[c].start_s != class->start_s;
     }

@@ -103,7 +103,7 @@ static uint32_t gather(struct work *work, double above, const double *y)
                                    price * class->pace_s + port * class->link_pace_s, c };
         uint32_t at = n;
 
-        if (!(class->most > above))
+        if (!(class->max > above))
             continue;
         for (; at > 0 && (work->lines[at - 1].slope < line.slope ||
                           (work->lines[at - 1].slope == line.slope &&
@@ -271,12 +271,12 @@ static double search(struct work *work, double enough_s, double *y)
 static void find_ends(struct work *work)
 {
     for (uint32_t c = 0; c < work->in->nclasses; c++) {
-        const double most = work->in->classes[c].most;
+        const double max = work->in->classes[c].max;
         uint32_t at = c;
 
-        for (; at > 0 && work->ends[at - 1] > most; at--)
+        for (; at > 0 && work->ends[at - 1] > max; at--)
             work->ends[at] = work->ends[at - 1];
-        work->ends[at] = most;
+        work->ends[at] = max;
     }
 }
 

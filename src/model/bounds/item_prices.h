@@ -22,7 +22,7 @@ struct cv_worker_class {
     double start_s, pace_s;     /* of what is busy: per item and per unit              */
     double link_s, link_pace_s; /* of sending                                          */
     double count;               /* workers                                             */
-    double most;                /* units of the largest item that it may do            */
+    double max;                 /* units of the largest item that it may do            */
 };
 
 struct cv_item_prices {

@@ -172,7 +172,7 @@ static size_t add_one_round(const struct cv_bound_query *query, struct cv_arena 
     static const struct {
         const char *name;
         work_bound *bound;
-        uint32_t most;
+        uint32_t max;
     } bounds[] = {
         { "prefix, one round", cv_returns_bound_prefix, UINT32_MAX },
         { "convex, one round", cv_returns_bound_convex, CONVEX_QUICK },
@@ -185,7 +185,7 @@ static size_t add_one_round(const struct cv_bound_query *query, struct cv_arena 
     if (returns.trips == NULL)
         return 0;
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
-        if (query->nworkers <= bounds[i].most)
+        if (query->nworkers <= bounds[i].max)
             count =
                 add(out, count, bounds[i].name,
                     query->lifespan_s > 0
@@ -266,16 +266,16 @@ static struct cleave_worker *in_parts(const struct cv_bound_query *query,
 
     for (uint32_t i = 0; out != NULL && i < query->nworkers; i++) {
         struct cleave_worker *w = &out[i];
-        const double most = query->memory[i];
+        const double max = query->memory[i];
 
         *w = query->workers[i];
-        if (isinf(most))
+        if (isinf(max))
             continue;
-        w->speed_ups /= 1 + w->speed_ups * w->compute_latency_s / most;
-        w->bandwidth_ups /= 1 + w->bandwidth_ups * w->latency_s / most;
+        w->speed_ups /= 1 + w->speed_ups * w->compute_latency_s / max;
+        w->bandwidth_ups /= 1 + w->bandwidth_ups * w->latency_s / max;
         if (query->result_ratio > 0)
             w->return_bandwidth_ups /= 1 + w->return_bandwidth_ups * w->return_latency_s /
-                                               (most * query->result_ratio);
+                                               (max * query->result_ratio);
         w->compute_latency_s = w->latency_s = w->return_latency_s = 0;
     }
     return out;
@@ -315,7 +315,7 @@ size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scrat
         return memory_bounds(query, scratch, out, out_tightest);
     steady.memory = NULL;
     steady.workers =
-        cv_at_their_best(query->workers, query->profiles, query->nworkers, scratch);
+        cv_platform_at_peak(query->workers, query->profiles, query->nworkers, scratch);
     if (steady.workers == NULL)
         return 0;
     count = steady_bounds(&steady, scratch, out, &tightest);

@@ -94,12 +94,12 @@ static struct passage *passages(const struct cv_bound_query *query, double load,
 
     for (uint32_t w = 0; all != NULL && w < query->nworkers; w++) {
         const struct cleave_worker *worker = &query->workers[w];
-        const double most = cv_profile_most(&query->profiles[w]);
+        const double max = cv_profile_most(&query->profiles[w]);
 
         all[w].worker = w;
         all[w].port_s =
             (load / worker->bandwidth_ups + results / worker->return_bandwidth_ups) /
-            fmax(most, 1e-300);
+            fmax(max, 1e-300);
     }
     if (all != NULL)
         qsort(all, query->nworkers, sizeof *all, cheapest_first);

@@ -15,7 +15,7 @@ struct trial {
     double *none; /* tails of 0            */
     double *sizes, *weights;
     struct cv_tail_tree tree;
-    struct cv_tail_room *room;
+    struct cv_tail_workspace *room;
 };
 
 static bool trial_room(struct trial *trial, struct cv_arena *arena)
@@ -46,12 +46,12 @@ static void leave_out(struct trial *trial, uint32_t place)
 
 static uint32_t least_of(const double *values, uint32_t n)
 {
-    uint32_t least = 0;
+    uint32_t min = 0;
 
     for (uint32_t k = 1; k < n; k++)
-        if (values[k] < values[least])
-            least = k;
-    return least;
+        if (values[k] < values[min])
+            min = k;
+    return min;
 }
 
 static void leave_out_weakest(struct trial *trial)
@@ -129,21 +129,21 @@ static double try_tree(struct trial *trial)
     double end_s;
 
     for (;;) {
-        uint32_t least;
+        uint32_t min;
 
         cv_joint_sizes(load, trial->order, trial->n, trial->none, NULL, trial->weights);
-        least = least_of(trial->weights, trial->n);
-        if (trial->weights[least] <= 0 && trial->n > 1) {
-            leave_out(trial, least);
+        min = least_of(trial->weights, trial->n);
+        if (trial->weights[min] <= 0 && trial->n > 1) {
+            leave_out(trial, min);
             continue;
         }
         cv_tail_tree(trial->room, trial->weights, trial->n, &trial->tree);
         end_s = cv_joint_sizes(load, trial->order, trial->n, trial->tree.tails,
                                trial->sizes, NULL);
-        least = least_of(trial->sizes, trial->n);
-        if (trial->sizes[least] >= 0 || trial->n == 1)
+        min = least_of(trial->sizes, trial->n);
+        if (trial->sizes[min] >= 0 || trial->n == 1)
             return end_s;
-        leave_out(trial, least);
+        leave_out(trial, min);
     }
 }
 

@@ -14,7 +14,7 @@ struct key {
     uint32_t number, node;
 };
 
-struct cv_tail_room {
+struct cv_tail_workspace {
     struct cv_tail_costs costs;
     struct cv_arena scratch; /* for executions */
     struct cv_ready_planner *planner;
@@ -35,7 +35,7 @@ static bool tree_room(struct cv_tail_tree *tree, struct cv_arena *arena, uint32_
     return tree->parent != NULL && tree->turn != NULL && tree->tails != NULL;
 }
 
-static struct cv_ready_job job_of(const struct cv_tail_room *room)
+static struct cv_ready_job job_of(const struct cv_tail_workspace *room)
 {
     return (struct cv_ready_job){ .ready_s = room->ready_s,
                                   .d = room->costs.d,
@@ -43,10 +43,10 @@ static struct cv_ready_job job_of(const struct cv_tail_room *room)
                                   .model = room->costs.model };
 }
 
-struct cv_tail_room *cv_tail_room_new(struct cv_arena *arena, uint32_t n,
-                                      const struct cv_tail_costs *costs)
+struct cv_tail_workspace *cv_tail_room_new(struct cv_arena *arena, uint32_t n,
+                                           const struct cv_tail_costs *costs)
 {
-    struct cv_tail_room *room = cv_array(arena, 1, sizeof *room);
+    struct cv_tail_workspace *room = cv_array(arena, 1, sizeof *room);
     struct cv_ready_job job;
 
     if (room == NULL)
@@ -69,7 +69,7 @@ struct cv_tail_room *cv_tail_room_new(struct cv_arena *arena, uint32_t n,
     return room;
 }
 
-void cv_tail_room_done(struct cv_tail_room *room)
+void cv_tail_room_done(struct cv_tail_workspace *room)
 {
     if (room != NULL)
         cv_arena_done(&room->scratch);
@@ -90,7 +90,7 @@ CV_HEAP(key, struct key, before)
 
 /* Grow the earliest slot until there are n. Who is born later is received earlier: turns
  * are counted down when all are born. */
-double cv_varn_tree(struct cv_tail_room *room, uint32_t n, struct cv_tail_tree *out)
+double cv_varn_tree(struct cv_tail_workspace *room, uint32_t n, struct cv_tail_tree *out)
 {
     const struct cv_ready_job job = job_of(room);
     const struct cv_ready_steps steps = cv_ready_steps(&job);
@@ -125,7 +125,8 @@ double cv_varn_tree(struct cv_tail_room *room, uint32_t n, struct cv_tail_tree *
 }
 
 /* Tails of a tree with turns: receivers before their senders. */
-static void find_tails(struct cv_tail_room *room, uint32_t n, struct cv_tail_tree *tree)
+static void find_tails(struct cv_tail_workspace *room, uint32_t n,
+                       struct cv_tail_tree *tree)
 {
     const struct cv_ready_job job = job_of(room);
     const struct cv_ready_steps steps = cv_ready_steps(&job);
@@ -167,8 +168,8 @@ static void find_tails(struct cv_tail_room *room, uint32_t n, struct cv_tail_tre
 }
 
 /* Combine the two least weights; the heavier of them keeps the result. */
-static void huffman_shape(struct cv_tail_room *room, const double *weights, uint32_t n,
-                          struct cv_tail_tree *out)
+static void huffman_shape(struct cv_tail_workspace *room, const double *weights,
+                          uint32_t n, struct cv_tail_tree *out)
 {
     uint32_t number = n;
 
@@ -191,7 +192,7 @@ static void huffman_shape(struct cv_tail_room *room, const double *weights, uint
 
 /* --- places ------------------------------------------------------------------------------- */
 
-static void sort_by(struct cv_tail_room *room, const double *value, double sign,
+static void sort_by(struct cv_tail_workspace *room, const double *value, double sign,
                     uint32_t n, uint32_t *out)
 {
     room->count = 0;
@@ -202,7 +203,7 @@ static void sort_by(struct cv_tail_room *room, const double *value, double sign,
 }
 
 /* The greatest weight to the shortest tail of `shape`; the weighted sum. */
-static double place(struct cv_tail_room *room, const double *weights, uint32_t n,
+static double place(struct cv_tail_workspace *room, const double *weights, uint32_t n,
                     const struct cv_tail_tree *shape, struct cv_tail_tree *out)
 {
     double sum = 0;
@@ -232,23 +233,23 @@ static void copy(const struct cv_tail_tree *from, uint32_t n, struct cv_tail_tre
 
 /* The shortest tree for ready times kappa ln(y) / s, senders in the order they ask; false
  * when memory is short. */
-static bool ready_shape(struct cv_tail_room *room, const double *weights, uint32_t n,
+static bool ready_shape(struct cv_tail_workspace *room, const double *weights, uint32_t n,
                         double kappa, struct cv_tail_tree *out)
 {
     struct cv_ready_job job = job_of(room);
     const struct cv_ready_steps steps = cv_ready_steps(&job);
     const double rate =
         cv_ready_rate(fmax(job.d, job.c), steps.b); /* as if there were overlap */
-    double least = INFINITY;
+    double min = INFINITY;
     struct cv_ready_run run;
 
     job.n = n;
     for (uint32_t i = 0; i < n; i++) {
         room->ready_s[i] = kappa * log(fmax(weights[i], 1e-12)) / rate;
-        least = fmin(least, room->ready_s[i]);
+        min = fmin(min, room->ready_s[i]);
     }
     for (uint32_t i = 0; i < n; i++)
-        room->ready_s[i] -= least;
+        room->ready_s[i] -= min;
     cv_ready_tree(room->planner, &job, CV_NO_NODE, out->parent);
     cv_arena_reset(&room->scratch);
     if (cv_ready_execute(&job, out->parent, NULL, &room->scratch, &run, NULL) !=
@@ -262,7 +263,7 @@ static bool ready_shape(struct cv_tail_room *room, const double *weights, uint32
     return true;
 }
 
-static double huffman(struct cv_tail_room *room, const double *weights, uint32_t n,
+static double huffman(struct cv_tail_workspace *room, const double *weights, uint32_t n,
                       struct cv_tail_tree *out)
 {
     double sum = 0;
@@ -274,7 +275,7 @@ static double huffman(struct cv_tail_room *room, const double *weights, uint32_t
     return sum;
 }
 
-double cv_tail_tree(struct cv_tail_room *room, const double *weights, uint32_t n,
+double cv_tail_tree(struct cv_tail_workspace *room, const double *weights, uint32_t n,
                     struct cv_tail_tree *out)
 {
     /* 1 has the guarantee, the others often help. */

@@ -28,17 +28,17 @@ struct cv_tail_tree {
 
 /* Room for trees of up to n nodes, in the arena; NULL when memory is short. What it needs
  * beside the arena cv_tail_room_done gives back. */
-struct cv_tail_room;
-struct cv_tail_room *cv_tail_room_new(struct cv_arena *arena, uint32_t n,
-                                      const struct cv_tail_costs *costs);
+struct cv_tail_workspace;
+struct cv_tail_workspace *cv_tail_room_new(struct cv_arena *arena, uint32_t n,
+                                           const struct cv_tail_costs *costs);
 
-void cv_tail_room_done(struct cv_tail_room *room);
+void cv_tail_room_done(struct cv_tail_workspace *room);
 
 /* Varn's tree; the sum of its tails. Exact for merge, absent, and early with d <= c. */
-double cv_varn_tree(struct cv_tail_room *room, uint32_t n, struct cv_tail_tree *out);
+double cv_varn_tree(struct cv_tail_workspace *room, uint32_t n, struct cv_tail_tree *out);
 
 /* A tree for `weights`; the weighted sum of its tails. */
-double cv_tail_tree(struct cv_tail_room *room, const double *weights, uint32_t n,
+double cv_tail_tree(struct cv_tail_workspace *room, const double *weights, uint32_t n,
                     struct cv_tail_tree *out);
 
 #endif

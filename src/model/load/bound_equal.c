@@ -25,14 +25,14 @@ static const double size_noise = 1e-9;
 /* Sums over the chunks counted so far, from the end. */
 struct sums {
     double slope, offset; /* of g_i in g_0                 */
-    double least;         /* g_0 from which on all g_i >= 0 */
+    double min;           /* g_0 from which on all g_i >= 0 */
 };
 
 static void sums_add(struct sums *sums, double slope, double offset)
 {
     sums->slope += slope;
     sums->offset += offset;
-    sums->least = fmax(sums->least, -offset / slope);
+    sums->min = fmax(sums->min, -offset / slope);
 }
 
 /* No schedule of `chunks` chunks or more ends before this. */
@@ -53,7 +53,7 @@ double cv_bound_equal(const struct cleave_worker *worker, uint32_t nworkers, dou
 {
     const double ratio = worker->speed_ups / worker->bandwidth_ups, n = nworkers;
     const double alpha = worker->compute_latency_s, beta = worker->latency_s;
-    const double most = most_chunks + most_per_worker * n;
+    const double max = most_chunks + most_per_worker * n;
     struct sums sums = { 0, 0, 0 };
     struct sums *ring = cv_array(scratch, nworkers, sizeof *ring); /* n chunks ago */
     double best = INFINITY, rest;
@@ -74,11 +74,11 @@ double cv_bound_equal(const struct cleave_worker *worker, uint32_t nworkers, dou
         ring[at] = before;
         at = at + 1 < nworkers ? at + 1 : 0;
         last = (load / worker->speed_ups - sums.offset) / sums.slope;
-        if (last >= sums.least * (1 - size_noise))
+        if (last >= sums.min * (1 - size_noise))
             best =
                 fmin(best, last + alpha + chunks * beta + load / worker->bandwidth_ups);
         rest = tail(worker, nworkers, load, chunks + 1);
-        if (rest >= best * (1 - 1e-12) || chunks >= most || !(sums.slope < 1e280))
+        if (rest >= best * (1 - 1e-12) || chunks >= max || !(sums.slope < 1e280))
             break;
     }
     *out_exact = rest >= best * (1 - 1e-12) && alpha + beta > 0;
@@ -103,7 +103,7 @@ double cv_bound_alone(const struct cleave_worker *worker, double t, uint32_t mos
         last =
             (t - alpha - chunks * beta - ratio * sums.offset) / (1 + ratio * sums.slope);
         units = speed * (sums.slope * last + sums.offset);
-        if (last >= sums.least * (1 - size_noise) && units > best) {
+        if (last >= sums.min * (1 - size_noise) && units > best) {
             best = units;
             *out_slope = speed * sums.slope / (1 + ratio * sums.slope);
         }

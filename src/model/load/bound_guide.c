@@ -42,14 +42,14 @@ struct guide {
 static void guide_scan(struct guide *guide, uint32_t n)
 {
     struct cv_affine ahead = { 0, 1 }, sum = { 0, 0 };
-    const size_t most = 4 * (size_t)n + 256;
-    double least = 0, best = INFINITY;
+    const size_t max = 4 * (size_t)n + 256;
+    double min = 0, best = INFINITY;
     size_t since = 0;
     uint32_t place = n;
 
     for (uint32_t i = 0; i < n; i++)
         guide->lead[i] = (struct cv_affine){ 0, 0 };
-    for (size_t chunks = 1; chunks <= most && since <= 2 * (size_t)n + 8; chunks++) {
+    for (size_t chunks = 1; chunks <= max && since <= 2 * (size_t)n + 8; chunks++) {
         const struct cleave_worker *w;
         struct cv_affine size;
         double last, makespan;
@@ -64,14 +64,14 @@ static void guide_scan(struct guide *guide, uint32_t n)
         ahead.slope += size.slope / w->bandwidth_ups;
         sum.offset += size.offset;
         sum.slope += size.slope;
-        least = fmax(least, -size.offset / size.slope);
+        min = fmax(min, -size.offset / size.slope);
         last = (guide->load - sum.offset) / sum.slope;
         makespan = ahead.offset + ahead.slope * last;
         if (!isfinite(makespan) || fabs(sum.offset) > most_cancelled * guide->load)
             break;
         if (best < INFINITY)
             since++;
-        if (!(last >= least && makespan < best))
+        if (!(last >= min && makespan < best))
             continue;
         best = makespan;
         since = 0;
@@ -85,13 +85,13 @@ static void guide_scan(struct guide *guide, uint32_t n)
 
 /* One piece per group of messages: prices averaged over time, and never rising. */
 static void pieces_from(const struct guide *guide, const uint32_t *seq,
-                        const double *units, const double *multiplier, uint32_t most,
+                        const double *units, const double *multiplier, uint32_t max,
                         struct cv_prices *out)
 {
     const struct cleave_worker *first = &guide->workers[seq[0]];
     const double worth =
         1 / (1 / first->bandwidth_ups + multiplier[0] / first->speed_ups);
-    const size_t group = (guide->chunks + most - 2) / (most - 1);
+    const size_t group = (guide->chunks + max - 2) / (max - 1);
     double now = 0, left = 1, lowest = INFINITY;
     uint32_t k = 0;
 
@@ -133,11 +133,11 @@ void cv_prices_sum(struct cv_prices *prices)
             prices->total[k] + prices->price[k] * (prices->from[k + 1] - prices->from[k]);
 }
 
-static bool guide_prices(const struct guide *guide, uint32_t nworkers, uint32_t most,
+static bool guide_prices(const struct guide *guide, uint32_t nworkers, uint32_t max,
                          struct cv_arena *scratch, struct cv_prices *out)
 {
     const size_t chunks = guide->chunks;
-    struct cv_vertex_room room;
+    struct cv_vertex_workspace room;
     uint32_t *seq = cv_array(scratch, chunks, sizeof *seq);
     double *units = cv_array(scratch, chunks, sizeof *units);
     double *multiplier = cv_array(scratch, chunks, sizeof *multiplier);
@@ -153,7 +153,7 @@ static bool guide_prices(const struct guide *guide, uint32_t nworkers, uint32_t 
     for (size_t i = 0; i < chunks; i++)
         units[i] = fmax(0, units[i]);
     cv_vertex_multipliers(guide->workers, seq, chunks, &room, multiplier);
-    pieces_from(guide, seq, units, multiplier, most, out);
+    pieces_from(guide, seq, units, multiplier, max, out);
     return true;
 }
 

@@ -136,7 +136,7 @@ static void scale(struct cv_prices *prices, double factor)
 static void lower_prices(struct market *market, double horizon)
 {
     const struct cv_prices given = market->prices;
-    double slope, least = volume(market, horizon, &slope, NULL), best = 1;
+    double slope, min = volume(market, horizon, &slope, NULL), best = 1;
 
     for (size_t i = 0; i < sizeof lower / sizeof *lower; i++) {
         double units;
@@ -144,9 +144,9 @@ static void lower_prices(struct market *market, double horizon)
         market->prices = given;
         scale(&market->prices, lower[i]);
         units = volume(market, horizon, &slope, NULL);
-        if (units > least)
+        if (units > min)
             break;
-        least = units;
+        min = units;
         best = lower[i];
     }
     market->prices = given;
@@ -241,11 +241,11 @@ static bool can_count(const struct market *market, double horizon)
 double cv_bound_price(const struct cleave_worker *workers, uint32_t nworkers, double load,
                       struct cv_arena *scratch)
 {
-    const uint32_t most = nworkers < MOST_KINDS ? nworkers : MOST_KINDS;
+    const uint32_t max = nworkers < MOST_KINDS ? nworkers : MOST_KINDS;
     struct market market = { .load = load };
     double makespan, bound, turns;
 
-    market.kinds = cv_array(scratch, most, sizeof *market.kinds);
+    market.kinds = cv_array(scratch, max, sizeof *market.kinds);
     if (market.kinds == NULL)
         return -1;
     market.nkinds = count_kinds(workers, nworkers, market.kinds);

@@ -172,8 +172,8 @@ static double gain(const struct start *start, uint32_t i, uint32_t k, double t)
 }
 
 struct hungarian {
-    double *row, *column, *least; /* potentials; least reduced cost of a column */
-    uint32_t *match, *way;        /* worker of a place, from 1; 0 = free        */
+    double *row, *column, *min; /* potentials; least reduced cost of a column */
+    uint32_t *match, *way;      /* worker of a place, from 1; 0 = free        */
     bool *done;
 };
 
@@ -185,7 +185,7 @@ static void hungarian_add(struct hungarian *h, const struct start *start, uint32
     uint32_t at = 0;
 
     for (uint32_t k = 0; k <= n; k++) {
-        h->least[k] = INFINITY;
+        h->min[k] = INFINITY;
         h->done[k] = false;
     }
     h->match[0] = i;
@@ -201,12 +201,12 @@ static void hungarian_add(struct hungarian *h, const struct start *start, uint32
             if (h->done[k])
                 continue;
             reduced = -gain(start, row - 1, k, t) - h->row[row] - h->column[k];
-            if (reduced < h->least[k]) {
-                h->least[k] = reduced;
+            if (reduced < h->min[k]) {
+                h->min[k] = reduced;
                 h->way[k] = at;
             }
-            if (h->least[k] < delta) {
-                delta = h->least[k];
+            if (h->min[k] < delta) {
+                delta = h->min[k];
                 next = k;
             }
         }
@@ -215,7 +215,7 @@ static void hungarian_add(struct hungarian *h, const struct start *start, uint32
                 h->row[h->match[k]] += delta;
                 h->column[k] -= delta;
             } else {
-                h->least[k] -= delta;
+                h->min[k] -= delta;
             }
         }
         at = next;
@@ -234,11 +234,11 @@ static bool hungarian_init(struct hungarian *h, uint32_t n, struct cv_arena *scr
 
     h->row = cv_array(scratch, size, sizeof *h->row);
     h->column = cv_array(scratch, size, sizeof *h->column);
-    h->least = cv_array(scratch, size, sizeof *h->least);
+    h->min = cv_array(scratch, size, sizeof *h->min);
     h->match = cv_array(scratch, size, sizeof *h->match);
     h->way = cv_array(scratch, size, sizeof *h->way);
     h->done = cv_array(scratch, size, sizeof *h->done);
-    return h->row != NULL && h->column != NULL && h->least != NULL && h->match != NULL &&
+    return h->row != NULL && h->column != NULL && h->min != NULL && h->match != NULL &&
            h->way != NULL && h->done != NULL;
 }
 

@@ -165,15 +165,15 @@ static bool bound_port(const struct cleave_worker *workers, uint32_t n, double l
 
 /* Any workers with a port each: every one does the most it can alone. */
 static double bound_alone(const struct cleave_worker *workers, uint32_t n, double load,
-                          double least, bool *out_exact)
+                          double min, bool *out_exact)
 {
-    const uint32_t most = (uint32_t)fmax(32, fmin(4096, 1e6 / n));
+    const uint32_t max = (uint32_t)fmax(32, fmin(4096, 1e6 / n));
     const struct knapsack sack = {
-        .workers = workers, .n = n, .most_chunks = most, .exact = out_exact
+        .workers = workers, .n = n, .most_chunks = max, .exact = out_exact
     };
 
     *out_exact = true;
-    return volume_root(alone_volume, &sack, load, least, late_enough(workers, n, load));
+    return volume_root(alone_volume, &sack, load, min, late_enough(workers, n, load));
 }
 
 static double bound_ideal(const struct cleave_worker *workers, uint32_t n, double load)

@@ -4,12 +4,12 @@
 
 size_t cv_chunk_cap(uint32_t nworkers)
 {
-    const size_t quick = (size_t)1 << 20, least = 2000;
+    const size_t quick = (size_t)1 << 20, min = 2000;
     size_t cap = (size_t)nworkers * 64;
 
     if (cap > quick)
         cap = (size_t)nworkers * 8 > quick ? (size_t)nworkers * 8 : quick;
-    return cap < least ? least : cap > CV_MAX_CHUNKS ? CV_MAX_CHUNKS : cap;
+    return cap < min ? min : cap > CV_MAX_CHUNKS ? CV_MAX_CHUNKS : cap;
 }
 
 bool cv_plan_init(struct cv_plan *plan, struct cv_arena *arena, size_t nchunks)

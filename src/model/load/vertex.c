@@ -24,7 +24,7 @@ static const double size_noise = 1e-13;
 /* Sizes that miss the load by more than this part of it are what cancellation left. */
 static const double sum_noise = 1e-9;
 
-bool cv_vertex_room_init(struct cv_vertex_room *room, struct cv_arena *arena,
+bool cv_vertex_room_init(struct cv_vertex_workspace *room, struct cv_arena *arena,
                          size_t chunks, uint32_t nworkers)
 {
     room->size = cv_array(arena, chunks, sizeof *room->size);
@@ -41,7 +41,7 @@ static double give_up(size_t n, double *units, bool *out_feasible)
 }
 
 double cv_vertex_solve(const struct cleave_worker *workers, double load,
-                       const uint32_t *seq, size_t n, struct cv_vertex_room *room,
+                       const uint32_t *seq, size_t n, struct cv_vertex_workspace *room,
                        double *units, bool *out_feasible)
 {
     struct cv_affine ahead = { 0, 1 }, sum = { 0, 0 };
@@ -82,7 +82,7 @@ double cv_vertex_solve(const struct cleave_worker *workers, double load,
 }
 
 bool cv_vertex_multipliers(const struct cleave_worker *workers, const uint32_t *seq,
-                           size_t n, struct cv_vertex_room *room, double *multiplier)
+                           size_t n, struct cv_vertex_workspace *room, double *multiplier)
 {
     struct cv_affine before = { 0, 0 }; /* sum of y up to here, in z */
     bool nonnegative = true;

@@ -20,26 +20,27 @@ struct cv_affine {
 };
 
 /* Memory for the calls below. */
-struct cv_vertex_room {
+struct cv_vertex_workspace {
     struct cv_affine *size; /* per chunk                                             */
     struct cv_affine *lead; /* per worker: from the arrival of its next chunk to the
                                end; 0 when it has none                               */
 };
 
 /* Room for up to `chunks` chunks; false when memory is short. */
-bool cv_vertex_room_init(struct cv_vertex_room *room, struct cv_arena *arena,
+bool cv_vertex_room_init(struct cv_vertex_workspace *room, struct cv_arena *arena,
                          size_t chunks, uint32_t nworkers);
 
 /* Fill units[0..n-1] for the order seq[0..n-1]; returns the makespan (exact when no size
  * is negative). *out_feasible tells whether all sizes are >= 0. Sizes too large for a
  * double give INFINITY, not feasible, and zeros. */
 double cv_vertex_solve(const struct cleave_worker *workers, double load,
-                       const uint32_t *seq, size_t n, struct cv_vertex_room *room,
+                       const uint32_t *seq, size_t n, struct cv_vertex_workspace *room,
                        double *units, bool *out_feasible);
 
 /* The multipliers of the tight constraints, summing to 1: multiplier[0..n-1].
  * Returns whether all are >= 0. */
 bool cv_vertex_multipliers(const struct cleave_worker *workers, const uint32_t *seq,
-                           size_t n, struct cv_vertex_room *room, double *multiplier);
+                           size_t n, struct cv_vertex_workspace *room,
+                           double *multiplier);
 
 #endif

@@ -11,10 +11,11 @@
 
 #include "base/compare.h"
 
-CV_ORDER_BY(by_begin, struct cv_basin, begin_s)
+CV_ORDER_BY(by_begin, struct cv_water_fill_workspace, begin_s)
 
 /* The end is kept relative to the first begin, for accuracy at late times. */
-static double common_end(const struct cv_basin *basins, uint32_t n, double load)
+static double common_end(const struct cv_water_fill_workspace *basins, uint32_t n,
+                         double load)
 {
     double speed = 0, weighted = 0, end = 0;
 
@@ -30,7 +31,7 @@ static double common_end(const struct cv_basin *basins, uint32_t n, double load)
     return basins[0].begin_s + end;
 }
 
-bool cv_water_fill(struct cv_basin *basins, const double *ready_s,
+bool cv_water_fill(struct cv_water_fill_workspace *basins, const double *ready_s,
                    const double *overhead_s, const double *speed_ups, uint32_t n,
                    double load, double *out_share, double *out_end)
 {
@@ -38,8 +39,8 @@ bool cv_water_fill(struct cv_basin *basins, const double *ready_s,
 
     for (uint32_t w = 0; w < n; w++)
         if (speed_ups[w] > 0)
-            basins[used++] =
-                (struct cv_basin){ ready_s[w] + overhead_s[w], speed_ups[w] };
+            basins[used++] = (struct cv_water_fill_workspace){ ready_s[w] + overhead_s[w],
+                                                               speed_ups[w] };
     if (used == 0)
         return false;
     qsort(basins, used, sizeof *basins, by_begin);

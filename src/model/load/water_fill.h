@@ -12,15 +12,15 @@
 #include <stdint.h>
 
 /* Room to work in, as callers may not be allowed to allocate. */
-struct cv_basin {
+struct cv_water_fill_workspace {
     double begin_s, speed_ups;
 };
 
 /* Share out `load` >= 0 over n > 0 workers, with room for n basins; *out_end is t* (for
  * no load, the least ready + overhead). Workers whose speed is not positive get nothing.
  * false when no worker has a speed. O(n log n). */
-bool cv_water_fill(struct cv_basin *room, const double *ready_s, const double *overhead_s,
-                   const double *speed_ups, uint32_t n, double load, double *out_share,
-                   double *out_end);
+bool cv_water_fill(struct cv_water_fill_workspace *room, const double *ready_s,
+                   const double *overhead_s, const double *speed_ups, uint32_t n,
+                   double load, double *out_share, double *out_end);
 
 #endif

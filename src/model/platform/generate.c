@@ -26,16 +26,16 @@ void cv_generate_preset(struct cv_generate *out)
     };
 }
 
-static enum cleave_status check(const char *name, double value, double least, bool above,
+static enum cleave_status check(const char *name, double value, double min, bool above,
                                 struct cleave_error *err)
 {
     char number[CV_NUMBER_SIZE];
 
-    if (isfinite(value) && (above ? value > least : value >= least))
+    if (isfinite(value) && (above ? value > min : value >= min))
         return CLEAVE_OK;
     return cv_fail_at(err, &(struct cv_place){ .field = name },
                       "expected a number %s %g, got '%s'",
-                      above ? "above" : "of at least", least,
+                      above ? "above" : "of at least", min,
                       cv_number_short(value, number));
 }
 

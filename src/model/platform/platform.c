@@ -163,8 +163,8 @@ static enum cleave_status check_count(uint64_t count, struct cleave_error *err)
 }
 
 /* An empty platform with room for `count` workers and `letters` bytes of names. */
-static struct cleave_platform *make_room(enum cleave_port port, uint32_t count,
-                                         uint64_t letters)
+static struct cleave_platform *grow_array(enum cleave_port port, uint32_t count,
+                                          uint64_t letters)
 {
     struct cleave_platform *platform = calloc(1, sizeof *platform);
 
@@ -240,7 +240,7 @@ enum cleave_status cleave_platform_new(enum cleave_port port,
     char *letters;
 
     CV_TRY(check_count(nworkers, err));
-    platform = make_room(port, nworkers, measure_names(1, nworkers));
+    platform = grow_array(port, nworkers, measure_names(1, nworkers));
     if (platform == NULL)
         return cv_fail_memory(err, "a platform");
     letters = platform->letters;
@@ -479,7 +479,7 @@ enum cleave_status cv_platform_build(enum cleave_port port,
     }
     CV_TRY(check_count(count, err));
     CV_TRY(check_names(groups, ngroups, reterr_groups, err));
-    platform = make_room(port, (uint32_t)count, letters);
+    platform = grow_array(port, (uint32_t)count, letters);
     if (platform == NULL)
         return cv_fail_memory(err, "a platform");
     status = fill(platform, kinds, groups, ngroups, err);

@@ -61,11 +61,11 @@ double cv_profile_back(const struct cleave_profile *profile, double time_s)
 
 double cv_profile_most(const struct cleave_profile *profile)
 {
-    double most = profile->nsteps > 0 && !(profile->steps[0].from_s > 0) ? 0 : 1;
+    double max = profile->nsteps > 0 && !(profile->steps[0].from_s > 0) ? 0 : 1;
 
     for (uint32_t i = 0; i < profile->nsteps; i++)
-        most = fmax(most, profile->steps[i].factor);
-    return most;
+        max = fmax(max, profile->steps[i].factor);
+    return max;
 }
 
 bool cv_profile_leaves(const struct cleave_profile *profile)
@@ -127,9 +127,9 @@ const struct cleave_profile *cv_profiles(const struct cleave_platform *platform,
     return all;
 }
 
-const struct cleave_worker *cv_at_their_best(const struct cleave_worker *workers,
-                                             const struct cleave_profile *profiles,
-                                             uint32_t n, struct cv_arena *arena)
+const struct cleave_worker *cv_platform_at_peak(const struct cleave_worker *workers,
+                                                const struct cleave_profile *profiles,
+                                                uint32_t n, struct cv_arena *arena)
 {
     struct cleave_worker *fastest;
 
@@ -137,12 +137,12 @@ const struct cleave_worker *cv_at_their_best(const struct cleave_worker *workers
         return workers;
     fastest = cv_array(arena, n, sizeof *fastest);
     for (uint32_t w = 0; fastest != NULL && w < n; w++) {
-        const double most = fmax(1e-9, cv_profile_most(&profiles[w]));
+        const double max = fmax(1e-9, cv_profile_most(&profiles[w]));
 
         fastest[w] = workers[w];
-        fastest[w].speed_ups *= most;
-        fastest[w].bandwidth_ups *= most;
-        fastest[w].return_bandwidth_ups *= most;
+        fastest[w].speed_ups *= max;
+        fastest[w].bandwidth_ups *= max;
+        fastest[w].return_bandwidth_ups *= max;
     }
     return fastest;
 }

@@ -46,8 +46,8 @@ const struct cleave_profile *cv_profiles(const struct cleave_platform *platform,
 
 /* The workers as fast as their profiles ever make them, for bounds; as they are if there are
  * none. NULL when memory is short. */
-const struct cleave_worker *cv_at_their_best(const struct cleave_worker *workers,
-                                             const struct cleave_profile *profiles,
-                                             uint32_t n, struct cv_arena *arena);
+const struct cleave_worker *cv_platform_at_peak(const struct cleave_worker *workers,
+                                                const struct cleave_profile *profiles,
+                                                uint32_t n, struct cv_arena *arena);
 
 #endif

@@ -121,10 +121,10 @@ static const struct cleave_profile *copy_profiles(struct cleave_trace *trace,
 }
 
 static enum cleave_status keep_told(struct cleave_trace *trace,
-                                    const struct cleave_told *told,
+                                    const struct cleave_policy_input *told,
                                     struct cleave_error *err)
 {
-    struct cleave_told *kept = copy_of(trace, told, 1, sizeof *kept);
+    struct cleave_policy_input *kept = copy_of(trace, told, 1, sizeof *kept);
     struct cleave_setting *settings =
         copy_of(trace, told->settings, told->nsettings, sizeof *settings);
     const uint32_t n = told->view.nworkers;

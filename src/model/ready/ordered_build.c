@@ -1,7 +1,7 @@
 /* ordered_build.c -- an ordered tree from where its intervals are cut. SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "model/ready/ordered_inner.h"
+#include "model/ready/ordered_internal.h"
 #include "model/reduce/reduce_tree.h"
 
 /* Take the interval apart from the top. What is cut off last was received first, and lies

@@ -9,7 +9,7 @@
 
 #include "base/compare.h"
 #include "base/fail.h"
-#include "model/ready/ordered_inner.h"
+#include "model/ready/ordered_internal.h"
 
 struct pair {
     double p, q;

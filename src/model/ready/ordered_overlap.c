@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "model/ready/ordered_inner.h"
+#include "model/ready/ordered_internal.h"
 
 /* Of an interval: the least time, where it is cut, and which side receives. */
 struct best {

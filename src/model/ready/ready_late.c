@@ -7,7 +7,7 @@
  * two rules is taken; not proved. */
 #include <math.h>
 
-#include "model/ready/ready_inner.h"
+#include "model/ready/ready_internal.h"
 #include "base/heap.h"
 #include "model/reduce/reduce_tree.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/compare.h"
 #include "base/fail.h"
-#include "model/ready/ordered_inner.h"
+#include "model/ready/ordered_internal.h"
 #include "model/reduce/reduce_tree.h"
 
 /* --- is there an ordered tree ------------------------------------------------------------ */
@@ -76,9 +76,9 @@ static bool fits(struct search *search, double time_s, int32_t *carries)
     const struct cv_ready_job *job = search->job;
 
     for (uint32_t i = 0; i < job->n; i++) {
-        const double most = level(time_s - job->ready_s[i], search->b);
+        const double max = level(time_s - job->ready_s[i], search->b);
 
-        search->depth[i] = (int32_t)fmax(-1, fmin(most, 1e9));
+        search->depth[i] = (int32_t)fmax(-1, fmin(max, 1e9));
     }
     return leaves_fit(search->depth, job->n, search->bits, carries);
 }
@@ -213,7 +213,7 @@ enum cleave_status cv_ready_ordered(const struct cv_ready_job *job,
                                     struct cv_ordered_tree *tree, double *out_s,
                                     struct cleave_error *err)
 {
-    const uint32_t most =
+    const uint32_t max =
         cv_ready_is_exact(job) ? CV_READY_ORDERED_MOST : CV_READY_ORDERED_LATE_MOST;
 
     if (job->n == 1 || !(job->d + job->c > 0)) {
@@ -222,12 +222,12 @@ enum cleave_status cv_ready_ordered(const struct cv_ready_job *job,
     }
     if (job->model == CLEAVE_READY_MERGE)
         return ordered_merge(job, tree, out_s, err);
-    if (job->n > most)
+    if (job->n > max)
         return cv_fail(err, CLEAVE_EINPUT,
                        "an ordered tree with overlap looks at all intervals: expected at "
                        "most %u nodes, got %u; without overlap (merge) there may be any "
                        "number",
-                       most, job->n);
+                       max, job->n);
     return cv_ready_is_exact(job) ? cv_ordered_overlap(job, tree, out_s, err)
                                   : cv_ordered_late(job, tree, out_s, err);
 }

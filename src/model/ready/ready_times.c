@@ -11,13 +11,13 @@
 
 struct cv_ready_steps cv_ready_steps(const struct cv_ready_job *job)
 {
-    const double most = fmax(job->d, job->c), least = fmin(job->d, job->c);
-    struct cv_ready_steps steps = { most, job->d + job->c, 0 };
+    const double max = fmax(job->d, job->c), min = fmin(job->d, job->c);
+    struct cv_ready_steps steps = { max, job->d + job->c, 0 };
 
     if (job->model == CLEAVE_READY_MERGE)
         steps.a = steps.b;
     else if (job->model == CLEAVE_READY_ABSENT)
-        steps.mu = least;
+        steps.mu = min;
     return steps;
 }
 
@@ -28,7 +28,7 @@ bool cv_ready_is_exact(const struct cv_ready_job *job)
 
 /* --- execution ------------------------------------------------------------------------- */
 
-static bool make_room(struct cv_ready_run *run, struct cv_arena *arena, uint32_t n)
+static bool grow_array(struct cv_ready_run *run, struct cv_arena *arena, uint32_t n)
 {
     double *piece =
         cv_array(arena, (size_t)n + 1, 2 * sizeof(double) + 2 * sizeof(uint32_t));
@@ -90,7 +90,7 @@ enum cleave_status cv_ready_execute(const struct cv_ready_job *job,
     struct cv_ready_run run = { 0 };
     uint32_t *order = malloc(n * sizeof *order), known = 1;
 
-    if (order == NULL || !make_room(&run, arena, n)) {
+    if (order == NULL || !grow_array(&run, arena, n)) {
         free(order);
         return cv_fail_memory(err, "the execution of a tree");
     }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/ready/ready_inner.h"
+#include "model/ready/ready_internal.h"
 #include "model/reduce/reduce_tree.h"
 
 /* --- room ------------------------------------------------------------------------------ */
@@ -19,7 +19,7 @@ struct cv_ready_planner *cv_ready_planner_new(struct cv_arena *arena, uint32_t n
 
     if (planner == NULL)
         return NULL;
-    planner->most = n;
+    planner->max = n;
     planner->chains_most = (uint32_t)chains;
     planner->order = cv_array(arena, n, sizeof *planner->order);
     planner->sorted = cv_array(arena, 2 * (size_t)n, sizeof *planner->sorted);

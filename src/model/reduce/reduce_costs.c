@@ -86,7 +86,7 @@ double cv_mean_transfer(const struct cv_reduce_costs *costs)
     uint32_t n = costs->nodes;
 
     if (costs->exact == NULL)
-        return cv_law_mean(&costs->transfer) * mean_factor(costs);
+        return cv_distribution_mean(&costs->transfer) * mean_factor(costs);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < n; j++)
             if (i != j)
@@ -99,7 +99,7 @@ double cv_mean_compute(const struct cv_reduce_costs *costs)
     double sum = 0;
 
     if (costs->exact == NULL)
-        return cv_law_mean(&costs->compute);
+        return cv_distribution_mean(&costs->compute);
     for (uint32_t i = 0; i < costs->nodes; i++)
         sum += costs->exact->compute[i];
     return sum / costs->nodes;

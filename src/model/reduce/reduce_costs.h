@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <cleave/reduce.h>
 #include "base/arena.h"
-#include "model/reduce/law.h"
+#include "model/reduce/distribution.h"
 
 struct cleave_costs {
     struct cv_arena arena; /* owns the arrays                        */
@@ -20,14 +20,14 @@ struct cleave_costs {
 struct cv_reduce_costs {
     uint32_t nodes;
     const struct cleave_costs *exact; /* borrowed; NULL: laws        */
-    struct cv_law transfer, compute;
+    struct cv_distribution transfer, compute;
     enum cleave_compute_model model;
     uint64_t transfer_seed, compute_seed; /* of a seed: cv_reduce_costs_seed */
     /* When partials become ready: known times, or a law, if there are such times. */
     bool has_ready;
     const double *ready_s;      /* borrowed; NULL: the law */
     const double *mean_ready_s; /* borrowed: what a plan goes by if the law varies */
-    struct cv_law ready;
+    struct cv_distribution ready;
     enum cleave_ready_model ready_model;
     uint64_t ready_seed;
     uint32_t cluster; /* laws only: nodes per cluster, in a row; 0: none */
@@ -43,9 +43,9 @@ static inline double cv_transfer_cost(const struct cv_reduce_costs *costs, uint3
     if (costs->exact != NULL)
         return costs->exact->transfer[(size_t)from * costs->nodes + to];
     if (costs->cluster != 0 && from / costs->cluster != to / costs->cluster)
-        return costs->remote *
-               cv_law_draw(&costs->transfer, costs->transfer_seed, run, from, to);
-    return cv_law_draw(&costs->transfer, costs->transfer_seed, run, from, to);
+        return costs->remote * cv_distribution_draw(&costs->transfer,
+                                                    costs->transfer_seed, run, from, to);
+    return cv_distribution_draw(&costs->transfer, costs->transfer_seed, run, from, to);
 }
 
 /* The cost of the nth combination (from 0) on a node. */
@@ -54,8 +54,8 @@ static inline double cv_compute_cost(const struct cv_reduce_costs *costs, uint32
 {
     if (costs->exact != NULL)
         return costs->exact->compute[node];
-    return cv_law_draw(&costs->compute, costs->compute_seed, run, node,
-                       costs->model == CLEAVE_COMPUTE_FIXED ? 0 : nth);
+    return cv_distribution_draw(&costs->compute, costs->compute_seed, run, node,
+                                costs->model == CLEAVE_COMPUTE_FIXED ? 0 : nth);
 }
 
 /* When a node has its partial, if there are ready times. */
@@ -64,7 +64,7 @@ static inline double cv_ready_time(const struct cv_reduce_costs *costs, uint32_t
 {
     return costs->ready_s != NULL
                ? costs->ready_s[node]
-               : cv_law_draw(&costs->ready, costs->ready_seed, run, node, 0);
+               : cv_distribution_draw(&costs->ready, costs->ready_seed, run, node, 0);
 }
 
 /* Whether they are others in every run. */

@@ -47,9 +47,9 @@ double cv_reduce_length(uint64_t n, double d, double c)
     for (unsigned i = 0; i < MOST_WAITS; i++)
         paths[i] = 1;
     for (unsigned j = 1; j <= k; j++) {
-        const unsigned most = 2 * (k - j) + 1;
+        const unsigned max = 2 * (k - j) + 1;
 
-        for (unsigned i = 0; i <= most; i++) {
+        for (unsigned i = 0; i <= max; i++) {
             const double time_s = i * a + j * b;
 
             if (j > 1 && i > 0)

@@ -83,9 +83,9 @@ static void fill_row(uint32_t n, uint32_t v, double lambda_d, double lambda_c,
                      const struct cv_markov *before, struct cv_markov *row)
 {
     const struct cv_markov done = { 0, 0 };
-    const uint32_t h = n / 2, most = 2 * h + 1 - v < v ? 2 * h + 1 - v : v;
+    const uint32_t h = n / 2, max = 2 * h + 1 - v < v ? 2 * h + 1 - v : v;
 
-    for (uint32_t y = 0; y <= most; y++) {
+    for (uint32_t y = 0; y <= max; y++) {
         const uint32_t x = (v - y) / 2;
         const double sending = x * lambda_d, reducing = y * lambda_c;
 

@@ -197,7 +197,7 @@ static void receive_all(const struct cv_tree_costs *costs, struct cv_tree_run *r
     run->ready_s[node] = busy_s;
 }
 
-static bool make_room(struct cv_tree_run *run, struct cv_arena *arena, uint32_t n)
+static bool grow_array(struct cv_tree_run *run, struct cv_arena *arena, uint32_t n)
 {
     /* One piece of memory: blocks of an arena double. */
     double *piece =
@@ -221,7 +221,7 @@ enum cleave_status cv_tree_run(const uint32_t *parent, uint32_t n,
 
     CV_TRY(cv_tree_check(parent, n, &run.root, err));
     CV_TRY(cv_tree_costs_check(costs, n, err));
-    if (!make_room(&run, arena, n))
+    if (!grow_array(&run, arena, n))
         return cv_fail_memory(err, "the execution of a tree");
     link_senders(parent, &run);
     for (uint32_t i = n; i-- > 0;)

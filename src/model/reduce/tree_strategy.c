@@ -91,23 +91,23 @@ enum cleave_status cv_strategy_length(enum cv_strategy which, enum cv_ties ties,
 
 double cv_strategy_ratio(enum cv_strategy which, double d, double c)
 {
-    const double most = d > c ? d : c, least = d > c ? c : d;
+    const double max = d > c ? d : c, min = d > c ? c : d;
 
-    if (most == 0)
+    if (max == 0)
         return 1;
-    return which == CV_STRATEGY_BINOMIAL ? 1 + least / most : 2;
+    return which == CV_STRATEGY_BINOMIAL ? 1 + min / max : 2;
 }
 
 double cv_strategy_ratio_limit(enum cv_strategy which, double d, double c)
 {
-    const double most = d > c ? d : c, least = d > c ? c : d;
+    const double max = d > c ? d : c, min = d > c ? c : d;
     const double phi = (1 + sqrt(5)) / 2;
     double r, low, high;
 
-    if (most == 0)
+    if (max == 0)
         return 1;
     /* With max(d, c) = 1 and min(d, c) = r, rho is between ln phi (r = 1) and ln 2. */
-    r = least / most;
+    r = min / max;
     low = log(phi) * (1 - 1e-9);
     high = log(2) * (1 + 1e-9);
     for (int i = 0; i < 60; i++) {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/compare.h"
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 
 /* Ratios that differ by less than this part are equal up to how they were rounded. */
 static const double ratio_noise = 1e-12;

@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <cleave/platform.h>
 #include "base/arena.h"
-#include "base/meter.h"
+#include "base/step_budget.h"
 
 /* What a round trip costs one worker: per unit of load, and once if it takes part. */
 struct cv_trip {
@@ -33,8 +33,9 @@ struct cv_trip {
 struct cv_returns {
     const struct cv_trip *trips;
     uint32_t n;
-    bool single;            /* one message at a time in all; false: one each way */
-    struct cv_meter *meter; /* borrowed: how far searches may go; NULL: as they like */
+    bool single; /* one message at a time in all; false: one each way */
+    struct cv_step_budget
+        *meter; /* borrowed: how far searches may go; NULL: as they like */
 };
 
 /* Who takes part, in which orders, with how much. */

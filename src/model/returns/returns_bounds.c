@@ -13,7 +13,7 @@
 
 #include "base/compare.h"
 #include "model/returns/returns_convex.h"
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 
 /* Common ratios that are tried where ratios differ. */
 enum { MOST_RATIOS = 9 };
@@ -38,7 +38,7 @@ struct simple {
     uint32_t n;
     double ratio; /* a return takes ratio x link_s, 0 <= ratio <= 1                  */
     double lifespan_s;
-    double most; /* of all link times together, as a part of the lifespan            */
+    double max; /* of all link times together, as a part of the lifespan            */
 };
 
 /* How far the prefix k has come. */
@@ -61,11 +61,11 @@ static double alone(const struct cv_trip *trip, double lifespan_s)
  * are at least this much more per unit. */
 static struct cv_trip spread(const struct cv_trip *trip, double lifespan_s)
 {
-    const double most = alone(trip, lifespan_s);
+    const double max = alone(trip, lifespan_s);
 
-    return (struct cv_trip){ .send_s = trip->send_s + trip->send_fixed_s / most,
-                             .compute_s = trip->compute_s + trip->compute_fixed_s / most,
-                             .back_s = trip->back_s + trip->back_fixed_s / most };
+    return (struct cv_trip){ .send_s = trip->send_s + trip->send_fixed_s / max,
+                             .compute_s = trip->compute_s + trip->compute_fixed_s / max,
+                             .back_s = trip->back_s + trip->back_fixed_s / max };
 }
 
 /* Rid the instance of fixed costs, and of workers whose own leave them no time. Either
@@ -74,7 +74,7 @@ static struct cv_trip spread(const struct cv_trip *trip, double lifespan_s)
 static bool make_linear(const struct cv_returns *returns, double lifespan_s, bool spreads,
                         struct cv_arena *scratch, struct linear *out)
 {
-    double least = INFINITY, least_port = INFINITY;
+    double min = INFINITY, least_port = INFINITY;
     struct cv_trip *trips;
 
     if (cv_returns_linear(returns)) {
@@ -91,13 +91,13 @@ static bool make_linear(const struct cv_returns *returns, double lifespan_s, boo
 
         if (!(alone(trip, lifespan_s) > 0))
             continue;
-        least = fmin(least, cv_trip_once_s(trip));
+        min = fmin(min, cv_trip_once_s(trip));
         least_port = fmin(least_port, trip->send_fixed_s + trip->back_fixed_s);
         trips[out->n++] = spreads ? spread(trip, lifespan_s) : *trip;
     }
     if (out->n == 0)
         return true;
-    out->lifespan_s = lifespan_s - (spreads ? 0 : least);
+    out->lifespan_s = lifespan_s - (spreads ? 0 : min);
     if (returns->single)
         out->port_s = lifespan_s - (spreads ? 0 : least_port);
     return true;
@@ -122,7 +122,7 @@ static struct simple simplify(const struct linear *linear, double ratio,
         links[i].compute_s = trip->compute_s;
     }
     if (linear->port_s < INFINITY)
-        simple.most = linear->port_s / linear->lifespan_s / (1 + simple.ratio);
+        simple.max = linear->port_s / linear->lifespan_s / (1 + simple.ratio);
     qsort(links, linear->n, sizeof *links, by_link);
     return simple;
 }
@@ -135,13 +135,13 @@ static void extend(const struct simple *simple, const struct link *link,
     const double more = prefix->left / both, before = prefix->h;
     const double sent = prefix->sent + more * link->link_s;
 
-    if (before < simple->most) {
+    if (before < simple->max) {
         const double gain = more / ((1 + ratio * sent) * (1 + ratio * prefix->sent));
 
         prefix->h = sent / (1 + ratio * sent);
-        if (prefix->h > simple->most) {
-            prefix->h = simple->most;
-            prefix->work += fmin(gain, (simple->most - before) / link->link_s);
+        if (prefix->h > simple->max) {
+            prefix->h = simple->max;
+            prefix->work += fmin(gain, (simple->max - before) / link->link_s);
         } else {
             prefix->work += gain;
         }
@@ -198,10 +198,10 @@ static double knapsack(const struct linear *linear, bool sends, bool returns,
     }
     qsort(links, linear->n, sizeof *links, by_link);
     for (uint32_t i = 0; i < linear->n && room > 0; i++) {
-        const double most = linear->lifespan_s / (links[i].link_s + links[i].compute_s);
-        const double takes = most * links[i].link_s;
+        const double max = linear->lifespan_s / (links[i].link_s + links[i].compute_s);
+        const double takes = max * links[i].link_s;
 
-        work += takes > room ? room / links[i].link_s : most;
+        work += takes > room ? room / links[i].link_s : max;
         room -= takes;
     }
     return work;
@@ -249,7 +249,7 @@ static double bound_linear(const struct linear *linear, enum strength strength,
         struct simple simple = simplify(linear, ratios[i], links);
 
         if (strength == FREE)
-            simple.most = INFINITY;
+            simple.max = INFINITY;
         bound = fmin(bound, prefix_bound(&simple));
         if (strength == CONVEX) {
             struct cv_arena room; /* for one ratio at a time */
@@ -372,7 +372,7 @@ bool cv_returns_lifo_proved(const struct cv_returns *returns, struct cv_arena *s
 static double lifo_ratio(const struct simple *simple, double sent)
 {
     const double ratio = simple->ratio, rest = 1 - ratio;
-    const double u = simple->most < INFINITY ? fmin(sent, 1) : sent;
+    const double u = simple->max < INFINITY ? fmin(sent, 1) : sent;
     const double log_left = rest > 0 ? log1p(-fmin(1, rest * u)) / rest : -u;
 
     return -expm1((1 + ratio) * log_left) * (1 + ratio * u) / ((1 + ratio) * u);

@@ -16,7 +16,7 @@
 
 #include <math.h>
 
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 
 /* A port may be overfull by this part: rounding. */
 static const double port_noise = 1e-12;

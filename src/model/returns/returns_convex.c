@@ -304,14 +304,14 @@ static double room_of(const struct pair *pair, double step)
     return step;
 }
 
-static double longest(const struct solver *solver, double most)
+static double longest(const struct solver *solver, double max)
 {
     for (uint32_t k = 0; k < solver->n; k++) {
-        most = room_of(&solver->stages[k].row, most);
-        most = room_of(&solver->stages[k].top, most);
-        most = room_of(&solver->stages[k].low, most);
+        max = room_of(&solver->stages[k].row, max);
+        max = room_of(&solver->stages[k].top, max);
+        max = room_of(&solver->stages[k].low, max);
     }
-    return most;
+    return max;
 }
 
 static void move_pair(struct pair *pair, double step)

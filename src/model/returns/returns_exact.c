@@ -15,7 +15,7 @@
  * a pivot is too small to trust (possible only where return and send costs have unequal
  * ratios, or nodes are a million times faster than links) the orders below are solved one
  * by one. */
-#include "model/returns/returns_exact_parts.h"
+#include "model/returns/returns_exact_internal.h"
 
 #include <math.h>
 
@@ -46,8 +46,8 @@ static void place_all(struct cv_exact *exact, struct cv_exact_level *levels, uin
     const uint32_t first = first_place(exact, levels, x), m = levels->m;
     struct cv_exact_sums sums;
 
-    cv_meter_spend(exact->returns->meter, level_steps);
-    exact->stopped = exact->stopped || cv_meter_over(exact->returns->meter);
+    cv_step_budget_spend(exact->returns->meter, level_steps);
+    exact->stopped = exact->stopped || cv_step_budget_over(exact->returns->meter);
     if (exact->stopped)
         return;
     if (x + 1 == exact->n) {
@@ -96,10 +96,10 @@ static void bound_later(struct cv_exact *exact, uint32_t value)
         if (x < 2)
             continue;
         exact->trusted = true;
-        exact->most = empty * (1 + 1e-13);
+        exact->max = empty * (1 + 1e-13);
         enumerate(exact, x, exact->values[value]);
         if (exact->trusted)
-            later_most[x] = (exact->most - empty) * (1 + CV_EXACT_SAME);
+            later_most[x] = (exact->max - empty) * (1 + CV_EXACT_SAME);
     }
 }
 
@@ -196,7 +196,7 @@ static enum cleave_status search_all(struct cv_exact *exact,
     exact->noise = 1e-9 * found->work;
     for (uint32_t v = exact->nvalues; v-- > 0;)
         bound_later(exact, v);
-    exact->most = found->work * (1 + CV_EXACT_SAME);
+    exact->max = found->work * (1 + CV_EXACT_SAME);
     exact->keep = true;
     exact->single = exact->returns->single;
     enumerate(exact, 0, exact->values[0]);

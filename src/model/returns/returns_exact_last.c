@@ -5,7 +5,7 @@
  * pair is known in O(1) and its shares are looked at if it is more than the best. With a
  * single port the vertices are the tight solution, if the port has room for it, and those
  * in which one worker waits and the port is full (returns_inverse.c): O(n) a pair. */
-#include "model/returns/returns_exact_parts.h"
+#include "model/returns/returns_exact_internal.h"
 
 #include <math.h>
 
@@ -200,7 +200,7 @@ static void price_waits(const struct last *last, struct line *line)
 {
     const struct cv_exact *exact = last->exact;
     const struct cv_trip *trip = last->trip;
-    const double least = exact->most - exact->noise, sent = 1 - last->port_later[line->s];
+    const double min = exact->max - exact->noise, sent = 1 - last->port_later[line->s];
 
     for (uint32_t f = 0; f < CV_EXACT_MOST; f++) {
         const double one = 1 / line->pivot[f], share = line->left[f] * one;
@@ -211,7 +211,7 @@ static void price_waits(const struct last *last, struct line *line)
 
         line->row_price[f] = line->price[f] * one;
         line->row_port[f] = port * one;
-        line->more[f] = line->worth[f] + share * line->price[f] - least;
+        line->more[f] = line->worth[f] + share * line->price[f] - min;
         line->over_s[f] = fabs(over_s);
         line->side[f] = over_s > 0 ? 1 : -1;
         line->waits[f] = 0;
@@ -257,15 +257,15 @@ static bool some_vertex(struct last *last, const struct line *line, uint32_t f)
 static int64_t doubtful(const struct last *last, const struct line *line)
 {
     const struct cv_trip *trip = last->trip;
-    const double least = CV_EXACT_PIVOT * (trip->send_s + trip->compute_s + trip->back_s);
-    const double most = last->exact->most;
+    const double min = CV_EXACT_PIVOT * (trip->send_s + trip->compute_s + trip->back_s);
+    const double max = last->exact->max;
     int64_t hits = 0;
 
     for (uint32_t f = 0; f < CV_EXACT_MOST; f++) {
         const double gain = line->left[f] * line->price[f];
-        const double needed = (most - line->worth[f]) * line->pivot[f];
+        const double needed = (max - line->worth[f]) * line->pivot[f];
 
-        hits |= ((int64_t)(gain > needed) | (int64_t) !(line->pivot[f] > least)) << f;
+        hits |= ((int64_t)(gain > needed) | (int64_t) !(line->pivot[f] > min)) << f;
     }
     return hits;
 }
@@ -274,22 +274,22 @@ static void try_line(struct last *last, const struct line *line)
 {
     struct cv_exact *exact = last->exact;
     const struct cv_trip *trip = last->trip;
-    const double least = CV_EXACT_PIVOT * (trip->send_s + trip->compute_s + trip->back_s);
+    const double min = CV_EXACT_PIVOT * (trip->send_s + trip->compute_s + trip->back_s);
     const int64_t hits = exact->single ? -1 : doubtful(last, line);
 
     for (uint32_t f = 0; hits != 0 && f <= last->level->m; f++) {
         if ((hits >> f & 1) == 0)
             continue;
-        if (!(line->pivot[f] > least)) {
+        if (!(line->pivot[f] > min)) {
             exact->trusted = false;
             cv_exact_try_pair(exact, last->level, last->x, line->s, f);
         } else if (exact->single ? some_vertex(last, line, f)
                                  : wait_positive(last, line, f, 0, 0)) {
             cv_exact_try_pair(exact, last->level, last->x, line->s, f);
             if (!exact->keep)
-                exact->most =
-                    fmax(exact->most, line->worth[f] + line->left[f] * line->price[f] /
-                                                           line->pivot[f]);
+                exact->max =
+                    fmax(exact->max, line->worth[f] +
+                                         line->left[f] * line->price[f] / line->pivot[f]);
         }
     }
 }

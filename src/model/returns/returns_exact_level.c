@@ -9,7 +9,7 @@
  * For workers A in given orders and others still to come: what a schedule does with A
  * alone is a schedule of A, what it does with the others is one of theirs, so the bound
  * for A plus the most that the others could do alone bounds everything. */
-#include "model/returns/returns_exact_parts.h"
+#include "model/returns/returns_exact_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,10 +28,10 @@ static void try_orders(struct cv_exact *exact, const struct cv_exact_level *leve
         back[k] = exact->worker[level->who[level->back[k]]];
     }
     if (!cv_inverse_load(&exact->check, send, back, level->m) ||
-        !(exact->check.score > exact->most))
+        !(exact->check.score > exact->max))
         return;
     cv_inverse_copy(&exact->best, &exact->check);
-    exact->most = exact->check.score * (1 + CV_EXACT_SAME);
+    exact->max = exact->check.score * (1 + CV_EXACT_SAME);
     exact->improved = true;
 }
 
@@ -50,14 +50,14 @@ static void put_in(struct cv_exact_level *level, uint32_t x, uint32_t s, uint32_
  * than in the prices, at most. */
 static double level_most(const struct cv_exact_level *level, double by)
 {
-    double most = level->worth - by * level->overload_s;
+    double max = level->worth - by * level->overload_s;
 
     for (uint32_t j = 0; j < level->m; j++) {
         const double price = level->price[j] - by * level->port[j];
 
-        most += price < 0 ? -price * level->row_s[j] : 0;
+        max += price < 0 ? -price * level->row_s[j] : 0;
     }
-    return most;
+    return max;
 }
 
 void cv_exact_price_port(struct cv_exact_level *level, double value)
@@ -73,20 +73,20 @@ void cv_exact_price_port(struct cv_exact_level *level, double value)
 bool cv_exact_hopeful(const struct cv_exact *exact, struct cv_exact_level *level,
                       uint32_t x)
 {
-    double least = INFINITY, best = level->port_value;
+    double min = INFINITY, best = level->port_value;
 
     if (level->direct)
         return true;
     if (!exact->keep)
-        return level_most(level, 0) + exact->later_most[exact->bounding][x] > exact->most;
+        return level_most(level, 0) + exact->later_most[exact->bounding][x] > exact->max;
     for (uint32_t v = 0; v < exact->nvalues; v++) {
-        const double most = level_most(level, exact->values[v] - level->port_value) +
-                            exact->later_most[v][x];
+        const double max = level_most(level, exact->values[v] - level->port_value) +
+                           exact->later_most[v][x];
 
-        if (most <= exact->most)
+        if (max <= exact->max)
             return false;
-        if (most < least) {
-            least = most;
+        if (max < min) {
+            min = max;
             best = exact->values[v];
         }
     }
@@ -108,7 +108,7 @@ static bool shares_positive(const struct cv_exact_level *level, uint32_t k, doub
 static bool level_vertex(const struct cv_exact *exact, const struct cv_exact_level *level)
 {
     const double mu = level->port_value, work = level->worth + mu * level->overload_s;
-    const double more = work - exact->most + exact->noise;
+    const double more = work - exact->max + exact->noise;
 
     if (more > 0 &&
         (!exact->single || level->overload_s < CV_EXACT_FULL * exact->lifespan_s) &&
@@ -129,9 +129,9 @@ void cv_exact_try_level(struct cv_exact *exact, const struct cv_exact_level *lev
 {
     if (exact->keep && (level->direct || level_vertex(exact, level)))
         try_orders(exact, level);
-    if (!exact->keep && !level->direct && level->worth > exact->most &&
+    if (!exact->keep && !level->direct && level->worth > exact->max &&
         shares_positive(level, 0, 0, exact->noise))
-        exact->most = level->worth;
+        exact->max = level->worth;
 }
 
 /* --- one more worker ---------------------------------------------------------------- */

@@ -16,7 +16,7 @@
 
 #include "model/returns/returns_chain.h"
 #include "model/returns/returns_improve.h"
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 #include "model/returns/returns_unequal.h"
 
 /* Up to here a linear program has the last word on a single port. */
@@ -29,7 +29,7 @@ struct chain_room {
     double *units;  /* by worker                            */
 };
 
-static bool make_room(struct chain_room *room, struct cv_arena *arena, uint32_t n)
+static bool grow_array(struct chain_room *room, struct cv_arena *arena, uint32_t n)
 {
     room->order = cv_array(arena, n, sizeof *room->order);
     room->shares = cv_array(arena, n, sizeof *room->shares);
@@ -113,7 +113,7 @@ enum cleave_status cv_returns_lifo(const struct cv_returns *returns, double life
     struct chain_room room;
 
     CV_TRY(cv_returns_check(returns, lifespan_s, err));
-    if (!make_room(&room, arena, returns->n))
+    if (!grow_array(&room, arena, returns->n))
         return cv_fail_memory(err, "LIFO schedule");
     if (!cv_returns_linear(returns))
         return improve(returns, CV_CHAIN_LIFO, lifespan_s, &room, arena, out, err);
@@ -194,7 +194,7 @@ static enum cleave_status polish(const struct cv_returns *returns, double lifesp
     struct cv_round_trip other;
 
     if (!returns->single || trip->optimal || returns->n > POLISH_MOST ||
-        cv_meter_over(returns->meter))
+        cv_step_budget_over(returns->meter))
         return CLEAVE_OK;
     memcpy(order, trip->send, n * sizeof *order);
     for (uint32_t i = 0; i < returns->n; i++)
@@ -216,7 +216,7 @@ enum cleave_status cv_returns_fifo(const struct cv_returns *returns, double life
     double ratio;
 
     CV_TRY(cv_returns_check(returns, lifespan_s, err));
-    if (!make_room(&room, arena, returns->n))
+    if (!grow_array(&room, arena, returns->n))
         return cv_fail_memory(err, "FIFO schedule");
     if (!cv_returns_linear(returns)) {
         CV_TRY(improve(returns, CV_CHAIN_FIFO, lifespan_s, &room, arena, &best, err));
@@ -247,7 +247,7 @@ enum cleave_status cv_returns_fifo_all(const struct cv_returns *returns,
 
     CV_TRY(cv_returns_check(returns, lifespan_s, err));
     uniform = cv_returns_uniform(returns, &ratio);
-    if (!make_room(&room, arena, returns->n) ||
+    if (!grow_array(&room, arena, returns->n) ||
         !sort_links(returns, CV_CHAIN_FIFO, uniform && ratio > 1, &room, arena))
         return cv_fail_memory(err, "FIFO schedule");
     cv_chain_tight(returns, CV_CHAIN_FIFO, room.order, returns->n, lifespan_s,

@@ -14,7 +14,7 @@
 
 #include "model/returns/returns_chain.h"
 #include "model/returns/returns_lp.h"
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 #include "model/returns/returns_subset.h"
 
 enum { EXACT_MOST = 16 };

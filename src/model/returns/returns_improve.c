@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 
 enum {
     MOST_PLACES = 64,     /* try all places of an order up to this length  */
@@ -262,7 +262,7 @@ bool cv_chain_improve(const struct cv_returns *returns, enum cv_chain kind,
         for (uint32_t i = 0; i < returns->n && im.steps < MOST_STEPS; i++)
             gained = move_worker(&im, i) || gained;
     }
-    cv_meter_spend(returns->meter, share_steps[kind] * (double)im.steps);
+    cv_step_budget_spend(returns->meter, share_steps[kind] * (double)im.steps);
     *out_n = im.n;
     return true;
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 
 /* A pivot this small against its diagonal says nothing any more. */
 static const double least_pivot = 1e-11;

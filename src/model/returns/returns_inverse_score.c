@@ -94,10 +94,10 @@ static void set_prices(struct cv_inverse *inverse)
 
 static bool nonnegative(const struct cv_inverse *inverse, const double *units)
 {
-    const double least = -CV_SHARE_NOISE * fabs(inverse->tight_work);
+    const double min = -CV_SHARE_NOISE * fabs(inverse->tight_work);
 
     for (uint32_t i = 0; i < inverse->m; i++)
-        if (!(units[i] >= least))
+        if (!(units[i] >= min))
             return false;
     return true;
 }

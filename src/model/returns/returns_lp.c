@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 #include "model/simplex/tableau.h"
 
 /* Shares of less than this part of the lifespan are none. */
@@ -174,7 +174,7 @@ static double solve(struct program *p)
     if (!(lifespan_s > 0) || !set_up(p))
         return -1;
     (void)cv_tableau_run(&p->tableau, NULL);
-    cv_meter_spend(p->rows->returns->meter, node_steps * p->ncols * p->ncols);
+    cv_step_budget_spend(p->rows->returns->meter, node_steps * p->ncols * p->ncols);
     fresh = solve_basis(p);
     for (uint32_t i = 0; i <= p->ncols; i++)
         if (p->tableau.simplex.basic[i] < p->ncols) {
@@ -213,16 +213,16 @@ static void round_off(struct program *p, enum choice *kept)
 
     memcpy(kept, p->choice, n * sizeof *kept);
     for (uint32_t tries = 0; tries <= n; tries++) {
-        uint32_t least = UINT32_MAX;
+        uint32_t min = UINT32_MAX;
         double work;
 
         for (uint32_t k = 0; k < n; k++) {
             p->choice[k] = p->x[k] > 0 ? IN : OUT;
-            if (p->x[k] > 0 && (least == UINT32_MAX ||
-                                p->x[k] * own_s(p, k) < p->x[least] * own_s(p, least)))
-                least = k;
+            if (p->x[k] > 0 &&
+                (min == UINT32_MAX || p->x[k] * own_s(p, k) < p->x[min] * own_s(p, min)))
+                min = k;
         }
-        if (least == UINT32_MAX)
+        if (min == UINT32_MAX)
             break;
         memcpy(p->vector, p->x, n * sizeof *p->x);
         work = solve(p);
@@ -236,7 +236,7 @@ static void round_off(struct program *p, enum choice *kept)
                 break;
         } else {
             memcpy(p->x, p->vector, n * sizeof *p->x);
-            p->x[least] = 0;
+            p->x[min] = 0;
         }
     }
     memcpy(p->choice, kept, n * sizeof *kept);
@@ -260,12 +260,12 @@ static uint32_t branch_on(const struct program *p)
 static bool search(struct program *p, enum choice *kept)
 {
     const bool small = p->rows->n <= EXACT_MOST;
-    struct cv_meter *meter = p->rows->returns->meter;
+    struct cv_step_budget *meter = p->rows->returns->meter;
     uint32_t col;
     double bound;
     bool complete;
 
-    if (p->nodes++ >= p->most_nodes || (p->nodes > 1 && cv_meter_over(meter)))
+    if (p->nodes++ >= p->most_nodes || (p->nodes > 1 && cv_step_budget_over(meter)))
         return false;
     bound = solve(p);
     if (bound < 0 || bound <= p->best_work * (1 + 1e-13))
@@ -293,7 +293,7 @@ static double *cut(double **room, size_t n)
     return here;
 }
 
-static bool make_room(struct program *p, struct cv_arena *arena)
+static bool grow_array(struct program *p, struct cv_arena *arena)
 {
     const size_t n = p->rows->n;
     double *room = cv_array(arena, n + 3, n * sizeof *room);
@@ -322,7 +322,7 @@ bool cv_rows_single(const struct cv_rows *rows, double *shares, bool *out_optima
     enum choice *kept = cv_array(arena, rows->n, sizeof *kept);
     const double n = rows->n;
 
-    if (kept == NULL || !make_room(&p, arena))
+    if (kept == NULL || !grow_array(&p, arena))
         return false;
     p.most_nodes = rows->n <= EXACT_MOST
                        ? UINT64_MAX

@@ -16,7 +16,7 @@
 
 #include "base/fail.h"
 #include "base/random.h"
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 #include "model/returns/returns_search_places.h"
 
 /* A move must gain this part of the work: less is rounding, and could go in circles. */
@@ -35,7 +35,7 @@ struct search {
     const struct cv_returns *returns;
     struct cv_search_effort effort;
     struct cv_inverse now, rest, best;
-    struct cv_places places;
+    struct cv_position_search places;
     uint32_t *order, *shuffled;    /* all workers: by send_s; scratch */
     struct cv_round_trip plain[3]; /* FIFO, LIFO, small results */
     struct cv_random random;
@@ -62,7 +62,7 @@ static uint32_t draw(struct cv_random *random, uint32_t below)
 static bool move_worker(struct search *search, uint32_t x)
 {
     struct cv_inverse *now = &search->now, *rest = &search->rest;
-    const double least = now->score + least_gain * fabs(now->score);
+    const double min = now->score + least_gain * fabs(now->score);
     const bool inside = now->slot[x] != CV_NOBODY;
     double stay_out = -1;
     struct cv_place_pair to;
@@ -73,19 +73,19 @@ static bool move_worker(struct search *search, uint32_t x)
             return false;
         stay_out = rest->score;
     }
-    if (cv_places_best(&search->places, inside ? rest : now, x, fmax(least, stay_out),
+    if (cv_places_best(&search->places, inside ? rest : now, x, fmax(min, stay_out),
                        now->port_value, &to)) {
         if (!inside)
             cv_inverse_copy(rest, now);
-        if (cv_inverse_insert(rest, x, to.s, to.f) && rest->score > least) {
+        if (cv_inverse_insert(rest, x, to.s, to.f) && rest->score > min) {
             swap_now(search);
             return true;
         }
         /* What was promised was rounding: perhaps out is better still. */
-        if (!(stay_out > least) || !cv_inverse_without(now, (uint32_t)now->slot[x], rest))
+        if (!(stay_out > min) || !cv_inverse_without(now, (uint32_t)now->slot[x], rest))
             return false;
     }
-    if (!(stay_out > least))
+    if (!(stay_out > min))
         return false;
     swap_now(search);
     return true;
@@ -211,7 +211,7 @@ static void kick(struct search *search, uint32_t number)
 /* Steps after which nothing new begins. */
 static double step_limit(const struct search *search)
 {
-    const struct cv_meter *meter = search->returns->meter;
+    const struct cv_step_budget *meter = search->returns->meter;
     const double limit = search->effort.budget_s > 0
                              ? search->effort.budget_s * CV_STEPS_A_SECOND
                              : INFINITY;
@@ -237,7 +237,7 @@ static void look_around(struct search *search)
         improve(search);
         keep_best(search);
     }
-    cv_meter_spend(search->returns->meter, search->places.steps);
+    cv_step_budget_spend(search->returns->meter, search->places.steps);
 }
 
 /* --- the result --------------------------------------------------------------------- */

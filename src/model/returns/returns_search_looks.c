@@ -17,12 +17,12 @@
 #include <math.h>
 #include <string.h>
 
-bool cv_places_init(struct cv_places *places, uint32_t n, bool single,
+bool cv_places_init(struct cv_position_search *places, uint32_t n, bool single,
                     struct cv_arena *arena)
 {
     const size_t side = (size_t)n + 1, table = side * side;
 
-    *places = (struct cv_places){ .n = n };
+    *places = (struct cv_position_search){ .n = n };
     places->sent_later = cv_array(arena, table, sizeof(double));
     places->back_sooner = cv_array(arena, table, sizeof(double));
     places->lines = cv_array(arena, CV_LINES * side, sizeof(double));
@@ -36,7 +36,7 @@ bool cv_places_init(struct cv_places *places, uint32_t n, bool single,
 
 /* --- running sums ------------------------------------------------------------------- */
 
-static void sum_columns(struct cv_places *places, const struct cv_inverse *rest)
+static void sum_columns(struct cv_position_search *places, const struct cv_inverse *rest)
 {
     const uint32_t m = rest->m, n = rest->n;
     const size_t side = (size_t)n + 1;
@@ -66,7 +66,7 @@ static void sum_columns(struct cv_places *places, const struct cv_inverse *rest)
     }
 }
 
-static void sum_lines(struct cv_places *places, const struct cv_inverse *rest)
+static void sum_lines(struct cv_position_search *places, const struct cv_inverse *rest)
 {
     const uint32_t m = rest->m;
     const size_t side = (size_t)rest->n + 1;
@@ -110,7 +110,7 @@ static void sum_lines(struct cv_places *places, const struct cv_inverse *rest)
 /* --- what a pair of places promises ------------------------------------------------- */
 
 /* Tables for place s, from those for s - 1. */
-static void step_tables(struct cv_places *places, const struct cv_inverse *rest,
+static void step_tables(struct cv_position_search *places, const struct cv_inverse *rest,
                         uint32_t s)
 {
     const uint32_t m = rest->m;
@@ -137,10 +137,10 @@ static void step_tables(struct cv_places *places, const struct cv_inverse *rest,
     }
 }
 
-static struct cv_look look_at(const struct cv_places *places,
-                              const struct cv_inverse *rest, const struct cv_trip *trip,
-                              uint32_t s, uint32_t f, double table_back,
-                              double table_sent)
+static struct cv_position_value look_at(const struct cv_position_search *places,
+                                        const struct cv_inverse *rest,
+                                        const struct cv_trip *trip, uint32_t s,
+                                        uint32_t f, double table_back, double table_sent)
 {
     const double sent = cv_places_line(places, CV_LINE_SENT_COST)[s] + table_sent;
     const double back = table_back + cv_places_line(places, CV_LINE_BACK_COST)[f];
@@ -154,7 +154,7 @@ static struct cv_look look_at(const struct cv_places *places,
                          cv_places_line(places, CV_LINE_ROW_SENT)[s] -
                          cv_places_line(places, CV_LINE_ROW_BACK)[f] +
                          trip->send_fixed_s * sent + trip->back_fixed_s * back;
-    struct cv_look look;
+    struct cv_position_value look;
 
     look.pivot = trip->send_s + trip->compute_s + trip->back_s - trip->send_s * sent -
                  trip->back_s * back;
@@ -169,8 +169,8 @@ static struct cv_look look_at(const struct cv_places *places,
     return look;
 }
 
-void cv_places_collect(struct cv_places *places, const struct cv_inverse *rest,
-                       const struct cv_trip *trip, double least, double port_value)
+void cv_places_collect(struct cv_position_search *places, const struct cv_inverse *rest,
+                       const struct cv_trip *trip, double min, double port_value)
 {
     const uint32_t m = rest->m;
     const bool single = rest->returns->single;
@@ -183,13 +183,13 @@ void cv_places_collect(struct cv_places *places, const struct cv_inverse *rest,
     for (uint32_t s = 0; s <= m; s++) {
         step_tables(places, rest, s);
         for (uint32_t f = 0; f <= m; f++) {
-            const struct cv_look look =
+            const struct cv_position_value look =
                 look_at(places, rest, trip, s, f, table_back[f], table_sent[f]);
             const bool over = single && look.overload_s > 0;
             const double promise =
                 over ? look.work - port_value * look.overload_s : look.work;
 
-            if (promise > least && (over || look.share > 0))
+            if (promise > min && (over || look.share > 0))
                 places->pairs[places->npairs++] = (struct cv_place_pair){ promise, s, f };
         }
     }
@@ -198,9 +198,10 @@ void cv_places_collect(struct cv_places *places, const struct cv_inverse *rest,
 
 /* --- is it a schedule? -------------------------------------------------------------- */
 
-struct cv_look cv_places_look(const struct cv_places *places,
-                              const struct cv_inverse *rest, const struct cv_trip *trip,
-                              uint32_t s, uint32_t f)
+struct cv_position_value cv_places_look(const struct cv_position_search *places,
+                                        const struct cv_inverse *rest,
+                                        const struct cv_trip *trip, uint32_t s,
+                                        uint32_t f)
 {
     const size_t side = (size_t)rest->n + 1;
     double table_back = 0, table_sent = 0;
@@ -219,14 +220,15 @@ struct cv_look cv_places_look(const struct cv_places *places,
     return look_at(places, rest, trip, s, f, table_back, table_sent);
 }
 
-bool cv_places_positive(const struct cv_places *places, const struct cv_inverse *rest,
-                        const struct cv_trip *trip, const struct cv_look *look,
-                        uint32_t s, uint32_t f, uint32_t *doubt)
+bool cv_places_positive(const struct cv_position_search *places,
+                        const struct cv_inverse *rest, const struct cv_trip *trip,
+                        const struct cv_position_value *look, uint32_t s, uint32_t f,
+                        uint32_t *doubt)
 {
     const size_t side = (size_t)rest->n + 1;
     const double sent = trip->send_fixed_s + look->share * trip->send_s;
     const double back = trip->back_fixed_s + look->share * trip->back_s;
-    const double least = -CV_SHARE_NOISE * fabs(look->work);
+    const double min = -CV_SHARE_NOISE * fabs(look->work);
     const double *later = places->sent_later + s * side;
 
     for (uint32_t k = 0; k <= rest->m; k++) {
@@ -234,7 +236,7 @@ bool cv_places_positive(const struct cv_places *places, const struct cv_inverse 
 
         if (i < rest->m && !(rest->tight[i] - sent * later[i] -
                                  back * places->back_sooner[i * side + f] >=
-                             least)) {
+                             min)) {
             *doubt = i;
             return false;
         }

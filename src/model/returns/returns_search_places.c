@@ -17,14 +17,15 @@ static bool before(const struct cv_place_pair *a, const struct cv_place_pair *b)
 
 CV_HEAP(pair, struct cv_place_pair, before)
 
-static bool best_duplex(struct cv_places *places, const struct cv_inverse *rest,
+static bool best_duplex(struct cv_position_search *places, const struct cv_inverse *rest,
                         const struct cv_trip *trip, struct cv_place_pair *out)
 {
     uint32_t doubt = rest->m;
 
     while (places->npairs > 0) {
         const struct cv_place_pair at = pair_pop(places->pairs, places->npairs--);
-        const struct cv_look look = cv_places_look(places, rest, trip, at.s, at.f);
+        const struct cv_position_value look =
+            cv_places_look(places, rest, trip, at.s, at.f);
 
         places->steps += 2.0 * rest->m;
         if (cv_places_positive(places, rest, trip, &look, at.s, at.f, &doubt)) {
@@ -35,9 +36,8 @@ static bool best_duplex(struct cv_places *places, const struct cv_inverse *rest,
     return false;
 }
 
-static bool best_single(struct cv_places *places, const struct cv_inverse *rest,
-                        const struct cv_trip *trip, double least,
-                        struct cv_place_pair *out)
+static bool best_single(struct cv_position_search *places, const struct cv_inverse *rest,
+                        const struct cv_trip *trip, double min, struct cv_place_pair *out)
 {
     bool found = false;
 
@@ -45,25 +45,25 @@ static bool best_single(struct cv_places *places, const struct cv_inverse *rest,
         const struct cv_place_pair at = pair_pop(places->pairs, places->npairs--);
         double work;
 
-        if (at.promise <= least)
+        if (at.promise <= min)
             break;
-        work = cv_places_single_work(places, rest, trip, &at, least);
+        work = cv_places_single_work(places, rest, trip, &at, min);
         places->steps += 12.0 * rest->m;
-        if (work > least) {
+        if (work > min) {
             *out = (struct cv_place_pair){ work, at.s, at.f };
-            least = work;
+            min = work;
             found = true;
         }
     }
     return found;
 }
 
-bool cv_places_best(struct cv_places *places, const struct cv_inverse *rest, uint32_t x,
-                    double least, double port_value, struct cv_place_pair *out)
+bool cv_places_best(struct cv_position_search *places, const struct cv_inverse *rest,
+                    uint32_t x, double min, double port_value, struct cv_place_pair *out)
 {
     const struct cv_trip *trip = &rest->returns->trips[x];
 
-    cv_places_collect(places, rest, trip, least, port_value);
+    cv_places_collect(places, rest, trip, min, port_value);
     if (places->npairs == 0)
         return false;
     for (size_t i = places->npairs / 2; i-- > 0;)
@@ -71,5 +71,5 @@ bool cv_places_best(struct cv_places *places, const struct cv_inverse *rest, uin
     if (!rest->returns->single)
         return best_duplex(places, rest, trip, out);
     cv_places_sum_rows(places, rest);
-    return best_single(places, rest, trip, least, out);
+    return best_single(places, rest, trip, min, out);
 }

@@ -23,7 +23,7 @@ enum {
 };
 
 /* What comes of worker x at a pair of places. */
-struct cv_look {
+struct cv_position_value {
     double pivot, share; /* of x                                     */
     double price, port;  /* what a unit more for x is worth, takes   */
     double work, overload_s;
@@ -35,7 +35,7 @@ struct cv_place_pair {
     uint32_t s, f;
 };
 
-struct cv_places {
+struct cv_position_search {
     uint32_t n;
     double *sent_later;  /* [s][i]: B times the workers sent from place s on          */
     double *back_sooner; /* [i][f]: B times the workers returned before place f       */
@@ -50,40 +50,43 @@ struct cv_places {
 /* Where among the workers of `rest` worker x, which is not one of them, does most, if
  * that is more than `least`. `port_value` is a guess of what the port is worth. False:
  * nowhere. O(m^2) and for a single port O(m) for each pair that promises more. */
-bool cv_places_best(struct cv_places *places, const struct cv_inverse *rest, uint32_t x,
-                    double least, double port_value, struct cv_place_pair *out);
+bool cv_places_best(struct cv_position_search *places, const struct cv_inverse *rest,
+                    uint32_t x, double min, double port_value, struct cv_place_pair *out);
 
 /* --- returns_search_looks.c: what pairs promise --------------------------------------- */
 
-bool cv_places_init(struct cv_places *places, uint32_t n, bool single,
+bool cv_places_init(struct cv_position_search *places, uint32_t n, bool single,
                     struct cv_arena *arena);
 
-static inline double *cv_places_line(const struct cv_places *places, unsigned which)
+static inline double *cv_places_line(const struct cv_position_search *places,
+                                     unsigned which)
 {
     return places->lines + which * ((size_t)places->n + 1);
 }
 
 /* All pairs that promise more than `least` into places->pairs. */
-void cv_places_collect(struct cv_places *places, const struct cv_inverse *rest,
-                       const struct cv_trip *trip, double least, double port_value);
+void cv_places_collect(struct cv_position_search *places, const struct cv_inverse *rest,
+                       const struct cv_trip *trip, double min, double port_value);
 /* One pair of places again, in O(m). */
-struct cv_look cv_places_look(const struct cv_places *places,
-                              const struct cv_inverse *rest, const struct cv_trip *trip,
-                              uint32_t s, uint32_t f);
+struct cv_position_value cv_places_look(const struct cv_position_search *places,
+                                        const struct cv_inverse *rest,
+                                        const struct cv_trip *trip, uint32_t s,
+                                        uint32_t f);
 /* Nobody's share is below zero when x is not made to wait. `doubt` is a slot to ask
  * first: the one that failed last. */
-bool cv_places_positive(const struct cv_places *places, const struct cv_inverse *rest,
-                        const struct cv_trip *trip, const struct cv_look *look,
-                        uint32_t s, uint32_t f, uint32_t *doubt);
+bool cv_places_positive(const struct cv_position_search *places,
+                        const struct cv_inverse *rest, const struct cv_trip *trip,
+                        const struct cv_position_value *look, uint32_t s, uint32_t f,
+                        uint32_t *doubt);
 
 /* --- returns_search_port.c: a single port ----------------------------------------------- */
 
 /* Prepare for cv_places_single_work. */
-void cv_places_sum_rows(struct cv_places *places, const struct cv_inverse *rest);
+void cv_places_sum_rows(struct cv_position_search *places, const struct cv_inverse *rest);
 /* The work at a pair of places if it is above `least`; if it is not, any number that is
  * not above it either. */
-double cv_places_single_work(const struct cv_places *places,
+double cv_places_single_work(const struct cv_position_search *places,
                              const struct cv_inverse *rest, const struct cv_trip *trip,
-                             const struct cv_place_pair *at, double least);
+                             const struct cv_place_pair *at, double min);
 
 #endif

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-void cv_places_sum_rows(struct cv_places *places, const struct cv_inverse *rest)
+void cv_places_sum_rows(struct cv_position_search *places, const struct cv_inverse *rest)
 {
     const uint32_t m = rest->m, n = rest->n;
     const size_t side = (size_t)n + 1;
@@ -39,9 +39,9 @@ void cv_places_sum_rows(struct cv_places *places, const struct cv_inverse *rest)
 }
 
 /* Shares, prices of rows and what rows do to the port, with x as the last. */
-static void set_lines(const struct cv_places *places, const struct cv_inverse *rest,
-                      const struct cv_trip *trip, const struct cv_look *look, uint32_t s,
-                      uint32_t f)
+static void set_lines(const struct cv_position_search *places,
+                      const struct cv_inverse *rest, const struct cv_trip *trip,
+                      const struct cv_position_value *look, uint32_t s, uint32_t f)
 {
     const uint32_t m = rest->m;
     const size_t side = (size_t)rest->n + 1;
@@ -66,8 +66,9 @@ static void set_lines(const struct cv_places *places, const struct cv_inverse *r
 }
 
 /* With worker k waiting, nobody's share is below zero. */
-static bool wait_positive(const struct cv_places *places, const struct cv_inverse *rest,
-                          const struct cv_trip *trip, const struct cv_look *look,
+static bool wait_positive(const struct cv_position_search *places,
+                          const struct cv_inverse *rest, const struct cv_trip *trip,
+                          const struct cv_position_value *look,
                           const struct cv_place_pair *at, uint32_t k)
 {
     const uint32_t m = rest->m;
@@ -77,26 +78,27 @@ static bool wait_positive(const struct cv_places *places, const struct cv_invers
     const double row =
         k == m ? -1
                : places->row_sent[at->s * side + k] + places->row_back[at->f * side + k];
-    const double least = -CV_SHARE_NOISE * fabs(look->work), of_x = -row / look->pivot;
+    const double min = -CV_SHARE_NOISE * fabs(look->work), of_x = -row / look->pivot;
 
-    if (!(units[m] - wait * of_x >= least))
+    if (!(units[m] - wait * of_x >= min))
         return false;
     for (uint32_t i = 0; i < m; i++) {
         const double column = trip->send_s * places->sent_later[at->s * side + i] +
                               trip->back_s * places->back_sooner[i * side + at->f];
         const double own = k == m ? 0 : rest->inverse[(size_t)i * rest->n + k];
 
-        if (!(units[i] - wait * (own - of_x * column) >= least))
+        if (!(units[i] - wait * (own - of_x * column) >= min))
             return false;
     }
     return true;
 }
 
-double cv_places_single_work(const struct cv_places *places,
+double cv_places_single_work(const struct cv_position_search *places,
                              const struct cv_inverse *rest, const struct cv_trip *trip,
-                             const struct cv_place_pair *at, double least)
+                             const struct cv_place_pair *at, double min)
 {
-    const struct cv_look look = cv_places_look(places, rest, trip, at->s, at->f);
+    const struct cv_position_value look =
+        cv_places_look(places, rest, trip, at->s, at->f);
     const double *price = cv_places_line(places, CV_LINE_PRICES),
                  *port = cv_places_line(places, CV_LINE_PORT_PRICES);
     uint32_t doubt = rest->m;
@@ -110,7 +112,7 @@ double cv_places_single_work(const struct cv_places *places,
     for (uint32_t k = 0; k <= rest->m; k++) {
         const double work = look.work - look.overload_s * price[k] / port[k];
 
-        if (port[k] > 0 && work > least && work > best &&
+        if (port[k] > 0 && work > min && work > best &&
             wait_positive(places, rest, trip, &look, at, k))
             best = work;
     }

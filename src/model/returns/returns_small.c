@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 
 /* Shares without results, by worker: (R + s) y = R y of the one before. */
 static void free_shares(const struct cv_returns *returns, const uint32_t *order,

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 
 enum {
     MOST_SWEEPS = 20,
@@ -209,13 +209,13 @@ static void start_with_all(struct subset *s)
         join(s, k);
     while (s->work < 0 && s->count > 0) {
         uint32_t worst = 0;
-        double least = INFINITY;
+        double min = INFINITY;
 
         for (uint32_t k = 0; k < s->count; k++) {
             const double own = s->shares[k] * unit_at(s, s->set[k], s->set[k]);
 
-            if (own < least && may_leave(s, k)) {
-                least = own;
+            if (own < min && may_leave(s, k)) {
+                min = own;
                 worst = k;
             }
         }
@@ -311,8 +311,8 @@ static double fresh(struct subset *s, double *matrix, uint32_t *pivots)
     return 0;
 }
 
-static bool make_room(struct subset *s, const struct cv_rows *rows,
-                      struct cv_arena *arena)
+static bool grow_array(struct subset *s, const struct cv_rows *rows,
+                       struct cv_arena *arena)
 {
     const size_t n = rows->n;
 
@@ -337,7 +337,7 @@ bool cv_rows_subset(const struct cv_rows *rows, double *shares, struct cv_arena 
     struct subset s;
 
     if (matrix == NULL || pivots == NULL || by_link == NULL ||
-        !make_room(&s, rows, arena))
+        !grow_array(&s, rows, arena))
         return false;
     for (uint32_t k = 0; k < n; k++)
         s.right[k] = rows->returns->trips[rows->send[k]].send_s;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "model/returns/returns_chain.h"
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 
 bool cv_rows_make(struct cv_rows *rows, const struct cv_returns *returns,
                   const uint32_t *send, const uint32_t *back, uint32_t n,

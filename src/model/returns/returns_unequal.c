@@ -25,7 +25,7 @@
 #include <string.h>
 
 #include "model/returns/returns_chain.h"
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 
 /* A port may be overfull by this part: rounding. */
 static const double port_noise = 1e-12;
@@ -40,8 +40,8 @@ struct unequal {
     bool settled; /* the rule told everybody's place                       */
 };
 
-static bool make_room(struct unequal *u, const struct cv_returns *returns,
-                      struct cv_arena *arena)
+static bool grow_array(struct unequal *u, const struct cv_returns *returns,
+                       struct cv_arena *arena)
 {
     u->returns = returns;
     u->keys = cv_array(arena, returns->n, sizeof *u->keys);
@@ -106,7 +106,7 @@ static enum cleave_status best_duplex(struct unequal *u, const struct cv_returns
     struct cv_returns turned;
     bool turns = true;
 
-    if (!make_room(u, returns, arena) || !climb(u, arena))
+    if (!grow_array(u, returns, arena) || !climb(u, arena))
         return cv_fail_memory(err, "FIFO schedule");
     compact(u);
     for (uint32_t i = 0; i < returns->n; i++)
@@ -114,7 +114,7 @@ static enum cleave_status best_duplex(struct unequal *u, const struct cv_returns
     if (u->settled || !turns)
         return CLEAVE_OK;
     CV_TRY(cv_returns_interchange(returns, arena, &turned, err));
-    if (!make_room(&other, &turned, arena) || !climb(&other, arena))
+    if (!grow_array(&other, &turned, arena) || !climb(&other, arena))
         return cv_fail_memory(err, "FIFO schedule");
     if (other.settled || other.rate > u->rate) {
         compact(&other);

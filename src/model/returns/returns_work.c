@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 
 enum { MOST_DOUBLINGS = 1100, MOST_TURNS = 200, MOST_SEARCHES = 20 };
 /* How close the two lifespans, or the work, must be. */
@@ -106,7 +106,7 @@ static enum cleave_status close_in(struct quest *quest, struct cv_round_trip *ou
         double middle = low_s + width / 2, work;
 
         if (width <= enough * high_s || high_work <= quest->work * (1 + enough) ||
-            cv_meter_over(quest->returns->meter))
+            cv_step_budget_over(quest->returns->meter))
             break;
         /* A little above the line, so that one more turn ends it. */
         if (!halve)
@@ -162,8 +162,8 @@ static enum cleave_status search_again(const struct quest *quest,
     with.solver = &in_turn;
     CV_TRY(close_in(&with, &best, err));
     with.solver = &as_found;
-    for (int turn = 0; turn < MOST_SEARCHES && !cv_meter_over(quest->returns->meter);
-         turn++) {
+    for (int turn = 0;
+         turn < MOST_SEARCHES && !cv_step_budget_over(quest->returns->meter); turn++) {
         CV_TRY(search->solve(search->context, quest->returns, best.lifespan_s,
                              quest->arena, &found, err));
         best.optimal = found.optimal;

@@ -26,7 +26,7 @@ struct making {
     const struct cv_rounds *rounds;
     struct cv_arena *arena;
     struct cleave_error *err;
-    struct cv_rounds_room room;
+    struct cv_rounds_workspace room;
     struct cv_rounds_search search;
     struct cv_rounds_plan one_round; /* the best of one round */
     bool thorough;
@@ -248,7 +248,7 @@ static enum cleave_status look(const struct cv_rounds *rounds,
         change_thoroughly(&making);
     else
         change_fast(&making);
-    cv_meter_spend(rounds->returns.meter, making.search.spent);
+    cv_step_budget_spend(rounds->returns.meter, making.search.spent);
     if (isinf(making.search.best.end_s) && isinf(making.one_round.makespan_s))
         return cv_fail(err, CLEAVE_EINPUT, "found no plan for these costs");
     return finish(&making, out);

@@ -39,7 +39,7 @@ struct bounding {
     struct cv_arena *arena;
     struct cv_kinds kinds;
     struct cv_rounds_guide guide;
-    struct cv_tariff shape, tariff; /* of the guide, from 0 to 1; of a value */
+    struct cv_price_steps shape, tariff; /* of the guide, from 0 to 1; of a value */
     double *room;
     double send_scale, back_scale; /* floors that matter */
     double send_until, back_from;  /* the guide sends until, and returns from */
@@ -52,16 +52,16 @@ struct bounding {
 static bool set_cells(struct bounding *b, uint32_t cells)
 {
     const struct cv_rounds_guide *guide = &b->guide;
-    const size_t most = (size_t)guide->nsend + guide->nback + cells + 4;
-    double *times = cv_array(b->arena, most, sizeof *times);
-    struct cv_tariff *shape = &b->shape;
+    const size_t max = (size_t)guide->nsend + guide->nback + cells + 4;
+    double *times = cv_array(b->arena, max, sizeof *times);
+    struct cv_price_steps *shape = &b->shape;
     const uint32_t equal = cells / 2;
     size_t count = 0;
 
-    if (times == NULL || !cv_tariff_init(shape, (uint32_t)most, b->arena) ||
-        !cv_tariff_init(&b->tariff, (uint32_t)most, b->arena))
+    if (times == NULL || !cv_price_steps_init(shape, (uint32_t)max, b->arena) ||
+        !cv_price_steps_init(&b->tariff, (uint32_t)max, b->arena))
         return false;
-    b->room = cv_array(b->arena, most + 1, sizeof *b->room);
+    b->room = cv_array(b->arena, max + 1, sizeof *b->room);
     for (uint32_t k = 0; k < guide->nsend; k++)
         times[count++] = guide->send[k].to;
     for (uint32_t k = 0; k < guide->nback; k++)
@@ -84,7 +84,7 @@ static bool set_cells(struct bounding *b, uint32_t cells)
 static void set_shape(struct bounding *b)
 {
     const struct cv_rounds_guide *guide = &b->guide;
-    struct cv_tariff *shape = &b->shape;
+    struct cv_price_steps *shape = &b->shape;
     uint32_t s = 0, r = 0;
 
     for (uint32_t i = 0; i < shape->cells; i++) {
@@ -103,8 +103,8 @@ static void set_shape(struct bounding *b)
 
 static double value_at(struct bounding *b, const struct mix *mix, double time_s)
 {
-    const struct cv_tariff *shape = &b->shape;
-    struct cv_tariff *tariff = &b->tariff;
+    const struct cv_price_steps *shape = &b->shape;
+    struct cv_price_steps *tariff = &b->tariff;
 
     tariff->cells = shape->cells;
     tariff->edge[0] = 0;
@@ -117,7 +117,7 @@ static double value_at(struct bounding *b, const struct mix *mix, double time_s)
         tariff->back[i] =
             mix->guide * shape->back[i] + (middle > b->back_from ? mix->back : 0);
     }
-    cv_tariff_sum(tariff);
+    cv_price_steps_sum(tariff);
     return cv_rounds_lagrangian(b->rounds, &b->kinds, tariff, b->room);
 }
 
@@ -286,7 +286,7 @@ static enum cleave_status make_guides(struct bounding *b,
                                       struct cleave_error *err)
 {
     const uint32_t n = b->rounds->returns.n;
-    struct cv_rounds_room room;
+    struct cv_rounds_workspace room;
     struct cv_rounds_search search;
     struct cv_rounds_plan plan;
     bool known = false;

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/rounds/rounds_room.h"
+#include "model/rounds/rounds_workspace.h"
 
 enum { NONE = UINT32_MAX };
 
@@ -25,7 +25,7 @@ struct line {
 static const struct line NOTHING = { { 0, 0 }, 0 };
 
 struct chain {
-    struct cv_rounds_room *room;
+    struct cv_rounds_workspace *room;
     const struct cv_rounds_words *words;
     uint32_t n, growing, waits; /* waits: place among the pivots                 */
     bool lifo;
@@ -131,7 +131,7 @@ static void set_pivots(struct chain *chain)
 
 ALWAYS void go_back(struct chain *chain, struct sums *sums, bool waits)
 {
-    struct cv_rounds_room *room = chain->room;
+    struct cv_rounds_workspace *room = chain->room;
     const struct cv_rounds_words *words = chain->words;
     struct line *z = lines(room->z), *xs = lines(room->xs), now = NOTHING;
 
@@ -158,7 +158,7 @@ ALWAYS void go_back(struct chain *chain, struct sums *sums, bool waits)
 
 ALWAYS void go_on(struct chain *chain, struct sums *sums, bool waits)
 {
-    struct cv_rounds_room *room = chain->room;
+    struct cv_rounds_workspace *room = chain->room;
     const struct cv_rounds_words *words = chain->words;
     struct line *y = lines(room->y), *xr = lines(room->xr), now = NOTHING;
 
@@ -189,7 +189,7 @@ ALWAYS void go_on(struct chain *chain, struct sums *sums, bool waits)
 /* T from the row of the first pivot that does not wait. */
 static void set_end(struct chain *chain)
 {
-    struct cv_rounds_room *room = chain->room;
+    struct cv_rounds_workspace *room = chain->room;
     const uint32_t i = chain->waits == 0 ? 1 : 0;
     const uint32_t k = chain->growing + i, j = chain->lifo ? chain->n - 1 - i : i;
     const struct cv_rounds_cost *c = pivot_cost(chain, i);
@@ -221,7 +221,7 @@ static void set_unknowns(const struct chain *chain, double *first, double *waiti
 /* The sizes; false if one is negative. */
 ALWAYS bool set_units(struct chain *chain, double first, double waiting, bool waits)
 {
-    struct cv_rounds_room *room = chain->room;
+    struct cv_rounds_workspace *room = chain->room;
     const uint32_t nsend = chain->words->nsend;
     const struct line *xs = lines(room->xs), *xr = lines(room->xr), *y = lines(room->y);
 
@@ -267,7 +267,7 @@ static bool solve(struct chain *chain, double *out_end_s)
 
 static double evaluate(struct chain *chain, bool *out_full)
 {
-    struct cv_rounds_room *room = chain->room;
+    struct cv_rounds_workspace *room = chain->room;
     double closed_s;
     const bool fits = solve(chain, &closed_s);
 
@@ -285,7 +285,7 @@ static double evaluate(struct chain *chain, bool *out_full)
     return cv_rounds_orders(room, chain->words);
 }
 
-static struct chain chain_of(struct cv_rounds_room *room,
+static struct chain chain_of(struct cv_rounds_workspace *room,
                              const struct cv_rounds_words *words, uint32_t n, bool lifo)
 {
     return (struct chain){ .room = room,
@@ -296,7 +296,7 @@ static struct chain chain_of(struct cv_rounds_room *room,
                            .lifo = lifo };
 }
 
-bool cv_rounds_chain_tight(struct cv_rounds_room *room,
+bool cv_rounds_chain_tight(struct cv_rounds_workspace *room,
                            const struct cv_rounds_words *words, uint32_t n, bool lifo)
 {
     struct chain chain = chain_of(room, words, n, lifo);
@@ -326,8 +326,8 @@ static uint32_t slowest(const struct chain *chain, uint32_t out[CV_WAITING_MOST]
     return count;
 }
 
-double cv_rounds_chain(struct cv_rounds_room *room, const struct cv_rounds_words *words,
-                       uint32_t n, bool lifo)
+double cv_rounds_chain(struct cv_rounds_workspace *room,
+                       const struct cv_rounds_words *words, uint32_t n, bool lifo)
 {
     struct chain chain = chain_of(room, words, n, lifo);
     uint32_t waiting[CV_WAITING_MOST] = { 0 }, count = 0;

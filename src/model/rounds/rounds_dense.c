@@ -12,13 +12,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/rounds/rounds_room.h"
+#include "model/rounds/rounds_workspace.h"
 
 enum { NONE = UINT32_MAX };
 
 /* The workers in the words and their pivots; false if there are too many. */
-static bool find_pivots(struct cv_rounds_room *room, const struct cv_rounds_words *words,
-                        uint32_t *out_n)
+static bool find_pivots(struct cv_rounds_workspace *room,
+                        const struct cv_rounds_words *words, uint32_t *out_n)
 {
     uint32_t n = 0;
 
@@ -63,7 +63,7 @@ static inline const pair *pairs_in(const double *row, uint32_t j)
 
 /* A chunk that is no pivot: x = speed (from - to - fixed); the time after it, out = from +
  * x step_s; then sum and port get it. */
-static void put_chunk(struct cv_rounds_room *room, const struct cv_rounds_cost *c,
+static void put_chunk(struct cv_rounds_workspace *room, const struct cv_rounds_cost *c,
                       const double *from, const double *to, double step_s, uint32_t n,
                       double *x, double *out)
 {
@@ -84,7 +84,7 @@ static void put_chunk(struct cv_rounds_room *room, const struct cv_rounds_cost *
 }
 
 /* Row 0 is the beginning of the word, row k + 1 the arrival of letter k. */
-static void go_back(struct cv_rounds_room *room, const struct cv_rounds_words *words,
+static void go_back(struct cv_rounds_workspace *room, const struct cv_rounds_words *words,
                     uint32_t n)
 {
     const uint32_t m = even(n + 1);
@@ -112,7 +112,7 @@ static void go_back(struct cv_rounds_room *room, const struct cv_rounds_words *w
 }
 
 /* Row k is the start of the return of letter k. False: the words do not fit. */
-static bool go_on(struct cv_rounds_room *room, const struct cv_rounds_words *words,
+static bool go_on(struct cv_rounds_workspace *room, const struct cv_rounds_words *words,
                   uint32_t n)
 {
     const uint32_t m = even(n + 1);
@@ -147,8 +147,8 @@ static bool go_on(struct cv_rounds_room *room, const struct cv_rounds_words *wor
 }
 
 /* Rows of n + 2 numbers, or one more: pivots, T, right side. */
-static void set_rows(struct cv_rounds_room *room, const struct cv_rounds_words *words,
-                     uint32_t n)
+static void set_rows(struct cv_rounds_workspace *room,
+                     const struct cv_rounds_words *words, uint32_t n)
 {
     const uint32_t m = even(n + 1), width = even(n + 2);
     const double *u = room->z, *v = room->y + (size_t)words->nback * m;
@@ -175,19 +175,19 @@ static void set_rows(struct cv_rounds_room *room, const struct cv_rounds_words *
 /* The row of the largest number in a column, from row k on. */
 static uint32_t pivot_row(double *const *rows, uint32_t m, uint32_t k)
 {
-    double most = fabs(rows[k][k]);
+    double max = fabs(rows[k][k]);
     uint32_t best = k;
 
     for (uint32_t i = k + 1; i < m; i++)
-        if (fabs(rows[i][k]) > most) {
-            most = fabs(rows[i][k]);
+        if (fabs(rows[i][k]) > max) {
+            max = fabs(rows[i][k]);
             best = i;
         }
     return best;
 }
 
 /* Gauss with row pivots on a copy in room->lu; the solution is in room->solved. */
-static bool solve(struct cv_rounds_room *room, uint32_t n)
+static bool solve(struct cv_rounds_workspace *room, uint32_t n)
 {
     const uint32_t m = n + 1, width = even(n + 2);
     double *rows[CV_DENSE_MOST + 1], *x = room->solved;
@@ -238,8 +238,8 @@ static double at(const double *row, const double *x, uint32_t n)
 }
 
 /* Sizes from the solution; false as soon as one is negative, unless all are asked for. */
-static bool set_units(struct cv_rounds_room *room, const struct cv_rounds_words *words,
-                      uint32_t n, bool all)
+static bool set_units(struct cv_rounds_workspace *room,
+                      const struct cv_rounds_words *words, uint32_t n, bool all)
 {
     const uint32_t m = even(n + 1);
     const double *x = room->solved;
@@ -266,7 +266,7 @@ static bool set_units(struct cv_rounds_room *room, const struct cv_rounds_words 
 }
 
 /* The unknowns of the slowest links, which are the ones to wait. */
-static uint32_t slowest(const struct cv_rounds_room *room, uint32_t n,
+static uint32_t slowest(const struct cv_rounds_workspace *room, uint32_t n,
                         uint32_t out[CV_WAITING_MOST])
 {
     uint32_t count = 0;
@@ -284,7 +284,7 @@ static uint32_t slowest(const struct cv_rounds_room *room, uint32_t n,
     return count;
 }
 
-static bool prepare(struct cv_rounds_room *room, const struct cv_rounds_words *words,
+static bool prepare(struct cv_rounds_workspace *room, const struct cv_rounds_words *words,
                     uint32_t *out_n)
 {
     if (!find_pivots(room, words, out_n))
@@ -299,7 +299,7 @@ static bool prepare(struct cv_rounds_room *room, const struct cv_rounds_words *w
 }
 
 /* Solve with the row of an unknown replaced by the port's, or as it is. */
-static bool solve_variant(struct cv_rounds_room *room, uint32_t n, uint32_t waits)
+static bool solve_variant(struct cv_rounds_workspace *room, uint32_t n, uint32_t waits)
 {
     const uint32_t width = even(n + 2);
 
@@ -314,7 +314,7 @@ static bool solve_variant(struct cv_rounds_room *room, uint32_t n, uint32_t wait
     return solve(room, n);
 }
 
-static void keep_variant(struct cv_rounds_room *room, uint32_t waits, uint32_t n)
+static void keep_variant(struct cv_rounds_workspace *room, uint32_t waits, uint32_t n)
 {
     cv_rounds_keep(room);
     room->waits = waits;
@@ -323,8 +323,8 @@ static void keep_variant(struct cv_rounds_room *room, uint32_t waits, uint32_t n
 }
 
 /* cv_rounds_dense without variants; sizes may be negative. False: the rows do not tell the sizes. */
-static bool solve_tight(struct cv_rounds_room *room, const struct cv_rounds_words *words,
-                        double *out_s)
+static bool solve_tight(struct cv_rounds_workspace *room,
+                        const struct cv_rounds_words *words, double *out_s)
 {
     uint32_t n;
 
@@ -336,7 +336,8 @@ static bool solve_tight(struct cv_rounds_room *room, const struct cv_rounds_word
     return true;
 }
 
-double cv_rounds_dense(struct cv_rounds_room *room, const struct cv_rounds_words *words)
+double cv_rounds_dense(struct cv_rounds_workspace *room,
+                       const struct cv_rounds_words *words)
 {
     uint32_t n, waiting[CV_WAITING_MOST] = { 0 }, count = 0;
     double best_s = INFINITY;
@@ -374,11 +375,11 @@ enum cleave_status cv_rounds_evaluate(const struct cv_rounds *rounds,
                                       struct cv_arena *arena, struct cv_closed_form *out,
                                       struct cleave_error *err)
 {
-    const uint32_t most = words->nsend > words->nback ? words->nsend : words->nback;
-    struct cv_rounds_room *room = cv_array(arena, 1, sizeof *room);
+    const uint32_t max = words->nsend > words->nback ? words->nsend : words->nback;
+    struct cv_rounds_workspace *room = cv_array(arena, 1, sizeof *room);
     struct cv_closed_form form = { .makespan_s = INFINITY };
 
-    if (room == NULL || !cv_rounds_room_init(room, rounds, most, true, arena))
+    if (room == NULL || !cv_rounds_room_init(room, rounds, max, true, arena))
         return cv_fail_memory(err, "the closed form");
     if (tight) {
         if (!solve_tight(room, words, &form.makespan_s))

@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 
 enum { PRICES = 4 };
 /* Less than this is lost: the port is not full. Who is kept busy for less is left out. */
@@ -34,14 +34,14 @@ static double speeds_for(const struct cv_returns *returns, double send_price,
         return -1;
     for (uint32_t k = 0; k < n; k++) {
         const struct cv_trip *t = &returns->trips[order[k]];
-        double most = fmin(1 / t->compute_s, send_left / t->send_s);
+        double max = fmin(1 / t->compute_s, send_left / t->send_s);
 
         if (t->back_s > 0)
-            most = fmin(most, back_left / t->back_s);
-        speed[order[k]] = most = fmax(0, most);
-        send_left -= most * t->send_s;
-        back_left -= most * t->back_s;
-        sum += most;
+            max = fmin(max, back_left / t->back_s);
+        speed[order[k]] = max = fmax(0, max);
+        send_left -= max * t->send_s;
+        back_left -= max * t->back_s;
+        sum += max;
     }
     return sum;
 }

@@ -11,7 +11,7 @@
 
 /* Derivatives of the end by what the closed form computes. */
 struct backwards {
-    struct cv_rounds_room *room;
+    struct cv_rounds_workspace *room;
     const struct cv_rounds_words *words;
     uint32_t n, growing;
     bool lifo;
@@ -173,7 +173,7 @@ static bool set_up(struct backwards *b, struct cv_rounds_guide *out,
            out->back != NULL;
 }
 
-enum cleave_status cv_rounds_guide(struct cv_rounds_room *room,
+enum cleave_status cv_rounds_guide(struct cv_rounds_workspace *room,
                                    const struct cv_rounds_candidate *chain,
                                    struct cv_arena *arena, struct cv_rounds_guide *out,
                                    struct cleave_error *err)

@@ -17,7 +17,7 @@ struct cv_rounds_guide {
 
 /* From a chain. The price of a message is how much later all ends if it takes a second
  * longer, over the same for a unit more. */
-enum cleave_status cv_rounds_guide(struct cv_rounds_room *room,
+enum cleave_status cv_rounds_guide(struct cv_rounds_workspace *room,
                                    const struct cv_rounds_candidate *chain,
                                    struct cv_arena *arena, struct cv_rounds_guide *out,
                                    struct cleave_error *err);

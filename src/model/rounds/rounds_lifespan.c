@@ -34,13 +34,13 @@ static double scaled_s(const struct cv_returns *returns,
 
 /* Scale the plan by `most` or less, so that it ends by the lifespan; false: not even without
  * units. */
-static bool fit(const struct cv_returns *returns, double lifespan_s, double most,
+static bool fit(const struct cv_returns *returns, double lifespan_s, double max,
                 struct cv_rounds_plan *plan, struct cv_arena *arena, double *out_scale)
 {
     double *units = cv_array(arena, plan->nchunks, sizeof *units);
     double *room = cv_array(arena, (size_t)plan->nchunks + returns->n, sizeof *room);
     uint32_t *order = cv_array(arena, plan->nchunks, sizeof *order);
-    double low = 0, high = most;
+    double low = 0, high = max;
 
     if (units == NULL || room == NULL || order == NULL)
         return false;
@@ -79,11 +79,11 @@ static double next_load(const struct bracket *bracket, double lifespan_s)
 static double room_to_grow(const struct cv_rounds *rounds,
                            const struct cv_rounds_plan *plan)
 {
-    double most = MOST_GROWTH;
+    double max = MOST_GROWTH;
 
     for (uint32_t k = 0; rounds->memory != NULL && k < plan->nchunks; k++)
-        most = fmin(most, rounds->memory[plan->worker[k]] / plan->units[k]);
-    return most;
+        max = fmin(max, rounds->memory[plan->worker[k]] / plan->units[k]);
+    return max;
 }
 
 /* Plans for a lifespan, and the one that does most in it. */
@@ -123,12 +123,12 @@ enum cleave_status cv_rounds_for_lifespan(const struct cv_returns *returns,
     struct hunt hunt = { .lifespan_s = lifespan_s, .arena = arena };
     struct bracket bracket = { 0, 0, INFINITY, INFINITY };
     struct cv_rounds rounds = { *returns, 0, memory };
-    double least, end_s;
+    double min, end_s;
 
     for (uint32_t i = 0; i < returns->n; i++)
         rounds.load += lifespan_s / returns->trips[i].compute_s;
-    least = NOTHING * rounds.load;
-    for (int i = 0; i < MOST_PLANS && rounds.load > least; i++) {
+    min = NOTHING * rounds.load;
+    for (int i = 0; i < MOST_PLANS && rounds.load > min; i++) {
         CV_TRY(try_load(&hunt, &rounds, CV_ROUNDS_FAST, seed, &end_s, err));
         if (fabs(end_s / lifespan_s - 1) < NEAR)
             break;
@@ -141,13 +141,13 @@ enum cleave_status cv_rounds_for_lifespan(const struct cv_returns *returns,
         }
         rounds.load = next_load(&bracket, lifespan_s);
     }
-    if (effort != CV_ROUNDS_FAST && hunt.load > least) {
+    if (effort != CV_ROUNDS_FAST && hunt.load > min) {
         rounds.load = hunt.load;
         CV_TRY(try_load(&hunt, &rounds, effort, seed, &end_s, err));
     }
     *out = hunt.best;
-    *out_load = hunt.load > least ? hunt.load : 0;
-    if (!(hunt.load > least))
+    *out_load = hunt.load > min ? hunt.load : 0;
+    if (!(hunt.load > min))
         out->nchunks = 0;
     return CLEAVE_OK;
 }

@@ -25,9 +25,9 @@ static const double STEEP = 1e4; /* most units of a chunk for a unit of the pivo
 /* What rounding may add to a time, and to a sum of prices. */
 static const double IN_TIME = 1 + 1e-12, ROUNDED = 1 + 1e-12;
 
-bool cv_link_room_init(struct cv_link_room *room, struct cv_arena *arena)
+bool cv_link_room_init(struct cv_link_workspace *room, struct cv_arena *arena)
 {
-    *room = (struct cv_link_room){ .arena = arena };
+    *room = (struct cv_link_workspace){ .arena = arena };
     room->sizes = cv_array(arena, PARTS_MOST, sizeof *room->sizes);
     room->trial = cv_array(arena, PARTS_MOST, sizeof *room->trial);
     room->values = cv_array(arena, CV_LINK_PROGRAM, sizeof *room->values);
@@ -66,17 +66,17 @@ double cv_link_cap(const struct cv_rounds_link *link, uint32_t chunks, double ti
     const double port = units_in(free_s - more * t->send_fixed_s, t->send_s),
                  worker = units_in(free_s - more * t->compute_fixed_s, t->compute_s),
                  back = units_in(free_s - more * t->back_fixed_s, t->back_s);
-    double most = fmin(port, fmin(worker, back));
+    double max = fmin(port, fmin(worker, back));
 
     if (isinf(link->memory))
-        return most;
+        return max;
     /* No chunk is larger, so that every unit has its part of the latencies. */
-    most = fmin(most, units_in(free_s + t->send_fixed_s,
-                               t->send_s + t->send_fixed_s / link->memory));
-    most = fmin(most, units_in(free_s + t->compute_fixed_s,
-                               t->compute_s + t->compute_fixed_s / link->memory));
-    return fmin(most, units_in(free_s + t->back_fixed_s,
-                               t->back_s + t->back_fixed_s / link->memory));
+    max = fmin(max, units_in(free_s + t->send_fixed_s,
+                             t->send_s + t->send_fixed_s / link->memory));
+    max = fmin(max, units_in(free_s + t->compute_fixed_s,
+                             t->compute_s + t->compute_fixed_s / link->memory));
+    return fmin(max, units_in(free_s + t->back_fixed_s,
+                              t->back_s + t->back_fixed_s / link->memory));
 }
 
 /* --- the program ------------------------------------------------------------------------ */
@@ -87,7 +87,7 @@ static uint32_t rows_of(const struct cv_rounds_link *link, uint32_t chunks)
 }
 
 /* Room for a program of so many chunks, memory included. */
-static struct cv_tableau *program_of(struct cv_link_room *room, uint32_t chunks)
+static struct cv_tableau *program_of(struct cv_link_workspace *room, uint32_t chunks)
 {
     struct cv_tableau *program = &room->programs[chunks];
 
@@ -133,7 +133,7 @@ static bool set_rows(struct cv_tableau *program, const struct cv_rounds_link *li
 
 /* The most units of so many chunks; 0: the time is too short for them, NAN: it was not
  * found. Their sizes are in room->values then. */
-static double solve(struct cv_link_room *room, const struct cv_rounds_link *link,
+static double solve(struct cv_link_workspace *room, const struct cv_rounds_link *link,
                     uint32_t chunks, double time_s)
 {
     const struct cv_trip *t = &link->trip;
@@ -157,7 +157,7 @@ static double solve(struct cv_link_room *room, const struct cv_rounds_link *link
 }
 
 /* The multipliers of the rows of the program that was just solved, 0 or more. */
-static void take_prices(struct cv_link_room *room, const struct cv_tableau *program)
+static void take_prices(struct cv_link_workspace *room, const struct cv_tableau *program)
 {
     for (uint32_t i = 0; i < program->m; i++)
         room->prices[i] = 0;
@@ -169,7 +169,7 @@ static void take_prices(struct cv_link_room *room, const struct cv_tableau *prog
 /* A chunk of one unit less than its rows are worth is worth less than nothing: so all units
  * together are at most what the rows are worth, and what a chunk that they do not pay for
  * could have, which is `one` at most. `own_s` is the time of a unit alone. */
-static struct cv_link_line line_of(const struct cv_link_room *room,
+static struct cv_link_line line_of(const struct cv_link_workspace *room,
                                    const struct cv_rounds_link *link, uint32_t chunks,
                                    double time_s, double one)
 {
@@ -212,24 +212,24 @@ static double largest(const struct cv_rounds_link *link, double time_s)
                          t->send_s + t->compute_s + t->back_s));
 }
 
-void cv_link_price(struct cv_link_room *room, const struct cv_rounds_link *link,
+void cv_link_price(struct cv_link_workspace *room, const struct cv_rounds_link *link,
                    double time_s, struct cv_link_lines *out)
 {
     const double one = largest(link, time_s);
-    double most = cv_link_cap(link, CV_LINK_PROGRAM + 1, time_s);
+    double max = cv_link_cap(link, CV_LINK_PROGRAM + 1, time_s);
 
     out->time_s = time_s;
     for (uint32_t chunks = 1; chunks <= CV_LINK_PROGRAM; chunks++) {
         struct cv_link_line *line = &out->line[chunks];
 
         line->known = false;
-        if (fmin(cv_link_cap(link, chunks, time_s), chunks * one) <= most)
+        if (fmin(cv_link_cap(link, chunks, time_s), chunks * one) <= max)
             continue;
         if (!(solve(room, link, chunks, time_s) > 0))
             continue;
         take_prices(room, &room->programs[chunks]);
         *line = line_of(room, link, chunks, time_s, one);
-        most = fmax(most, line->value);
+        max = fmax(max, line->value);
     }
 }
 
@@ -237,7 +237,7 @@ double cv_link_most(const struct cv_rounds_link *link, const struct cv_link_line
                     double time_s)
 {
     const double one = largest(link, time_s);
-    double most = cv_link_cap(link, CV_LINK_PROGRAM + 1, time_s);
+    double max = cv_link_cap(link, CV_LINK_PROGRAM + 1, time_s);
 
     for (uint32_t chunks = 1; chunks <= CV_LINK_PROGRAM; chunks++) {
         const struct cv_link_line *line = &lines->line[chunks];
@@ -245,9 +245,9 @@ double cv_link_most(const struct cv_rounds_link *link, const struct cv_link_line
 
         if (line->known)
             units = fmin(units, line->value + line->slope * (time_s - lines->time_s));
-        most = fmax(most, units);
+        max = fmax(max, units);
     }
-    return most;
+    return max;
 }
 
 /* --- the closed form -------------------------------------------------------------------- */
@@ -260,8 +260,8 @@ struct affine {
 /* Chunks on one side of the pivot, the nearest first. */
 struct side {
     struct affine chunk[SIDE_MOST + 1], sum[SIDE_MOST + 1];
-    double least[SIDE_MOST + 1]; /* units of the pivot with which none is negative */
-    uint32_t most;
+    double min[SIDE_MOST + 1]; /* units of the pivot with which none is negative */
+    uint32_t max;
 };
 
 /* Each chunk is computed exactly while the message of the one nearer to the pivot is under
@@ -274,8 +274,8 @@ static void set_side(const struct cv_trip *t, double fixed_s, double each_s,
 
     out->chunk[0] = (struct affine){ 0, 1 };
     out->sum[0] = (struct affine){ 0, 0 };
-    out->least[0] = 0;
-    out->most = 0;
+    out->min[0] = 0;
+    out->max = 0;
     for (uint32_t k = 1; k <= SIDE_MOST; k++) {
         const struct affine before = out->chunk[k - 1];
         const struct affine chunk = { gain + ratio * before.offset,
@@ -287,8 +287,8 @@ static void set_side(const struct cv_trip *t, double fixed_s, double each_s,
         out->chunk[k] = chunk;
         out->sum[k].offset = out->sum[k - 1].offset + chunk.offset;
         out->sum[k].slope = out->sum[k - 1].slope + chunk.slope;
-        out->least[k] = fmax(out->least[k - 1], -chunk.offset / chunk.slope);
-        out->most = k;
+        out->min[k] = fmax(out->min[k - 1], -chunk.offset / chunk.slope);
+        out->max = k;
     }
 }
 
@@ -318,10 +318,10 @@ static struct cv_link_best closed_form(const struct cv_rounds_link *link, double
 
     set_side(t, t->send_fixed_s, t->send_s, &before);
     set_side(t, t->back_fixed_s, t->back_s, &behind);
-    for (uint32_t g = 0; g <= before.most; g++) {
+    for (uint32_t g = 0; g <= before.max; g++) {
         double last = 0;
 
-        for (uint32_t d = 0, falling = 0; d <= behind.most && falling < 3; d++) {
+        for (uint32_t d = 0, falling = 0; d <= behind.max && falling < 3; d++) {
             const struct affine *sends = &before.sum[g], *backs = &behind.sum[d];
             const double fixed_s = (g + 1) * t->send_fixed_s + t->compute_fixed_s +
                                    (d + 1) * t->back_fixed_s + sends->offset * t->send_s +
@@ -333,7 +333,7 @@ static struct cv_link_best closed_form(const struct cv_rounds_link *link, double
                 sends->offset + backs->offset + pivot * (1 + sends->slope + backs->slope);
             uint32_t chunks;
 
-            if (!(pivot >= fmax(before.least[g], behind.least[d])))
+            if (!(pivot >= fmax(before.min[g], behind.min[d])))
                 break; /* the more there are, the less time is left */
             falling = units > last ? 0 : falling + 1;
             last = units;
@@ -370,7 +370,7 @@ static uint32_t cut(const struct cv_rounds_link *link, const struct cv_link_best
 }
 
 /* The closed form for a time that is so much shorter that its parts end in time. */
-static struct cv_link_best cut_form(struct cv_link_room *room,
+static struct cv_link_best cut_form(struct cv_link_workspace *room,
                                     const struct cv_rounds_link *link, double time_s)
 {
     struct cv_link_best best = { 0, 0, room->sizes };
@@ -397,7 +397,7 @@ static struct cv_link_best cut_form(struct cv_link_room *room,
 }
 
 /* What the program of so many chunks comes to; it is taken if it is better. */
-static bool improve(struct cv_link_room *room, const struct cv_rounds_link *link,
+static bool improve(struct cv_link_workspace *room, const struct cv_rounds_link *link,
                     uint32_t chunks, double time_s, struct cv_link_best *best)
 {
     double units = solve(room, link, chunks, time_s);
@@ -411,7 +411,7 @@ static bool improve(struct cv_link_room *room, const struct cv_rounds_link *link
     return true;
 }
 
-struct cv_link_best cv_link_best(struct cv_link_room *room,
+struct cv_link_best cv_link_best(struct cv_link_workspace *room,
                                  const struct cv_rounds_link *link, double time_s,
                                  uint32_t hint)
 {

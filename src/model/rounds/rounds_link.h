@@ -29,7 +29,7 @@ struct cv_link_best {
     double *sizes; /* in the room: until it is used again */
 };
 
-struct cv_link_room {
+struct cv_link_workspace {
     struct cv_arena *arena;
     struct cv_tableau programs[CV_LINK_PROGRAM + 1]; /* by number of chunks, as needed */
     double *sizes, *trial, *values, *prices;
@@ -38,11 +38,11 @@ struct cv_link_room {
 };
 
 /* False when memory is short. */
-bool cv_link_room_init(struct cv_link_room *room, struct cv_arena *arena);
+bool cv_link_room_init(struct cv_link_workspace *room, struct cv_arena *arena);
 
 /* The most units found that are done by a time. `hint`: about so many chunks are best; 0: not
  * known. */
-struct cv_link_best cv_link_best(struct cv_link_room *room,
+struct cv_link_best cv_link_best(struct cv_link_workspace *room,
                                  const struct cv_rounds_link *link, double time_s,
                                  uint32_t hint);
 /* What no schedule of so many chunks exceeds, from the multipliers of its program: value +
@@ -58,7 +58,7 @@ struct cv_link_lines {
     struct cv_link_line line[CV_LINK_PROGRAM + 1]; /* by number of chunks */
 };
 
-void cv_link_price(struct cv_link_room *room, const struct cv_rounds_link *link,
+void cv_link_price(struct cv_link_workspace *room, const struct cv_rounds_link *link,
                    double time_s, struct cv_link_lines *out);
 /* No schedule does more by a time of lines->time_s or less. */
 double cv_link_most(const struct cv_rounds_link *link, const struct cv_link_lines *lines,

@@ -27,7 +27,7 @@ struct links {
     uint32_t *hint;  /* per kind: chunks that were best last time; 0: none yet */
     uint32_t *of;    /* per worker */
     uint32_t nkinds;
-    struct cv_link_room room;
+    struct cv_link_workspace room;
     struct cv_link_lines *lines; /* per kind, of the bound */
 };
 
@@ -228,7 +228,7 @@ enum cleave_status cv_rounds_links(const struct cv_rounds *rounds, double lifesp
     }
     CV_TRY(
         fill(&links, rounds, time_s, lifespan_s > 0 ? 0 : rounds->load, arena, out, err));
-    cv_meter_spend(rounds->returns.meter, links.room.spent);
+    cv_step_budget_spend(rounds->returns.meter, links.room.spent);
     *out_load = rounds->load;
     if (lifespan_s > 0) {
         *out_load = 0;

@@ -232,11 +232,11 @@ static bool optimise(struct solving *s, double *lifespan_s)
 }
 
 static bool is_small(const struct cv_rounds *rounds, const struct cv_rounds_plan *plan,
-                     size_t most)
+                     size_t max)
 {
     struct program p = { .rounds = rounds, .plan = plan, .n = plan->nchunks };
 
-    return p.n <= CV_ROUNDS_LP_MOST && (size_t)list_rows(&p) * p.n <= most;
+    return p.n <= CV_ROUNDS_LP_MOST && (size_t)list_rows(&p) * p.n <= max;
 }
 
 enum cleave_status cv_rounds_lp(const struct cv_rounds *rounds,

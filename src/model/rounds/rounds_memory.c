@@ -21,8 +21,8 @@ static bool count_parts(const struct cv_rounds *rounds, const struct cv_rounds_p
     return true;
 }
 
-static bool make_room(struct cv_rounds_plan *plan, uint32_t chunks,
-                      struct cv_arena *arena)
+static bool grow_array(struct cv_rounds_plan *plan, uint32_t chunks,
+                       struct cv_arena *arena)
 {
     plan->nchunks = chunks;
     plan->worker = cv_array(arena, chunks, sizeof *plan->worker);
@@ -62,7 +62,7 @@ enum cleave_status cv_rounds_cut(const struct cv_rounds *rounds, struct cv_arena
                        "workers have so little memory that there would be more than %g "
                        "chunks",
                        PARTS_MOST);
-    if (!make_room(&cut, first[plan->nchunks], arena))
+    if (!grow_array(&cut, first[plan->nchunks], arena))
         return cv_fail_memory(err, "the parts of chunks");
     for (uint32_t k = 0; k < plan->nchunks; k++)
         for (uint32_t i = first[k]; i < first[k + 1]; i++) {

@@ -59,7 +59,7 @@ static bool edit(struct cv_rounds_search *search, uint32_t *word, uint32_t *tota
     uint32_t at = first + (n > 0 ? cv_rounds_below(search, n) : 0), letter;
 
     if (kind < 2) {
-        if (*total + 8 >= search->room->most)
+        if (*total + 8 >= search->room->max)
             return false;
         letter = word[cv_rounds_below(search, *total)];
         insert(word, total, first + cv_rounds_below(search, n + 1), letter);
@@ -119,7 +119,7 @@ static bool join(struct cv_rounds_search *search, struct cv_rounds_candidate *ca
     uint32_t at, n = candidate->chain;
 
     if (count(words->send, words->nsend, worker) > 0 ||
-        words->nsend + 8 >= search->room->most || words->nback + 8 >= search->room->most)
+        words->nsend + 8 >= search->room->max || words->nback + 8 >= search->room->max)
         return false;
     if (n == 0) {
         insert(words->send, &words->nsend, cv_rounds_below(search, words->nsend + 1),
@@ -147,7 +147,7 @@ static bool cross(struct cv_rounds_search *search, struct cv_rounds_candidate *c
     const uint32_t n = candidate->chain, loose = *nfrom - n;
     uint32_t at, letter;
 
-    if (loose == 0 || *nto + 8 >= search->room->most)
+    if (loose == 0 || *nto + 8 >= search->room->max)
         return false;
     at = cv_rounds_below(search, loose);
     if (n > 0 && !out)

@@ -13,18 +13,20 @@
 #include <math.h>
 #include <string.h>
 
-bool cv_tariff_init(struct cv_tariff *tariff, uint32_t most, struct cv_arena *arena)
+bool cv_price_steps_init(struct cv_price_steps *tariff, uint32_t max,
+                         struct cv_arena *arena)
 {
-    *tariff = (struct cv_tariff){ .edge = cv_array(arena, most + 1, sizeof(double)),
-                                  .send = cv_array(arena, most + 1, sizeof(double)),
-                                  .back = cv_array(arena, most + 1, sizeof(double)),
-                                  .send_sum = cv_array(arena, most + 1, sizeof(double)),
-                                  .back_sum = cv_array(arena, most + 1, sizeof(double)) };
+    *tariff =
+        (struct cv_price_steps){ .edge = cv_array(arena, max + 1, sizeof(double)),
+                                 .send = cv_array(arena, max + 1, sizeof(double)),
+                                 .back = cv_array(arena, max + 1, sizeof(double)),
+                                 .send_sum = cv_array(arena, max + 1, sizeof(double)),
+                                 .back_sum = cv_array(arena, max + 1, sizeof(double)) };
     return tariff->edge != NULL && tariff->send != NULL && tariff->back != NULL &&
            tariff->send_sum != NULL && tariff->back_sum != NULL;
 }
 
-void cv_tariff_sum(struct cv_tariff *tariff)
+void cv_price_steps_sum(struct cv_price_steps *tariff)
 {
     tariff->send_sum[0] = tariff->back_sum[0] = 0;
     for (uint32_t i = 0; i < tariff->cells; i++) {
@@ -44,7 +46,7 @@ struct worth {
 };
 
 struct response {
-    const struct cv_tariff *tariff;
+    const struct cv_price_steps *tariff;
     const struct cv_trip *trip;
     double speed, end_s;
     uint32_t
@@ -65,7 +67,7 @@ struct corners {
 static struct corners corners_of(const struct response *r, const struct worth *worth,
                                  uint32_t k, uint32_t q)
 {
-    const struct cv_tariff *t = r->tariff;
+    const struct cv_price_steps *t = r->tariff;
     const double rate = worth->part * r->speed, fixed_s = r->trip->compute_fixed_s;
     struct corners out;
 
@@ -96,7 +98,7 @@ enum limit { BY_TIME, BY_SENDS, BY_RETURNS };
 static struct touch touch_limit(const struct response *r, struct touch touch,
                                 enum limit limit)
 {
-    const struct cv_tariff *t = r->tariff;
+    const struct cv_price_steps *t = r->tariff;
     const struct cv_trip *w = r->trip;
 
     if (limit == BY_SENDS) {
@@ -121,19 +123,19 @@ static struct touch touch_limit(const struct response *r, struct touch touch,
 /* The units worth sending for mid-cell times, and the tangents there: prices rise with the
  * units on both sides, cell by cell. */
 static struct touch find_touch(const struct response *r, uint32_t back_cell, double u,
-                               double v, double most)
+                               double v, double max)
 {
-    const struct cv_tariff *t = r->tariff;
+    const struct cv_price_steps *t = r->tariff;
     const struct cv_trip *w = r->trip;
     const double early = (u - w->send_fixed_s) / w->send_s;
     const double late =
         w->back_s > 0 ? (t->edge[t->cells] - v - w->back_fixed_s) / w->back_s : INFINITY;
-    const enum limit limit = late < fmin(early, most) ? BY_RETURNS
-                             : early < most           ? BY_SENDS
-                                                      : BY_TIME;
+    const enum limit limit = late < fmin(early, max) ? BY_RETURNS
+                             : early < max           ? BY_SENDS
+                                                     : BY_TIME;
     uint32_t a = r->send_cell, c = back_cell;
 
-    most = fmin(most, fmin(early, late));
+    max = fmin(max, fmin(early, late));
     for (;;) {
         const double left = 1 - t->send[a] * w->send_s - t->back[c] * w->back_s;
         const double next_a =
@@ -146,7 +148,7 @@ static struct touch find_touch(const struct response *r, uint32_t back_cell, dou
 
         if (left < 0) /* not worth it from the first unit on */
             return touch;
-        if (next_a >= most && next_c >= most)
+        if (next_a >= max && next_c >= max)
             return touch_limit(r, touch, limit);
         if (next_a <= next_c) {
             if (1 - t->send[a - 1] * w->send_s - t->back[c] * w->back_s < 0) {
@@ -168,7 +170,7 @@ static struct touch find_touch(const struct response *r, uint32_t back_cell, dou
 
 static struct worth flat_worth(const struct response *r, uint32_t k, uint32_t q)
 {
-    const struct cv_tariff *t = r->tariff;
+    const struct cv_price_steps *t = r->tariff;
     const struct cv_trip *w = r->trip;
 
     return (struct worth){
@@ -186,12 +188,12 @@ static double larger(double a, double b)
 static struct worth tangent_worth(const struct response *r, uint32_t k, uint32_t q,
                                   uint32_t back_cell)
 {
-    const struct cv_tariff *t = r->tariff;
+    const struct cv_price_steps *t = r->tariff;
     const struct cv_trip *w = r->trip;
     const double u = 0.5 * (t->edge[k] + t->edge[k + 1]);
     const double v = 0.5 * (t->edge[q] + t->edge[q + 1]);
-    const double most = r->speed * (v - u - w->compute_fixed_s);
-    const struct touch touch = find_touch(r, back_cell, u, v, rest(most));
+    const double max = r->speed * (v - u - w->compute_fixed_s);
+    const struct touch touch = find_touch(r, back_cell, u, v, rest(max));
 
     return (struct worth){
         .part = rest(1 - touch.send * w->send_s - touch.back * w->back_s),
@@ -242,7 +244,7 @@ static double highest(const struct corners *corners)
 /* Chunks that begin in cell k: best[k + 1], best[k] become what is worth from there on. */
 static void best_from(const struct response *r, uint32_t k, double *best)
 {
-    const struct cv_tariff *t = r->tariff;
+    const struct cv_price_steps *t = r->tariff;
     const struct cv_trip *w = r->trip;
     struct begin begin = { best[k + 1], best[k + 1], 0 };
     struct worth tangent = { .tangent = false };
@@ -252,14 +254,14 @@ static void best_from(const struct response *r, uint32_t k, double *best)
         const double returns_s = 0.5 * (t->edge[q] + t->edge[q + 1]) + w->back_fixed_s;
         const double longest = t->edge[q + 1] - t->edge[k] - w->compute_fixed_s;
         const struct worth flat = flat_worth(r, k, q);
-        const double most = flat.part * r->speed * rest(longest) + flat.fixed;
+        const double max = flat.part * r->speed * rest(longest) + flat.fixed;
         struct corners corners;
         struct begin old, new;
 
         while (back_cell + 1 < t->cells && t->edge[back_cell + 1] <= returns_s)
             back_cell++;
         /* No corner is worth more than the flat one of the longest chunk. */
-        if (longest <= 0 || most + best[q > k ? q : k + 1] <= best[k + 1])
+        if (longest <= 0 || max + best[q > k ? q : k + 1] <= best[k + 1])
             continue;
         if (q <= k + 1) {
             corners = corners_of(r, &flat, k, q);
@@ -275,7 +277,7 @@ static void best_from(const struct response *r, uint32_t k, double *best)
         tangent = tangent_worth(r, k, q, back_cell);
         corners = corners_of(r, &tangent, k, q);
         new = with(begin, &corners, k, q, best);
-        if (most < highest(&corners)) {
+        if (max < highest(&corners)) {
             corners = corners_of(r, &flat, k, q);
             new = with(begin, &corners, k, q, best);
         }
@@ -287,7 +289,7 @@ static void best_from(const struct response *r, uint32_t k, double *best)
 
 /* No less than the most that units, less the price of their messages, can come to for one
  * worker who has the port for itself. */
-static double respond(const struct cv_tariff *tariff, const struct cv_trip *trip,
+static double respond(const struct cv_price_steps *tariff, const struct cv_trip *trip,
                       double *room)
 {
     struct response r = { .tariff = tariff,
@@ -338,7 +340,7 @@ bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
 }
 
 double cv_rounds_lagrangian(const struct cv_rounds *rounds, const struct cv_kinds *kinds,
-                            const struct cv_tariff *tariff, double *room)
+                            const struct cv_price_steps *tariff, double *room)
 {
     double value = -rounds->load;
 

@@ -6,7 +6,7 @@
 
 /* Prices in units per second on cells of time from 0 to edge[cells]: of sends they do not
  * rise, of returns they do not fall. */
-struct cv_tariff {
+struct cv_price_steps {
     uint32_t cells;
     double *edge;                /* cells + 1                       */
     double *send, *back;         /* per cell                        */
@@ -14,9 +14,10 @@ struct cv_tariff {
 };
 
 /* For up to so many cells; false when memory is short. */
-bool cv_tariff_init(struct cv_tariff *tariff, uint32_t most, struct cv_arena *arena);
+bool cv_price_steps_init(struct cv_price_steps *tariff, uint32_t max,
+                         struct cv_arena *arena);
 /* After edges and prices are set: the sums. */
-void cv_tariff_sum(struct cv_tariff *tariff);
+void cv_price_steps_sum(struct cv_price_steps *tariff);
 
 /* Kinds of workers of an instance. */
 struct cv_kinds {
@@ -30,6 +31,6 @@ bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
 /* What the port's time and all workers are worth less the load. Negative: no schedule ends
  * by the last edge. `room`: numbers, as many as edges. */
 double cv_rounds_lagrangian(const struct cv_rounds *rounds, const struct cv_kinds *kinds,
-                            const struct cv_tariff *tariff, double *room);
+                            const struct cv_price_steps *tariff, double *room);
 
 #endif

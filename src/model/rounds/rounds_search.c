@@ -7,8 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-bool cv_rounds_search_init(struct cv_rounds_search *search, struct cv_rounds_room *room,
-                           uint64_t seed, struct cv_arena *arena)
+bool cv_rounds_search_init(struct cv_rounds_search *search,
+                           struct cv_rounds_workspace *room, uint64_t seed,
+                           struct cv_arena *arena)
 {
     *search = (struct cv_rounds_search){ .room = room, .limit = INFINITY };
     search->state = seed * 0x9e3779b97f4a7c15u + 88172645463325252u;
@@ -17,9 +18,9 @@ bool cv_rounds_search_init(struct cv_rounds_search *search, struct cv_rounds_roo
     search->best.end_s = search->current.end_s = search->trial.end_s = INFINITY;
     search->counts = cv_array(arena, room->rounds->returns.n, sizeof *search->counts);
     return search->counts != NULL &&
-           cv_words_init(&search->best.words, room->most, arena) &&
-           cv_words_init(&search->current.words, room->most, arena) &&
-           cv_words_init(&search->trial.words, room->most, arena);
+           cv_words_init(&search->best.words, room->max, arena) &&
+           cv_words_init(&search->current.words, room->max, arena) &&
+           cv_words_init(&search->trial.words, room->max, arena);
 }
 
 void cv_candidate_copy(struct cv_rounds_candidate *to,

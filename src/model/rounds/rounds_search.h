@@ -1,7 +1,7 @@
 /* rounds_search.h -- looking for the best two words. SPDX-License-Identifier: MIT */
 #ifndef CV_ROUNDS_SEARCH_H
 #define CV_ROUNDS_SEARCH_H
-#include "model/rounds/rounds_room.h"
+#include "model/rounds/rounds_workspace.h"
 
 /* Words, and how they are evaluated. */
 struct cv_rounds_candidate {
@@ -12,7 +12,7 @@ struct cv_rounds_candidate {
 };
 
 struct cv_rounds_search {
-    struct cv_rounds_room *room;
+    struct cv_rounds_workspace *room;
     struct cv_rounds_candidate best, current, trial;
     double spent, limit; /* about nanoseconds of work; a search stops at the limit */
     uint64_t state;      /* of the random numbers */
@@ -20,8 +20,9 @@ struct cv_rounds_search {
 };
 
 /* False when memory is short. */
-bool cv_rounds_search_init(struct cv_rounds_search *search, struct cv_rounds_room *room,
-                           uint64_t seed, struct cv_arena *arena);
+bool cv_rounds_search_init(struct cv_rounds_search *search,
+                           struct cv_rounds_workspace *room, uint64_t seed,
+                           struct cv_arena *arena);
 void cv_candidate_copy(struct cv_rounds_candidate *to,
                        const struct cv_rounds_candidate *from);
 /* Evaluate the trial; it becomes the best if it is better. */

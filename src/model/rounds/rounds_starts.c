@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/returns/returns_parts.h"
+#include "model/returns/returns_internal.h"
 #include "model/rounds/rounds_search.h"
 
 enum { EVERY_PREFIX = 12, MOST_TURNS = 24 };
@@ -92,13 +92,13 @@ static void descend(struct robin *robin)
 void cv_rounds_start(struct cv_rounds_search *search, const uint32_t *order, uint32_t n,
                      bool thorough)
 {
-    const uint32_t most = search->room->most;
+    const uint32_t max = search->room->max;
 
     while (n > 0) {
         struct robin robin = { search, order, n, MOST_TURNS * n, 0, 0, INFINITY };
 
-        if (robin.limit > most - n)
-            robin.limit = most - n;
+        if (robin.limit > max - n)
+            robin.limit = max - n;
         try_grid(&robin, thorough);
         if (robin.end_s < search->best.end_s * (thorough ? 1.1 : 1.03)) {
             descend(&robin);

@@ -7,13 +7,13 @@ static uint32_t choose(void *context, bool bland, double *out_gain)
 {
     struct cv_tableau *t = context;
     uint32_t best = UINT32_MAX;
-    double most = t->simplex.noise;
+    double max = t->simplex.noise;
 
     for (uint32_t j = 0; j < t->n; j++) {
-        if (!(t->worth[j] > most) || (bland && t->outside[j] > best))
+        if (!(t->worth[j] > max) || (bland && t->outside[j] > best))
             continue;
         if (!bland)
-            most = t->worth[j];
+            max = t->worth[j];
         t->chosen = j;
         best = t->outside[j];
         *out_gain = t->worth[j];

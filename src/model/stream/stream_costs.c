@@ -192,18 +192,18 @@ void cv_ring_starts(const double *delays, uint32_t n, double *out)
 double cv_ring_own_weights(const struct cv_stream_ring *ring,
                            const struct cv_stream_times *times, double *out_omega)
 {
-    double least = INFINITY, greatest = 0, margin = 0;
+    double min = INFINITY, greatest = 0, margin = 0;
 
     for (uint32_t w = 0; w < ring->n; w++) {
         const double own = cv_ring_margin(ring, w);
 
         out_omega[w] =
             (1 + own) * fmax(cv_send_time(&times[w]), cv_return_time(&times[w]));
-        least = fmin(least, times[w].return_first_s);
+        min = fmin(min, times[w].return_first_s);
         greatest = fmax(greatest, times[w].return_first_s);
         margin = w == 0 || own == margin ? own : NAN;
     }
-    return ring->n > 0 ? (1 + margin) * (greatest - least) : 0;
+    return ring->n > 0 ? (1 + margin) * (greatest - min) : 0;
 }
 
 /* From a worker's post to its next first result, in a steady round. */
@@ -236,15 +236,15 @@ static double into_period(double time, double period)
  * period. */
 static double least_gap(struct use *uses, uint32_t n, double period)
 {
-    double least = INFINITY;
+    double min = INFINITY;
 
     qsort(uses, n, sizeof *uses, by_begin);
     for (uint32_t i = 0; i < n; i++) {
         const double next = i + 1 < n ? uses[i + 1].begin_s : uses[0].begin_s + period;
 
-        least = fmin(least, next - uses[i].begin_s - uses[i].length_s);
+        min = fmin(min, next - uses[i].begin_s - uses[i].length_s);
     }
-    return least;
+    return min;
 }
 
 bool cv_ring_gaps(const struct cv_stream_ring *ring, const struct cv_stream_times *times,

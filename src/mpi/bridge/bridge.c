@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "mpi/bridge/bridge_inner.h"
-#include "mpi/bridge/bridge_nap.h"
-#include "run/kit/quiet_thread.h"
+#include "mpi/bridge/bridge_internal.h"
+#include "mpi/bridge/bridge_idle.h"
+#include "run/common/nosignal_thread.h"
 
 /* All slabs of links together; few ranks get large ones, many get smaller ones. */
 static const size_t MEMORY = (size_t)64 << 20;
@@ -39,7 +39,7 @@ static enum cleave_status share(void *all, const void *own, int bytes, MPI_Comm 
     int given_back;
 
     if (code == MPI_SUCCESS)
-        code = cv_nap_settle(&request);
+        code = cv_idle_wait_reset(&request);
     if (code != MPI_SUCCESS)
         request = MPI_REQUEST_NULL; /* nobody knows when it would end */
     given_back = MPI_Wait(&request, MPI_STATUS_IGNORE); /* at once: it is settled */
@@ -308,7 +308,7 @@ static void forget(struct cv_bridge *bridge)
 static enum cleave_status start_thread(struct cv_bridge *bridge, struct cleave_error *err)
 {
     /* Signals are for the program that uses the bridge, and not for MPI's threads. */
-    const int code = cv_quiet_thread(&bridge->thread, NULL, run, bridge);
+    const int code = cv_nosignal_thread_create(&bridge->thread, NULL, run, bridge);
 
     if (code != 0)
         return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread: %s", strerror(code));

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "mpi/bridge/bridge_inner.h"
+#include "mpi/bridge/bridge_internal.h"
 
 static void ring(int fd)
 {
@@ -20,7 +20,7 @@ static void ring(int fd)
         return;
 }
 
-void cv_bridge_heed(int fd)
+void cv_bridge_clear_event(int fd)
 {
     uint64_t count;
 
@@ -37,7 +37,7 @@ static struct cv_bridge_end *end_of(struct cleave_channel *channel)
 
 static void heed(struct cleave_channel *channel)
 {
-    cv_bridge_heed(channel->fd);
+    cv_bridge_clear_event(channel->fd);
 }
 
 static void remind(struct cleave_channel *channel)
@@ -49,7 +49,7 @@ static const unsigned char *peek(struct cleave_channel *channel, size_t *out_len
                                  bool *out_ended)
 {
     struct cv_bridge_end *end = end_of(channel);
-    const struct cv_slab *slab = NULL;
+    const struct cv_bridge_buffer *slab = NULL;
 
     pthread_mutex_lock(&end->lock);
     if (end->taken != end->came)
@@ -158,16 +158,16 @@ void cv_bridge_end_close(struct cv_bridge_end *end)
     end->open = false;
 }
 
-struct cv_end_news cv_bridge_end_look(struct cv_bridge_end *end)
+struct cv_end_events cv_bridge_end_look(struct cv_bridge_end *end)
 {
-    struct cv_end_news news;
+    struct cv_end_events news;
 
     pthread_mutex_lock(&end->lock);
     if (end->left)
         end->taken = end->came;
-    news = (struct cv_end_news){ .filled = end->filled,
-                                 .taken = end->taken,
-                                 .said = end->said };
+    news = (struct cv_end_events){ .filled = end->filled,
+                                   .taken = end->taken,
+                                   .said = end->said };
     pthread_mutex_unlock(&end->lock);
     return news;
 }

@@ -2,7 +2,7 @@
 #include <sys/socket.h>
 
 #include "base/fail.h"
-#include "mpi/bridge/bridge_inner.h"
+#include "mpi/bridge/bridge_internal.h"
 
 /* --- coming in ---------------------------------------------------------------------------- */
 
@@ -10,7 +10,7 @@ static int post(struct cv_bridge *bridge, struct cv_bridge_line *line)
 {
     struct cv_ring *ring = &line->in;
     const unsigned index = ring->first + ring->count;
-    struct cv_slab *slab = cv_ring_slab(ring, index);
+    struct cv_bridge_buffer *slab = cv_ring_slab(ring, index);
 
     slab->complete = false;
     slab->length = slab->done = 0;
@@ -61,7 +61,7 @@ bool cv_bridge_line_send(struct cv_bridge *bridge, struct cv_bridge_line *line, 
 {
     struct cv_ring *out = &line->out;
     const unsigned index = out->first + out->count;
-    struct cv_slab *slab = cv_ring_slab(out, index);
+    struct cv_bridge_buffer *slab = cv_ring_slab(out, index);
 
     slab->length = length;
     slab->rank = rank;
@@ -109,7 +109,7 @@ static bool hand_over(struct cv_bridge *bridge, struct cv_bridge_line *line,
         if (!cv_bridge_line_repost(bridge, line))
             return true;
     for (; !ring->ended && line->came != ring->first + ring->count; moved = true) {
-        const struct cv_slab *slab = cv_ring_slab(ring, line->came);
+        const struct cv_bridge_buffer *slab = cv_ring_slab(ring, line->came);
 
         if (!slab->complete)
             break;
@@ -125,7 +125,7 @@ static bool hand_over(struct cv_bridge *bridge, struct cv_bridge_line *line,
 
 bool cv_bridge_link_move(struct cv_bridge *bridge, struct cv_bridge_line *line)
 {
-    const struct cv_end_news news = cv_bridge_end_look(&line->end);
+    const struct cv_end_events news = cv_bridge_end_look(&line->end);
     struct cv_ring *out = &line->out;
     bool moved = hand_over(bridge, line, news.taken);
 

@@ -5,8 +5,8 @@
 #include <sched.h>
 
 #include "base/fail.h"
-#include "mpi/bridge/bridge_inner.h"
-#include "mpi/bridge/bridge_nap.h"
+#include "mpi/bridge/bridge_internal.h"
+#include "mpi/bridge/bridge_idle.h"
 
 /* So long the master waits for ranks that do not move any more. */
 static const double PATIENCE_S = 15;
@@ -36,7 +36,7 @@ static bool look(struct cv_bridge *bridge)
         const unsigned index = (unsigned)bridge->done[i];
         struct cv_bridge_line *line = &bridge->lines[index / (2 * CV_BRIDGE_SLABS)];
         const bool in = index / CV_BRIDGE_SLABS % 2 == 1;
-        struct cv_slab *slab = cv_ring_slab(in ? &line->in : &line->out, index);
+        struct cv_bridge_buffer *slab = cv_ring_slab(in ? &line->in : &line->out, index);
         int length = 0;
 
         if (code == MPI_ERR_IN_STATUS && bridge->statuses[i].MPI_ERROR != MPI_SUCCESS) {
@@ -73,7 +73,7 @@ static bool attend(struct cv_bridge *bridge, const struct timespec *time)
     if (ppoll(polls, 2, time, NULL) <= 0)
         return false;
     if (polls[0].revents != 0) {
-        cv_bridge_heed(bridge->bell);
+        cv_bridge_clear_event(bridge->bell);
         moved = true;
     }
     if (polls[1].revents != 0 && (polls[1].events & POLLIN))
@@ -175,11 +175,11 @@ static bool gave_up(const struct cv_bridge *bridge, double silence_s)
 enum cleave_status cv_bridge_move(struct cv_bridge *bridge, struct cleave_error *err)
 {
     struct ending ending = { .stage = MOVING };
-    double last_s = cv_nap_clock_s();
+    double last_s = cv_idle_wait_clock_s();
 
     for (;;) {
         bool moved = move(bridge);
-        const double silence_s = cv_nap_clock_s() - last_s;
+        const double silence_s = cv_idle_wait_clock_s() - last_s;
         struct timespec time;
 
         if (bridge->failed && all_over(bridge)) {
@@ -188,12 +188,12 @@ enum cleave_status cv_bridge_move(struct cv_bridge *bridge, struct cleave_error 
         }
         if (!bridge->failed && end_step(bridge, &ending))
             return CLEAVE_OK;
-        time = moved ? (struct timespec){ 0, 0 } : cv_nap_for(silence_s);
+        time = moved ? (struct timespec){ 0, 0 } : cv_idle_wait_for(silence_s);
         if (time.tv_nsec == 0 && !moved)
             sched_yield();
         moved |= attend(bridge, &time);
         if (moved)
-            last_s = cv_nap_clock_s();
+            last_s = cv_idle_wait_clock_s();
         else if (gave_up(bridge, silence_s))
             return cv_fail(err, CLEAVE_EENGINE,
                            "MPI: a rank has not answered for %g s after the end",

@@ -4,12 +4,12 @@
 #include <sys/socket.h>
 
 #include "base/fail.h"
-#include "mpi/bridge/bridge_inner.h"
+#include "mpi/bridge/bridge_internal.h"
 
 /* --- coming in ---------------------------------------------------------------------------- */
 
 /* Hand a slab to the socket: false if it has no room for the rest. */
-static bool write_slab(struct cv_bridge_line *line, struct cv_slab *slab)
+static bool write_slab(struct cv_bridge_line *line, struct cv_bridge_buffer *slab)
 {
     while (!line->deaf && slab->done < slab->length) {
         const ssize_t n = send(line->fd, slab->bytes + slab->done,
@@ -32,7 +32,7 @@ bool cv_bridge_peers_deliver(struct cv_bridge *bridge, struct cv_bridge_line *li
 
     line->blocked = false;
     while (ring->count > 0 && cv_ring_slab(ring, ring->first)->complete) {
-        struct cv_slab *slab = cv_ring_slab(ring, ring->first);
+        struct cv_bridge_buffer *slab = cv_ring_slab(ring, ring->first);
         const size_t before = slab->done;
 
         line->blocked = !write_slab(line, slab);
@@ -55,8 +55,8 @@ static uint32_t number_at(const unsigned char *bytes)
 }
 
 /* How many bytes of the frame in the free slab are still to be read; its length if none. */
-static size_t wanting(const struct cv_bridge_line *line, const struct cv_slab *slab,
-                      bool *out_bad)
+static size_t wanting(const struct cv_bridge_line *line,
+                      const struct cv_bridge_buffer *slab, bool *out_bad)
 {
     uint32_t length;
 
@@ -70,7 +70,7 @@ static size_t wanting(const struct cv_bridge_line *line, const struct cv_slab *s
 
 /* A frame for a peer is complete. */
 static bool send_frame(struct cv_bridge *bridge, struct cv_bridge_line *line,
-                       const struct cv_slab *slab)
+                       const struct cv_bridge_buffer *slab)
 {
     const uint32_t to = number_at(slab->bytes + CV_BRIDGE_PEER_AT);
     const size_t length = line->partial;
@@ -91,7 +91,8 @@ static bool send_frame(struct cv_bridge *bridge, struct cv_bridge_line *line,
 static bool fetch_frame(struct cv_bridge *bridge, struct cv_bridge_line *line,
                         bool *out_more)
 {
-    struct cv_slab *slab = cv_ring_slab(&line->out, line->out.first + line->out.count);
+    struct cv_bridge_buffer *slab =
+        cv_ring_slab(&line->out, line->out.first + line->out.count);
     bool bad, moved = false;
     size_t rest;
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "mpi/bridge/bridge_inner.h"
+#include "mpi/bridge/bridge_internal.h"
 
 /* --- the environment ---------------------------------------------------------------------- */
 

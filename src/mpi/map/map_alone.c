@@ -4,7 +4,7 @@
  * chunks, partials combined as in a binary counter, which keeps their order and folds no
  * partial more than log2(chunks) times. */
 #include "base/fail.h"
-#include "mpi/map/map_inner.h"
+#include "mpi/map/map_internal.h"
 
 enum { CHUNKS = 64, LEVELS = 8 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "mpi/bridge/bridge_nap.h"
+#include "mpi/bridge/bridge_idle.h"
 #include "mpi/map/map_master.h"
 
 static void remove_chunk(struct cv_map_chunk *chunk)
@@ -40,7 +40,7 @@ static void tell_sent(struct cv_map_chunk *chunk)
 
 static void send_next(struct cv_map_master *master);
 
-static void chunk_sent(void *context, struct cv_mail_item *item, int from)
+static void chunk_sent(void *context, struct cv_map_requests_item *item, int from)
 {
     struct cv_map_chunk *chunk = context;
     struct cv_map_master *master = chunk->master;
@@ -60,29 +60,29 @@ static enum cleave_status send_chunk(struct cv_map_chunk *chunk, struct cleave_e
 {
     struct cv_map_master *master = chunk->master;
     const int rank = (int)chunk->worker + 1;
-    const struct cv_map_note note = { .kind = CV_MAP_CHUNK,
-                                      .keep = master->plan != NULL,
-                                      .id = chunk->id,
-                                      .begin = chunk->begin,
-                                      .end = chunk->end,
-                                      .bytes = chunk->buffer.size };
+    const struct cv_map_message note = { .kind = CV_MAP_CHUNK,
+                                         .keep = master->plan != NULL,
+                                         .id = chunk->id,
+                                         .begin = chunk->begin,
+                                         .end = chunk->end,
+                                         .bytes = chunk->buffer.size };
 
-    chunk->send_s = cv_nap_clock_s() - master->began_s;
+    chunk->send_s = cv_idle_wait_clock_s() - master->began_s;
     CV_TRY(cv_map_tell(&master->mail, rank, &note, err));
     if (chunk->buffer.size == 0) {
         tell_sent(chunk);
         return CLEAVE_OK;
     }
-    chunk->item = (struct cv_mail_item){ .done = chunk_sent,
-                                         .context = chunk,
-                                         .bytes = chunk->buffer.bytes,
-                                         .size = chunk->buffer.size,
-                                         .rank = rank,
-                                         .tag = cv_mail_tag(chunk->id) };
+    chunk->item = (struct cv_map_requests_item){ .done = chunk_sent,
+                                                 .context = chunk,
+                                                 .bytes = chunk->buffer.bytes,
+                                                 .size = chunk->buffer.size,
+                                                 .rank = rank,
+                                                 .tag = cv_map_requests_tag(chunk->id) };
     chunk->sending = true;
     master->port_busy = true;
     master->counts.master_bytes += chunk->buffer.size;
-    return cv_mail_begin(&master->mail, &chunk->item, err);
+    return cv_map_requests_begin(&master->mail, &chunk->item, err);
 }
 
 static void send_next(struct cv_map_master *master)
@@ -132,7 +132,7 @@ static void packed(struct cv_map_task *task, const struct cleave_error *error)
 /* Nothing is left for this order: others had it. */
 static void tell_empty(struct cv_map_master *master, uint32_t worker, uint64_t number)
 {
-    const double now_s = cv_nap_clock_s() - master->began_s;
+    const double now_s = cv_idle_wait_clock_s() - master->began_s;
 
     cv_map_event(master, (struct cleave_event){ .kind = CLEAVE_SENT,
                                                 .worker = worker,
@@ -191,7 +191,7 @@ enum cleave_status cv_map_begin_all(struct cv_map_master *master,
         struct cv_map_member *member = &master->members[w];
 
         while (member->first < member->nwants && member->held < CV_MAP_AHEAD) {
-            const struct cv_map_want want = member->wants[member->first++];
+            const struct cv_map_pending_order want = member->wants[member->first++];
             const uint64_t end = end_of(master, want.units);
 
             if (end <= master->next_unit)
@@ -204,10 +204,10 @@ enum cleave_status cv_map_begin_all(struct cv_map_master *master,
 }
 
 void cv_map_computed(struct cv_map_master *master, uint32_t worker,
-                     const struct cv_map_note *note)
+                     const struct cv_map_message *note)
 {
     struct cv_map_chunk *chunk = master->members[worker].chunks;
-    const double now_s = cv_nap_clock_s() - master->began_s;
+    const double now_s = cv_idle_wait_clock_s() - master->began_s;
     struct cleave_error err;
 
     while (chunk != NULL && chunk->id != note->id)

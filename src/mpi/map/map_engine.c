@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "mpi/bridge/bridge_nap.h"
+#include "mpi/bridge/bridge_idle.h"
 #include "mpi/map/map_master.h"
 
 /* --- orders ------------------------------------------------------------------------------- */
@@ -16,7 +16,7 @@ static enum cleave_status want(struct cv_map_master *master,
     if (member->first == member->nwants)
         member->first = member->nwants = 0;
     if (member->nwants == member->want_room) {
-        struct cv_map_want *grown =
+        struct cv_map_pending_order *grown =
             cv_grow(member->wants, &member->want_room, member->nwants + 1, sizeof *grown);
 
         if (grown == NULL)
@@ -24,7 +24,7 @@ static enum cleave_status want(struct cv_map_master *master,
         member->wants = grown;
     }
     member->wants[member->nwants++] =
-        (struct cv_map_want){ master->numbered++, order->units };
+        (struct cv_map_pending_order){ master->numbered++, order->units };
     master->ordered += order->units;
     return CLEAVE_OK;
 }
@@ -72,7 +72,7 @@ static enum cleave_status map_submit(void *instance, const struct cleave_order *
 /* Tell of all times that have come; when the next one does. */
 static double ring(struct cv_map_master *master)
 {
-    const double now_s = cv_nap_clock_s();
+    const double now_s = cv_idle_wait_clock_s();
     double next_s = INFINITY;
 
     for (size_t i = 0; i < master->nwakes;) {
@@ -152,7 +152,7 @@ static enum cleave_status map_begin(void *instance, const struct cv_run *run,
 
     (void)run;
     (void)err;
-    master->began_s = master->last_s = cv_nap_clock_s();
+    master->began_s = master->last_s = cv_idle_wait_clock_s();
     return CLEAVE_OK;
 }
 

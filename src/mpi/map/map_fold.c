@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "mpi/bridge/bridge_nap.h"
+#include "mpi/bridge/bridge_idle.h"
 #include "mpi/map/map_master.h"
 
 /* From this many partials on, workers combine before they compute more. */
@@ -52,7 +52,7 @@ static void collect_ready(struct cv_map_master *master)
     }
 }
 
-static void partial_came(void *context, struct cv_mail_item *item, int from)
+static void partial_came(void *context, struct cv_map_requests_item *item, int from)
 {
     struct cv_map_chunk *chunk = context;
     struct cv_map_master *master = chunk->master;
@@ -75,14 +75,14 @@ static enum cleave_status fetch(struct cv_map_chunk *chunk, struct cleave_error 
         cleave_mpi_buffer_resize(&chunk->buffer, (size_t)chunk->bytes) == NULL)
         return cv_fail_memory(err, "a partial result");
     master->counts.master_bytes += chunk->bytes;
-    chunk->item = (struct cv_mail_item){ .done = partial_came,
-                                         .context = chunk,
-                                         .bytes = chunk->buffer.bytes,
-                                         .size = chunk->buffer.size,
-                                         .rank = (int)chunk->worker + 1,
-                                         .tag = cv_mail_tag(chunk->id),
-                                         .in = true };
-    return cv_mail_begin(&master->mail, &chunk->item, err);
+    chunk->item = (struct cv_map_requests_item){ .done = partial_came,
+                                                 .context = chunk,
+                                                 .bytes = chunk->buffer.bytes,
+                                                 .size = chunk->buffer.size,
+                                                 .rank = (int)chunk->worker + 1,
+                                                 .tag = cv_map_requests_tag(chunk->id),
+                                                 .in = true };
+    return cv_map_requests_begin(&master->mail, &chunk->item, err);
 }
 
 void cv_map_partial(struct cv_map_master *master, struct cv_map_chunk *chunk)
@@ -121,9 +121,9 @@ static enum cleave_status let_give(struct cv_map_master *master,
                                    const struct cv_fold_part *part, uint32_t from,
                                    uint32_t to, struct cleave_error *err)
 {
-    const struct cv_map_note give = { .kind = CV_MAP_GIVE,
-                                      .id = part->id,
-                                      .peer = to + 1 };
+    const struct cv_map_message give = { .kind = CV_MAP_GIVE,
+                                         .id = part->id,
+                                         .peer = to + 1 };
 
     master->counts.peer_bytes += part->bytes;
     return cv_map_tell(&master->mail, (int)from + 1, &give, err);
@@ -135,14 +135,14 @@ static enum cleave_status order_step(struct cv_map_master *master,
                                      struct cleave_error *err)
 {
     struct cv_map_fold *fold = malloc(sizeof *fold);
-    struct cv_map_note note = { .kind = CV_MAP_FOLD,
-                                .left = step->parts[0].id,
-                                .right = step->parts[1].id };
+    struct cv_map_message note = { .kind = CV_MAP_FOLD,
+                                   .left = step->parts[0].id,
+                                   .right = step->parts[1].id };
 
     if (fold == NULL)
         return cv_fail_memory(err, "the reduction");
-    *fold =
-        (struct cv_map_fold){ *step, master->next_id++, cv_nap_clock_s(), master->folds };
+    *fold = (struct cv_map_fold){ *step, master->next_id++, cv_idle_wait_clock_s(),
+                                  master->folds };
     master->folds = fold;
     master->members[step->at].folds++;
     note.id = fold->id;
@@ -165,10 +165,10 @@ static enum cleave_status send_one(struct cv_map_master *master,
                                    const struct cv_fold_part *part,
                                    struct cleave_error *err)
 {
-    const struct cv_map_note await = { .kind = CV_MAP_AWAIT,
-                                       .id = part->id,
-                                       .bytes = part->bytes,
-                                       .peer = part->holder + 1 };
+    const struct cv_map_message await = { .kind = CV_MAP_AWAIT,
+                                          .id = part->id,
+                                          .bytes = part->bytes,
+                                          .peer = part->holder + 1 };
 
     CV_TRY(let_give(master, part, part->holder, part->ahead, err));
     master->counts.ahead++;
@@ -178,7 +178,7 @@ static enum cleave_status send_one(struct cv_map_master *master,
 static enum cleave_status send_ahead(struct cv_map_master *master, double *out_next_s,
                                      struct cleave_error *err)
 {
-    const double now_s = cv_nap_clock_s();
+    const double now_s = cv_idle_wait_clock_s();
     struct cv_fold_part part;
 
     for (const struct cv_map_fold *fold = master->folds; fold != NULL;
@@ -225,7 +225,7 @@ enum cleave_status cv_map_fold_go(struct cv_map_master *master, double *out_next
 
 double cv_map_fold_one_s(const struct cv_map_master *master)
 {
-    const double now_s = cv_nap_clock_s();
+    const double now_s = cv_idle_wait_clock_s();
     double one_s = master->counts.combinations > 0
                        ? master->fold_s / (double)master->counts.combinations
                        : 0;
@@ -235,7 +235,7 @@ double cv_map_fold_one_s(const struct cv_map_master *master)
     return one_s;
 }
 
-void cv_map_folded(struct cv_map_master *master, const struct cv_map_note *note)
+void cv_map_folded(struct cv_map_master *master, const struct cv_map_message *note)
 {
     for (struct cv_map_fold **at = &master->folds; *at != NULL; at = &(*at)->next) {
         struct cv_map_fold *fold = *at;
@@ -245,9 +245,9 @@ void cv_map_folded(struct cv_map_master *master, const struct cv_map_note *note)
         *at = fold->next;
         master->members[fold->step.at].folds--;
         master->counts.combinations++;
-        master->fold_s += cv_nap_clock_s() - fold->given_s;
-        cv_fold_pace_saw(&master->pace, &fold->step, cv_nap_clock_s() - fold->given_s,
-                         note->seconds);
+        master->fold_s += cv_idle_wait_clock_s() - fold->given_s;
+        cv_fold_pace_saw(&master->pace, &fold->step,
+                         cv_idle_wait_clock_s() - fold->given_s, note->seconds);
         cv_fold_plan_done(master->plan, &fold->step, fold->id, note->bytes);
         free(fold);
         return;
@@ -256,7 +256,7 @@ void cv_map_folded(struct cv_map_master *master, const struct cv_map_note *note)
 
 /* --- the end ------------------------------------------------------------------------------ */
 
-static void value_came(void *context, struct cv_mail_item *item, int from)
+static void value_came(void *context, struct cv_map_requests_item *item, int from)
 {
     struct cv_map_master *master = context;
 
@@ -271,7 +271,7 @@ static enum cleave_status fetch_value(struct cv_map_master *master,
 {
     uint64_t id, bytes;
     uint32_t holder;
-    struct cv_map_note give;
+    struct cv_map_message give;
 
     if (!cv_fold_plan_last(master->plan, &id, &holder, &bytes))
         return cv_fail(err, CLEAVE_EENGINE,
@@ -287,17 +287,17 @@ static enum cleave_status fetch_value(struct cv_map_master *master,
         return cv_fail_memory(err, "the result");
     if (bytes == 0)
         return CLEAVE_OK;
-    give = (struct cv_map_note){ .kind = CV_MAP_GIVE, .id = id, .peer = 0 };
+    give = (struct cv_map_message){ .kind = CV_MAP_GIVE, .id = id, .peer = 0 };
     master->counts.master_bytes += bytes;
     CV_TRY(cv_map_tell(&master->mail, (int)holder + 1, &give, err));
-    master->value_item = (struct cv_mail_item){ .done = value_came,
-                                                .context = master,
-                                                .bytes = master->value.bytes,
-                                                .size = master->value.size,
-                                                .rank = (int)holder + 1,
-                                                .tag = cv_mail_tag(id),
-                                                .in = true };
-    CV_TRY(cv_mail_begin(&master->mail, &master->value_item, err));
+    master->value_item = (struct cv_map_requests_item){ .done = value_came,
+                                                        .context = master,
+                                                        .bytes = master->value.bytes,
+                                                        .size = master->value.size,
+                                                        .rank = (int)holder + 1,
+                                                        .tag = cv_map_requests_tag(id),
+                                                        .in = true };
+    CV_TRY(cv_map_requests_begin(&master->mail, &master->value_item, err));
     while (!master->value_came)
         CV_TRY(cv_map_step(master, INFINITY, err));
     return CLEAVE_OK;

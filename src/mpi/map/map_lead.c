@@ -6,23 +6,23 @@
 #include "base/fail.h"
 #include "engine/driver.h"
 #include "model/platform/nominal.h"
-#include "mpi/bridge/bridge_nap.h"
+#include "mpi/bridge/bridge_idle.h"
 #include "mpi/map/map_master.h"
 #include "policy/compound/registry.h"
 
 /* --- events of the others ----------------------------------------------------------------- */
 
-static void event_came(void *context, struct cv_mail_item *item, int from)
+static void event_came(void *context, struct cv_map_requests_item *item, int from)
 {
     struct cv_map_master *master = context;
-    const struct cv_map_note note = master->note;
+    const struct cv_map_message note = master->note;
     struct cleave_error err;
 
     if (note.kind == CV_MAP_LEFT)
         master->left++;
     /* Nothing more comes when all have left. */
     if (master->left < master->nworkers &&
-        cv_mail_begin(&master->mail, item, &err) != CLEAVE_OK)
+        cv_map_requests_begin(&master->mail, item, &err) != CLEAVE_OK)
         cv_map_fail(master, &err);
     if (note.kind == CV_MAP_COMPUTED) {
         cv_map_computed(master, (uint32_t)from - 1, &note);
@@ -36,14 +36,15 @@ static void event_came(void *context, struct cv_mail_item *item, int from)
 
 static enum cleave_status listen(struct cv_map_master *master, struct cleave_error *err)
 {
-    master->listen = (struct cv_mail_item){ .done = event_came,
-                                            .context = master,
-                                            .bytes = (unsigned char *)&master->note,
-                                            .size = sizeof master->note,
-                                            .rank = MPI_ANY_SOURCE,
-                                            .tag = CV_MAIL_EVENT,
-                                            .in = true };
-    return cv_mail_begin(&master->mail, &master->listen, err);
+    master->listen =
+        (struct cv_map_requests_item){ .done = event_came,
+                                       .context = master,
+                                       .bytes = (unsigned char *)&master->note,
+                                       .size = sizeof master->note,
+                                       .rank = MPI_ANY_SOURCE,
+                                       .tag = CV_MAIL_EVENT,
+                                       .in = true };
+    return cv_map_requests_begin(&master->mail, &master->listen, err);
 }
 
 /* --- the run ------------------------------------------------------------------------------ */
@@ -144,7 +145,7 @@ static enum cleave_status run(struct cv_map_master *master, struct cleave_error 
 static enum cleave_status stop(struct cv_map_master *master, enum cleave_status status,
                                const struct cleave_error *error, struct cleave_error *err)
 {
-    struct cv_map_note note = { .kind = CV_MAP_STOP };
+    struct cv_map_message note = { .kind = CV_MAP_STOP };
 
     if (status != CLEAVE_OK) {
         cv_map_note_error(&note, error);
@@ -191,7 +192,7 @@ static void forget(struct cv_map_master *master)
     free(master->may);
     free(master->events);
     free(master->wakes);
-    cv_mail_done(&master->mail);
+    cv_map_requests_done(&master->mail);
 }
 
 enum cleave_status cv_map_lead(const struct cleave_mpi_map *map, MPI_Comm comm,
@@ -206,8 +207,8 @@ enum cleave_status cv_map_lead(const struct cleave_mpi_map *map, MPI_Comm comm,
     MPI_Comm_size(comm, &size);
     master.nworkers = (uint32_t)size - 1;
     master.queue_end = &master.queue;
-    master.began_s = master.last_s = cv_nap_clock_s();
-    cv_mail_init(&master.mail, comm);
+    master.began_s = master.last_s = cv_idle_wait_clock_s();
+    cv_map_requests_init(&master.mail, comm);
     status = listen(&master, err);
     if (status == CLEAVE_OK) {
         status = run(&master, err);

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "mpi/bridge/bridge_nap.h"
+#include "mpi/bridge/bridge_idle.h"
 
 void cv_map_fail(struct cv_map_master *master, const struct cleave_error *err)
 {
@@ -32,7 +32,7 @@ void cv_map_event(struct cv_map_master *master, struct cleave_event event)
         }
         master->events = grown;
     }
-    event.time_s = cv_nap_clock_s() - master->began_s;
+    event.time_s = cv_idle_wait_clock_s() - master->began_s;
     if (event.kind != CLEAVE_DONE && event.kind != CLEAVE_SENT)
         event.start_s = event.time_s;
     master->events[master->nevents++] = event;

@@ -3,7 +3,7 @@
 #define CV_MAP_MASTER_H
 #include "engine/engine.h"
 #include "engine/fold_pace.h"
-#include "mpi/map/map_inner.h"
+#include "mpi/map/map_internal.h"
 #include "mpi/map/map_units.h"
 
 /* So many chunks of a worker are under way or being computed: the next one travels while
@@ -16,7 +16,7 @@ struct cv_map_master;
 
 struct cv_map_chunk {
     struct cv_map_task task; /* packing, then collecting: first                       */
-    struct cv_mail_item item;
+    struct cv_map_requests_item item;
     struct cv_map_master *master;
     uint64_t id, number; /* number: of the order, for the policy                      */
     uint64_t begin, end;
@@ -30,14 +30,15 @@ struct cv_map_chunk {
 };
 
 /* An order that has not been begun. */
-struct cv_map_want {
+struct cv_map_pending_order {
     uint64_t number;
     double units;
 };
 
 /* What rank 0 keeps of a worker. */
 struct cv_map_member {
-    struct cv_map_want *wants; /* owned: those from `first` on are to come            */
+    struct cv_map_pending_order
+        *wants; /* owned: those from `first` on are to come            */
     size_t first, nwants, want_room;
     struct cv_map_chunk *chunks; /* owned: under way or being computed                */
     uint32_t held;
@@ -59,10 +60,10 @@ struct cv_map_wake {
 struct cv_map_master {
     const struct cleave_mpi_map *map;
     const struct cleave_platform *platform;
-    struct cv_mail mail;
+    struct cv_map_requests mail;
     struct cv_map_tasks *tasks; /* borrowed                                           */
-    struct cv_map_note note;    /* the next event                                     */
-    struct cv_mail_item listen;
+    struct cv_map_message note; /* the next event                                     */
+    struct cv_map_requests_item listen;
     uint32_t nworkers;
     struct cv_map_member
         *members;                /* owned: per worker                                   */
@@ -88,7 +89,7 @@ struct cv_map_master {
     struct cv_map_chunk *returned; /* owned                                           */
     uint64_t next_collected, collecting; /* collecting: chunks computed, not collected */
     struct cleave_mpi_buffer value;
-    struct cv_mail_item value_item;
+    struct cv_map_requests_item value_item;
     bool value_came;
     uint32_t left; /* workers that have left                                          */
     bool failed;
@@ -117,7 +118,7 @@ enum cleave_status cv_map_begin_all(struct cv_map_master *master,
                                     struct cleave_error *err);
 /* A worker has computed a chunk. */
 void cv_map_computed(struct cv_map_master *master, uint32_t worker,
-                     const struct cv_map_note *note);
+                     const struct cv_map_message *note);
 
 /* --- map_fold.c --- */
 
@@ -127,7 +128,7 @@ enum cleave_status cv_map_fold_go(struct cv_map_master *master, double *out_next
                                   struct cleave_error *err);
 /* What one partial more takes to be combined, as far as was seen. */
 double cv_map_fold_one_s(const struct cv_map_master *master);
-void cv_map_folded(struct cv_map_master *master, const struct cv_map_note *note);
+void cv_map_folded(struct cv_map_master *master, const struct cv_map_message *note);
 /* A chunk's partial is kept by its worker, or comes. The chunk is not the caller's then. */
 void cv_map_partial(struct cv_map_master *master, struct cv_map_chunk *chunk);
 /* After all chunks: combine or collect all. */

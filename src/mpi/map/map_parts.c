@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "mpi/bridge/bridge_nap.h"
-#include "mpi/map/map_inner.h"
+#include "mpi/bridge/bridge_idle.h"
+#include "mpi/map/map_internal.h"
 
 /* While bytes are moving, MPI should be called often. */
 static const long MOVING_NAP_NS = 50000;
@@ -92,19 +92,20 @@ enum cleave_status cv_map_collect(const struct cleave_mpi_map *map, uint64_t beg
 /* --- notes -------------------------------------------------------------------------------- */
 
 struct letter {
-    struct cv_mail_item item;
-    struct cv_map_note note;
+    struct cv_map_requests_item item;
+    struct cv_map_message note;
 };
 
-static void letter_sent(void *context, struct cv_mail_item *item, int from)
+static void letter_sent(void *context, struct cv_map_requests_item *item, int from)
 {
     (void)item;
     (void)from;
     free(context);
 }
 
-enum cleave_status cv_map_tell(struct cv_mail *mail, int rank,
-                               const struct cv_map_note *note, struct cleave_error *err)
+enum cleave_status cv_map_tell(struct cv_map_requests *mail, int rank,
+                               const struct cv_map_message *note,
+                               struct cleave_error *err)
 {
     struct letter *letter = malloc(sizeof *letter);
     enum cleave_status status;
@@ -112,28 +113,28 @@ enum cleave_status cv_map_tell(struct cv_mail *mail, int rank,
     if (letter == NULL)
         return cv_fail_memory(err, "messages");
     letter->note = *note;
-    letter->item = (struct cv_mail_item){
+    letter->item = (struct cv_map_requests_item){
         .done = letter_sent,
         .context = letter,
         .bytes = (unsigned char *)&letter->note,
-        .size =
-            note->status != CLEAVE_OK ? sizeof *note : offsetof(struct cv_map_note, text),
+        .size = note->status != CLEAVE_OK ? sizeof *note
+                                          : offsetof(struct cv_map_message, text),
         .rank = rank,
         .tag = rank == 0 ? CV_MAIL_EVENT : CV_MAIL_ORDER,
     };
-    status = cv_mail_begin(mail, &letter->item, err);
+    status = cv_map_requests_begin(mail, &letter->item, err);
     if (status != CLEAVE_OK)
         free(letter);
     return status;
 }
 
-void cv_map_note_error(struct cv_map_note *note, const struct cleave_error *error)
+void cv_map_note_error(struct cv_map_message *note, const struct cleave_error *error)
 {
     note->status = (uint32_t)error->status;
     snprintf(note->text, sizeof note->text, "%s", error->text);
 }
 
-enum cleave_status cv_map_error_of(const struct cv_map_note *note,
+enum cleave_status cv_map_error_of(const struct cv_map_message *note,
                                    struct cleave_error *err)
 {
     if (note->status == CLEAVE_OK)
@@ -142,22 +143,23 @@ enum cleave_status cv_map_error_of(const struct cv_map_note *note,
                    (int)sizeof note->text - 1, note->text);
 }
 
-enum cleave_status cv_map_progress(struct cv_mail *mail, struct cv_map_tasks *tasks,
-                                   size_t silent, double *last_s, double until_s,
+enum cleave_status cv_map_progress(struct cv_map_requests *mail,
+                                   struct cv_map_tasks *tasks, size_t silent,
+                                   double *last_s, double until_s,
                                    struct cleave_error *err)
 {
     struct timespec nap;
     double now_s, left_s;
     bool any;
 
-    CV_TRY(cv_mail_look(mail, &any, err));
+    CV_TRY(cv_map_requests_look(mail, &any, err));
     any |= cv_map_tasks_fetch(tasks) > 0;
-    now_s = cv_nap_clock_s();
+    now_s = cv_idle_wait_clock_s();
     if (any) {
         *last_s = now_s;
         return CLEAVE_OK;
     }
-    nap = cv_nap_for(now_s - *last_s);
+    nap = cv_idle_wait_for(now_s - *last_s);
     if (mail->count > silent && nap.tv_nsec > MOVING_NAP_NS)
         nap.tv_nsec = MOVING_NAP_NS;
     left_s = until_s - now_s;

@@ -1,8 +1,8 @@
 /* map_reduce.c -- share a divisible job among the ranks of an MPI program: the public call.
  * SPDX-License-Identifier: MIT */
 #include "base/fail.h"
-#include "mpi/bridge/bridge_nap.h"
-#include "mpi/map/map_inner.h"
+#include "mpi/bridge/bridge_idle.h"
+#include "mpi/map/map_internal.h"
 
 static enum cleave_status run(const struct cleave_mpi_map *map, MPI_Comm comm,
                               struct cleave_mpi_result *out, struct cleave_error *err)
@@ -27,7 +27,7 @@ __attribute__((visibility("default"))) enum cleave_status
 cleave_mpi_map_reduce(const struct cleave_mpi_map *map, MPI_Comm comm,
                       struct cleave_mpi_result *out, struct cleave_error *err)
 {
-    const double began_s = cv_nap_clock_s();
+    const double began_s = cv_idle_wait_clock_s();
     struct cleave_error ignored;
     struct cleave_mpi_result result = { 0 };
     enum cleave_status status;
@@ -45,7 +45,7 @@ cleave_mpi_map_reduce(const struct cleave_mpi_map *map, MPI_Comm comm,
     MPI_Comm_free(&own);
     if (status != CLEAVE_OK)
         return status;
-    result.seconds = cv_nap_clock_s() - began_s;
+    result.seconds = cv_idle_wait_clock_s() - began_s;
     if (out != NULL)
         *out = result;
     else

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "mpi/bridge/bridge_nap.h"
-#include "run/kit/quiet_thread.h"
+#include "mpi/bridge/bridge_idle.h"
+#include "run/common/nosignal_thread.h"
 
 /* Tasks in the order they came. */
 struct line {
@@ -48,11 +48,11 @@ static struct cv_map_task *get(struct line *line)
 
 static void carry_out(struct cv_map_task *task)
 {
-    const double began_s = cv_nap_clock_s();
+    const double began_s = cv_idle_wait_clock_s();
 
     task->err = (struct cleave_error){ 0 };
     task->status = task->run(task, &task->err);
-    task->seconds = cv_nap_clock_s() - began_s;
+    task->seconds = cv_idle_wait_clock_s() - began_s;
 }
 
 static void *work(void *context)
@@ -100,7 +100,7 @@ enum cleave_status cv_map_tasks_new(bool threaded, struct cv_map_tasks **out,
     pthread_condattr_destroy(&clock);
     /* Signals go to the threads of the program. */
     if (threaded)
-        code = cv_quiet_thread(&tasks->thread, NULL, work, tasks);
+        code = cv_nosignal_thread_create(&tasks->thread, NULL, work, tasks);
     if (code != 0) {
         tasks->threaded = false;
         cv_map_tasks_free(tasks);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "mpi/bridge/bridge_nap.h"
-#include "mpi/map/map_inner.h"
+#include "mpi/bridge/bridge_idle.h"
+#include "mpi/map/map_internal.h"
 
 struct job;
 
@@ -15,16 +15,17 @@ struct held {
     struct cleave_mpi_buffer buffer;
     bool coming;
     struct job *waits; /* borrowed: whose turn it is when it has come                  */
-    struct cv_mail_item item;
+    struct cv_map_requests_item item;
     struct held *next;
 };
 
 struct worker {
     const struct cleave_mpi_map *map;
-    struct cv_mail mail;
+    struct cv_map_requests mail;
     struct cv_map_tasks *tasks;
-    struct cv_map_note note; /* the next order                                         */
-    struct cv_mail_item listen;
+    struct cv_map_message
+        note; /* the next order                                         */
+    struct cv_map_requests_item listen;
     struct held *held; /* owned                                                        */
     bool stopped, broken;
     struct cleave_error stop; /* what rank 0 says at the end                           */
@@ -34,9 +35,10 @@ struct worker {
 /* One order under way. */
 struct job {
     struct cv_map_task task;
-    struct cv_mail_item item; /* bytes that it waits for, or sends                     */
+    struct cv_map_requests_item
+        item; /* bytes that it waits for, or sends                     */
     struct worker *worker;
-    struct cv_map_note note;
+    struct cv_map_message note;
     struct cleave_mpi_buffer input;
     struct held *left, *right, *out; /* owned                                          */
     unsigned missing;                /* partials that are not here yet                 */
@@ -69,7 +71,7 @@ static void break_off(struct worker *worker, const struct cleave_error *err)
     worker->broken = true;
 }
 
-static void tell(struct worker *worker, const struct cv_map_note *note)
+static void tell(struct worker *worker, const struct cv_map_message *note)
 {
     struct cleave_error err;
 
@@ -79,7 +81,7 @@ static void tell(struct worker *worker, const struct cv_map_note *note)
 
 static void tell_failure(struct worker *worker, const struct cleave_error *error)
 {
-    struct cv_map_note note = { .kind = CV_MAP_FAILED };
+    struct cv_map_message note = { .kind = CV_MAP_FAILED };
 
     cv_map_note_error(&note, error);
     tell(worker, &note);
@@ -108,7 +110,7 @@ static void keep(struct worker *worker, struct held *held, uint64_t id)
     worker->held = held;
 }
 
-static void partial_sent(void *context, struct cv_mail_item *item, int from)
+static void partial_sent(void *context, struct cv_map_requests_item *item, int from)
 {
     (void)item;
     (void)from;
@@ -121,13 +123,14 @@ static void send_partial(struct job *job, int rank)
     struct worker *worker = job->worker;
     struct cleave_error err;
 
-    job->item = (struct cv_mail_item){ .done = partial_sent,
-                                       .context = job,
-                                       .bytes = job->out->buffer.bytes,
-                                       .size = job->out->buffer.size,
-                                       .rank = rank,
-                                       .tag = cv_mail_tag(job->note.id) };
-    if (job->item.size > 0 && cv_mail_begin(&worker->mail, &job->item, &err) == CLEAVE_OK)
+    job->item = (struct cv_map_requests_item){ .done = partial_sent,
+                                               .context = job,
+                                               .bytes = job->out->buffer.bytes,
+                                               .size = job->out->buffer.size,
+                                               .rank = rank,
+                                               .tag = cv_map_requests_tag(job->note.id) };
+    if (job->item.size > 0 &&
+        cv_map_requests_begin(&worker->mail, &job->item, &err) == CLEAVE_OK)
         return;
     if (job->item.size > 0)
         break_off(worker, &err);
@@ -158,11 +161,12 @@ static void job_done(struct cv_map_task *task, const struct cleave_error *error)
 {
     struct job *job = (struct job *)task; /* its first part */
     struct worker *worker = job->worker;
-    struct cv_map_note note = { .kind = job->note.kind == CV_MAP_FOLD ? CV_MAP_FOLDED
-                                                                      : CV_MAP_COMPUTED,
-                                .id = job->note.id,
-                                .bytes = job->out->buffer.size,
-                                .seconds = task->seconds };
+    struct cv_map_message note = { .kind = job->note.kind == CV_MAP_FOLD
+                                               ? CV_MAP_FOLDED
+                                               : CV_MAP_COMPUTED,
+                                   .id = job->note.id,
+                                   .bytes = job->out->buffer.size,
+                                   .seconds = task->seconds };
 
     if (error != NULL && !worker->stopped)
         tell_failure(worker, error);
@@ -202,14 +206,14 @@ static void begin_if_all(struct job *job)
         begin_task(job);
 }
 
-static void bytes_came(void *context, struct cv_mail_item *item, int from)
+static void bytes_came(void *context, struct cv_map_requests_item *item, int from)
 {
     (void)item;
     (void)from;
     begin_if_all(context);
 }
 
-static void ahead_came(void *context, struct cv_mail_item *item, int from)
+static void ahead_came(void *context, struct cv_map_requests_item *item, int from)
 {
     struct held *held = context;
 
@@ -240,14 +244,14 @@ static enum cleave_status begin_after(struct job *job, struct cleave_mpi_buffer 
         begin_if_all(job);
         return CLEAVE_OK;
     }
-    job->item = (struct cv_mail_item){ .done = bytes_came,
-                                       .context = job,
-                                       .bytes = buffer->bytes,
-                                       .size = buffer->size,
-                                       .rank = rank,
-                                       .tag = cv_mail_tag(id),
-                                       .in = true };
-    return cv_mail_begin(&job->worker->mail, &job->item, err);
+    job->item = (struct cv_map_requests_item){ .done = bytes_came,
+                                               .context = job,
+                                               .bytes = buffer->bytes,
+                                               .size = buffer->size,
+                                               .rank = rank,
+                                               .tag = cv_map_requests_tag(id),
+                                               .in = true };
+    return cv_map_requests_begin(&job->worker->mail, &job->item, err);
 }
 
 /* --- orders ------------------------------------------------------------------------------- */
@@ -255,7 +259,7 @@ static enum cleave_status begin_after(struct job *job, struct cleave_mpi_buffer 
 static enum cleave_status begin_fold(struct job *job, struct cleave_error *err)
 {
     struct worker *worker = job->worker;
-    const struct cv_map_note *note = &job->note;
+    const struct cv_map_message *note = &job->note;
     struct held *comes = NULL, **place;
 
     if (note->peer != 0) {
@@ -314,7 +318,7 @@ static enum cleave_status begin_job(struct worker *worker, struct cleave_error *
 /* A partial comes ahead. */
 static enum cleave_status await(struct worker *worker, struct cleave_error *err)
 {
-    const struct cv_map_note *note = &worker->note;
+    const struct cv_map_message *note = &worker->note;
     struct held *held = calloc(1, sizeof *held);
 
     if (held == NULL || note->bytes > SIZE_MAX / 2 ||
@@ -326,17 +330,17 @@ static enum cleave_status await(struct worker *worker, struct cleave_error *err)
     if (note->bytes == 0)
         return CLEAVE_OK;
     held->coming = true;
-    held->item = (struct cv_mail_item){ .done = ahead_came,
-                                        .context = held,
-                                        .bytes = held->buffer.bytes,
-                                        .size = held->buffer.size,
-                                        .rank = (int)note->peer,
-                                        .tag = cv_mail_tag(note->id),
-                                        .in = true };
-    return cv_mail_begin(&worker->mail, &held->item, err);
+    held->item = (struct cv_map_requests_item){ .done = ahead_came,
+                                                .context = held,
+                                                .bytes = held->buffer.bytes,
+                                                .size = held->buffer.size,
+                                                .rank = (int)note->peer,
+                                                .tag = cv_map_requests_tag(note->id),
+                                                .in = true };
+    return cv_map_requests_begin(&worker->mail, &held->item, err);
 }
 
-static void order_came(void *context, struct cv_mail_item *item, int from)
+static void order_came(void *context, struct cv_map_requests_item *item, int from)
 {
     struct worker *worker = context;
     struct cleave_error err;
@@ -352,7 +356,7 @@ static void order_came(void *context, struct cv_mail_item *item, int from)
     status =
         worker->note.kind == CV_MAP_AWAIT ? await(worker, &err) : begin_job(worker, &err);
     if (status == CLEAVE_OK)
-        status = cv_mail_begin(&worker->mail, item, &err);
+        status = cv_map_requests_begin(&worker->mail, item, &err);
     if (status != CLEAVE_OK)
         break_off(worker, &err);
 }
@@ -363,7 +367,7 @@ static void order_came(void *context, struct cv_mail_item *item, int from)
 static enum cleave_status settle(struct worker *worker, bool stopped,
                                  struct cleave_error *err)
 {
-    double last_s = cv_nap_clock_s();
+    double last_s = cv_idle_wait_clock_s();
 
     while (stopped ? worker->mail.count > 0 || cv_map_tasks_any(worker->tasks)
                    : !worker->stopped) {
@@ -381,18 +385,18 @@ enum cleave_status cv_map_work(const struct cleave_mpi_map *map, MPI_Comm comm,
                                struct cv_map_tasks *tasks, struct cleave_error *err)
 {
     struct worker worker = { .map = map, .tasks = tasks };
-    const struct cv_map_note leave = { .kind = CV_MAP_LEFT };
+    const struct cv_map_message leave = { .kind = CV_MAP_LEFT };
     enum cleave_status status;
 
-    cv_mail_init(&worker.mail, comm);
-    worker.listen = (struct cv_mail_item){ .done = order_came,
-                                           .context = &worker,
-                                           .bytes = (unsigned char *)&worker.note,
-                                           .size = sizeof worker.note,
-                                           .rank = 0,
-                                           .tag = CV_MAIL_ORDER,
-                                           .in = true };
-    status = cv_mail_begin(&worker.mail, &worker.listen, err);
+    cv_map_requests_init(&worker.mail, comm);
+    worker.listen = (struct cv_map_requests_item){ .done = order_came,
+                                                   .context = &worker,
+                                                   .bytes = (unsigned char *)&worker.note,
+                                                   .size = sizeof worker.note,
+                                                   .rank = 0,
+                                                   .tag = CV_MAIL_ORDER,
+                                                   .in = true };
+    status = cv_map_requests_begin(&worker.mail, &worker.listen, err);
     if (status == CLEAVE_OK)
         status = settle(&worker, false, err);
     if (status == CLEAVE_OK)
@@ -411,6 +415,6 @@ enum cleave_status cv_map_work(const struct cleave_mpi_map *map, MPI_Comm comm,
     }
     while (worker.held != NULL)
         free_held(take_held(&worker, worker.held->id));
-    cv_mail_done(&worker.mail);
+    cv_map_requests_done(&worker.mail);
     return status;
 }

@@ -13,10 +13,10 @@ enum { LEAST_RANKS = 16, LEAST_SLICES = 4, RANKS_EACH = 4 };
 int cv_slice_most(int n, int elements, double bytes)
 {
     const int ranks = n / RANKS_EACH;
-    const double most =
+    const double max =
         fmin(fmin(CV_MOST_SLICES, ranks), fmin(elements, bytes / least_slice));
 
-    return n < LEAST_RANKS || most < LEAST_SLICES ? 0 : (int)most;
+    return n < LEAST_RANKS || max < LEAST_SLICES ? 0 : (int)max;
 }
 
 /* The time in which those come who are not there yet. */
@@ -35,19 +35,19 @@ int cv_slice_count(const struct cv_slice_job *job, int there)
 {
     const double wish = 2 * busy_of(job), left_s = left_of(job, there);
 
-    if (wish >= job->most * left_s)
-        return job->most;
-    return (int)fmin(fmax(ceil(wish / left_s), LEAST_SLICES), job->most);
+    if (wish >= job->max * left_s)
+        return job->max;
+    return (int)fmin(fmax(ceil(wish / left_s), LEAST_SLICES), job->max);
 }
 
 double cv_slice_time(const struct cv_slice_job *job)
 {
-    return job->most < 2 ? HUGE_VAL : 2 * job->d + job->c;
+    return job->max < 2 ? HUGE_VAL : 2 * job->d + job->c;
 }
 
 double cv_slice_backlog(const struct cv_slice_job *job, int there)
 {
-    return fmax(0, busy_of(job) / job->most - left_of(job, there));
+    return fmax(0, busy_of(job) / job->max - left_of(job, there));
 }
 
 /* The pace that `count` ranks are not slower than. */
@@ -79,8 +79,8 @@ static int place_of(int k, int able, int count)
     return first + (int)(modf(k * 0.6180339887498949, &whole) * (next - first));
 }
 
-int cv_slice_keepers(int n, int root, const bool *there, const double *pace, int count,
-                     int *out)
+int cv_slice_owners(int n, int root, const bool *there, const double *pace, int count,
+                    int *out)
 {
     const double bound =
         pace == NULL ? HUGE_VAL : about_as_quick * pace_of_most(n, there, pace, count);

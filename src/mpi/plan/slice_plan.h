@@ -16,7 +16,7 @@ struct cv_slice_job {
     double d, c;     /* what a transfer and a combination of a vector take   */
     double port_s;   /* for how long a transfer keeps its receiver busy      */
     double spread_s; /* within which ranks come                              */
-    int most;        /* slices at most; less than 2: there are none          */
+    int max;         /* slices at most; less than 2: there are none          */
 };
 
 /* How many slices are worth it at most, of a vector of so many elements. */
@@ -32,7 +32,7 @@ double cv_slice_backlog(const struct cv_slice_job *job, int there);
  * not at equal distances: networks choose ways by the number of who is at their end.
  * Their number, at most `count`. pace: what their transfers take, or NULL if it is the
  * same; out: room for n. */
-int cv_slice_keepers(int n, int root, const bool *there, const double *pace, int count,
-                     int *out);
+int cv_slice_owners(int n, int root, const bool *there, const double *pace, int count,
+                    int *out);
 
 #endif

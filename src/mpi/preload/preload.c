@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mpi/reduce/home.h"
+#include "mpi/reduce/mpi_process.h"
 #include "mpi/reduce/mpi_parts.h"
 
 /* A library that is put before another has no other place for what it is told at the
@@ -29,8 +29,9 @@ static void read_settings(bool together)
 
     state.ready = true;
     state.policy = CV_MPI_AUTO;
-    if (text == NULL || cv_mpi_settings_read(text, cv_home_defaults(), &state.policy,
-                                             &state.verbose, &err) == CLEAVE_OK)
+    if (text == NULL ||
+        cv_mpi_settings_read(text, cv_mpi_process_defaults(), &state.policy,
+                             &state.verbose, &err) == CLEAVE_OK)
         return;
     /* At the start the first one speaks, and the others wait to be ended with it. Later it
      * may be that not all come here. */
@@ -67,7 +68,7 @@ static int is_crowded(void)
  * alike, wherever they are. */
 static void leave_short(void)
 {
-    struct cv_mpi_settings *defaults = cv_home_defaults();
+    struct cv_mpi_settings *defaults = cv_mpi_process_defaults();
     int mine = is_crowded(), any = 0;
 
     if (state.policy == CV_MPI_AUTO || state.policy == CV_MPI_MPI ||
@@ -87,7 +88,7 @@ static void make_ready(bool together)
         leave_short();
     state.hands_on = state.policy == CV_MPI_AUTO;
     if (state.verbose)
-        cv_home_on_close(cv_preload_report);
+        cv_mpi_process_on_close(cv_preload_report);
 }
 
 void cv_preload_start(void)
@@ -113,7 +114,7 @@ int cv_preload_call(const struct cv_mpi_call *call)
     int code;
 
     /* A session before there is a world: the settings have their time then. */
-    if (state.ready || cv_home_has_world()) {
+    if (state.ready || cv_mpi_process_has_world()) {
         make_ready(false);
         policy = fitting(state.policy, call->op);
     }

@@ -18,7 +18,7 @@ static void tell_size(double bytes, char *text, size_t size)
     snprintf(text, size, "%g %s", bytes, units[unit]);
 }
 
-static void tell_choice(const struct cv_team *team, int sort)
+static void tell_choice(const struct cv_comm_state *team, int sort)
 {
     const struct cv_choice *choice = &team->chooser.choices[sort];
     const struct cv_arm *own = &choice->arms[CV_ARM_OWN],
@@ -44,7 +44,7 @@ static void tell_choice(const struct cv_team *team, int sort)
     fprintf(stderr, ", gained %.3g s\n", gained);
 }
 
-void cv_preload_report(const struct cv_team *team)
+void cv_preload_report(const struct cv_comm_state *team)
 {
     const int machines = cv_cluster_machines(team->cluster);
 

@@ -1,7 +1,7 @@
 /* call_begin.c -- a call becomes a reduction. SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "mpi/reduce/home.h"
+#include "mpi/reduce/mpi_process.h"
 #include "mpi/reduce/mpi_call.h"
 #include "mpi/memory/mpi_try.h"
 
@@ -11,29 +11,29 @@ static const double least_segment = 262144, most_segment = 16777216;
 /* Between machines, pieces that MPI libraries send without asking the receiver first. */
 static const double least_apart = 32768;
 
-static double dynamic_segment(const struct cv_team *team, enum cv_mpi_policy policy,
+static double dynamic_segment(const struct cv_comm_state *team, enum cv_mpi_policy policy,
                               double bytes)
 {
-    const double least = policy == CV_MPI_TREE_REPLAN ? least_apart : least_segment;
+    const double min = policy == CV_MPI_TREE_REPLAN ? least_apart : least_segment;
 
     if (team->settings.segment_bytes > 0)
         return team->settings.segment_bytes;
-    return fmin(fmax(bytes / CV_DEPTH, least), most_segment);
+    return fmin(fmax(bytes / CV_DEPTH, min), most_segment);
 }
 
 int cv_call_begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                  struct cv_team *team, struct cv_reduction *r)
+                  struct cv_comm_state *team, struct cv_reduction *r)
 {
     bool at_root = team->rank == call->root;
 
     r->team = team;
     CV_MPI_TRY(cv_vector_init(&r->vector, call->count, call->type, call->op));
     if (policy == CV_MPI_TREE_DYN && !r->vector.commutes)
-        return cv_home_error("tree-dyn needs an operator that commutes; "
-                             "ordered-tree-dyn does not");
+        return cv_mpi_process_error("tree-dyn needs an operator that commutes; "
+                                    "ordered-tree-dyn does not");
     if (policy == CV_MPI_TREE_REPLAN && !r->vector.commutes)
-        return cv_home_error("tree-replan needs an operator that commutes; "
-                             "ordered-tree-dyn does not");
+        return cv_mpi_process_error("tree-replan needs an operator that commutes; "
+                                    "ordered-tree-dyn does not");
     r->policy = policy == CV_MPI_FIXED ? CV_MPI_BINOMIAL : policy;
     r->root = call->root;
     r->in_place = call->send == MPI_IN_PLACE && at_root;

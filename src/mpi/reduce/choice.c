@@ -58,11 +58,11 @@ static double push(double *ring, unsigned *count, double value)
 
 static double quickest_s(const struct cv_arm *arm)
 {
-    double least = HUGE_VAL;
+    double min = HUGE_VAL;
 
     for (unsigned i = 0; i < in_ring(arm->measured); i++)
-        least = fmin(least, arm->times_s[i]);
-    return least;
+        min = fmin(min, arm->times_s[i]);
+    return min;
 }
 
 /* What an arm is thought to take. Of few times most may have been disturbed. */
@@ -72,7 +72,7 @@ static double expected_s(const struct cv_arm *arm)
 }
 
 /* How sure it is that `a` is quicker than `b`, in standard deviations. */
-static double surety(const struct cv_arm *a, const struct cv_arm *b)
+static double confidence(const struct cv_arm *a, const struct cv_arm *b)
 {
     unsigned n = in_ring(a->measured), m = in_ring(b->measured);
     double won = 0;
@@ -90,8 +90,8 @@ static bool beats(const struct cv_choice *choice, int arm, int best)
     if (arm == best || a->measured < ENOUGH || b->measured < ENOUGH)
         return false;
     if (arm == CV_ARM_OWN)
-        return a->median_s < b->median_s && surety(a, b) > rather_sure;
-    return a->median_s < better * b->median_s && surety(a, b) > sure;
+        return a->median_s < b->median_s && confidence(a, b) > rather_sure;
+    return a->median_s < better * b->median_s && confidence(a, b) > sure;
 }
 
 static void settle_best(struct cv_choice *choice)
@@ -109,12 +109,12 @@ static void settle_best(struct cv_choice *choice)
  * pattern. */
 static void notice_change(struct cv_choice *choice, double spread_s)
 {
-    double least = worth_a_try * choice->arms[CV_ARM_OWN].median_s;
-    double spread = spread_s > least ? spread_s : least;
+    double min = worth_a_try * choice->arms[CV_ARM_OWN].median_s;
+    double spread = spread_s > min ? spread_s : min;
 
     /* What is usual takes some calls to see: one alone may be anything. */
     if (choice->spreads <= CV_ARM_TIMES) {
-        choice->usual_spread_s = fmax(choice->median_spread_s, least);
+        choice->usual_spread_s = fmax(choice->median_spread_s, min);
         return;
     }
     if (spread < other_times * choice->usual_spread_s &&
@@ -147,14 +147,14 @@ static void look_closer(struct cv_choice *choice)
 /* By how much a trial was longer than the usual call. */
 static double loss_s(const struct cv_arm *arm, double time_s, double usual_s)
 {
-    const double most = outrageous * usual_s;
+    const double max = outrageous * usual_s;
 
-    if (arm->measured < 2 || quickest_s(arm) <= most)
-        time_s = fmin(time_s, most);
+    if (arm->measured < 2 || quickest_s(arm) <= max)
+        time_s = fmin(time_s, max);
     return fmax(time_s - usual_s, 0);
 }
 
-void cv_choice_learn(struct cv_choice *choice, const struct cv_lap *lap)
+void cv_choice_learn(struct cv_choice *choice, const struct cv_trial_time *lap)
 {
     const int arm = lap->arm;
     const double time_s = lap->time_s, spread_s = lap->spread_s;
@@ -191,7 +191,7 @@ static bool is_in_the_running(const struct cv_choice *choice, int arm)
 
     if (with == best || with->measured < FEW)
         return true;
-    if (with->measured >= ENOUGH && surety(best, with) > very_sure)
+    if (with->measured >= ENOUGH && confidence(best, with) > very_sure)
         return false;
     return expected_s(with) < hopeless * best->median_s;
 }
@@ -208,7 +208,7 @@ static bool is_affordable(const struct cv_choice *choice, int arm)
     return loss <= 0 || choice->lost_s + loss <= allowance * choice->spent_s;
 }
 
-static void add(struct cv_choice *choice, struct cv_heat *heat, int arm)
+static void add(struct cv_choice *choice, struct cv_trial_batch *heat, int arm)
 {
     /* The first call of a policy sets up what it needs. */
     bool counts = arm == CV_ARM_OWN || choice->used[arm] > 0;
@@ -236,7 +236,8 @@ static double risk_s(const struct cv_choice *choice, int arm, double set_up)
 }
 
 /* All take turns, if the time that may be lost is there. Whether some have to wait for it. */
-static bool plan_turns(struct cv_choice *choice, struct cv_heat *heat, unsigned turn)
+static bool plan_turns(struct cv_choice *choice, struct cv_trial_batch *heat,
+                       unsigned turn)
 {
     double may_lose_s = allowance * (choice->now_s - choice->began_s) - choice->lost_s;
     bool wait = choice->arms[choice->best].measured == 0, others = false;
@@ -263,7 +264,7 @@ static bool plan_turns(struct cv_choice *choice, struct cv_heat *heat, unsigned 
     return wait && !others;
 }
 
-void cv_choice_plan(struct cv_choice *choice, struct cv_heat *heat)
+void cv_choice_plan(struct cv_choice *choice, struct cv_trial_batch *heat)
 {
     unsigned turn = choice->heats++;
 

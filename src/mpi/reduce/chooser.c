@@ -17,7 +17,7 @@ static int sort_of(const struct cv_kind *kind)
 {
     int size = 0;
 
-    for (double least = 4; size < CV_SIZES - 1 && kind->bytes >= least; least *= 4)
+    for (double min = 4; size < CV_SIZES - 1 && kind->bytes >= min; min *= 4)
         size++;
     return (2 * (int)kind->reach + (kind->commutes ? 1 : 0)) * CV_SIZES + size;
 }
@@ -59,7 +59,7 @@ static int make_choices(struct cv_chooser *chooser, MPI_Comm comm)
 /* Take over what was agreed on, when it is time to. */
 static int settle(struct cv_chooser *chooser)
 {
-    struct cv_heat *heat = &chooser->heat;
+    struct cv_trial_batch *heat = &chooser->heat;
 
     if (chooser->wait_calls-- > 0)
         return MPI_SUCCESS;
@@ -69,11 +69,12 @@ static int settle(struct cv_chooser *chooser)
         double last = of[0], first = -of[1], there = of[2];
 
         cv_choice_learn(&chooser->choices[heat->sort],
-                        &(struct cv_lap){ .arm = heat->calls[i].arm,
-                                          .came_s = last,
-                                          .spread_s = last - first,
-                                          .time_s = there > last ? there - last : 0,
-                                          .counts = heat->calls[i].counts });
+                        &(struct cv_trial_time){ .arm = heat->calls[i].arm,
+                                                 .came_s = last,
+                                                 .spread_s = last - first,
+                                                 .time_s =
+                                                     there > last ? there - last : 0,
+                                                 .counts = heat->calls[i].counts });
     }
     heat->length = heat->done = 0;
     return MPI_SUCCESS;
@@ -92,7 +93,7 @@ static double set_up_of(const struct cv_chooser *chooser, int sort)
 static bool join_heat(struct cv_chooser *chooser, int sort)
 {
     struct cv_choice *choice = &chooser->choices[sort];
-    struct cv_heat *heat = &chooser->heat;
+    struct cv_trial_batch *heat = &chooser->heat;
 
     if (chooser->agreeing != MPI_REQUEST_NULL)
         return false;
@@ -163,7 +164,7 @@ enum cv_mpi_policy cv_chooser_best(const struct cv_chooser *chooser,
 int cv_chooser_note(struct cv_chooser *chooser, MPI_Comm comm, const struct cv_pick *pick,
                     bool has_result)
 {
-    struct cv_heat *heat = &chooser->heat;
+    struct cv_trial_batch *heat = &chooser->heat;
     double came = pick->came_s + chooser->clock_offset_s;
     double *mine = &heat->mine[3 * (size_t)heat->done];
 

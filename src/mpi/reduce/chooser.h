@@ -51,7 +51,7 @@ struct cv_choice {
 };
 
 /* The calls that are being measured, or were and are being agreed on. */
-struct cv_heat {
+struct cv_trial_batch {
     int sort;
     int length, done; /* calls; no heat if 0        */
     unsigned idle;    /* calls of other sorts since */
@@ -66,7 +66,7 @@ struct cv_chooser {
     struct cv_choice *choices; /* owned, CV_SORTS                       */
     MPI_Request agreeing;
     unsigned wait_calls; /* before it is waited for               */
-    struct cv_heat heat;
+    struct cv_trial_batch heat;
     double clock_offset_s; /* rank 0's clock minus ours             */
     bool clock_known;
     bool apart;  /* not all ranks share memory                      */
@@ -108,16 +108,16 @@ void cv_chooser_free(struct cv_chooser *chooser);
 
 /* What follows from measurements: local, the same on all ranks. An arm's new time, and when
  * the last rank had come. */
-struct cv_lap {
+struct cv_trial_time {
     int arm;
     double came_s, spread_s, time_s;
     bool counts;
 };
 
 void cv_choice_begin(struct cv_choice *choice);
-void cv_choice_learn(struct cv_choice *choice, const struct cv_lap *lap);
+void cv_choice_learn(struct cv_choice *choice, const struct cv_trial_time *lap);
 /* The arms of the next heat, whether they count, and when the one after that is due. */
-void cv_choice_plan(struct cv_choice *choice, struct cv_heat *heat);
+void cv_choice_plan(struct cv_choice *choice, struct cv_trial_batch *heat);
 
 /* How a sort of calls is described, for reports. */
 enum cv_mpi_policy cv_chooser_policy(const struct cv_chooser *chooser, int sort, int arm);

@@ -13,7 +13,7 @@ struct cv_cluster {
     bool in_a_row; /* the ranks of each are neighbours                          */
     MPI_Comm machine, fore; /* owned: this machine's ranks; the first ranks of all, or
                                MPI_COMM_NULL                                            */
-    struct cv_team *inside,
+    struct cv_comm_state *inside,
         *across; /* owned: of these                                  */
     int *
         first; /* owned: for each rank, the first one of its machine, by its number in `fore` */
@@ -24,9 +24,9 @@ struct cv_cluster {
 static void free_cluster(struct cv_cluster *cluster)
 {
     if (cluster->inside != NULL)
-        cv_team_free(cluster->inside);
+        cv_comm_state_free(cluster->inside);
     if (cluster->across != NULL)
-        cv_team_free(cluster->across);
+        cv_comm_state_free(cluster->across);
     if (cluster->machine != MPI_COMM_NULL)
         PMPI_Comm_free(&cluster->machine);
     if (cluster->fore != MPI_COMM_NULL)
@@ -36,7 +36,7 @@ static void free_cluster(struct cv_cluster *cluster)
     free(cluster);
 }
 
-static int split(const struct cv_team *team, MPI_Comm *out)
+static int split(const struct cv_comm_state *team, MPI_Comm *out)
 {
     const int ranks = team->settings.machine_ranks;
 
@@ -47,9 +47,9 @@ static int split(const struct cv_team *team, MPI_Comm *out)
 }
 
 /* Who is where: all know the number in `fore` of everybody's machine. */
-static int look(struct cv_cluster *cluster, const struct cv_team *team)
+static int look(struct cv_cluster *cluster, const struct cv_comm_state *team)
 {
-    int ranks, most, machines = 0, index = 0;
+    int ranks, max, machines = 0, index = 0;
     int rows = 1;
 
     CV_MPI_TRY(PMPI_Comm_size(cluster->machine, &ranks));
@@ -58,18 +58,18 @@ static int look(struct cv_cluster *cluster, const struct cv_team *team)
     CV_MPI_TRY(PMPI_Bcast(&index, 1, MPI_INT, 0, cluster->machine));
     CV_MPI_TRY(
         PMPI_Allgather(&index, 1, MPI_INT, cluster->first, 1, MPI_INT, team->comm));
-    CV_MPI_TRY(PMPI_Allreduce(&ranks, &most, 1, MPI_INT, MPI_MAX, team->comm));
+    CV_MPI_TRY(PMPI_Allreduce(&ranks, &max, 1, MPI_INT, MPI_MAX, team->comm));
     for (int i = 0; i < team->size; i++) {
         machines = cluster->first[i] >= machines ? cluster->first[i] + 1 : machines;
         rows += i > 0 && cluster->first[i] != cluster->first[i - 1];
     }
     cluster->machines = machines;
-    cluster->useful = machines > 1 && most > 1;
+    cluster->useful = machines > 1 && max > 1;
     cluster->in_a_row = rows == machines;
     return MPI_SUCCESS;
 }
 
-static int make(struct cv_cluster *cluster, struct cv_team *team)
+static int make(struct cv_cluster *cluster, struct cv_comm_state *team)
 {
     int here, ranks;
 
@@ -94,17 +94,17 @@ static int make(struct cv_cluster *cluster, struct cv_team *team)
     CV_MPI_TRY(look(cluster, team));
     if (!cluster->useful)
         return MPI_SUCCESS;
-    CV_MPI_TRY(cv_team_new(cluster->machine, &team->settings, &cluster->inside));
+    CV_MPI_TRY(cv_comm_state_new(cluster->machine, &team->settings, &cluster->inside));
     cluster->inside->settings.machine_ranks = 1; /* there are no machines within one */
-    CV_MPI_TRY(cv_team_open(cluster->inside));
+    CV_MPI_TRY(cv_comm_state_open(cluster->inside));
     if (cluster->fore == MPI_COMM_NULL)
         return MPI_SUCCESS;
-    CV_MPI_TRY(cv_team_new(cluster->fore, &team->settings, &cluster->across));
-    return cv_team_open(cluster->across);
+    CV_MPI_TRY(cv_comm_state_new(cluster->fore, &team->settings, &cluster->across));
+    return cv_comm_state_open(cluster->across);
 }
 
 int cv_cluster_fits(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                    struct cv_team *team, bool *out)
+                    struct cv_comm_state *team, bool *out)
 {
     int commutes = 0;
 
@@ -129,7 +129,7 @@ int cv_cluster_fits(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
 }
 
 static int reduce(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                  struct cv_team *team)
+                  struct cv_comm_state *team)
 {
     struct cv_reduction r;
     bool shares;
@@ -155,7 +155,7 @@ static int reduce(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
 
 /* The result is with the first rank of the root's machine: the root wants it. */
 static int hand_over(const struct cv_mpi_call *call, const struct cv_cluster *cluster,
-                     const struct cv_team *team, const void *held)
+                     const struct cv_comm_state *team, const void *held)
 {
     int from = 0;
 
@@ -173,7 +173,7 @@ static int hand_over(const struct cv_mpi_call *call, const struct cv_cluster *cl
 }
 
 int cv_cluster_run(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                   struct cv_team *team)
+                   struct cv_comm_state *team)
 {
     struct cv_cluster *cluster = team->cluster;
     struct cv_mpi_call part = *call;

@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-#include "mpi/reduce/team.h"
+#include "mpi/reduce/comm_state.h"
 #include "mpi/memory/mpi_try.h"
 
 enum { TIMES = 4 };

@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "mpi/reduce/team.h"
+#include "mpi/reduce/comm_state.h"
 #include "mpi/memory/mpi_try.h"
 #include "mpi/memory/mpi_wait.h"
 
@@ -238,7 +238,7 @@ int cv_link_costs_measure(struct cv_link_costs *costs, MPI_Comm comm)
     return code;
 }
 
-void cv_link_costs_hop(const struct cv_team *team, double bytes, double *out_d,
+void cv_link_costs_hop(const struct cv_comm_state *team, double bytes, double *out_d,
                        double *out_c)
 {
     const struct cv_link_costs *costs = &team->costs;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "mpi/reduce/home.h"
+#include "mpi/reduce/mpi_process.h"
 #include "mpi/reduce/mpi_parts.h"
 #include "mpi/memory/mpi_try.h"
 
@@ -27,7 +27,7 @@ static int reduce_by_name(const struct cv_mpi_call *call, const char *policy)
     enum cv_mpi_policy known = CV_MPI_AUTO;
     int code = is_auto(policy) ? MPI_SUCCESS : cv_call_policy(policy, &known);
 
-    return code != MPI_SUCCESS ? cv_home_raise(call->comm, code)
+    return code != MPI_SUCCESS ? cv_mpi_process_raise(call->comm, code)
                                : cv_call_do(call, known, NULL);
 }
 
@@ -98,7 +98,7 @@ static int begin_mpis(const struct cv_mpi_call *call, struct cleave_mpi_request 
 }
 
 static int begin_ours(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                      struct cv_team *team, struct cleave_mpi_request *request)
+                      struct cv_comm_state *team, struct cleave_mpi_request *request)
 {
     if (team->broken != MPI_SUCCESS)
         return team->broken;
@@ -118,21 +118,21 @@ static int begin_ours(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
 static int begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
                  struct cleave_mpi_request *request)
 {
-    struct cv_team *team;
+    struct cv_comm_state *team;
     int code;
     bool may = true;
 
     if (call->count < 0 && call->comm != MPI_COMM_NULL)
-        return cv_home_raise(call->comm, MPI_ERR_COUNT);
+        return cv_mpi_process_raise(call->comm, MPI_ERR_COUNT);
     code = cv_call_team(call, &team);
     if (code == MPI_SUCCESS && team != NULL && !cv_mpi_policy_is_fixed(policy))
-        code = cv_home_place(team, &may);
+        code = cv_mpi_process_place(team, &may);
     if (code == MPI_SUCCESS &&
-        (team == NULL || !may || cv_team_open(team) != MPI_SUCCESS))
+        (team == NULL || !may || cv_comm_state_open(team) != MPI_SUCCESS))
         return begin_mpis(call, request); /* which raises what there is to raise */
     if (code == MPI_SUCCESS)
         code = begin_ours(call, policy, team, request);
-    return cv_home_raise(call->comm, code);
+    return cv_mpi_process_raise(call->comm, code);
 }
 
 int cleave_mpi_ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,
@@ -151,10 +151,10 @@ int cleave_mpi_ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Dataty
     int code = cv_call_policy(policy, &known);
 
     if (code != MPI_SUCCESS)
-        return cv_home_raise(comm, code);
+        return cv_mpi_process_raise(comm, code);
     made = malloc(sizeof *made);
     if (made == NULL)
-        return cv_home_raise(comm, MPI_ERR_NO_MEM);
+        return cv_mpi_process_raise(comm, MPI_ERR_NO_MEM);
     made->comm = comm;
     code = begin(&call, known, made);
     if (code != MPI_SUCCESS) {
@@ -179,7 +179,7 @@ static int finish(struct cleave_mpi_request **request, bool block, int *flag)
     } else {
         code = cv_reduction_drive(&made->reduction, block);
         *flag = code != MPI_SUCCESS || made->reduction.ended;
-        cv_home_raise(made->comm, code);
+        cv_mpi_process_raise(made->comm, code);
     }
     if (*flag) {
         free(made);
@@ -200,7 +200,7 @@ int cleave_mpi_wait(struct cleave_mpi_request **request)
     return finish(request, true, &flag);
 }
 
-static int team_for(MPI_Comm comm, struct cv_team **out)
+static int team_for(MPI_Comm comm, struct cv_comm_state **out)
 {
     int inter = 0;
 
@@ -208,34 +208,34 @@ static int team_for(MPI_Comm comm, struct cv_team **out)
     CV_MPI_TRY(PMPI_Comm_test_inter(comm, &inter));
     if (inter)
         return MPI_SUCCESS;
-    CV_MPI_TRY(cv_home_meet(comm, out));
-    return cv_team_open(*out);
+    CV_MPI_TRY(cv_mpi_process_meet(comm, out));
+    return cv_comm_state_open(*out);
 }
 
 int cleave_mpi_prepare(MPI_Comm comm)
 {
-    struct cv_team *team;
+    struct cv_comm_state *team;
     int code = team_for(comm, &team);
 
     if (code == MPI_SUCCESS && team != NULL)
         code = cv_reduction_drain(team);
     if (code == MPI_SUCCESS && team != NULL)
-        code = cv_team_board(team);
+        code = cv_comm_state_board(team);
     if (code == MPI_SUCCESS && team != NULL)
         code = cv_link_costs_measure(&team->costs, team->comm);
-    return cv_home_raise(comm, code);
+    return cv_mpi_process_raise(comm, code);
 }
 
 int cleave_mpi_tune(MPI_Comm comm, const char *settings)
 {
     struct cleave_error err;
-    struct cv_team *team;
+    struct cv_comm_state *team;
     int code = team_for(comm, &team);
 
     if (code == MPI_SUCCESS && team != NULL &&
         cv_mpi_settings_read(settings, &team->settings, NULL, NULL, &err) != CLEAVE_OK)
-        code = cv_home_error(err.text);
-    return cv_home_raise(comm, code);
+        code = cv_mpi_process_error(err.text);
+    return cv_mpi_process_raise(comm, code);
 }
 
 const char *cleave_mpi_policy_name(int index)

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "mpi/reduce/cluster.h"
-#include "mpi/reduce/home.h"
+#include "mpi/reduce/mpi_process.h"
 #include "mpi/reduce/mpi_parts.h"
 #include "mpi/reduce/shared_sum.h"
 #include "mpi/memory/mpi_try.h"
@@ -25,7 +25,7 @@ enum { FEW_CALLS = 8 };
 enum { PASSES = 8 };
 
 static _Thread_local struct {
-    struct cv_team *team; /* borrowed; NULL: none */
+    struct cv_comm_state *team; /* borrowed; NULL: none */
     struct cv_choice *choice;
     MPI_Comm comm;
     MPI_Datatype type;
@@ -47,13 +47,13 @@ static unsigned pass_of(const struct cv_mpi_call *call)
 static bool is_passed(const struct cv_mpi_call *call)
 {
     const unsigned i = pass_of(call);
-    const struct cv_team *team = passes[i].team;
+    const struct cv_comm_state *team = passes[i].team;
 
     if (team == NULL || passes[i].comm != call->comm || passes[i].count != call->count ||
         passes[i].type != call->type || passes[i].op != call->op ||
         passes[i].reach != call->reach)
         return false;
-    if (passes[i].closed != cv_home_closed() || cv_home_pending() ||
+    if (passes[i].closed != cv_mpi_process_closed() || cv_mpi_process_pending() ||
         team->broken != MPI_SUCCESS)
         return false;
     /* Mistakes do not count, as they do not elsewhere. */
@@ -85,7 +85,7 @@ static bool is_predefined(MPI_Op op)
     return false;
 }
 
-static void remember_pass(const struct cv_mpi_call *call, struct cv_team *team,
+static void remember_pass(const struct cv_mpi_call *call, struct cv_comm_state *team,
                           const struct cv_kind *kind)
 {
     const unsigned i = pass_of(call);
@@ -99,7 +99,7 @@ static void remember_pass(const struct cv_mpi_call *call, struct cv_team *team,
     passes[i].op = call->op;
     passes[i].count = call->count;
     passes[i].reach = call->reach;
-    passes[i].closed = cv_home_closed();
+    passes[i].closed = cv_mpi_process_closed();
 }
 
 static int by_mpi(const struct cv_mpi_call *call)
@@ -117,13 +117,14 @@ static int by_mpi(const struct cv_mpi_call *call)
  * may wait for it there. */
 static int hand_on(const struct cv_mpi_call *call)
 {
-    struct cv_team *team = cv_home_pending() ? cv_home_find(call->comm) : NULL;
+    struct cv_comm_state *team =
+        cv_mpi_process_pending() ? cv_mpi_process_find(call->comm) : NULL;
 
     if (team != NULL) {
         int code = cv_reduction_drain(team);
 
         if (code != MPI_SUCCESS)
-            return cv_home_raise(call->comm, code);
+            return cv_mpi_process_raise(call->comm, code);
     }
     return by_mpi(call);
 }
@@ -133,12 +134,12 @@ int cv_call_policy(const char *name, enum cv_mpi_policy *out)
     struct cleave_error err;
 
     if (cv_mpi_policy_read(name, out, &err) != CLEAVE_OK)
-        return cv_home_error(err.text);
+        return cv_mpi_process_error(err.text);
     return MPI_SUCCESS;
 }
 
 /* Mistakes that are found with the team at hand, and left to MPI_Reduce as well. */
-static bool is_mistaken(const struct cv_mpi_call *call, struct cv_team *team)
+static bool is_mistaken(const struct cv_mpi_call *call, struct cv_comm_state *team)
 {
     if (call->root < 0 || call->root >= team->size)
         return true;
@@ -147,7 +148,7 @@ static bool is_mistaken(const struct cv_mpi_call *call, struct cv_team *team)
         return true;
     if (call->op == team->checked_op && call->type == team->checked_type)
         return false;
-    if (!cv_home_allows(call->op, call->type))
+    if (!cv_mpi_process_allows(call->op, call->type))
         return true;
     team->checked_op = call->op;
     team->checked_type = call->type;
@@ -161,21 +162,21 @@ static bool is_empty(const struct cv_mpi_call *call)
            call->type == MPI_DATATYPE_NULL || call->count <= 0;
 }
 
-int cv_call_team(const struct cv_mpi_call *call, struct cv_team **out)
+int cv_call_team(const struct cv_mpi_call *call, struct cv_comm_state **out)
 {
-    struct cv_team *team;
+    struct cv_comm_state *team;
     int inter = 0, size = 0;
 
     *out = NULL;
     if (is_empty(call))
         return MPI_SUCCESS;
-    team = cv_home_find(call->comm);
+    team = cv_mpi_process_find(call->comm);
     if (team == NULL) {
-        if (!cv_home_has_world() ||
+        if (!cv_mpi_process_has_world() ||
             PMPI_Comm_test_inter(call->comm, &inter) != MPI_SUCCESS || inter ||
             PMPI_Comm_size(call->comm, &size) != MPI_SUCCESS || size < 2)
             return MPI_SUCCESS;
-        CV_MPI_TRY(cv_home_meet(call->comm, &team));
+        CV_MPI_TRY(cv_mpi_process_meet(call->comm, &team));
     }
     if (team->size >= 2 && !is_mistaken(call, team))
         *out = team;
@@ -185,7 +186,7 @@ int cv_call_team(const struct cv_mpi_call *call, struct cv_team **out)
 /* To the end. Where that goes by machines, what is sent from one to another is an error
  * of the team's as any other is. */
 static int to_root(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                   struct cv_team *team)
+                   struct cv_comm_state *team)
 {
     struct cv_reduction r;
     bool by_machines;
@@ -202,7 +203,7 @@ static int to_root(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
 
 /* To the end, and the result, or its parts, sent to all if they want it. */
 static int run(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-               struct cv_team *team)
+               struct cv_comm_state *team)
 {
     struct cv_mpi_call to_one = *call;
     int code = MPI_SUCCESS;
@@ -226,7 +227,7 @@ static int run(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
     return PMPI_Bcast(call->recv, call->count, call->type, call->root, team->comm);
 }
 
-static int run_auto(const struct cv_mpi_call *call, int size, struct cv_team *team)
+static int run_auto(const struct cv_mpi_call *call, int size, struct cv_comm_state *team)
 {
     struct cv_kind kind = { .bytes = size < 0 ? HUGE_VAL : (double)size * call->count,
                             .reach = call->reach };
@@ -252,7 +253,7 @@ static int run_auto(const struct cv_mpi_call *call, int size, struct cv_team *te
 
 /* A communicator that is used a few times and freed again is not worth the trouble of setting
  * something up. And two ranks have no choice whom to send to, unless they share memory. */
-static bool is_to_be_left(struct cv_team *team)
+static bool is_to_be_left(struct cv_comm_state *team)
 {
     if (team->comm == MPI_COMM_NULL)
         return team->seen++ < FEW_CALLS;
@@ -266,7 +267,8 @@ static bool is_short(int count, int size)
 }
 
 /* Shorter than what the communicator's settings leave to the MPI library. */
-static bool is_less(const struct cv_mpi_call *call, int size, const struct cv_team *team)
+static bool is_less(const struct cv_mpi_call *call, int size,
+                    const struct cv_comm_state *team)
 {
     return size >= 0 && (double)size * call->count < team->settings.least_bytes;
 }
@@ -275,13 +277,13 @@ bool cv_call_is_short(int count, MPI_Datatype type)
 {
     int size;
 
-    return count > 0 && type != MPI_DATATYPE_NULL && !cv_home_pending() &&
+    return count > 0 && type != MPI_DATATYPE_NULL && !cv_mpi_process_pending() &&
            PMPI_Type_size(type, &size) == MPI_SUCCESS && is_short(count, size);
 }
 
 int cv_call_do(const struct cv_mpi_call *call, enum cv_mpi_policy policy, bool *out_ours)
 {
-    struct cv_team *team;
+    struct cv_comm_state *team;
     int size = 0, code;
     bool may = true, lent = false;
 
@@ -294,7 +296,7 @@ int cv_call_do(const struct cv_mpi_call *call, enum cv_mpi_policy policy, bool *
         *out_ours = false;
     /* Not every MPI library looks at this. */
     if (call->count < 0 && call->comm != MPI_COMM_NULL)
-        return cv_home_raise(call->comm, MPI_ERR_COUNT);
+        return cv_mpi_process_raise(call->comm, MPI_ERR_COUNT);
     if (is_empty(call))
         return by_mpi(call);
     PMPI_Type_size(call->type, &size);
@@ -302,7 +304,7 @@ int cv_call_do(const struct cv_mpi_call *call, enum cv_mpi_policy policy, bool *
         return hand_on(call);
     code = cv_call_team(call, &team);
     if (code != MPI_SUCCESS)
-        return cv_home_raise(call->comm, code);
+        return cv_mpi_process_raise(call->comm, code);
     if (team == NULL)
         return by_mpi(call);
     if (policy != CV_MPI_AUTO && !cv_mpi_policy_is_fixed(policy) &&
@@ -313,17 +315,17 @@ int cv_call_do(const struct cv_mpi_call *call, enum cv_mpi_policy policy, bool *
     if (policy == CV_MPI_AUTO && is_to_be_left(team))
         return hand_on(call);
     if (team->comm == MPI_COMM_NULL) {
-        code = cv_home_place(team, &may);
+        code = cv_mpi_process_place(team, &may);
         if (code != MPI_SUCCESS)
-            return cv_home_raise(call->comm, code);
+            return cv_mpi_process_raise(call->comm, code);
         /* A tree that was promised is worth a communicator for as long as the call takes. */
         lent = !may;
         if ((lent && !cv_mpi_policy_is_fixed(policy)) ||
-            cv_team_open(team) != MPI_SUCCESS)
+            cv_comm_state_open(team) != MPI_SUCCESS)
             return hand_on(call);
     }
     code = policy == CV_MPI_AUTO ? run_auto(call, size, team) : run(call, policy, team);
     if (lent)
-        cv_team_close(team);
-    return code == MPI_SUCCESS ? code : cv_home_raise(call->comm, code);
+        cv_comm_state_close(team);
+    return code == MPI_SUCCESS ? code : cv_mpi_process_raise(call->comm, code);
 }

@@ -21,7 +21,7 @@ struct cv_mpi_call {
 
 /* The team that is to carry out a call, or NULL where the MPI library is: there is
  * nothing to gain, or it is to report the mistake in the arguments. Local. */
-int cv_call_team(const struct cv_mpi_call *call, struct cv_team **out);
+int cv_call_team(const struct cv_mpi_call *call, struct cv_comm_state **out);
 
 enum { CV_SHORT_BYTES = 4096 };
 
@@ -32,7 +32,7 @@ bool cv_call_is_short(int count, MPI_Datatype type);
 
 /* Make `r` ready for its turn, with a policy other than auto. Says what is wrong. */
 int cv_call_begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                  struct cv_team *team, struct cv_reduction *r);
+                  struct cv_comm_state *team, struct cv_reduction *r);
 /* The policy of a name, or the error. */
 int cv_call_policy(const char *name, enum cv_mpi_policy *out);
 

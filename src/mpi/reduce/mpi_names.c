@@ -78,7 +78,7 @@ static const char *value_of(const char *word, enum word which)
 }
 
 static enum cleave_status read_positive(const char *word, const char *value,
-                                        enum cv_quantity kind, double least, double *out,
+                                        enum cv_quantity kind, double min, double *out,
                                         struct cleave_error *err)
 {
     const char *expected;
@@ -87,23 +87,23 @@ static enum cleave_status read_positive(const char *word, const char *value,
     expected = cv_quantity_parse(value, kind, &number);
     if (expected != NULL)
         return cv_fail(err, CLEAVE_EINPUT, "%s in '%s'", expected, word);
-    if (number < least || number <= 0)
+    if (number < min || number <= 0)
         return cv_fail(err, CLEAVE_EINPUT, "expected more than %g in '%s'",
-                       least > 0 ? least - 1 : 0.0, word);
+                       min > 0 ? min - 1 : 0.0, word);
     *out = number;
     return CLEAVE_OK;
 }
 
 /* A whole number. */
-static enum cleave_status read_ranks(const char *word, const char *value, int most,
+static enum cleave_status read_ranks(const char *word, const char *value, int max,
                                      int *out, struct cleave_error *err)
 {
     double ranks = 0;
 
     CV_TRY(read_positive(word, value, CV_UNITS, 0, &ranks, err));
-    if (ranks < 1 || ranks > most || ranks != floor(ranks))
+    if (ranks < 1 || ranks > max || ranks != floor(ranks))
         return cv_fail(err, CLEAVE_EINPUT, "expected a number of ranks, 1 to %d, in '%s'",
-                       most, word);
+                       max, word);
     *out = (int)ranks;
     return CLEAVE_OK;
 }

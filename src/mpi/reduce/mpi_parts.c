@@ -41,7 +41,8 @@ int cv_parts_by_mpi(const struct cv_mpi_call *call)
                                call->comm);
 }
 
-void *cv_parts_whole(const struct cv_mpi_call *call, struct cv_team *team, int *out_code)
+void *cv_parts_whole(const struct cv_mpi_call *call, struct cv_comm_state *team,
+                     int *out_code)
 {
     struct cv_vector vector;
     char *bytes;
@@ -60,7 +61,7 @@ void *cv_parts_whole(const struct cv_mpi_call *call, struct cv_team *team, int *
     return bytes != NULL ? bytes - vector.lower : NULL;
 }
 
-int cv_parts_share(const struct cv_mpi_call *call, struct cv_team *team,
+int cv_parts_share(const struct cv_mpi_call *call, struct cv_comm_state *team,
                    const void *whole)
 {
     /* The root's own part is the first, and so in its place. */

@@ -18,19 +18,19 @@
  * If that one is promised already, to the neighbour on its far side, the promise is turned
  * round: the far neighbour is asked in its turn, and what comes of it goes to the root. So
  * the result is made at the root. */
-#include "mpi/reduce/hop.h"
+#include "mpi/reduce/partial_transfer.h"
 #include "mpi/memory/mpi_try.h"
 
 enum { TURN, VISIT, LISTEN, RECEIVE, SEND, FORWARD };
 
 static int neighbour_begin(struct cv_reduction *r)
 {
-    struct cv_team *team = r->team;
+    struct cv_comm_state *team = r->team;
 
     r->at.among = (struct cv_among_neighbours){
         .step = TURN, .lo = team->rank, .hi = team->rank, .promised = -1
     };
-    return cv_team_board(team);
+    return cv_comm_state_board(team);
 }
 
 /* The word of a boundary, or 0 at the ends of the row of ranks. */
@@ -46,31 +46,33 @@ static int promise(struct cv_reduction *r, enum cv_side side, int other)
 {
     struct cv_among_neighbours *among = &r->at.among;
     enum cv_side back = side == CV_LEFT ? CV_RIGHT : CV_LEFT;
-    struct cv_board *board = &r->team->board;
+    struct cv_atomic_words *board = &r->team->board;
     uint64_t found;
 
     among->promised = other;
     among->waits[side] = false;
     if (!among->waits[back])
         return MPI_SUCCESS;
-    CV_MPI_TRY(cv_board_swap(board, boundary(r, back), cv_board_nobody(board), &found));
+    CV_MPI_TRY(cv_atomic_words_swap(board, boundary(r, back),
+                                    cv_atomic_words_nobody(board), &found));
     among->waits[back] = false;
-    among->expects[back] = cv_board_rank(board, found) != r->team->rank;
+    among->expects[back] = cv_atomic_words_rank(board, found) != r->team->rank;
     return MPI_SUCCESS;
 }
 
 static int visit_side(struct cv_reduction *r, enum cv_side side)
 {
     struct cv_among_neighbours *among = &r->at.among;
-    struct cv_team *team = r->team;
+    struct cv_comm_state *team = r->team;
     int word = boundary(r, side), other;
     uint64_t found;
 
     if (word == 0 || among->waits[side] || among->expects[side] || among->promised >= 0)
         return MPI_SUCCESS;
-    CV_MPI_TRY(cv_board_swap(&team->board, word, cv_board_name(&team->board, team->rank),
-                             &found));
-    other = cv_board_rank(&team->board, found);
+    CV_MPI_TRY(cv_atomic_words_swap(&team->board, word,
+                                    cv_atomic_words_name(&team->board, team->rank),
+                                    &found));
+    other = cv_atomic_words_rank(&team->board, found);
     if (other < 0) {
         among->waits[side] = true;
         return MPI_SUCCESS;
@@ -78,7 +80,7 @@ static int visit_side(struct cv_reduction *r, enum cv_side side)
     if (team->rank != r->root)
         return promise(r, side, other);
     among->expects[side] = true;
-    return cv_hop_tell(r, other, CV_HEADER_TAKE, among->lo, among->hi);
+    return cv_partial_transfer_tell(r, other, CV_HEADER_TAKE, among->lo, among->hi);
 }
 
 static int visit(struct cv_reduction *r)
@@ -92,8 +94,9 @@ static int visit(struct cv_reduction *r)
         return MPI_SUCCESS;
     }
     among->step = SEND;
-    CV_MPI_TRY(cv_hop_tell(r, among->promised, CV_HEADER_DATA, among->lo, among->hi));
-    cv_hop_send(r, among->promised);
+    CV_MPI_TRY(cv_partial_transfer_tell(r, among->promised, CV_HEADER_DATA, among->lo,
+                                        among->hi));
+    cv_partial_transfer_send(r, among->promised);
     return MPI_SUCCESS;
 }
 
@@ -106,7 +109,7 @@ static int turn_round(struct cv_reduction *r, enum cv_side side, int other)
     among->promised = other;
     among->expects[side] = false;
     among->expects[side == CV_LEFT ? CV_RIGHT : CV_LEFT] = true;
-    return cv_hop_tell(r, far, CV_HEADER_TAKE, among->lo, among->hi);
+    return cv_partial_transfer_tell(r, far, CV_HEADER_TAKE, among->lo, among->hi);
 }
 
 /* What arrives is the last that is to be combined with the promised partial. */
@@ -115,10 +118,10 @@ static int forward(struct cv_reduction *r)
     struct cv_among_neighbours *among = &r->at.among;
 
     among->step = FORWARD;
-    cv_hop_send(r, among->promised);
-    return cv_hop_tell(r, among->promised, CV_HEADER_DATA,
-                       among->side == CV_LEFT ? r->header.lo : among->lo,
-                       among->side == CV_LEFT ? among->hi : r->header.hi);
+    cv_partial_transfer_send(r, among->promised);
+    return cv_partial_transfer_tell(r, among->promised, CV_HEADER_DATA,
+                                    among->side == CV_LEFT ? r->header.lo : among->lo,
+                                    among->side == CV_LEFT ? among->hi : r->header.hi);
 }
 
 /* A header has arrived, from the left or the right neighbour. */
@@ -135,7 +138,7 @@ static int hear(struct cv_reduction *r)
     among->waits[side] = among->expects[side] = false;
     among->side = (int)side;
     among->step = RECEIVE;
-    CV_MPI_TRY(cv_hop_receive(r, from, side));
+    CV_MPI_TRY(cv_partial_transfer_receive(r, from, side));
     return among->promised < 0 || among->expects[side == CV_LEFT ? CV_RIGHT : CV_LEFT]
                ? MPI_SUCCESS
                : forward(r);
@@ -156,7 +159,7 @@ static int visit_ahead(struct cv_reduction *r)
 {
     struct cv_among_neighbours *among = &r->at.among;
 
-    if (among->promised >= 0 || among->extended || !cv_hop_may_overlap(r))
+    if (among->promised >= 0 || among->extended || !cv_partial_transfer_may_overlap(r))
         return MPI_SUCCESS;
     among->extended = true;
     extend(r);
@@ -171,10 +174,10 @@ static int neighbour_advance(struct cv_reduction *r, MPI_Request **out)
     struct cv_among_neighbours *among = &r->at.among;
 
     if (among->step == TURN) {
-        *out = cv_board_due(&r->team->board);
+        *out = cv_atomic_words_due(&r->team->board);
         if (*out != NULL)
             return MPI_SUCCESS;
-        CV_MPI_TRY(cv_board_turn(&r->team->board, r->team->comm));
+        CV_MPI_TRY(cv_atomic_words_turn(&r->team->board, r->team->comm));
         among->step = VISIT;
     }
     if (among->step == LISTEN)
@@ -182,10 +185,10 @@ static int neighbour_advance(struct cv_reduction *r, MPI_Request **out)
     for (;;) {
         *out = NULL;
         if (among->step == FORWARD)
-            return cv_hop_forward_on(r, out);
+            return cv_partial_transfer_forward_on(r, out);
         if (among->step == RECEIVE) {
             CV_MPI_TRY(visit_ahead(r));
-            CV_MPI_TRY(cv_hop_receive_on(r, out));
+            CV_MPI_TRY(cv_partial_transfer_receive_on(r, out));
             if (*out != NULL)
                 return MPI_SUCCESS;
             if (!among->extended)
@@ -198,10 +201,11 @@ static int neighbour_advance(struct cv_reduction *r, MPI_Request **out)
         if (among->step == VISIT)
             CV_MPI_TRY(visit(r));
         if (among->step == SEND)
-            return cv_hop_send_on(r, out);
+            return cv_partial_transfer_send_on(r, out);
         if (among->step == LISTEN)
-            return cv_hop_listen(r, out);
+            return cv_partial_transfer_listen(r, out);
     }
 }
 
-const struct cv_scheme cv_scheme_ordered = { neighbour_begin, neighbour_advance };
+const struct cv_reduction_algorithm cv_scheme_ordered = { neighbour_begin,
+                                                          neighbour_advance };

@@ -17,7 +17,7 @@
  * draws its next ticket before: the partial that it will meet is on its way while it
  * combines. If it comes second then, it asks for the other's partial as the root does,
  * because its own is not complete; but the root is never asked, and waits for it. */
-#include "mpi/reduce/hop.h"
+#include "mpi/reduce/partial_transfer.h"
 #include "mpi/memory/mpi_try.h"
 
 enum { WORD_TICKETS = 0, WORD_PAIRS = 1 };
@@ -26,16 +26,16 @@ enum { TURN, MEET, LISTEN, RECEIVE, SEND };
 static int pair_begin(struct cv_reduction *r)
 {
     r->at.pairs = (struct cv_in_pairs){ .step = TURN };
-    return cv_team_board(r->team);
+    return cv_comm_state_board(r->team);
 }
 
 static int turn(struct cv_reduction *r)
 {
-    struct cv_team *team = r->team;
+    struct cv_comm_state *team = r->team;
 
-    CV_MPI_TRY(cv_board_turn(&team->board, team->comm));
+    CV_MPI_TRY(cv_atomic_words_turn(&team->board, team->comm));
     r->at.pairs.first_ticket =
-        cv_board_tickets(&team->board, 2 * ((uint64_t)team->size - 1));
+        cv_atomic_words_tickets(&team->board, 2 * ((uint64_t)team->size - 1));
     r->at.pairs.step = MEET;
     return MPI_SUCCESS;
 }
@@ -43,16 +43,17 @@ static int turn(struct cv_reduction *r)
 /* Draw a ticket. *out_other: who was there before; -1: nobody, who comes will tell. */
 static int draw(struct cv_reduction *r, bool *out_last, int *out_other)
 {
-    struct cv_team *team = r->team;
+    struct cv_comm_state *team = r->team;
     uint64_t ticket, found;
     int pair;
 
-    CV_MPI_TRY(cv_board_add(&team->board, WORD_TICKETS, 1, &ticket));
+    CV_MPI_TRY(cv_atomic_words_add(&team->board, WORD_TICKETS, 1, &ticket));
     pair = (int)((ticket - r->at.pairs.first_ticket) / 2);
     *out_last = pair == team->size - 2;
-    CV_MPI_TRY(cv_board_swap(&team->board, WORD_PAIRS + pair,
-                             cv_board_name(&team->board, team->rank), &found));
-    *out_other = cv_board_rank(&team->board, found);
+    CV_MPI_TRY(cv_atomic_words_swap(&team->board, WORD_PAIRS + pair,
+                                    cv_atomic_words_name(&team->board, team->rank),
+                                    &found));
+    *out_other = cv_atomic_words_rank(&team->board, found);
     return MPI_SUCCESS;
 }
 
@@ -61,9 +62,9 @@ static int enter(struct cv_reduction *r, int step, int peer)
 {
     r->at.pairs.step = step;
     if (step == RECEIVE)
-        return cv_hop_receive(r, peer, CV_RIGHT);
+        return cv_partial_transfer_receive(r, peer, CV_RIGHT);
     if (step == SEND)
-        cv_hop_send(r, peer);
+        cv_partial_transfer_send(r, peer);
     return MPI_SUCCESS;
 }
 
@@ -78,8 +79,9 @@ static int find(struct cv_reduction *r, bool busy, bool *out_last, int *out_step
     }
     *out_step =
         r->team->rank == r->root || (busy && *out_peer != r->root) ? RECEIVE : SEND;
-    return cv_hop_tell(r, *out_peer, *out_step == SEND ? CV_HEADER_DATA : CV_HEADER_TAKE,
-                       0, 0);
+    return cv_partial_transfer_tell(r, *out_peer,
+                                    *out_step == SEND ? CV_HEADER_DATA : CV_HEADER_TAKE,
+                                    0, 0);
 }
 
 static int meet(struct cv_reduction *r)
@@ -94,7 +96,7 @@ static int meet_ahead(struct cv_reduction *r)
 {
     struct cv_in_pairs *at = &r->at.pairs;
 
-    if (at->last || at->ahead || !cv_hop_may_overlap(r))
+    if (at->last || at->ahead || !cv_partial_transfer_may_overlap(r))
         return MPI_SUCCESS;
     at->ahead = true;
     r->team->ahead++;
@@ -114,7 +116,7 @@ static int pair_advance(struct cv_reduction *r, MPI_Request **out)
     struct cv_in_pairs *at = &r->at.pairs;
 
     if (at->step == TURN) {
-        *out = cv_board_due(&r->team->board);
+        *out = cv_atomic_words_due(&r->team->board);
         if (*out != NULL)
             return MPI_SUCCESS;
         CV_MPI_TRY(turn(r));
@@ -126,11 +128,11 @@ static int pair_advance(struct cv_reduction *r, MPI_Request **out)
         if (at->step == MEET)
             CV_MPI_TRY(meet(r));
         if (at->step == LISTEN)
-            return cv_hop_listen(r, out);
+            return cv_partial_transfer_listen(r, out);
         if (at->step == SEND)
-            return cv_hop_send_on(r, out);
+            return cv_partial_transfer_send_on(r, out);
         CV_MPI_TRY(meet_ahead(r));
-        CV_MPI_TRY(cv_hop_receive_on(r, out));
+        CV_MPI_TRY(cv_partial_transfer_receive_on(r, out));
         if (*out != NULL || at->last)
             return MPI_SUCCESS;
         at->step = MEET;
@@ -142,4 +144,4 @@ static int pair_advance(struct cv_reduction *r, MPI_Request **out)
     }
 }
 
-const struct cv_scheme cv_scheme_tree_dyn = { pair_begin, pair_advance };
+const struct cv_reduction_algorithm cv_scheme_tree_dyn = { pair_begin, pair_advance };

@@ -4,12 +4,12 @@
 
 #include <sched.h>
 
-#include "mpi/reduce/home.h"
+#include "mpi/reduce/mpi_process.h"
 #include "mpi/memory/mpi_try.h"
 
 void cv_reduction_add(struct cv_reduction *r)
 {
-    struct cv_team *team = r->team;
+    struct cv_comm_state *team = r->team;
 
     r->next = NULL;
     r->begun = r->ended = false;
@@ -20,7 +20,7 @@ void cv_reduction_add(struct cv_reduction *r)
     else
         team->last->next = r;
     team->last = r;
-    cv_home_pend(1);
+    cv_mpi_process_pend(1);
 }
 
 /* MPI_Reduce itself, for its turn in the queue. */
@@ -37,9 +37,9 @@ static int mpi_advance(struct cv_reduction *r, MPI_Request **out)
     return MPI_SUCCESS;
 }
 
-static const struct cv_scheme scheme_mpi = { mpi_begin, mpi_advance };
+static const struct cv_reduction_algorithm scheme_mpi = { mpi_begin, mpi_advance };
 
-static const struct cv_scheme *scheme_of(enum cv_mpi_policy policy)
+static const struct cv_reduction_algorithm *scheme_of(enum cv_mpi_policy policy)
 {
     switch (policy) {
     case CV_MPI_TREE_DYN:
@@ -100,7 +100,7 @@ static int await(struct cv_reduction *r, bool block, int *complete)
 }
 
 /* One step of the reduction at the head of the queue; *out: it has to wait for others. */
-static int step(struct cv_team *team, bool block, bool *out_stuck)
+static int step(struct cv_comm_state *team, bool block, bool *out_stuck)
 {
     struct cv_reduction *r = team->first;
     int complete = 1;
@@ -118,14 +118,14 @@ static int step(struct cv_team *team, bool block, bool *out_stuck)
     if (r->awaited == NULL) {
         r->ended = true;
         team->first = r->next;
-        cv_home_pend(-1);
+        cv_mpi_process_pend(-1);
     }
     return MPI_SUCCESS;
 }
 
 int cv_reduction_drive(struct cv_reduction *r, bool block)
 {
-    struct cv_team *team = r->team;
+    struct cv_comm_state *team = r->team;
     bool stuck = false;
 
     while (!r->ended && !stuck && team->broken == MPI_SUCCESS)
@@ -133,7 +133,7 @@ int cv_reduction_drive(struct cv_reduction *r, bool block)
     return r->ended ? MPI_SUCCESS : team->broken;
 }
 
-int cv_reduction_drain(struct cv_team *team)
+int cv_reduction_drain(struct cv_comm_state *team)
 {
     return team->first == NULL ? MPI_SUCCESS : cv_reduction_drive(team->last, true);
 }

@@ -12,7 +12,7 @@
 #include <mpi.h>
 #include "mpi/reduce/mpi_names.h"
 #include "mpi/plan/slice_plan.h"
-#include "mpi/reduce/team.h"
+#include "mpi/reduce/comm_state.h"
 #include "mpi/memory/vector.h"
 
 enum { CV_DEPTH = 4 }; /* segments under way in one direction */
@@ -85,7 +85,7 @@ struct cv_in_replan {
 
 struct cv_reduction;
 
-struct cv_scheme {
+struct cv_reduction_algorithm {
     int (*begin)(struct cv_reduction *r);
     /* *out: what to wait for; NULL when the reduction has ended on this rank. It may also
      * name some that will do as well, by `any`. */
@@ -93,7 +93,7 @@ struct cv_scheme {
 };
 
 struct cv_reduction {
-    struct cv_team *team; /* borrowed */
+    struct cv_comm_state *team; /* borrowed */
     struct cv_vector vector;
     const void *send; /* borrowed; where the own values are, also if in place */
     void *recv;       /* borrowed; at the root only                           */
@@ -101,7 +101,7 @@ struct cv_reduction {
     int root;
     enum cv_mpi_policy policy;
     bool keeps_order; /* combine in the order of the ranks */
-    const struct cv_scheme *scheme;
+    const struct cv_reduction_algorithm *scheme;
     const char *held; /* the partial                                   */
     bool writable;    /* it is not the user's                          */
     char *whole;      /* where a vector may be put: `recv` at the root */
@@ -128,8 +128,8 @@ struct cv_reduction {
     struct cv_reduction *next; /* of the same team */
 };
 
-extern const struct cv_scheme cv_scheme_tree_dyn, cv_scheme_ordered, cv_scheme_tree,
-    cv_scheme_tree_replan;
+extern const struct cv_reduction_algorithm cv_scheme_tree_dyn, cv_scheme_ordered,
+    cv_scheme_tree, cv_scheme_tree_replan;
 
 /* Put a reduction, which has team, vector, buffers, root and policy, at the end of its
  * team's queue. It must stay where it is until it has ended. */
@@ -137,16 +137,16 @@ void cv_reduction_add(struct cv_reduction *r);
 /* Advance the team until `r` has ended or, unless `block`, as far as it goes. */
 int cv_reduction_drive(struct cv_reduction *r, bool block);
 /* Advance the team until all its reductions have ended. */
-int cv_reduction_drain(struct cv_team *team);
+int cv_reduction_drain(struct cv_comm_state *team);
 
 /* --- reduction_room.c: for the schemes --- */
 
 /* inout = in . inout for `count` elements, timed. */
 int cv_reduction_combine(struct cv_reduction *r, const void *in, void *inout, int count);
 /* Room for the segments that arrive; for a vector (`recv` at the root). */
-int cv_reduction_berths(struct cv_reduction *r);
+int cv_reduction_recv_buffers(struct cv_reduction *r);
 int cv_reduction_whole(struct cv_reduction *r);
 /* Berth of segment i, as an address for MPI. */
-char *cv_reduction_berth(const struct cv_reduction *r, long i);
+char *cv_reduction_recv_buffer(const struct cv_reduction *r, long i);
 
 #endif

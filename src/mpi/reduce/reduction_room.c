@@ -13,7 +13,7 @@ int cv_reduction_combine(struct cv_reduction *r, const void *in, void *inout, in
     return code;
 }
 
-int cv_reduction_berths(struct cv_reduction *r)
+int cv_reduction_recv_buffers(struct cv_reduction *r)
 {
     size_t span = cv_vector_segment_span(&r->vector);
 
@@ -23,7 +23,7 @@ int cv_reduction_berths(struct cv_reduction *r)
     return r->berths != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-char *cv_reduction_berth(const struct cv_reduction *r, long i)
+char *cv_reduction_recv_buffer(const struct cv_reduction *r, long i)
 {
     size_t span = (cv_vector_segment_span(&r->vector) + 63) / 64 * 64;
 

@@ -1,6 +1,6 @@
 /* replan_root.c -- the root of tree-replan: hears who is there, and says who sends to whom.
  * SPDX-License-Identifier: MIT */
-#include "mpi/reduce/replan_inner.h"
+#include "mpi/reduce/replan_internal.h"
 
 #include <math.h>
 
@@ -100,7 +100,7 @@ static int wait_for(struct cv_reduction *r, int ranks, double until, bool *out)
 /* Where ranks share processors, slices would only make more messages. */
 static int most_slices(const struct cv_reduction *r)
 {
-    const struct cv_team *team = r->team;
+    const struct cv_comm_state *team = r->team;
     struct cv_vector cut = r->vector;
     int wish = team->settings.slices;
 
@@ -117,22 +117,22 @@ static int most_slices(const struct cv_reduction *r)
 /* What a transfer and a combination take, and by how much ranks differ. */
 static void open_plan(struct cv_reduction *r)
 {
-    struct cv_team *team = r->team;
+    struct cv_comm_state *team = r->team;
     struct cv_replanning *of = team->replanning;
     const double *rank_s = team->costs.rank_s;
-    double d, c, sum = 0, most = 0;
+    double d, c, sum = 0, max = 0;
 
     cv_link_costs_hop(team, r->vector.bytes, &d, &c);
     if (of->combine_byte_s > 0 && team->settings.combine_s == 0)
         c = of->combine_byte_s * r->vector.bytes;
     for (int i = 0; rank_s != NULL && i < team->size; i++) {
         sum += rank_s[i];
-        most = rank_s[i] > most ? rank_s[i] : most;
+        max = rank_s[i] > max ? rank_s[i] : max;
     }
-    for (int i = 0; rank_s != NULL && most > 0 && i < team->size; i++)
+    for (int i = 0; rank_s != NULL && max > 0 && i < team->size; i++)
         of->pace[i] = rank_s[i] > 0 ? rank_s[i] * team->size / sum : 1; /* no partner */
-    if (most > 0 && team->settings.transfer_s == 0)
-        d *= sum / team->size / most;
+    if (max > 0 && team->settings.transfer_s == 0)
+        d *= sum / team->size / max;
     r->at.replan.job = (struct cv_slice_job){
         .n = team->size,
         .d = d,
@@ -140,9 +140,9 @@ static void open_plan(struct cv_reduction *r)
         .port_s = team->settings.transfer_s > 0 || team->costs.latency_s > d
                       ? d
                       : d - team->costs.latency_s,
-        .most = most_slices(r),
+        .max = most_slices(r),
     };
-    cv_replan_begin(of->plan, r->root, d, c, most > 0 ? of->pace : NULL);
+    cv_replan_begin(of->plan, r->root, d, c, max > 0 ? of->pace : NULL);
 }
 
 /* All have come. */
@@ -150,9 +150,9 @@ static void look_back(struct cv_reduction *r)
 {
     const struct cv_in_replan *at = &r->at.replan;
 
-    cv_habit_see(cv_replan_habit(r),
-                 &(struct cv_habit_call){ r->team->replanning->came_s, at->since_s,
-                                          at->last_s, at->job });
+    cv_replan_history_see(cv_replan_habit(r), &(struct cv_replan_history_call){
+                                                  r->team->replanning->came_s,
+                                                  at->since_s, at->last_s, at->job });
 }
 
 /* Those that are there are told the same. */
@@ -167,7 +167,7 @@ static int tell_all(struct cv_reduction *r, int to)
 /* All use MPI_Reduce, the root among them. */
 static int all_by_mpi(struct cv_reduction *r)
 {
-    struct cv_habit *habit = cv_replan_habit(r);
+    struct cv_replan_history *habit = cv_replan_habit(r);
     const bool was_hopeless = habit->hopeless;
     const bool declined = cv_replan_there(r->team->replanning->plan) < r->team->size;
     bool all;
@@ -175,11 +175,11 @@ static int all_by_mpi(struct cv_reduction *r)
 
     CV_MPI_TRY(wait_for(r, r->team->size, HUGE_VAL, &all));
     look_back(r);
-    cv_habit_rest(habit, was_hopeless, declined);
+    cv_replan_history_rest(habit, was_hopeless, declined);
     CV_MPI_TRY(tell_all(r, CV_TO_MPI));
     since = PMPI_Wtime();
     CV_MPI_TRY(cv_replan_by_mpi(r));
-    cv_habit_own(habit, PMPI_Wtime() - since);
+    cv_replan_history_own(habit, PMPI_Wtime() - since);
     return MPI_SUCCESS;
 }
 
@@ -189,7 +189,7 @@ static int choose_keepers(struct cv_reduction *r)
     struct cv_replanning *of = r->team->replanning;
     struct cv_in_replan *at = &r->at.replan;
     struct cv_vector cut = r->vector;
-    int count = at->job.most;
+    int count = at->job.max;
     bool enough;
 
     if (r->team->settings.slices == 0)
@@ -197,9 +197,9 @@ static int choose_keepers(struct cv_reduction *r)
     CV_MPI_TRY(wait_for(r, count, HUGE_VAL, &enough));
     for (int i = 0; i < r->team->size; i++)
         of->there[i] = cv_replan_is_idle(of->plan, i);
-    count = cv_slice_keepers(r->team->size, r->root, of->there,
-                             r->team->costs.rank_s != NULL ? of->pace : NULL, count,
-                             of->expect);
+    count = cv_slice_owners(r->team->size, r->root, of->there,
+                            r->team->costs.rank_s != NULL ? of->pace : NULL, count,
+                            of->expect);
     cv_vector_slice(&cut, count);
     at->expected = cut.segments;
     return MPI_SUCCESS;
@@ -208,7 +208,7 @@ static int choose_keepers(struct cv_reduction *r)
 /* All send slices, the root among them, which tells whoever comes who keeps them. */
 static int all_by_slices(struct cv_reduction *r)
 {
-    struct cv_team *team = r->team;
+    struct cv_comm_state *team = r->team;
     struct cv_replanning *of = team->replanning;
     struct cv_slices slices;
     int which;
@@ -240,7 +240,7 @@ static int hear_who_waits(struct cv_reduction *r)
     const double since = r->at.replan.since_s;
     bool all;
 
-    if (r->at.replan.job.most < 2)
+    if (r->at.replan.job.max < 2)
         return MPI_SUCCESS;
     CV_MPI_TRY(wait_for(r, r->team->size, since + r->team->costs.latency_s, &all));
     for (int i = 0; i < r->team->size; i++)
@@ -252,27 +252,27 @@ static int hear_who_waits(struct cv_reduction *r)
 /* Some may not have come yet. */
 static enum cv_plan_kind choose(struct cv_reduction *r)
 {
-    const struct cv_team *team = r->team;
+    const struct cv_comm_state *team = r->team;
     struct cv_slice_job *job = &r->at.replan.job;
     const int there = cv_replan_there(team->replanning->plan);
 
     if (!r->blocks)
         return CV_BY_TREE;
-    if (team->settings.slices > 1 && job->most > 1)
+    if (team->settings.slices > 1 && job->max > 1)
         return CV_BY_SLICES;
     if (there == team->size)
         return CV_BY_MPI;
-    if (job->most < 2)
+    if (job->max < 2)
         return CV_BY_TREE;
-    job->spread_s = cv_habit_spread(cv_replan_habit(r));
-    return cv_habit_choose(cv_replan_habit(r), job, there);
+    job->spread_s = cv_replan_history_spread(cv_replan_habit(r));
+    return cv_replan_history_choose(cv_replan_habit(r), job, there);
 }
 
 int cv_replan_root_open(struct cv_reduction *r, bool *out)
 {
     struct cv_replanning *of = r->team->replanning;
     struct cv_in_replan *at = &r->at.replan;
-    const struct cv_habit *habit = cv_replan_habit(r);
+    const struct cv_replan_history *habit = cv_replan_habit(r);
     double until = 0;
 
     for (int i = 0; i < r->team->size; i++)
@@ -285,7 +285,7 @@ int cv_replan_root_open(struct cv_reduction *r, bool *out)
         until = HUGE_VAL;
     else if (r->blocks && !habit->apart)
         until = at->since_s + at->job.d + at->job.c;
-    if (r->team->settings.slices > 1 && at->job.most > 1)
+    if (r->team->settings.slices > 1 && at->job.max > 1)
         until = 0;
     if (r->blocks)
         CV_MPI_TRY(hear_who_waits(r));
@@ -309,5 +309,5 @@ void cv_replan_root_learn(struct cv_reduction *r)
     if (r->combined_bytes > 0)
         r->team->replanning->combine_byte_s = r->combine_s / r->combined_bytes;
     look_back(r);
-    cv_habit_planned(cv_replan_habit(r), took_s, r->at.replan.by_slices);
+    cv_replan_history_planned(cv_replan_habit(r), took_s, r->at.replan.by_slices);
 }

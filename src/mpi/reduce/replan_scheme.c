@@ -15,12 +15,12 @@
  * the last had come the result was there, with a plan and, when all were told to use
  * MPI_Reduce, without. The first call of a size goes there in any case, later ones where
  * plans do not pay or all come within a moment, and then more and more of them unasked
- * (replan_habit.h). */
+ * (replan_history.h). */
 #include <stdlib.h>
 
-#include "mpi/reduce/hop.h"
+#include "mpi/reduce/partial_transfer.h"
 #include "mpi/memory/mpi_try.h"
-#include "mpi/reduce/replan_inner.h"
+#include "mpi/reduce/replan_internal.h"
 #include "mpi/reduce/slices.h"
 
 enum { BEGIN, AWAIT, RECEIVE, SEND };
@@ -39,7 +39,7 @@ static void free_replanning(struct cv_replanning *of)
     free(of);
 }
 
-static int make_replanning(struct cv_team *team)
+static int make_replanning(struct cv_comm_state *team)
 {
     const size_t n = (size_t)team->size;
     struct cv_replanning *of = calloc(1, sizeof *of);
@@ -114,7 +114,7 @@ static int hear_root(struct cv_reduction *r)
 
 static int replan_begin(struct cv_reduction *r)
 {
-    struct cv_team *team = r->team;
+    struct cv_comm_state *team = r->team;
 
     if (team->replanning == NULL)
         CV_MPI_TRY(make_replanning(team));
@@ -139,8 +139,8 @@ static int take(struct cv_reduction *r)
         return cv_replan_root_direct(r);
     }
     if (at->step == SEND)
-        return cv_hop_send_on(r, &at->data);
-    CV_MPI_TRY(cv_hop_receive_on(r, &at->data));
+        return cv_partial_transfer_send_on(r, &at->data);
+    CV_MPI_TRY(cv_partial_transfer_receive_on(r, &at->data));
     if (at->data != NULL)
         return MPI_SUCCESS;
     at->done++;
@@ -183,12 +183,12 @@ static int go_on(struct cv_reduction *r, MPI_Request **out)
         return cv_slices_run(r, of->expect, at->expected, cv_replan_requests(r->team));
     } else if (at->step == AWAIT && at->done < at->expected) {
         at->step = RECEIVE;
-        CV_MPI_TRY(cv_hop_receive(r, of->expect[at->done], CV_RIGHT));
-        CV_MPI_TRY(cv_hop_receive_on(r, &at->data));
+        CV_MPI_TRY(cv_partial_transfer_receive(r, of->expect[at->done], CV_RIGHT));
+        CV_MPI_TRY(cv_partial_transfer_receive_on(r, &at->data));
     } else if (at->step == AWAIT && at->to >= 0) {
         at->step = SEND;
-        cv_hop_send(r, at->to);
-        CV_MPI_TRY(cv_hop_send_on(r, &at->data));
+        cv_partial_transfer_send(r, at->to);
+        CV_MPI_TRY(cv_partial_transfer_send_on(r, &at->data));
     } else if (at->step == AWAIT && at->to == CV_TO_MPI) {
         return cv_replan_by_mpi(r);
     }
@@ -228,4 +228,5 @@ static int replan_advance(struct cv_reduction *r, MPI_Request **out)
     return MPI_SUCCESS;
 }
 
-const struct cv_scheme cv_scheme_tree_replan = { replan_begin, replan_advance };
+const struct cv_reduction_algorithm cv_scheme_tree_replan = { replan_begin,
+                                                              replan_advance };

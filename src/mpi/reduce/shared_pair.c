@@ -23,7 +23,7 @@ static const double least_made_once = 131072;
 enum { LOOKS = 100 };
 
 struct shared_pair {
-    struct cv_team *team; /* borrowed */
+    struct cv_comm_state *team; /* borrowed */
     struct cv_vector vector;
     const char *own; /* borrowed: the rank's vector                        */
     char *recv;      /* borrowed; NULL: it does not want the result        */
@@ -46,7 +46,7 @@ static int copy(const struct shared_pair *pair, int segment, const char *from, c
 static int give(struct shared_pair *pair)
 {
     CV_MPI_TRY(copy(pair, pair->given, pair->own, pair->own_bay));
-    cv_bays_say(&pair->team->bays, pair->team->rank, ++pair->given);
+    cv_shared_vectors_say(&pair->team->bays, pair->team->rank, ++pair->given);
     return MPI_SUCCESS;
 }
 
@@ -78,7 +78,7 @@ static int combine(struct shared_pair *pair)
 /* There is nothing to do before the other one has come further. */
 static int look_again(struct shared_pair *pair)
 {
-    struct cv_team *team = pair->team;
+    struct cv_comm_state *team = pair->team;
     int there;
 
     if (++pair->looks % LOOKS != 0 && !team->costs.crowded)
@@ -92,7 +92,7 @@ static int look_again(struct shared_pair *pair)
 
 static int others(const struct shared_pair *pair)
 {
-    return cv_bays_said(&pair->team->bays, 1 - pair->team->rank);
+    return cv_shared_vectors_said(&pair->team->bays, 1 - pair->team->rank);
 }
 
 /* What is there is combined at once; meanwhile the own vector is given, or made ready. */
@@ -101,9 +101,9 @@ static int go_on(struct shared_pair *pair)
     const int segments = pair->vector.segments;
 
     while (pair->combined < segments) {
-        const int most = pair->gives ? pair->given : segments;
+        const int max = pair->gives ? pair->given : segments;
 
-        if (pair->combined < most && others(pair) > pair->combined)
+        if (pair->combined < max && others(pair) > pair->combined)
             CV_MPI_TRY(combine(pair));
         else if (pair->gives && pair->given < segments)
             CV_MPI_TRY(give(pair));
@@ -146,7 +146,7 @@ static int make_there(struct shared_pair *pair)
         CV_MPI_TRY(PMPI_Reduce_local(pair->own + offset, pair->other_bay + offset,
                                      cv_vector_part(vector, pair->combined), vector->type,
                                      vector->op));
-        cv_bays_say(&pair->team->bays, pair->team->rank, pair->combined + 1);
+        cv_shared_vectors_say(&pair->team->bays, pair->team->rank, pair->combined + 1);
         CV_MPI_TRY(copy(pair, pair->combined++, pair->other_bay, pair->recv));
     }
     return MPI_SUCCESS;
@@ -157,15 +157,16 @@ static int exchange(struct shared_pair *pair)
 {
     if (pair->vector.bytes < least_made_once)
         return go_on(pair);
-    return cv_bays_second(&pair->team->bays) ? make_there(pair) : give_and_take(pair);
+    return cv_shared_vectors_second(&pair->team->bays) ? make_there(pair)
+                                                       : give_and_take(pair);
 }
 
-bool cv_shared_pair_fits(const struct cv_mpi_call *call, const struct cv_team *team)
+bool cv_shared_pair_fits(const struct cv_mpi_call *call, const struct cv_comm_state *team)
 {
     return team->size == 2 && call->reach != CV_TO_PARTS;
 }
 
-int cv_shared_pair_run(const struct cv_mpi_call *call, struct cv_team *team)
+int cv_shared_pair_run(const struct cv_mpi_call *call, struct cv_comm_state *team)
 {
     const bool all = call->reach == CV_TO_ALL, wants = all || team->rank == call->root;
     const double segment = team->settings.segment_bytes;
@@ -177,14 +178,14 @@ int cv_shared_pair_run(const struct cv_mpi_call *call, struct cv_team *team)
     pair.own = call->send == MPI_IN_PLACE ? call->recv : call->send;
     CV_MPI_TRY(cv_vector_init(&pair.vector, call->count, call->type, call->op));
     cv_vector_cut(&pair.vector, segment > 0 ? segment : usual_segment);
-    CV_MPI_TRY(cv_bays_turn(&team->bays, team->comm, all ? 2 : 1));
-    pair.own_bay = cv_bay(&team->bays, team->rank) - pair.vector.lower;
-    pair.other_bay = cv_bay(&team->bays, 1 - team->rank) - pair.vector.lower;
+    CV_MPI_TRY(cv_shared_vectors_turn(&team->bays, team->comm, all ? 2 : 1));
+    pair.own_bay = cv_shared_vector_at(&team->bays, team->rank) - pair.vector.lower;
+    pair.other_bay = cv_shared_vector_at(&team->bays, 1 - team->rank) - pair.vector.lower;
     while (!wants && pair.given < pair.vector.segments)
         CV_MPI_TRY(give(&pair));
     if (!wants)
         return MPI_SUCCESS;
     CV_MPI_TRY(all ? exchange(&pair) : go_on(&pair));
-    cv_bays_taken(&team->bays);
+    cv_shared_vectors_taken(&team->bays);
     return MPI_SUCCESS;
 }

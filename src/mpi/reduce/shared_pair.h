@@ -10,7 +10,8 @@
 #include "mpi/reduce/mpi_call.h"
 
 /* Whether a call for which shared_sum.h fits is one for this. */
-bool cv_shared_pair_fits(const struct cv_mpi_call *call, const struct cv_team *team);
-int cv_shared_pair_run(const struct cv_mpi_call *call, struct cv_team *team);
+bool cv_shared_pair_fits(const struct cv_mpi_call *call,
+                         const struct cv_comm_state *team);
+int cv_shared_pair_run(const struct cv_mpi_call *call, struct cv_comm_state *team);
 
 #endif

@@ -29,7 +29,7 @@ static const double usual_share = 67108864;
 static const double least_segment = 32768, most_segments = 8;
 
 struct shared_sum {
-    struct cv_team *team; /* borrowed */
+    struct cv_comm_state *team; /* borrowed */
     struct cv_vector vector;
     const char *own;  /* borrowed: the rank's vector                           */
     char *recv;       /* borrowed                                              */
@@ -41,7 +41,7 @@ struct shared_sum {
 
 static char *bay_at(const struct shared_sum *sum, int bay)
 {
-    return cv_bay(&sum->team->bays, bay) - sum->vector.lower;
+    return cv_shared_vector_at(&sum->team->bays, bay) - sum->vector.lower;
 }
 
 static int receive_bay(struct shared_sum *sum)
@@ -56,7 +56,7 @@ static int receive_bay(struct shared_sum *sum)
 /* Those that want the result. */
 static int tell(const struct shared_sum *sum)
 {
-    const struct cv_team *team = sum->team;
+    const struct cv_comm_state *team = sum->team;
 
     if (sum->root != ALL)
         return PMPI_Send(&sum->bay, 1, MPI_INT, sum->root, CV_TAG_BAY, team->comm);
@@ -94,7 +94,7 @@ static int follow(struct shared_sum *sum)
 
     CV_MPI_TRY(receive_bay(sum));
     while (segments > 1 && sum->taken < segments && looks++ < MOST_LOOKS) {
-        const int said = cv_bays_said(&sum->team->bays, 0);
+        const int said = cv_shared_vectors_said(&sum->team->bays, 0);
 
         if (said == sum->taken) {
             sched_yield();
@@ -137,7 +137,7 @@ static int combine_for_others(struct shared_sum *sum, const char *held, char *ot
         CV_MPI_TRY(PMPI_Reduce_local(held + offset, other + offset,
                                      cv_vector_part(vector, i), vector->type,
                                      vector->op));
-        cv_bays_say(&sum->team->bays, 0, i + 1);
+        cv_shared_vectors_say(&sum->team->bays, 0, i + 1);
         if (i == 0 || i == vector->segments - 1)
             CV_MPI_TRY(tell(sum));
         CV_MPI_TRY(take(sum, i + 1));
@@ -165,30 +165,30 @@ static int combine(struct shared_sum *sum, int bay, bool last)
 static int meet(struct shared_sum *sum, uint64_t first_ticket, bool *out_last,
                 int *out_other)
 {
-    struct cv_team *team = sum->team;
+    struct cv_comm_state *team = sum->team;
     uint64_t ticket, found;
     int pair;
 
-    CV_MPI_TRY(cv_board_add(&team->board, WORD_TICKETS, 1, &ticket));
+    CV_MPI_TRY(cv_atomic_words_add(&team->board, WORD_TICKETS, 1, &ticket));
     pair = (int)((ticket - first_ticket) / 2);
     *out_last = pair == team->size - 2;
     /* Where somebody is already nothing has to be put into a bay. */
-    CV_MPI_TRY(cv_board_add(&team->board, WORD_PAIRS + pair, 0, &found));
-    if (sum->bay == NO_BAY && cv_board_rank(&team->board, found) < 0) {
+    CV_MPI_TRY(cv_atomic_words_add(&team->board, WORD_PAIRS + pair, 0, &found));
+    if (sum->bay == NO_BAY && cv_atomic_words_rank(&team->board, found) < 0) {
         CV_MPI_TRY(cv_vector_copy(&sum->vector, sum->own, bay_at(sum, team->rank),
                                   sum->vector.count, team->comm, team->rank));
         sum->bay = team->rank;
     }
-    CV_MPI_TRY(cv_board_swap(&team->board, WORD_PAIRS + pair,
-                             cv_board_name(&team->board,
-                                           sum->bay == NO_BAY ? team->rank : sum->bay),
-                             &found));
-    *out_other = cv_board_rank(&team->board, found);
+    CV_MPI_TRY(cv_atomic_words_swap(
+        &team->board, WORD_PAIRS + pair,
+        cv_atomic_words_name(&team->board, sum->bay == NO_BAY ? team->rank : sum->bay),
+        &found));
+    *out_other = cv_atomic_words_rank(&team->board, found);
     return MPI_SUCCESS;
 }
 
 int cv_shared_sum_fits(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                       struct cv_team *team, bool *out)
+                       struct cv_comm_state *team, bool *out)
 {
     const double share =
         team->settings.share_bytes > 0 ? team->settings.share_bytes : usual_share;
@@ -199,15 +199,15 @@ int cv_shared_sum_fits(const struct cv_mpi_call *call, enum cv_mpi_policy policy
         team->settings.machine_ranks > 1)
         return MPI_SUCCESS;
     CV_MPI_TRY(cv_vector_init(&vector, call->count, call->type, call->op));
-    if (!vector.commutes || cv_bays_bytes(team->size, vector.span) > share)
+    if (!vector.commutes || cv_shared_vectors_bytes(team->size, vector.span) > share)
         return MPI_SUCCESS;
     /* Others may be in a reduction that was begun before, and wait for this rank. */
     CV_MPI_TRY(cv_reduction_drain(team));
-    CV_MPI_TRY(cv_team_board(team));
+    CV_MPI_TRY(cv_comm_state_board(team));
     if (!team->board.shared)
         return MPI_SUCCESS;
     if (team->bays.room < vector.span)
-        CV_MPI_TRY(cv_bays_make(&team->bays, team->comm, vector.span));
+        CV_MPI_TRY(cv_shared_vectors_make(&team->bays, team->comm, vector.span));
     *out = !team->bays.refused;
     return MPI_SUCCESS;
 }
@@ -228,7 +228,7 @@ static void want(struct shared_sum *sum, const struct cv_mpi_call *call)
     }
 }
 
-static double segment_bytes(const struct cv_team *team, double bytes)
+static double segment_bytes(const struct cv_comm_state *team, double bytes)
 {
     if (team->settings.segment_bytes > 0)
         return team->settings.segment_bytes;
@@ -251,10 +251,10 @@ static int combine_all(struct shared_sum *sum, uint64_t first_ticket, bool *out_
     return MPI_SUCCESS;
 }
 
-int cv_shared_sum_run(const struct cv_mpi_call *call, struct cv_team *team)
+int cv_shared_sum_run(const struct cv_mpi_call *call, struct cv_comm_state *team)
 {
     struct shared_sum sum = { .team = team, .bay = NO_BAY };
-    MPI_Request *due = cv_board_due(&team->board);
+    MPI_Request *due = cv_atomic_words_due(&team->board);
     uint64_t first_ticket;
     bool made = false;
 
@@ -265,14 +265,15 @@ int cv_shared_sum_run(const struct cv_mpi_call *call, struct cv_team *team)
     want(&sum, call);
     if (due != NULL)
         CV_MPI_TRY(cv_mpi_wait(due));
-    CV_MPI_TRY(cv_board_turn(&team->board, team->comm));
-    first_ticket = cv_board_tickets(&team->board, 2 * ((uint64_t)team->size - 1));
-    CV_MPI_TRY(cv_bays_turn(&team->bays, team->comm, sum.root == ALL ? team->size : 1));
+    CV_MPI_TRY(cv_atomic_words_turn(&team->board, team->comm));
+    first_ticket = cv_atomic_words_tickets(&team->board, 2 * ((uint64_t)team->size - 1));
+    CV_MPI_TRY(cv_shared_vectors_turn(&team->bays, team->comm,
+                                      sum.root == ALL ? team->size : 1));
     CV_MPI_TRY(combine_all(&sum, first_ticket, &made));
     if (sum.root != ALL && sum.root != team->rank)
         return MPI_SUCCESS;
     if (!made)
         CV_MPI_TRY(follow(&sum));
-    cv_bays_taken(&team->bays);
+    cv_shared_vectors_taken(&team->bays);
     return MPI_SUCCESS;
 }

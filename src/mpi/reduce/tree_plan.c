@@ -28,7 +28,7 @@ enum { LEAST_SEGMENT = 65536, MOST_SEGMENTS = 64 };
 
 /* The two queues of the greedy insertion: nodes never chosen, which are in order of time
  * as they come, and nodes chosen before, linked in the order in which they come back. */
-double cv_tree_narrow(uint32_t n, uint32_t most, double d, double c, uint32_t *parent,
+double cv_tree_narrow(uint32_t n, uint32_t max, double d, double c, uint32_t *parent,
                       double *time, uint32_t *senders)
 {
     double length = 0, slower = d > c ? d : c;
@@ -51,7 +51,7 @@ double cv_tree_narrow(uint32_t n, uint32_t most, double d, double c, uint32_t *p
         parent[i] = node;
         time[i] = length = at + c + d;
         senders[i] = 0;
-        if (++senders[node] < most) {
+        if (++senders[node] < max) {
             who[tail] = node;
             again[tail++] = at + slower;
         }
@@ -59,22 +59,22 @@ double cv_tree_narrow(uint32_t n, uint32_t most, double d, double c, uint32_t *p
     return length;
 }
 
-static double estimate(double length, uint32_t most, double d, double c, double segments)
+static double estimate(double length, uint32_t max, double d, double c, double segments)
 {
-    return length + (segments - 1) * most * (d > c ? d : c);
+    return length + (segments - 1) * max * (d > c ? d : c);
 }
 
 static uint32_t most_senders(const uint32_t *senders, uint32_t n)
 {
-    uint32_t most = 0;
+    uint32_t max = 0;
 
     for (uint32_t i = 0; i < n; i++)
-        most = senders[i] > most ? senders[i] : most;
-    return most;
+        max = senders[i] > max ? senders[i] : max;
+    return max;
 }
 
 /* The best tree and number of segments. */
-static void choose_greedy(struct cv_tree_plan *plan, const struct cv_tree_wish *wish,
+static void choose_greedy(struct cv_tree_plan *plan, const struct cv_tree_request *wish,
                           uint32_t *parent, double *time, uint32_t *senders)
 {
     const uint32_t n = (uint32_t)wish->size;
@@ -91,16 +91,16 @@ static void choose_greedy(struct cv_tree_plan *plan, const struct cv_tree_wish *
             bytes = given < wish->bytes ? given : wish->bytes;
         d = wish->latency_s + bytes * wish->byte_s;
         c = bytes * wish->combine_byte_s;
-        for (uint32_t most = 1;; most *= 2) {
-            double length = cv_tree_narrow(n, most, d, c, parent, time, senders);
+        for (uint32_t max = 1;; max *= 2) {
+            double length = cv_tree_narrow(n, max, d, c, parent, time, senders);
             uint32_t met = most_senders(senders, n);
             double total = estimate(length, met, d, c, wish->bytes / bytes);
 
             if (best_most == 0 || total < best) {
-                best = total, best_d = d, best_c = c, best_most = most;
+                best = total, best_d = d, best_c = c, best_most = max;
                 plan->segment_bytes = bytes;
             }
-            if (met < most)
+            if (met < max)
                 break;
         }
         if (given > 0 || bytes / 2 < LEAST_SEGMENT)
@@ -128,7 +128,7 @@ static void lay_out(const uint32_t *parent, uint32_t n, uint32_t *size, uint32_t
         position[i] += position[parent[i]] + 1;
 }
 
-static int rank_of(const struct cv_tree_wish *wish, const uint32_t *position,
+static int rank_of(const struct cv_tree_request *wish, const uint32_t *position,
                    uint32_t node)
 {
     int64_t rank = (int64_t)node + wish->root;
@@ -139,7 +139,7 @@ static int rank_of(const struct cv_tree_wish *wish, const uint32_t *position,
 }
 
 /* What concerns this rank. */
-static void keep_own(struct cv_tree_plan *plan, const struct cv_tree_wish *wish,
+static void keep_own(struct cv_tree_plan *plan, const struct cv_tree_request *wish,
                      const uint32_t *parent, const uint32_t *position)
 {
     const uint32_t n = (uint32_t)wish->size;
@@ -154,7 +154,7 @@ static void keep_own(struct cv_tree_plan *plan, const struct cv_tree_wish *wish,
             plan->children[plan->nchildren++] = rank_of(wish, position, i);
 }
 
-static bool make_room(struct cv_tree_plan *plan, uint32_t n)
+static bool grow_array(struct cv_tree_plan *plan, uint32_t n)
 {
     /* A tree, five arrays beside it, the children; and two of doubles. */
     const size_t node = 7 * sizeof(uint32_t) + 2 * sizeof(double);
@@ -170,7 +170,7 @@ static bool make_room(struct cv_tree_plan *plan, uint32_t n)
     return true;
 }
 
-static bool same_wish(const struct cv_tree_wish *a, const struct cv_tree_wish *b)
+static bool same_wish(const struct cv_tree_request *a, const struct cv_tree_request *b)
 {
     return a->policy == b->policy && a->rank == b->rank && a->size == b->size &&
            a->root == b->root && a->commutes == b->commutes && a->bytes == b->bytes &&
@@ -179,7 +179,7 @@ static bool same_wish(const struct cv_tree_wish *a, const struct cv_tree_wish *b
            a->crowded == b->crowded;
 }
 
-bool cv_tree_plan_make(struct cv_tree_plan *plan, const struct cv_tree_wish *wish)
+bool cv_tree_plan_make(struct cv_tree_plan *plan, const struct cv_tree_request *wish)
 {
     const uint32_t n = (uint32_t)wish->size;
     double *time;
@@ -188,7 +188,7 @@ bool cv_tree_plan_make(struct cv_tree_plan *plan, const struct cv_tree_wish *wis
     if (same_wish(&plan->wish, wish))
         return true;
     plan->wish.size = 0;
-    if (!make_room(plan, n))
+    if (!grow_array(plan, n))
         return false;
     time = (void *)plan->tree; /* first, for its alignment */
     parent = (void *)(time + 2 * (size_t)n);

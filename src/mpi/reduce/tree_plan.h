@@ -34,8 +34,8 @@ int cv_link_costs_look(struct cv_link_costs *costs, MPI_Comm comm);
 int cv_link_costs_measure(struct cv_link_costs *costs, MPI_Comm comm);
 /* What a vector takes from one rank to another, and to be combined: as was told or, if
  * not, measured. The former is more than 0. */
-struct cv_team;
-void cv_link_costs_hop(const struct cv_team *team, double bytes, double *out_d,
+struct cv_comm_state;
+void cv_link_costs_hop(const struct cv_comm_state *team, double bytes, double *out_d,
                        double *out_c);
 /* Note what the operator took in a reduction, and agree on it now and then. */
 int cv_link_costs_note(struct cv_link_costs *costs, MPI_Comm comm, double seconds,
@@ -43,7 +43,7 @@ int cv_link_costs_note(struct cv_link_costs *costs, MPI_Comm comm, double second
 /* Take over what has been agreed on: `agreeing` is complete. */
 void cv_link_costs_settle(struct cv_link_costs *costs);
 
-struct cv_tree_wish {
+struct cv_tree_request {
     enum cv_mpi_policy policy; /* greedy, binomial or fibonacci            */
     int rank, size, root;
     bool commutes;
@@ -54,8 +54,8 @@ struct cv_tree_wish {
 };
 
 struct cv_tree_plan {
-    struct cv_tree_wish wish; /* what it was made for; size 0: nothing */
-    int parent;               /* rank, -1 at the root of the tree */
+    struct cv_tree_request wish; /* what it was made for; size 0: nothing */
+    int parent;                  /* rank, -1 at the root of the tree */
     int nchildren;
     int *children; /* ranks, in the order in which they are combined */
     double segment_bytes;
@@ -64,12 +64,12 @@ struct cv_tree_plan {
 };
 
 /* Does nothing if that is what it was made for last. False when memory is short. */
-bool cv_tree_plan_make(struct cv_tree_plan *plan, const struct cv_tree_wish *wish);
+bool cv_tree_plan_make(struct cv_tree_plan *plan, const struct cv_tree_request *wish);
 void cv_tree_plan_free(struct cv_tree_plan *plan);
 
 /* The greedy tree in which no node has more than `most` senders. parent[0 .. n-1], node 0
  * is the root; `time` and `senders` are scratch. Returns its length. */
-double cv_tree_narrow(uint32_t n, uint32_t most, double d, double c, uint32_t *parent,
+double cv_tree_narrow(uint32_t n, uint32_t max, double d, double c, uint32_t *parent,
                       double *time, uint32_t *senders);
 
 #endif

@@ -8,7 +8,7 @@
  *
  * Segment s of child k is item s m + k, of m children. Items are received ahead into a ring
  * of berths; the last child's go straight to where the result of the segment belongs. */
-#include "mpi/reduce/home.h"
+#include "mpi/reduce/mpi_process.h"
 #include "mpi/reduce/reduction.h"
 #include "mpi/memory/mpi_try.h"
 
@@ -18,13 +18,13 @@ static int plan_tree(struct cv_reduction *r)
 {
     const struct cv_mpi_settings *settings = &r->team->settings;
     struct cv_link_costs *costs = &r->team->costs;
-    struct cv_tree_wish wish = { .policy = r->policy,
-                                 .rank = r->team->rank,
-                                 .size = r->team->size,
-                                 .root = r->root,
-                                 .commutes = r->vector.commutes,
-                                 .bytes = r->vector.bytes,
-                                 .segment_bytes = settings->segment_bytes };
+    struct cv_tree_request wish = { .policy = r->policy,
+                                    .rank = r->team->rank,
+                                    .size = r->team->size,
+                                    .root = r->root,
+                                    .commutes = r->vector.commutes,
+                                    .bytes = r->vector.bytes,
+                                    .segment_bytes = settings->segment_bytes };
 
     if (r->policy == CV_MPI_GREEDY) {
         cv_link_costs_settle(costs);
@@ -64,7 +64,7 @@ static MPI_Request *agreement(struct cv_reduction *r)
 static int grow_tree(struct cv_reduction *r)
 {
     struct cv_in_tree *tree = &r->at.tree;
-    struct cv_team *team = r->team;
+    struct cv_comm_state *team = r->team;
     bool moves;
 
     CV_MPI_TRY(plan_tree(r));
@@ -78,7 +78,7 @@ static int grow_tree(struct cv_reduction *r)
     tree->collects = moves && team->rank == r->root;
     tree->own_place = r->writable && !tree->collects;
     if (tree->items > 0)
-        CV_MPI_TRY(cv_reduction_berths(r));
+        CV_MPI_TRY(cv_reduction_recv_buffers(r));
     if (tree->items > 0 && !tree->collects)
         return cv_reduction_whole(r);
     if (tree->items > 0) {
@@ -100,7 +100,7 @@ static char *item_place(const struct cv_reduction *r, long item)
 
     if (last && !r->at.tree.own_place)
         return r->whole + cv_vector_offset(&r->vector, (int)(item / nchildren));
-    return cv_reduction_berth(r, item);
+    return cv_reduction_recv_buffer(r, item);
 }
 
 /* The own values may be overwritten, at the root and in place. */
@@ -242,4 +242,4 @@ static int tree_advance(struct cv_reduction *r, MPI_Request **out)
     return *out == NULL ? finish(r) : MPI_SUCCESS;
 }
 
-const struct cv_scheme cv_scheme_tree = { tree_begin, tree_advance };
+const struct cv_reduction_algorithm cv_scheme_tree = { tree_begin, tree_advance };

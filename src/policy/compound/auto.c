@@ -13,9 +13,9 @@
 
 #include <cleave/run.h>
 #include "policy/compound/best_planner.h"
-#include "policy/compound/contest.h"
+#include "policy/compound/policy_trial.h"
 #include "policy/compound/registry.h"
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 /* Of a stream with costs that may be off; loads leave that to portfolio. */
 enum { STREAM_RUNS = 20 };
@@ -43,14 +43,14 @@ static enum cleave_status plan_contest(struct automatic *automatic,
                                        struct cleave_setup *setup,
                                        struct cleave_error *err)
 {
-    struct cv_contest contest;
+    struct cv_policy_trial contest;
     char late[80];
 
-    CV_TRY(cv_contest(view, runs, automatic->limit_s, setup, &contest, err));
-    CV_TRY(cv_contest_plan(&contest, &automatic->inner, view, setup, err));
-    cv_contest_late(&contest, automatic->limit_s, late, sizeof late);
+    CV_TRY(cv_policy_trial(view, runs, automatic->limit_s, setup, &contest, err));
+    CV_TRY(cv_policy_trial_plan(&contest, &automatic->inner, view, setup, err));
+    cv_policy_trial_late(&contest, automatic->limit_s, late, sizeof late);
     if (view->lifespan_s > 0) {
-        automatic->units = cv_contest_units(&contest, view);
+        automatic->units = cv_policy_trial_units(&contest, view);
         cv_note_picked(setup, contest.best->name,
                        "of %u policies simulated none does more%s", contest.tried, late);
     } else if (contest.second == NULL)

@@ -88,13 +88,13 @@ static enum cleave_status set_least(struct cv_head_tail *two,
 {
     const double overhead = cv_overhead_units(view, two->pull.member);
     const double any = cv_least_chunk(view) / two->mean_speed;
-    double *least = cv_array(setup->arena, view->nworkers, sizeof *least);
+    double *min = cv_array(setup->arena, view->nworkers, sizeof *min);
     double port_s = 0;
 
-    if (least == NULL)
+    if (min == NULL)
         return cv_fail_memory(err, "the least chunks");
     /* Without latencies chunks would shrink for ever. */
-    two->pull.least = overhead > 0 ? overhead : cv_least_chunk(view);
+    two->pull.min = overhead > 0 ? overhead : cv_least_chunk(view);
     if (two->alike)
         return CLEAVE_OK;
     for (uint32_t w = 0; w < view->nworkers; w++)
@@ -103,9 +103,9 @@ static enum cleave_status set_least(struct cv_head_tail *two,
     for (uint32_t w = 0; w < view->nworkers; w++) {
         const double lost_s = view->workers[w].compute_latency_s + port_s;
 
-        least[w] = view->workers[w].speed_ups * (lost_s > 0 ? lost_s : any);
+        min[w] = view->workers[w].speed_ups * (lost_s > 0 ? lost_s : any);
     }
-    two->pull.least_each = least;
+    two->pull.least_each = min;
     return CLEAVE_OK;
 }
 

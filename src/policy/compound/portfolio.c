@@ -4,9 +4,9 @@
  * Every policy that takes the load is simulated a few times with the expected error; the one
  * with the least mean makespan decides. Costs as many simulated runs as there are policies
  * times `trials`, and at most `limit` seconds, which are counted in steps. */
-#include "policy/compound/contest.h"
+#include "policy/compound/policy_trial.h"
 #include "policy/compound/registry.h"
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 struct portfolio {
     struct cv_inner inner;
@@ -19,15 +19,16 @@ static enum cleave_status portfolio_plan(void *state, const struct cleave_view *
                                          struct cleave_error *err)
 {
     struct portfolio *portfolio = state;
-    struct cv_contest contest;
+    struct cv_policy_trial contest;
     char late[80];
 
-    CV_TRY(cv_contest(view, portfolio->trials, portfolio->limit_s, setup, &contest, err));
-    CV_TRY(cv_contest_plan(&contest, &portfolio->inner, view, setup, err));
+    CV_TRY(cv_policy_trial(view, portfolio->trials, portfolio->limit_s, setup, &contest,
+                           err));
+    CV_TRY(cv_policy_trial_plan(&contest, &portfolio->inner, view, setup, err));
     cv_note_picked(setup, contest.best->name,
                    "least of %u policies simulated with error %g: %.5g s%s",
                    contest.tried, view->error, contest.best_s,
-                   cv_contest_late(&contest, portfolio->limit_s, late, sizeof late));
+                   cv_policy_trial_late(&contest, portfolio->limit_s, late, sizeof late));
     return CLEAVE_OK;
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/fail.h"
 #include "base/text.h"
-#include "policy/kit/short_cuts.h"
+#include "policy/common/short_cuts.h"
 
 static const struct cleave_policy *const policies[] = {
 #define X(name) &cleave_policy_##name,

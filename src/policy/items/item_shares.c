@@ -155,7 +155,7 @@ static double end_of(struct cv_item_shares *shares, const uint32_t *owner, doubl
  * Between workers who differ only in speed it does not matter. False if that are all. */
 static bool sort_by_start(struct cv_item_shares *shares)
 {
-    double least = INFINITY, most = 0;
+    double min = INFINITY, max = 0;
     uint32_t n = 0;
 
     for (uint32_t w = 0; w < shares->nworkers; w++) {
@@ -174,12 +174,12 @@ static bool sort_by_start(struct cv_item_shares *shares)
             shares->by_start[at] = shares->by_start[at - 1];
         }
         shares->by_start[at] = w;
-        least = fmin(least, key);
-        most = fmax(most, key);
+        min = fmin(min, key);
+        max = fmax(max, key);
         n++;
     }
     shares->npresent = n;
-    return most > least * (1 + SAME);
+    return max > min * (1 + SAME);
 }
 
 /* From the smallest item on, fill one worker after the other until time `end_s`, and note
@@ -250,19 +250,19 @@ static void spread(struct cv_item_shares *shares, double now_s, double dear)
     clear(shares, now_s);
     for (uint32_t k = 0; k < shares->nleft; k++) {
         const double units = size_of(shares, shares->left[k]);
-        double best_s = INFINITY, best_cost_s = INFINITY, least = INFINITY;
+        double best_s = INFINITY, best_cost_s = INFINITY, min = INFINITY;
         uint32_t best = NOBODY;
 
         for (uint32_t w = 0; w < shares->nworkers && isfinite(dear); w++)
             if (!shares->workers[w].out)
-                least = fmin(least, shares->workers[w].price *
-                                        cv_item_cost(&shares->workers[w], units));
+                min = fmin(min, shares->workers[w].price *
+                                    cv_item_cost(&shares->workers[w], units));
         for (uint32_t w = 0; w < shares->nworkers; w++) {
             const struct cv_item_worker *worker = &shares->workers[w];
             const double cost_s = cv_item_cost(worker, units);
             double end_s;
 
-            if (worker->out || (isfinite(dear) && worker->price * cost_s > dear * least))
+            if (worker->out || (isfinite(dear) && worker->price * cost_s > dear * min))
                 continue;
             end_s = end_with(shares, worker, units, port_of(shares, worker, shared_s));
             if (best == NOBODY || end_s < best_s ||

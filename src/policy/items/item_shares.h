@@ -14,7 +14,7 @@
  * O(items x workers) for the first part; the second is limited to so many looks. */
 #ifndef CV_ITEM_SHARES_H
 #define CV_ITEM_SHARES_H
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 /* What a worker costs, and when it is free. */
 struct cv_item_worker {

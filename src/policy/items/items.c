@@ -47,8 +47,8 @@ static const double AS_EXPECTED = 1e-6;
 struct items {
     double trust;
     uint32_t *order, *rank; /* of the plan: rank -> item, item -> rank                 */
-    double least;           /* units that every item has on top, where costs are fitted */
-    struct cv_known_costs
+    double min;             /* units that every item has on top, where costs are fitted */
+    struct cv_learned_costs
         known; /* who holds what, and what is learnt                      */
     struct cv_item_shares shares;
     bool *given;            /* by rank                                                 */
@@ -80,7 +80,7 @@ static enum cleave_status items_plan(void *state, const struct cleave_view *view
         return cv_fail_memory(err, "the order of items");
     for (uint32_t k = 0; k < view->nitems; k++)
         items->rank[items->order[k]] = k;
-    items->least =
+    items->min =
         view->units_total > 0 ? LEAST_SIZE * view->units_total / (double)view->nitems : 1;
     return CLEAVE_OK;
 }
@@ -99,7 +99,7 @@ static enum cleave_status items_start(void *state, const struct cleave_view *vie
     struct items *items = state;
     const uint32_t n = (uint32_t)view->nitems;
 
-    CV_TRY(cv_known_init(&items->known, view, setup, err));
+    CV_TRY(cv_learned_costs_init(&items->known, view, setup, err));
     items->told = items->trust > 0 && (!view->real || view->measured);
     items->learns = view->real || !items->told;
     items->shares = (struct cv_item_shares){ .sizes = view->sizes,
@@ -131,18 +131,18 @@ static enum cleave_status items_start(void *state, const struct cleave_view *vie
             declared(worker->compute_latency_s, worker->speed_ups);
         items->known.workers[w].link = declared(worker->latency_s, worker->bandwidth_ups);
     }
-    cv_known_pool(&items->known);
+    cv_learned_costs_pool(&items->known);
     return CLEAVE_OK;
 }
 
 /* What an item counts for where costs are measured: empty ones would say nothing. */
 static double weight_of(const struct items *items, double units)
 {
-    return items->learns ? units + items->least : units;
+    return items->learns ? units + items->min : units;
 }
 
-static bool link_matters(const struct items *items, const struct cv_seen *seen,
-                         double units)
+static bool link_matters(const struct items *items,
+                         const struct cv_worker_observation *seen, double units)
 {
     return cv_speed_of(&items->known, seen) > 0 &&
            cv_link_time(seen, units) >
@@ -156,7 +156,7 @@ static void describe(struct items *items, const struct cleave_view *view, double
 
     items->shares.linked = false;
     for (uint32_t w = 0; w < view->nworkers; w++) {
-        const struct cv_seen *seen = &items->known.workers[w];
+        const struct cv_worker_observation *seen = &items->known.workers[w];
         struct cv_item_worker *worker = &items->shares.workers[w];
         const double speed_ups = cv_speed_of(&items->known, seen);
 
@@ -165,7 +165,7 @@ static void describe(struct items *items, const struct cleave_view *view, double
         worker->pace_s = speed_ups > 0 ? 1 / speed_ups : 1;
         worker->start_s = cv_latency_of(&items->known, seen);
         if (items->learns)
-            worker->start_s += items->least * worker->pace_s;
+            worker->start_s += items->min * worker->pace_s;
         worker->link_s = cv_link_time(seen, 0);
         worker->link_pace_s = seen->link.rate_ups > 0 ? 1 / seen->link.rate_ups : 0;
         if (!worker->out && link_matters(items, seen, usual))
@@ -249,7 +249,7 @@ static bool is_due(const struct items *items, uint32_t nworkers)
 
 static bool asks(const struct items *items, uint32_t worker)
 {
-    const struct cv_seen *seen = &items->known.workers[worker];
+    const struct cv_worker_observation *seen = &items->known.workers[worker];
 
     if (cv_is_out(seen) || seen->held >= CV_AHEAD)
         return false;
@@ -323,7 +323,8 @@ static void give(struct items *items, const struct cleave_view *view, uint32_t w
     items->nleft--;
     items->sending = items->known.numbered;
     items->port_busy = cv_shares_port(view);
-    cv_known_give(&items->known, worker, weight_of(items, view->sizes[item]), now_s);
+    cv_learned_costs_give(&items->known, worker, weight_of(items, view->sizes[item]),
+                          now_s);
     cleave_order_item(orders, worker, item);
 }
 
@@ -363,7 +364,7 @@ static void port_over(struct items *items, const struct cleave_event *event)
 static void item_done(struct items *items, const struct cleave_view *view,
                       const struct cleave_event *event)
 {
-    struct cv_seen *seen = &items->known.workers[event->worker];
+    struct cv_worker_observation *seen = &items->known.workers[event->worker];
     const double units = weight_of(items, view->sizes[event->item]);
     const double took_s = event->time_s - event->start_s;
     const double expected_s = cv_compute_time(&items->known, seen, units);
@@ -374,10 +375,10 @@ static void item_done(struct items *items, const struct cleave_view *view,
         const bool sure = seen->compute.sure, known = seen->compute.rate_ups > 0;
 
         cv_fit_add_kept(&seen->compute, units, took_s, items->known.latency_s, KEPT);
-        cv_known_pool(&items->known);
+        cv_learned_costs_pool(&items->known);
         items->known_now = items->known_now || sure != seen->compute.sure || !known;
     }
-    cv_known_drop(&items->known, event);
+    cv_learned_costs_drop(&items->known, event);
     seen->lost = 0;
     items->ndone[event->worker]++;
     items->since++;
@@ -387,7 +388,7 @@ static void item_lost(struct items *items, const struct cleave_event *event)
 {
     const uint32_t rank = items->rank[event->item];
 
-    cv_known_drop(&items->known, event);
+    cv_learned_costs_drop(&items->known, event);
     items->known.workers[event->worker].lost++;
     items->nleft += items->given[rank];
     items->given[rank] = false;
@@ -399,11 +400,11 @@ static void item_arrived(struct items *items, const struct cleave_view *view,
                          const struct cleave_event *event)
 {
     struct cleave_event weighed = *event;
-    struct cv_seen *seen = &items->known.workers[event->worker];
+    struct cv_worker_observation *seen = &items->known.workers[event->worker];
     const struct cv_fit link = seen->link;
 
     weighed.units = weight_of(items, view->sizes[event->item]);
-    cv_known_arrived(&items->known, &weighed);
+    cv_learned_costs_arrived(&items->known, &weighed);
     if (!items->learns)
         seen->link = link;
     if (items->shares.linked)
@@ -432,7 +433,7 @@ static void items_decide(void *state, const struct cleave_view *view,
         if (cv_is_out(&items->known.workers[event->worker]))
             items->fresh = true;
         items->known.workers[event->worker].lost = 0;
-        cv_known_came(&items->known, event->worker);
+        cv_learned_costs_came(&items->known, event->worker);
         break;
     default:
         break;
@@ -453,7 +454,7 @@ const struct cleave_policy cleave_policy_items = {
                "as costs turn out",
     .reference = "Friesen, SIAM J. Comput. 16(3), 1987, for longest first; cleave",
     .task = CLEAVE_TASK_ITEMS,
-    .hears_losses = true,
+    .gets_losses = true,
     .takes_joiners = true,
     .state_size = sizeof(struct items),
     .params = items_params,

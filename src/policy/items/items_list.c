@@ -6,8 +6,8 @@
  * item that a slow worker gets last can take as many times as long as speeds differ.
  *
  * O(workers) for a decision. */
-#include "policy/kit/setup.h"
-#include "policy/kit/vacant.h"
+#include "policy/common/setup.h"
+#include "policy/common/reserved_workers.h"
 
 struct items_list {
     uint64_t next;   /* the first item that was never given                        */
@@ -31,7 +31,7 @@ static enum cleave_status list_start(void *state, const struct cleave_view *view
     if (list->again == NULL || list->held == NULL || list->lost == NULL)
         return cv_fail_memory(err, "the items of a list");
     for (uint32_t w = 0; w < view->nworkers; w++)
-        if (cv_is_vacant(&view->workers[w]))
+        if (cv_is_reserved(&view->workers[w]))
             list->lost[w] = LOSSES;
     return CLEAVE_OK;
 }
@@ -86,7 +86,7 @@ const struct cleave_policy cleave_policy_items_list = {
     .summary = "in the order of the list, to whoever is free",
     .reference = "the rule of xargs -P and of most job runners; Graham 1966",
     .task = CLEAVE_TASK_ITEMS,
-    .hears_losses = true,
+    .gets_losses = true,
     .takes_joiners = true,
     .state_size = sizeof(struct items_list),
     .start = list_start,

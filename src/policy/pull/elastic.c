@@ -13,7 +13,7 @@
 #include <math.h>
 
 #include "model/platform/at_once.h"
-#include "policy/kit/vacant.h"
+#include "policy/common/reserved_workers.h"
 #include "policy/pull/fold_charge.h"
 
 enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
@@ -22,14 +22,14 @@ enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
 {
     bool measured = view->measured;
 
-    elastic->n = cv_places_taken(view->workers, view->nworkers);
+    elastic->n = cv_count_workers(view->workers, view->nworkers);
     elastic->hands = cv_array(setup->arena, view->nworkers, sizeof *elastic->hands);
     elastic->ready = cv_array(setup->arena, view->nworkers, sizeof *elastic->ready);
     elastic->tails = cv_array(setup->arena, view->nworkers, sizeof *elastic->tails);
     if (elastic->hands == NULL || elastic->ready == NULL || elastic->tails == NULL)
         return cv_fail_memory(err, "what is learnt");
     for (uint32_t w = 0; w < view->nworkers; w++)
-        measured = measured && !cv_is_vacant(&view->workers[w]);
+        measured = measured && !cv_is_reserved(&view->workers[w]);
     for (uint32_t w = 0; w < view->nworkers; w++) {
         elastic->hands[w].start_s = elastic->hands[w].pace_ups = -1;
         elastic->hands[w].moving_ups = -1;
@@ -38,12 +38,13 @@ enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
         elastic->hands[w].prior_start_s =
             measured ? view->workers[w].compute_latency_s : 0;
         elastic->hands[w].coming = cv_is_coming(&view->workers[w]);
-        if (cv_is_vacant(&view->workers[w]) && !elastic->hands[w].coming)
+        if (cv_is_reserved(&view->workers[w]) && !elastic->hands[w].coming)
             elastic->hands[w].lost = CV_HAND_LOSSES;
     }
     elastic->phi = 1;
     elastic->varies = view->varies;
-    elastic->sip = view->burst_s > 0 && cv_elastic_sips(view) ? view->ahead : 0;
+    elastic->small_write =
+        view->burst_s > 0 && cv_elastic_writes_small(view) ? view->ahead : 0;
     elastic->wake_s = elastic->tested_s = -1;
     elastic->tester = elastic->goes_on = elastic->thief = CV_NOBODY;
     return CLEAVE_OK;
@@ -55,19 +56,20 @@ static const double LATE_AGAIN = 4;
 
 /* --- events ------------------------------------------------------------------------------- */
 
-static void answered(struct cv_elastic *elastic, bool *asked)
+static void answered(struct cv_elastic *elastic, bool *request)
 {
-    if (*asked)
+    if (*request)
         elastic->waits--;
-    *asked = false;
+    *request = false;
 }
 
 /* Whatever the worker was asked needs no answer any more. */
-static void over(struct cv_elastic *elastic, struct cv_hand *hand, uint32_t worker)
+static void over(struct cv_elastic *elastic, struct cv_worker_estimate *hand,
+                 uint32_t worker)
 {
     answered(elastic, &hand->looking);
     answered(elastic, &hand->recalling);
-    hand->state = CV_HAND_IDLE;
+    hand->state = CV_PHASE_IDLE;
     hand->given = hand->due = 0;
     hand->drained = hand->held = hand->firm = hand->ends = hand->sending = false;
     hand->late = false;
@@ -75,9 +77,9 @@ static void over(struct cv_elastic *elastic, struct cv_hand *hand, uint32_t work
         elastic->thief = CV_NOBODY;
 }
 
-static void started(const struct cv_turn *turn, const struct cleave_event *event)
+static void started(const struct cv_decision *turn, const struct cleave_event *event)
 {
-    struct cv_hand *hand = &turn->elastic->hands[event->worker];
+    struct cv_worker_estimate *hand = &turn->elastic->hands[event->worker];
     const double waited_s = hand->bound_s - hand->begun_s;
     const double at_once_s = cv_at_once_s(waited_s, turn->view->burst_s);
 
@@ -87,13 +89,14 @@ static void started(const struct cv_turn *turn, const struct cleave_event *event
     if (event->time_s - hand->bound_s > at_once_s || hand->bound_s <= hand->begun_s)
         hand->start_s = event->time_s - event->start_s;
     hand->from_s = -1;
-    if (hand->state == CV_HAND_OPEN && !hand->drained)
-        cv_turn_look(turn, event->worker);
+    if (hand->state == CV_PHASE_OPEN && !hand->drained)
+        cv_decision_query(turn, event->worker);
 }
 
 /* Since when the command of a chunk that is done has read. Over a link that may be heard of when
  * it has read all, and been done: what it read was read before. */
-static double reads_from(const struct cv_elastic *elastic, const struct cv_hand *hand,
+static double reads_from(const struct cv_elastic *elastic,
+                         const struct cv_worker_estimate *hand,
                          const struct cleave_event *event)
 {
     const double heard_s =
@@ -107,15 +110,15 @@ static double reads_from(const struct cv_elastic *elastic, const struct cv_hand 
 }
 
 /* How long it had read all it was given, and waited for its end: that is no work. */
-static double waited(const struct cv_hand *hand)
+static double waited(const struct cv_worker_estimate *hand)
 {
     return hand->drained ? fmax(0, hand->closed_s - hand->drained_s) : 0;
 }
 
-static void done(const struct cv_turn *turn, const struct cleave_event *event)
+static void done(const struct cv_decision *turn, const struct cleave_event *event)
 {
     struct cv_elastic *elastic = turn->elastic;
-    struct cv_hand *hand = &elastic->hands[event->worker];
+    struct cv_worker_estimate *hand = &elastic->hands[event->worker];
     const double from_s = reads_from(elastic, hand, event);
     const double end_s = fmin(fmax(event->read_s, from_s), event->time_s);
     const double read_s = fmax(0, end_s - from_s - waited(hand));
@@ -128,26 +131,26 @@ static void done(const struct cv_turn *turn, const struct cleave_event *event)
         return;
     elastic->recalls = 0;
     if (turn->view->real && !(event->read_s > 0)) {
-        cv_kind_unread(turn, event->worker);
+        cv_read_model_unread(turn, event->worker);
         return;
     }
-    cv_kind_done(turn, event->worker, event->units, read_s, event->time_s - end_s);
+    cv_read_model_done(turn, event->worker, event->units, read_s, event->time_s - end_s);
     cv_elastic_learn(elastic, event->worker, event->units, read_s + event->time_s - end_s,
                      event->time_s - end_s);
 }
 
-static void recalled(const struct cv_turn *turn, const struct cleave_event *event)
+static void recalled(const struct cv_decision *turn, const struct cleave_event *event)
 {
     struct cv_elastic *elastic = turn->elastic;
-    struct cv_hand *hand = &elastic->hands[event->worker];
+    struct cv_worker_estimate *hand = &elastic->hands[event->worker];
     const uint32_t thief = elastic->thief;
 
     answered(elastic, &hand->recalling);
     hand->given = fmax(0, hand->given - event->units);
     hand->firm = !(event->units > 0);
-    if (hand->state == CV_HAND_OPEN && hand->due == 0 &&
+    if (hand->state == CV_PHASE_OPEN && hand->due == 0 &&
         !(hand->given > 1e-9 * event->units)) { /* all of it, but for rounding */
-        hand->state = CV_HAND_WARM;
+        hand->state = CV_PHASE_PRESTARTED;
         hand->late = hand->started_s < 0;
         hand->until_s = thief != CV_NOBODY
                             ? turn->now_s + LATE_AGAIN * (turn->now_s - hand->bound_s)
@@ -155,17 +158,17 @@ static void recalled(const struct cv_turn *turn, const struct cleave_event *even
     }
     elastic->thief = CV_NOBODY;
     if (thief != CV_NOBODY && event->units > 0 && cv_hand_is_free(&elastic->hands[thief]))
-        cv_turn_give(turn, thief, event->units, false);
+        cv_decision_give(turn, thief, event->units, false);
 }
 
 /* A first piece so many times as long as was asked for is a record. */
 static const double RECORD = 1.25;
 
 /* So much was given or added; maybe nothing. */
-static void given(const struct cv_turn *turn, const struct cleave_event *event)
+static void given(const struct cv_decision *turn, const struct cleave_event *event)
 {
     struct cv_elastic *elastic = turn->elastic;
-    struct cv_hand *hand = &elastic->hands[event->worker];
+    struct cv_worker_estimate *hand = &elastic->hands[event->worker];
 
     /* That a command was started on nothing answers nothing else. */
     if (event->kind == CLEAVE_SENT ? !hand->sending : !(hand->due > 0))
@@ -179,24 +182,24 @@ static void given(const struct cv_turn *turn, const struct cleave_event *event)
     if (event->units > 0) {
         hand->drained = hand->firm = hand->ends = false;
         hand->fed_s = event->time_s;
-    } else if (hand->state == CV_HAND_OPEN) {
+    } else if (hand->state == CV_PHASE_OPEN) {
         if (!(hand->given > 0))
-            hand->state = CV_HAND_WARM;
+            hand->state = CV_PHASE_PRESTARTED;
         else
             hand->ends = true;
     }
 }
 
-static void drained(const struct cv_turn *turn, const struct cleave_event *event)
+static void drained(const struct cv_decision *turn, const struct cleave_event *event)
 {
-    struct cv_hand *hand = &turn->elastic->hands[event->worker];
+    struct cv_worker_estimate *hand = &turn->elastic->hands[event->worker];
 
-    if (hand->state == CV_HAND_OPEN && hand->due == 0) {
+    if (hand->state == CV_PHASE_OPEN && hand->due == 0) {
         if (hand->from_s < 0) {
             hand->from_s = hand->started_s;
             hand->from = 0;
         }
-        cv_turn_sample(turn, event->worker, hand->given);
+        cv_decision_sample(turn, event->worker, hand->given);
     }
     /* If it is being given more, that is not true for long. */
     hand->drained = true;
@@ -205,7 +208,7 @@ static void drained(const struct cv_turn *turn, const struct cleave_event *event
 
 static void lost(struct cv_elastic *elastic, uint32_t worker)
 {
-    struct cv_hand *hand = &elastic->hands[worker];
+    struct cv_worker_estimate *hand = &elastic->hands[worker];
 
     over(elastic, hand, worker);
     hand->lost++;
@@ -220,7 +223,7 @@ static void lost(struct cv_elastic *elastic, uint32_t worker)
 
 /* All that may wait of a stream does: to ask again before anything is done is of no use. Real
  * streams answer when there is more. */
-static void note_supply(const struct cv_turn *turn, const struct cleave_event *event)
+static void note_supply(const struct cv_decision *turn, const struct cleave_event *event)
 {
     if (turn->view->real || !isinf(turn->view->units_left))
         return;
@@ -230,10 +233,10 @@ static void note_supply(const struct cv_turn *turn, const struct cleave_event *e
         turn->elastic->dry = true;
 }
 
-static void note(const struct cv_turn *turn, const struct cleave_event *event)
+static void note(const struct cv_decision *turn, const struct cleave_event *event)
 {
     struct cv_elastic *elastic = turn->elastic;
-    struct cv_hand *hand = &elastic->hands[event->worker];
+    struct cv_worker_estimate *hand = &elastic->hands[event->worker];
 
     note_supply(turn, event);
     switch (event->kind) {
@@ -247,13 +250,13 @@ static void note(const struct cv_turn *turn, const struct cleave_event *event)
     case CLEAVE_DRAINED:
         drained(turn, event);
         break;
-    case CLEAVE_SEEN:
+    case CLEAVE_PROGRESS:
         if (hand->looking)
             elastic->round_s = fmax(elastic->round_s, event->time_s - hand->looked_s);
         answered(elastic, &hand->looking);
         hand->firm = false; /* that nothing came back may be otherwise by now */
-        if (hand->state == CV_HAND_OPEN && !hand->drained)
-            cv_turn_sample(turn, event->worker, event->units);
+        if (hand->state == CV_PHASE_OPEN && !hand->drained)
+            cv_decision_sample(turn, event->worker, event->units);
         elastic->emits = elastic->emits || event->output > 0;
         break;
     case CLEAVE_RECALLED:
@@ -299,7 +302,7 @@ static void count_present(struct cv_elastic *elastic)
 /* Those that were expected soon are not any more after so long. */
 static const double COMING_S = 1;
 
-static void give_up_coming(const struct cv_turn *turn)
+static void give_up_coming(const struct cv_decision *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
 
@@ -311,14 +314,14 @@ static void give_up_coming(const struct cv_turn *turn)
 }
 
 /* Those that were late get another chance after a while, or when there is nobody else. */
-static void forgive(const struct cv_turn *turn)
+static void clear_late_flags(const struct cv_decision *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
     const bool needed = turn->view->units_left > 0 && !cv_elastic_busy(elastic);
     bool anybody = false;
 
     for (uint32_t w = 0; w < elastic->n; w++) {
-        struct cv_hand *hand = &elastic->hands[w];
+        struct cv_worker_estimate *hand = &elastic->hands[w];
 
         if (hand->until_s > 0 && turn->now_s >= hand->until_s)
             hand->late = false;
@@ -335,21 +338,21 @@ static const double DRY = 1e-3;
 static bool is_dry(const struct cv_elastic *elastic)
 {
     for (uint32_t w = 0; elastic->dry && w < elastic->n; w++)
-        if (elastic->hands[w].state == CV_HAND_CLOSED && elastic->hands[w].given > 0)
+        if (elastic->hands[w].state == CV_PHASE_CLOSED && elastic->hands[w].given > 0)
             return true;
     return false;
 }
 
 /* Nobody has anything, and nothing is left: those that wait are not needed. */
-static void dismiss(const struct cv_turn *turn)
+static void close_idle_workers(const struct cv_decision *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
 
     if (turn->view->units_left > 0 || cv_elastic_busy(elastic))
         return;
     for (uint32_t w = 0; w < elastic->n; w++)
-        if (elastic->hands[w].state == CV_HAND_WARM)
-            cv_turn_close(turn, w);
+        if (elastic->hands[w].state == CV_PHASE_PRESTARTED)
+            cv_decision_close(turn, w);
 }
 
 static bool somebody_is_free(const struct cv_elastic *elastic)
@@ -363,7 +366,7 @@ static bool somebody_is_free(const struct cv_elastic *elastic)
 /* Only its pace says that the command works as it reads, and a test is under way: one that swallows what it
  * is given is not given all of it meanwhile. Of a stream that cannot be all, and those that are not given
  * more are closed, as tests. */
-static bool is_believed(const struct cv_turn *turn)
+static bool is_believed(const struct cv_decision *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
 
@@ -372,20 +375,20 @@ static bool is_believed(const struct cv_turn *turn)
 }
 
 /* Those that have read all they were given are given more, or closed. */
-static void go_on(const struct cv_turn *turn)
+static void go_on(const struct cv_decision *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
 
     for (uint32_t w = 0; w < elastic->n; w++) {
-        struct cv_hand *hand = &elastic->hands[w];
+        struct cv_worker_estimate *hand = &elastic->hands[w];
 
-        if (hand->state != CV_HAND_OPEN || !hand->drained || hand->due > 0)
+        if (hand->state != CV_PHASE_OPEN || !hand->drained || hand->due > 0)
             continue;
         if (hand->ends) {
             /* Nothing follows it that is nobody's. */
             elastic->tester = elastic->judged ? elastic->tester : w;
             elastic->judged = true;
-            cv_turn_close(turn, w);
+            cv_decision_close(turn, w);
         } else if (elastic->judged && elastic->kind == CV_COMMAND_STREAMS) {
             if (!is_believed(turn))
                 cv_stream_further(turn, w);
@@ -396,34 +399,34 @@ static void go_on(const struct cv_turn *turn)
 }
 
 /* The first one reads: how fast? */
-static void first_look(const struct cv_turn *turn, const struct cleave_event *event)
+static void first_look(const struct cv_decision *turn, const struct cleave_event *event)
 {
     struct cv_elastic *elastic = turn->elastic;
 
     for (uint32_t w = 0; w < elastic->n && !elastic->judged; w++) {
-        struct cv_hand *hand = &elastic->hands[w];
+        struct cv_worker_estimate *hand = &elastic->hands[w];
 
-        if (hand->state != CV_HAND_OPEN || hand->started_s < 0)
+        if (hand->state != CV_PHASE_OPEN || hand->started_s < 0)
             continue;
         if (event->kind == CLEAVE_WAKE && !hand->drained)
-            cv_turn_look(turn, w);
+            cv_decision_query(turn, w);
         else
-            cv_kind_seen(turn, w);
+            cv_read_model_seen(turn, w);
     }
 }
 
-static void serve(const struct cv_turn *turn, const struct cleave_event *event)
+static void serve(const struct cv_decision *turn, const struct cleave_event *event)
 {
     struct cv_elastic *elastic = turn->elastic;
 
     if (!(turn->view->units_left > 0) && !cv_elastic_busy(elastic)) {
-        dismiss(turn);
+        close_idle_workers(turn);
         return;
     }
     if (turn->view->nworkers == 1 && isfinite(turn->view->units_left) &&
         cv_hand_is_free(&elastic->hands[0])) {
         /* Nobody else could take any of it. */
-        cv_turn_give(turn, 0, turn->view->units_left, true);
+        cv_decision_give(turn, 0, turn->view->units_left, true);
         return;
     }
     cv_elastic_pool(elastic);
@@ -431,25 +434,25 @@ static void serve(const struct cv_turn *turn, const struct cleave_event *event)
     if (elastic->kind != CV_COMMAND_STREAMS && is_dry(elastic))
         return;
     if (elastic->kind == CV_COMMAND_STREAMS && elastic->dry) {
-        cv_turn_wake(turn, turn->now_s + DRY * (1 + turn->now_s));
+        cv_decision_wake(turn, turn->now_s + DRY * (1 + turn->now_s));
         return;
     }
     if (elastic->kind == CV_COMMAND_UNKNOWN) {
         if (!elastic->judged)
-            cv_kind_begin(turn);
-        cv_kind_warm(turn);
+            cv_read_model_begin(turn);
+        cv_read_model_warm(turn);
         first_look(turn, event);
     }
     if (elastic->waits > 0 || !elastic->judged)
         return;
-    if (cv_kind_doubt(turn)) {
+    if (cv_read_model_doubt(turn)) {
         for (uint32_t w = 0; w < elastic->n && elastic->waits == 0; w++)
             if (elastic->hands[w].held)
-                cv_turn_close(turn, w);
+                cv_decision_close(turn, w);
         return;
     }
     if (elastic->kind != CV_COMMAND_UNKNOWN && somebody_is_free(elastic) &&
-        cv_turn_look_round(turn))
+        cv_decision_query_all(turn))
         return;
     if (elastic->kind != CV_COMMAND_UNKNOWN && cv_overdue_ask(turn))
         return;
@@ -458,14 +461,14 @@ static void serve(const struct cv_turn *turn, const struct cleave_event *event)
     else if (elastic->kind == CV_COMMAND_SLURPS)
         cv_slurp_serve(turn);
     else
-        cv_kind_meanwhile(turn);
-    dismiss(turn);
+        cv_read_model_meanwhile(turn);
+    close_idle_workers(turn);
 }
 
 void cv_elastic_decide(struct cv_elastic *elastic, const struct cleave_view *view,
                        const struct cleave_event *event, struct cleave_orders *orders)
 {
-    const struct cv_turn turn = {
+    const struct cv_decision turn = {
         .elastic = elastic, .view = view, .orders = orders, .now_s = event->time_s
     };
 
@@ -475,6 +478,6 @@ void cv_elastic_decide(struct cv_elastic *elastic, const struct cleave_view *vie
     note(&turn, event);
     if (event->more || elastic->waits > 0)
         return;
-    forgive(&turn);
+    clear_late_flags(&turn);
     serve(&turn, event);
 }

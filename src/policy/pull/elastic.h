@@ -7,7 +7,7 @@
 #define CV_ELASTIC_H
 #include "policy/pull/elastic_costs.h"
 
-struct cv_turn {
+struct cv_decision {
     struct cv_elastic *elastic;
     const struct cleave_view *view;
     struct cleave_orders *orders;
@@ -23,73 +23,74 @@ void cv_elastic_decide(struct cv_elastic *elastic, const struct cleave_view *vie
 /* --- orders ------------------------------------------------------------------------------- */
 
 /* Start the command of an idle worker, on nothing. */
-void cv_turn_warm(const struct cv_turn *turn, uint32_t worker);
+void cv_decision_prestart(const struct cv_decision *turn, uint32_t worker);
 /* The first units of a free worker's chunk, which is closed at once or stays open. */
-void cv_turn_give(const struct cv_turn *turn, uint32_t worker, double units, bool close);
-void cv_turn_extend(const struct cv_turn *turn, uint32_t worker, double units);
-void cv_turn_close(const struct cv_turn *turn, uint32_t worker);
-void cv_turn_recall(const struct cv_turn *turn, uint32_t worker, double units);
-void cv_turn_look(const struct cv_turn *turn, uint32_t worker);
+void cv_decision_give(const struct cv_decision *turn, uint32_t worker, double units,
+                      bool close);
+void cv_decision_extend(const struct cv_decision *turn, uint32_t worker, double units);
+void cv_decision_close(const struct cv_decision *turn, uint32_t worker);
+void cv_decision_recall(const struct cv_decision *turn, uint32_t worker, double units);
+void cv_decision_query(const struct cv_decision *turn, uint32_t worker);
 /* To be woken; of several times the first counts. */
-void cv_turn_wake(const struct cv_turn *turn, double time_s);
+void cv_decision_wake(const struct cv_decision *turn, double time_s);
 /* So many units read: the pace, if it is long enough since the last time. */
-void cv_turn_sample(const struct cv_turn *turn, uint32_t worker, double read);
+void cv_decision_sample(const struct cv_decision *turn, uint32_t worker, double read);
 /* Look at all who read and were not looked at lately. False: nobody had to be. */
-bool cv_turn_look_round(const struct cv_turn *turn);
+bool cv_decision_query_all(const struct cv_decision *turn);
 
 /* --- what the command is: elastic_kind.c --------------------------------------------------- */
 
 /* Nobody has read yet: somebody is to begin, and the others start meanwhile. */
-void cv_kind_begin(const struct cv_turn *turn);
-void cv_kind_warm(const struct cv_turn *turn);
+void cv_read_model_begin(const struct cv_decision *turn);
+void cv_read_model_warm(const struct cv_decision *turn);
 /* The first one has read so far. */
-void cv_kind_seen(const struct cv_turn *turn, uint32_t worker);
+void cv_read_model_seen(const struct cv_decision *turn, uint32_t worker);
 /* A chunk is done, which read for read_s and went on for after_s. */
-void cv_kind_done(const struct cv_turn *turn, uint32_t worker, double units,
-                  double read_s, double after_s);
+void cv_read_model_done(const struct cv_decision *turn, uint32_t worker, double units,
+                        double read_s, double after_s);
 /* A chunk is over that failed, was tried again as a whole, or did not read to its end. */
-void cv_kind_unread(const struct cv_turn *turn, uint32_t worker);
+void cv_read_model_unread(const struct cv_decision *turn, uint32_t worker);
 /* It was thought to work as it reads: is it certain that it does not? */
-bool cv_kind_doubt(const struct cv_turn *turn);
+bool cv_read_model_doubt(const struct cv_decision *turn);
 /* The test is under way: those that wait need not wait for ever. */
-void cv_kind_meanwhile(const struct cv_turn *turn);
+void cv_read_model_meanwhile(const struct cv_decision *turn);
 
 /* So much of a chunk that is done was read: is that more than was known of the command, and learnt now? */
-bool cv_reading_tells(const struct cv_turn *turn, double units, double read_s,
+bool cv_reading_tells(const struct cv_decision *turn, double units, double read_s,
                       double after_s);
 
 /* --- closed, and late: elastic_overdue.c --------------------------------------------------- */
 
 /* Ask those for what they have not been fed. False: nobody had to be. */
-bool cv_overdue_ask(const struct cv_turn *turn);
+bool cv_overdue_ask(const struct cv_decision *turn);
 
 /* --- it works as it reads: elastic_stream.c ------------------------------------------------ */
 
 /* Some of those that wait are kept for what the first ones turn out to be too slow for. */
-void cv_wave_keep(const struct cv_turn *turn);
+void cv_staged_start_keep(const struct cv_decision *turn);
 /* The last of those that are given something first: all that is left is its own. */
-bool cv_wave_is_last(const struct cv_turn *turn, uint32_t worker);
+bool cv_staged_start_is_last(const struct cv_decision *turn, uint32_t worker);
 /* Some more of those are to be given something. */
-void cv_wave_release(const struct cv_turn *turn);
+void cv_staged_start_release(const struct cv_decision *turn);
 /* Nobody is given the part of another one any more. */
-void cv_wave_unpair(struct cv_elastic *elastic);
+void cv_staged_start_unpair(struct cv_elastic *elastic);
 /* Of `units` for a free worker: what it should have, since it may be slow. */
-double cv_wave_hedged(const struct cv_turn *turn, uint32_t worker, double units,
-                      double rest_s, double gain_s);
+double cv_staged_start_hedged(const struct cv_decision *turn, uint32_t worker,
+                              double units, double rest_s, double gain_s);
 
 /* The first ranges of those that wait, so that all would end together. */
-void cv_stream_first(const struct cv_turn *turn);
+void cv_stream_first(const struct cv_decision *turn);
 /* More for one that has read all it was given, or its end. */
-void cv_stream_further(const struct cv_turn *turn, uint32_t worker);
-void cv_stream_serve(const struct cv_turn *turn);
+void cv_stream_further(const struct cv_decision *turn, uint32_t worker);
+void cv_stream_serve(const struct cv_decision *turn);
 
 /* Nothing is left: of those that are free, from that one on, some take tails of others, or start for that. */
-void cv_tails_serve(const struct cv_turn *turn, uint32_t first);
+void cv_steal_serve(const struct cv_decision *turn, uint32_t first);
 
-/* --- it reads all first: elastic_slurp.c ---------------------------------------------------- */
+/* --- it reads all first: elastic_read_all.c ---------------------------------------------------- */
 
 /* Some are tried first, and the others wait for them. */
-bool cv_sample_waits(const struct cv_turn *turn);
-void cv_slurp_serve(const struct cv_turn *turn);
+bool cv_sample_waits(const struct cv_decision *turn);
+void cv_slurp_serve(const struct cv_decision *turn);
 
 #endif

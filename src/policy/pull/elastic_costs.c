@@ -19,18 +19,18 @@ static const double APART = 1.5;
 bool cv_elastic_busy(const struct cv_elastic *elastic)
 {
     for (uint32_t w = 0; w < elastic->n; w++)
-        if (elastic->hands[w].state == CV_HAND_OPEN ||
-            elastic->hands[w].state == CV_HAND_CLOSED)
+        if (elastic->hands[w].state == CV_PHASE_OPEN ||
+            elastic->hands[w].state == CV_PHASE_CLOSED)
             return true;
     return false;
 }
 
-double cv_elastic_gulp(const struct cleave_view *view)
+double cv_elastic_pipe_capacity(const struct cleave_view *view)
 {
     return view->real ? fmax(view->ahead, PAGE) : view->ahead;
 }
 
-double cv_elastic_grain(const struct cleave_view *view)
+double cv_elastic_min_units(const struct cleave_view *view)
 {
     if (view->real)
         return 1;
@@ -121,7 +121,7 @@ double cv_elastic_foreseen(const struct cv_elastic *elastic,
     if (!view->measured || !isfinite(view->units_left))
         return INFINITY;
     for (uint32_t w = 0; w < elastic->n; w++) {
-        const struct cv_hand *hand = &elastic->hands[w];
+        const struct cv_worker_estimate *hand = &elastic->hands[w];
 
         elastic->ready[w].in_s = cv_hand_is_out(hand) ? INFINITY : hand->prior_start_s;
         elastic->ready[w].speed_ups = hand->prior / CV_AS_MEASURED;
@@ -133,7 +133,7 @@ double cv_elastic_foreseen(const struct cv_elastic *elastic,
 
 double cv_elastic_read(const struct cv_elastic *elastic, uint32_t worker, double now_s)
 {
-    const struct cv_hand *hand = &elastic->hands[worker];
+    const struct cv_worker_estimate *hand = &elastic->hands[worker];
 
     if (hand->drained) /* ... before it is given more */
         return hand->given - hand->due;
@@ -146,29 +146,30 @@ double cv_elastic_read(const struct cv_elastic *elastic, uint32_t worker, double
 double cv_elastic_ready_in(const struct cv_elastic *elastic, uint32_t worker,
                            double now_s)
 {
-    const struct cv_hand *hand = &elastic->hands[worker];
+    const struct cv_worker_estimate *hand = &elastic->hands[worker];
     const double start_s = cv_elastic_start(elastic, worker);
 
-    return (hand->state == CV_HAND_WARM ? fmax(0, start_s - (now_s - hand->begun_s))
-                                        : start_s) +
+    return (hand->state == CV_PHASE_PRESTARTED
+                ? fmax(0, start_s - (now_s - hand->begun_s))
+                : start_s) +
            elastic->late_s;
 }
 
 double cv_elastic_rest(const struct cv_elastic *elastic, uint32_t worker, double now_s)
 {
-    const struct cv_hand *hand = &elastic->hands[worker];
+    const struct cv_worker_estimate *hand = &elastic->hands[worker];
     const double speed_ups = cv_elastic_speed(elastic, worker);
     const double read = cv_elastic_read(elastic, worker, now_s);
 
-    if (hand->state == CV_HAND_IDLE || hand->state == CV_HAND_WARM)
+    if (hand->state == CV_PHASE_IDLE || hand->state == CV_PHASE_PRESTARTED)
         return 0;
     if (!(speed_ups > 0))
-        return hand->state == CV_HAND_CLOSED || read < hand->given ? INFINITY : 0;
+        return hand->state == CV_PHASE_CLOSED || read < hand->given ? INFINITY : 0;
     if (hand->started_s < 0)
         return fabs(cv_elastic_start(elastic, worker) - (now_s - hand->begun_s)) +
                elastic->late_s + hand->given / speed_ups;
     /* What is late takes as long again as it is late. */
-    if (hand->state == CV_HAND_CLOSED && (read >= hand->given || hand->pace_ups < 0))
+    if (hand->state == CV_PHASE_CLOSED && (read >= hand->given || hand->pace_ups < 0))
         return fabs(elastic->late_s + hand->given / speed_ups -
                     (now_s - hand->started_s));
     return (hand->given - read) * elastic->phi / speed_ups + elastic->late_s +
@@ -176,7 +177,8 @@ double cv_elastic_rest(const struct cv_elastic *elastic, uint32_t worker, double
 }
 
 /* It is not to have anything: neither by itself nor through somebody who is given his part now. */
-static bool is_kept(const struct cv_elastic *elastic, const struct cv_hand *hand)
+static bool is_kept(const struct cv_elastic *elastic,
+                    const struct cv_worker_estimate *hand)
 {
     return hand->spare &&
            (hand->mate == CV_NOBODY || (hand->mate != elastic->goes_on &&
@@ -186,12 +188,12 @@ static bool is_kept(const struct cv_elastic *elastic, const struct cv_hand *hand
 double cv_elastic_end(struct cv_elastic *elastic, double units, double now_s)
 {
     for (uint32_t w = 0; w < elastic->n; w++) {
-        const struct cv_hand *hand = &elastic->hands[w];
+        const struct cv_worker_estimate *hand = &elastic->hands[w];
         struct cv_ready *ready = &elastic->ready[w];
 
         ready->speed_ups = cv_elastic_speed(elastic, w);
         /* Who is not done with its first chunk is no faster than that. */
-        if (elastic->lined && hand->state == CV_HAND_CLOSED && !(hand->done > 0))
+        if (elastic->lined && hand->state == CV_PHASE_CLOSED && !(hand->done > 0))
             ready->speed_ups =
                 fmin(ready->speed_ups,
                      hand->given / fmax(now_s - hand->started_s - elastic->late_s, 1e-9));
@@ -226,7 +228,8 @@ double cv_elastic_end_apart(struct cv_elastic *elastic, const struct cleave_view
 /* --- lines -------------------------------------------------------------------------------- */
 
 /* Where the line through two sizes begins; below 0: they are too near. */
-static double intercept(const struct cv_post *small, const struct cv_post *large)
+static double intercept(const struct cv_end_sample *small,
+                        const struct cv_end_sample *large)
 {
     double slope;
 
@@ -237,9 +240,9 @@ static double intercept(const struct cv_post *small, const struct cv_post *large
     return fmax(0, fmin(small->time_s, large->time_s) - slope * small->units);
 }
 
-static void add_post(struct cv_hand *hand, double units, double time_s)
+static void add_post(struct cv_worker_estimate *hand, double units, double time_s)
 {
-    const struct cv_post post = { units, time_s };
+    const struct cv_end_sample post = { units, time_s };
     const bool alike =
         units < APART * hand->small.units && APART * units > hand->large.units;
 
@@ -261,12 +264,12 @@ static const double LATE_SPREAD = 2;
  * one that was done first. */
 static void find_line(struct cv_elastic *elastic)
 {
-    const struct cv_post *small = NULL, *large = NULL;
+    const struct cv_end_sample *small = NULL, *large = NULL;
     double sum = 0;
     uint32_t count = 0;
 
     for (uint32_t w = 0; w < elastic->n; w++) {
-        const struct cv_hand *hand = &elastic->hands[w];
+        const struct cv_worker_estimate *hand = &elastic->hands[w];
         const double own_s = intercept(&hand->small, &hand->large);
 
         if (own_s >= 0) {
@@ -277,7 +280,7 @@ static void find_line(struct cv_elastic *elastic)
             small = &hand->small;
     }
     for (uint32_t w = 0; count == 0 && small != NULL && w < elastic->n; w++) {
-        const struct cv_post *post = &elastic->hands[w].large;
+        const struct cv_end_sample *post = &elastic->hands[w].large;
 
         /* Far less time for more units is speed, no matter of starts. */
         if (post->units >= APART * small->units && !cv_elastic_pace_tells(elastic) &&
@@ -296,7 +299,7 @@ static void find_line(struct cv_elastic *elastic)
 void cv_elastic_learn(struct cv_elastic *elastic, uint32_t worker, double units,
                       double took_s, double after_s)
 {
-    struct cv_hand *hand = &elastic->hands[worker];
+    struct cv_worker_estimate *hand = &elastic->hands[worker];
 
     if (!(units > 0) || !(took_s > 0))
         return;

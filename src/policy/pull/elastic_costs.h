@@ -6,16 +6,16 @@
  * long each is busy and when all could end together. */
 #ifndef CV_ELASTIC_COSTS_H
 #define CV_ELASTIC_COSTS_H
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 #include "policy/pull/end_together.h"
 
 enum { CV_NOBODY = UINT32_MAX };
 
-enum cv_hand_state {
-    CV_HAND_IDLE,
-    CV_HAND_WARM,   /* its command starts, or has started, on nothing               */
-    CV_HAND_OPEN,   /* it reads, or will, and may be given more                     */
-    CV_HAND_CLOSED, /* it has been given all that it gets                           */
+enum cv_worker_phase {
+    CV_PHASE_IDLE,
+    CV_PHASE_PRESTARTED, /* its command starts, or has started, on nothing               */
+    CV_PHASE_OPEN,   /* it reads, or will, and may be given more                     */
+    CV_PHASE_CLOSED, /* it has been given all that it gets                           */
 };
 
 /* What the command is. */
@@ -26,12 +26,12 @@ enum cv_command_kind {
 };
 
 /* A chunk that is done: how long it took after it had read the end. */
-struct cv_post {
+struct cv_end_sample {
     double units, time_s;
 };
 
-struct cv_hand {
-    enum cv_hand_state state;
+struct cv_worker_estimate {
+    enum cv_worker_phase state;
     double begun_s;     /* its command was started                                  */
     double bound_s;     /* ... and given its first unit                             */
     double started_s;   /* it has read since then; below 0: not yet                 */
@@ -52,7 +52,8 @@ struct cv_hand {
     double moved_s;      /* when it was first seen to have read so far               */
     double done, took_s; /* units of the last chunk that ended, time since it read   */
     double after_s;      /* ... of that after it had read the end                    */
-    struct cv_post small, large; /* two sizes; equal if only one is known             */
+    struct cv_end_sample small,
+        large;      /* two sizes; equal if only one is known             */
     double doubt_s; /* it may be slow, and is given less by what it does in this time */
     double due;     /* asked to be extended by so much                          */
     double until_s; /* not free before that, if it is late; 0: until it has begun  */
@@ -79,9 +80,9 @@ struct cv_tail {
 };
 
 struct cv_elastic {
-    double first, least, most, growth, parts; /* the parameters of learn             */
+    double first, min, max, growth, parts; /* the parameters of learn             */
     double varies; /* of the view                                                       */
-    struct cv_hand *hands;
+    struct cv_worker_estimate *hands;
     struct cv_ready *ready; /* of all, as cv_elastic_end has found it last            */
     struct cv_tail *tails;  /* of all, while somebody looks for one                    */
     uint32_t n;       /* places                                                         */
@@ -111,7 +112,8 @@ struct cv_elastic {
     double
         start_scale;   /* starts take so many times what they took once; 0: not known   */
     double pooled_ups; /* all that is done, by the time that it took without starts */
-    double sip; /* what one that is slow has at a time, if that is little; else 0  */
+    double
+        small_write; /* what one that is slow has at a time, if that is little; else 0  */
     double
         shown_ups; /* mean speed of those of whom more than a slight test is known, if they are alike */
     double sure_ups; /* mean speed of those whose chunks were more than a start        */
@@ -140,16 +142,16 @@ struct cv_elastic {
 
 enum { CV_HAND_LOSSES = 3 };
 
-static inline bool cv_hand_is_out(const struct cv_hand *hand)
+static inline bool cv_hand_is_out(const struct cv_worker_estimate *hand)
 {
     return hand->lost >= CV_HAND_LOSSES;
 }
 
 /* It can be given the first unit of a chunk. */
-static inline bool cv_hand_is_free(const struct cv_hand *hand)
+static inline bool cv_hand_is_free(const struct cv_worker_estimate *hand)
 {
     return !cv_hand_is_out(hand) && !hand->late && !hand->coming &&
-           (hand->state == CV_HAND_IDLE || hand->state == CV_HAND_WARM);
+           (hand->state == CV_PHASE_IDLE || hand->state == CV_PHASE_PRESTARTED);
 }
 
 /* Paces are taken over so many seconds at least. */
@@ -170,14 +172,14 @@ static inline bool cv_elastic_tells(const struct cv_elastic *elastic, double sin
 bool cv_elastic_busy(const struct cv_elastic *elastic);
 /* What a pipe may hold at once, if a command does not turn out to be slow: of less nobody knows whether
  * it was read late, or the command had no processor. */
-double cv_elastic_gulp(const struct cleave_view *view);
+double cv_elastic_pipe_capacity(const struct cleave_view *view);
 /* One that is slow has less than that at a time. */
-static inline bool cv_elastic_sips(const struct cleave_view *view)
+static inline bool cv_elastic_writes_small(const struct cleave_view *view)
 {
-    return view->ahead < cv_elastic_gulp(view);
+    return view->ahead < cv_elastic_pipe_capacity(view);
 }
 /* Units of a chunk that cannot be told apart from none. */
-double cv_elastic_grain(const struct cleave_view *view);
+double cv_elastic_min_units(const struct cleave_view *view);
 /* Units per second that a pipe carries: who reads nearly as fast may work later. */
 double cv_elastic_pipe(const struct cleave_view *view, uint32_t worker);
 /* The input of a worker if all had the same; of a stream what one may hold. */

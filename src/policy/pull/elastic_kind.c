@@ -42,7 +42,7 @@ enum { MANY = 8 };
 enum { UNREAD = 3 };
 
 /* Whoever would be done with a little first, by what was measured; else the first. */
-static uint32_t first_tester(const struct cv_turn *turn)
+static uint32_t first_tester(const struct cv_decision *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
     const double share = cv_elastic_share(elastic, turn->view);
@@ -51,7 +51,7 @@ static uint32_t first_tester(const struct cv_turn *turn)
     double best_s = INFINITY;
 
     for (uint32_t w = 0; w < elastic->n; w++) {
-        const struct cv_hand *hand = &elastic->hands[w];
+        const struct cv_worker_estimate *hand = &elastic->hands[w];
         const double end_s = hand->prior_start_s + little / fmax(hand->prior, 1e-12);
 
         if (!cv_hand_is_free(hand) || (best != CV_NOBODY && !(end_s < best_s)))
@@ -62,7 +62,7 @@ static uint32_t first_tester(const struct cv_turn *turn)
     return best;
 }
 
-void cv_kind_begin(const struct cv_turn *turn)
+void cv_read_model_begin(const struct cv_decision *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
     const double share = cv_elastic_share(elastic, turn->view);
@@ -74,8 +74,8 @@ void cv_kind_begin(const struct cv_turn *turn)
                                                        : fmax(turn->view->ahead, 1);
     if (elastic->first > 0)
         elastic->piece = elastic->first;
-    elastic->piece = fmax(elastic->piece, cv_elastic_grain(turn->view));
-    cv_turn_give(turn, tester, elastic->piece, false);
+    elastic->piece = fmax(elastic->piece, cv_elastic_min_units(turn->view));
+    cv_decision_give(turn, tester, elastic->piece, false);
     elastic->warmed = turn->view->real ? FEW : elastic->n;
     elastic->warmed_s = turn->now_s;
 }
@@ -91,7 +91,7 @@ static bool has_come(const struct cv_elastic *elastic)
 
 /* Starting commands takes time of the master, and a small job would be done by then: so a
  * few at once, and as many again a moment later. */
-void cv_kind_warm(const struct cv_turn *turn)
+void cv_read_model_warm(const struct cv_decision *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
     const double end_s = cv_elastic_foreseen(elastic, turn->view);
@@ -105,19 +105,19 @@ void cv_kind_warm(const struct cv_turn *turn)
         elastic->warmed_s = turn->now_s;
     }
     for (uint32_t w = 0; w < elastic->n && started < elastic->warmed; w++) {
-        const struct cv_hand *hand = &elastic->hands[w];
+        const struct cv_worker_estimate *hand = &elastic->hands[w];
 
-        if (hand->state == CV_HAND_IDLE && cv_hand_is_free(hand) && !(hand->done > 0) &&
+        if (hand->state == CV_PHASE_IDLE && cv_hand_is_free(hand) && !(hand->done > 0) &&
             !(hand->prior_start_s > end_s))
-            cv_turn_warm(turn, w);
-        started += hand->state != CV_HAND_IDLE;
+            cv_decision_prestart(turn, w);
+        started += hand->state != CV_PHASE_IDLE;
     }
     if (elastic->warmed > 0 && elastic->warmed < elastic->n)
-        cv_turn_wake(turn, elastic->warmed_s + MOMENT_S);
+        cv_decision_wake(turn, elastic->warmed_s + MOMENT_S);
 }
 
 /* Units that the first one is fed before it is closed as a test. */
-static double test_size(const struct cv_turn *turn)
+static double test_size(const struct cv_decision *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
     const double share = cv_elastic_share(elastic, turn->view);
@@ -132,7 +132,7 @@ static double test_size(const struct cv_turn *turn)
                 fmin(share * TEST_RECORDS, TEST_WINDOWS * elastic->record));
 }
 
-static void now_streams(const struct cv_turn *turn)
+static void now_streams(const struct cv_decision *turn)
 {
     turn->elastic->kind = CV_COMMAND_STREAMS;
     turn->elastic->phi = 1;
@@ -141,16 +141,17 @@ static void now_streams(const struct cv_turn *turn)
 
 /* Whether a slow pace is more than chance: on a machine that is busy a command, or who looks at it, may have
  * had no processor for as long as commands stand still there. */
-static bool is_certain(const struct cv_turn *turn, uint32_t worker)
+static bool is_certain(const struct cv_decision *turn, uint32_t worker)
 {
-    const struct cv_hand *hand = &turn->elastic->hands[worker];
+    const struct cv_worker_estimate *hand = &turn->elastic->hands[worker];
     const double until_s = hand->drained ? hand->drained_s : turn->now_s;
 
     return !(until_s - hand->started_s < turn->view->burst_s);
 }
 
 /* Its pace is known: of the pipe, or of its own? */
-static void judge(const struct cv_turn *turn, uint32_t worker, double pace_ups, bool own)
+static void judge(const struct cv_decision *turn, uint32_t worker, double pace_ups,
+                  bool own)
 {
     struct cv_elastic *elastic = turn->elastic;
     const double share_s = cv_elastic_share(elastic, turn->view) / fmax(pace_ups, 1e-12);
@@ -161,14 +162,14 @@ static void judge(const struct cv_turn *turn, uint32_t worker, double pace_ups, 
     if (elastic->emits ||
         (own && share_s < TEST_STARTS * cv_elastic_start(elastic, worker))) {
         now_streams(turn);
-        cv_wave_keep(turn);
+        cv_staged_start_keep(turn);
         cv_stream_further(turn, worker);
         cv_stream_first(turn);
         return;
     }
     elastic->tester = worker;
     own = own && is_certain(turn, worker);
-    cv_turn_close(turn, worker);
+    cv_decision_close(turn, worker);
     if (own) {
         now_streams(turn);
         cv_stream_first(turn);
@@ -178,7 +179,7 @@ static void judge(const struct cv_turn *turn, uint32_t worker, double pace_ups, 
 /* It has read so many units since it began: was that at its own pace? A busy master may hear of
  * the first piece late. So of one that reads in gulps a few bytes say nothing, unless they take
  * longer than a gulp may; and of several pieces, all but the first count. */
-static bool was_slow(const struct cv_turn *turn, uint32_t worker, double read,
+static bool was_slow(const struct cv_decision *turn, uint32_t worker, double read,
                      double until_s)
 {
     const struct cv_elastic *elastic = turn->elastic;
@@ -188,7 +189,7 @@ static bool was_slow(const struct cv_turn *turn, uint32_t worker, double read,
     const double units = later ? read - elastic->piece : read;
     const double time_s = later ? until_s - elastic->again_s : since_s;
 
-    if (gulps && read < cv_elastic_gulp(view) && since_s < view->burst_s)
+    if (gulps && read < cv_elastic_pipe_capacity(view) && since_s < view->burst_s)
         return false;
     return cv_elastic_tells(elastic, since_s, 1 + elastic->rounds) &&
            units < CV_OWN_PACE * cv_elastic_pipe(view, worker) *
@@ -201,35 +202,35 @@ static bool comes_by_and_by(const struct cleave_view *view)
     return isinf(view->units_total) && view->burst_s > 0;
 }
 
-void cv_kind_seen(const struct cv_turn *turn, uint32_t worker)
+void cv_read_model_seen(const struct cv_decision *turn, uint32_t worker)
 {
     struct cv_elastic *elastic = turn->elastic;
-    struct cv_hand *hand = &elastic->hands[worker];
+    struct cv_worker_estimate *hand = &elastic->hands[worker];
     /* One that has read all waits for us. */
     const double until_s = hand->drained ? hand->drained_s : turn->now_s;
     const double since_s = until_s - hand->started_s;
 
-    if (hand->state != CV_HAND_OPEN || hand->started_s < 0)
+    if (hand->state != CV_PHASE_OPEN || hand->started_s < 0)
         return;
     if (hand->pace_ups > 0 && hand->own &&
         (!(turn->view->burst_s > 0) || was_slow(turn, worker, hand->read, until_s))) {
         judge(turn, worker, hand->pace_ups, true);
     } else if (hand->drained) {
-        const double most = test_size(turn);
+        const double max = test_size(turn);
 
         if (hand->due > 0)
             return;
-        if (hand->given < most && turn->view->units_left > 0) {
+        if (hand->given < max && turn->view->units_left > 0) {
             if (elastic->rounds++ == 0)
                 elastic->again_s = turn->now_s;
-            cv_turn_extend(turn, worker,
-                           fmin(PIECE_GROWTH * hand->given, most - hand->given));
+            cv_decision_extend(turn, worker,
+                               fmin(PIECE_GROWTH * hand->given, max - hand->given));
             return;
         }
         /* Output may have come meanwhile. */
         if (!elastic->looked) {
             elastic->looked = true;
-            cv_turn_look(turn, worker);
+            cv_decision_query(turn, worker);
             return;
         }
         judge(turn, worker, hand->given / fmax(since_s, 1e-9),
@@ -237,8 +238,9 @@ void cv_kind_seen(const struct cv_turn *turn, uint32_t worker)
     } else if (comes_by_and_by(turn->view) && turn->now_s - hand->fed_s > STILL_S) {
         judge(turn, worker, hand->read / since_s, false);
     } else {
-        cv_turn_wake(turn, turn->now_s + fmax(FIRST_LOOK_S,
-                                              fmin(since_s, turn->now_s - hand->fed_s)));
+        cv_decision_wake(turn,
+                         turn->now_s + fmax(FIRST_LOOK_S,
+                                            fmin(since_s, turn->now_s - hand->fed_s)));
     }
 }
 
@@ -247,7 +249,7 @@ void cv_kind_seen(const struct cv_turn *turn, uint32_t worker)
 /* Those that read are nearly as long at work with what they have, and that is not worth the
  * starts that it would take to share it anew. Who reads at a pace of its own has a range that
  * goes by its speed, whenever it works. */
-static bool is_fair(const struct cv_turn *turn)
+static bool is_fair(const struct cv_decision *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
     const double start_s = elastic->mean_start_s;
@@ -255,10 +257,10 @@ static bool is_fair(const struct cv_turn *turn)
     uint32_t count = 0;
 
     for (uint32_t w = 0; w < elastic->n; w++) {
-        const struct cv_hand *hand = &elastic->hands[w];
+        const struct cv_worker_estimate *hand = &elastic->hands[w];
         const double rest_s = cv_elastic_rest(elastic, w, turn->now_s);
 
-        if (hand->state != CV_HAND_OPEN)
+        if (hand->state != CV_PHASE_OPEN)
             continue;
         if (!hand->own && !hand->drained)
             return false;
@@ -271,31 +273,31 @@ static bool is_fair(const struct cv_turn *turn)
 }
 
 /* Those that are open are fed nothing more. */
-static void now_slurps(const struct cv_turn *turn)
+static void now_slurps(const struct cv_decision *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
 
     elastic->kind = CV_COMMAND_SLURPS;
-    cv_wave_unpair(elastic);
+    cv_staged_start_unpair(elastic);
     for (uint32_t w = 0; w < elastic->n; w++)
         elastic->hands[w].spare = false;
     if (is_fair(turn))
         return;
     for (uint32_t w = 0; w < elastic->n; w++) {
-        struct cv_hand *hand = &elastic->hands[w];
+        struct cv_worker_estimate *hand = &elastic->hands[w];
 
-        if (hand->state != CV_HAND_OPEN)
+        if (hand->state != CV_PHASE_OPEN)
             continue;
         hand->held = true;
         if (!hand->recalling)
-            cv_turn_recall(turn, w, hand->given);
+            cv_decision_recall(turn, w, hand->given);
     }
 }
 
 /* Who works as it reads ends soon after the end. One that does not has only read so far, as
  * all others have: they are closed with what they have read, which is in proportion to
  * their speeds, and what is left waits until somebody is done. */
-bool cv_kind_doubt(const struct cv_turn *turn)
+bool cv_read_model_doubt(const struct cv_decision *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
     double next_s = INFINITY;
@@ -303,15 +305,15 @@ bool cv_kind_doubt(const struct cv_turn *turn)
     if (elastic->told || elastic->kind != CV_COMMAND_STREAMS)
         return elastic->doubt;
     for (uint32_t w = 0; w < elastic->n; w++) {
-        const struct cv_hand *hand = &elastic->hands[w];
+        const struct cv_worker_estimate *hand = &elastic->hands[w];
         double until_s;
 
-        if (hand->state != CV_HAND_CLOSED || !hand->drained || !(hand->pace_ups > 0))
+        if (hand->state != CV_PHASE_CLOSED || !hand->drained || !(hand->pace_ups > 0))
             continue;
         until_s = hand->closed_s + DOUBT_S + DOUBT * (hand->closed_s - hand->started_s) +
                   2 * turn->view->ahead / hand->pace_ups;
         if (turn->now_s > until_s) {
-            if (cv_turn_look_round(turn))
+            if (cv_decision_query_all(turn))
                 return true;
             elastic->doubt = true;
             now_slurps(turn);
@@ -320,11 +322,11 @@ bool cv_kind_doubt(const struct cv_turn *turn)
         next_s = fmin(next_s, until_s * (1 + 1e-9) + 1e-9);
     }
     if (isfinite(next_s))
-        cv_turn_wake(turn, next_s);
+        cv_decision_wake(turn, next_s);
     return false;
 }
 
-static void really_streams(const struct cv_turn *turn)
+static void really_streams(const struct cv_decision *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
 
@@ -335,8 +337,8 @@ static void really_streams(const struct cv_turn *turn)
     cv_stream_first(turn);
 }
 
-void cv_kind_done(const struct cv_turn *turn, uint32_t worker, double units,
-                  double read_s, double after_s)
+void cv_read_model_done(const struct cv_decision *turn, uint32_t worker, double units,
+                        double read_s, double after_s)
 {
     struct cv_elastic *elastic = turn->elastic;
     const double all_s = fmax(read_s + after_s, 1e-12);
@@ -361,7 +363,7 @@ void cv_kind_done(const struct cv_turn *turn, uint32_t worker, double units,
 
 /* That shows nothing of it: another one is to begin. A command that never reads to its end can
  * be given anything. */
-void cv_kind_unread(const struct cv_turn *turn, uint32_t worker)
+void cv_read_model_unread(const struct cv_decision *turn, uint32_t worker)
 {
     struct cv_elastic *elastic = turn->elastic;
 
@@ -379,7 +381,7 @@ void cv_kind_unread(const struct cv_turn *turn, uint32_t worker)
 
 /* What one that waits is given while the test takes its time: far more than the test, so that the
  * two tell a start from work. */
-static double meanwhile(const struct cv_turn *turn)
+static double meanwhile(const struct cv_decision *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
     const double share = cv_elastic_share(elastic, turn->view);
@@ -390,18 +392,18 @@ static double meanwhile(const struct cv_turn *turn)
 
 /* All is crumbs, and there are many for them: what takes so long can only be starts, and whoever
  * had a part of its share would need another one. */
-static bool is_crumbs(const struct cv_turn *turn, uint32_t waiting)
+static bool shares_below_start_cost(const struct cv_decision *turn, uint32_t waiting)
 {
     return waiting >= MANY && isfinite(turn->view->units_left) &&
            cv_elastic_share(turn->elastic, turn->view) <=
-               CRUMBS * cv_elastic_gulp(turn->view);
+               CRUMBS * cv_elastic_pipe_capacity(turn->view);
 }
 
-void cv_kind_meanwhile(const struct cv_turn *turn)
+void cv_read_model_meanwhile(const struct cv_decision *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
     double after_s = PATIENCE * elastic->mean_start_s + 1e-3, since_s;
-    const struct cv_hand *tester;
+    const struct cv_worker_estimate *tester;
     uint32_t waiting = 0;
     bool crumbs;
 
@@ -410,20 +412,21 @@ void cv_kind_meanwhile(const struct cv_turn *turn)
     tester = &elastic->hands[elastic->tester];
     since_s = tester->closed_s;
     /* If it works as it reads, the last window takes it no longer than those before. */
-    if (cv_elastic_sips(turn->view) && tester->drained)
+    if (cv_elastic_writes_small(turn->view) && tester->drained)
         after_s = fmax(after_s, tester->drained_s - tester->started_s);
     if (comes_by_and_by(turn->view))
         after_s = 0;
     if (turn->now_s < since_s + after_s) {
-        cv_turn_wake(turn, since_s + after_s * 1.0001);
+        cv_decision_wake(turn, since_s + after_s * 1.0001);
         return;
     }
     for (uint32_t w = 0; w < elastic->n; w++)
-        waiting += elastic->hands[w].state == CV_HAND_WARM;
-    crumbs = is_crumbs(turn, waiting);
+        waiting += elastic->hands[w].state == CV_PHASE_PRESTARTED;
+    crumbs = shares_below_start_cost(turn, waiting);
     for (uint32_t w = 0; w < elastic->n && turn->view->units_left > 0; w++)
-        if (elastic->hands[w].state == CV_HAND_WARM)
-            cv_turn_give(turn, w,
-                         crumbs ? turn->view->units_left / waiting-- : meanwhile(turn),
-                         true);
+        if (elastic->hands[w].state == CV_PHASE_PRESTARTED)
+            cv_decision_give(turn, w,
+                             crumbs ? turn->view->units_left / waiting--
+                                    : meanwhile(turn),
+                             true);
 }

@@ -15,20 +15,20 @@
 static const double OVERDUE = 16;
 
 /* From when on it is; INFINITY: nothing can be asked for. */
-static double overdue_at(const struct cv_turn *turn, uint32_t worker)
+static double overdue_at(const struct cv_decision *turn, uint32_t worker)
 {
     const struct cv_elastic *elastic = turn->elastic;
-    const struct cv_hand *hand = &elastic->hands[worker];
+    const struct cv_worker_estimate *hand = &elastic->hands[worker];
     const double speed_ups = cv_elastic_speed(elastic, worker);
 
-    if (hand->state != CV_HAND_CLOSED || hand->firm || hand->recalling ||
+    if (hand->state != CV_PHASE_CLOSED || hand->firm || hand->recalling ||
         hand->started_s < 0 || hand->due > 0 || !(speed_ups > 0) ||
         !(hand->given > turn->view->ahead))
         return INFINITY;
     return hand->started_s + OVERDUE * (elastic->late_s + hand->given / speed_ups);
 }
 
-bool cv_overdue_ask(const struct cv_turn *turn)
+bool cv_overdue_ask(const struct cv_decision *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
     bool any = false, free = false;
@@ -41,13 +41,13 @@ bool cv_overdue_ask(const struct cv_turn *turn)
 
         if (turn->now_s > at_s) {
             any = true;
-            cv_turn_recall(turn, w, elastic->hands[w].given);
+            cv_decision_recall(turn, w, elastic->hands[w].given);
         } else {
             next_s = fmin(next_s, at_s);
         }
     }
     /* Nothing else may happen until then. */
     if (!any && isfinite(next_s))
-        cv_turn_wake(turn, next_s * 1.0001);
+        cv_decision_wake(turn, next_s * 1.0001);
     return any;
 }

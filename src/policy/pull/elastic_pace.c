@@ -19,7 +19,8 @@ static const double TELLING = 4;
 static const double STILL = 0.25;
 
 /* Read evenly, so many units since the last sample. False: that says nothing. */
-static bool even(const struct cv_turn *turn, struct cv_hand *hand, double units)
+static bool even(const struct cv_decision *turn, struct cv_worker_estimate *hand,
+                 double units)
 {
     const double ahead = turn->view->ahead, since_s = turn->now_s - hand->from_s;
 
@@ -35,8 +36,9 @@ static bool even(const struct cv_turn *turn, struct cv_hand *hand, double units)
 }
 
 /* As it was thought to be, unless that cannot be. */
-static double bounded(const struct cv_turn *turn, const struct cv_hand *hand,
-                      double thought_ups, double units, double since_s)
+static double bounded(const struct cv_decision *turn,
+                      const struct cv_worker_estimate *hand, double thought_ups,
+                      double units, double since_s)
 {
     const double burst_s = turn->view->burst_s, narrow = 2 * turn->view->ahead;
 
@@ -48,13 +50,13 @@ static double bounded(const struct cv_turn *turn, const struct cv_hand *hand,
 }
 
 /* Of what was read until it last moved. */
-static void learn_pace(const struct cv_turn *turn, struct cv_hand *hand)
+static void learn_pace(const struct cv_decision *turn, struct cv_worker_estimate *hand)
 {
     const double units = hand->read - hand->from, since_s = hand->moved_s - hand->from_s;
     const double thought_ups =
         hand->moving_ups >= 0 ? hand->moving_ups : turn->elastic->scale_ups * hand->prior;
     /* What was seen of it is no less than what the test had: it counts for itself. */
-    const bool first = cv_elastic_sips(turn->view) && hand->moving_ups < 0 &&
+    const bool first = cv_elastic_writes_small(turn->view) && hand->moving_ups < 0 &&
                        units >= TELLING * turn->view->ahead;
     const bool steady = since_s >= STEADY * turn->view->burst_s;
 
@@ -70,7 +72,8 @@ static void learn_pace(const struct cv_turn *turn, struct cv_hand *hand)
 }
 
 /* Read in gulps; has it moved since the last look? False: that says nothing. */
-static bool gulping(const struct cv_turn *turn, struct cv_hand *hand, bool moved)
+static bool gulping(const struct cv_decision *turn, struct cv_worker_estimate *hand,
+                    bool moved)
 {
     const struct cv_elastic *elastic = turn->elastic;
     double patience_s = fmax(turn->view->burst_s, STILL * elastic->mean_start_s), still_s;
@@ -85,7 +88,7 @@ static bool gulping(const struct cv_turn *turn, struct cv_hand *hand, bool moved
         learn_pace(turn, hand);
     }
     still_s = turn->now_s - hand->moved_s;
-    if (cv_elastic_sips(turn->view) &&
+    if (cv_elastic_writes_small(turn->view) &&
         hand->moving_ups > 0) /* it works on what it has read at once */
         patience_s = fmax(patience_s, 2 * turn->view->ahead / hand->moving_ups);
     if (hand->moving_ups < 0 && still_s > patience_s)
@@ -96,9 +99,9 @@ static bool gulping(const struct cv_turn *turn, struct cv_hand *hand, bool moved
     return true;
 }
 
-void cv_turn_sample(const struct cv_turn *turn, uint32_t worker, double read)
+void cv_decision_sample(const struct cv_decision *turn, uint32_t worker, double read)
 {
-    struct cv_hand *hand = &turn->elastic->hands[worker];
+    struct cv_worker_estimate *hand = &turn->elastic->hands[worker];
     const double since_s = turn->now_s - hand->from_s;
     const bool moved = read > hand->read;
 

@@ -15,14 +15,14 @@ static const double TELLING = 4, FINE = 16, FINER = 4;
 static const double LITTLE = 1.5, LEAST = 0.2;
 
 /* Whether a window is a sip or a record, of which a command that reads in gulps may have two in its hands. */
-static bool is_coarse(const struct cv_turn *turn, double windows)
+static bool is_coarse(const struct cv_decision *turn, double windows)
 {
     return turn->view->burst_s > 0 && windows >= LITTLE && windows < FINE &&
-           (turn->elastic->record > 0 || cv_elastic_sips(turn->view));
+           (turn->elastic->record > 0 || cv_elastic_writes_small(turn->view));
 }
 
 /* The last window may have been read before it was worked on; or the last two. */
-static double part_of(const struct cv_turn *turn, double windows, double read_s,
+static double part_of(const struct cv_decision *turn, double windows, double read_s,
                       double after_s)
 {
     const double part = read_s / fmax(read_s + after_s, 1e-12);
@@ -35,7 +35,7 @@ static double part_of(const struct cv_turn *turn, double windows, double read_s,
     return part + window / 2 >= 0.5 ? fmin(1, part + window) : part;
 }
 
-bool cv_reading_tells(const struct cv_turn *turn, double units, double read_s,
+bool cv_reading_tells(const struct cv_decision *turn, double units, double read_s,
                       double after_s)
 {
     struct cv_elastic *elastic = turn->elastic;

@@ -19,7 +19,7 @@ static const double LEAST_STARTS = 0.05, MOST_STARTS = 1.5;
 /* Those that were not tried may differ by so much more. */
 static const double MORE = 1.5;
 
-static bool pays(const struct cv_turn *turn)
+static bool pays(const struct cv_decision *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
     const double start_s = elastic->mean_start_s;
@@ -38,7 +38,7 @@ static uint32_t pick(uint32_t i, uint32_t n)
     return (uint32_t)((uint64_t)i * step % n);
 }
 
-static void begin(const struct cv_turn *turn)
+static void begin(const struct cv_decision *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
     double units = TRIED_S * elastic->mean_ups;
@@ -50,18 +50,18 @@ static void begin(const struct cv_turn *turn)
     elastic->sampled_s = turn->now_s;
     elastic->sample_s = units / fmax(elastic->mean_ups, 1e-12);
     for (uint32_t w = 0; w < elastic->n; w++)
-        warm += elastic->hands[w].state == CV_HAND_WARM &&
+        warm += elastic->hands[w].state == CV_PHASE_PRESTARTED &&
                 cv_hand_is_free(&elastic->hands[w]);
     if (warm < 2 || !pays(turn))
         return;
     elastic->sampling = true;
     few = (warm + ONE_OF - 1) / ONE_OF;
     for (uint32_t i = 0; i < elastic->n && few > 0; i++) {
-        struct cv_hand *hand = &elastic->hands[pick(i, elastic->n)];
+        struct cv_worker_estimate *hand = &elastic->hands[pick(i, elastic->n)];
 
-        if (hand->state != CV_HAND_WARM || !cv_hand_is_free(hand))
+        if (hand->state != CV_PHASE_PRESTARTED || !cv_hand_is_free(hand))
             continue;
-        cv_turn_give(turn, pick(i, elastic->n), units, true);
+        cv_decision_give(turn, pick(i, elastic->n), units, true);
         hand->sampled = true;
         few--;
     }
@@ -87,7 +87,7 @@ static void end(struct cv_elastic *elastic)
         elastic->spread = MORE * fast_ups / slow_ups;
 }
 
-bool cv_sample_waits(const struct cv_turn *turn)
+bool cv_sample_waits(const struct cv_decision *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
     uint32_t missing = 0;
@@ -99,15 +99,15 @@ bool cv_sample_waits(const struct cv_turn *turn)
         return false;
     until_s = elastic->sampled_s + WAIT * elastic->sample_s;
     for (uint32_t w = 0; w < elastic->n; w++) {
-        const struct cv_hand *hand = &elastic->hands[w];
+        const struct cv_worker_estimate *hand = &elastic->hands[w];
 
-        missing += hand->state == CV_HAND_CLOSED;
+        missing += hand->state == CV_PHASE_CLOSED;
         /* They will be needed again. */
-        if (hand->state == CV_HAND_IDLE && cv_hand_is_free(hand))
-            cv_turn_warm(turn, w);
+        if (hand->state == CV_PHASE_IDLE && cv_hand_is_free(hand))
+            cv_decision_prestart(turn, w);
     }
     if (missing > 0 && turn->now_s < until_s) {
-        cv_turn_wake(turn, until_s);
+        cv_decision_wake(turn, until_s);
         return true;
     }
     end(elastic);

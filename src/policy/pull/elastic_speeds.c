@@ -19,8 +19,8 @@ bool cv_elastic_pace_tells(const struct cv_elastic *elastic)
 
 /* What the chunk that was done last took after its end without a start, if that was longer by
  * `more_s`. */
-static double work_after(const struct cv_elastic *elastic, const struct cv_hand *hand,
-                         double more_s)
+static double work_after(const struct cv_elastic *elastic,
+                         const struct cv_worker_estimate *hand, double more_s)
 {
     const double work_s = hand->after_s - (elastic->lined ? elastic->late_s : 0) + more_s;
 
@@ -28,14 +28,15 @@ static double work_after(const struct cv_elastic *elastic, const struct cv_hand 
 }
 
 /* By so much that may be off: of a start and a little work nobody knows which it was. */
-static double doubt_of(const struct cv_elastic *elastic, const struct cv_hand *hand)
+static double doubt_of(const struct cv_elastic *elastic,
+                       const struct cv_worker_estimate *hand)
 {
     return elastic->lined ? 2 * elastic->varies * hand->after_s : 0;
 }
 
 /* Of that chunk, if it took `more_s` longer. */
-static double speed_if(const struct cv_elastic *elastic, const struct cv_hand *hand,
-                       double more_s)
+static double speed_if(const struct cv_elastic *elastic,
+                       const struct cv_worker_estimate *hand, double more_s)
 {
     return hand->done /
            fmax(hand->took_s - hand->after_s + work_after(elastic, hand, more_s), 1e-12);
@@ -43,7 +44,8 @@ static double speed_if(const struct cv_elastic *elastic, const struct cv_hand *h
 
 /* Of the chunk that was done last: that of all, as far as that can be. Where next to all of its
  * time was a start, it could be faster: as others are. */
-static double done_speed(const struct cv_elastic *elastic, const struct cv_hand *hand)
+static double done_speed(const struct cv_elastic *elastic,
+                         const struct cv_worker_estimate *hand)
 {
     const double doubt_s = doubt_of(elastic, hand);
     double speed_ups;
@@ -61,7 +63,8 @@ static double done_speed(const struct cv_elastic *elastic, const struct cv_hand 
 }
 
 /* Its last chunk was more than a start, even if starts are as long as they may be. */
-static bool is_sure(const struct cv_elastic *elastic, const struct cv_hand *hand)
+static bool is_sure(const struct cv_elastic *elastic,
+                    const struct cv_worker_estimate *hand)
 {
     const double work_s = hand->after_s - elastic->late_s;
 
@@ -76,7 +79,7 @@ static void pool_last(struct cv_elastic *elastic)
     double done = 0, time_s = 0;
 
     for (uint32_t w = 0; w < elastic->n; w++) {
-        const struct cv_hand *hand = &elastic->hands[w];
+        const struct cv_worker_estimate *hand = &elastic->hands[w];
 
         if (!(hand->done > 0))
             continue;
@@ -87,7 +90,8 @@ static void pool_last(struct cv_elastic *elastic)
 }
 
 /* As it was seen, of however little. */
-static double shown_speed(const struct cv_elastic *elastic, const struct cv_hand *hand)
+static double shown_speed(const struct cv_elastic *elastic,
+                          const struct cv_worker_estimate *hand)
 {
     /* What a chunk took says more than how fast it was read. */
     const bool guessed = elastic->kind == CV_COMMAND_SLURPS && hand->own &&
@@ -100,16 +104,17 @@ static double shown_speed(const struct cv_elastic *elastic, const struct cv_hand
 
 /* All that is known is a test of a few sips, which are a few records: others may be longer, or take less time
  * each. */
-static bool is_slight(const struct cv_elastic *elastic, const struct cv_hand *hand)
+static bool is_slight(const struct cv_elastic *elastic,
+                      const struct cv_worker_estimate *hand)
 {
     return elastic->kind == CV_COMMAND_STREAMS && !(hand->read > 0) &&
-           hand->done < FEW_SIPS * elastic->sip;
+           hand->done < FEW_SIPS * elastic->small_write;
 }
 
 /* As fast as all the others, if these are alike, as far as that can be. */
 double cv_elastic_own_speed(const struct cv_elastic *elastic, uint32_t worker)
 {
-    const struct cv_hand *hand = &elastic->hands[worker];
+    const struct cv_worker_estimate *hand = &elastic->hands[worker];
     const double speed_ups = shown_speed(elastic, hand);
 
     if (!(speed_ups > 0) || !(elastic->shown_ups > 0) || !is_slight(elastic, hand))
@@ -169,7 +174,7 @@ void cv_elastic_pool_speeds(struct cv_elastic *elastic)
 
 double cv_elastic_speed(const struct cv_elastic *elastic, uint32_t worker)
 {
-    const struct cv_hand *hand = &elastic->hands[worker];
+    const struct cv_worker_estimate *hand = &elastic->hands[worker];
     const double own_ups = cv_elastic_own_speed(elastic, worker);
 
     if (own_ups > 0)

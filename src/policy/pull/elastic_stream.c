@@ -22,7 +22,7 @@ static const double ROUNDED = 1e-3;
 
 /* What a worker is given at once keeps a port that is shared from the others: it should not
  * do so for longer than its part of the time that is left. Real ranges go by windows. */
-static double carried(const struct cv_turn *turn, uint32_t worker, double end_s)
+static double carried(const struct cv_decision *turn, uint32_t worker, double end_s)
 {
     const struct cleave_view *view = turn->view;
 
@@ -34,7 +34,7 @@ static double carried(const struct cv_turn *turn, uint32_t worker, double end_s)
 
 /* What is in its pipe cannot be taken back from a worker, and a slow one would be late with that
  * alone. Where a start is nothing beside a share, its first piece only shows how fast it is. */
-static bool is_tried_first(const struct cv_turn *turn, uint32_t worker)
+static bool is_tried_first(const struct cv_decision *turn, uint32_t worker)
 {
     const struct cv_elastic *elastic = turn->elastic;
     const double share = cv_elastic_share(elastic, turn->view);
@@ -47,18 +47,18 @@ static bool is_tried_first(const struct cv_turn *turn, uint32_t worker)
 
 /* As many equal ranges as have at least so much each: what would be left over takes a start
  * like the others. */
-static double parted(double range, double least)
+static double parted(double range, double min)
 {
-    return range > least ? range / floor(range / least) : range;
+    return range > min ? range / floor(range / min) : range;
 }
 
 /* What its pipe holds: sips become larger for one that is fast, and nobody knows how fast one is that
  * was not seen. */
-static double window_of(const struct cv_turn *turn, double speed_ups)
+static double window_of(const struct cv_decision *turn, double speed_ups)
 {
     const double fast = speed_ups > 0 ? speed_ups * SIP_S : INFINITY;
 
-    return fmax(turn->view->ahead, fmin(cv_elastic_gulp(turn->view), fast));
+    return fmax(turn->view->ahead, fmin(cv_elastic_pipe_capacity(turn->view), fast));
 }
 
 /* What a worker can do until then. */
@@ -69,7 +69,7 @@ static double part_of(const struct cv_elastic *elastic, uint32_t worker, double 
                                      fmax(0, end_s - elastic->ready[worker].in_s);
 }
 
-static double range_of(const struct cv_turn *turn, uint32_t worker, double end_s)
+static double range_of(const struct cv_decision *turn, uint32_t worker, double end_s)
 {
     const struct cv_elastic *elastic = turn->elastic;
     const struct cleave_view *view = turn->view;
@@ -96,49 +96,50 @@ static double range_of(const struct cv_turn *turn, uint32_t worker, double end_s
 }
 
 /* What would be left is not worth a start. */
-static double soft(const struct cv_turn *turn, double units)
+static double soft(const struct cv_decision *turn, double units)
 {
     const double left = turn->view->units_left;
 
-    return left - units < fmax(units / 8, cv_elastic_grain(turn->view)) ? left : units;
+    return left - units < fmax(units / 8, cv_elastic_min_units(turn->view)) ? left
+                                                                            : units;
 }
 
 /* What a start of a worker is worth. */
-static double start_units(const struct cv_turn *turn, uint32_t worker)
+static double start_units(const struct cv_decision *turn, uint32_t worker)
 {
     return cv_elastic_start(turn->elastic, worker) *
            cv_elastic_speed(turn->elastic, worker);
 }
 
-void cv_stream_first(const struct cv_turn *turn)
+void cv_stream_first(const struct cv_decision *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
     double end_s;
 
     if (isinf(turn->view->units_left))
         return;
-    cv_wave_keep(turn);
+    cv_staged_start_keep(turn);
     end_s = cv_elastic_end(elastic, turn->view->units_left, turn->now_s);
     if (!isfinite(end_s))
         return;
     for (uint32_t w = 0; w < elastic->n; w++) {
         const double units = range_of(turn, w, end_s), left = turn->view->units_left;
 
-        if (elastic->hands[w].state == CV_HAND_WARM && !elastic->hands[w].spare &&
-            turn->view->units_left > 0 && units > cv_elastic_grain(turn->view))
-            cv_turn_give(turn, w,
-                         cv_wave_is_last(turn, w) ||
-                                 left - units <= fmin(units / 8, start_units(turn, w))
-                             ? left
-                             : units,
-                         false);
+        if (elastic->hands[w].state == CV_PHASE_PRESTARTED && !elastic->hands[w].spare &&
+            turn->view->units_left > 0 && units > cv_elastic_min_units(turn->view))
+            cv_decision_give(turn, w,
+                             cv_staged_start_is_last(turn, w) ||
+                                     left - units <= fmin(units / 8, start_units(turn, w))
+                                 ? left
+                                 : units,
+                             false);
     }
 }
 
-void cv_stream_further(const struct cv_turn *turn, uint32_t worker)
+void cv_stream_further(const struct cv_decision *turn, uint32_t worker)
 {
     struct cv_elastic *elastic = turn->elastic;
-    const struct cv_hand *hand = &elastic->hands[worker];
+    const struct cv_worker_estimate *hand = &elastic->hands[worker];
     const double share = cv_elastic_share(elastic, turn->view);
     double end_s, units;
 
@@ -153,23 +154,23 @@ void cv_stream_further(const struct cv_turn *turn, uint32_t worker)
     if (isinf(turn->view->units_left))
         units = fmin(units, share - hand->given);
     if (units > 0)
-        cv_turn_extend(turn, worker, soft(turn, units));
+        cv_decision_extend(turn, worker, soft(turn, units));
     else if (hand->drained)
-        cv_turn_close(turn, worker);
+        cv_decision_close(turn, worker);
 }
 
 /* More than what was rounded away when something was recalled. */
-static bool is_left(const struct cv_turn *turn)
+static bool is_left(const struct cv_decision *turn)
 {
     const double left = turn->view->units_left;
 
-    return left > ROUNDED * cv_elastic_grain(turn->view) ||
+    return left > ROUNDED * cv_elastic_min_units(turn->view) ||
            (left > 0 && !cv_elastic_busy(turn->elastic));
 }
 
 /* What is left, for those that are free; the first one that had no choice. Until somebody was
  * given something, all could end together at the same time. */
-static uint32_t hand_out(const struct cv_turn *turn)
+static uint32_t hand_out(const struct cv_decision *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
     double end_s = INFINITY, range;
@@ -186,19 +187,20 @@ static uint32_t hand_out(const struct cv_turn *turn)
         /* Those that are at work would have done it before. */
         if (!(range > 0) && cv_elastic_busy(elastic))
             continue;
-        cv_turn_give(turn, w, soft(turn, fmax(range, cv_elastic_grain(turn->view))),
-                     false);
+        cv_decision_give(turn, w,
+                         soft(turn, fmax(range, cv_elastic_min_units(turn->view))),
+                         false);
         known = false;
     }
     return w;
 }
 
-void cv_stream_serve(const struct cv_turn *turn)
+void cv_stream_serve(const struct cv_decision *turn)
 {
     uint32_t first;
 
-    cv_wave_release(turn);
+    cv_staged_start_release(turn);
     first = hand_out(turn);
     if (first < turn->elastic->n)
-        cv_tails_serve(turn, first);
+        cv_steal_serve(turn, first);
 }

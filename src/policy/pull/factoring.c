@@ -20,8 +20,8 @@ static enum cleave_status factoring_plan(void *state, const struct cleave_view *
 {
     struct factoring *factoring = state;
 
-    if (factoring->pull.least <= 0)
-        factoring->pull.least = cv_least_chunk(view);
+    if (factoring->pull.min <= 0)
+        factoring->pull.min = cv_least_chunk(view);
     factoring->mean_speed = cv_mean_speed(view, NULL);
     return cv_pull_plan(&factoring->pull, view, setup, err);
 }

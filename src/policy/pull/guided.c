@@ -15,8 +15,8 @@ static enum cleave_status guided_plan(void *state, const struct cleave_view *vie
 {
     struct guided *guided = state;
 
-    if (guided->pull.least <= 0)
-        guided->pull.least = cv_least_chunk(view);
+    if (guided->pull.min <= 0)
+        guided->pull.min = cv_least_chunk(view);
     return cv_pull_plan(&guided->pull, view, setup, err);
 }
 

@@ -40,13 +40,13 @@ enum { RECALLS = 8 };
 enum { NOBODY = UINT32_MAX };
 
 struct learn {
-    double first, least, most, growth, parts;
+    double first, min, max, growth, parts;
     struct cv_elastic elastic; /* where chunks may stay open                       */
-    struct cv_known_costs known;
-    double fold_s;  /* what a result more takes to be folded; 0: nothing was       */
-    double wake_s;  /* asked to be woken then; below 0: not                        */
-    uint32_t asked; /* the idle worker that a recall is for, or NOBODY             */
-    uint32_t owed;  /* the one that what was recalled waits for, while the port is busy */
+    struct cv_learned_costs known;
+    double fold_s;    /* what a result more takes to be folded; 0: nothing was       */
+    double wake_s;    /* asked to be woken then; below 0: not                        */
+    uint32_t request; /* the idle worker that a recall is for, or NOBODY             */
+    uint32_t owed; /* the one that what was recalled waits for, while the port is busy */
     double owed_units;
     uint32_t recalls; /* since a chunk was last finished                           */
     uint64_t sending; /* the chunk that the port is busy with                      */
@@ -59,7 +59,7 @@ static enum cleave_status learn_plan(void *state, const struct cleave_view *view
     const struct learn *learn = state;
 
     (void)setup;
-    CV_TRY(cv_pull_check_size("learn", "most", learn->most, view, err));
+    CV_TRY(cv_pull_check_size("learn", "most", learn->max, view, err));
     return learn->growth > 1
                ? CLEAVE_OK
                : cv_pull_check_size("learn", "first", learn->first, view, err);
@@ -68,11 +68,11 @@ static enum cleave_status learn_plan(void *state, const struct cleave_view *view
 /* Open chunks are cut for all workers alike: none is larger than the smallest memory. */
 static double largest_open(const struct learn *learn, const struct cleave_view *view)
 {
-    double most = learn->most > 0 ? learn->most : INFINITY;
+    double max = learn->max > 0 ? learn->max : INFINITY;
 
     for (uint32_t w = 0; view->memory != NULL && w < view->nworkers; w++)
-        most = fmin(most, view->memory[w]);
-    return isinf(most) ? 0 : most;
+        max = fmin(max, view->memory[w]);
+    return isinf(max) ? 0 : max;
 }
 
 static enum cleave_status learn_start(void *state, const struct cleave_view *view,
@@ -81,29 +81,29 @@ static enum cleave_status learn_start(void *state, const struct cleave_view *vie
 {
     struct learn *learn = state;
 
-    learn->asked = learn->owed = NOBODY;
+    learn->request = learn->owed = NOBODY;
     learn->wake_s = -1;
     if (view->opens) {
         learn->elastic.first = learn->first;
-        learn->elastic.least = learn->least;
-        learn->elastic.most = largest_open(learn, view);
+        learn->elastic.min = learn->min;
+        learn->elastic.max = largest_open(learn, view);
         learn->elastic.growth = learn->growth;
         learn->elastic.parts = learn->parts;
         return cv_elastic_begin(&learn->elastic, view, setup, err);
     }
-    return cv_known_init(&learn->known, view, setup, err);
+    return cv_learned_costs_init(&learn->known, view, setup, err);
 }
 
 /* --- sizes -------------------------------------------------------------------------------- */
 
 /* Below so many units a chunk costs more to start than it saves. */
 static double worthwhile(const struct learn *learn, const struct cleave_view *view,
-                         const struct cv_seen *seen)
+                         const struct cv_worker_observation *seen)
 {
     const double charge_s = cv_fold_charge(view, learn->fold_s, learn->known.present);
     double units =
-        fmax(learn->least, START_WORTH * (cv_latency_of(&learn->known, seen) + charge_s) *
-                               cv_speed_of(&learn->known, seen));
+        fmax(learn->min, START_WORTH * (cv_latency_of(&learn->known, seen) + charge_s) *
+                             cv_speed_of(&learn->known, seen));
 
     if (isfinite(view->units_total))
         units = fmax(units, FINEST * view->units_total / learn->known.present);
@@ -123,11 +123,11 @@ static double first_size(const struct learn *learn, const struct cleave_view *vi
  * it takes to send it should be hidden by what workers compute meanwhile, while the others
  * are served, too; but without larger ones nothing is learnt. */
 static double grown(const struct learn *learn, const struct cleave_view *view,
-                    const struct cv_seen *seen)
+                    const struct cv_worker_observation *seen)
 {
     const double largest = cv_largest_of(seen);
     const double largest_s = cv_compute_time(&learn->known, seen, largest);
-    const double least = largest * fmin(learn->growth, SLOW_GROWTH);
+    const double min = largest * fmin(learn->growth, SLOW_GROWTH);
     double size = largest * learn->growth;
 
     if (!(largest > 0))
@@ -136,15 +136,15 @@ static double grown(const struct learn *learn, const struct cleave_view *view,
         fmax(size, cv_speed_of(&learn->known, seen) *
                        (learn->growth * largest_s - cv_latency_of(&learn->known, seen)));
     if (cv_shares_port(view) && learn->known.port_use > 0 && seen->compute.sure)
-        size = fmin(size, fmax(least, fmin(largest_s, learn->known.usual_s) *
-                                          seen->effective_ups / learn->known.port_use));
+        size = fmin(size, fmax(min, fmin(largest_s, learn->known.usual_s) *
+                                        seen->effective_ups / learn->known.port_use));
     return size;
 }
 
 /* Over a link of its own, a chunk should be there before its worker has run out of work;
  * where the link is the slower of the two, the worker waits in any case. */
 static double in_time(const struct learn *learn, const struct cleave_view *view,
-                      const struct cv_seen *seen, double now_s)
+                      const struct cv_worker_observation *seen, double now_s)
 {
     const double rest_s = cv_rest_of(&learn->known, seen, now_s);
 
@@ -157,31 +157,32 @@ static double in_time(const struct learn *learn, const struct cleave_view *view,
 
 /* `end_s`: in how many seconds all could end together. */
 static double size_for(const struct learn *learn, const struct cleave_view *view,
-                       const struct cv_seen *seen, double end_s, double now_s)
+                       const struct cv_worker_observation *seen, double end_s,
+                       double now_s)
 {
-    const double least = worthwhile(learn, view, seen);
+    const double min = worthwhile(learn, view, seen);
     double size = fmin(grown(learn, view, seen), in_time(learn, view, seen, now_s));
 
     if (isfinite(end_s)) {
         const double share =
             fmax(seen->effective_ups * (end_s - cv_ready_in(&learn->known, seen, now_s)),
-                 CRUMB * least);
+                 CRUMB * min);
 
         /* Nor is it learnt by many small ones what chunks cost if each has to be folded. */
         if (learn->fold_s > 0)
-            size = fmax(size, fmin(share, least));
-        size = fmin(size, fmax(share / learn->parts, fmin(share, least)));
+            size = fmax(size, fmin(share, min));
+        size = fmin(size, fmax(share / learn->parts, fmin(share, min)));
     } else if (isinf(view->units_left) && seen->compute.sure) {
         /* A stream has no end to prepare for. */
         size = fmin(size, fmax(fmax(seen->compute.latency_s, learn->known.latency_s) *
                                    seen->compute.rate_ups / SHARE,
                                cv_largest_of(seen)));
     }
-    if (learn->most > 0)
-        size = fmin(size, learn->most);
-    size = fmax(size, learn->least);
+    if (learn->max > 0)
+        size = fmin(size, learn->max);
+    size = fmax(size, learn->min);
     /* What would be left is not worth a start. */
-    return view->units_left - size > CRUMB * least ? size : view->units_left;
+    return view->units_left - size > CRUMB * min ? size : view->units_left;
 }
 
 /* --- orders ------------------------------------------------------------------------------- */
@@ -192,13 +193,13 @@ static void give(struct learn *learn, const struct cleave_view *view, uint32_t w
     if (view->memory != NULL)
         units = fmin(units, view->memory[worker]);
     learn->sending = learn->known.numbered;
-    cv_known_give(&learn->known, worker, units, now_s);
+    cv_learned_costs_give(&learn->known, worker, units, now_s);
     learn->port_busy = cv_shares_port(view);
     cleave_order_send(orders, worker, units);
 }
 
 /* Does it want a chunk now? One ahead if the link is slow enough to matter. */
-static bool asks(const struct learn *learn, const struct cv_seen *seen)
+static bool asks(const struct learn *learn, const struct cv_worker_observation *seen)
 {
     if (cv_is_out(seen) || seen->held >= CV_AHEAD)
         return false;
@@ -242,7 +243,7 @@ static uint32_t next_served(const struct learn *learn, const struct cleave_view 
 
     for (uint32_t i = 0; i < learn->known.taken; i++) {
         const uint32_t w = learn->known.by_bandwidth[i];
-        const struct cv_seen *seen = &learn->known.workers[w];
+        const struct cv_worker_observation *seen = &learn->known.workers[w];
         double rest_s, ready_s, alone_s;
 
         busy += seen->held > 0;
@@ -274,13 +275,13 @@ static uint32_t next_served(const struct learn *learn, const struct cleave_view 
 }
 
 /* The one that will be last, of those whose work can be recalled. */
-static uint32_t latest(const struct learn *learn, double now_s)
+static uint32_t find_victim(const struct learn *learn, double now_s)
 {
     uint32_t late = NOBODY;
     double longest_s = -1;
 
     for (uint32_t w = 0; w < learn->known.taken; w++) {
-        const struct cv_seen *seen = &learn->known.workers[w];
+        const struct cv_worker_observation *seen = &learn->known.workers[w];
         const double rest_s = seen->held > 0 && !seen->firm && !cv_is_out(seen)
                                   ? cv_rest_of(&learn->known, seen, now_s)
                                   : -1;
@@ -298,7 +299,7 @@ static uint32_t latest(const struct learn *learn, double now_s)
 static void recall(struct learn *learn, const struct cleave_view *view, uint32_t idle,
                    uint32_t late, double now_s, struct cleave_orders *orders)
 {
-    const struct cv_seen *helper = &learn->known.workers[idle];
+    const struct cv_worker_observation *helper = &learn->known.workers[idle];
     const double start_s = cv_latency_of(&learn->known, helper) +
                            cv_link_time(helper, 0) +
                            cv_fold_charge(view, learn->fold_s, learn->known.present);
@@ -321,8 +322,8 @@ static void recall(struct learn *learn, const struct cleave_view *view, uint32_t
     units = (rest_s - start_s) /
             (1 / speed_ups + 1 / cv_speed_of(&learn->known, helper) +
              (helper->link.rate_ups > 0 ? 1 / helper->link.rate_ups : 0));
-    if (units > fmax(fmax(finest, learn->least), start_s * speed_ups / 2)) {
-        learn->asked = idle;
+    if (units > fmax(fmax(finest, learn->min), start_s * speed_ups / 2)) {
+        learn->request = idle;
         learn->recalls++;
         cleave_order_recall(orders, late, units);
     } else if (learn->wake_s < 0) {
@@ -385,9 +386,9 @@ static void serve(struct learn *learn, const struct cleave_view *view, double no
     }
     /* Nothing is left, or it is left to those who are soon ready. Who will be last is the
      * same for all who are idle. */
-    for (uint32_t w = 0; w < learn->known.taken && learn->asked == NOBODY; w++)
+    for (uint32_t w = 0; w < learn->known.taken && learn->request == NOBODY; w++)
         if (is_idle(learn, w)) {
-            if (late == NOBODY && (late = latest(learn, now_s)) == NOBODY)
+            if (late == NOBODY && (late = find_victim(learn, now_s)) == NOBODY)
                 break;
             recall(learn, view, w, late, now_s, orders);
         }
@@ -398,10 +399,10 @@ static void serve(struct learn *learn, const struct cleave_view *view, double no
 static void recalled(struct learn *learn, const struct cleave_view *view,
                      const struct cleave_event *event, struct cleave_orders *orders)
 {
-    const uint32_t idle = learn->asked;
+    const uint32_t idle = learn->request;
 
-    learn->asked = NOBODY;
-    cv_known_recalled(&learn->known, event);
+    learn->request = NOBODY;
+    cv_learned_costs_recalled(&learn->known, event);
     if (!(event->units > 0) || idle == NOBODY)
         return;
     learn->owed = idle;
@@ -420,7 +421,7 @@ static void learn_decide(void *state, const struct cleave_view *view,
                          const struct cleave_event *event, struct cleave_orders *orders)
 {
     struct learn *learn = state;
-    struct cv_seen *seen;
+    struct cv_worker_observation *seen;
 
     if (view->opens) {
         cv_elastic_decide(&learn->elastic, view, event, orders);
@@ -431,19 +432,19 @@ static void learn_decide(void *state, const struct cleave_view *view,
     switch (event->kind) {
     case CLEAVE_SENT:
         port_over(learn, event);
-        cv_known_arrived(&learn->known, event);
+        cv_learned_costs_arrived(&learn->known, event);
         break;
     case CLEAVE_DONE:
-        cv_known_measure(&learn->known, event);
-        cv_known_drop(&learn->known, event);
+        cv_learned_costs_measure(&learn->known, event);
+        cv_learned_costs_drop(&learn->known, event);
         seen->lost = 0;
         if (event->units > 0)
             learn->recalls = 0;
-        cv_known_pool(&learn->known);
+        cv_learned_costs_pool(&learn->known);
         break;
     case CLEAVE_LOST:
         port_over(learn, event);
-        cv_known_drop(&learn->known, event);
+        cv_learned_costs_drop(&learn->known, event);
         seen->lost++;
         break;
     case CLEAVE_RECALLED:
@@ -451,23 +452,23 @@ static void learn_decide(void *state, const struct cleave_view *view,
         break;
     case CLEAVE_WAKE:
         learn->wake_s = -1;
-        cv_known_came(&learn->known, event->worker);
+        cv_learned_costs_came(&learn->known, event->worker);
         break;
     default:
         break;
     }
     if (event->more)
         return;
-    cv_known_divide_port(&learn->known, view);
+    cv_learned_costs_divide_port(&learn->known, view);
     serve(learn, view, event->time_s, orders);
 }
 
 static const struct cleave_param learn_params[] = {
     { "first", CLEAVE_PARAM_UNITS, offsetof(struct learn, first), 0, 0, 1e300,
       "units of each worker's first chunk; 0: a 256th of an equal share" },
-    { "least", CLEAVE_PARAM_UNITS, offsetof(struct learn, least), 0, 0, 1e300,
+    { "least", CLEAVE_PARAM_UNITS, offsetof(struct learn, min), 0, 0, 1e300,
       "units of the smallest chunk" },
-    { "most", CLEAVE_PARAM_UNITS, offsetof(struct learn, most), 0, 0, 1e300,
+    { "most", CLEAVE_PARAM_UNITS, offsetof(struct learn, max), 0, 0, 1e300,
       "units of the largest chunk; 0: no limit" },
     { "growth", CLEAVE_PARAM_REAL, offsetof(struct learn, growth), 4, 1, 100,
       "from one chunk to the next" },
@@ -481,7 +482,7 @@ const struct cleave_policy cleave_policy_learn = {
     .summary = "sizes from measured costs: growing, then shrinking, late tails recalled",
     .reference = "cleave",
     .takes_streams = true,
-    .hears_losses = true,
+    .gets_losses = true,
     .opens_chunks = true,
     .takes_joiners = true,
     .sends_first = true,

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "policy/kit/vacant.h"
+#include "policy/common/reserved_workers.h"
 
 /* A port is thought to be overloaded when full speed takes so much of it, since measures
  * are inexact; by links that are this much narrower than usual, when it takes all of it. */
@@ -13,9 +13,10 @@ static const double PORT_ROOM = 1.25, NARROW = 0.5;
 /* A chunk that takes less than this part of a smaller one: more than starts vary by. */
 static const double ONCE = 1.0 / 6;
 
-enum cleave_status cv_known_init(struct cv_known_costs *known,
-                                 const struct cleave_view *view,
-                                 struct cleave_setup *setup, struct cleave_error *err)
+enum cleave_status cv_learned_costs_init(struct cv_learned_costs *known,
+                                         const struct cleave_view *view,
+                                         struct cleave_setup *setup,
+                                         struct cleave_error *err)
 {
     known->workers = cv_array(setup->arena, view->nworkers, sizeof *known->workers);
     known->by_bandwidth =
@@ -25,20 +26,20 @@ enum cleave_status cv_known_init(struct cv_known_costs *known,
         return cv_fail_memory(err, "what is learnt");
     for (uint32_t w = 0; w < view->nworkers; w++)
         known->by_bandwidth[w] = w;
-    known->taken = cv_places_taken(view->workers, view->nworkers);
+    known->taken = cv_count_workers(view->workers, view->nworkers);
     known->latency_s = -1;
     for (uint32_t w = 0; w < view->nworkers; w++)
-        if (cv_is_vacant(&view->workers[w]))
+        if (cv_is_reserved(&view->workers[w]))
             known->workers[w].lost = CV_LOSSES;
     return CLEAVE_OK;
 }
 
 /* --- chunks ------------------------------------------------------------------------------- */
 
-void cv_known_give(struct cv_known_costs *known, uint32_t worker, double units,
-                   double now_s)
+void cv_learned_costs_give(struct cv_learned_costs *known, uint32_t worker, double units,
+                           double now_s)
 {
-    struct cv_seen *seen = &known->workers[worker];
+    struct cv_worker_observation *seen = &known->workers[worker];
 
     if (seen->there == seen->held)
         seen->sending_s = now_s;
@@ -46,7 +47,7 @@ void cv_known_give(struct cv_known_costs *known, uint32_t worker, double units,
     seen->sizes[seen->held++] = units;
 }
 
-double cv_largest_of(const struct cv_seen *seen)
+double cv_largest_of(const struct cv_worker_observation *seen)
 {
     double largest = seen->largest;
 
@@ -57,7 +58,7 @@ double cv_largest_of(const struct cv_seen *seen)
 }
 
 /* Which of the chunks that it holds an event is about. */
-static uint32_t find_chunk(const struct cv_seen *seen, uint64_t chunk)
+static uint32_t find_chunk(const struct cv_worker_observation *seen, uint64_t chunk)
 {
     uint32_t at = 0;
 
@@ -66,9 +67,10 @@ static uint32_t find_chunk(const struct cv_seen *seen, uint64_t chunk)
     return at;
 }
 
-void cv_known_arrived(struct cv_known_costs *known, const struct cleave_event *event)
+void cv_learned_costs_arrived(struct cv_learned_costs *known,
+                              const struct cleave_event *event)
 {
-    struct cv_seen *seen = &known->workers[event->worker];
+    struct cv_worker_observation *seen = &known->workers[event->worker];
     const uint32_t at = find_chunk(seen, event->chunk);
 
     if (at == seen->held)
@@ -83,9 +85,10 @@ void cv_known_arrived(struct cv_known_costs *known, const struct cleave_event *e
 }
 
 /* The next one is computed from now on, if it is there. */
-void cv_known_drop(struct cv_known_costs *known, const struct cleave_event *event)
+void cv_learned_costs_drop(struct cv_learned_costs *known,
+                           const struct cleave_event *event)
 {
-    struct cv_seen *seen = &known->workers[event->worker];
+    struct cv_worker_observation *seen = &known->workers[event->worker];
     const uint32_t at = find_chunk(seen, event->chunk);
 
     if (at == seen->held)
@@ -104,9 +107,10 @@ void cv_known_drop(struct cv_known_costs *known, const struct cleave_event *even
 /* The first chunk of a worker may have paid for what comes once: the start of a command that
  * stays, or a file that others find in memory. If a larger one takes far less, it has, and
  * what it took says nothing of those to come. */
-void cv_known_measure(struct cv_known_costs *known, const struct cleave_event *event)
+void cv_learned_costs_measure(struct cv_learned_costs *known,
+                              const struct cleave_event *event)
 {
-    struct cv_seen *seen = &known->workers[event->worker];
+    struct cv_worker_observation *seen = &known->workers[event->worker];
     const double time_s = event->time_s - event->start_s;
 
     if (!(event->units > 0))
@@ -120,9 +124,10 @@ void cv_known_measure(struct cv_known_costs *known, const struct cleave_event *e
     cv_fit_add(&seen->compute, event->units, time_s, known->latency_s);
 }
 
-void cv_known_recalled(struct cv_known_costs *known, const struct cleave_event *event)
+void cv_learned_costs_recalled(struct cv_learned_costs *known,
+                               const struct cleave_event *event)
 {
-    struct cv_seen *seen = &known->workers[event->worker];
+    struct cv_worker_observation *seen = &known->workers[event->worker];
     const uint32_t at = find_chunk(seen, event->chunk);
 
     /* What could not be taken back now will not be later: it has been fed. */
@@ -134,32 +139,34 @@ void cv_known_recalled(struct cv_known_costs *known, const struct cleave_event *
 /* --- costs -------------------------------------------------------------------------------- */
 
 /* Others stand for a worker of which nothing is known. */
-double cv_speed_of(const struct cv_known_costs *known, const struct cv_seen *seen)
+double cv_speed_of(const struct cv_learned_costs *known,
+                   const struct cv_worker_observation *seen)
 {
     return seen->compute.rate_ups > 0 ? seen->compute.rate_ups : known->speed_ups;
 }
 
-double cv_latency_of(const struct cv_known_costs *known, const struct cv_seen *seen)
+double cv_latency_of(const struct cv_learned_costs *known,
+                     const struct cv_worker_observation *seen)
 {
     return seen->compute.rate_ups > 0 ? seen->compute.latency_s
                                       : fmax(known->latency_s, 0);
 }
 
-double cv_link_time(const struct cv_seen *seen, double units)
+double cv_link_time(const struct cv_worker_observation *seen, double units)
 {
     return seen->link.rate_ups > 0 ? seen->link.latency_s + units / seen->link.rate_ups
                                    : 0;
 }
 
-double cv_compute_time(const struct cv_known_costs *known, const struct cv_seen *seen,
-                       double units)
+double cv_compute_time(const struct cv_learned_costs *known,
+                       const struct cv_worker_observation *seen, double units)
 {
     const double speed_ups = cv_speed_of(known, seen);
 
     return speed_ups > 0 ? cv_latency_of(known, seen) + units / speed_ups : 0;
 }
 
-void cv_known_came(struct cv_known_costs *known, uint32_t worker)
+void cv_learned_costs_came(struct cv_learned_costs *known, uint32_t worker)
 {
     if (worker >= known->taken)
         known->taken = worker + 1;
@@ -168,7 +175,7 @@ void cv_known_came(struct cv_known_costs *known, uint32_t worker)
 }
 
 /* Means over the workers, for those that are not known yet. */
-void cv_known_pool(struct cv_known_costs *known)
+void cv_learned_costs_pool(struct cv_learned_costs *known)
 {
     double speed = 0, latency = 0, largest_s = 0;
     uint32_t count = 0, sure = 0;
@@ -189,14 +196,15 @@ void cv_known_pool(struct cv_known_costs *known)
     known->latency_s = sure > 0 ? latency / sure : -1;
 }
 
-static double bandwidth_of(const struct cv_seen *seen)
+static double bandwidth_of(const struct cv_worker_observation *seen)
 {
     return seen->link.rate_ups > 0 ? seen->link.rate_ups : INFINITY;
 }
 
 /* A port serves the widest links first; who comes last computes only what is left of it.
  * The order changes little from one time to the next. */
-void cv_known_divide_port(struct cv_known_costs *known, const struct cleave_view *view)
+void cv_learned_costs_divide_port(struct cv_learned_costs *known,
+                                  const struct cleave_view *view)
 {
     uint32_t *order = known->by_bandwidth;
     double used = 0, usual;
@@ -219,7 +227,7 @@ void cv_known_divide_port(struct cv_known_costs *known, const struct cleave_view
     }
     usual = bandwidth_of(&known->workers[order[known->taken / 2]]);
     for (uint32_t i = 0; i < known->taken; i++) {
-        struct cv_seen *seen = &known->workers[order[i]];
+        struct cv_worker_observation *seen = &known->workers[order[i]];
         const double bandwidth = bandwidth_of(seen);
         const double use = cv_speed_of(known, seen) / bandwidth;
         const double room = fmax(0, (bandwidth < NARROW * usual ? 1 : PORT_ROOM) - used);
@@ -236,7 +244,8 @@ void cv_known_divide_port(struct cv_known_costs *known, const struct cleave_view
 
 /* When everything that is on its way to a worker is there, from now. What is late is
  * thought to take as long again as it is late. */
-static double arrives_in(const struct cv_seen *seen, uint32_t last, double now_s)
+static double arrives_in(const struct cv_worker_observation *seen, uint32_t last,
+                         double now_s)
 {
     double rest_s = 0;
 
@@ -248,8 +257,8 @@ static double arrives_in(const struct cv_seen *seen, uint32_t last, double now_s
     return rest_s;
 }
 
-double cv_rest_of(const struct cv_known_costs *known, const struct cv_seen *seen,
-                  double now_s)
+double cv_rest_of(const struct cv_learned_costs *known,
+                  const struct cv_worker_observation *seen, double now_s)
 {
     double rest_s = 0;
 
@@ -267,8 +276,8 @@ double cv_rest_of(const struct cv_known_costs *known, const struct cv_seen *seen
 /* When a worker would come to the first unit of another chunk, from now; where the link is
  * slower than the worker, when that unit would be sent. Where only one size was seen, all
  * of its time may have been latency. */
-double cv_ready_in(const struct cv_known_costs *known, const struct cv_seen *seen,
-                   double now_s)
+double cv_ready_in(const struct cv_learned_costs *known,
+                   const struct cv_worker_observation *seen, double now_s)
 {
     const bool narrow = seen->link.rate_ups > 0 &&
                         seen->link.rate_ups < cv_speed_of(known, seen) * (1 - CV_ALIKE);
@@ -284,13 +293,13 @@ double cv_ready_in(const struct cv_known_costs *known, const struct cv_seen *see
 }
 
 /* In how many seconds all could end together. Whoever is ready only later has no part. */
-double cv_time_left(const struct cv_known_costs *known, const struct cleave_view *view,
+double cv_time_left(const struct cv_learned_costs *known, const struct cleave_view *view,
                     double now_s)
 {
     if (isinf(view->units_left))
         return INFINITY;
     for (uint32_t w = 0; w < known->taken; w++) {
-        const struct cv_seen *seen = &known->workers[w];
+        const struct cv_worker_observation *seen = &known->workers[w];
 
         known->ready[w].in_s =
             cv_is_out(seen) ? INFINITY : cv_ready_in(known, seen, now_s);

@@ -5,8 +5,8 @@
  * worker is busy and when all could end together. */
 #ifndef CV_LEARN_COSTS_H
 #define CV_LEARN_COSTS_H
-#include "policy/kit/fit.h"
-#include "policy/kit/setup.h"
+#include "policy/common/fit.h"
+#include "policy/common/setup.h"
 #include "policy/pull/end_together.h"
 
 /* Chunks a worker may hold, and those it may lose one after the other before it is left
@@ -16,7 +16,7 @@ enum { CV_AHEAD = 2, CV_LOSSES = 3 };
  * of times: within this part of it neither is the slower one. */
 static const double CV_ALIKE = 1e-9;
 
-struct cv_seen {
+struct cv_worker_observation {
     struct cv_fit compute, link;
     double effective_ups;   /* speed, as far as the port can keep up                  */
     double sizes[CV_AHEAD]; /* units held, the oldest first                       */
@@ -31,8 +31,8 @@ struct cv_seen {
     bool firm; /* what it computes cannot be recalled                    */
 };
 
-struct cv_known_costs {
-    struct cv_seen *workers;
+struct cv_learned_costs {
+    struct cv_worker_observation *workers;
     uint32_t taken;         /* places up to the last that somebody has had            */
     uint32_t *by_bandwidth; /* of those: widest first                                 */
     struct cv_ready *ready; /* scratch of cv_time_left                                */
@@ -44,55 +44,63 @@ struct cv_known_costs {
     uint64_t numbered;      /* chunks given                                           */
 };
 
-enum cleave_status cv_known_init(struct cv_known_costs *known,
-                                 const struct cleave_view *view,
-                                 struct cleave_setup *setup, struct cleave_error *err);
+enum cleave_status cv_learned_costs_init(struct cv_learned_costs *known,
+                                         const struct cleave_view *view,
+                                         struct cleave_setup *setup,
+                                         struct cleave_error *err);
 
 static inline bool cv_shares_port(const struct cleave_view *view)
 {
     return view->port != CLEAVE_PORT_MULTI;
 }
 
-static inline bool cv_is_out(const struct cv_seen *seen)
+static inline bool cv_is_out(const struct cv_worker_observation *seen)
 {
     return seen->lost >= CV_LOSSES;
 }
 
 /* Units were given to a worker, have arrived there, are not there any more. */
-void cv_known_give(struct cv_known_costs *known, uint32_t worker, double units,
-                   double now_s);
-void cv_known_arrived(struct cv_known_costs *known, const struct cleave_event *event);
-void cv_known_drop(struct cv_known_costs *known, const struct cleave_event *event);
+void cv_learned_costs_give(struct cv_learned_costs *known, uint32_t worker, double units,
+                           double now_s);
+void cv_learned_costs_arrived(struct cv_learned_costs *known,
+                              const struct cleave_event *event);
+void cv_learned_costs_drop(struct cv_learned_costs *known,
+                           const struct cleave_event *event);
 /* A chunk is done: what it took. */
-void cv_known_measure(struct cv_known_costs *known, const struct cleave_event *event);
+void cv_learned_costs_measure(struct cv_learned_costs *known,
+                              const struct cleave_event *event);
 /* So many units of a chunk were taken back. */
-void cv_known_recalled(struct cv_known_costs *known, const struct cleave_event *event);
+void cv_learned_costs_recalled(struct cv_learned_costs *known,
+                               const struct cleave_event *event);
 
 /* Units of the largest chunk that the worker got or is being sent. A stream gives no more
  * than it has: what was asked for and never came says nothing. */
-double cv_largest_of(const struct cv_seen *seen);
+double cv_largest_of(const struct cv_worker_observation *seen);
 
 /* Costs of a worker; others stand for one of which nothing is known. */
-double cv_speed_of(const struct cv_known_costs *known, const struct cv_seen *seen);
-double cv_latency_of(const struct cv_known_costs *known, const struct cv_seen *seen);
-double cv_link_time(const struct cv_seen *seen, double units);
-double cv_compute_time(const struct cv_known_costs *known, const struct cv_seen *seen,
-                       double units);
+double cv_speed_of(const struct cv_learned_costs *known,
+                   const struct cv_worker_observation *seen);
+double cv_latency_of(const struct cv_learned_costs *known,
+                     const struct cv_worker_observation *seen);
+double cv_link_time(const struct cv_worker_observation *seen, double units);
+double cv_compute_time(const struct cv_learned_costs *known,
+                       const struct cv_worker_observation *seen, double units);
 
 /* After a chunk has been measured: means, and what the port allows. */
-void cv_known_pool(struct cv_known_costs *known);
+void cv_learned_costs_pool(struct cv_learned_costs *known);
 /* The worker is there again, or for the first time. */
-void cv_known_came(struct cv_known_costs *known, uint32_t worker);
-void cv_known_divide_port(struct cv_known_costs *known, const struct cleave_view *view);
+void cv_learned_costs_came(struct cv_learned_costs *known, uint32_t worker);
+void cv_learned_costs_divide_port(struct cv_learned_costs *known,
+                                  const struct cleave_view *view);
 
 /* How long a worker is busy, from now; when it would come to the first unit of another
  * chunk. A chunk that is late is thought to take as long again as it is late. */
-double cv_rest_of(const struct cv_known_costs *known, const struct cv_seen *seen,
-                  double now_s);
-double cv_ready_in(const struct cv_known_costs *known, const struct cv_seen *seen,
-                   double now_s);
+double cv_rest_of(const struct cv_learned_costs *known,
+                  const struct cv_worker_observation *seen, double now_s);
+double cv_ready_in(const struct cv_learned_costs *known,
+                   const struct cv_worker_observation *seen, double now_s);
 /* In how many seconds all could end together; INFINITY if that cannot be said. */
-double cv_time_left(const struct cv_known_costs *known, const struct cleave_view *view,
+double cv_time_left(const struct cv_learned_costs *known, const struct cleave_view *view,
                     double now_s);
 
 #endif

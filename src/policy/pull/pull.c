@@ -4,9 +4,9 @@
 #include <math.h>
 
 #include "base/heap.h"
-#include "policy/kit/bandwidth_order.h"
-#include "policy/kit/orders.h"
-#include "policy/kit/vacant.h"
+#include "policy/common/bandwidth_order.h"
+#include "policy/common/orders.h"
+#include "policy/common/reserved_workers.h"
 
 /* Of a simulated run, that can be asked for. */
 static const double MOST_CHUNKS = 1e7;
@@ -24,8 +24,8 @@ enum cleave_status cv_pull_plan(struct cv_pull *pull, const struct cleave_view *
     pull->rank = rank;
     pull->nmembers = view->nworkers;
     for (uint32_t i = 0; i < view->nworkers; i++)
-        pull->nmembers -=
-            (pull->member != NULL && !pull->member[i]) || cv_is_vacant(&view->workers[i]);
+        pull->nmembers -= (pull->member != NULL && !pull->member[i]) ||
+                          cv_is_reserved(&view->workers[i]);
     if (pull->nmembers == 0) /* all are still to come */
         pull->nmembers = view->nworkers;
     return CLEAVE_OK;
@@ -42,12 +42,12 @@ enum cleave_status cv_pull_start(struct cv_pull *pull, const struct cleave_view 
     pull->vacant = cv_array(setup->arena, n, sizeof *pull->vacant);
     pull->heap = cv_array(setup->arena, n, sizeof *pull->heap);
     pull->line = cv_array(setup->arena, n, sizeof *pull->line);
-    pull->most = n;
+    pull->max = n;
     if (pull->line == NULL || pull->given == NULL || pull->unfinished == NULL ||
         pull->held_back == NULL || pull->vacant == NULL || pull->heap == NULL)
         return cv_fail_memory(err, "the requests of the workers");
     for (uint32_t w = 0; w < n; w++)
-        pull->vacant[w] = cv_is_vacant(&view->workers[w]);
+        pull->vacant[w] = cv_is_reserved(&view->workers[w]);
     pull->line_first = pull->nline = pull->nheap = 0;
     pull->port_busy = false;
     return CLEAVE_OK;
@@ -68,7 +68,7 @@ static struct cv_request *in_line(const struct cv_pull *pull, uint32_t place)
 {
     const uint32_t at = pull->line_first + place;
 
-    return &pull->line[at < pull->most ? at : at - pull->most];
+    return &pull->line[at < pull->max ? at : at - pull->max];
 }
 
 /* Whoever is no member may have been given chunks of an earlier phase. */
@@ -95,7 +95,7 @@ static uint32_t take_first(struct cv_pull *pull)
         return request_pop(pull->heap, pull->nheap--).worker;
     worker = in_line(pull, 0)->worker;
     pull->nline--;
-    if (++pull->line_first == pull->most)
+    if (++pull->line_first == pull->max)
         pull->line_first = 0;
     return worker;
 }
@@ -173,11 +173,11 @@ void cv_pull_serve(struct cv_pull *pull, void *state, const struct cleave_view *
     while (can_serve(pull, view)) {
         uint32_t worker = take_first(pull);
         double units = size(state, view, worker);
-        const double least =
-            pull->least_each != NULL ? pull->least_each[worker] : pull->least;
+        const double min =
+            pull->least_each != NULL ? pull->least_each[worker] : pull->min;
 
-        if (units < least)
-            units = least;
+        if (units < min)
+            units = min;
         if (view->memory != NULL)
             units = fmin(units, view->memory[worker]);
         if (units >= view->units_left)
@@ -244,17 +244,17 @@ enum cleave_status cv_pull_check_size(const char *policy, const char *param, dou
                                       const struct cleave_view *view,
                                       struct cleave_error *err)
 {
-    double least = 0;
+    double min = 0;
 
     if (view->real)
-        least = 1;
+        min = 1;
     else if (isfinite(view->units_total))
-        least = view->units_total / MOST_CHUNKS;
-    if (!(units > 0) || units >= least)
+        min = view->units_total / MOST_CHUNKS;
+    if (!(units > 0) || units >= min)
         return CLEAVE_OK;
     return cv_fail(
         err, CLEAVE_EINPUT,
         "policy '%s': parameter '%s': expected at least %g, so that chunks have "
         "an end, got %g",
-        policy, param, least, units);
+        policy, param, min, units);
 }

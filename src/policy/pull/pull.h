@@ -7,7 +7,7 @@
  * rumr and rx differ only in the size they hand out. */
 #ifndef CV_PULL_H
 #define CV_PULL_H
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 struct cv_request {
     double time_s;
@@ -19,7 +19,7 @@ typedef double cv_pull_size(void *state, const struct cleave_view *view, uint32_
 
 struct cv_pull {
     uint32_t prefetch;
-    double least;             /* smallest chunk handed out                      */
+    double min;               /* smallest chunk handed out                      */
     const double *least_each; /* per worker, instead; NULL: the same for all */
     const bool *member;       /* who may ask; NULL: everyone                    */
     uint32_t nmembers;
@@ -31,7 +31,7 @@ struct cv_pull {
     /* Requests, at most one per worker. As a rule each comes after all before it and joins
      * the line; of several at one instant those that do not are in the heap. */
     struct cv_request *line, *heap;
-    uint32_t line_first, nline, nheap, most;
+    uint32_t line_first, nline, nheap, max;
     bool port_busy;
 };
 
@@ -88,10 +88,10 @@ enum cleave_status cv_pull_check_size(const char *policy, const char *param, dou
         "prefetch", CLEAVE_PARAM_COUNT, offsetof(type, member.prefetch), preset, 1, \
             1000, "a worker asks when it holds fewer unfinished chunks than this"   \
     }
-#define CV_LEAST_PARAM(type, member)                                            \
-    {                                                                           \
-        "least", CLEAVE_PARAM_UNITS, offsetof(type, member.least), 0, 0, 1e300, \
-            "units of the smallest chunk; 0: what covers the latencies"         \
+#define CV_LEAST_PARAM(type, member)                                          \
+    {                                                                         \
+        "least", CLEAVE_PARAM_UNITS, offsetof(type, member.min), 0, 0, 1e300, \
+            "units of the smallest chunk; 0: what covers the latencies"       \
     }
 
 #endif

@@ -6,7 +6,7 @@
  * nothing; a tree of equal costs takes ceil(log2 n) (d + c).
  * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
 #include "model/reduce/reduce_bounds.h"
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 struct binomial {
     uint8_t *round; /* per node: rounds it is done with */

@@ -11,7 +11,7 @@
  * arrived before is being reduced, so that at most one partial waits.
  * Canon and Antoniu 2012; Benoit, Canon and Marchal 2013. */
 #include "model/reduce/tree_strategy.h"
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 enum { MOST_NUMBERS = 48 };
 
@@ -183,7 +183,7 @@ const struct cleave_policy cleave_policy_fibonacci = {
     .reference = "Canon and Antoniu 2012",
     .task = CLEAVE_TASK_REDUCE,
     .keeps_order = true,
-    .hears_arrivals = true,
+    .gets_arrivals = true,
     .hears_ready = true,
     .state_size = sizeof(struct fibonacci),
     .params = fibonacci_params,

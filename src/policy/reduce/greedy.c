@@ -22,7 +22,7 @@
 #include "model/reduce/greedy_unequal.h"
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/tree_strategy.h"
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 struct greedy {
     uint32_t max_transfers, max_reducers, ordered;
@@ -308,7 +308,7 @@ const struct cleave_policy cleave_policy_greedy = {
     .summary = "the optimal tree for equal costs, also with limits",
     .reference = "Canon and Antoniu 2012",
     .task = CLEAVE_TASK_REDUCE,
-    .hears_arrivals = true,
+    .gets_arrivals = true,
     .hears_ready = true,
     .state_size = sizeof(struct greedy),
     .params = greedy_params,

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_INTERVAL_H
 #define CV_INTERVAL_H
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 #define CV_NOBODY UINT32_MAX
 

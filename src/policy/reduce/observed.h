@@ -5,7 +5,7 @@
 #ifndef CV_OBSERVED_H
 #define CV_OBSERVED_H
 #include <math.h>
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 struct cv_observed {
     double transfers_s, combinations_s; /* sums                          */

@@ -35,7 +35,7 @@ static enum cleave_status adapt_plan(void *state, const struct cleave_view *view
     if (view->compute_s > 0 || view->nworkers > 2 * LEAN_PAIRS || view->ready_s != NULL)
         return CLEAVE_OK;
     adapt->buddies =
-        cv_lean_buddies(setup->arena, (view->nworkers + 1) / 2, adapt->wait > 0);
+        cv_fast_ordered_buddies(setup->arena, (view->nworkers + 1) / 2, adapt->wait > 0);
     return adapt->buddies == NULL ? cv_fail_memory(err, "the buddies") : CLEAVE_OK;
 }
 
@@ -57,7 +57,7 @@ static enum cleave_status adapt_start(void *state, const struct cleave_view *vie
             return cv_fail_memory(err, "the plans");
     }
     if (adapt->buddies != NULL) {
-        setup->take = cv_lean_take;
+        setup->take = cv_fast_ordered_take;
         adapt->lean = cv_array(setup->arena, 1, sizeof *adapt->lean);
         if (adapt->lean == NULL)
             return cv_fail_memory(err, "the intervals");
@@ -366,7 +366,7 @@ static void adapt_decide(void *state, const struct cleave_view *view,
             consider(adapt, i, orders);
         }
         if (adapt->lean != NULL)
-            cv_lean_start(adapt->lean, view->nworkers);
+            cv_fast_ordered_start(adapt->lean, view->nworkers);
         break;
     case CLEAVE_ARRIVED:
         arrived(adapt, event, orders);
@@ -395,7 +395,7 @@ CV_FLATTEN static void go_by_events(struct cv_row_lane *lane)
 static void adapt_go(struct cv_row_lane *lane)
 {
     if (lane->take != NULL)
-        cv_lean_go(lane);
+        cv_fast_ordered_go(lane);
     else
         go_by_events(lane);
 }
@@ -424,7 +424,7 @@ const struct cleave_policy cleave_policy_ordered_adapt = {
     .reference = "cleave",
     .task = CLEAVE_TASK_REDUCE,
     .keeps_order = true,
-    .hears_arrivals = true,
+    .gets_arrivals = true,
     .hears_ready = true,
     .state_size = sizeof(struct ordered_adapt),
     .params = adapt_params,

@@ -108,17 +108,17 @@ bool cv_adapt_plans_decide(struct ordered_adapt *adapt, const struct cleave_view
                            const struct cleave_event *event,
                            struct cleave_orders *orders);
 
-/* --- ordered_adapt_lean.c --- */
+/* --- ordered_adapt_fast.c --- */
 
 /* Who is whose buddy among so many pairs, or none at all; NULL if memory is short. */
-const struct lean_buddy *cv_lean_buddies(struct cv_arena *arena, uint32_t npairs,
-                                         bool may_wait);
+const struct lean_buddy *cv_fast_ordered_buddies(struct cv_arena *arena, uint32_t npairs,
+                                                 bool may_wait);
 /* What the general rules make of the start. */
-void cv_lean_start(struct lean *lean, uint32_t nnodes);
+void cv_fast_ordered_start(struct lean *lean, uint32_t nnodes);
 /* One run in simulation until something begins, when combining takes no time: the same
  * decisions as those of the policy, on less. */
-void cv_lean_go(struct cv_row_lane *lane);
+void cv_fast_ordered_go(struct cv_row_lane *lane);
 /* The cost of what has begun is there. */
-void cv_lean_take(struct cv_row_lane *lane);
+void cv_fast_ordered_take(struct cv_row_lane *lane);
 
 #endif

@@ -16,7 +16,7 @@
  * begin and to the right with its end. */
 #include <math.h>
 
-#include "policy/kit/orders.h"
+#include "policy/common/orders.h"
 #include "policy/reduce/ordered_adapt.h"
 
 /* When those who have not come are thought to come, and how often is planned, in d + c. */

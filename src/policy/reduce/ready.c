@@ -16,8 +16,8 @@
 
 #include "model/ready/ready_ordered.h"
 #include "model/ready/ready_tree.h"
-#include "policy/kit/orders.h"
-#include "policy/kit/setup.h"
+#include "policy/common/orders.h"
+#include "policy/common/setup.h"
 
 struct ready {
     uint32_t root, ordered;
@@ -224,7 +224,7 @@ const struct cleave_policy cleave_policy_ready = {
     .summary = "the optimal tree for known ready times",
     .reference = "cleave",
     .task = CLEAVE_TASK_REDUCE,
-    .hears_arrivals = true,
+    .gets_arrivals = true,
     .hears_ready = true,
     .state_size = sizeof(struct ready),
     .params = ready_params,

@@ -19,8 +19,8 @@
 #ifndef CV_ROW_LANE_H
 #define CV_ROW_LANE_H
 #include "policy/reduce/event_row.h"
-#include "policy/kit/orders.h"
-#include "policy/kit/setup.h"
+#include "policy/common/orders.h"
+#include "policy/common/setup.h"
 
 enum {
     CV_LANE_NODES = 128, /* at most; with more, a heap is better               */

@@ -10,7 +10,7 @@
  * is the last one there.
  * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
 #include "model/reduce/reduce_bounds.h"
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 #include "policy/reduce/row_lane.h"
 
 enum { EMPTY = UINT32_MAX };

@@ -9,8 +9,8 @@
  *
  * For operators that commute. O(n) for a plan after sorting, some 15 lengths each. */
 #include "model/ready/ready_tree.h"
-#include "policy/kit/orders.h"
-#include "policy/kit/setup.h"
+#include "policy/common/orders.h"
+#include "policy/common/setup.h"
 
 struct replan_node {
     double done_s;    /* when all it has combined or is to combine is done, as expected */
@@ -175,7 +175,7 @@ const struct cleave_policy cleave_policy_tree_replan = {
     .summary = "plans again whenever a partial becomes ready; operator commutes",
     .reference = "cleave",
     .task = CLEAVE_TASK_REDUCE,
-    .hears_arrivals = true,
+    .gets_arrivals = true,
     .hears_ready = true,
     .state_size = sizeof(struct tree_replan),
     .start = replan_start,

@@ -7,7 +7,7 @@
 #ifndef CV_ROUND_TRIP_POLICY_H
 #define CV_ROUND_TRIP_POLICY_H
 #include "model/returns/returns.h"
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 /* Put this first in the state. */
 struct cv_round_trip_state {

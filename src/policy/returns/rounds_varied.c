@@ -237,10 +237,10 @@ static double first_guess(const struct cleave_view *view, double steady_s)
 static enum cleave_status find_end(const struct varied *v, double until_s,
                                    struct cv_rounds_plan *best, struct cleave_error *err)
 {
-    const int most = v->view->nworkers > LARGE ? LARGE_PLANS : MOST_PLANS;
+    const int max = v->view->nworkers > LARGE ? LARGE_PLANS : MOST_PLANS;
     double before_s = NAN, late_before_s = NAN;
 
-    for (int i = 0; i < most && !(i > 0 && cv_meter_over(v->setup->meter)); i++) {
+    for (int i = 0; i < max && !(i > 0 && cv_step_budget_over(v->setup->meter)); i++) {
         struct cv_rounds_plan plan;
         double late_s, next_s;
 

@@ -4,7 +4,7 @@
 #define CV_ROUNDS_VARIED_H
 #include <cleave/policy.h>
 #include "model/rounds/rounds.h"
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 /* A plan for the load of a view that has profiles. `plan` was made without them, and is left if
  * nothing better is found; its makespan is what it comes to. */

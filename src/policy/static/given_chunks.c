@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 struct given_chunks {
     struct cv_static fixed;

@@ -18,8 +18,8 @@
 #include "base/fail.h"
 #include "model/joint/joint.h"
 #include "model/platform/nominal.h"
-#include "policy/kit/bandwidth_order.h"
-#include "policy/kit/setup.h"
+#include "policy/common/bandwidth_order.h"
+#include "policy/common/setup.h"
 
 struct joint_round {
     struct cv_static fixed;

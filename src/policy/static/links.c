@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 #include "policy/static/varied_plan.h"
 
 struct links {

@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 enum { MOST_ROUNDS = 8 };
 
@@ -58,12 +58,12 @@ static enum cleave_status mi_plan(void *state, const struct cleave_view *view,
                                   struct cleave_setup *setup, struct cleave_error *err)
 {
     struct mi *mi = state;
-    const uint32_t least = mi->rounds > 0 ? mi->rounds : 1;
-    const uint32_t most = mi->rounds > 0 ? mi->rounds : MOST_ROUNDS;
+    const uint32_t min = mi->rounds > 0 ? mi->rounds : 1;
+    const uint32_t max = mi->rounds > 0 ? mi->rounds : MOST_ROUNDS;
     struct cv_xmi best = { .makespan_s = INFINITY };
 
     /* Without latencies no chunk can be negative, so there always is a plan. */
-    for (uint32_t rounds = least; rounds <= most; rounds++) {
+    for (uint32_t rounds = min; rounds <= max; rounds++) {
         struct cv_xmi tried = { 0 };
 
         CV_TRY(cv_mi_plan(view->workers, view->nworkers, view->units_total, rounds,

@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "base/nth.h"
-#include "policy/kit/bandwidth_order.h"
-#include "policy/kit/setup.h"
+#include "policy/common/bandwidth_order.h"
+#include "policy/common/setup.h"
 #include "policy/static/varied_plan.h"
 
 /* From here on several workers may leave together. */
@@ -66,26 +66,26 @@ static double leaving_size(const double *units, uint32_t n, double *scratch)
 {
     const uint32_t leaving = n > LARGE ? n / SHARE : 1;
     uint32_t negative = 0;
-    double least = 0;
+    double min = 0;
 
     for (uint32_t i = 0; i < n; i++) {
         if (units[i] < 0)
             scratch[negative++] = units[i];
-        if (units[i] < least)
-            least = units[i];
+        if (units[i] < min)
+            min = units[i];
     }
     if (leaving <= 1 || negative <= 1)
-        return least;
+        return min;
     return cv_nth(scratch, negative, (negative < leaving ? negative : leaving) - 1);
 }
 
 static uint32_t drop(uint32_t *order, const double *units, uint32_t n, double limit)
 {
-    uint32_t most = n > LARGE ? n : 1, kept = 0;
+    uint32_t max = n > LARGE ? n : 1, kept = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        if (units[i] <= limit && most > 0)
-            most--;
+        if (units[i] <= limit && max > 0)
+            max--;
         else
             order[kept++] = order[i];
     }

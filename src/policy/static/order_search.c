@@ -27,7 +27,7 @@ enum { REACH = 8, MOST_KICKS = 4 };
 struct tail {
     struct cv_affine ahead; /* from the arrival of the chunk before them to the end */
     struct cv_affine sum;   /* of their sizes                                       */
-    double least;           /* x must be at least this, or a size is negative       */
+    double min;             /* x must be at least this, or a size is negative       */
 };
 
 static const struct tail nothing = { { 0, 1 }, { 0, 0 }, 0 };
@@ -48,8 +48,8 @@ static inline void put(const struct cv_order_cost *cost, struct cv_affine *lead,
         cost->growth * ahead.offset + (cost->constant_s - cost->use * lead->offset);
     tail->ahead.slope = cost->growth * ahead.slope - cost->use * lead->slope;
     *lead = ahead;
-    if (offset + tail->least * slope < 0)
-        tail->least = -offset / slope;
+    if (offset + tail->min * slope < 0)
+        tail->min = -offset / slope;
     tail->sum.offset += offset;
     tail->sum.slope += slope;
 }
@@ -60,7 +60,7 @@ static double end_of(const struct cv_order_search *search, const struct tail *ta
     const double x = (search->load - tail->sum.offset) / tail->sum.slope;
     const double time_s = tail->ahead.offset + tail->ahead.slope * x;
 
-    if (x >= tail->least && time_s > 0 &&
+    if (x >= tail->min && time_s > 0 &&
         fabs(tail->sum.offset) * cancellation <= search->load)
         return time_s;
     return INFINITY; /* also for NaN */
@@ -281,8 +281,8 @@ double cv_order_periodic(struct cv_order_search *search, const uint32_t *order,
         search->steps++;
         /* What the chunks so far need only grows with more of them, and so does the time
          * from the first of them to the end. */
-        if (!(tail.least * tail.sum.slope + tail.sum.offset <= search->load) ||
-            tail.ahead.offset + tail.ahead.slope * tail.least >= fmin(best_s, limit_s))
+        if (!(tail.min * tail.sum.slope + tail.sum.offset <= search->load) ||
+            tail.ahead.offset + tail.ahead.slope * tail.min >= fmin(best_s, limit_s))
             break;
         if (chunks >= n) {
             const double time_s = end_of(search, &tail);

@@ -2,11 +2,11 @@
  *
  * On a port for one message at a time, the next chunk is ordered when the one before has
  * arrived. On a multi-port master each worker has its own line of chunks. */
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 #include <math.h>
 
-#include "policy/kit/orders.h"
+#include "policy/common/orders.h"
 
 enum { NO_CHUNK = UINT32_MAX };
 
@@ -30,8 +30,8 @@ static enum cleave_status cut_to_memory(struct cv_plan *plan,
     if (!cv_plan_init(&cut, setup->arena, (size_t)chunks))
         return cv_fail_memory(err, "the parts of chunks");
     for (size_t k = 0; k < plan->nchunks; k++) {
-        const double most = view->memory[plan->worker[k]];
-        const size_t parts = (size_t)fmax(1, ceil(plan->units[k] / most * (1 - 1e-12)));
+        const double max = view->memory[plan->worker[k]];
+        const size_t parts = (size_t)fmax(1, ceil(plan->units[k] / max * (1 - 1e-12)));
 
         for (size_t i = 0; i < parts; i++, at++) {
             cut.worker[at] = plan->worker[k];

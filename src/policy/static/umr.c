@@ -41,8 +41,8 @@
 #include <math.h>
 
 #include "policy/static/one_round.h"
-#include "policy/kit/setup.h"
-#include "policy/kit/bandwidth_order.h"
+#include "policy/common/setup.h"
+#include "policy/common/bandwidth_order.h"
 #include "policy/static/umr_choice.h"
 #include "policy/static/umr_unselected.h"
 

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/fail.h"
-#include "policy/kit/bandwidth_order.h"
+#include "policy/common/bandwidth_order.h"
 #include "policy/static/one_round.h"
 
 /* Allowed for rounding in sums that should not exceed a limit. */
@@ -17,21 +17,21 @@ uint32_t cv_umr_choose_rounds(const struct cv_umr_search *search,
                               const struct cv_umr_sums *p)
 {
     const double eta = cv_umr_eta(p);
-    uint32_t most = search->round_cap, rounds;
+    uint32_t max = search->round_cap, rounds;
 
     if (cv_umr_theta(p) > 1 && eta > 0) {
         const double limit = search->load / eta * (1 + slack);
 
         if (limit < 2)
             return 1;
-        if (limit < most)
-            most = (uint32_t)limit;
+        if (limit < max)
+            max = (uint32_t)limit;
     }
-    rounds = cv_umr_whole_rounds(p, search->load, most);
+    rounds = cv_umr_whole_rounds(p, search->load, max);
     if (rounds < 1)
         return 1;
-    if (rounds < most && cv_umr_shape_of(p, search->load, rounds + 1).expected_s <
-                             cv_umr_shape_of(p, search->load, rounds).expected_s)
+    if (rounds < max && cv_umr_shape_of(p, search->load, rounds + 1).expected_s <
+                            cv_umr_shape_of(p, search->load, rounds).expected_s)
         rounds++;
     return rounds;
 }
@@ -147,26 +147,26 @@ static void offer(const struct cv_umr_search *search, uint32_t workers, uint32_t
  * or the most with fewer rounds, or with one. Whichever ends first. */
 static void choose_best(struct cv_umr_search *search, struct cv_umr *out)
 {
-    uint32_t most = 0, fewer = 0, once = out->usable; /* with fewer rounds, with one */
+    uint32_t max = 0, fewer = 0, once = out->usable; /* with fewer rounds, with one */
 
     for (uint32_t n = out->usable; n > 0; n--) {
         out->workers = n;
         out->rounds = cv_umr_choose_rounds(search, &search->sums[n]);
         if (works(search, n, out->rounds))
             break;
-        if (most == 0 && (fewer = fewer_rounds(search, n, out->rounds)) > 0)
-            most = n;
+        if (max == 0 && (fewer = fewer_rounds(search, n, out->rounds)) > 0)
+            max = n;
     }
     /* A single worker can always be sent everything at once. */
     while (out->rounds > 1 && !works(search, out->workers, out->rounds))
         out->rounds--;
-    if (out->workers == out->usable && most == 0)
+    if (out->workers == out->usable && max == 0)
         return;
     while (once > 0 && !works(search, once, 1))
         once--;
-    offer(search, most, fewer, out);
+    offer(search, max, fewer, out);
     offer(search, once, 1, out);
-    out->rounds_only = out->workers < most || out->workers < once;
+    out->rounds_only = out->workers < max || out->workers < once;
 }
 
 /* The most workers, and for them the rounds, 0: the best, for which no chunk is negative. */

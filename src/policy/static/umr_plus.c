@@ -18,10 +18,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "policy/kit/bandwidth_order.h"
+#include "policy/common/bandwidth_order.h"
 #include "policy/static/one_round.h"
 #include "policy/static/order_search.h"
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 #include "policy/static/umr.h"
 #include "policy/static/varied_plan.h"
 
@@ -32,10 +32,10 @@ enum { EXHAUSTIVE = 128, GRID = 16, LEAST_PLACES = 16, UMR_ROUNDS = 60 };
 
 uint64_t cv_umr_plus_effort(uint32_t nworkers)
 {
-    const uint64_t per_pair = 10000, least = 200000, most = 24000000;
-    const uint64_t effort = nworkers < 1000 ? per_pair * nworkers * nworkers : most;
+    const uint64_t per_pair = 10000, min = 200000, max = 24000000;
+    const uint64_t effort = nworkers < 1000 ? per_pair * nworkers * nworkers : max;
 
-    return effort < least ? least : effort > most ? most : effort;
+    return effort < min ? min : effort > max ? max : effort;
 }
 
 struct start {
@@ -55,21 +55,21 @@ static void try_start(struct cv_order_search *search, const uint32_t *order, uin
 }
 
 static struct start best_start(struct cv_order_search *search, const uint32_t *order,
-                               uint32_t most, double limit_s)
+                               uint32_t max, double limit_s)
 {
     struct start best = { 0, 0, limit_s };
     uint32_t step;
 
-    if (most > search->max_chunks)
-        most = (uint32_t)search->max_chunks;
-    step = most <= EXHAUSTIVE ? 1 : most / GRID;
-    for (uint32_t n = most; n > 0; n = n > step ? n - step : 0)
+    if (max > search->max_chunks)
+        max = (uint32_t)search->max_chunks;
+    step = max <= EXHAUSTIVE ? 1 : max / GRID;
+    for (uint32_t n = max; n > 0; n = n > step ? n - step : 0)
         try_start(search, order, n, &best);
     while (step > 1 && best.n > 0) {
         const uint32_t middle = best.n;
 
         step = (step + 1) / 2;
-        if (most - middle >= step)
+        if (max - middle >= step)
             try_start(search, order, middle + step, &best);
         if (middle > step)
             try_start(search, order, middle - step, &best);
@@ -106,7 +106,7 @@ static enum cleave_status found_plan(const struct cv_order_search *search,
                                      struct cleave_error *err)
 {
     const size_t n = search->best.n;
-    struct cv_vertex_room room;
+    struct cv_vertex_workspace room;
     bool feasible;
 
     if (!cv_plan_init(plan, arena, n) ||
@@ -203,7 +203,7 @@ static enum cleave_status umr_plus_plan(void *state, const struct cleave_view *v
         return cv_fail_memory(err, "the plan");
     CV_TRY(cv_umr_plus_plan(view->workers, view->nworkers, view->units_total, max_chunks,
                             effort, setup->arena, &found, err));
-    cv_meter_spend(setup->meter, size_steps * (double)found.steps);
+    cv_step_budget_spend(setup->meter, size_steps * (double)found.steps);
     if (view->profiles != NULL)
         CV_TRY(cv_varied_plan(view, false, &found.plan, setup, &found.plan,
                               &found.makespan_s, err));

@@ -86,21 +86,21 @@ double cv_umr_real_rounds(const struct cv_umr_sums *p, double load)
     return low + (high - low) / 2;
 }
 
-uint32_t cv_umr_whole_rounds(const struct cv_umr_sums *p, double load, uint32_t most)
+uint32_t cv_umr_whole_rounds(const struct cv_umr_sums *p, double load, uint32_t max)
 {
     uint32_t low = 0, high = 1; /* low: worth it or 0; high: not */
 
     if (cv_umr_theta(p) == 1) {
         const double root = cv_umr_real_rounds(p, load);
 
-        return root >= most ? most : (uint32_t)root;
+        return root >= max ? max : (uint32_t)root;
     }
-    while (high <= most && worth(p, load, high) > 0) {
+    while (high <= max && worth(p, load, high) > 0) {
         low = high;
-        high = high > most / 2 ? most + 1 : 2 * high;
+        high = high > max / 2 ? max + 1 : 2 * high;
     }
-    if (low == most)
-        return most;
+    if (low == max)
+        return max;
     while (high - low > 1) {
         const uint32_t middle = low + (high - low) / 2;
 

@@ -34,7 +34,7 @@ double cv_umr_eta(const struct cv_umr_sums *sums);
 double cv_umr_real_rounds(const struct cv_umr_sums *sums, double load);
 /* The whole number below, or `most` if that is less. Needs no root: about 6
  * evaluations. */
-uint32_t cv_umr_whole_rounds(const struct cv_umr_sums *sums, double load, uint32_t most);
+uint32_t cv_umr_whole_rounds(const struct cv_umr_sums *sums, double load, uint32_t max);
 
 /* The rounds of one choice of n and M. */
 struct cv_umr_shape {

@@ -42,7 +42,7 @@ struct fill {
     struct cv_plan plan;                  /* room for so many chunks as it says     */
     size_t room;
     bool one_round;
-    struct cv_meter *meter; /* how far the search may go; NULL: to its end */
+    struct cv_step_budget *meter; /* how far the search may go; NULL: to its end */
 };
 
 static double send_end(const struct cleave_view *view, uint32_t w, double begin_s,
@@ -143,13 +143,13 @@ static double end_with(const struct fill *fill, uint32_t w, double port_s, doubl
 }
 
 /* The most units, up to `most`, that end by T. */
-static double last_chunk(const struct fill *fill, uint32_t w, double port_s, double most,
+static double last_chunk(const struct fill *fill, uint32_t w, double port_s, double max,
                          double end_s)
 {
-    double low = 0, high = most;
+    double low = 0, high = max;
 
-    if (end_with(fill, w, port_s, most) <= end_s)
-        return most;
+    if (end_with(fill, w, port_s, max) <= end_s)
+        return max;
     for (int i = 0; i < MOST_SOLVES && high - low > 1e-15 * high; i++) {
         const double middle = low + (high - low) / 2;
 
@@ -171,11 +171,11 @@ static double size_of(const struct fill *fill, uint32_t w, double port_s, double
         fmax(fill->ready[w],
              cv_profile_back(profile, port_s + view->workers[w].latency_s));
     const double from_s = begin_s + view->workers[w].compute_latency_s;
-    const double most = units_between(view, w, begin_s, end_s);
+    const double max = units_between(view, w, begin_s, end_s);
     double units;
 
     *out_last = true;
-    if (!(most > 0))
+    if (!(max > 0))
         return 0;
     if (!fill->one_round && from_s + (1 + REST) * fill->next_s[w] < end_s) {
         units = units_between(view, w, begin_s, from_s + fill->next_s[w]);
@@ -185,7 +185,7 @@ static double size_of(const struct fill *fill, uint32_t w, double port_s, double
         }
     }
     /* What is not done when somebody leaves for good is never done, not even by rounding. */
-    return last_chunk(fill, w, port_s, most, end_s) *
+    return last_chunk(fill, w, port_s, max, end_s) *
            (cv_profile_leaves(profile) ? SAFE : 1);
 }
 
@@ -226,8 +226,8 @@ static double hand_out(struct fill *fill, const struct shape *shape, double end_
         if (!last)
             push(fill, w);
     }
-    cv_meter_spend(fill->meter, chunk_steps * (double)fill->plan.nchunks +
-                                    last_steps * view->nworkers);
+    cv_step_budget_spend(fill->meter, chunk_steps * (double)fill->plan.nchunks +
+                                          last_steps * view->nworkers);
     return load - fmax(0, left);
 }
 
@@ -298,7 +298,7 @@ static struct shape best_shape(struct fill *fill, double *end_s)
 
             if (i == 0 && g > 0)
                 break; /* one chunk for each */
-            if (i > 0 && cv_meter_over(fill->meter))
+            if (i > 0 && cv_step_budget_over(fill->meter))
                 return best;
             if (try_shape(fill, &shape, end_s))
                 best = shape;
@@ -310,13 +310,13 @@ static struct shape best_shape(struct fill *fill, double *end_s)
                                        { best.first_s, fmax(1, best.growth / factor) } };
 
         for (size_t i = 0; i < sizeof tries / sizeof *tries; i++)
-            if (!cv_meter_over(fill->meter) && try_shape(fill, &tries[i], end_s))
+            if (!cv_step_budget_over(fill->meter) && try_shape(fill, &tries[i], end_s))
                 best = tries[i];
     }
     return best;
 }
 
-static bool make_room(struct fill *fill, struct cv_arena *arena)
+static bool grow_array(struct fill *fill, struct cv_arena *arena)
 {
     const uint32_t n = fill->view->nworkers;
 
@@ -340,7 +340,7 @@ enum cleave_status cv_varied_plan(const struct cleave_view *view, bool one_round
     struct shape best;
     double end_s, other_s = INFINITY;
 
-    if (!make_room(&fill, setup->arena))
+    if (!grow_array(&fill, setup->arena))
         return cv_fail_memory(err, "a plan");
     if (other != NULL)
         other_s = makespan_of(view, other, fill.ready, fill.port);

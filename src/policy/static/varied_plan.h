@@ -4,7 +4,7 @@
 #define CV_VARIED_PLAN_H
 #include <cleave/policy.h>
 #include "model/load/plan.h"
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 /* The best plan found for the whole load of the view, which has profiles; with
  * `one_round` a worker has one chunk at most. `other`, if not NULL, is a plan made

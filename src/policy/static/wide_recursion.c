@@ -85,7 +85,7 @@ void cv_wide_start(struct cv_wide_recursion *r, const struct cleave_worker *work
     r->count = 0;
     r->place = 0;
     r->head = r->sum = none;
-    r->least = none.slope;
+    r->min = none.slope;
 }
 
 static struct cv_wide_affine both(struct cv_wide_affine a, struct cv_wide_affine b)
@@ -115,8 +115,8 @@ void cv_wide_step(struct cv_wide_recursion *r)
     } else {
         time->offset = add(time->offset, r->drift_s);
     }
-    if (value(time, r->least).high < 0)
-        r->least = over(minus(time->offset), time->slope);
+    if (value(time, r->min).high < 0)
+        r->min = over(minus(time->offset), time->slope);
     r->head = both(r->head, *time);
     r->sum = both(r->sum, *time);
     r->count++;
@@ -133,7 +133,7 @@ bool cv_wide_feasible(const struct cv_wide_recursion *r, double units, double sp
 {
     const struct cv_wide_number total_s = quotient(units, speed_ups);
 
-    return add(value(&r->sum, r->least), minus(total_s)).high <= 0 &&
+    return add(value(&r->sum, r->min), minus(total_s)).high <= 0 &&
            fabs(r->sum.offset.high) * cancellation <= total_s.high &&
            isfinite(r->sum.slope.high) && isfinite(r->sum.offset.low);
 }

@@ -29,7 +29,7 @@ struct cv_wide_recursion {
     size_t count;
     uint32_t place;
     struct cv_wide_affine head, sum;
-    struct cv_wide_number least;
+    struct cv_wide_number min;
 };
 
 bool cv_wide_init(struct cv_wide_recursion *recursion, struct cv_arena *arena,

@@ -19,7 +19,7 @@
 
 #include <math.h>
 
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 #include "policy/static/wide_recursion.h"
 
 /* When the offsets cancel the slopes to less than this part of the sum, the digits that
@@ -47,12 +47,12 @@ void cv_recursion_start(struct cv_recursion *recursion,
     recursion->count = 0;
     recursion->place = 0;
     recursion->head = recursion->sum = (struct cv_affine){ 0, 0 };
-    recursion->least = 0;
+    recursion->min = 0;
 }
 
 bool cv_recursion_feasible(const struct cv_recursion *r, double total_s)
 {
-    return r->least * r->sum.slope + r->sum.offset <= total_s &&
+    return r->min * r->sum.slope + r->sum.offset <= total_s &&
            !cv_recursion_doubtful(r, total_s) && isfinite(r->sum.slope);
 }
 
@@ -293,11 +293,11 @@ static enum cleave_status xmi_plan(void *state, const struct cleave_view *view,
                                    struct cleave_setup *setup, struct cleave_error *err)
 {
     struct xmi *xmi = state;
-    const uint32_t least = xmi->rounds > 0 ? xmi->rounds : 1;
-    const uint32_t most = xmi->rounds > 0 ? xmi->rounds : MOST_ROUNDS;
+    const uint32_t min = xmi->rounds > 0 ? xmi->rounds : 1;
+    const uint32_t max = xmi->rounds > 0 ? xmi->rounds : MOST_ROUNDS;
     struct cv_xmi best = { .feasible = false };
 
-    for (uint32_t rounds = least; rounds <= most; rounds++) {
+    for (uint32_t rounds = min; rounds <= max; rounds++) {
         struct cv_xmi tried = { 0 };
 
         CV_TRY(cv_xmi_plan(view->workers, view->nworkers, view->units_total, rounds,

@@ -21,7 +21,7 @@ struct cv_recursion {
     uint32_t place;         /* of the next chunk in its round                     */
     struct cv_affine head;  /* sum of this round so far                           */
     struct cv_affine sum;   /* of all so far                                      */
-    double least;           /* least g for which no chunk is negative             */
+    double min;             /* least g for which no chunk is negative             */
 };
 
 /* Room for `chunks` chunks on up to `workers` workers; false when memory is short. */
@@ -46,8 +46,8 @@ static inline void cv_recursion_step(struct cv_recursion *r)
         time->offset =
             r->drift_s + r->ratio * (r->head.offset + r->tail[r->place].offset);
     }
-    if (time->offset + r->least * time->slope < 0)
-        r->least = -time->offset / time->slope;
+    if (time->offset + r->min * time->slope < 0)
+        r->min = -time->offset / time->slope;
     r->head.slope += time->slope;
     r->head.offset += time->offset;
     r->sum.slope += time->slope;

@@ -19,7 +19,7 @@
 
 #include <math.h>
 
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 #include "policy/static/umr.h"
 #include "policy/static/wide_recursion.h"
 #include "policy/static/xmi.h"
@@ -47,7 +47,7 @@ static double least_time(const struct search *search, double chunks)
 {
     const struct cleave_worker *worker = search->worker;
     double port_s = chunks * worker->latency_s + search->load / worker->bandwidth_ups +
-                    worker->compute_latency_s + search->recursion.least;
+                    worker->compute_latency_s + search->recursion.min;
     double compute_s =
         (search->total_s + chunks * worker->compute_latency_s) / search->nworkers;
 

@@ -15,7 +15,7 @@
 #include <math.h>
 
 #include "policy/stream/as4dr_history.h"
-#include "policy/kit/orders.h"
+#include "policy/common/orders.h"
 
 /* --- a run -------------------------------------------------------------------------- */
 
@@ -48,7 +48,7 @@ static enum cleave_status as4dr_start(void *state, const struct cleave_view *vie
         cv_array(setup->arena, as4dr->service == CV_SERVE_EDF ? 3 * (size_t)n : 0,
                  sizeof *as4dr->urgent);
     if (as4dr->rule == CV_RULE_PERIODIC)
-        as4dr->history = cv_history_new(setup->arena, n, as4dr->tau_s / 2);
+        as4dr->history = cv_as4dr_history_new(setup->arena, n, as4dr->tau_s / 2);
     if (!has_room(as4dr))
         return cv_fail_memory(err, "the rounds of the workers");
     for (uint32_t w = 0; w < n; w++) {
@@ -266,10 +266,10 @@ static enum cleave_status as4dr_plan(void *state, const struct cleave_view *view
     return cv_as4dr_plan(state, view, setup, err);
 }
 
-#define NUMBER(name, field, preset, least, most, summary)                               \
-    {                                                                                   \
-        name, CLEAVE_PARAM_REAL, offsetof(struct cv_as4dr, field), preset, least, most, \
-            summary                                                                     \
+#define NUMBER(name, field, preset, min, max, summary)                               \
+    {                                                                                \
+        name, CLEAVE_PARAM_REAL, offsetof(struct cv_as4dr, field), preset, min, max, \
+            summary                                                                  \
     }
 #define WORD(name, field, summary)                                                  \
     {                                                                               \

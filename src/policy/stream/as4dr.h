@@ -8,8 +8,8 @@
 #ifndef CV_AS4DR_H
 #define CV_AS4DR_H
 #include "model/load/water_fill.h"
-#include "policy/kit/fit.h"
-#include "policy/kit/setup.h"
+#include "policy/common/fit.h"
+#include "policy/common/setup.h"
 
 enum cv_as4dr_rule { CV_RULE_EQ1, CV_RULE_DEADBEAT, CV_RULE_PLL, CV_RULE_PERIODIC };
 enum cv_as4dr_post { CV_POST_EVENT, CV_POST_SPACED };
@@ -56,8 +56,8 @@ struct cv_as4dr_worker {
     double due_units;    /* posted, not yet computed                           */
     uint32_t due_parts;  /* the same in parts                                  */
     uint32_t held_parts; /* those that have arrived                            */
-    double
-        asked[CV_PARTS_AWAY];  /* units of parts that have not, by their number         */
+    double request
+        [CV_PARTS_AWAY];       /* units of parts that have not, by their number         */
     uint32_t ordered, arrived; /* parts                                              */
     uint32_t rounds;
     uint64_t first_chunk;             /* part one of the round posted last              */
@@ -128,19 +128,19 @@ struct cv_as4dr {
     const struct cv_as4dr_watch *watch; /* borrowed; NULL: nobody listens      */
     /* The run. */
     struct cv_as4dr_worker *workers;
-    struct cv_as4dr_history *history; /* rule periodic                         */
-    double speed_sum;                 /* of the speeds measured last           */
-    double reserved;                  /* posted, not yet ordered               */
-    uint64_t ordered;                 /* chunks                                */
-    bool known_end;                   /* units_left is all there is            */
-    bool lifted;                      /* turns no longer count                 */
-    bool spread_out;                  /* the rest has been spread              */
-    double idle_s, idle_base;         /* idle time and (seconds x tau), fading */
-    uint32_t post_turn, back_turn;    /* index into members                    */
-    struct cv_as4dr_rank *ranks;      /* room for one per worker               */
-    double *room[4];                  /* the same, for spreading               */
-    struct cv_basin *basins;          /* the same                              */
-    struct cv_as4dr_urgent *urgent;   /* heap                                  */
+    struct cv_as4dr_history *history;       /* rule periodic                         */
+    double speed_sum;                       /* of the speeds measured last           */
+    double reserved;                        /* posted, not yet ordered               */
+    uint64_t ordered;                       /* chunks                                */
+    bool known_end;                         /* units_left is all there is            */
+    bool lifted;                            /* turns no longer count                 */
+    bool spread_out;                        /* the rest has been spread              */
+    double idle_s, idle_base;               /* idle time and (seconds x tau), fading */
+    uint32_t post_turn, back_turn;          /* index into members                    */
+    struct cv_as4dr_rank *ranks;            /* room for one per worker               */
+    double *room[4];                        /* the same, for spreading               */
+    struct cv_water_fill_workspace *basins; /* the same                              */
+    struct cv_as4dr_urgent *urgent;         /* heap                                  */
     uint32_t nurgent;
     uint64_t requests;
     uint64_t sending,

@@ -14,8 +14,8 @@ enum { LOOK_EVERY = 16, LEAST_CELLS = 24, LEAST_LAG = 2 };
 /* A correlation below this is no period; one above this part of the highest is as good. */
 static const double LEAST_CORRELATION = 0.4, AS_GOOD = 0.9;
 
-struct cv_as4dr_history *cv_history_new(struct cv_arena *arena, uint32_t workers,
-                                        double cell_s)
+struct cv_as4dr_history *cv_as4dr_history_new(struct cv_arena *arena, uint32_t workers,
+                                              double cell_s)
 {
     struct cv_as4dr_history *history = cv_array(arena, workers, sizeof *history);
 
@@ -67,21 +67,21 @@ static void look_for_period(struct cv_as4dr_history *history)
 {
     double product[CV_HISTORY_CELLS];
     float cells[CV_HISTORY_CELLS];
-    const int n = deviations(history, cells), most = n * 2 / 3;
+    const int n = deviations(history, cells), max = n * 2 / 3;
     const double variance = n >= LEAST_CELLS ? product_at(cells, n, 0) : 0;
     double highest = 0;
 
     history->period_s = 0;
     if (n < LEAST_CELLS)
         return;
-    for (int lag = LEAST_LAG - 1; lag <= most; lag++)
+    for (int lag = LEAST_LAG - 1; lag <= max; lag++)
         product[lag] = product_at(cells, n, lag);
-    for (int lag = LEAST_LAG; lag < most; lag++)
+    for (int lag = LEAST_LAG; lag < max; lag++)
         if (product[lag] >= product[lag - 1] && product[lag] >= product[lag + 1])
             highest = fmax(highest, product[lag]);
     if (highest < LEAST_CORRELATION * variance)
         return;
-    for (int lag = LEAST_LAG; lag < most; lag++) {
+    for (int lag = LEAST_LAG; lag < max; lag++) {
         const double before = product[lag - 1], at = product[lag],
                      after = product[lag + 1];
         const double bend = before - 2 * at + after;
@@ -94,8 +94,8 @@ static void look_for_period(struct cv_as4dr_history *history)
     }
 }
 
-void cv_history_add(struct cv_as4dr_history *history, double begin_s, double end_s,
-                    double speed_ups)
+void cv_as4dr_history_add(struct cv_as4dr_history *history, double begin_s, double end_s,
+                          double speed_ups)
 {
     /* Cells whose middle lies within; a long computation fills them all. */
     const int64_t last = (int64_t)floor(end_s / history->cell_s - 0.5);
@@ -136,8 +136,8 @@ static double speed_before(const struct cv_as4dr_history *history, double time_s
     return speed > 0 ? speed : otherwise;
 }
 
-double cv_history_work(const struct cv_as4dr_history *history, double begin_s,
-                       double end_s, double speed_ups)
+double cv_as4dr_history_work(const struct cv_as4dr_history *history, double begin_s,
+                             double end_s, double speed_ups)
 {
     const double cell_s = history->cell_s;
     double work = 0, from_s = begin_s;

@@ -16,14 +16,14 @@ struct cv_as4dr_history {
     double period_s;   /* 0: none found                                */
 };
 
-struct cv_as4dr_history *cv_history_new(struct cv_arena *arena, uint32_t workers,
-                                        double cell_s);
+struct cv_as4dr_history *cv_as4dr_history_new(struct cv_arena *arena, uint32_t workers,
+                                              double cell_s);
 /* The worker computed at `speed_ups` from begin_s to end_s. */
-void cv_history_add(struct cv_as4dr_history *history, double begin_s, double end_s,
-                    double speed_ups);
+void cv_as4dr_history_add(struct cv_as4dr_history *history, double begin_s, double end_s,
+                          double speed_ups);
 /* How much it will do from begin_s to end_s if it does what it did a period before.
  * Where nothing is known of that, `speed_ups` is taken. */
-double cv_history_work(const struct cv_as4dr_history *history, double begin_s,
-                       double end_s, double speed_ups);
+double cv_as4dr_history_work(const struct cv_as4dr_history *history, double begin_s,
+                             double end_s, double speed_ups);
 
 #endif

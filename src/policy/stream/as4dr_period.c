@@ -47,22 +47,22 @@ static struct port_needs port_needs(const struct cleave_worker *workers, uint32_
                                     enum cleave_port port, double ratio)
 {
     double out_s = 0, back_s = 0, out_rate = 0, back_rate = 0;
-    struct port_needs most = { 0, 0 };
+    struct port_needs max = { 0, 0 };
 
     for (uint32_t w = 0; w < n; w++) {
         const double out = workers[w].speed_ups / workers[w].bandwidth_ups;
         const double back =
             ratio * workers[w].speed_ups / workers[w].return_bandwidth_ups;
 
-        most = greater(most, greater(needs_of(2 * workers[w].latency_s, out),
-                                     needs_of(2 * workers[w].return_latency_s, back)));
+        max = greater(max, greater(needs_of(2 * workers[w].latency_s, out),
+                                   needs_of(2 * workers[w].return_latency_s, back)));
         out_s += 2 * workers[w].latency_s;
         back_s += 2 * workers[w].return_latency_s;
         out_rate += out;
         back_rate += back;
     }
     if (port == CLEAVE_PORT_MULTI)
-        return most;
+        return max;
     if (port == CLEAVE_PORT_ONE)
         return needs_of(out_s + back_s, out_rate + back_rate);
     return greater(needs_of(out_s, out_rate), needs_of(back_s, back_rate));

@@ -80,8 +80,8 @@ void cv_as4dr_measure(struct cv_as4dr *as4dr, const struct cleave_event *event,
     pure_s = event->time_s - event->start_s - latency_s;
     note_idle(as4dr, event);
     if (pure_s > 0 && as4dr->history != NULL)
-        cv_history_add(&as4dr->history[event->worker], event->start_s, event->time_s,
-                       event->units / pure_s);
+        cv_as4dr_history_add(&as4dr->history[event->worker], event->start_s,
+                             event->time_s, event->units / pure_s);
     if (!first)
         return;
     /* A stream gives no more than it holds: the round was as long as what came. */
@@ -138,8 +138,8 @@ double cv_as4dr_next(struct cv_as4dr *as4dr, uint32_t worker, double now_s)
         break;
     case CV_RULE_PERIODIC:
         begin_s = cv_as4dr_free_at(as4dr, worker, now_s);
-        load = cv_history_work(&as4dr->history[worker], begin_s,
-                               begin_s + tau_s - latencies_s, w->speed_ups);
+        load = cv_as4dr_history_work(&as4dr->history[worker], begin_s,
+                                     begin_s + tau_s - latencies_s, w->speed_ups);
         break;
     }
     load = fmin(load, MOST_GROWTH * w->load);

@@ -15,20 +15,20 @@
 #include "base/compare.h"
 #include "base/heap.h"
 #include "policy/stream/as4dr.h"
-#include "policy/kit/orders.h"
+#include "policy/common/orders.h"
 
 void cv_as4dr_asked(struct cv_as4dr_worker *worker, double units)
 {
-    worker->asked[worker->ordered++ % CV_PARTS_AWAY] = units;
+    worker->request[worker->ordered++ % CV_PARTS_AWAY] = units;
 }
 
 /* What does not come is not due any more. */
 void cv_as4dr_came(struct cv_as4dr_worker *worker, double units)
 {
-    const double asked = worker->asked[worker->arrived++ % CV_PARTS_AWAY];
+    const double request = worker->request[worker->arrived++ % CV_PARTS_AWAY];
 
-    if (units < asked)
-        worker->due_units = fmax(0, worker->due_units - (asked - units));
+    if (units < request)
+        worker->due_units = fmax(0, worker->due_units - (request - units));
 }
 
 static void send_part(struct cv_as4dr *as4dr, uint32_t worker, double units,

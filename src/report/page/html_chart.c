@@ -12,7 +12,7 @@ enum { FEW = 20000, CELLS = 600 };
 
 struct drawing {
     FILE *file;
-    const struct cv_sheet *sheet;
+    const struct cv_report_data *sheet;
     double scale; /* of seconds */
     double close; /* nearer pieces are drawn as one */
 };
@@ -30,7 +30,7 @@ static const char *class_of(enum cv_span_kind kind)
     return classes[kind];
 }
 
-uint32_t cv_page_chart_rows(const struct cv_sheet *sheet)
+uint32_t cv_page_chart_rows(const struct cv_report_data *sheet)
 {
     const uint32_t rows = (sheet->nnodes + sheet->group - 1) / sheet->group;
 
@@ -56,7 +56,7 @@ static void flush(struct drawing *drawing, struct stroke *stroke)
 
 /* All spans of `kind` among some of a strip; every second of them for two shades, `shade` 0
  * or 1, or all for -1. */
-static void put_spans(struct drawing *drawing, const struct cv_sheet_span *spans,
+static void put_spans(struct drawing *drawing, const struct cv_report_data_span *spans,
                       size_t count, enum cv_span_kind kind, int shade, double y,
                       double thick)
 {
@@ -88,7 +88,7 @@ static void put_spans(struct drawing *drawing, const struct cv_sheet_span *spans
         fputs("\"/>\n", drawing->file);
 }
 
-static void put_strip(struct drawing *drawing, const struct cv_sheet_span *spans,
+static void put_strip(struct drawing *drawing, const struct cv_report_data_span *spans,
                       size_t count, double y, double thick)
 {
     for (int kind = 0; kind < CV_SPAN_KINDS; kind++) {
@@ -147,7 +147,7 @@ static void put_axis(struct drawing *drawing, double end_s, double height)
  * taken. */
 static void put_port(struct drawing *drawing, enum cv_span_kind kind, double y)
 {
-    const struct cv_sheet *sheet = drawing->sheet;
+    const struct cv_report_data *sheet = drawing->sheet;
     const double cell = (double)(WIDTH - GUTTER - 12) / CELLS;
     double cover[CELLS] = { 0 };
     struct stroke stroke = { 0, -1, 0 };
@@ -178,7 +178,7 @@ static void put_port(struct drawing *drawing, enum cv_span_kind kind, double y)
 
 static void put_rows(struct drawing *drawing, uint32_t rows, double y)
 {
-    const struct cv_sheet *sheet = drawing->sheet;
+    const struct cv_report_data *sheet = drawing->sheet;
     char number[CV_SHEET_NAME_ROOM];
     size_t at = 0;
 
@@ -186,20 +186,20 @@ static void put_rows(struct drawing *drawing, uint32_t rows, double y)
         size_t link = at, cpu;
 
         while (link < sheet->nspans && sheet->spans[link].row == row &&
-               cv_sheet_on_link((enum cv_span_kind)sheet->spans[link].kind))
+               cv_report_data_on_link((enum cv_span_kind)sheet->spans[link].kind))
             link++;
         cpu = link;
         while (cpu < sheet->nspans && sheet->spans[cpu].row == row)
             cpu++;
         put_label(drawing, y + ROW / 2.0,
-                  cv_sheet_name(sheet, row * sheet->group, number));
+                  cv_report_data_name(sheet, row * sheet->group, number));
         put_strip(drawing, sheet->spans + at, link - at, y + 3.5, 3.5);
         put_strip(drawing, sheet->spans + link, cpu - link, y + 11.5, 10);
         at = cpu;
     }
 }
 
-void cv_page_chart(FILE *file, const struct cv_sheet *sheet)
+void cv_page_chart(FILE *file, const struct cv_report_data *sheet)
 {
     const struct cv_trace_header *header = &sheet->file->header;
     const struct cleave_trace_facts *facts = cleave_trace_facts(sheet->file->trace);
@@ -241,7 +241,7 @@ void cv_page_chart(FILE *file, const struct cv_sheet *sheet)
     fputs("</svg>\n", file);
 }
 
-void cv_page_legend(FILE *file, const struct cv_sheet *sheet)
+void cv_page_legend(FILE *file, const struct cv_report_data *sheet)
 {
     static const struct {
         enum cv_span_kind kind;
@@ -261,7 +261,7 @@ void cv_page_legend(FILE *file, const struct cv_sheet *sheet)
     fputs("<ul class=\"legend\">\n", file);
     for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
         const enum cv_span_kind kind = items[i].kind;
-        const bool link = cv_sheet_on_link(kind);
+        const bool link = cv_report_data_on_link(kind);
 
         if (sheet->counts[kind] == 0)
             continue;
@@ -289,8 +289,8 @@ void cv_page_legend(FILE *file, const struct cv_sheet *sheet)
     fputs("</ul>\n", file);
 }
 
-void cv_page_meter(FILE *file, const struct cv_sheet *sheet,
-                   const struct cv_sheet_node *node)
+void cv_page_meter(FILE *file, const struct cv_report_data *sheet,
+                   const struct cv_report_data_node *node)
 {
     const bool load = sheet->file->header.task == CLEAVE_TASK_LOAD;
     const double scale = sheet->makespan_s > 0 ? 100 / sheet->makespan_s : 0;

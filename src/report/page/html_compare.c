@@ -171,11 +171,11 @@ static void put_best(const struct cv_compare_sheet *sheet, FILE *file)
           file);
     for (size_t i = 0; i < sheet->nvalues;) {
         const size_t best = best_at(sheet, i), first = i;
-        double most = 0;
+        double max = 0;
 
         for (; i < sheet->nvalues && best_at(sheet, i) == best; i++)
             if (best < sheet->napplicable)
-                most = fmax(most, sheet->curves[best].over[i]);
+                max = fmax(max, sheet->curves[best].over[i]);
         fprintf(file, "<tr><td class=\"num\">%.6g", sheet->at[first]);
         if (i - first > 1)
             fprintf(file, " to %.6g", sheet->at[i - 1]);
@@ -183,7 +183,7 @@ static void put_best(const struct cv_compare_sheet *sheet, FILE *file)
         cv_page_text(file, best < sheet->napplicable ? sheet->curves[best].name
                                                      : "none applies");
         if (best < sheet->napplicable)
-            fprintf(file, "</td><td class=\"n\">at most %.2f%%</td></tr>\n", most);
+            fprintf(file, "</td><td class=\"n\">at most %.2f%%</td></tr>\n", max);
         else
             fputs("</td><td></td></tr>\n", file);
     }
@@ -192,13 +192,13 @@ static void put_best(const struct cv_compare_sheet *sheet, FILE *file)
 
 static int decimals_of(const struct cv_compare_sheet *sheet)
 {
-    double most = 0;
+    double max = 0;
 
     for (size_t c = 0; c < sheet->napplicable; c++)
         for (size_t i = 0; i < sheet->nvalues; i++)
-            most = fmax(most,
-                        isnan(sheet->curves[c].value[i]) ? 0 : sheet->curves[c].value[i]);
-    return cv_page_decimals(most);
+            max = fmax(max,
+                       isnan(sheet->curves[c].value[i]) ? 0 : sheet->curves[c].value[i]);
+    return cv_page_decimals(max);
 }
 
 static void put_sweep_table(const struct cv_compare_sheet *sheet, FILE *file)

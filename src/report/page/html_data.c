@@ -60,7 +60,7 @@ static void put_double(struct column *column, double value)
 enum field { KIND, START, LENGTH, UNITS, REF, BUSY, FIELDS };
 
 static void put_field(struct column *column, enum field field,
-                      const struct cv_sheet_span *span)
+                      const struct cv_report_data_span *span)
 {
     switch (field) {
     case KIND:
@@ -94,7 +94,7 @@ static void close_column(struct column *column)
 }
 
 /* Where the link and the processor of each row begin, and the end of all. */
-static void put_places(FILE *file, const struct cv_sheet *sheet, uint32_t rows)
+static void put_places(FILE *file, const struct cv_report_data *sheet, uint32_t rows)
 {
     struct column column = { .file = file };
     size_t at = 0;
@@ -103,7 +103,7 @@ static void put_places(FILE *file, const struct cv_sheet *sheet, uint32_t rows)
     for (uint32_t row = 0; row < rows; row++) {
         put_bytes(&column, at, 4);
         while (at < sheet->nspans && sheet->spans[at].row == row &&
-               cv_sheet_on_link((enum cv_span_kind)sheet->spans[at].kind))
+               cv_report_data_on_link((enum cv_span_kind)sheet->spans[at].kind))
             at++;
         put_bytes(&column, at, 4);
         while (at < sheet->nspans && sheet->spans[at].row == row)
@@ -113,7 +113,7 @@ static void put_places(FILE *file, const struct cv_sheet *sheet, uint32_t rows)
     close_column(&column);
 }
 
-static void put_trace(FILE *file, const struct cv_sheet *sheet, const char *label,
+static void put_trace(FILE *file, const struct cv_report_data *sheet, const char *label,
                       uint32_t rows)
 {
     static const char *const names[FIELDS] = { "kind",  "start", "length",
@@ -137,7 +137,7 @@ static void put_trace(FILE *file, const struct cv_sheet *sheet, const char *labe
     fputc('}', file);
 }
 
-static void put_rows(FILE *file, const struct cv_sheet *sheet, uint32_t rows)
+static void put_rows(FILE *file, const struct cv_report_data *sheet, uint32_t rows)
 {
     char number[CV_SHEET_NAME_ROOM], other[CV_SHEET_NAME_ROOM], label[600];
 
@@ -148,19 +148,19 @@ static void put_rows(FILE *file, const struct cv_sheet *sheet, uint32_t rows)
             first + sheet->group < sheet->nnodes ? first + sheet->group : sheet->nnodes;
 
         if (sheet->group == 1)
-            snprintf(label, sizeof label, "%s", cv_sheet_name(sheet, row, number));
+            snprintf(label, sizeof label, "%s", cv_report_data_name(sheet, row, number));
         else
             snprintf(label, sizeof label, "%.250s \xe2\x80\x93 %.250s",
-                     cv_sheet_name(sheet, first, number),
-                     cv_sheet_name(sheet, last - 1, other));
+                     cv_report_data_name(sheet, first, number),
+                     cv_report_data_name(sheet, last - 1, other));
         fputs(row > 0 ? "," : "", file);
         cv_page_json_text(file, label);
     }
     fputc(']', file);
 }
 
-void cv_page_spans(FILE *file, const struct cv_sheet *measured,
-                   const struct cv_sheet *predicted)
+void cv_page_spans(FILE *file, const struct cv_report_data *measured,
+                   const struct cv_report_data *predicted)
 {
     const struct cv_trace_header *header = &measured->file->header;
     const struct cleave_trace_facts *facts = cleave_trace_facts(measured->file->trace);

@@ -2,10 +2,10 @@
 #ifndef CV_HTML_DATA_H
 #define CV_HTML_DATA_H
 #include <stdio.h>
-#include "report/page/html_sheet.h"
+#include "report/page/report_data.h"
 
 /* A script element with what page_chart.js draws; `predicted` may be NULL. */
-void cv_page_spans(FILE *file, const struct cv_sheet *measured,
-                   const struct cv_sheet *predicted);
+void cv_page_spans(FILE *file, const struct cv_report_data *measured,
+                   const struct cv_report_data *predicted);
 
 #endif

@@ -107,13 +107,13 @@ void cv_page_json_number(FILE *file, double value)
     fputs(isfinite(value) ? cv_number_full(value, buffer) : "null", file);
 }
 
-int cv_page_decimals(double most)
+int cv_page_decimals(double max)
 {
     int before;
 
-    if (!(most >= 1e-3 && most < 1e9))
-        return most == 0 ? 0 : -1;
-    before = (int)floor(log10(most)) + 1;
+    if (!(max >= 1e-3 && max < 1e9))
+        return max == 0 ? 0 : -1;
+    before = (int)floor(log10(max)) + 1;
     return before >= 5 ? 0 : before > 1 ? 5 - before : 4;
 }
 

@@ -23,7 +23,7 @@ void cv_page_json_number(FILE *file, double value);
 
 /* How many decimals the numbers of a column need when the largest is `most`, so that it has
  * about five digits; -1 for columns that need exponents. */
-int cv_page_decimals(double most);
+int cv_page_decimals(double max);
 
 /* A cell of a table: its number, by which the table sorts, and its text. */
 void cv_page_number_cell(FILE *file, double value, int decimals);

@@ -138,7 +138,7 @@ static void put_bound_tile(const struct cv_report *report, FILE *file)
     fputs("</dd></div>\n", file);
 }
 
-static void put_port_tile(const struct cv_sheet *sheet, FILE *file)
+static void put_port_tile(const struct cv_report_data *sheet, FILE *file)
 {
     const struct cv_trace_header *header = &sheet->file->header;
     double busy_s = sheet->send_s;
@@ -176,7 +176,7 @@ static void put_undone_tiles(const struct cv_report *report, FILE *file)
 
 static void put_load_tiles(const struct cv_report *report, FILE *file)
 {
-    const struct cv_sheet *sheet = report->measured;
+    const struct cv_report_data *sheet = report->measured;
     const double spread_s = sheet->makespan_s - sheet->first_end_s;
 
     open_tile(file, "Chunks");
@@ -202,7 +202,7 @@ static void put_load_tiles(const struct cv_report *report, FILE *file)
 
 static void put_tiles(const struct cv_report *report, FILE *file)
 {
-    const struct cv_sheet *sheet = report->measured;
+    const struct cv_report_data *sheet = report->measured;
     const struct cleave_bound *bound = &facts_of(report)->bound;
     const bool lives = facts_of(report)->lifespan_s > 0;
 
@@ -244,7 +244,7 @@ static void put_tiles(const struct cv_report *report, FILE *file)
 /* What the chart does not show as it was. */
 static void put_chart_notes(const struct cv_report *report, FILE *file)
 {
-    const struct cv_sheet *sheet = report->measured;
+    const struct cv_report_data *sheet = report->measured;
     char number[CV_NUMBER_ROOM];
 
     if (sheet->group > 1)

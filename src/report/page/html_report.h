@@ -2,11 +2,11 @@
 #ifndef CV_HTML_REPORT_H
 #define CV_HTML_REPORT_H
 #include <stdio.h>
-#include "report/page/html_sheet.h"
+#include "report/page/report_data.h"
 
 struct cv_report {
-    const struct cv_sheet *measured;
-    const struct cv_sheet *predicted;           /* NULL: none */
+    const struct cv_report_data *measured;
+    const struct cv_report_data *predicted;     /* NULL: none */
     const char *measured_name, *predicted_name; /* of the files */
     /* Of a run that is looked at through a page that keeps itself new: how far it is; NULL:
      * the page is a file. */

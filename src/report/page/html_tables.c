@@ -8,7 +8,7 @@
 /* What a page still shows well; the rest is summed up. */
 enum { MOST_NODES = 400, MOST_CHUNKS = 1000 };
 
-static bool is_load(const struct cv_sheet *sheet)
+static bool is_load(const struct cv_report_data *sheet)
 {
     return sheet->file->header.task == CLEAVE_TASK_LOAD;
 }
@@ -40,34 +40,34 @@ static void close_table(FILE *file)
     fputs("</tbody></table></div>\n", file);
 }
 
-static void put_name_cell(FILE *file, const struct cv_sheet *sheet, uint32_t node)
+static void put_name_cell(FILE *file, const struct cv_report_data *sheet, uint32_t node)
 {
     char number[CV_SHEET_NAME_ROOM];
 
     fputs("<tr><th scope=\"row\">", file);
-    cv_page_text(file, cv_sheet_name(sheet, node, number));
+    cv_page_text(file, cv_report_data_name(sheet, node, number));
     fputs("</th>", file);
 }
 
 /* Decimals of times, and of units per node. */
-static int time_decimals(const struct cv_sheet *sheet)
+static int time_decimals(const struct cv_report_data *sheet)
 {
     return cv_page_decimals(sheet->makespan_s);
 }
 
-static int unit_decimals(const struct cv_sheet *sheet)
+static int unit_decimals(const struct cv_report_data *sheet)
 {
-    double most = 0;
+    double max = 0;
 
     for (uint32_t i = 0; i < sheet->nnodes; i++)
-        most = fmax(most, sheet->nodes[i].units);
-    return cv_page_decimals(most);
+        max = fmax(max, sheet->nodes[i].units);
+    return cv_page_decimals(max);
 }
 
-static void put_load_row(FILE *file, const struct cv_sheet *sheet, uint32_t i,
+static void put_load_row(FILE *file, const struct cv_report_data *sheet, uint32_t i,
                          int decimals)
 {
-    const struct cv_sheet_node *node = &sheet->nodes[i];
+    const struct cv_report_data_node *node = &sheet->nodes[i];
     const int places = time_decimals(sheet);
 
     put_name_cell(file, sheet, i);
@@ -83,9 +83,9 @@ static void put_load_row(FILE *file, const struct cv_sheet *sheet, uint32_t i,
     fputs("</tr>\n", file);
 }
 
-static void put_reduce_row(FILE *file, const struct cv_sheet *sheet, uint32_t i)
+static void put_reduce_row(FILE *file, const struct cv_report_data *sheet, uint32_t i)
 {
-    const struct cv_sheet_node *node = &sheet->nodes[i];
+    const struct cv_report_data_node *node = &sheet->nodes[i];
 
     put_name_cell(file, sheet, i);
     cv_page_meter(file, sheet, node);
@@ -111,7 +111,7 @@ void cv_report_nodes(const struct cv_report *report, FILE *file)
                                                 "#Busy",     "#Combined",
                                                 "#Sends to", "#Sends at s",
                                                 "#Ends s",   NULL };
-    const struct cv_sheet *sheet = report->measured;
+    const struct cv_report_data *sheet = report->measured;
     const uint32_t shown = sheet->nnodes < MOST_NODES ? sheet->nnodes : MOST_NODES;
     const bool load = is_load(sheet);
     const int decimals = unit_decimals(sheet);
@@ -185,7 +185,7 @@ static void put_total(FILE *file, const char *name, double predicted, double mea
     fputs("</tr>\n", file);
 }
 
-static double busy_sum(const struct cv_sheet *sheet)
+static double busy_sum(const struct cv_report_data *sheet)
 {
     double sum = 0;
 
@@ -198,7 +198,7 @@ static void put_totals(const struct cv_report *report, FILE *file)
 {
     static const char *const heads[] = { "!", "#Predicted", "#Measured", "#Difference",
                                          NULL };
-    const struct cv_sheet *one = report->measured, *two = report->predicted;
+    const struct cv_report_data *one = report->measured, *two = report->predicted;
     const bool load = is_load(one);
     const enum cv_span_kind work = load ? CV_SPAN_COMPUTE : CV_SPAN_COMBINE;
     const enum cv_span_kind way = load ? CV_SPAN_SEND : CV_SPAN_TRANSFER;
@@ -253,7 +253,7 @@ void cv_report_difference(const struct cv_report *report, FILE *file)
                                                 "#measured s",
                                                 "#difference",
                                                 NULL };
-    const struct cv_sheet *one = report->measured, *two = report->predicted;
+    const struct cv_report_data *one = report->measured, *two = report->predicted;
     const uint32_t shown = one->nnodes < MOST_NODES ? one->nnodes : MOST_NODES;
     const bool load = is_load(one);
     const int decimals = unit_decimals(one);
@@ -267,7 +267,7 @@ void cv_report_difference(const struct cv_report *report, FILE *file)
         fprintf(file, "<p class=\"note\">The first %u of %u.</p>\n", shown, one->nnodes);
     open_table(file, "predicted and measured", load ? load_heads : reduce_heads);
     for (uint32_t i = 0; i < shown; i++) {
-        const struct cv_sheet_node *a = &one->nodes[i], *b = &two->nodes[i];
+        const struct cv_report_data_node *a = &one->nodes[i], *b = &two->nodes[i];
 
         put_name_cell(file, one, i);
         put_pair(file, load ? b->last_s : b->parent_s, load ? a->last_s : a->parent_s,
@@ -289,7 +289,7 @@ void cv_report_difference(const struct cv_report *report, FILE *file)
 void cv_report_left_out(const struct cv_report *report, FILE *file)
 {
     static const char *const heads[] = { "Worker", "!Why", NULL };
-    const struct cv_sheet *sheet = report->measured;
+    const struct cv_report_data *sheet = report->measured;
     uint32_t idle = 0, shown = 0;
 
     if (!is_load(sheet))
@@ -330,7 +330,7 @@ void cv_report_chunks(const struct cv_report *report, FILE *file)
     static const char *const reduce_heads[] = { "#Start s", "#End s", "#Takes s",
                                                 "Node",     "What",   "#Partial of",
                                                 NULL };
-    const struct cv_sheet *sheet = report->measured;
+    const struct cv_report_data *sheet = report->measured;
     const struct cleave_trace *trace = sheet->file->trace;
     const bool load = is_load(sheet);
     const int decimals = time_decimals(sheet), units = unit_decimals(sheet);
@@ -354,7 +354,7 @@ void cv_report_chunks(const struct cv_report *report, FILE *file)
         cv_page_number_cell(file, span.end_s, decimals);
         cv_page_number_cell(file, span.end_s - span.start_s, decimals);
         fputs("<td>", file);
-        cv_page_text(file, cv_sheet_name(sheet, span.worker, number));
+        cv_page_text(file, cv_report_data_name(sheet, span.worker, number));
         fprintf(file, "</td><td>%s</td>", cv_span_name(span.kind));
         cv_page_count_cell(file, load ? span.chunk : span.peer);
         if (load)

@@ -77,20 +77,20 @@ struct format {
     int decimals;       /* -1: as %e, for extreme columns */
 };
 
-static int decimals_for(double most, int digits)
+static int decimals_for(double max, int digits)
 {
     int before;
 
-    if (most < 1e-4 || most >= 1e9)
-        return most == 0 ? 0 : -1;
-    before = (int)floor(log10(most)) + 1;
+    if (max < 1e-4 || max >= 1e9)
+        return max == 0 ? 0 : -1;
+    before = (int)floor(log10(max)) + 1;
     /* Rounding may carry into another digit: 9999.96 has five before the point. */
-    if (most >= pow(10, before) - 0.5 * pow(10, before - digits))
+    if (max >= pow(10, before) - 0.5 * pow(10, before - digits))
         before++;
     return before >= digits ? 0 : digits - (before > 1 ? before : 1);
 }
 
-static struct format format_for(enum cv_column_kind kind, double most)
+static struct format format_for(enum cv_column_kind kind, double max)
 {
     static const struct {
         double from;
@@ -101,13 +101,13 @@ static struct format format_for(enum cv_column_kind kind, double most)
     if (kind == CV_COLUMN_PERCENT || kind == CV_COLUMN_OVER)
         return (struct format){ 100, "%", kind == CV_COLUMN_OVER ? 2 : 1 };
     for (size_t i = 0; kind == CV_COLUMN_UNITS && i < 3; i++) {
-        if (most >= prefixes[i].from && most < 1e15) {
+        if (max >= prefixes[i].from && max < 1e15) {
             format.scale = 1 / prefixes[i].from;
             format.suffix = prefixes[i].suffix;
             break;
         }
     }
-    format.decimals = decimals_for(most * format.scale, DIGITS);
+    format.decimals = decimals_for(max * format.scale, DIGITS);
     return format;
 }
 
@@ -153,7 +153,7 @@ const char *cv_show_units(double value, char buffer[CV_NUMBER_ROOM])
 /* The format of a column; whole numbers need no decimals. */
 static struct format column_format(const struct cv_table *table, size_t column)
 {
-    double most = 0;
+    double max = 0;
     bool whole = true;
     struct format format;
 
@@ -162,10 +162,10 @@ static struct format column_format(const struct cv_table *table, size_t column)
 
         if (table->cells[i].text != NULL || isnan(value))
             continue;
-        most = fmax(most, fabs(value));
+        max = fmax(max, fabs(value));
         whole = whole && value == floor(value);
     }
-    format = format_for(table->columns[column].kind, most);
+    format = format_for(table->columns[column].kind, max);
     if (whole && format.scale == 1 && format.decimals > 0)
         format.decimals = 0;
     else if (table->columns[column].kind == CV_COLUMN_COUNT && format.decimals > 1)

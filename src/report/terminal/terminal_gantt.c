@@ -176,11 +176,11 @@ static bool choose_rows(struct chart *chart, struct cv_arena *arena)
 {
     const struct cleave_schedule *schedule = chart->schedule;
     const uint32_t nworkers = cleave_platform_nworkers(chart->platform);
-    const uint32_t most = chart->style->rows;
+    const uint32_t max = chart->style->rows;
 
     chart->row_of = cv_array(arena, nworkers, sizeof *chart->row_of);
-    chart->worker_of = cv_array(arena, most, sizeof *chart->worker_of);
-    chart->chunks = cv_array(arena, most, sizeof *chart->chunks);
+    chart->worker_of = cv_array(arena, max, sizeof *chart->worker_of);
+    chart->chunks = cv_array(arena, max, sizeof *chart->chunks);
     if (chart->row_of == NULL || chart->worker_of == NULL || chart->chunks == NULL)
         return false;
     for (size_t k = 0; k < schedule->nchunks; k++)
@@ -192,7 +192,7 @@ static bool choose_rows(struct chart *chart, struct cv_arena *arena)
         if (chart->row_of[w] == 0)
             continue;
         chart->row_of[w] = 0;
-        if (chart->nused++ >= most)
+        if (chart->nused++ >= max)
             continue;
         chart->worker_of[chart->nrows++] = w;
         chart->row_of[w] = chart->nrows;

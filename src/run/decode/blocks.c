@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/decode/ahead.h"
-#include "run/kit/usable_cores.h"
+#include "run/decode/decode_ahead.h"
+#include "run/common/usable_cores.h"
 
 enum { BLOCKS_MOST = 1 << 20 }; /* or so: 24 bytes each are kept */
 
@@ -43,10 +43,10 @@ struct place {
     uint64_t at;
 };
 
-static ssize_t read_on(void *context, void *to, size_t most)
+static ssize_t read_on(void *context, void *to, size_t max)
 {
     struct place *place = context;
-    const ssize_t got = pread(place->fd, to, most, (off_t)place->at);
+    const ssize_t got = pread(place->fd, to, max, (off_t)place->at);
 
     place->at += got > 0 ? (uint64_t)got : 0;
     return got;

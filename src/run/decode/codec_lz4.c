@@ -1,7 +1,7 @@
 /* codec_lz4.c -- frames of lz4. SPDX-License-Identifier: MIT
  *
  * The library decodes blocks; frames are taken apart here. So a block that is damaged is told by itself, with
- * all that was made before, however the bytes come, and blocks can be decoded by several (wide_lz4.c). */
+ * all that was made before, however the bytes come, and blocks can be decoded by several (parallel_lz4.c). */
 #include "run/decode/codec_lz4.h"
 
 #include <lz4.h>
@@ -61,7 +61,7 @@ bool cv_lz4_head_read(const uint8_t *bytes, struct cv_lz4_head *head)
                               .checks = (flags & CHECKS) != 0,
                               .checked = (flags & CHECKED) != 0,
                               .sized = (flags & SIZED) != 0,
-                              .most = (size_t)1 << (SMALL_BITS + 2 * (size - SMALLEST)) };
+                              .max = (size_t)1 << (SMALL_BITS + 2 * (size - SMALLEST)) };
     if (head->sized)
         head->size = cv_lz4_number(bytes + SIZES + 1) |
                      (uint64_t)cv_lz4_number(bytes + SIZES + 5) << 32;
@@ -72,7 +72,7 @@ void cv_lz4_head_make(const struct cv_lz4_head *head, uint8_t *bytes)
 {
     unsigned size = SMALLEST;
 
-    while ((size_t)1 << (SMALL_BITS + 2 * (size - SMALLEST)) < head->most)
+    while ((size_t)1 << (SMALL_BITS + 2 * (size - SMALLEST)) < head->max)
         size++;
     memcpy(bytes, MAGIC, sizeof MAGIC);
     bytes[FLAGS] =
@@ -168,18 +168,18 @@ static bool collect(struct frames *frames, struct cv_codec_io *io, uint8_t *to,
 
 /* --- a step of each part: CV_CODEC_MADE is on to the next -------------------------------------- */
 
-static bool make_room(struct frames *frames)
+static bool grow_array(struct frames *frames)
 {
-    if (frames->room >= frames->head.most)
+    if (frames->room >= frames->head.max)
         return true;
     frames->room = 0;
     free(frames->in);
     free(frames->out);
-    frames->in = malloc(frames->head.most + CV_LZ4_CHECK);
-    frames->out = malloc(REACH + frames->head.most);
+    frames->in = malloc(frames->head.max + CV_LZ4_CHECK);
+    frames->out = malloc(REACH + frames->head.max);
     if (frames->in == NULL || frames->out == NULL)
         return false;
-    frames->room = frames->head.most;
+    frames->room = frames->head.max;
     return true;
 }
 
@@ -199,7 +199,7 @@ static enum cv_codec_step read_head(struct frames *frames, struct cv_codec_io *i
             return CV_CODEC_MORE;
         if (!cv_lz4_head_read(frames->few, &frames->head))
             return bad(io, "a head that is not lz4's");
-        if (!make_room(frames))
+        if (!grow_array(frames))
             return CV_CODEC_FULL;
         frames->part = BLOCK_HEAD;
     }
@@ -224,7 +224,7 @@ static enum cv_codec_step read_block_head(struct frames *frames, struct cv_codec
     frames->got = 0;
     frames->block = cv_lz4_number(frames->few);
     frames->part = frames->block == 0 ? ENDING : BLOCK;
-    return (frames->block & ~CV_LZ4_STORED) <= frames->head.most
+    return (frames->block & ~CV_LZ4_STORED) <= frames->head.max
                ? CV_CODEC_MADE
                : bad(io, "a block that is too long");
 }
@@ -243,7 +243,7 @@ static enum cv_codec_step decode(struct frames *frames, struct cv_codec_io *io,
                                  const uint8_t *block)
 {
     const size_t length = frames->block & ~CV_LZ4_STORED;
-    const int room = (int)frames->head.most;
+    const int room = (int)frames->head.max;
     uint8_t *out = frames->out + REACH;
     int made;
 

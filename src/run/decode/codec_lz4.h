@@ -20,7 +20,7 @@ struct cv_lz4_head {
     bool checked; /* ... and behind the last one, of all that is decoded */
     bool sized;   /* `size` is how much that is                         */
     uint64_t size;
-    size_t most; /* bytes of a block, at most                          */
+    size_t max; /* bytes of a block, at most                          */
 };
 
 /* How long a head is, of which the first five bytes are given. */

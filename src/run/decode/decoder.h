@@ -8,7 +8,7 @@
 #include <sys/types.h>
 #include <cleave/error.h>
 #include "run/decode/codec.h"
-#include "run/kit/tray.h"
+#include "run/common/handoff_buffer.h"
 
 struct cv_decoder;
 
@@ -16,7 +16,7 @@ struct cv_decoder;
 struct cv_decoder_input {
     /* As read(2): 0 at the end. After a failure that is none of the input, EAGAIN above all, it may be asked
      * again. */
-    ssize_t (*read)(void *context, void *to, size_t most);
+    ssize_t (*read)(void *context, void *to, size_t max);
     void *context;    /* borrowed                                       */
     const char *name; /* borrowed, for messages                         */
     uint64_t offset;  /* in the file, of the first byte                 */
@@ -24,7 +24,7 @@ struct cv_decoder_input {
     uint64_t before;  /* bytes of the file that the first member has before it */
     /* Borrowed: what it makes is written to it, one behind the other, before it is asked for more, so that it may be
      * made there; NULL: nobody knows where it goes. */
-    struct cv_tray *tray;
+    struct cv_handoff_buffer *tray;
 };
 
 /* The row of a name, as in --decode; NULL: there is none. */

@@ -12,8 +12,8 @@
 #include "run/decode/codec_gzip.h"
 #include "run/inflate/crc32.h"
 #include "run/decode/gzip_piece.h"
-#include "run/inflate/inflate_inner.h"
-#include "run/kit/ordered.h"
+#include "run/inflate/inflate_internal.h"
+#include "run/common/ordered_jobs.h"
 
 enum {
     MOST_HELPERS = 6, /* the pipe behind is not faster than so many */
@@ -33,13 +33,13 @@ struct ahead {
     uint64_t last; /* where the last that was given ends     */
     unsigned helpers;
     unsigned misses;
-    uint64_t used;                           /* pieces */
-    struct cv_ordered *decoding, *resolving; /* owned */
-    struct cv_gzip_piece *given[MOST];       /* a ring: borrowed from `decoding` */
+    uint64_t used;                                /* pieces */
+    struct cv_ordered_jobs *decoding, *resolving; /* owned */
+    struct cv_gzip_piece *given[MOST];            /* a ring: borrowed from `decoding` */
     unsigned first, ngiven;
     unsigned nresolving;
-    struct cv_tray *tray; /* borrowed: where all goes; NULL */
-    uint64_t coming;      /* bytes of pieces that were passed over and not given out */
+    struct cv_handoff_buffer *tray; /* borrowed: where all goes; NULL */
+    uint64_t coming; /* bytes of pieces that were passed over and not given out */
     struct cv_gzip_piece *held;  /* owned: taken, but it begins further on; NULL */
     struct cv_gzip_piece *shown; /* owned: whose bytes are given out; NULL */
     bool rest;                   /* of these, the rest is still to be given */
@@ -78,7 +78,7 @@ static void drop_piece(void *job)
 static bool start_threads(struct ahead *ahead)
 {
     struct cv_ordered_options options = { .threads = ahead->helpers,
-                                          .most = 2 * (size_t)ahead->helpers,
+                                          .max = 2 * (size_t)ahead->helpers,
                                           .work = decode_piece,
                                           .context = &ahead->file,
                                           .drop = drop_piece,
@@ -87,7 +87,7 @@ static bool start_threads(struct ahead *ahead)
     if (cv_ordered_start(&options, &ahead->decoding, NULL) != CLEAVE_OK)
         return false;
     options.threads = (ahead->helpers + 1) / 2;
-    options.most = ahead->helpers + 1;
+    options.max = ahead->helpers + 1;
     options.work = resolve_piece;
     return cv_ordered_start(&options, &ahead->resolving, NULL) == CLEAVE_OK;
 }
@@ -158,7 +158,7 @@ static uint64_t known_end(const struct ahead *ahead)
 
     if (ahead->file.reel == NULL)
         return ahead->size;
-    come = cv_reel_come(ahead->file.reel, &whole);
+    come = cv_stream_reader_come(ahead->file.reel, &whole);
     if (whole)
         return come;
     return come > ahead->file.piece
@@ -188,7 +188,7 @@ static void give_pieces(struct ahead *ahead)
             piece->end = begin + (left < size ? left : size);
             ahead->given[(ahead->first + ahead->ngiven++) % MOST] = piece;
             ahead->last = begin + size;
-            cv_ordered_give(ahead->decoding, piece);
+            cv_ordered_jobs_submit(ahead->decoding, piece);
         }
         ahead->next += size;
     }
@@ -199,7 +199,7 @@ static struct cv_gzip_piece *take_piece(struct ahead *ahead)
     void *job;
     bool more;
 
-    cv_ordered_take(ahead->decoding, &job, &more, NULL);
+    cv_ordered_jobs_wait(ahead->decoding, &job, &more, NULL);
     ahead->first = (ahead->first + 1) % MOST;
     ahead->ngiven--;
     return job;
@@ -234,10 +234,11 @@ static void pass_over(struct ahead *ahead, struct cv_gzip_piece *piece)
     ahead->misses = 0;
     ahead->used++;
     ahead->nresolving++;
-    piece->place =
-        ahead->tray != NULL ? cv_tray_place(ahead->tray, ahead->coming, length) : NULL;
+    piece->place = ahead->tray != NULL
+                       ? cv_handoff_buffer_place(ahead->tray, ahead->coming, length)
+                       : NULL;
     ahead->coming += length;
-    cv_ordered_give(ahead->resolving, piece);
+    cv_ordered_jobs_submit(ahead->resolving, piece);
 }
 
 /* --- the thread in front ---------------------------------------------------------------------- */
@@ -315,7 +316,7 @@ static enum cv_codec_step show(struct ahead *ahead, struct cv_codec_io *io)
         void *job;
         bool more;
 
-        cv_ordered_take(ahead->resolving, &job, &more, NULL);
+        cv_ordered_jobs_wait(ahead->resolving, &job, &more, NULL);
         piece = ahead->shown = job;
         ahead->nresolving--;
         ahead->rest = piece->place == NULL && piece->bytes > 0;

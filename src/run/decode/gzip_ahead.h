@@ -8,22 +8,22 @@
 #ifndef CV_GZIP_AHEAD_H
 #define CV_GZIP_AHEAD_H
 #include "run/decode/codec.h"
-#include "run/decode/reel.h"
-#include "run/kit/tray.h"
+#include "run/decode/stream_reader.h"
+#include "run/common/handoff_buffer.h"
 
 /* As cv_codec_gzip, with a state for one file. */
 extern const struct cv_codec cv_codec_gzip_ahead;
 
 struct cv_gzip_ahead_options {
     /* Borrowed: what comes once, whose bytes are the decoder's input; NULL: it is a file, */
-    struct cv_reel *reel;
+    struct cv_stream_reader *reel;
     int fd; /* borrowed                                                         */
     uint64_t
         offset;     /* in it, of the first byte that is decoded                         */
     uint64_t size;  /* bytes from there on                                              */
     unsigned cores; /* at least 2                                                       */
     size_t piece;   /* bytes of a piece; 0: CV_GZIP_PIECE                               */
-    struct cv_tray
+    struct cv_handoff_buffer
         *tray; /* borrowed: as that of the decoder's input; NULL                   */
 };
 

@@ -8,7 +8,7 @@
 
 #include "run/inflate/crc32.h"
 #include "run/inflate/inflate_find.h"
-#include "run/inflate/inflate_inner.h"
+#include "run/inflate/inflate_internal.h"
 
 enum {
     MORE = 128 * 1024,      /* bytes that are read behind the piece, at a time         */
@@ -72,15 +72,15 @@ void cv_gzip_piece_free(struct cv_gzip_piece *piece)
 
 /* As many bytes as there are. */
 static size_t read_at(const struct cv_gzip_file *file, uint64_t at, uint8_t *to,
-                      size_t most)
+                      size_t max)
 {
     size_t got = 0;
 
     if (file->reel != NULL)
-        return cv_reel_look(file->reel, at, to, most);
-    while (got < most) {
+        return cv_stream_reader_look(file->reel, at, to, max);
+    while (got < max) {
         const ssize_t some =
-            pread(file->fd, to + got, most - got, (off_t)(file->offset + at + got));
+            pread(file->fd, to + got, max - got, (off_t)(file->offset + at + got));
 
         if (some == 0 || (some < 0 && errno != EINTR))
             break;
@@ -109,11 +109,11 @@ static bool is_passed(struct cv_gzip_file *file, uint64_t bit)
 
 static size_t room_of(const struct course *course)
 {
-    const size_t most = most_cells(course->file);
+    const size_t max = most_cells(course->file);
 
     return course->bytes == NULL
-               ? most
-               : sizeof(uint16_t) * (most - CV_INFLATE_WINDOW - course->piece->cells);
+               ? max
+               : sizeof(uint16_t) * (max - CV_INFLATE_WINDOW - course->piece->cells);
 }
 
 static void count(struct course *course)

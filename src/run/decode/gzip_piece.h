@@ -7,7 +7,7 @@
 #ifndef CV_GZIP_PIECE_H
 #define CV_GZIP_PIECE_H
 #include <stdatomic.h>
-#include "run/decode/reel.h"
+#include "run/decode/stream_reader.h"
 #include "run/inflate/inflate_marks.h"
 
 enum {
@@ -17,7 +17,8 @@ enum {
 
 /* The file that pieces are of. */
 struct cv_gzip_file {
-    struct cv_reel *reel;    /* borrowed: what has come of it; NULL: it is              */
+    struct cv_stream_reader
+        *reel;               /* borrowed: what has come of it; NULL: it is              */
     int fd;                  /* borrowed                                            */
     uint64_t offset;         /* in it: what counts as byte 0                        */
     size_t piece;            /* bytes of each                                       */

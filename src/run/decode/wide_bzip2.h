@@ -2,7 +2,7 @@
 #ifndef CV_WIDE_BZIP2_H
 #define CV_WIDE_BZIP2_H
 #include "run/decode/bits.h"
-#include "run/decode/wide_inner.h"
+#include "run/decode/parallel_decode_internal.h"
 
 #define CV_BZIP2_BLOCK UINT64_C(0x314159265359)
 #define CV_BZIP2_END UINT64_C(0x177245385090)
@@ -18,7 +18,7 @@ enum {
 /* Bits from one mark to the next, or to the end of the input. */
 struct cv_bzip2_part {
     /* First; its bytes are a head, these bits, and an end if they are a block. */
-    struct cv_wide_job job;
+    struct cv_parallel_decode_job job;
     uint64_t begin; /* in the file, in bits                                  */
     uint64_t count;
     uint64_t stream; /* in the file: where the stream begins                  */
@@ -51,7 +51,8 @@ bool cv_bzip2_fill(struct cv_bzip2_part *part, const struct cv_bits *bits, int e
 /* Whether a stream begins with these bytes. */
 bool cv_bzip2_head(const uint8_t *bytes);
 /* See to a part that was decoded. */
-enum cleave_status cv_bzip2_settle(void *state, struct cv_wide *wide,
-                                   struct cv_wide_job *job, struct cleave_error *err);
+enum cleave_status cv_bzip2_settle(void *state, struct cv_parallel_decoder *wide,
+                                   struct cv_parallel_decode_job *job,
+                                   struct cleave_error *err);
 
 #endif

@@ -39,19 +39,20 @@ bool cv_bzip2_fill(struct cv_bzip2_part *part, const struct cv_bits *bits, int e
 /* The bits of a part, as the reader has given them. */
 static const uint8_t *bytes_of(const struct cv_bzip2_part *part)
 {
-    const struct cv_wide_job *job = &part->job;
+    const struct cv_parallel_decode_job *job = &part->job;
 
     return (job->spent != NULL ? job->spent : job->first)->bytes + CV_BZIP2_HEAD_SIZE;
 }
 
 /* Put the next part behind some bits; *followed: whether there is one behind that. False: there is none. */
-static bool join_next(struct cv_wide *wide, struct cv_bits *bits, bool *followed)
+static bool join_next(struct cv_parallel_decoder *wide, struct cv_bits *bits,
+                      bool *followed)
 {
     struct cv_bzip2_part *next;
     void *job;
     bool more, good;
 
-    if (!*followed || cv_ordered_take(wide->pool, &job, &more, NULL) != CLEAVE_OK ||
+    if (!*followed || cv_ordered_jobs_wait(wide->pool, &job, &more, NULL) != CLEAVE_OK ||
         job == NULL)
         return false;
     next = job;
@@ -67,8 +68,8 @@ static enum cleave_status decode_instead(struct cv_bzip2_part *part,
                                          struct cv_bzip2_part *other,
                                          struct cleave_error *err)
 {
-    struct cv_wide_job *job = &part->job;
-    const struct cv_wide_job was = *job;
+    struct cv_parallel_decode_job *job = &part->job;
+    const struct cv_parallel_decode_job was = *job;
     enum cleave_status status;
     bool more = false;
 
@@ -108,8 +109,8 @@ static enum cleave_status try_again(const struct cv_bzip2_blocks *blocks,
 
 /* If it was cut at what only looked like a mark, more bits make it whole. */
 static enum cleave_status mend_block(const struct cv_bzip2_blocks *blocks,
-                                     struct cv_wide *wide, struct cv_bzip2_part *part,
-                                     struct cleave_error *err)
+                                     struct cv_parallel_decoder *wide,
+                                     struct cv_bzip2_part *part, struct cleave_error *err)
 {
     struct cv_bits bits = { .bytes = NULL };
     bool followed = part->followed;
@@ -125,10 +126,11 @@ static enum cleave_status mend_block(const struct cv_bzip2_blocks *blocks,
 }
 
 static enum cleave_status settle_block(struct cv_bzip2_blocks *blocks,
-                                       struct cv_wide *wide, struct cv_bzip2_part *part,
+                                       struct cv_parallel_decoder *wide,
+                                       struct cv_bzip2_part *part,
                                        struct cleave_error *err)
 {
-    struct cv_wide_job *job = &part->job;
+    struct cv_parallel_decode_job *job = &part->job;
     enum cleave_status status = job->status;
 
     if (status != CLEAVE_OK)
@@ -151,8 +153,8 @@ static enum cleave_status settle_block(struct cv_bzip2_blocks *blocks,
 /* What is wrong with the end of a stream, or behind it, is said by a decoder that gets the end of a stream without
  * blocks, whose check is 0, and then what is behind. */
 static enum cleave_status refuse_end(const struct cv_bzip2_blocks *blocks,
-                                     struct cv_wide *wide, struct cv_bzip2_part *part,
-                                     struct cleave_error *err)
+                                     struct cv_parallel_decoder *wide,
+                                     struct cv_bzip2_part *part, struct cleave_error *err)
 {
     const uint64_t head = (part->begin + CV_BZIP2_MARK + CV_BZIP2_CHECK + 7) / 8,
                    begin = head * 8;
@@ -193,7 +195,8 @@ static enum cleave_status refuse_end(const struct cv_bzip2_blocks *blocks,
 }
 
 /* The next stream has to begin where this one ends, or the input ends there. */
-static enum cleave_status settle_end(struct cv_bzip2_blocks *blocks, struct cv_wide *wide,
+static enum cleave_status settle_end(struct cv_bzip2_blocks *blocks,
+                                     struct cv_parallel_decoder *wide,
                                      struct cv_bzip2_part *part, struct cleave_error *err)
 {
     const uint64_t gone =
@@ -218,8 +221,9 @@ static enum cleave_status settle_end(struct cv_bzip2_blocks *blocks, struct cv_w
     return refuse_end(blocks, wide, part, err);
 }
 
-enum cleave_status cv_bzip2_settle(void *state, struct cv_wide *wide,
-                                   struct cv_wide_job *job, struct cleave_error *err)
+enum cleave_status cv_bzip2_settle(void *state, struct cv_parallel_decoder *wide,
+                                   struct cv_parallel_decode_job *job,
+                                   struct cleave_error *err)
 {
     struct cv_bzip2_blocks *blocks = state;
     struct cv_bzip2_part *part = (struct cv_bzip2_part *)job;

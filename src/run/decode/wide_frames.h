@@ -3,7 +3,7 @@
 #ifndef CV_WIDE_FRAMES_H
 #define CV_WIDE_FRAMES_H
 #include "run/decode/codec_lz4.h"
-#include "run/decode/wide.h"
+#include "run/decode/parallel_decode.h"
 
 enum {
     CV_WALK_BATCH = 128 * 1024, /* compressed bytes that are worth a job              */
@@ -14,11 +14,12 @@ enum {
 /* What the head is of that is read. */
 enum cv_walk_part { CV_WALK_MEMBER, CV_WALK_BLOCK, CV_WALK_CHECK, CV_WALK_LOST };
 
-/* A job whose blocks may be those of one frame of lz4 (wide_lz4.c). */
+/* A job whose blocks may be those of one frame of lz4 (parallel_lz4.c). */
 struct cv_walk_job {
-    struct cv_wide_job job; /* first                                                  */
-    bool apart;             /* it has blocks of one frame only: of it,                */
-    bool first, last;       /* ... the first, the last                                */
+    struct cv_parallel_decode_job
+        job;          /* first                                                  */
+    bool apart;       /* it has blocks of one frame only: of it,                */
+    bool first, last; /* ... the first, the last                                */
     struct cv_lz4_head head;
     bool begun;     /* the one who asks has seen it                               */
     bool cut_short; /* the last: its check has not all come                       */
@@ -58,7 +59,8 @@ bool cv_walk_skippable(const uint8_t *head);
 bool cv_walk_skip(struct cv_frame_walk *walk, size_t need);
 struct cv_frame_walk *cv_walk_open(uint64_t offset,
                                    bool (*step)(struct cv_frame_walk *walk), size_t need);
-bool cv_walk_cut(void *state, struct cv_wide *wide, const uint8_t *bytes, size_t length);
-void cv_walk_end(void *state, struct cv_wide *wide, int error);
+bool cv_walk_cut(void *state, struct cv_parallel_decoder *wide, const uint8_t *bytes,
+                 size_t length);
+void cv_walk_end(void *state, struct cv_parallel_decoder *wide, int error);
 
 #endif

@@ -9,18 +9,18 @@
 static enum cleave_status open_parts(struct cv_execution *execution,
                                      struct cleave_error *err)
 {
-    struct cv_real_run *run = &execution->run;
+    struct cv_exec_run *run = &execution->run;
 
     CV_TRY(cv_execution_open_base(execution, err));
     CV_TRY(cv_execution_open_input(execution, err));
-    CV_TRY(cv_muster_call(&execution->muster, &run->staff, execution->asked,
-                          cv_splitter_frames(execution->splitter), &run->stopped_by,
-                          err));
+    CV_TRY(cv_worker_setup_connect(&execution->muster, &run->staff, execution->request,
+                                   cv_splitter_frames(execution->splitter),
+                                   &run->stopped_by, err));
     return cv_execution_open_outlet(execution, err);
 }
 
 /* Folds are no affair of the policy's: they stand behind all else in the trace. */
-static enum cleave_status note_folds(const struct cv_real_run *run,
+static enum cleave_status note_folds(const struct cv_exec_run *run,
                                      enum cleave_status status, struct cleave_error *err)
 {
     struct cleave_error other;
@@ -28,8 +28,8 @@ static enum cleave_status note_folds(const struct cv_real_run *run,
 
     if (run->folds.count == 0)
         return status;
-    written =
-        cv_fold_log_write(&run->folds, run->news.began_s, run->asked->tell.trace, &other);
+    written = cv_fold_log_write(&run->folds, run->news.began_s, run->request->tell.trace,
+                                &other);
     if (status != CLEAVE_OK || written == CLEAVE_OK)
         return status;
     if (err != NULL)
@@ -37,12 +37,12 @@ static enum cleave_status note_folds(const struct cv_real_run *run,
     return written;
 }
 
-enum cleave_status cleave_execute(const struct cleave_execution *asked,
+enum cleave_status cleave_execute(const struct cleave_execution *request,
                                   struct cleave_execution_result **out,
                                   struct cleave_error *err)
 {
-    struct cleave_execution filled = *asked;
-    struct cv_execution execution = { .asked = &filled, .began_s = cv_clock_s() };
+    struct cleave_execution filled = *request;
+    struct cv_execution execution = { .request = &filled, .began_s = cv_clock_s() };
     enum cleave_status status;
 
     *out = NULL;

@@ -4,16 +4,16 @@
 #include <cleave/execute.h>
 
 #include "engine/driver.h"
-#include "run/master/muster.h"
-#include "run/master/real_run.h"
+#include "run/master/worker_setup.h"
+#include "run/master/exec_run.h"
 
 /* All that a run needs; closed in reverse. */
 struct cv_execution {
-    const struct cleave_execution *asked;
-    struct cv_muster muster;
+    const struct cleave_execution *request;
+    struct cv_worker_setup muster;
     struct cv_splitter *splitter; /* owned               */
     struct cv_splitter *outputs;  /* owned: of a header that each output has, or NULL */
-    struct cv_real_run run;       /* its parts are owned */
+    struct cv_exec_run run;       /* its parts are owned */
     const struct cleave_worker *declared; /* what the policy is told of workers       */
     struct cv_planned planned;
     bool is_planned;
@@ -33,11 +33,11 @@ enum cleave_status cv_execution_open_input(struct cv_execution *execution,
 enum cleave_status cv_execution_open_outlet(struct cv_execution *execution,
                                             struct cleave_error *err);
 /* A signal that came while nobody waited for anything. */
-enum cleave_status cv_execution_heed_signals(struct cv_real_run *run,
+enum cleave_status cv_execution_heed_signals(struct cv_exec_run *run,
                                              struct cleave_error *err);
 /* What has stopped the run, where that was seen by somebody who does not hear signals. Returns
  * `status`. */
-enum cleave_status cv_execution_name_signal(struct cv_real_run *run,
+enum cleave_status cv_execution_name_signal(struct cv_exec_run *run,
                                             enum cleave_status status);
 /* What belongs to an input: hosts, and the poller, stay. Then all of it. */
 void cv_execution_close_input(struct cv_execution *execution);

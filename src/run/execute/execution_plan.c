@@ -3,16 +3,16 @@
 #include <unistd.h>
 
 #include "model/platform/nominal.h"
-#include "run/asked/open_rule.h"
+#include "run/request/open_rule.h"
 #include "run/execute/execution.h"
-#include "run/kit/usable_cores.h"
+#include "run/common/usable_cores.h"
 #include "run/execute/resume.h"
-#include "run/master/sharing.h"
+#include "run/master/run_policy.h"
 
 /* Of workers that nothing is known of: how many times faster one may be than another, here
  * and on several machines. */
 static const double UNEQUAL_HERE = 4, UNEQUAL_AWAY = 30;
-/* A pipe holds what its command reads in 10 ms (run/kit/feed.h), and the command as much again:
+/* A pipe holds what its command reads in 10 ms (run/common/pipe_writer.h), and the command as much again:
  * for so long it reads nothing. Where cores are fewer than commands, all the longer. */
 static const double BURST_S = 0.02;
 /* A command that is slow has no more of its share at a time than such a part, so that the rest can be
@@ -27,13 +27,13 @@ static const double VARIES = 0.05;
 static bool may_open(const struct cv_execution *execution,
                      const struct cleave_policy *policy)
 {
-    const struct cleave_execution *asked = execution->asked;
+    const struct cleave_execution *request = execution->request;
     const struct cv_hosts *hosts = &execution->run.staff.hosts;
 
-    if (hosts->count > 0 && (!policy->hears_losses || hosts->keeps || hosts->leads ||
-                             asked->input.pairs != NULL))
+    if (hosts->count > 0 && (!policy->gets_losses || hosts->keeps || hosts->leads ||
+                             request->input.pairs != NULL))
         return false;
-    return cv_asked_may_open(asked, cv_muster_count(asked),
+    return cv_asked_may_open(request, cv_worker_setup_count(request),
                              cv_splitter_frames(execution->splitter));
 }
 
@@ -63,7 +63,7 @@ static bool is_measured(const struct cv_execution *execution)
 }
 
 /* So many commands have a core of this machine between them. */
-static double crowd_of(const struct cv_staff *staff)
+static double crowd_of(const struct cv_worker_pool *staff)
 {
     uint32_t here = 0;
 
@@ -73,27 +73,27 @@ static double crowd_of(const struct cv_staff *staff)
 }
 
 /* What is in the pipe of a command that has not shown how fast it reads: a page or, where a share is
- * less than many of these, a sip (run/kit/feed.h). Other machines know nothing of sips. */
-static size_t ahead_of(const struct cv_staff *staff, double total)
+ * less than many of these, a sip (run/common/pipe_writer.h). Other machines know nothing of sips. */
+static size_t ahead_of(const struct cv_worker_pool *staff, double total)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const double sip = total / (SIPS * fmax(1, staff->nworkers));
+    const double small_write = total / (SIPS * fmax(1, staff->nworkers));
 
-    if (staff->hosts.count > 0 || !(sip < (double)page))
+    if (staff->hosts.count > 0 || !(small_write < (double)page))
         return page;
-    return sip > LEAST_SIP ? (size_t)sip : LEAST_SIP;
+    return small_write > LEAST_SIP ? (size_t)small_write : LEAST_SIP;
 }
 
 /* What the policy is told of the load, and of how chunks get to those who do them. */
 static struct cv_load describe(const struct cv_execution *execution,
                                const struct cleave_policy *policy, double total)
 {
-    const struct cleave_items *items = &execution->asked->items;
+    const struct cleave_items *items = &execution->request->items;
     struct cv_load load = { .units = total,
                             .real = true,
-                            .folders = cv_outlet_folders(&execution->run.staff,
-                                                         execution->asked),
-                            .folds_apart = cv_outlet_apart(execution->asked) };
+                            .folders = cv_result_sink_folders(&execution->run.staff,
+                                                              execution->request),
+                            .folds_apart = cv_result_sink_apart(execution->request) };
 
     if (items->sizes != NULL) {
         load.sizes = items->sizes;
@@ -109,7 +109,7 @@ static struct cv_load describe(const struct cv_execution *execution,
     load.measured = is_measured(execution);
     load.unequal = execution->run.staff.hosts.count > 0 ? UNEQUAL_AWAY : UNEQUAL_HERE;
     load.hold = cv_source_hold(execution->run.books.source);
-    load.opens = policy->hears_losses && may_open(execution, policy);
+    load.opens = policy->gets_losses && may_open(execution, policy);
     load.ahead = load.opens ? (double)ahead_of(&execution->run.staff, total) : 0;
     load.burst_s = load.opens ? BURST_S * crowd_of(&execution->run.staff) : 0;
     load.varies = load.opens ? VARIES : 0;
@@ -119,20 +119,20 @@ static struct cv_load describe(const struct cv_execution *execution,
 enum cleave_status cv_execution_plan(struct cv_execution *execution, double total,
                                      struct cleave_error *err)
 {
-    const struct cleave_sharing *sharing = &execution->asked->sharing;
+    const struct cleave_policy_options *sharing = &execution->request->sharing;
     const struct cleave_setting *settings;
     const struct cleave_policy *policy;
     struct cv_load load;
     size_t nsettings;
 
-    CV_TRY(cv_sharing_policy(sharing, &policy, err));
-    CV_TRY(cv_sharing_settings(sharing, &execution->muster.arena, &settings, &nsettings,
-                               err));
-    execution->run.books.hears_losses = policy->hears_losses;
-    execution->run.books.hears_comers = policy->hears_losses || policy->takes_joiners;
+    CV_TRY(cv_run_policy_find(sharing, &policy, err));
+    CV_TRY(cv_run_policy_settings(sharing, &execution->muster.arena, &settings,
+                                  &nsettings, err));
+    execution->run.books.gets_losses = policy->gets_losses;
+    execution->run.books.gets_joins = policy->gets_losses || policy->takes_joiners;
     CV_TRY(declare(execution, policy, err));
     load = describe(execution, policy, total);
-    execution->run.sip = (size_t)load.ahead;
+    execution->run.small_write = (size_t)load.ahead;
     CV_TRY(cv_planned_init(&execution->planned, policy, settings, nsettings,
                            execution->muster.platform, execution->declared, &load, NULL,
                            err));

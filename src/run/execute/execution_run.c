@@ -2,7 +2,7 @@
 #include "base/fail.h"
 #include "engine/driver.h"
 #include "run/execute/execution.h"
-#include "run/master/real_engine.h"
+#include "run/master/exec_engine.h"
 #include "run/execute/resume.h"
 #include "run/execute/short_stream.h"
 
@@ -13,9 +13,9 @@ static enum cleave_status drive(struct cv_execution *execution, struct cleave_er
     struct cv_outcome outcome;
     enum cleave_status status;
 
-    CV_TRY(cv_driver_open(&execution->planned, &cv_engine_real,
+    CV_TRY(cv_driver_open(&execution->planned, &cv_engine_exec,
                           execution->muster.platform, &execution->run, &driver, err));
-    status = cv_driver_run(driver, &run, execution->asked->tell.trace, &outcome, err);
+    status = cv_driver_run(driver, &run, execution->request->tell.trace, &outcome, err);
     cv_driver_close(driver);
     return cv_execution_name_signal(&execution->run, status);
 }
@@ -24,13 +24,14 @@ static enum cleave_status drive(struct cv_execution *execution, struct cleave_er
  * done never will be. */
 static enum cleave_status flush(struct cv_execution *execution, struct cleave_error *err)
 {
-    struct cv_real_run *run = &execution->run;
-    enum cv_gather_state state;
+    struct cv_exec_run *run = &execution->run;
+    enum cv_ordered_output_state state;
 
     for (;;) {
-        const enum cleave_status status = cv_gather_pump(run->gather, 0, &state, err);
+        const enum cleave_status status =
+            cv_ordered_output_pump(run->gather, 0, &state, err);
 
-        CV_TRY(cv_real_run_written(run, err));
+        CV_TRY(cv_exec_run_written(run, err));
         if (status != CLEAVE_OK || state == CV_GATHER_IDLE)
             return status;
         if (run->stopped_by != 0)
@@ -44,20 +45,20 @@ static enum cleave_status flush(struct cv_execution *execution, struct cleave_er
 static enum cleave_status pass_over_left(struct cv_execution *execution,
                                          struct cleave_error *err)
 {
-    struct cv_real_run *run = &execution->run;
+    struct cv_exec_run *run = &execution->run;
     struct cv_range_set left;
     struct cv_range range;
     enum cleave_status status;
 
-    if (!run->halted || run->stopped_by != 0 || run->asked->items.words == NULL ||
-        run->asked->reduce.command != NULL)
+    if (!run->halted || run->stopped_by != 0 || run->request->items.words == NULL ||
+        run->request->reduce.command != NULL)
         return CLEAVE_OK;
     cv_range_set_init(&left);
-    status = cv_ledger_left(&run->books.ledger, cv_source_extent(run->books.source),
-                            &left, err);
+    status = cv_input_coverage_left(&run->books.ledger,
+                                    cv_source_extent(run->books.source), &left, err);
     for (uint64_t at = 0; status == CLEAVE_OK && cv_range_set_find(&left, at, &range);
          at = range.end)
-        status = cv_outlet_skip(run->outlet, range.begin, range.end, err);
+        status = cv_result_sink_skip(run->outlet, range.begin, range.end, err);
     cv_range_set_done(&left);
     return status;
 }
@@ -70,7 +71,7 @@ static enum cleave_status check_torn(const struct cv_execution *execution,
     struct cleave_error note;
     bool torn = false;
 
-    CV_TRY(cv_source_torn(execution->run.books.source, &torn, &note, err));
+    CV_TRY(cv_source_ends_in_record(execution->run.books.source, &torn, &note, err));
     if (!torn)
         return CLEAVE_OK;
     if (err != NULL)
@@ -81,27 +82,27 @@ static enum cleave_status check_torn(const struct cv_execution *execution,
 /* What was done twice is worth a word whatever else has failed. */
 static void note_fault(const struct cv_execution *execution)
 {
-    const struct cv_books *books = &execution->run.books;
+    const struct cv_order_queue *books = &execution->run.books;
     struct cleave_error err;
 
-    if (execution->asked->tell.note != NULL &&
-        cv_ledger_check(&books->ledger, books->source, false, &err) != CLEAVE_OK)
-        execution->asked->tell.note(execution->asked->tell.context, err.text);
+    if (execution->request->tell.note != NULL &&
+        cv_input_coverage_check(&books->ledger, books->source, false, &err) != CLEAVE_OK)
+        execution->request->tell.note(execution->request->tell.context, err.text);
 }
 
 /* A file that is decoded is damaged: do what is left of all that is before. */
 static bool begin_again(struct cv_execution *execution)
 {
-    struct cv_real_run *run = &execution->run;
-    struct cv_books *books = &run->books;
+    struct cv_exec_run *run = &execution->run;
+    struct cv_order_queue *books = &run->books;
     struct cv_range_set left;
     bool again = false;
 
     if (run->stopped_by != 0 || run->halted || run->staff.hosts.count > 0)
         return false;
     cv_range_set_init(&left);
-    if (cv_ledger_left(&books->ledger, cv_source_extent(books->source), &left, NULL) ==
-        CLEAVE_OK)
+    if (cv_input_coverage_left(&books->ledger, cv_source_extent(books->source), &left,
+                               NULL) == CLEAVE_OK)
         again = cv_source_shorten(books->source, &left);
     cv_range_set_done(&left);
     if (!again)
@@ -136,14 +137,14 @@ static enum cleave_status drive_all(struct cv_execution *execution,
 static enum cleave_status run_all(struct cv_execution *execution,
                                   struct cleave_error *err)
 {
-    struct cv_real_run *run = &execution->run;
+    struct cv_exec_run *run = &execution->run;
     enum cleave_status status;
 
     if (run->books.journal != NULL)
         CV_TRY(cv_resume_known(run, err));
     status = drive_all(execution, err);
     if (status == CLEAVE_OK)
-        status = cv_real_run_settle(run, err);
+        status = cv_exec_run_settle(run, err);
     if (status == CLEAVE_OK || run->halted) {
         struct cleave_error *told = status == CLEAVE_OK ? err : NULL;
         enum cleave_status written = pass_over_left(execution, told);
@@ -153,14 +154,14 @@ static enum cleave_status run_all(struct cv_execution *execution,
         status = written == CLEAVE_OK ? status : written;
     }
     if (status == CLEAVE_OK)
-        status = cv_real_run_complete(run, err);
+        status = cv_exec_run_complete(run, err);
     else
         note_fault(execution);
     return status == CLEAVE_OK ? check_torn(execution, err) : status;
 }
 
 /* A run that failed for several reasons has one status: that of the first of these. */
-static enum cleave_status name_failure(const struct cv_real_run *run,
+static enum cleave_status name_failure(const struct cv_exec_run *run,
                                        enum cleave_status status,
                                        struct cleave_error *err)
 {

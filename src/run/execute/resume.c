@@ -12,30 +12,30 @@
 /* Chunks that have changed are named up to here, then counted. */
 enum { NAMED = 10 };
 
-enum cleave_status cv_resume_open(struct cv_books *books,
-                                  const struct cleave_execution *asked,
+enum cleave_status cv_resume_open(struct cv_order_queue *books,
+                                  const struct cleave_execution *request,
                                   const struct cv_splitter *splitter,
                                   struct cleave_error *err)
 {
     struct cv_text command = { NULL, 0, 0, false };
     struct cv_journal_run run = { .splitter = cv_splitter_text(splitter),
-                                  .header = asked->input.header,
-                                  .pairs = asked->input.pairs != NULL,
-                                  .persistent = asked->persistent };
+                                  .header = request->input.header,
+                                  .pairs = request->input.pairs != NULL,
+                                  .persistent = request->persistent };
     enum cleave_status status;
 
-    if (asked->items.words != NULL)
-        CV_TRY(cv_item_keys_new(&asked->items, &books->keys, err));
-    cv_shell_words_add(&command, asked->command);
+    if (request->items.words != NULL)
+        CV_TRY(cv_item_keys_new(&request->items, &books->keys, err));
+    cv_shell_words_add(&command, request->command);
     if (command.failed) {
         cv_text_done(&command);
         return cv_fail_memory(err, "the journal");
     }
     run.command = command.bytes;
-    status = cv_journal_open(asked->journal.path,
-                             asked->journal.resume      ? CV_JOURNAL_RESUME
-                             : asked->journal.overwrite ? CV_JOURNAL_OVERWRITE
-                                                        : CV_JOURNAL_NEW,
+    status = cv_journal_open(request->journal.path,
+                             request->journal.resume      ? CV_JOURNAL_RESUME
+                             : request->journal.overwrite ? CV_JOURNAL_OVERWRITE
+                                                          : CV_JOURNAL_NEW,
                              &run, books->source, &books->journal, err);
     cv_text_done(&command);
     return status;
@@ -44,56 +44,57 @@ enum cleave_status cv_resume_open(struct cv_books *books,
 static enum cleave_status store_bytes(void *context, const void *bytes, size_t length,
                                       struct cleave_error *err)
 {
-    return cv_store_write(context, bytes, length, err);
+    return cv_chunk_output_write(context, bytes, length, err);
 }
 
 /* The journal has outputs as they came from their commands. */
-static enum cleave_status dress(const struct cv_real_run *run,
-                                const struct cv_piece *piece, struct cv_store **store,
-                                struct cleave_error *err)
+static enum cleave_status format_output(const struct cv_exec_run *run,
+                                        const struct cv_piece *piece,
+                                        struct cv_chunk_output **store,
+                                        struct cleave_error *err)
 {
     const struct cv_slot slot = { .gather = run->gather,
-                                  .items = &run->asked->items,
+                                  .items = &run->request->items,
                                   .piece = *piece };
 
-    return run->books.keys != NULL ? cv_item_output_dress(&slot, store, err) : CLEAVE_OK;
+    return run->books.keys != NULL ? cv_item_output_format(&slot, store, err) : CLEAVE_OK;
 }
 
 /* *whole is false if the journal has not kept it as it was: then nothing is used. */
-static enum cleave_status use_old_output(struct cv_real_run *run,
+static enum cleave_status use_old_output(struct cv_exec_run *run,
                                          const struct cv_piece *piece, uint64_t id,
                                          bool *whole, struct cleave_error *err)
 {
-    struct cv_store *store;
+    struct cv_chunk_output *store;
     enum cleave_status status;
 
-    CV_TRY(cv_store_open(run->gather, &store, err));
+    CV_TRY(cv_chunk_output_open(run->gather, &store, err));
     status = cv_journal_output(run->books.journal, id, store_bytes, store, whole, err);
     if (status != CLEAVE_OK || !*whole) {
-        cv_store_drop(store);
+        cv_chunk_output_drop(store);
         return status;
     }
-    status = dress(run, piece, &store, err);
+    status = format_output(run, piece, &store, err);
     if (status != CLEAVE_OK) {
-        cv_store_drop(store);
+        cv_chunk_output_drop(store);
         return status;
     }
-    CV_TRY(cv_outlet_add(run->outlet, store, piece, NULL, err));
-    CV_TRY(cv_ledger_add(&run->books.ledger, piece->begin, piece->end, err));
-    CV_TRY(cv_real_run_relieve(run, err));
+    CV_TRY(cv_result_sink_add(run->outlet, store, piece, NULL, err));
+    CV_TRY(cv_input_coverage_add(&run->books.ledger, piece->begin, piece->end, err));
+    CV_TRY(cv_exec_run_relieve(run, err));
     run->books.resumed++;
     run->books.resumed_units += (double)(piece->end - piece->begin);
     return cv_source_finish(run->books.source, piece, err);
 }
 
-static void say(const struct cleave_execution *asked, const char *text)
+static void say(const struct cleave_execution *request, const char *text)
 {
-    if (asked->tell.note != NULL)
-        asked->tell.note(asked->tell.context, text);
+    if (request->tell.note != NULL)
+        request->tell.note(request->tell.context, text);
 }
 
 /* How many more have changed, and how many were damaged, in a line each. */
-static void say_counts(const struct cv_real_run *run, uint64_t changed)
+static void say_counts(const struct cv_exec_run *run, uint64_t changed)
 {
     struct cleave_error note;
     uint64_t of;
@@ -103,24 +104,24 @@ static void say_counts(const struct cv_real_run *run, uint64_t changed)
         cv_fail(&note, CLEAVE_EINPUT,
                 "%" PRIu64 " more finished chunks have changed and are done again",
                 changed - NAMED);
-        say(run->asked, note.text);
+        say(run->request, note.text);
     }
     if (damaged > 0) {
         cv_fail(&note, CLEAVE_EINPUT,
                 "%s: the journal is damaged: %" PRIu64 " of its %" PRIu64
                 " finished chunks %s not as written and %s done again",
-                run->asked->journal.path, damaged, of, damaged == 1 ? "is" : "are",
+                run->request->journal.path, damaged, of, damaged == 1 ? "is" : "are",
                 damaged == 1 ? "is" : "are");
-        say(run->asked, note.text);
+        say(run->request, note.text);
     }
 }
 
 /* Use what cv_source_known gave, if it and its output are what they were. */
-static enum cleave_status use_known(struct cv_real_run *run, enum cv_known state,
+static enum cleave_status use_known(struct cv_exec_run *run, enum cv_known state,
                                     const struct cv_piece *piece, uint64_t id,
                                     uint64_t *changed, struct cleave_error *err)
 {
-    struct cv_books *books = &run->books;
+    struct cv_order_queue *books = &run->books;
     struct cleave_error note;
     bool same = false, whole = false;
 
@@ -132,7 +133,7 @@ static enum cleave_status use_known(struct cv_real_run *run, enum cv_known state
     if (same)
         CV_TRY(use_old_output(run, piece, id, &whole, err));
     else if (++*changed <= NAMED)
-        say(run->asked, note.text);
+        say(run->request, note.text);
     return whole || state != CV_KNOWN_PIECE
                ? CLEAVE_OK
                : cv_source_put_back(books->source, piece, err);
@@ -148,7 +149,7 @@ static void input_ready(void *context, unsigned events)
 
 /* Whatever else happens meanwhile, signals above all; `awaits`: until there is more of the
  * stream. */
-static enum cleave_status heed(struct cv_real_run *run, bool awaits,
+static enum cleave_status heed(struct cv_exec_run *run, bool awaits,
                                struct cleave_error *err)
 {
     const int fd = awaits ? cv_source_poll_fd(run->books.source) : -1;
@@ -169,11 +170,11 @@ static enum cleave_status heed(struct cv_real_run *run, bool awaits,
     return status;
 }
 
-enum cleave_status cv_resume_known(struct cv_real_run *run, struct cleave_error *err)
+enum cleave_status cv_resume_known(struct cv_exec_run *run, struct cleave_error *err)
 {
     uint64_t changed = 0;
 
-    if (!run->asked->journal.resume)
+    if (!run->request->journal.resume)
         return CLEAVE_OK;
     if (run->books.keys != NULL)
         CV_TRY(cv_journal_tell_items(run->books.journal, run->books.source,
@@ -204,25 +205,25 @@ enum cleave_status cv_resume_known(struct cv_real_run *run, struct cleave_error 
 static const double WORTH_A_WORD_S = 0.1;
 
 /* The slowest and the fastest, in a line. */
-static void say_speeds(const struct cv_real_run *run, const double *speeds)
+static void say_speeds(const struct cv_exec_run *run, const double *speeds)
 {
-    const struct cv_staff *staff = &run->staff;
-    uint32_t least = 0, most = 0;
+    const struct cv_worker_pool *staff = &run->staff;
+    uint32_t min = 0, max = 0;
     char text[300];
 
     for (uint32_t w = 1; w < staff->nworkers; w++) {
-        least = speeds[w] < speeds[least] ? w : least;
-        most = speeds[w] > speeds[most] ? w : most;
+        min = speeds[w] < speeds[min] ? w : min;
+        max = speeds[w] > speeds[max] ? w : max;
     }
     snprintf(
         text, sizeof text,
         "by the journal %.64s is %.2g times as fast as %.64s: first shares go by that",
-        staff->names[most], speeds[most] / speeds[least], staff->names[least]);
-    say(run->asked, text);
+        staff->names[max], speeds[max] / speeds[min], staff->names[min]);
+    say(run->request, text);
 }
 
 /* What a start takes, if that is worth a word. */
-static void say_starts(const struct cv_real_run *run, const double *start_s)
+static void say_starts(const struct cv_exec_run *run, const double *start_s)
 {
     double sum_s = 0;
     char text[120];
@@ -233,10 +234,10 @@ static void say_starts(const struct cv_real_run *run, const double *start_s)
         return;
     snprintf(text, sizeof text, "by the journal a command takes %.2g s to start",
              sum_s / run->staff.nworkers);
-    say(run->asked, text);
+    say(run->request, text);
 }
 
-static void declare(const struct cv_real_run *run, const struct cv_journal_costs *costs,
+static void declare(const struct cv_exec_run *run, const struct cv_journal_costs *costs,
                     const struct cleave_worker *declared, struct cleave_worker *workers)
 {
     for (uint32_t w = 0; w < run->staff.nworkers; w++) {
@@ -251,7 +252,7 @@ static void declare(const struct cv_real_run *run, const struct cv_journal_costs
         say_starts(run, costs->start_s);
 }
 
-enum cleave_status cv_resume_speeds(const struct cv_real_run *run, struct cv_arena *arena,
+enum cleave_status cv_resume_speeds(const struct cv_exec_run *run, struct cv_arena *arena,
                                     const struct cleave_worker **declared,
                                     struct cleave_error *err)
 {
@@ -259,7 +260,8 @@ enum cleave_status cv_resume_speeds(const struct cv_real_run *run, struct cv_are
     struct cv_journal_costs costs = { 0 };
     struct cleave_worker *workers;
 
-    if (!run->asked->journal.resume || run->books.resumed == 0 || run->books.keys != NULL)
+    if (!run->request->journal.resume || run->books.resumed == 0 ||
+        run->books.keys != NULL)
         return CLEAVE_OK;
     for (uint32_t w = 0; w < n; w++)
         if (!cv_is_nominal(&(*declared)[w]))

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/compare.h"
-#include "run/split/likeness.h"
+#include "run/split/format_guess.h"
 
 /* What users are given, and what it is made of. */
 struct owned {
@@ -25,7 +25,7 @@ static const char *keep(struct cleave_execution_result *result, const char *text
 
 /* What starting its commands took: as it was seen of some or all, else by the line through what chunks of
  * different sizes took. That says nothing of a command that stays; NAN: nothing does. */
-static double starts_of(const struct cv_tally *tally,
+static double starts_of(const struct cv_worker_stats *tally,
                         const struct cleave_worker_result *worker, bool stays)
 {
     if (tally->starts > 0)
@@ -38,17 +38,18 @@ static double starts_of(const struct cv_tally *tally,
                : NAN;
 }
 
-static void sum_worker(const struct cv_real_run *run, uint32_t place,
+static void sum_worker(const struct cv_exec_run *run, uint32_t place,
                        struct cleave_execution_result *result,
                        struct cleave_worker_result *out)
 {
-    const struct cv_tally *worker = &run->staff.tallies[place];
+    const struct cv_worker_stats *worker = &run->staff.tallies[place];
 
     out->name = keep(result, run->staff.names[place]);
     out->chunks = worker->chunks;
     out->failures = worker->failures;
     if (run->staff.trust.count > 0)
-        out->rests = run->staff.trust.items[cv_staff_party(&run->staff, place)].rests;
+        out->rests =
+            run->staff.trust.items[cv_worker_pool_domain(&run->staff, place)].rests;
     out->units = worker->units;
     out->busy_s = worker->busy_s;
     out->remote = run->staff.host_of[place] != NULL;
@@ -60,7 +61,7 @@ static void sum_worker(const struct cv_real_run *run, uint32_t place,
         out->return_bandwidth_ups = out->bandwidth_ups;
         out->return_latency_s = out->link_latency_s;
     }
-    out->starts_s = starts_of(worker, out, run->asked->persistent);
+    out->starts_s = starts_of(worker, out, run->request->persistent);
     /* What was seen is better than a line; but no work takes no time. */
     if (worker->starts > 0 && out->units > 0) {
         out->latency_s = worker->starts_s / (double)worker->starts;
@@ -92,7 +93,7 @@ static void note_absent(struct cleave_execution_result *result, const char *name
 static const double SLOW_S = 0.5;
 
 /* Whether all that was sent to a host had to be taken back: it costs more than it gives. */
-static bool is_too_slow(const struct cv_real_run *run, const struct cv_host *host,
+static bool is_too_slow(const struct cv_exec_run *run, const struct cv_host *host,
                         char *reason, size_t size)
 {
     uint64_t chunks = 0;
@@ -117,7 +118,7 @@ static bool is_too_slow(const struct cv_real_run *run, const struct cv_host *hos
     return true;
 }
 
-static enum cleave_status list_absent(const struct cv_real_run *run,
+static enum cleave_status list_absent(const struct cv_exec_run *run,
                                       struct cleave_execution_result *result)
 {
     char reason[200];
@@ -131,8 +132,8 @@ static enum cleave_status list_absent(const struct cv_real_run *run,
         return CLEAVE_ENOMEM;
     for (uint32_t p = 0; p < run->staff.trust.count; p++)
         if (run->staff.trust.items[p].out) {
-            cv_trust_reason(&run->staff.trust.items[p], reason, sizeof reason);
-            note_absent(result, cv_staff_party_name(&run->staff, p), reason);
+            cv_worker_health_reason(&run->staff.trust.items[p], reason, sizeof reason);
+            note_absent(result, cv_worker_pool_domain_name(&run->staff, p), reason);
         }
     for (size_t i = 0; i < hosts->count; i++)
         if (hosts->items[i]->state <= CV_HOST_GREETED) {
@@ -194,7 +195,7 @@ static enum cleave_status list_ranges(const struct cv_source *source,
 
 CV_ORDER_BY(in_order, struct cv_bad_records, begin)
 
-static enum cleave_status list_bad(const struct cv_real_run *run,
+static enum cleave_status list_bad(const struct cv_exec_run *run,
                                    struct cleave_execution_result *result)
 {
     const struct cv_failure_notes *failures = &run->failures;
@@ -222,15 +223,15 @@ static enum cleave_status list_bad(const struct cv_real_run *run,
     return CLEAVE_OK;
 }
 
-static enum cleave_status account(const struct cv_books *books,
+static enum cleave_status account(const struct cv_order_queue *books,
                                   struct cleave_execution_result *result)
 {
-    const struct cv_ledger *ledger = &books->ledger;
+    const struct cv_input_coverage *ledger = &books->ledger;
     enum cleave_status status;
     struct cv_range_set left;
 
     cv_range_set_init(&left);
-    status = cv_ledger_left(ledger, cv_source_extent(books->source), &left, NULL);
+    status = cv_input_coverage_left(ledger, cv_source_extent(books->source), &left, NULL);
     if (status == CLEAVE_OK)
         status = list_ranges(books->source, &left, result, &result->left_ranges,
                              &result->nleft_ranges);
@@ -246,13 +247,13 @@ static enum cleave_status account(const struct cv_books *books,
 
 /* --- where the time went ------------------------------------------------------------------ */
 
-static uint32_t count_there(const struct cv_real_run *run,
+static uint32_t count_there(const struct cv_exec_run *run,
                             const struct cleave_execution_result *result)
 {
     uint32_t count = 0;
 
     for (uint32_t w = 0; w < result->nworkers; w++)
-        count += result->workers[w].chunks > 0 || cv_staff_there(&run->staff, w);
+        count += result->workers[w].chunks > 0 || cv_worker_pool_there(&run->staff, w);
     return count;
 }
 
@@ -287,7 +288,7 @@ static void sum_time(struct cleave_execution_result *result, double folds_s)
 }
 
 /* What the master took itself, and its port if hosts share it. */
-static void sum_master(const struct cv_real_run *run,
+static void sum_master(const struct cv_exec_run *run,
                        struct cleave_execution_result *result)
 {
     result->master_s = fmax(0, cv_cpu_clock_s() - run->staff.cpu_s);
@@ -299,10 +300,10 @@ static void sum_master(const struct cv_real_run *run,
 /* --- all of it ---------------------------------------------------------------------------- */
 
 /* What was counted as it went. */
-static void copy_counts(const struct cv_real_run *run, const struct cv_fold_counts *folds,
+static void copy_counts(const struct cv_exec_run *run, const struct cv_fold_counts *folds,
                         struct cleave_execution_result *result)
 {
-    const struct cv_books *books = &run->books;
+    const struct cv_order_queue *books = &run->books;
 
     result->chunks = books->chunks;
     result->retries = books->retries + folds->retries;
@@ -321,13 +322,13 @@ static void copy_counts(const struct cv_real_run *run, const struct cv_fold_coun
     result->output_closed = run->output_closed;
     result->reduce_failed = run->reduce_failed;
     if (run->gather != NULL) {
-        const struct cv_gather_usage usage = cv_gather_usage(run->gather);
+        const struct cv_ordered_output_usage usage = cv_ordered_output_usage(run->gather);
 
         result->output_bytes = (double)usage.written;
         result->blocked_s = usage.blocked_s;
         result->header_goes_on = usage.head_goes_on;
         snprintf(result->same_line, sizeof result->same_line, "%s",
-                 cv_gather_same_line(run->gather));
+                 cv_ordered_output_same_line(run->gather));
     }
 }
 
@@ -335,7 +336,7 @@ static void copy_counts(const struct cv_real_run *run, const struct cv_fold_coun
 static void note_input(const struct cv_source *source, double began_s,
                        struct cleave_execution_result *result)
 {
-    const struct cv_likeness *like = cv_source_like(source);
+    const struct cv_format_guess *like = cv_source_like(source);
 
     if (like != NULL) {
         result->seems = like->what;
@@ -350,7 +351,7 @@ static void note_input(const struct cv_source *source, double began_s,
 }
 
 /* Each worker, and when all could have been done if nobody had ever waited. */
-static void sum_workers(const struct cv_real_run *run,
+static void sum_workers(const struct cv_exec_run *run,
                         struct cleave_execution_result *result)
 {
     double speed = 0;
@@ -366,11 +367,11 @@ static void sum_workers(const struct cv_real_run *run,
     result->there = count_there(run, result);
 }
 
-struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
-                                              const struct cv_muster *muster,
+struct cleave_execution_result *cv_run_sum_up(const struct cv_exec_run *run,
+                                              const struct cv_worker_setup *muster,
                                               double seconds)
 {
-    const struct cv_fold_counts folds = cv_outlet_counts(run->outlet);
+    const struct cv_fold_counts folds = cv_result_sink_counts(run->outlet);
     struct owned *owned = calloc(1, sizeof *owned);
     struct cleave_execution_result *result;
     const double began_s = cv_clock_s() - seconds;
@@ -383,8 +384,8 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
         cv_array(&owned->arena, run->staff.nworkers + 1u, sizeof *result->workers);
     if (result->workers == NULL || list_absent(run, result) != CLEAVE_OK ||
         account(&run->books, result) != CLEAVE_OK || list_bad(run, result) != CLEAVE_OK ||
-        cv_muster_platform(muster, &run->staff, run->asked->tell.trace, &result->platform,
-                           NULL) != CLEAVE_OK) {
+        cv_worker_setup_platform(muster, &run->staff, run->request->tell.trace,
+                                 &result->platform, NULL) != CLEAVE_OK) {
         cleave_execution_free(result);
         return NULL;
     }

@@ -7,19 +7,19 @@
 /* As it was before the first input, but for who works and what links they have. */
 static void forget_input(struct cv_execution *execution)
 {
-    struct cv_real_run *run = &execution->run;
-    const struct cv_real_run before = *run;
+    struct cv_exec_run *run = &execution->run;
+    const struct cv_exec_run before = *run;
 
     cv_execution_close_input(execution);
     cv_source_free(run->books.source);
-    *run = (struct cv_real_run){ .asked = before.asked,
+    *run = (struct cv_exec_run){ .request = before.request,
                                  .poller = before.poller,
                                  .staff = before.staff,
                                  .desks = before.desks,
                                  .stay = before.stay,
                                  .gate = before.gate,
                                  .stopped_by = before.stopped_by };
-    run->staff.trust = (struct cv_trust){ .count = 0 };
+    run->staff.trust = (struct cv_worker_health){ .count = 0 };
     execution->declared = NULL; /* who is there will have changed */
     run->staff.hosts.source = NULL;
     run->books.news = &run->news;
@@ -28,15 +28,16 @@ static void forget_input(struct cv_execution *execution)
 static enum cleave_status open_next(struct cv_execution *execution, bool first,
                                     struct cleave_error *err)
 {
-    struct cv_real_run *run = &execution->run;
+    struct cv_exec_run *run = &execution->run;
 
     CV_TRY(cv_execution_open_input(execution, err));
     if (first)
-        CV_TRY(cv_muster_call(&execution->muster, &run->staff, execution->asked,
-                              cv_splitter_frames(execution->splitter), &run->stopped_by,
-                              err));
+        CV_TRY(cv_worker_setup_connect(&execution->muster, &run->staff,
+                                       execution->request,
+                                       cv_splitter_frames(execution->splitter),
+                                       &run->stopped_by, err));
     else
-        CV_TRY(cv_muster_refresh(&execution->muster, &run->staff, err));
+        CV_TRY(cv_worker_setup_refresh(&execution->muster, &run->staff, err));
     return cv_execution_open_outlet(execution, err);
 }
 
@@ -44,7 +45,7 @@ static enum cleave_status open_next(struct cv_execution *execution, bool first,
 static enum cleave_status run_one(struct cv_execution *execution, bool first,
                                   bool *out_failed, struct cleave_error *err)
 {
-    struct cv_real_run *run = &execution->run;
+    struct cv_exec_run *run = &execution->run;
     enum cleave_status status =
         cv_execution_name_signal(run, open_next(execution, first, err));
 
@@ -52,7 +53,7 @@ static enum cleave_status run_one(struct cv_execution *execution, bool first,
         status = cv_execution_heed_signals(run, err);
     if (status == CLEAVE_OK)
         status = cv_execution_run(execution, err);
-    cv_note_failures_end(&run->failures, execution->asked);
+    cv_note_failures_end(&run->failures, execution->request);
     *out_failed = run->books.failed > 0;
     /* That its commands fail is no fault of this run. */
     if (run->halted && *out_failed && status == CLEAVE_EENGINE)
@@ -62,9 +63,9 @@ static enum cleave_status run_one(struct cv_execution *execution, bool first,
 }
 
 /* There is no other input: let commands that stay end, as they do behind the last chunk. */
-static enum cleave_status let_leave(struct cv_real_run *run, struct cleave_error *err)
+static enum cleave_status let_leave(struct cv_exec_run *run, struct cleave_error *err)
 {
-    while (!cv_desks_left(&run->desks, false)) {
+    while (!cv_attempt_table_drain(&run->desks, false)) {
         CV_TRY(cv_poller_wait(run->poller, -1, err));
         if (run->stopped_by != 0)
             return cv_fail_stopped(err);
@@ -72,13 +73,13 @@ static enum cleave_status let_leave(struct cv_real_run *run, struct cleave_error
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_execute_series(const struct cleave_execution *asked,
+enum cleave_status cv_execute_series(const struct cleave_execution *request,
                                      const struct cv_series *series,
                                      struct cleave_error *err)
 {
-    struct cleave_execution filled = *asked;
-    struct cv_execution execution = { .asked = &filled, .began_s = cv_clock_s() };
-    struct cv_real_run *run = &execution.run;
+    struct cleave_execution filled = *request;
+    struct cv_execution execution = { .request = &filled, .began_s = cv_clock_s() };
+    struct cv_exec_run *run = &execution.run;
     const char *path[] = { NULL };
     bool failed;
     enum cleave_status status;

@@ -24,7 +24,7 @@ struct cv_series {
 
 /* `asked` has no input, journal or trace. Fails as cleave_execute; that commands fail is no
  * failure of it. */
-enum cleave_status cv_execute_series(const struct cleave_execution *asked,
+enum cleave_status cv_execute_series(const struct cleave_execution *request,
                                      const struct cv_series *series,
                                      struct cleave_error *err);
 

@@ -9,9 +9,9 @@
 
 #include "base/fail.h"
 #include "run/input/source.h"
-#include "run/kit/poller.h"
-#include "run/master/progress_look.h"
-#include "run/master/sharing.h"
+#include "run/common/poller.h"
+#include "run/master/progress_report.h"
+#include "run/master/run_policy.h"
 
 /* Longer than it takes a command that has written all to end, and shorter than anybody sees. */
 #define SOON_S 0.01
@@ -19,7 +19,7 @@
 enum { MUCH = 256 * 1024 }; /* more than that is no short one */
 
 struct wait {
-    struct cv_real_run *run;
+    struct cv_exec_run *run;
     double until_s; /* 0: nothing has come */
 };
 
@@ -32,19 +32,19 @@ static void input_ready(void *context, unsigned events)
     if (!(wait->until_s > 0))
         wait->until_s = cv_clock_s() + SOON_S;
     if (cv_source_pump(wait->run->books.source, &err) != CLEAVE_OK)
-        cv_news_broke(&wait->run->news, &err);
+        cv_event_queue_fail(&wait->run->news, &err);
 }
 
 /* Whether sizes are chosen by those of the input, and by those who can be given a little at a time. */
 static enum cleave_status is_worth_it(const struct cv_execution *execution, bool *out,
                                       struct cleave_error *err)
 {
-    const struct cv_real_run *run = &execution->run;
+    const struct cv_exec_run *run = &execution->run;
     const struct cleave_policy *policy;
 
-    CV_TRY(cv_sharing_policy(&execution->asked->sharing, &policy, err));
+    CV_TRY(cv_run_policy_find(&execution->request->sharing, &policy, err));
     *out = policy->opens_chunks && run->staff.hosts.count == 0 &&
-           execution->asked->items.words == NULL && cv_source_flows(run->books.source);
+           execution->request->items.words == NULL && cv_source_flows(run->books.source);
     return CLEAVE_OK;
 }
 
@@ -52,11 +52,11 @@ static enum cleave_status is_worth_it(const struct cv_execution *execution, bool
  * run itself. One that is to be decoded is read from elsewhere as soon as that is seen. */
 static bool may_be_short(struct wait *wait, int fd)
 {
-    struct cv_real_run *run = wait->run;
+    struct cv_exec_run *run = wait->run;
     const struct cv_source *source = run->books.source;
 
     return !run->news.broken && run->stopped_by == 0 &&
-           cv_real_run_written(run, NULL) == CLEAVE_OK && cv_source_wants(source) &&
+           cv_exec_run_written(run, NULL) == CLEAVE_OK && cv_source_wants(source) &&
            cv_source_poll_fd(source) == fd && cv_source_extent(source) < MUCH &&
            !(wait->until_s > 0 && cv_clock_s() >= wait->until_s);
 }
@@ -64,9 +64,9 @@ static bool may_be_short(struct wait *wait, int fd)
 enum cleave_status cv_short_stream_await(struct cv_execution *execution,
                                          struct cleave_error *err)
 {
-    struct cv_real_run *run = &execution->run;
+    struct cv_exec_run *run = &execution->run;
     const int fd = cv_source_poll_fd(run->books.source);
-    const double look_s = run->asked->tell.progress != NULL ? CV_LOOK_S : -1;
+    const double look_s = run->request->tell.progress != NULL ? CV_LOOK_S : -1;
     struct wait wait = { .run = run };
     struct cv_watch watch = { 0 };
     double shown_s = 0;

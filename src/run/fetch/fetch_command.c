@@ -158,7 +158,7 @@ static enum cleave_status start_again(const struct attempt *attempt,
 
     for (int waits = 0;; waits++) {
         status = start_at(fetch, attempt->at, out, err);
-        if (status != CLEAVE_ESCARCE || fetch->outlet < 0 || waits == MOST_WAITS)
+        if (status != CLEAVE_ERESOURCES || fetch->outlet < 0 || waits == MOST_WAITS)
             return status;
         *stopped = cv_fetching_pause(FIRST_PAUSE_MS, fetch->outlet);
         if (*stopped)

@@ -75,14 +75,14 @@ enum cleave_status cv_fetching_start(struct cv_fetching *fetching, const char *l
     return status;
 }
 
-ssize_t cv_fetching_read(struct cv_fetching *fetching, char *out, size_t most,
+ssize_t cv_fetching_read(struct cv_fetching *fetching, char *out, size_t max,
                          bool *stopped)
 {
     ssize_t got;
 
     do {
         *stopped = wait_for(fetching->pipe.read, fetching->outlet, -1);
-        got = *stopped ? 0 : read(fetching->pipe.read, out, most);
+        got = *stopped ? 0 : read(fetching->pipe.read, out, max);
     } while (got < 0 && errno == EINTR);
     return got > 0 ? got : 0;
 }

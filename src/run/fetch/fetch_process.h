@@ -5,7 +5,7 @@
  * or, without one (-1), when a signal is there that is to stop us. */
 #ifndef CV_FETCH_PROCESS_H
 #define CV_FETCH_PROCESS_H
-#include "run/kit/process.h"
+#include "run/common/process.h"
 
 struct cv_fetching {
     struct cv_command command;
@@ -19,7 +19,7 @@ enum cleave_status cv_fetching_start(struct cv_fetching *fetching, const char *l
                                      const char *name, int outlet,
                                      struct cleave_error *err);
 /* Some bytes; 0: there are no more, or *stopped. */
-ssize_t cv_fetching_read(struct cv_fetching *fetching, char *out, size_t most,
+ssize_t cv_fetching_read(struct cv_fetching *fetching, char *out, size_t max,
                          bool *stopped);
 /* Wait for its end. Whether it ended with status 0; if not, `why` says how. */
 bool cv_fetching_end(struct cv_fetching *fetching, bool *stopped, char *why, size_t room);

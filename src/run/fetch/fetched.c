@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 #include "run/fetch/fetch_process.h"
-#include "run/kit/flow.h"
+#include "run/common/writer_thread.h"
 
 enum {
     FEW = 64 * 1024, /* asked for at first, and from there on twice as many each time */
@@ -15,7 +15,7 @@ enum {
 };
 
 struct cv_fetched {
-    struct cv_well well;
+    struct cv_lazy_reader well;
     const char *line, *name; /* borrowed */
     uint64_t size;
     char *bytes; /* owned: what was read last */
@@ -24,7 +24,7 @@ struct cv_fetched {
 };
 
 struct fetching {
-    struct cv_flow flow;
+    struct cv_writer_thread flow;
     const struct cv_fetched *from;
     uint64_t begin, end;
     struct cv_fetching command; /* owned by the thread: what gives the first bytes */
@@ -42,7 +42,7 @@ static bool keep(void *context, const char *bytes, size_t length)
 }
 
 static enum cleave_status fetch_more(struct cv_fetched *fetched, uint64_t offset,
-                                     size_t least, struct cleave_error *err)
+                                     size_t min, struct cleave_error *err)
 {
     const bool goes_on = offset == fetched->at + fetched->length && fetched->length > 0;
     size_t many = goes_on && fetched->length < MANY / 2 ? 2 * fetched->length
@@ -50,7 +50,7 @@ static enum cleave_status fetch_more(struct cv_fetched *fetched, uint64_t offset
                                                         : FEW;
     bool stopped;
 
-    many = many < least ? least : many;
+    many = many < min ? min : many;
     many = many < fetched->size - offset ? many : (size_t)(fetched->size - offset);
     if (many > fetched->room) {
         char *larger = realloc(fetched->bytes, many);
@@ -73,25 +73,26 @@ static enum cleave_status fetch_more(struct cv_fetched *fetched, uint64_t offset
     return stopped ? cv_fail_stopped(err) : CLEAVE_OK;
 }
 
-static enum cleave_status read_well(struct cv_well *well, uint64_t offset, void *out,
-                                    size_t most, size_t *got, struct cleave_error *err)
+static enum cleave_status read_well(struct cv_lazy_reader *well, uint64_t offset,
+                                    void *out, size_t max, size_t *got,
+                                    struct cleave_error *err)
 {
     struct cv_fetched *fetched = (struct cv_fetched *)well;
     enum cleave_status status;
     size_t some;
 
     *got = 0;
-    if (offset >= fetched->size || most == 0)
+    if (offset >= fetched->size || max == 0)
         return CLEAVE_OK;
     if (offset < fetched->at || offset >= fetched->at + fetched->length) {
-        status = fetch_more(fetched, offset, most, err);
+        status = fetch_more(fetched, offset, max, err);
         if (status != CLEAVE_OK) {
             fetched->length = 0;
             return status;
         }
     }
     some = (size_t)(fetched->at + fetched->length - offset);
-    some = some < most ? some : most;
+    some = some < max ? some : max;
     memcpy(out, fetched->bytes + (offset - fetched->at), some);
     *got = some;
     return CLEAVE_OK;
@@ -101,7 +102,7 @@ static enum cleave_status read_well(struct cv_well *well, uint64_t offset, void 
 
 static bool give(void *context, const char *bytes, size_t length)
 {
-    return cv_flow_write(context, bytes, length);
+    return cv_writer_thread_write(context, bytes, length);
 }
 
 static struct cv_fetch describe(struct fetching *fetching, int outlet)
@@ -115,7 +116,7 @@ static struct cv_fetch describe(struct fetching *fetching, int outlet)
                               .outlet = outlet };
 }
 
-static enum cleave_status work(struct cv_flow *flow, struct cleave_error *err)
+static enum cleave_status work(struct cv_writer_thread *flow, struct cleave_error *err)
 {
     struct fetching *fetching = (struct fetching *)flow;
     const struct cv_fetch fetch = describe(fetching, flow->pipe.write);
@@ -125,17 +126,19 @@ static enum cleave_status work(struct cv_flow *flow, struct cleave_error *err)
     return cv_fetch_range(&fetch, &fetching->command, &stopped, err);
 }
 
-static void stop_flow(struct cv_flow *flow)
+static void stop_flow(struct cv_writer_thread *flow)
 {
-    cv_flow_stop(flow);
+    cv_writer_thread_stop(flow);
     free(flow);
 }
 
 /* The command is started here and not by the thread: who has no room for it is told so before anybody else is
  * started that would wait for its bytes and hold the room that it needs. */
-static enum cleave_status start_flow(struct cv_well *well, uint64_t begin, uint64_t end,
-                                     const struct cv_flow_into *into,
-                                     struct cv_flow **out, struct cleave_error *err)
+static enum cleave_status start_flow(struct cv_lazy_reader *well, uint64_t begin,
+                                     uint64_t end,
+                                     const struct cv_writer_thread_into *into,
+                                     struct cv_writer_thread **out,
+                                     struct cleave_error *err)
 {
     struct fetching *fetching = calloc(1, sizeof *fetching);
     enum cleave_status status;
@@ -152,7 +155,7 @@ static enum cleave_status start_flow(struct cv_well *well, uint64_t begin, uint6
         free(fetching);
         return status;
     }
-    status = cv_flow_start(&fetching->flow, work, "fetches", into, err);
+    status = cv_writer_thread_start(&fetching->flow, work, "fetches", into, err);
     if (status == CLEAVE_OK) {
         *out = &fetching->flow;
         return CLEAVE_OK;
@@ -171,7 +174,7 @@ enum cleave_status cv_fetched_new(const char *line, const char *name, uint64_t s
 
     if (fetched == NULL)
         return cv_fail_memory(err, "an input");
-    fetched->well = (struct cv_well){
+    fetched->well = (struct cv_lazy_reader){
         .read = read_well, .flow = start_flow, .stop = stop_flow, .bounded = true
     };
     fetched->line = line;
@@ -189,7 +192,7 @@ void cv_fetched_free(struct cv_fetched *fetched)
     free(fetched);
 }
 
-struct cv_well *cv_fetched_well(struct cv_fetched *fetched)
+struct cv_lazy_reader *cv_fetched_well(struct cv_fetched *fetched)
 {
     return &fetched->well;
 }

@@ -43,7 +43,7 @@ struct cv_fold {
 static void drop_partials(struct job *job)
 {
     while (job->npartials > 0)
-        cv_store_drop(job->partials[--job->npartials].store);
+        cv_chunk_output_drop(job->partials[--job->npartials].store);
 }
 
 static void fail_fold(struct cv_fold *fold, const struct cleave_error *err)
@@ -59,12 +59,12 @@ static enum cleave_status launch(struct cv_fold *fold, struct job *job,
     struct cv_taken taken[CV_FOLD_MOST];
 
     for (size_t i = 0; i < job->npartials; i++)
-        CV_TRY(cv_gather_take(job->partials[i].store, &taken[i], err));
+        CV_TRY(cv_ordered_output_take(job->partials[i].store, &taken[i], err));
     if (fold->options.gate != NULL)
-        CV_TRY(cv_gate_room(fold->options.gate, err));
+        CV_TRY(cv_start_limiter_room(fold->options.gate, err));
     CV_TRY(cv_fold_call_start(&job->call, &job->slot, taken, job->npartials, err));
     if (fold->options.gate != NULL)
-        cv_gate_begun(fold->options.gate);
+        cv_start_limiter_begun(fold->options.gate);
     fold->counts.calls++;
     return CLEAVE_OK;
 }
@@ -76,7 +76,7 @@ static enum cleave_status put_off(struct cv_fold *fold, struct job *job,
                                   struct cleave_error *err)
 {
     if (fold->options.gate == NULL ||
-        !cv_gate_wait(fold->options.gate, fold->options.poller, why)) {
+        !cv_start_limiter_wait(fold->options.gate, fold->options.poller, why)) {
         if (err != NULL)
             *err = *why;
         return why->status;
@@ -107,13 +107,13 @@ static enum cleave_status add_partial(struct cv_fold *fold, struct cv_partial pa
 {
     struct cv_taken taken;
     /* The place behind it is free for others. */
-    enum cleave_status status = cv_gather_take(partial.store, &taken, err);
+    enum cleave_status status = cv_ordered_output_take(partial.store, &taken, err);
 
-    partial.bytes = cv_store_size(partial.store);
+    partial.bytes = cv_chunk_output_size(partial.store);
     if (status == CLEAVE_OK)
         status = cv_fold_set_add(&fold->set, &partial, err);
     if (status != CLEAVE_OK)
-        cv_store_drop(partial.store);
+        cv_chunk_output_drop(partial.store);
     return status;
 }
 
@@ -121,7 +121,7 @@ static enum cleave_status add_partial(struct cv_fold *fold, struct cv_partial pa
 static enum cleave_status accept_result(struct cv_fold *fold, struct job *job,
                                         struct cleave_error *err)
 {
-    struct cv_store *store = job->slot.store;
+    struct cv_chunk_output *store = job->slot.store;
     struct cv_partial partial = { .begin = job->partials[0].begin,
                                   .end = job->partials[job->npartials - 1].end,
                                   .store = store };
@@ -141,10 +141,10 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
     struct cleave_error err, why;
 
     if (fold->options.gate != NULL)
-        cv_gate_ended(fold->options.gate);
+        cv_start_limiter_ended(fold->options.gate);
     fold->counts.seconds += cv_clock_s() - slot->start_s;
     if (end != CV_SLOT_DONE) {
-        cv_store_drop(slot->store);
+        cv_chunk_output_drop(slot->store);
         slot->store = NULL;
     }
     if (end == CV_SLOT_DONE) {
@@ -156,7 +156,7 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
     } else if (end == CV_SLOT_FAILED && slot->process.start_error != 0 &&
                !fold->stopped && !fold->failed &&
                cv_process_fail_start(slot->command, slot->process.start_error, &why) ==
-                   CLEAVE_ESCARCE) {
+                   CLEAVE_ERESOURCES) {
         fold->running--;
         status = put_off(fold, job, &why, &err);
     } else if (end != CV_SLOT_STOPPED && job->attempt <= fold->options.retries &&
@@ -186,17 +186,17 @@ enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t
 {
     struct job *job = &fold->jobs[worker];
     struct cleave_error why;
-    size_t most = 2;
+    size_t max = 2;
 
     assert(!job->slot.busy && among > 0);
     if (fold->stopped || fold->failed || fold->set.ready == 0 ||
-        (fold->options.gate != NULL && cv_gate_is_crowded(fold->options.gate)))
+        (fold->options.gate != NULL && cv_start_limiter_is_crowded(fold->options.gate)))
         return CLEAVE_OK;
     if (!fold->takes_files) {
-        most = (fold->set.ready + among - 1) / among;
-        most = most < 2 ? 2 : most > CV_FOLD_MOST ? CV_FOLD_MOST : most;
+        max = (fold->set.ready + among - 1) / among;
+        max = max < 2 ? 2 : max > CV_FOLD_MOST ? CV_FOLD_MOST : max;
     }
-    job->npartials = cv_fold_set_take(&fold->set, most, job->partials);
+    job->npartials = cv_fold_set_take(&fold->set, max, job->partials);
     job->attempt = 1;
     if (launch(fold, job, &why) != CLEAVE_OK)
         return put_off(fold, job, &why, err);
@@ -209,7 +209,7 @@ enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t
 /* Where each result is a file that takes a descriptor, and these are few, they are folded sooner. */
 static size_t crowd_of(const struct cv_fold *fold)
 {
-    const struct cv_gate *gate = fold->options.gate;
+    const struct cv_start_limiter *gate = fold->options.gate;
     const uint64_t files = gate != NULL ? gate->most_files : 0;
 
     if (!fold->takes_files || files == 0 || files / 4 >= CROWD)
@@ -268,13 +268,13 @@ void cv_fold_free(struct cv_fold *fold)
         cv_fold_call_done(&fold->jobs[w].call);
     }
     while (cv_fold_set_pop(&fold->set, &partial))
-        cv_store_drop(partial.store);
+        cv_chunk_output_drop(partial.store);
     cv_fold_set_done(&fold->set);
     free(fold->jobs);
     free(fold);
 }
 
-enum cleave_status cv_fold_add(struct cv_fold *fold, struct cv_store *store,
+enum cleave_status cv_fold_add(struct cv_fold *fold, struct cv_chunk_output *store,
                                uint64_t begin, uint64_t end, struct cleave_error *err)
 {
     return add_partial(fold,
@@ -335,7 +335,7 @@ enum cleave_status cv_fold_status(const struct cv_fold *fold, bool *out_command,
     return fold->err.status;
 }
 
-enum cleave_status cv_fold_result(struct cv_fold *fold, struct cv_store **out,
+enum cleave_status cv_fold_result(struct cv_fold *fold, struct cv_chunk_output **out,
                                   struct cleave_error *err)
 {
     struct cv_partial last;

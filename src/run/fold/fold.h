@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
-#include "run/output/gather.h"
-#include "run/kit/gate.h"
-#include "run/kit/poller.h"
+#include "run/output/ordered_output.h"
+#include "run/common/start_limiter.h"
+#include "run/common/poller.h"
 
 enum { CV_FOLD_MOST = 16 };
 
@@ -34,9 +34,10 @@ struct cv_fold_options {
     uint32_t retries;                   /* how often a fold that failed is tried again  */
     double timeout_s;                   /* 0: none                                      */
     struct cv_poller *poller;
-    struct cv_gather *gather; /* `separate` if the command takes files                  */
-    struct cv_fold_log *log;  /* folds that were made; NULL: nobody wants to know       */
-    struct cv_gate
+    struct cv_ordered_output
+        *gather;             /* `separate` if the command takes files                  */
+    struct cv_fold_log *log; /* folds that were made; NULL: nobody wants to know       */
+    struct cv_start_limiter
         *gate; /* folds for which there is no room wait there; NULL: they fail */
 };
 
@@ -46,7 +47,7 @@ enum cleave_status cv_fold_new(const struct cv_fold_options *options,
 void cv_fold_free(struct cv_fold *fold);
 
 /* The store is the result for [begin, end) of the input; it is the fold's from here on. */
-enum cleave_status cv_fold_add(struct cv_fold *fold, struct cv_store *store,
+enum cleave_status cv_fold_add(struct cv_fold *fold, struct cv_chunk_output *store,
                                uint64_t begin, uint64_t end, struct cleave_error *err);
 /* There is no result for [begin, end): its neighbours are neighbours of each other. */
 enum cleave_status cv_fold_skip(struct cv_fold *fold, uint64_t begin, uint64_t end,
@@ -73,7 +74,7 @@ enum cleave_status cv_fold_status(const struct cv_fold *fold, bool *out_command,
 
 /* The result, when all has been added and nothing is ready or runs. *out is NULL if there
  * is none; else it is the caller's, to be finished or dropped. */
-enum cleave_status cv_fold_result(struct cv_fold *fold, struct cv_store **out,
+enum cleave_status cv_fold_result(struct cv_fold *fold, struct cv_chunk_output **out,
                                   struct cleave_error *err);
 
 /* Bytes of the input that the result is of, with those that were skipped. */

@@ -104,29 +104,29 @@ enum cleave_status cv_fold_set_add(struct cv_fold_set *set,
 static size_t smallest(const struct cv_fold_set *set, size_t first, size_t length,
                        size_t count, double *out_mean)
 {
-    double sum = 0, least;
+    double sum = 0, min;
     size_t best = first;
 
     for (size_t i = first; i < first + count; i++)
         sum += (double)set->items[i].bytes;
-    least = sum;
+    min = sum;
     for (size_t i = first + 1; i + count <= first + length; i++) {
         sum += (double)set->items[i + count - 1].bytes - (double)set->items[i - 1].bytes;
-        if (sum < least) {
-            least = sum;
+        if (sum < min) {
+            min = sum;
             best = i;
         }
     }
-    *out_mean = least / (double)count;
+    *out_mean = min / (double)count;
     return best;
 }
 
-size_t cv_fold_set_take(struct cv_fold_set *set, size_t most, struct cv_partial *out)
+size_t cv_fold_set_take(struct cv_fold_set *set, size_t max, struct cv_partial *out)
 {
     size_t best = 0, taken = 0;
-    double least = 0;
+    double min = 0;
 
-    assert(most >= 2);
+    assert(max >= 2);
     for (size_t first = 0, length; first < set->count; first += length) {
         size_t count, at;
         double mean;
@@ -135,12 +135,12 @@ size_t cv_fold_set_take(struct cv_fold_set *set, size_t most, struct cv_partial 
             length++;
         if (length < 2)
             continue;
-        count = length < most ? length : most;
+        count = length < max ? length : max;
         at = smallest(set, first, length, count, &mean);
-        if (taken == 0 || mean < least || (mean <= least && count > taken)) {
+        if (taken == 0 || mean < min || (mean <= min && count > taken)) {
             best = at;
             taken = count;
-            least = mean;
+            min = mean;
         }
     }
     if (taken == 0)

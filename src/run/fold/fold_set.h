@@ -10,13 +10,14 @@
 #include <stdint.h>
 #include <cleave/error.h>
 
-struct cv_store;
+struct cv_chunk_output;
 
 struct cv_partial {
-    uint64_t begin, end;    /* of the input, begin < end; commutative: of no meaning   */
-    uint64_t bytes;         /* how large the result is                                 */
-    struct cv_store *store; /* borrowed; NULL: there is no result, nor will be         */
-    uint64_t covers;        /* bytes of the input that went in                         */
+    uint64_t begin, end; /* of the input, begin < end; commutative: of no meaning   */
+    uint64_t bytes;      /* how large the result is                                 */
+    struct cv_chunk_output
+        *store;      /* borrowed; NULL: there is no result, nor will be         */
+    uint64_t covers; /* bytes of the input that went in                         */
 };
 
 /* The fields are for the functions of this header, but for `ready`, which may be read. */
@@ -37,7 +38,7 @@ enum cleave_status cv_fold_set_add(struct cv_fold_set *set,
 /* Take 2 to `most` that can be folded, in order; 0 if there are none. Of all that are next
  * to each other, the smallest are taken: to fold what is large again and again would cost
  * far more. */
-size_t cv_fold_set_take(struct cv_fold_set *set, size_t most, struct cv_partial *out);
+size_t cv_fold_set_take(struct cv_fold_set *set, size_t max, struct cv_partial *out);
 /* Take the only partial with a result; false if there is none, or more than one. */
 bool cv_fold_set_last(struct cv_fold_set *set, struct cv_partial *out);
 /* Take any; false if the set is empty. */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include <cleave/version.h>
-#include "base/companion.h"
+#include "base/helper_program.h"
 #include "base/fail.h"
 
 /* What a program for Linux begins with: its kind, 64 bits, the order of bytes, and at byte 18

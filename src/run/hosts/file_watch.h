@@ -7,7 +7,7 @@
 #define CV_FILE_WATCH_H
 #include <stdbool.h>
 #include <stdint.h>
-#include "run/kit/poller.h"
+#include "run/common/poller.h"
 
 /* What is looked at; all 0: there is no file. */
 struct cv_file_state {

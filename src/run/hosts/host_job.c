@@ -5,7 +5,7 @@
 #include <cleave/version.h>
 
 #include "run/hosts/remote_host.h"
-#include "run/kit/usable_cores.h"
+#include "run/common/usable_cores.h"
 
 enum {
     JOB_FRAME = 64 * 1024
@@ -21,7 +21,7 @@ void cv_host_send_hello(struct cv_host *host)
     const uint64_t mark = host->words != NULL ? cv_begin_mark_key() : 0;
 
     if (mark != 0)
-        cv_aside_expect(&host->aside, mark);
+        cv_connect_stderr_expect(&host->aside, mark);
     cv_pack_hello(&packer, &(struct cv_hello){ .version = CLEAVE_VERSION,
                                                .host = "master",
                                                .cores = cv_usable_cores() });

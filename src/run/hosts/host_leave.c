@@ -43,7 +43,7 @@ void cv_host_dismiss(struct cv_host *host)
 /* Batch systems tell all processes of a job to end, this one too, but not at the same time. */
 static const double HUSH_S = 1;
 
-bool cv_hosts_hush(const struct cv_hosts *hosts)
+bool cv_hosts_stop_in_progress(const struct cv_hosts *hosts)
 {
     return hosts->told_s > 0 && cv_clock_s() < hosts->told_s + HUSH_S;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "run/hosts/host_words_inner.h"
+#include "run/hosts/host_spec_internal.h"
 
 /* What a field says of the host before it. */
 enum field { SLOTS, USER, NOTHING, UNKNOWN };
@@ -61,7 +61,7 @@ static enum cleave_status add_host(struct cv_host_reading *reading,
                                    struct cv_text_part host, struct cv_text_part user,
                                    uint32_t slots)
 {
-    struct cv_host_words *out = reading->out;
+    struct cv_host_spec *out = reading->out;
     const size_t first = out->count;
     struct cv_text text = { NULL, 0, 0, false };
     enum cleave_status status;
@@ -169,7 +169,7 @@ static enum cleave_status add_line(struct cv_host_reading *reading,
 }
 
 enum cleave_status cv_host_lines_add(const char *text, const char *where,
-                                     struct cv_arena *arena, struct cv_host_words *out,
+                                     struct cv_arena *arena, struct cv_host_spec *out,
                                      struct cleave_error *err)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, by editors of Windows */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "run/hosts/host_words_inner.h"
+#include "run/hosts/host_spec_internal.h"
 
 #define URL "ssh://"
 
@@ -94,10 +94,11 @@ static bool is_address(const char *text)
             (text[length] == '%' && is_name(text + length + 1, "")));
 }
 
-static enum cleave_status keep(struct cv_host_reading *reading, struct cv_host_word word)
+static enum cleave_status keep(struct cv_host_reading *reading,
+                               struct cv_host_spec_item word)
 {
-    struct cv_host_words *out = reading->out;
-    struct cv_host_word *grown = out->items;
+    struct cv_host_spec *out = reading->out;
+    struct cv_host_spec_item *grown = out->items;
     const char *name = word.name != NULL ? word.name : ":";
 
     if (out->count >= CV_HOST_NAMES_MOST)
@@ -132,7 +133,7 @@ static enum cleave_status add_one(struct cv_host_reading *reading, const char *l
         return cv_host_word_refuse(reading, got,
                                    cv_host_hint(at == login ? login : name,
                                                 reading->line > 0));
-    return keep(reading, (struct cv_host_word){ name, login, ssh, slots, 1 });
+    return keep(reading, (struct cv_host_spec_item){ name, login, ssh, slots, 1 });
 }
 
 /* --- logins ------------------------------------------------------------------------------- */
@@ -154,7 +155,7 @@ static enum cleave_status add_url(struct cv_host_reading *reading,
                                   uint32_t slots)
 {
     static const char expected[] = "ssh://user@host:port, or the host alone";
-    struct cv_host_word word = { .ssh = ssh, .slots = slots, .times = 1 };
+    struct cv_host_spec_item word = { .ssh = ssh, .slots = slots, .times = 1 };
     struct cv_text_part rest = cv_behind(url, strlen(URL));
     const char *user = NULL;
     size_t end;
@@ -232,7 +233,7 @@ enum cleave_status cv_host_login_add(struct cv_host_reading *reading,
     char line[16] = "";
 
     if (login.length == 1 && login.at[0] == ':')
-        return keep(reading, (struct cv_host_word){ .slots = slots, .times = 1 });
+        return keep(reading, (struct cv_host_spec_item){ .slots = slots, .times = 1 });
     if (cv_is_ssh_url(login))
         return add_url(reading, login, ssh, slots);
     if (address < login.length)

@@ -48,8 +48,9 @@ void cv_host_tell_absent(const struct cv_host *host, const char *reason)
     struct cv_hosts *hosts = host->hosts;
     char forget[200];
     /* Somebody may stand in between: that is not to be found among fifty that are switched off. */
-    const bool alarms = cv_aside_key_changed(&host->aside, forget, sizeof forget) &&
-                        ++hosts->nchanged <= CV_TOLD_MOST;
+    const bool alarms =
+        cv_connect_stderr_key_changed(&host->aside, forget, sizeof forget) &&
+        ++hosts->nchanged <= CV_TOLD_MOST;
 
     if (alarms || ++hosts->nabsent <= CV_TOLD_MOST)
         cv_hosts_note(hosts, "%s: left out: %s", host->name, reason);
@@ -83,7 +84,8 @@ void cv_hosts_tell_rest(struct cv_hosts *hosts)
 /* --- what they say first ------------------------------------------------------------------ */
 
 /* Whether a login script may have ended, or read what was not for it: NULL if not. */
-static const char *doubt_login(const struct cv_host *host, const struct cleave_error *err)
+static const char *explain_login_failure(const struct cv_host *host,
+                                         const struct cleave_error *err)
 {
     enum { OF_SHELLS = 126 };
 
@@ -100,18 +102,18 @@ static const char *doubt_login(const struct cv_host *host, const struct cleave_e
 void cv_host_quote_words(const struct cv_host *host, const struct cleave_error *err,
                          char *out, size_t size)
 {
-    const char *doubt = doubt_login(host, err);
+    const char *doubt = explain_login_failure(host, err);
     char line[330];
 
     out[0] = '\0';
-    if (cv_aside_key_changed(&host->aside, line, sizeof line))
+    if (cv_connect_stderr_key_changed(&host->aside, line, sizeof line))
         snprintf(out, size,
                  "; its HOST KEY HAS CHANGED: it was set up anew, or somebody stands in "
                  "between%s%s",
                  line[0] != '\0' ? "; if you know that it was, this forgets the old one: "
                                  : "",
                  line);
-    else if (cv_aside_last(&host->aside, line, sizeof line))
+    else if (cv_connect_stderr_last(&host->aside, line, sizeof line))
         snprintf(out, size, ": %s", line);
     else if (doubt != NULL)
         snprintf(out, size, "%s", doubt);
@@ -132,12 +134,12 @@ static void tell_words(void *context)
     char line[sizeof hosts->words[0]], forget[200], more[40] = "";
     size_t others;
 
-    if (cv_aside_key_changed(&host->aside, forget, sizeof forget)) {
+    if (cv_connect_stderr_key_changed(&host->aside, forget, sizeof forget)) {
         cv_hosts_note(hosts,
                       "%s: its HOST KEY HAS CHANGED, and ssh went on as it is told to: "
                       "somebody may stand in between",
                       host->name);
-    } else if (cv_aside_first(&host->aside, line, sizeof line, &others) &&
+    } else if (cv_connect_stderr_first(&host->aside, line, sizeof line, &others) &&
                !was_told(hosts, line) && ++hosts->nwords <= CV_TOLD_MOST) {
         memcpy(hosts->words[hosts->nwords - 1], line, sizeof line);
         if (others > 0)
@@ -150,7 +152,7 @@ static void tell_words(void *context)
 
 void cv_host_tell_words(struct cv_host *host)
 {
-    cv_aside_ready(&host->aside, host->marks, tell_words, host);
+    cv_connect_stderr_ready(&host->aside, host->marks, tell_words, host);
 }
 
 /* --- those who come twice ------------------------------------------------------------------ */

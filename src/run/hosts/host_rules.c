@@ -78,8 +78,8 @@ const char *cv_stage_text(enum cv_stage stage)
 
 /* --- where things stand ------------------------------------------------------------------- */
 
-static struct cv_owed *find_owed(const struct cv_host *host,
-                                 const struct cv_frame_head *head)
+static struct cv_expected_frame *find_owed(const struct cv_host *host,
+                                           const struct cv_frame_head *head)
 {
     for (size_t i = 0; i < host->nowed; i++)
         if (host->owed[i].number == head->chunk && host->owed[i].seat == head->peer)
@@ -103,7 +103,7 @@ static enum cv_stage piece_stage(const struct cv_host *host,
                                  const struct cv_frame_head *head,
                                  struct cv_slot **out_slot)
 {
-    const struct cv_owed *owed = find_owed(host, head);
+    const struct cv_expected_frame *owed = find_owed(host, head);
     const struct cv_slot *slot = *out_slot = find_slot(host, head);
 
     if (head->type == CV_FRAME_CUT_DONE &&
@@ -160,7 +160,7 @@ enum cv_stage cv_host_stage(const struct cv_host *host, const struct cv_frame_he
 
 void cv_host_owes(struct cv_host *host, const struct cv_slot *slot, bool end, bool cut)
 {
-    struct cv_owed *grown = host->owed;
+    struct cv_expected_frame *grown = host->owed;
 
     if (host->state != CV_HOST_READY || (!end && !cut) || host->nowed == OWED_MOST)
         return;
@@ -170,14 +170,14 @@ void cv_host_owes(struct cv_host *host, const struct cv_slot *slot, bool end, bo
     if (grown == NULL)
         return; /* it will be taken for a liar when it says so */
     host->owed = grown;
-    host->owed[host->nowed++] = (struct cv_owed){
+    host->owed[host->nowed++] = (struct cv_expected_frame){
         .number = slot->remote.number, .seat = slot->remote.seat, .end = end, .cut = cut
     };
 }
 
 void cv_host_paid(struct cv_host *host, const struct cv_frame_head *head)
 {
-    struct cv_owed *owed = find_owed(host, head);
+    struct cv_expected_frame *owed = find_owed(host, head);
 
     if (owed == NULL)
         return;

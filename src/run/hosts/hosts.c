@@ -25,7 +25,7 @@ void cv_hosts_init(struct cv_hosts *hosts)
 }
 
 /* Let workers see the end of their input and go; all at the same time. */
-static void say_goodbye(struct cv_hosts *hosts)
+static void close_worker_inputs(struct cv_hosts *hosts)
 {
     const double until_s = cv_clock_s() + GOODBYE_MS / 1000.0;
 
@@ -44,7 +44,7 @@ static void say_goodbye(struct cv_hosts *hosts)
 void cv_hosts_done(struct cv_hosts *hosts)
 {
     if (hosts->count > 0)
-        say_goodbye(hosts);
+        close_worker_inputs(hosts);
     if (hosts->told_s > 0)
         cv_poller_cancel(hosts->poller, &hosts->hush);
     cv_hosts_connect_no_more(hosts);
@@ -126,13 +126,13 @@ static const char **copy_words(struct cv_arena *arena, const char *const *words)
 }
 
 /* The copies of cleave that it may ask for. */
-static bool keep_copies(struct cv_arena *arena, const struct cleave_host *asked,
+static bool keep_copies(struct cv_arena *arena, const struct cleave_host *request,
                         struct cv_push *out)
 {
-    struct cleave_copy *copies = cv_array(arena, asked->ncopies, sizeof *copies);
+    struct cleave_copy *copies = cv_array(arena, request->ncopies, sizeof *copies);
 
-    for (size_t i = 0; copies != NULL && i < asked->ncopies; i++) {
-        const struct cleave_copy *copy = &asked->copies[i];
+    for (size_t i = 0; copies != NULL && i < request->ncopies; i++) {
+        const struct cleave_copy *copy = &request->copies[i];
 
         copies[i].absent = copy->absent != NULL ? cv_arena_text(arena, copy->absent) : "";
         copies[i].push = copy->push != NULL ? copy_words(arena, copy->push) : NULL;
@@ -142,11 +142,11 @@ static bool keep_copies(struct cv_arena *arena, const struct cleave_host *asked,
             return false;
     }
     out->copies = copies;
-    out->ncopies = asked->ncopies;
+    out->ncopies = request->ncopies;
     return copies != NULL;
 }
 
-enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host *asked,
+enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host *request,
                                 uint32_t first, struct cv_host **out,
                                 struct cleave_error *err)
 {
@@ -161,29 +161,30 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
     if (host == NULL)
         return cv_fail_memory(err, "the hosts");
     host->hosts = hosts;
-    host->name = cv_arena_text(&hosts->arena, asked->name);
+    host->name = cv_arena_text(&hosts->arena, request->name);
     host->words =
-        asked->connect != NULL ? copy_words(&hosts->arena, asked->connect) : NULL;
+        request->connect != NULL ? copy_words(&hosts->arena, request->connect) : NULL;
     host->push.process.pidfd = -1;
-    host->channel = asked->connect != NULL ? NULL : asked->channel;
-    host->given = asked->connect != NULL || asked->channel != NULL ? -1 : asked->link;
-    host->slots = asked->slots;
-    host->asks = asked->slots == 0;
-    host->seats = asked->slots > 0 ? calloc(asked->slots, sizeof *host->seats) : NULL;
+    host->channel = request->connect != NULL ? NULL : request->channel;
+    host->given =
+        request->connect != NULL || request->channel != NULL ? -1 : request->link;
+    host->slots = request->slots;
+    host->asks = request->slots == 0;
+    host->seats = request->slots > 0 ? calloc(request->slots, sizeof *host->seats) : NULL;
     host->first = first;
-    host->peer = asked->peer > 0 ? asked->peer : (uint32_t)hosts->count + 1;
-    host->leads = asked->leads;
-    hosts->leads = hosts->leads || asked->leads;
-    host->may_share = asked->shared_input || hosts->terms.shared_input;
+    host->peer = request->peer > 0 ? request->peer : (uint32_t)hosts->count + 1;
+    host->leads = request->leads;
+    hosts->leads = hosts->leads || request->leads;
+    host->may_share = request->shared_input || hosts->terms.shared_input;
     host->link.in = host->link.out = -1;
     host->link.broken = true;
     host->process.pidfd = -1;
     host->numbered = 1;
     cv_send_reset(host);
     hosts->items[hosts->count++] = host;
-    if (host->name == NULL || (asked->slots > 0 && host->seats == NULL) ||
-        (asked->connect != NULL && host->words == NULL) ||
-        !keep_copies(&hosts->arena, asked, &host->push))
+    if (host->name == NULL || (request->slots > 0 && host->seats == NULL) ||
+        (request->connect != NULL && host->words == NULL) ||
+        !keep_copies(&hosts->arena, request, &host->push))
         return cv_fail_memory(err, "the hosts");
     *out = host;
     return CLEAVE_OK;

@@ -10,7 +10,7 @@ void cv_hosts_done(struct cv_hosts *hosts);
 /* What the input is, for hosts that may see it. */
 enum cleave_status cv_hosts_describe(struct cv_hosts *hosts, struct cleave_error *err);
 /* Add a host; its workers are those from `first` on. `asked` is copied but for the link. */
-enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host *asked,
+enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host *request,
                                 uint32_t first, struct cv_host **out,
                                 struct cleave_error *err);
 

@@ -13,7 +13,7 @@
 
 #include "base/fail.h"
 #include "run/hosts/hosts.h"
-#include "run/kit/usable_cores.h"
+#include "run/common/usable_cores.h"
 
 /* As many again are begun after so long, if processors were idle for such a part of it; and after so many
  * times that long whatever they were, lest hosts that do not answer keep others waiting. */
@@ -34,7 +34,8 @@ static size_t count_in(const struct cv_hosts *hosts, enum cv_host_state first,
 bool cv_hosts_may_come(const struct cv_hosts *hosts)
 {
     return count_in(hosts, CV_HOST_DOWN, CV_HOST_DOWN) > 0 ||
-           count_in(hosts, CV_HOST_NEW, CV_HOST_GREETED) > 0 || cv_hosts_hush(hosts);
+           count_in(hosts, CV_HOST_NEW, CV_HOST_GREETED) > 0 ||
+           cv_hosts_stop_in_progress(hosts);
 }
 
 bool cv_hosts_any_hope(const struct cv_hosts *hosts)

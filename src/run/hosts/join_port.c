@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "run/kit/process.h"
+#include "run/common/process.h"
 
 enum { WAITING = 128 }; /* who have connected at a moment */
 
@@ -77,7 +77,7 @@ static void listen_again(void *context)
 }
 
 /* Whoever waits would be told of at once, again and again. */
-static void have_a_rest(struct cv_join_port *port, int reason)
+static void pause_accept(struct cv_join_port *port, int reason)
 {
     struct cleave_error err;
 
@@ -96,7 +96,7 @@ static void take(void *context, unsigned events)
     if (fd >= 0)
         port->joined(port->context, fd);
     else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-        have_a_rest(port, errno);
+        pause_accept(port, errno);
 }
 
 /* Nobody can connect before it is listened to, and by then nobody else may. */

@@ -6,7 +6,7 @@
 #define CV_JOIN_PORT_H
 #include <sys/types.h>
 #include "base/fail.h"
-#include "run/kit/poller.h"
+#include "run/common/poller.h"
 
 struct cv_join_port {
     struct cv_poller *poller; /* borrowed, as the path                                  */

@@ -28,7 +28,7 @@ enum cleave_status cv_rank_groups_read(const char *text, uint32_t *out,
 }
 
 enum cleave_status cv_rank_groups_make(const uint32_t *machine, uint32_t size,
-                                       uint32_t most, uint32_t *leader,
+                                       uint32_t max, uint32_t *leader,
                                        struct cleave_error *err)
 {
     /* Of each machine: who leads those that come next, and how many it has. */
@@ -42,7 +42,7 @@ enum cleave_status cv_rank_groups_make(const uint32_t *machine, uint32_t size,
     for (uint32_t r = 1; r < size; r++) {
         const uint32_t m = machine[r];
 
-        if (open[m].count == 0 || open[m].count >= most) {
+        if (open[m].count == 0 || open[m].count >= max) {
             open[m].leader = r;
             open[m].count = 0;
         }

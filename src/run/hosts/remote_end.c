@@ -86,7 +86,7 @@ static void lose_output(struct cv_slot *slot)
     if (cv_slot_passed(slot) == 0)
         cv_remote_drop_store(slot);
     else if (slot->remote.host->hosts->terms.lines)
-        cv_store_keep_lines(slot->store);
+        cv_chunk_output_keep_lines(slot->store);
 }
 
 /* It goes to others, and nobody is to blame. */
@@ -122,7 +122,8 @@ static enum cleave_status write_rest(struct cv_slot *slot, struct cleave_error *
     while (length > 0) {
         const void *bytes = NULL;
 
-        CV_TRY(cv_store_read(slot->store, room, sizeof room, &bytes, &length, err));
+        CV_TRY(
+            cv_chunk_output_read(slot->store, room, sizeof room, &bytes, &length, err));
         CV_TRY(cv_line_output_take(slot, bytes, length, err));
     }
     return cv_line_output_end(slot, err);

@@ -55,7 +55,8 @@ static void take_output(struct cv_slot *slot, const struct cv_frame_head *head,
     slot->remote.heard += head->length;
     if ((head->value != 0 && slot->items != NULL
              ? cv_item_take_back(slot, payload, head->length, &err)
-             : cv_store_write(slot->store, payload, head->length, &err)) != CLEAVE_OK)
+             : cv_chunk_output_write(slot->store, payload, head->length, &err)) !=
+        CLEAVE_OK)
         slot->broke(slot->context, &err);
 }
 
@@ -82,8 +83,8 @@ static void take_lines(struct cv_host *host, struct cv_slot *slot,
     slot->remote.heard += head->length;
     slot->remote.early += head->length;
     if ((slot->by_lines ? cv_line_output_take(slot, payload, head->length, &err)
-                        : cv_store_write_lines(slot->store, payload, head->length,
-                                               &err)) != CLEAVE_OK)
+                        : cv_chunk_output_write_lines(slot->store, payload, head->length,
+                                                      &err)) != CLEAVE_OK)
         slot->broke(slot->context, &err);
 }
 

@@ -13,7 +13,7 @@
 #include "base/fail.h"
 #include "base/signal_name.h"
 #include "base/text.h"
-#include "run/hosts/host_words.h"
+#include "run/hosts/host_spec.h"
 #include "run/wire/frame_kinds.h"
 
 enum {
@@ -237,10 +237,10 @@ static void plan_next_try(struct cv_host *host, bool hopeful, bool refuses)
 {
     struct cv_hosts *hosts = host->hosts;
     const double wait_s = host->tries < 5 ? (double)(1u << host->tries) / 2 : 16;
-    const uint32_t most =
+    const uint32_t max =
         hosts->nready > 0 && host->was_ready && !refuses ? MOST_TRIES : LAST_TRIES;
 
-    if (!hopeful || host->words == NULL || host->leaving || ++host->tries > most ||
+    if (!hopeful || host->words == NULL || host->leaving || ++host->tries > max ||
         cv_poller_set(hosts->poller, &host->timer, cv_clock_s() + wait_s, try_again, host,
                       NULL) != CLEAVE_OK)
         host->state = CV_HOST_OUT;
@@ -315,7 +315,7 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
     describe_words(host, err, words, sizeof words);
     cv_link_close(&host->link);
     describe_exit(host, how, sizeof how);
-    cv_aside_end(&host->aside);
+    cv_connect_stderr_end(&host->aside);
     copy = was_ready || host->pushed
                ? NULL
                : cv_push_asked(&host->push, host->process.exit_code);
@@ -378,7 +378,8 @@ static enum cleave_status start_command(struct cv_host *host, int *in, int *out,
     if (status == CLEAVE_OK)
         status = cv_pipe_open(&errors, err);
     if (status == CLEAVE_OK) {
-        status = cv_aside_open(&host->aside, host->hosts->poller, errors.read, err);
+        status =
+            cv_connect_stderr_open(&host->aside, host->hosts->poller, errors.read, err);
         errors.read = -1;
     }
     if (status == CLEAVE_OK)
@@ -450,7 +451,7 @@ void cv_host_leave_out(struct cv_host *host)
     cv_push_done(&host->push);
     cv_link_close(&host->link);
     cv_process_kill(&host->process);
-    cv_aside_end(&host->aside);
+    cv_connect_stderr_end(&host->aside);
     host->state = CV_HOST_OUT;
     tell_why(host, false);
 }
@@ -462,7 +463,7 @@ void cv_host_done(struct cv_host *host)
     cv_push_done(&host->push);
     cv_link_close(&host->link);
     cv_process_kill(&host->process);
-    cv_aside_done(&host->aside);
+    cv_connect_stderr_done(&host->aside);
     cv_close(&host->given);
     free(host->seats);
     free(host->owed);

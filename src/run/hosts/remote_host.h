@@ -10,7 +10,7 @@
 #include "run/hosts/host_rules.h"
 #include "run/hosts/remote_push.h"
 #include "run/slot/slot.h"
-#include "run/wire/aside.h"
+#include "run/wire/connect_stderr.h"
 #include "run/wire/link.h"
 #include "run/wire/remote.h"
 
@@ -52,7 +52,7 @@ enum cv_note {
 };
 
 /* What will be heard of a piece that no slot knows any more (host_rules.h). */
-struct cv_owed {
+struct cv_expected_frame {
     uint64_t number;
     uint32_t seat;
     bool end, cut;
@@ -77,7 +77,8 @@ struct cv_host {
     enum cv_host_state state;
     struct cv_link link;
     struct cv_process process;
-    struct cv_aside aside; /* what that says on standard error                          */
+    struct cv_connect_stderr
+        aside;             /* what that says on standard error                          */
     struct cv_timer timer; /* to be ready, or until the next try                        */
     uint32_t tries;        /* one after the other that failed                           */
     bool shares;           /* it sees the input                                         */
@@ -85,7 +86,8 @@ struct cv_host {
     bool blind;            /* it did not see a file of an item                          */
     bool based;            /* it has been sent the files for all items                  */
     bool was_ready;
-    bool marks; /* it says on standard error where it begins (begin_mark.h)            */
+    bool
+        marks; /* it says on standard error where it begins (stderr_marker.h)            */
     bool briefed;      /* it has been sent the job                                      */
     bool leaving;      /* it gets nothing more, and goes when it has ended what it has  */
     bool noticed;      /* ... as it has said itself: it begins nothing new              */
@@ -97,7 +99,8 @@ struct cv_host {
     struct cv_slot *first_slot;   /* borrowed: list of those that stand for its seats   */
     struct cv_slot *queue, **end; /* pieces that are to be sent                         */
     struct cv_host_seat *seats;   /* owned                                              */
-    struct cv_owed *owed;         /* owned                                              */
+    struct cv_expected_frame
+        *owed; /* owned                                              */
     size_t nowed, owed_room;
     uint64_t numbered; /* pieces                                             */
     double progress_s; /* when something of a piece was heard                           */
@@ -150,7 +153,8 @@ struct cv_hosts {
     void (*other)(void *context, struct cv_host *host, const struct cv_frame_head *head,
                   const unsigned char *payload);
     void *context, *other_context; /* of `changed`, of `other`                          */
-    bool keeps; /* outputs stay with the hosts (outlet_kept.c)                          */
+    bool
+        keeps; /* outputs stay with the hosts (result_sink_remote.c)                          */
     /* What a host that is ready says of itself and of pieces, and that it has gone with them: cv_hosts_init
      * sets these (remote_slot.h). */
     void (*piece_frame)(struct cv_host *host, struct cv_slot *slot,
@@ -234,7 +238,7 @@ void cv_host_dismiss(struct cv_host *host);
 void cv_host_notice(struct cv_host *host);
 /* Whether one has done so a moment ago: who has told it may be about to tell this process, so that
  * nothing is concluded from there being nobody left. */
-bool cv_hosts_hush(const struct cv_hosts *hosts);
+bool cv_hosts_stop_in_progress(const struct cv_hosts *hosts);
 /* It is not to go after all, unless it has said so itself. */
 void cv_host_keep(struct cv_host *host);
 /* It has ended all that it had, and goes. */

@@ -14,13 +14,13 @@
 
 #include "base/fail.h"
 #include "run/hosts/remote_host.h"
-#include "run/kit/travel.h"
-#include "run/wire/parcel.h"
+#include "run/common/item_transfer.h"
+#include "run/wire/item_message.h"
 
-struct cv_parcel_out {
+struct cv_item_message_out {
     struct cv_packer head;
     char **sends, **returns; /* owned: blocks of names as they are here             */
-    struct cv_parcel_file
+    struct cv_item_message_file
         *files;        /* owned                                               */
     const char **here; /* owned: their names here                             */
     uint64_t nfiles, nbase, body;
@@ -42,14 +42,14 @@ static size_t count(char *const *names)
     return n;
 }
 
-static enum cleave_status look(const char *here, bool shared, struct cv_parcel_file *out,
-                               struct cleave_error *err)
+static enum cleave_status look(const char *here, bool shared,
+                               struct cv_item_message_file *out, struct cleave_error *err)
 {
     int fd;
     struct stat facts;
     enum cleave_status status = CLEAVE_OK;
 
-    CV_TRY(cv_travel_name(here, &out->name, err));
+    CV_TRY(cv_item_transfer_name(here, &out->name, err));
     fd = open(here, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &facts) != 0)
         status = cv_fail(err, CLEAVE_EINPUT, "cannot send '%.160s': %s", here,
@@ -74,7 +74,7 @@ static enum cleave_status look(const char *here, bool shared, struct cv_parcel_f
 enum cleave_status cv_hosts_base(struct cv_hosts *hosts, struct cleave_error *err)
 {
     const char *const *names = hosts->terms.base_files;
-    struct cv_parcel_file ignored;
+    struct cv_item_message_file ignored;
 
     for (size_t i = 0; names != NULL && names[i] != NULL; i++)
         CV_TRY(look(names[i], false, &ignored, err));
@@ -83,7 +83,7 @@ enum cleave_status cv_hosts_base(struct cv_hosts *hosts, struct cleave_error *er
 
 /* What is wrong with a file is said by the host as the fault of the item, like any other. */
 static enum cleave_status look_at_files(const struct cv_slot *slot,
-                                        struct cv_parcel_out *parcel,
+                                        struct cv_item_message_out *parcel,
                                         struct cleave_error *err)
 {
     struct cv_host *host = slot->remote.host;
@@ -113,7 +113,7 @@ static enum cleave_status look_at_files(const struct cv_slot *slot,
     for (size_t i = 0; parcel->returns != NULL && parcel->returns[i] != NULL &&
                        parcel->fault[0] == '\0';
          i++)
-        if (cv_travel_name(parcel->returns[i], &there, &why) != CLEAVE_OK)
+        if (cv_item_transfer_name(parcel->returns[i], &there, &why) != CLEAVE_OK)
             snprintf(parcel->fault, sizeof parcel->fault, "%.290s", why.text);
     parcel->nbase = nbase;
     parcel->nfiles = nbase + nsends;
@@ -123,7 +123,7 @@ static enum cleave_status look_at_files(const struct cv_slot *slot,
     return CLEAVE_OK;
 }
 
-static enum cleave_status pack(struct cv_slot *slot, struct cv_parcel_out *parcel,
+static enum cleave_status pack(struct cv_slot *slot, struct cv_item_message_out *parcel,
                                char **words, struct cleave_error *err)
 {
     const struct cleave_items *items = slot->items;
@@ -142,20 +142,21 @@ static enum cleave_status pack(struct cv_slot *slot, struct cv_parcel_out *parce
         return cv_fail_memory(err, "the files of an item");
     for (size_t i = 0; i < nreturns; i++) {
         there[i] = ""; /* of one with a fault */
-        (void)cv_travel_name(parcel->returns[i], &there[i], &ignored);
+        (void)cv_item_transfer_name(parcel->returns[i], &there[i], &ignored);
     }
     snprintf(chunk, sizeof chunk, "CLEAVE_CHUNK=%llu",
              (unsigned long long)slot->piece.begin + 1);
     snprintf(place, sizeof place, "CLEAVE_SLOT=%lu", (unsigned long)slot->worker + 1);
-    cv_pack_parcel(&parcel->head, &(struct cv_parcel){ .item = slot->piece.begin,
-                                                       .words = said.out,
-                                                       .told = told,
-                                                       .returns = there,
-                                                       .files = parcel->files,
-                                                       .nfiles = parcel->nfiles,
-                                                       .nbase = parcel->nbase,
-                                                       .errors = items->errors != NULL,
-                                                       .fault = parcel->fault });
+    cv_pack_parcel(&parcel->head,
+                   &(struct cv_item_message){ .item = slot->piece.begin,
+                                              .words = said.out,
+                                              .told = told,
+                                              .returns = there,
+                                              .files = parcel->files,
+                                              .nfiles = parcel->nfiles,
+                                              .nbase = parcel->nbase,
+                                              .errors = items->errors != NULL,
+                                              .fault = parcel->fault });
     free(there);
     return parcel->head.failed ? cv_fail_memory(err, "the words of an item") : CLEAVE_OK;
 }
@@ -165,7 +166,7 @@ enum cleave_status cv_item_pack(struct cv_slot *slot, struct cleave_error *err)
     const struct cleave_items *items = slot->items;
     const uint64_t item = slot->piece.begin;
     const uint32_t place = slot->worker + 1;
-    struct cv_parcel_out *parcel = calloc(1, sizeof *parcel);
+    struct cv_item_message_out *parcel = calloc(1, sizeof *parcel);
     enum cleave_status status = CLEAVE_OK;
     char **words = NULL;
 
@@ -202,7 +203,7 @@ uint64_t cv_item_body(const struct cv_slot *slot)
 
 bool cv_item_is_shared(const struct cv_slot *slot)
 {
-    const struct cv_parcel_out *parcel = slot->remote.parcel;
+    const struct cv_item_message_out *parcel = slot->remote.parcel;
 
     for (size_t i = 0; parcel != NULL && i < parcel->nfiles; i++)
         if (!parcel->files[i].travels)
@@ -211,11 +212,11 @@ bool cv_item_is_shared(const struct cv_slot *slot)
 }
 
 /* Zeros are sent in the place of what is not there any more: so much was announced. */
-static size_t read_file(struct cv_parcel_out *parcel, size_t which, uint64_t offset,
-                        void *out, size_t most)
+static size_t read_file(struct cv_item_message_out *parcel, size_t which, uint64_t offset,
+                        void *out, size_t max)
 {
     const uint64_t left = parcel->files[which].size - offset;
-    const size_t wanted = left < most ? (size_t)left : most;
+    const size_t wanted = left < max ? (size_t)left : max;
     struct stat facts;
     ssize_t got;
 
@@ -235,14 +236,14 @@ static size_t read_file(struct cv_parcel_out *parcel, size_t which, uint64_t off
     return wanted;
 }
 
-size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t most)
+size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t max)
 {
-    struct cv_parcel_out *parcel = slot->remote.parcel;
+    struct cv_item_message_out *parcel = slot->remote.parcel;
     unsigned char end;
 
     if (at < parcel->head.length) {
         const size_t left = parcel->head.length - (size_t)at;
-        const size_t some = left < most ? left : most;
+        const size_t some = left < max ? left : max;
 
         memcpy(out, parcel->head.bytes + at, some);
         return some;
@@ -252,7 +253,7 @@ size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t most)
         const uint64_t size = parcel->files[i].travels ? parcel->files[i].size : 0;
 
         if (at < size)
-            return read_file(parcel, i, at, out, most);
+            return read_file(parcel, i, at, out, max);
         at -= size;
     }
     cv_close(&parcel->fd);
@@ -267,8 +268,8 @@ enum cleave_status cv_item_take_back(struct cv_slot *slot, const void *bytes,
                                      size_t length, struct cleave_error *err)
 {
     if (slot->remote.back == NULL)
-        CV_TRY(cv_store_open(slot->gather, &slot->remote.back, err));
-    return cv_store_write(slot->remote.back, bytes, length, err);
+        CV_TRY(cv_chunk_output_open(slot->gather, &slot->remote.back, err));
+    return cv_chunk_output_write(slot->remote.back, bytes, length, err);
 }
 
 /* Standard error goes where it is asked for. */
@@ -297,7 +298,7 @@ static enum cleave_status put_errors(const struct cv_slot *slot, int fd, uint64_
 }
 
 /* The files, one after the other; the first fault is kept. */
-static void put_files(const struct cv_slot *slot, const struct cv_parcel_back *back,
+static void put_files(const struct cv_slot *slot, const struct cv_item_message_back *back,
                       const struct cv_taken *taken, uint64_t at, bool done, char *fault,
                       size_t size)
 {
@@ -305,20 +306,21 @@ static void put_files(const struct cv_slot *slot, const struct cv_parcel_back *b
     const size_t first = slot->items->errors != NULL;
 
     for (size_t i = 0; i < back->nfiles; i++) {
-        const struct cv_parcel_file *file = &back->files[i];
+        const struct cv_item_message_file *file = &back->files[i];
         enum cleave_status status = CLEAVE_OK;
         struct cleave_error err;
 
         if (i < first)
             status = put_errors(slot, taken->fd, at, file->size, &err);
         else if (file->travels)
-            status = cv_travel_put(names[i - first],
-                                   &(struct cv_travel_file){ .fd = taken->fd,
-                                                             .begin = at,
-                                                             .end = at + file->size,
-                                                             .mode = (unsigned)file->mode,
-                                                             .mtime_ns = file->mtime_ns },
-                                   &err);
+            status = cv_item_transfer_put(names[i - first],
+                                          &(struct cv_item_transfer_file){
+                                              .fd = taken->fd,
+                                              .begin = at,
+                                              .end = at + file->size,
+                                              .mode = (unsigned)file->mode,
+                                              .mtime_ns = file->mtime_ns },
+                                          &err);
         else if (done)
             status =
                 cv_fail(&err, CLEAVE_EENGINE, "it left no '%.160s'", names[i - first]);
@@ -330,7 +332,7 @@ static void put_files(const struct cv_slot *slot, const struct cv_parcel_back *b
 
 /* The head of what came, if it is about what was asked for and its files are all there. */
 static bool read_back(const struct cv_slot *slot, const struct cv_taken *taken,
-                      struct cv_arena *arena, struct cv_parcel_back *out,
+                      struct cv_arena *arena, struct cv_item_message_back *out,
                       uint64_t *out_at)
 {
     const uint64_t all = taken->end - taken->begin;
@@ -361,8 +363,8 @@ static bool read_back(const struct cv_slot *slot, const struct cv_taken *taken,
 
 bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
 {
-    struct cv_store *store = slot->remote.back;
-    struct cv_parcel_back back;
+    struct cv_chunk_output *store = slot->remote.back;
+    struct cv_item_message_back back;
     struct cv_arena arena;
     struct cv_taken taken;
     struct cleave_error err;
@@ -372,7 +374,7 @@ bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
     if (store == NULL)
         return !done ||
                (count(slot->remote.parcel->returns) == 0 && slot->items->errors == NULL);
-    if (cv_gather_take(store, &taken, &err) != CLEAVE_OK) {
+    if (cv_ordered_output_take(store, &taken, &err) != CLEAVE_OK) {
         slot->broke(slot->context, &err);
         return true;
     }
@@ -388,10 +390,10 @@ bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
 
 void cv_item_forget(struct cv_slot *slot)
 {
-    struct cv_parcel_out *parcel = slot->remote.parcel;
+    struct cv_item_message_out *parcel = slot->remote.parcel;
 
     if (slot->remote.back != NULL)
-        cv_store_drop(slot->remote.back);
+        cv_chunk_output_drop(slot->remote.back);
     slot->remote.back = NULL;
     slot->remote.parcel = NULL;
     if (parcel == NULL)

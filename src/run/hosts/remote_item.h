@@ -17,7 +17,7 @@ uint64_t cv_item_body(const struct cv_slot *slot);
 /* Whether it has files that are not sent, as the host is to see them. */
 bool cv_item_is_shared(const struct cv_slot *slot);
 /* The next bytes of it, from `at` on, of the head or of the body; how many. */
-size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t most);
+size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t max);
 /* What it brings back. */
 enum cleave_status cv_item_take_back(struct cv_slot *slot, const void *bytes,
                                      size_t length, struct cleave_error *err);

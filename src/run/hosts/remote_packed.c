@@ -150,13 +150,13 @@ uint64_t cv_packed_size(const struct cv_slot *slot)
     return header_of(slot) + (slot->remote.packed.seen ? 0 : in.end - in.begin);
 }
 
-ssize_t cv_packed_read(const struct cv_slot *slot, void *to, size_t most)
+ssize_t cv_packed_read(const struct cv_slot *slot, void *to, size_t max)
 {
     const uint64_t at = sent_to(slot), left = slot->remote.packed.in.end - at;
 
     if (slot->remote.packed.seen || left == 0) /* of what is fetched there is no file */
         return 0;
-    return pread(slot->piece.fd, to, left < most ? (size_t)left : most, (off_t)at);
+    return pread(slot->piece.fd, to, left < max ? (size_t)left : max, (off_t)at);
 }
 
 uint64_t cv_packed_there(const struct cv_slot *slot)

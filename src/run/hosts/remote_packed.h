@@ -16,7 +16,7 @@ enum cleave_status cv_packed_tell(struct cv_slot *slot, struct cleave_error *err
 /* Bytes that are sent of it in all, with its header. */
 uint64_t cv_packed_size(const struct cv_slot *slot);
 /* The next bytes, as read(2). */
-ssize_t cv_packed_read(const struct cv_slot *slot, void *to, size_t most);
+ssize_t cv_packed_read(const struct cv_slot *slot, void *to, size_t max);
 /* Bytes of header and body that the host can give to its command by now. */
 uint64_t cv_packed_there(const struct cv_slot *slot);
 /* Up to which byte of the body, an offset in the file, some may be on its way. */

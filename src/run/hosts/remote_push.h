@@ -5,8 +5,8 @@
 #define CV_REMOTE_PUSH_H
 #include <cleave/error.h>
 #include <cleave/execute.h>
-#include "run/kit/poller.h"
-#include "run/kit/process.h"
+#include "run/common/poller.h"
+#include "run/common/process.h"
 
 struct cv_push {
     struct cv_poller *poller; /* borrowed, as all here but what is named owned          */

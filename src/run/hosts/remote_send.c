@@ -318,7 +318,7 @@ static void read_failed(struct cv_slot *slot, ssize_t got)
 
 /* The next bytes of the piece, and of which part they are. False: there is something wrong,
  * which has been told. */
-static bool read_next(struct cv_slot *slot, unsigned char *bytes, size_t most,
+static bool read_next(struct cv_slot *slot, unsigned char *bytes, size_t max,
                       size_t *out_got, enum cv_remote_part *out_part)
 {
     const uint64_t head = cv_item_head(slot);
@@ -331,15 +331,15 @@ static bool read_next(struct cv_slot *slot, unsigned char *bytes, size_t most,
         const uint64_t at = slot->remote.sent;
 
         *out_part = at < head ? CV_PART_HEADER : CV_PART_BODY;
-        *out_got = cv_item_read(slot, at, bytes, most);
+        *out_got = cv_item_read(slot, at, bytes, max);
         return true;
     }
     *out_part = find_next(slot, &from, &offset);
     if (slot->remote.packed.on && *out_part == CV_PART_BODY) {
-        got = cv_packed_read(slot, bytes, most);
+        got = cv_packed_read(slot, bytes, max);
         short_of = slot->remote.sent < cv_packed_size(slot);
     } else {
-        got = cv_part_read(&from, offset, bytes, most);
+        got = cv_part_read(&from, offset, bytes, max);
         short_of = offset < from.end;
     }
     if (got < 0 || (got == 0 && short_of)) {

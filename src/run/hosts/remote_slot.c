@@ -20,7 +20,7 @@ static void send_word(struct cv_slot *slot, enum cv_frame_type type)
 
 void cv_remote_drop_store(struct cv_slot *slot)
 {
-    cv_store_drop(slot->store);
+    cv_chunk_output_drop(slot->store);
     slot->store = NULL;
 }
 
@@ -30,12 +30,12 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
 {
     struct cv_remote *remote = &slot->remote;
 
-    CV_TRY(cv_store_open(slot->gather, &slot->store, err));
-    cv_store_use_blocks(slot->store);
+    CV_TRY(cv_chunk_output_open(slot->gather, &slot->store, err));
+    cv_chunk_output_use_blocks(slot->store);
     if (slot->by_lines)
         CV_TRY(cv_line_output_begin(slot, err));
     else if (!slot->open.on || slot->open.bound)
-        cv_gather_offer_away(slot->store, slot->piece.begin, cv_send_want, slot);
+        cv_ordered_output_offer_away(slot->store, slot->piece.begin, cv_send_want, slot);
     slot->busy = true;
     slot->start_s = cv_clock_s();
     slot->stopping = slot->timed_out = false;

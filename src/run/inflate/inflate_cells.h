@@ -1,7 +1,7 @@
 /* inflate_cells.h -- the bytes of blocks of deflate. SPDX-License-Identifier: MIT
  *
  * Included by what defines CELL, the type that a byte is kept in. */
-#include "run/inflate/inflate_inner.h"
+#include "run/inflate/inflate_internal.h"
 
 enum {
     SAFE_IN = 16,       /* bytes of input that a turn of the fast loop may look at */

@@ -7,7 +7,7 @@
  * that fill their code, as they must. Only then the rest is read. */
 #include "run/inflate/inflate_find.h"
 
-#include "run/inflate/inflate_inner.h"
+#include "run/inflate/inflate_internal.h"
 
 enum {
     AT_ONCE = 48, /* places whose first 13 bits are in one word                       */

@@ -1,5 +1,5 @@
 /* inflate_head.c -- heads of blocks of deflate. SPDX-License-Identifier: MIT */
-#include "run/inflate/inflate_inner.h"
+#include "run/inflate/inflate_internal.h"
 
 static bool fixed_tables(struct cv_inflate *inflate)
 {
@@ -98,7 +98,7 @@ static enum cv_inflate_state read_codes(struct cv_inflate *inflate,
 /* One length, or several of the same; false: more bits are needed. */
 static bool read_length(struct cv_inflate *inflate, unsigned *value, unsigned *times)
 {
-    static const uint8_t least[] = { 3, 3, 11 }, extra[] = { 2, 3, 7 };
+    static const uint8_t min[] = { 3, 3, 11 }, extra[] = { 2, 3, 7 };
     const uint32_t entry = inflate->dists[inflate->bits & 0x7F];
     const unsigned taken = entry & 0xFF, symbol = entry >> 16;
 
@@ -109,7 +109,7 @@ static bool read_length(struct cv_inflate *inflate, unsigned *value, unsigned *t
     cv_inflate_take(inflate, taken);
     if (symbol < 16)
         return true;
-    *times = least[symbol - 16] + cv_inflate_take(inflate, extra[symbol - 16]);
+    *times = min[symbol - 16] + cv_inflate_take(inflate, extra[symbol - 16]);
     *value =
         symbol == 16 && inflate->filled > 0 ? inflate->lengths[inflate->filled - 1] : 0;
     if (symbol == 16 && inflate->filled == 0)

@@ -8,7 +8,7 @@ enum { LONGEST = 15, SYMBOLS = 288, TABLE = 1 << CV_INFLATE_LIT_BITS };
 /* What symbols mean, but for the length of their codes; in the lowest byte, how many extra bits
  * there are. Each is a row, as tables are made for every block, and blocks may be small. */
 #define LITERAL(symbol) (CV_INFLATE_LITERAL | (uint32_t)(symbol) << 16)
-#define VALUE(least, extra) ((uint32_t)(least) << 16 | (extra))
+#define VALUE(min, extra) ((uint32_t)(min) << 16 | (extra))
 #define FOUR(row, at) row(at), row((at) + 1), row((at) + 2), row((at) + 3)
 #define SIXTEEN(row, at) \
     FOUR(row, at), FOUR(row, (at) + 4), FOUR(row, (at) + 8), FOUR(row, (at) + 12)

@@ -34,15 +34,15 @@ static enum cleave_status search(struct cv_cut_file *file, uint64_t from, size_t
     const struct cv_splitter *splitter = file->splitter;
     const unsigned behind = splitter->kind->behind;
     const uint64_t inside = from;
-    size_t least = behind + 1;
+    size_t min = behind + 1;
 
     for (;;) {
         struct cv_view view;
         size_t at, position;
 
         view.offset = from > behind ? from - behind : 0;
-        CV_TRY(cv_cut_file_read(file, view.offset, least, block, &view.bytes,
-                                &view.length, err));
+        CV_TRY(cv_cut_file_read(file, view.offset, min, block, &view.bytes, &view.length,
+                                err));
         view.ends = view.offset + view.length == file->size;
         position = (size_t)(from - view.offset);
         if (splitter->kind->next(splitter, &view, position, &at)) {
@@ -57,7 +57,7 @@ static enum cleave_status search(struct cv_cut_file *file, uint64_t from, size_t
          * some size are enough. */
         if (block < BLOCK_MOST || at == position)
             block *= 4;
-        least = at == position ? block : behind + 1;
+        min = at == position ? block : behind + 1;
         from = view.offset + at;
         if (file->longest > 0 && (from - inside) / 2 > file->longest)
             return give_up(file, inside, err);
@@ -156,13 +156,13 @@ enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
     bool found = false;
 
     *out = 0;
-    for (size_t least = file->near; !found && file->size > 0; least *= 4) {
+    for (size_t min = file->near; !found && file->size > 0; min *= 4) {
         const char *bytes;
         size_t length, end = 0;
 
-        if (cv_splitter_frames(file->splitter) && least > FRAME_MOST)
+        if (cv_splitter_frames(file->splitter) && min > FRAME_MOST)
             return no_frame(file, err);
-        CV_TRY(cv_cut_file_read(file, 0, least, least, &bytes, &length, err));
+        CV_TRY(cv_cut_file_read(file, 0, min, min, &bytes, &length, err));
         CV_TRY(cv_splitter_head(file->splitter, bytes, length, length >= file->size,
                                 &found, &end, err));
         *out = end;

@@ -7,7 +7,7 @@
 #ifndef CV_CUT_FILE_H
 #define CV_CUT_FILE_H
 #include "run/split/split.h"
-#include "run/kit/part.h"
+#include "run/common/piece_part.h"
 
 struct cv_walk;
 
@@ -18,12 +18,13 @@ struct cv_cut_file {
     const struct cv_splitter *splitter; /* borrowed                            */
     const char *name;                   /* borrowed: for messages              */
     int fd;                             /* borrowed: any file that can pread   */
-    struct cv_well *well; /* borrowed: in its place; NULL. To be set behind _init */
+    struct cv_lazy_reader
+        *well; /* borrowed: in its place; NULL. To be set behind _init */
     uint64_t size;
     uint64_t lead; /* bytes of header that are no records, once `led`              */
     bool led;
     uint64_t floor; /* least offset past 0 that can be a boundary; 0 = not known yet */
-    uint64_t torn;  /* see cv_cut_file_torn */
+    uint64_t torn;  /* see cv_cut_file_incomplete_record */
     int form;       /* of walks, once one has begun behind the start */
     size_t near;    /* bytes read at first around a cut */
     uint64_t
@@ -60,14 +61,14 @@ enum cleave_status cv_cut_file_count(struct cv_cut_file *file, uint64_t from, ui
                                      uint64_t *out, struct cleave_error *err);
 /* Where a last record begins that the end of the file cuts short, as by a quote that is
  * never closed; UINT64_MAX as long as no cut or count came upon one. */
-uint64_t cv_cut_file_torn(const struct cv_cut_file *file);
+uint64_t cv_cut_file_incomplete_record(const struct cv_cut_file *file);
 
 /* Below the search, in cut_read.c: the bytes from `offset` on, at least `least` of them
  * if the file has them, borrowed until the next call; `block` are read at a time. And a
  * walk over the file, up to `limit` or as the walk says. */
-enum cleave_status cv_cut_file_read(struct cv_cut_file *file, uint64_t offset,
-                                    size_t least, size_t block, const char **bytes,
-                                    size_t *length, struct cleave_error *err);
+enum cleave_status cv_cut_file_read(struct cv_cut_file *file, uint64_t offset, size_t min,
+                                    size_t block, const char **bytes, size_t *length,
+                                    struct cleave_error *err);
 enum cleave_status cv_cut_file_walk(struct cv_cut_file *file, struct cv_walk *walk,
                                     uint64_t limit, struct cleave_error *err);
 /* The first boundary at or after `offset` where `find` finds the first at or after `until`

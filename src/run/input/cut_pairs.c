@@ -83,11 +83,11 @@ static enum cleave_status step(struct cv_cut_pairs *pairs, struct cv_pair_cut fr
     ends = one.boundary < offset || first->size == 0;
     /* Where the first file ends, there must be no record left in the second. */
     cv_walk_init(&two, from.second);
-    two.most = n > 0 ? n : 1;
+    two.max = n > 0 ? n : 1;
     CV_TRY(cv_cut_file_walk(second, &two, second->size, err));
     m = cv_walk_records(&two);
     fewer = ends ? m < n : two.found < n;
-    more = ends && (two.found == two.most || m > n);
+    more = ends && (two.found == two.max || m > n);
     if (fewer || more)
         return say_counts(pairs, from, err);
     out->first = ends ? first->size : one.boundary;

@@ -11,7 +11,7 @@
 #include "base/fail.h"
 #include "base/signal_name.h"
 #include "run/input/cut_file.h"
-#include "run/kit/well.h"
+#include "run/common/lazy_reader.h"
 #include "run/split/split_kind.h"
 
 enum {
@@ -45,7 +45,7 @@ void cv_cut_file_done(struct cv_cut_file *file)
     file->held = file->capacity = file->nslots = file->slots_capacity = 0;
 }
 
-uint64_t cv_cut_file_torn(const struct cv_cut_file *file)
+uint64_t cv_cut_file_incomplete_record(const struct cv_cut_file *file)
 {
     return file->torn;
 }
@@ -89,18 +89,18 @@ static enum cleave_status fill(struct cv_cut_file *file, uint64_t offset, size_t
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_cut_file_read(struct cv_cut_file *file, uint64_t offset,
-                                    size_t least, size_t block, const char **bytes,
-                                    size_t *length, struct cleave_error *err)
+enum cleave_status cv_cut_file_read(struct cv_cut_file *file, uint64_t offset, size_t min,
+                                    size_t block, const char **bytes, size_t *length,
+                                    struct cleave_error *err)
 {
     const uint64_t left = file->size - offset;
 
-    if (least > left)
-        least = (size_t)left;
-    if (block < least)
-        block = least;
+    if (min > left)
+        min = (size_t)left;
+    if (block < min)
+        block = min;
     if (offset < file->block_at || offset - file->block_at > file->held ||
-        file->held - (size_t)(offset - file->block_at) < least)
+        file->held - (size_t)(offset - file->block_at) < min)
         CV_TRY(fill(file, offset, block < left ? block : (size_t)left, err));
     *bytes = file->block + (size_t)(offset - file->block_at);
     *length = file->held - (size_t)(offset - file->block_at);
@@ -131,7 +131,7 @@ enum cleave_status cv_cut_file_walk(struct cv_cut_file *file, struct cv_walk *wa
     const struct cv_split_kind *kind = file->splitter->kind;
 
     CV_TRY(learn_form(file, walk, err));
-    while (walk->at < limit && walk->boundary < walk->until && walk->found < walk->most) {
+    while (walk->at < limit && walk->boundary < walk->until && walk->found < walk->max) {
         const char *bytes;
         size_t length;
         enum cleave_status status;

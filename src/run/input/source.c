@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 #include "run/fetch/fetch_command.h"
-#include "run/input/source_inner.h"
+#include "run/input/source_internal.h"
 #include "run/split/split_group.h"
 
 /* --- opening ---------------------------------------------------------------------------- */
@@ -271,19 +271,19 @@ static enum cv_take find_behind(const struct cv_source *source,
                                 const struct cv_piece *piece, struct cv_range *out)
 {
     const struct cv_stream *stream = source->stream;
-    uint64_t most;
+    uint64_t max;
 
     if (stream != NULL)
-        cv_spool_at(&stream->spool, piece->begin, &most);
+        cv_spool_at(&stream->spool, piece->begin, &max);
     else
-        most = source->files[piece->file].base + source->files[piece->file].size;
+        max = source->files[piece->file].base + source->files[piece->file].size;
     if (stream != NULL && !stream->ended && piece->end == stream->settled &&
-        piece->end < most && !cv_stream_full(stream))
+        piece->end < max && !cv_stream_full(stream))
         return CV_TAKE_WAIT;
-    if (piece->end >= most || !cv_range_set_find(&source->pending, piece->end, out) ||
+    if (piece->end >= max || !cv_range_set_find(&source->pending, piece->end, out) ||
         out->begin != piece->end)
         return CV_TAKE_END;
-    out->end = out->end < most ? out->end : most;
+    out->end = out->end < max ? out->end : max;
     return CV_TAKE_PIECE;
 }
 

@@ -20,9 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
-#include "run/kit/content_hash.h"
-#include "run/kit/part.h"
-#include "run/kit/range_set.h"
+#include "run/common/content_hash.h"
+#include "run/common/piece_part.h"
+#include "run/common/range_set.h"
 #include "run/split/split.h"
 
 struct cleave_items;
@@ -63,7 +63,8 @@ struct cv_piece {
     const char *name; /* borrowed from the source: its name, for messages             */
     int fd;           /* borrowed until all that was taken of the file is finished;   */
                       /* -1: a stream, whose bytes are here, until it is finished:    */
-    struct cv_well *well; /* borrowed as `fd`: in its place; NULL: it is the file     */
+    struct cv_lazy_reader
+        *well; /* borrowed as `fd`: in its place; NULL: it is the file     */
     const char *header_bytes, *body_bytes;
     struct cv_range header, body; /* of the file, as users count                      */
     unsigned skip; /* bytes before `body` that belong to it, and are not given */
@@ -71,7 +72,7 @@ struct cv_piece {
     const char
         *closing_text; /* borrowed from the source: of CV_CLOSING_TEXT            */
     int mate_fd;       /* -1: no mates */
-    struct cv_well *mate_well; /* as `well`  */
+    struct cv_lazy_reader *mate_well; /* as `well`  */
     struct cv_range mate;
 };
 
@@ -96,8 +97,8 @@ void cv_source_free(struct cv_source *source);
 /* Look at the files before anything is given out: they have to be text, unless `raw` or
  * records are of a fixed size (streams are looked at as they come); headers have to be the same, but for a
  * byte order mark and the end of the line; files of fixed and fastq have to end where a
- * record does. Of a stream, and of csv, only cv_source_torn can tell. */
-enum cleave_status cv_source_vet(struct cv_source *source, struct cleave_error *err);
+ * record does. Of a stream, and of csv, only cv_source_ends_in_record can tell. */
+enum cleave_status cv_source_validate(struct cv_source *source, struct cleave_error *err);
 
 /* --- pieces ----------------------------------------------------------------------------- */
 
@@ -145,7 +146,7 @@ enum cleave_status cv_source_finish(struct cv_source *source,
                                     struct cleave_error *err);
 /* After a failure to read: whether it is damage of a file that is decoded. If so, the file
  * ends with the last record before it from now on, nothing behind that is given out, and
- * cv_source_torn will say so. Nothing is at work any more; what waits is what is in `left`
+ * cv_source_ends_in_record will say so. Nothing is at work any more; what waits is what is in `left`
  * and can be had. */
 bool cv_source_shorten(struct cv_source *source, const struct cv_range_set *left);
 /* Whether a file was shortened. */
@@ -156,7 +157,8 @@ enum cleave_status cv_source_check(struct cv_source *source, const struct cv_pie
                                    struct cleave_error *err);
 /* After that: the name of its file if something of that was changed that may be its bytes, though
  * size and mtime are as they were. NULL: nothing was, or it was asked before. */
-const char *cv_source_touched(struct cv_source *source, const struct cv_piece *piece);
+const char *cv_source_was_modified(struct cv_source *source,
+                                   const struct cv_piece *piece);
 /* The hash of all that the command is given: header, body, closing, mate. Not for pieces that were
  * finished. */
 enum cleave_status cv_source_hash(struct cv_source *source, const struct cv_piece *piece,
@@ -168,7 +170,7 @@ enum cleave_status cv_source_records(struct cv_source *source,
                                      const struct cv_piece *piece, uint64_t *first,
                                      uint64_t *count, struct cleave_error *err);
 
-/* All of a file that is decoded, for another thread that reads it by flows (well.h). It stays open until
+/* All of a file that is decoded, for another thread that reads it by flows (lazy_reader.h). It stays open until
  * it is given back. Calls of the source are still those of one thread at a time. */
 enum cleave_status cv_source_lend(struct cv_source *source, size_t file,
                                   struct cv_part *out, struct cleave_error *err);
@@ -209,8 +211,9 @@ struct cv_source_span cv_source_span_at(const struct cv_source *source, uint64_t
 /* Whether a file ends in a record that is cut short, as by a quote that is never closed:
  * then *note says which. To be asked at the end; may read what was not looked at before
  * (csv: at most all after the last cut). */
-enum cleave_status cv_source_torn(struct cv_source *source, bool *out,
-                                  struct cleave_error *note, struct cleave_error *err);
+enum cleave_status cv_source_ends_in_record(struct cv_source *source, bool *out,
+                                            struct cleave_error *note,
+                                            struct cleave_error *err);
 
 /* Whether an input is large and one block, so that all workers wait for one decoder: then *note
  * says what would be better. */
@@ -220,8 +223,8 @@ bool cv_source_foretold(const struct cv_source *source, uint64_t *bytes);
 /* Whether files of BGZF end without the block that says so: then *note says which. */
 bool cv_source_unended(const struct cv_source *source, struct cleave_error *note);
 /* Of what is cut between lines: what it seems to be, by its first bytes, in which a record is not a
- * line (run/split/likeness.h); NULL: nothing of the kind. To be asked at the end. */
-const struct cv_likeness *cv_source_like(const struct cv_source *source);
+ * line (run/split/format_guess.h); NULL: nothing of the kind. To be asked at the end. */
+const struct cv_format_guess *cv_source_like(const struct cv_source *source);
 
 /* --- streams ---------------------------------------------------------------------------- */
 

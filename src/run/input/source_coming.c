@@ -2,7 +2,7 @@
 #include <cleave/execute.h>
 
 #include "base/fail.h"
-#include "run/input/source_inner.h"
+#include "run/input/source_internal.h"
 
 enum cleave_status cv_source_items_pump(struct cv_source *source,
                                         struct cleave_error *err)

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/fail.h"
-#include "run/input/source_inner.h"
+#include "run/input/source_internal.h"
 #include "run/split/split_kind.h"
 
 double cv_source_total(const struct cv_source *source)
@@ -82,7 +82,7 @@ static bool was_touched(struct cv_source_file *file)
     return now;
 }
 
-const char *cv_source_touched(struct cv_source *source, const struct cv_piece *piece)
+const char *cv_source_was_modified(struct cv_source *source, const struct cv_piece *piece)
 {
     if (source->stream != NULL || source->items != NULL)
         return NULL;
@@ -171,7 +171,7 @@ static enum cleave_status torn_file(struct cv_source *source, struct cv_source_f
     CV_TRY(cv_source_file_use(file, source->splitter, err));
     /* From the last boundary that is known: a walk to the end notices. */
     status = cv_cut_file_count(&file->cut, file->edge, file->size, &count, err);
-    torn = cv_cut_file_torn(&file->cut);
+    torn = cv_cut_file_incomplete_record(&file->cut);
     if (!was_open)
         cv_source_file_close(file);
     *out = status == CLEAVE_OK && torn != UINT64_MAX;
@@ -192,8 +192,9 @@ static uint64_t torn_stream(const struct cv_stream *stream,
                                           : stream->received - stream->received % record;
 }
 
-enum cleave_status cv_source_torn(struct cv_source *source, bool *out,
-                                  struct cleave_error *note, struct cleave_error *err)
+enum cleave_status cv_source_ends_in_record(struct cv_source *source, bool *out,
+                                            struct cleave_error *note,
+                                            struct cleave_error *err)
 {
     bool torn = source->shortened;
 

@@ -3,7 +3,7 @@
  * A file is open only while pieces of it are taken or at work, so that there may be more
  * files than descriptors. What it was at first is remembered, and compared whenever it is
  * opened again. */
-#include "run/input/source_inner.h"
+#include "run/input/source_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #include "base/bisect.h"
 #include "base/fail.h"
-#include "run/decode/unpacked.h"
+#include "run/decode/decoded_file.h"
 #include "run/fetch/fetched.h"
 
 static int64_t mtime_ns(const struct stat *now)
@@ -111,7 +111,7 @@ enum cleave_status cv_source_file_fetch(struct cv_source_file *file, const char 
 void cv_source_file_done(struct cv_source_file *file)
 {
     cv_source_file_close(file);
-    cv_unpacked_free(file->unpacked);
+    cv_decoded_file_free(file->unpacked);
     file->unpacked = NULL;
     cv_fetched_free(file->fetched);
     file->fetched = NULL;
@@ -127,7 +127,7 @@ void cv_source_file_close(struct cv_source_file *file)
     if (file->fd >= 0) {
         cv_cut_file_done(&file->cut);
         if (file->unpacked != NULL)
-            cv_unpacked_use(file->unpacked, -1);
+            cv_decoded_file_use(file->unpacked, -1);
         if (!file->borrowed)
             close(file->fd);
     }
@@ -148,8 +148,8 @@ enum cleave_status cv_source_file_use(struct cv_source_file *file,
         return cannot(err, file->name, "read");
     cv_cut_file_init(&file->cut, splitter, file->name, file->fd, file->size);
     if (file->unpacked != NULL) {
-        cv_unpacked_use(file->unpacked, file->fd);
-        file->cut.well = cv_unpacked_well(file->unpacked);
+        cv_decoded_file_use(file->unpacked, file->fd);
+        file->cut.well = cv_decoded_file_well(file->unpacked);
     }
     if (file->fetched != NULL)
         file->cut.well = cv_fetched_well(file->fetched);

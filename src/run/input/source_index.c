@@ -4,7 +4,7 @@
  * FILE.cleave-index is lines of text: what it is of, then the first boundary at or after each
  * multiple of a number of bytes, and at the end a hash of all that. A run that would have to read
  * the file from its start to find a boundary takes them from there. */
-#include "run/input/source_inner.h"
+#include "run/input/source_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #include "base/new_file.h"
 #include "base/text.h"
 #include "base/write_all.h"
-#include "run/input/source_inner.h"
+#include "run/input/source_internal.h"
 #include "run/split/split_kind.h"
 
 static enum cleave_status write_text(const char *name, const struct cv_text *text,
@@ -52,8 +52,9 @@ static enum cleave_status make_index(struct cv_source_file *file, bool force,
 
     if (file->size > 1)
         status = cv_cut_file_at(&file->cut, file->size - 1, &cut, err);
-    if (status == CLEAVE_OK && cv_cut_file_torn(&file->cut) != UINT64_MAX)
-        status = cv_source_say_torn(file->name, cv_cut_file_torn(&file->cut), err);
+    if (status == CLEAVE_OK && cv_cut_file_incomplete_record(&file->cut) != UINT64_MAX)
+        status = cv_source_say_torn(file->name, cv_cut_file_incomplete_record(&file->cut),
+                                    err);
     cv_index_add_head(&text, file);
     cv_text_add(&text, "slots %" PRIu64 " %zu\n", file->cut.grain,
                 file->cut.nslots > 0 ? file->cut.nslots : 1);

@@ -12,7 +12,7 @@
 #include <cleave/execute.h>
 
 #include "base/fail.h"
-#include "run/input/source_inner.h"
+#include "run/input/source_internal.h"
 #include "run/split/split_kind.h"
 
 static enum cleave_status make_file(struct cv_source_file *file, uint64_t count,

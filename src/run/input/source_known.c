@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "run/input/source_inner.h"
+#include "run/input/source_internal.h"
 
 enum cleave_status cv_source_know(struct cv_source *source, size_t file, uint64_t begin,
                                   uint64_t end, uint64_t tag, struct cleave_error *err)

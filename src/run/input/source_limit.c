@@ -6,9 +6,9 @@
 #include <inttypes.h>
 
 #include "base/fail.h"
-#include "run/input/source_inner.h"
+#include "run/input/source_internal.h"
 
-static enum cleave_status too_long(const char *name, uint64_t offset, uint64_t most,
+static enum cleave_status too_long(const char *name, uint64_t offset, uint64_t max,
                                    struct cleave_error *err)
 {
     const struct cv_place place = { name, 0, 0, NULL };
@@ -16,7 +16,7 @@ static enum cleave_status too_long(const char *name, uint64_t offset, uint64_t m
     return cv_fail_at(err, &place,
                       "the record from byte %" PRIu64 " on is longer than %" PRIu64
                       " bytes (is it split as it should be? --max-record allows more)",
-                      offset, most);
+                      offset, max);
 }
 
 /* --- streams -------------------------------------------------------------------------------- */
@@ -24,18 +24,18 @@ static enum cleave_status too_long(const char *name, uint64_t offset, uint64_t m
 enum cleave_status cv_stream_limit(const struct cv_source *source, const char *bytes,
                                    uint64_t begin, uint64_t end, struct cleave_error *err)
 {
-    const uint64_t most = source->max_record;
+    const uint64_t max = source->max_record;
     struct cv_cut_window window;
     size_t cut;
 
-    if (most == 0 || end - begin <= most)
+    if (max == 0 || end - begin <= max)
         return CLEAVE_OK;
     cv_cut_window_again(&window, &source->stream->window, begin);
-    for (; end - begin > most; begin += cut, bytes += cut) {
+    for (; end - begin > max; begin += cut, bytes += cut) {
         CV_TRY(cv_cut_window_find(&window, bytes, (size_t)(end - begin), true,
-                                  (size_t)most, &cut, err));
-        if (cut > most)
-            return too_long(source->stream->name, begin, most, err);
+                                  (size_t)max, &cut, err));
+        if (cut > max)
+            return too_long(source->stream->name, begin, max, err);
         cv_cut_window_take(&window, cut);
     }
     return CLEAVE_OK;
@@ -75,18 +75,17 @@ static enum cleave_status find_start(struct cv_cut_file *file, uint64_t begin,
 /* Records of [begin, end), which are boundaries. Of records that are short, only those are
  * looked for that are half of what is allowed apart. */
 static enum cleave_status limit_file(struct cv_cut_file *file, uint64_t begin,
-                                     uint64_t end, uint64_t most,
-                                     struct cleave_error *err)
+                                     uint64_t end, uint64_t max, struct cleave_error *err)
 {
-    while (end - begin > most) {
-        const uint64_t inside = begin + 1 + most / 2;
+    while (end - begin > max) {
+        const uint64_t inside = begin + 1 + max / 2;
         uint64_t boundary, start = begin;
 
         CV_TRY(cv_cut_file_at(file, inside, &boundary, err));
-        if (boundary - begin > most) {
+        if (boundary - begin > max) {
             CV_TRY(find_start(file, begin, inside, boundary, &start, err));
-            if (boundary - start > most)
-                return too_long(file->name, start, most, err);
+            if (boundary - start > max)
+                return too_long(file->name, start, max, err);
         }
         begin = boundary;
     }
@@ -96,13 +95,13 @@ static enum cleave_status limit_file(struct cv_cut_file *file, uint64_t begin,
 enum cleave_status cv_source_limit(struct cv_source *source, const struct cv_piece *piece,
                                    struct cleave_error *err)
 {
-    const uint64_t most = source->max_record;
+    const uint64_t max = source->max_record;
 
-    if (most == 0 || source->stream != NULL)
+    if (max == 0 || source->stream != NULL)
         return CLEAVE_OK;
     CV_TRY(limit_file(&source->files[piece->file].cut, piece->body.begin, piece->body.end,
-                      most, err));
+                      max, err));
     return source->mate == NULL ? CLEAVE_OK
                                 : limit_file(&source->mate->cut, piece->mate.begin,
-                                             piece->mate.end, most, err);
+                                             piece->mate.end, max, err);
 }

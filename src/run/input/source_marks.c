@@ -3,7 +3,7 @@
  *
  * Cuts are looked for in a window from a boundary on, as what was before may have been
  * given back. */
-#include "run/input/source_inner.h"
+#include "run/input/source_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

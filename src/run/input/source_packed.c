@@ -1,10 +1,10 @@
 /* source_packed.c -- pieces of compressed files, as they lie there. SPDX-License-Identifier: MIT */
 #include "run/input/source_packed.h"
 
-#include "run/decode/cover.h"
+#include "run/decode/block_cover.h"
 #include "run/fetch/fetched.h"
-#include "run/input/source_inner.h"
-#include "run/kit/well.h"
+#include "run/input/source_internal.h"
+#include "run/common/lazy_reader.h"
 #include "base/fail.h"
 
 static const struct cv_source_file *file_of(const struct cv_source *source,
@@ -26,8 +26,8 @@ bool cv_source_unpacked(const struct cv_source *source, const struct cv_piece *p
            piece->closing != CV_CLOSING_TEXT && piece->body.begin < piece->body.end &&
            cv_cover_holds(file_of(source, piece)->unpacked, piece->body.begin) &&
            /* Over there nobody sees whether a table fits its frames. */
-           cv_blocks_proven(cv_unpacked_blocks(file_of(source, piece)->unpacked),
-                            cv_unpacked_fd(file_of(source, piece)->unpacked),
+           cv_blocks_proven(cv_decoded_file_blocks(file_of(source, piece)->unpacked),
+                            cv_decoded_file_fd(file_of(source, piece)->unpacked),
                             piece->body.begin, piece->body.end);
 }
 
@@ -45,7 +45,7 @@ const char *cv_source_fetches(const struct cv_source *source,
 
 const char *cv_source_form(const struct cv_source *source, const struct cv_piece *piece)
 {
-    return cv_unpacked_codec(file_of(source, piece)->unpacked)->name;
+    return cv_decoded_file_codec(file_of(source, piece)->unpacked)->name;
 }
 
 struct cv_range cv_source_span(const struct cv_source *source,
@@ -83,17 +83,17 @@ size_t cv_source_first_block(const struct cv_source *source, const struct cv_pie
 enum cleave_status cv_source_blocks(const struct cv_source *source,
                                     const struct cv_piece *piece, uint64_t in,
                                     size_t *next, struct cv_packed_block *blocks,
-                                    size_t most, size_t *count, uint64_t *out_end,
+                                    size_t max, size_t *count, uint64_t *out_end,
                                     struct cleave_error *err)
 {
-    return cv_cover_list(file_of(source, piece)->unpacked, in, next, blocks, most, count,
+    return cv_cover_list(file_of(source, piece)->unpacked, in, next, blocks, max, count,
                          out_end, err);
 }
 
 enum cleave_status cv_source_try(struct cv_source *source, const struct cv_piece *piece,
                                  struct cleave_error *err)
 {
-    struct cv_well *well = cv_unpacked_well(file_of(source, piece)->unpacked);
+    struct cv_lazy_reader *well = cv_decoded_file_well(file_of(source, piece)->unpacked);
     uint64_t at = piece->body.begin;
     char bytes[16 * 1024];
     size_t got = 1;

@@ -4,7 +4,7 @@
 #ifndef CV_SOURCE_PACKED_H
 #define CV_SOURCE_PACKED_H
 #include "run/input/source.h"
-#include "run/kit/packed.h"
+#include "run/common/packed.h"
 
 /* Whether the piece, which has bytes, can be sent so: it begins where a block of its file does, or almost, and
  * what goes before and behind its body is of the usual kind. */
@@ -28,13 +28,13 @@ uint64_t cv_source_unpacks(const struct cv_source *source, const struct cv_piece
                            uint64_t in);
 uint64_t cv_source_touches(const struct cv_source *source, const struct cv_piece *piece,
                            uint64_t in);
-/* The number of the first block of the piece; and the blocks from one on (run/decode/cover.h). */
+/* The number of the first block of the piece; and the blocks from one on (run/decode/block_cover.h). */
 size_t cv_source_first_block(const struct cv_source *source,
                              const struct cv_piece *piece);
 enum cleave_status cv_source_blocks(const struct cv_source *source,
                                     const struct cv_piece *piece, uint64_t in,
                                     size_t *next, struct cv_packed_block *blocks,
-                                    size_t most, size_t *count, uint64_t *out_end,
+                                    size_t max, size_t *count, uint64_t *out_end,
                                     struct cleave_error *err);
 /* Decode it all here. Fails if that cannot be done, as a command's feed would. */
 enum cleave_status cv_source_try(struct cv_source *source, const struct cv_piece *piece,

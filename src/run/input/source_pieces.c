@@ -1,12 +1,12 @@
 /* source_pieces.c -- pieces made of ranges of a file. SPDX-License-Identifier: MIT */
-#include "run/input/source_inner.h"
+#include "run/input/source_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/decode/unpacked.h"
+#include "run/decode/decoded_file.h"
 #include "run/split/split_kind.h"
 
 enum cleave_status cv_source_use(struct cv_source *source, size_t index,
@@ -60,7 +60,7 @@ enum cleave_status cv_source_cut(struct cv_source *source, size_t index, uint64_
         target = header + 1;
     if (source->stream == NULL && source->mate == NULL &&
         source->files[index].unpacked != NULL)
-        target = cv_unpacked_round(source->files[index].unpacked, target);
+        target = cv_decoded_file_round(source->files[index].unpacked, target);
     if (target >= end) {
         *out = end;
         return CLEAVE_OK;

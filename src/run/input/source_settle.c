@@ -4,14 +4,14 @@
  * As bytes come, the last boundary that is certain is looked for: what is before it may be
  * taken. Where ranges are known that an earlier run finished, nothing past the start of
  * such a range is made available before it has come and been judged. */
-#include "run/input/source_inner.h"
+#include "run/input/source_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/split/likeness.h"
+#include "run/split/format_guess.h"
 #include "run/split/split_kind.h"
 
 /* Least bytes between marks. A walk over as many takes some 30 microseconds. */
@@ -191,7 +191,7 @@ static enum cleave_status settle(struct cv_source *source, struct cleave_error *
     if (status == CLEAVE_OK && !stream->ended)
         status = limit_rest(source, &tail, err);
     if (stream->settled == 0 && stream->like == NULL && stream->looked)
-        stream->like = cv_likeness_endless(tail.bytes, (size_t)stream->received);
+        stream->like = cv_format_guess_endless(tail.bytes, (size_t)stream->received);
     /* Nobody knows where the record ends that the damage is in. */
     if (status == CLEAVE_OK && stream->stunted)
         stream->received = stream->settled;

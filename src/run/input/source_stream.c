@@ -1,7 +1,7 @@
 /* source_stream.c -- a stream, kept in memory. SPDX-License-Identifier: MIT
  *
  * It is read straight to where it stays. */
-#include "run/input/source_inner.h"
+#include "run/input/source_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/decode/unpacking.h"
-#include "run/kit/poller.h"
+#include "run/decode/decode_thread.h"
+#include "run/common/poller.h"
 #include "run/split/split_kind.h"
 
 enum {
@@ -125,7 +125,7 @@ void cv_stream_free(struct cv_stream *stream)
     if (stream == NULL)
         return;
     if (stream->unpacking != NULL) {
-        cv_unpacking_free(stream->unpacking);
+        cv_decode_thread_free(stream->unpacking);
         stream->fd = stream->packed_fd;
     }
     if (stream->fd >= 0 && !stream->borrowed)
@@ -159,7 +159,7 @@ static enum cleave_status read_once(struct cv_stream *stream, size_t *got,
     CV_TRY(cv_spool_room(&stream->spool, stream->settled, stream->received, &to, &room,
                          err));
     length = stream->unpacking != NULL
-                 ? cv_unpacking_read(stream->unpacking, to, room, TURN)
+                 ? cv_decode_thread_read(stream->unpacking, to, room, TURN)
                  : read(stream->fd, to, room < TURN ? room : TURN);
     *got = 0;
     if (length < 0 && (errno == EAGAIN || errno == EINTR))

@@ -2,7 +2,7 @@
  *
  * One thread decodes, and what it has made takes the place of the input: from then on it is a
  * stream like any other. */
-#include "run/input/source_inner.h"
+#include "run/input/source_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +12,10 @@
 
 #include "base/fail.h"
 #include "run/decode/codec.h"
-#include "run/decode/unpacked.h"
-#include "run/decode/unpacking.h"
+#include "run/decode/decoded_file.h"
+#include "run/decode/decode_thread.h"
 #include "run/input/magic.h"
-#include "run/split/likeness.h"
+#include "run/split/format_guess.h"
 #include "run/split/split_kind.h"
 
 enum { LARGE = 4 << 20 }; /* to decode less takes no time to speak of */
@@ -23,16 +23,15 @@ enum { LARGE = 4 << 20 }; /* to decode less takes no time to speak of */
 static enum cleave_status unpack(struct cv_stream *stream, const struct cv_codec *codec,
                                  const char *bytes, struct cleave_error *err)
 {
-    CV_TRY(
-        cv_unpacking_start(&(struct cv_unpacking_options){ .codec = codec,
-                                                           .name = stream->name,
-                                                           .fd = stream->fd,
-                                                           .first = bytes,
-                                                           .nfirst =
-                                                               (size_t)stream->received },
-                           &stream->unpacking, err));
+    CV_TRY(cv_decode_thread_start(
+        &(struct cv_decode_thread_options){ .codec = codec,
+                                            .name = stream->name,
+                                            .fd = stream->fd,
+                                            .first = bytes,
+                                            .nfirst = (size_t)stream->received },
+        &stream->unpacking, err));
     stream->packed_fd = stream->fd;
-    stream->fd = cv_unpacking_fd(stream->unpacking);
+    stream->fd = cv_decode_thread_fd(stream->unpacking);
     stream->polls = true;
     stream->ended = false;
     stream->received = 0; /* what is decoded is written over it */
@@ -90,17 +89,17 @@ enum cleave_status cv_stream_look(struct cv_stream *stream, struct cleave_error 
         return cv_magic_refuse(magic, stream->name, path, err);
     stream->looked = !undecided || stream->ended;
     if (stream->looked)
-        stream->like = cv_likeness_find(bytes, seen);
+        stream->like = cv_format_guess_find(bytes, seen);
     return CLEAVE_OK;
 }
 
 void cv_stream_unpacked(struct cv_stream *stream)
 {
-    stream->damaged = cv_unpacking_end(stream->unpacking, &stream->stunted,
-                                       &stream->damage) != CLEAVE_OK;
+    stream->damaged = cv_decode_thread_end(stream->unpacking, &stream->stunted,
+                                           &stream->damage) != CLEAVE_OK;
 }
 
-const struct cv_likeness *cv_source_like(const struct cv_source *source)
+const struct cv_format_guess *cv_source_like(const struct cv_source *source)
 {
     if (source->splitter->kind != &cv_split_lines)
         return NULL;
@@ -228,11 +227,11 @@ static enum cleave_status unpack_file(struct cv_source_file *file, int fd,
     file->foretold = *as_stream && sized;
     file->foretold_bytes = blocks.out_end;
     if (status == CLEAVE_OK && !*as_stream)
-        status = cv_unpacked_new(codec, file->name, &blocks, &file->unpacked, err);
+        status = cv_decoded_file_new(codec, file->name, &blocks, &file->unpacked, err);
     cv_blocks_done(&blocks);
     if (status == CLEAVE_OK && !*as_stream) {
         file->packed_size = file->size;
-        file->size = cv_unpacked_size(file->unpacked);
+        file->size = cv_decoded_file_size(file->unpacked);
     }
     return status;
 }

@@ -38,10 +38,10 @@ static uint64_t up(uint64_t offset)
 
 /* Addresses without memory, half as many again and again if there are none. The first is
  * that of a block. */
-static char *reserve(size_t *size, size_t least)
+static char *reserve(size_t *size, size_t min)
 {
     for (;; *size /= 2) {
-        const size_t wanted = up(*size > least ? *size : least);
+        const size_t wanted = up(*size > min ? *size : min);
         char *at = mmap(NULL, wanted + BLOCK, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -55,13 +55,13 @@ static char *reserve(size_t *size, size_t least)
             *size = wanted;
             return at + before;
         }
-        if (*size <= least || *size <= BLOCK)
+        if (*size <= min || *size <= BLOCK)
             return NULL;
     }
 }
 
 /* Let there be memory for a while behind `used`: as somebody may fill it while some of it is used, before it ends. */
-static enum cleave_status open_more(struct cv_stretch *stretch, size_t used,
+static enum cleave_status open_more(struct cv_spool_segment *stretch, size_t used,
                                     struct cleave_error *err)
 {
     size_t more = stretch->size - stretch->open;
@@ -81,7 +81,7 @@ static enum cleave_status open_more(struct cv_stretch *stretch, size_t used,
 /* Blocks of which nothing is left, of those that [begin, end) touches. Who has borrowed
  * from them keeps what they were. */
 static enum cleave_status release(const struct cv_spool *spool,
-                                  const struct cv_stretch *stretch, uint64_t begin,
+                                  const struct cv_spool_segment *stretch, uint64_t begin,
                                   uint64_t end, struct cleave_error *err)
 {
     struct cv_range whole = { begin, end };
@@ -105,14 +105,16 @@ static enum cleave_status release(const struct cv_spool *spool,
 
 /* --- stretches --------------------------------------------------------------------------- */
 
-static enum cleave_status add_stretch(struct cv_spool *spool, uint64_t begin,
-                                      size_t least, struct cleave_error *err)
+static enum cleave_status add_stretch(struct cv_spool *spool, uint64_t begin, size_t min,
+                                      struct cleave_error *err)
 {
-    struct cv_stretch new = { .begin = begin, .end = UINT64_MAX, .size = spool->size };
+    struct cv_spool_segment new = { .begin = begin,
+                                    .end = UINT64_MAX,
+                                    .size = spool->size };
 
     if (!CV_ROOM(spool->stretches, &spool->capacity, spool->count + 1))
         return cv_fail_memory(err, "an index of the input");
-    new.bytes = reserve(&new.size, least);
+    new.bytes = reserve(&new.size, min);
     if (new.bytes == NULL)
         return no_room(err);
     spool->stretches[spool->count++] = new;
@@ -122,7 +124,7 @@ static enum cleave_status add_stretch(struct cv_spool *spool, uint64_t begin,
 static enum cleave_status drop_stretch(struct cv_spool *spool, size_t index,
                                        struct cleave_error *err)
 {
-    struct cv_stretch *stretch = &spool->stretches[index];
+    struct cv_spool_segment *stretch = &spool->stretches[index];
     const uint64_t begin = stretch->begin, end = stretch->end;
 
     munmap(stretch->bytes, stretch->size);
@@ -159,7 +161,7 @@ static size_t stretch_of(const struct cv_spool *spool, uint64_t offset)
 
 const char *cv_spool_at(const struct cv_spool *spool, uint64_t offset, uint64_t *end)
 {
-    const struct cv_stretch *stretch = &spool->stretches[stretch_of(spool, offset)];
+    const struct cv_spool_segment *stretch = &spool->stretches[stretch_of(spool, offset)];
 
     *end = stretch->end;
     return stretch->bytes + (offset - stretch->begin);
@@ -171,7 +173,7 @@ static enum cleave_status go_on(struct cv_spool *spool, uint64_t settled,
                                 uint64_t received, struct cleave_error *err)
 {
     const size_t tail = (size_t)(received - settled);
-    struct cv_stretch *before, *now;
+    struct cv_spool_segment *before, *now;
 
     CV_TRY(add_stretch(spool, settled, 4 * tail + BLOCK, err));
     before = &spool->stretches[spool->count - 2];
@@ -189,7 +191,7 @@ enum cleave_status cv_spool_room(struct cv_spool *spool, uint64_t settled,
                                  uint64_t received, char **at, size_t *room,
                                  struct cleave_error *err)
 {
-    struct cv_stretch *last = &spool->stretches[spool->count - 1];
+    struct cv_spool_segment *last = &spool->stretches[spool->count - 1];
     size_t used = (size_t)(received - last->begin);
 
     if (used == last->size) {
@@ -207,7 +209,7 @@ enum cleave_status cv_spool_give_back(struct cv_spool *spool, uint64_t begin,
                                       uint64_t end, struct cleave_error *err)
 {
     const size_t index = stretch_of(spool, begin);
-    struct cv_stretch *stretch = &spool->stretches[index];
+    struct cv_spool_segment *stretch = &spool->stretches[index];
 
     assert(begin < end && end <= stretch->end);
     CV_TRY(cv_range_set_put(&spool->given, begin, end, err));

@@ -12,9 +12,9 @@
  * begins at a record boundary and no piece has to lie in two of them. */
 #ifndef CV_SPOOL_H
 #define CV_SPOOL_H
-#include "run/kit/range_set.h"
+#include "run/common/range_set.h"
 
-struct cv_stretch {
+struct cv_spool_segment {
     uint64_t begin; /* in the stream                                          */
     uint64_t end;   /* in the stream; UINT64_MAX: it is being written         */
     uint64_t given; /* bytes that were given back                             */
@@ -25,7 +25,8 @@ struct cv_stretch {
 
 /* For one thread at a time. The fields are for the functions of this header. */
 struct cv_spool {
-    struct cv_stretch *stretches; /* owned: in order; the last one is being written */
+    struct cv_spool_segment
+        *stretches; /* owned: in order; the last one is being written */
     size_t count, capacity;
     struct cv_range_set given; /* of the stream, where a stretch has more           */
     size_t size;               /* of a stretch, if there are as many addresses      */

@@ -15,8 +15,8 @@ void cv_item_arguments_done(struct cv_item_arguments *arguments)
     *arguments = (struct cv_item_arguments){ .items = NULL };
 }
 
-static enum cleave_status make_room(struct cv_item_arguments *out, size_t count,
-                                    struct cleave_error *err)
+static enum cleave_status grow_array(struct cv_item_arguments *out, size_t count,
+                                     struct cleave_error *err)
 {
     return CV_ROOM(out->items, &out->room, count)
                ? CLEAVE_OK
@@ -27,7 +27,7 @@ static enum cleave_status make_room(struct cv_item_arguments *out, size_t count,
 static enum cleave_status add_column(struct cv_item_arguments *out, char *from, char *to,
                                      struct cleave_error *err)
 {
-    CV_TRY(make_room(out, out->count + 1, err));
+    CV_TRY(grow_array(out, out->count + 1, err));
     while (from < to && isspace((unsigned char)*from))
         from++;
     while (to > from && isspace((unsigned char)to[-1]))
@@ -90,7 +90,7 @@ enum cleave_status cv_item_arguments_get(const struct cv_item_commands *commands
 
     end = end < lists->rows ? end : lists->rows;
     out->count = 0;
-    CV_TRY(make_room(out, (size_t)(end - begin) * lists->count + 1, err));
+    CV_TRY(grow_array(out, (size_t)(end - begin) * lists->count + 1, err));
     for (uint64_t row = begin; row < end; row++) {
         cv_item_lists_row(lists, commands->order != NULL ? commands->order[row] : row,
                           out->items + out->count);

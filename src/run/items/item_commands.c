@@ -7,9 +7,9 @@
 #include "base/fail.h"
 #include "run/items/item_rows.h"
 #include "run/items/item_shell.h"
-#include "run/items/item_signs.h"
+#include "run/items/item_replacements.h"
 #include "run/items/item_stream.h"
-#include "run/kit/cannot_run.h"
+#include "run/common/cannot_run.h"
 
 void cv_item_commands_done(struct cv_item_commands *commands)
 {
@@ -58,7 +58,7 @@ static enum cleave_status make(struct cv_item_commands *out,
                                const struct cv_item_options *options,
                                struct cleave_error *err)
 {
-    struct cv_item_signs signs;
+    struct cv_item_replacements signs;
 
     out->per = 1;
     out->none = options->none;
@@ -72,13 +72,13 @@ static enum cleave_status make(struct cv_item_commands *out,
         CV_TRY(cv_item_signs_check(out, options->words, err));
     }
     CV_TRY(cv_item_signs_rules(out, options, err));
-    signs = (struct cv_item_signs){ .optional = options->none,
-                                    .plus = options->plus,
-                                    .whole = options->whole,
-                                    .names = (const char *const *)out->names,
-                                    .nnames = out->nnames,
-                                    .rules = out->rules,
-                                    .nrules = out->nrules };
+    signs = (struct cv_item_replacements){ .optional = options->none,
+                                           .plus = options->plus,
+                                           .whole = options->whole,
+                                           .names = (const char *const *)out->names,
+                                           .nnames = out->nnames,
+                                           .rules = out->rules,
+                                           .nrules = out->nrules };
     CV_TRY(cv_item_template_init(&out->template, options->words, &signs, err));
     out->template.as_words = options->as_words && !out->template.bare;
     out->template.contexts = options->contexts;

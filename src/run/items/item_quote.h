@@ -3,7 +3,7 @@
 #ifndef CV_ITEM_QUOTE_H
 #define CV_ITEM_QUOTE_H
 #include "base/text.h"
-#include "run/items/item_within.h"
+#include "run/items/quote_context.h"
 
 /* Add a value so that a Bourne shell reads exactly it, whatever its bytes: as it is if all
  * of them are letters, digits or one of -_.+/, else in '...', with each ' of it as "'". This

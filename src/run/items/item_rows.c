@@ -39,21 +39,20 @@ enum cleave_status cv_item_rows_shuffle(struct cv_item_commands *commands, uint6
 
 /* The rows from `begin` on that fit into a command. */
 static enum cleave_status count_fitting(struct cv_item_commands *commands, uint64_t begin,
-                                        uint64_t most,
-                                        struct cv_item_arguments *arguments,
+                                        uint64_t max, struct cv_item_arguments *arguments,
                                         uint64_t *out, struct cleave_error *err)
 {
-    uint64_t low = 1, high = most, step = 1;
+    uint64_t low = 1, high = max, step = 1;
     struct cv_text line = { NULL, 0, 0, false };
     enum cleave_status status = CLEAVE_OK;
 
     /* Twice as many until they do not fit, then in halves between. */
     for (bool grows = true; status == CLEAVE_OK && low < high;) {
-        const uint64_t asked =
+        const uint64_t request =
             grows ? (2 * step < high ? 2 * step : high) : low + (high - low + 1) / 2;
 
         commands->cuts[0] = begin;
-        commands->cuts[1] = begin + asked;
+        commands->cuts[1] = begin + request;
         status = cv_item_arguments_get(commands, 0, arguments, err);
         line.length = 0;
         if (status == CLEAVE_OK)
@@ -64,9 +63,9 @@ static enum cleave_status count_fitting(struct cv_item_commands *commands, uint6
         if (line.failed)
             status = cv_fail_memory(err, "a command");
         if (line.length <= MANY_BYTES) {
-            low = step = asked;
+            low = step = request;
         } else {
-            high = asked - 1;
+            high = request - 1;
             grows = false;
         }
     }
@@ -142,7 +141,7 @@ enum cleave_status cv_item_rows_cut(struct cv_item_commands *commands,
     const uint64_t rows = commands->lists.rows;
     struct cv_item_arguments arguments = { .items = NULL };
     enum cleave_status status = CLEAVE_OK;
-    uint64_t *cuts = NULL, fitting = 0, most = options->per;
+    uint64_t *cuts = NULL, fitting = 0, max = options->per;
     size_t count = 0, room = 0;
     uint64_t scratch[2];
 
@@ -153,13 +152,13 @@ enum cleave_status cv_item_rows_cut(struct cv_item_commands *commands,
             status = cv_fail_memory(err, "the commands");
         commands->cuts = scratch;
         if (status == CLEAVE_OK)
-            status = count_fitting(commands, at, most > 0 && most < left ? most : left,
+            status = count_fitting(commands, at, max > 0 && max < left ? max : left,
                                    &arguments, &fitting, err);
         commands->cuts = NULL;
         if (status != CLEAVE_OK)
             break;
-        if (fitting == left && options->spread > 1 && most == 0)
-            fitting = most = 1 + (left - 1) / options->spread;
+        if (fitting == left && options->spread > 1 && max == 0)
+            fitting = max = 1 + (left - 1) / options->spread;
         cuts[count++] = at;
         at += fitting;
         cuts[count] = at;

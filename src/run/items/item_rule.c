@@ -85,12 +85,11 @@ static bool is_too_large(const char *expression)
         } else if (*at == '+') {
             times *= 2;
         } else if (*at == '{') {
-            const unsigned long least = strtoul(at + 1, NULL, 10);
+            const unsigned long min = strtoul(at + 1, NULL, 10);
             const char *comma = strchr(at, ',');
-            const unsigned long most =
-                comma != NULL ? strtoul(comma + 1, NULL, 10) : least;
+            const unsigned long max = comma != NULL ? strtoul(comma + 1, NULL, 10) : min;
 
-            times *= (double)(most > least ? most : least) + 1;
+            times *= (double)(max > min ? max : min) + 1;
         }
     }
     return times > MOST_TIMES;
@@ -197,7 +196,7 @@ static int read_flags(const char **at, bool *all)
     return flags;
 }
 
-static enum cleave_status make_room(struct cv_item_rule *rule, struct cleave_error *err)
+static enum cleave_status grow_array(struct cv_item_rule *rule, struct cleave_error *err)
 {
     if (!CV_ROOM(rule->changes, &rule->room, rule->count + 1))
         return cv_fail_memory(err, "a place");
@@ -210,7 +209,7 @@ enum cleave_status cv_item_rule_put(struct cv_item_rule *rule, const char *from,
 {
     struct cv_item_change change = { .all = how->all, .letters = how->letters };
 
-    CV_TRY(make_room(rule, err));
+    CV_TRY(grow_array(rule, err));
     CV_TRY(cv_item_regex(&change.regex, from, 0, option, err));
     change.text = strdup(to);
     if (change.text == NULL) {
@@ -229,7 +228,7 @@ static enum cleave_status read_change(struct cv_item_rule *rule, const char **at
     char *from;
     int flags;
 
-    CV_TRY(make_room(rule, err));
+    CV_TRY(grow_array(rule, err));
     if ((*at)[0] != 's' || !ispunct((unsigned char)(*at)[1]))
         return refuse(whole, err);
     *at += 2;

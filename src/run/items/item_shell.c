@@ -11,7 +11,7 @@
 
 #include "base/file_target.h"
 #include "base/text.h"
-#include "run/kit/process.h"
+#include "run/common/process.h"
 
 extern char **environ;
 
@@ -48,7 +48,7 @@ static long parent_of(long pid)
 
 char *cv_item_shell(void)
 {
-    const char *asked = getenv("SHELL");
+    const char *request = getenv("SHELL");
     long pid = getppid();
 
     for (int i = 0; i < ANCESTORS && pid > 1; i++) {
@@ -64,8 +64,9 @@ char *cv_item_shell(void)
         }
         pid = parent_of(pid);
     }
-    if (asked != NULL && asked[0] == '/' && is_bourne(asked) && access(asked, X_OK) == 0)
-        return strdup(asked);
+    if (request != NULL && request[0] == '/' && is_bourne(request) &&
+        access(request, X_OK) == 0)
+        return strdup(request);
     return strdup("/bin/sh");
 }
 

@@ -66,7 +66,7 @@ enum cleave_status cv_item_stream_new(const char *const *paths, size_t npaths,
     with.splitter = splitter;
     status = cv_source_open(paths, npaths, &with, &stream->source, err);
     if (status == CLEAVE_OK)
-        status = cv_source_vet(stream->source, err);
+        status = cv_source_validate(stream->source, err);
     if (status == CLEAVE_OK)
         *out = stream;
     else
@@ -143,7 +143,7 @@ static enum cleave_status check_end(struct cv_item_stream *stream,
     struct cleave_error note = { .text = "" };
     bool torn = false;
 
-    CV_TRY(cv_source_torn(stream->source, &torn, &note, err));
+    CV_TRY(cv_source_ends_in_record(stream->source, &torn, &note, err));
     if (torn && err != NULL)
         *err = note;
     return torn ? note.status : CLEAVE_OK;

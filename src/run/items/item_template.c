@@ -23,10 +23,10 @@ static enum cleave_status add_piece(struct cv_item_template *template,
 }
 
 /* The place that `text` begins with; 0: none. */
-static size_t find_place(const char *text, const struct cv_item_signs *signs,
+static size_t find_place(const char *text, const struct cv_item_replacements *signs,
                          struct cv_item_piece *out)
 {
-    struct cv_item_place place = { .length = 0 };
+    struct cv_item_placeholder place = { .length = 0 };
 
     *out = (struct cv_item_piece){ .kind = CV_ITEM_PLACE, .part = CV_ITEM_WHOLE };
     for (size_t i = 0; i < signs->nrules; i++) {
@@ -55,7 +55,7 @@ static size_t find_place(const char *text, const struct cv_item_signs *signs,
 }
 
 static enum cleave_status read_word(struct cv_item_template *template, const char *word,
-                                    const struct cv_item_signs *signs,
+                                    const struct cv_item_replacements *signs,
                                     struct cleave_error *err)
 {
     const char *from = word, *at = word;
@@ -140,7 +140,7 @@ static void find_quotes(struct cv_item_template *template, const char *const *wo
 
 enum cleave_status cv_item_template_init(struct cv_item_template *out,
                                          const char *const *words,
-                                         const struct cv_item_signs *signs,
+                                         const struct cv_item_replacements *signs,
                                          struct cleave_error *err)
 {
     const struct cv_item_piece space = { .kind = CV_ITEM_SPACE };

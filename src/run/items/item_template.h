@@ -7,9 +7,9 @@
 #ifndef CV_ITEM_TEMPLATE_H
 #define CV_ITEM_TEMPLATE_H
 #include <stdint.h>
-#include "run/items/item_place.h"
+#include "run/items/item_placeholder.h"
 #include "run/items/item_rule.h"
-#include "run/items/item_within.h"
+#include "run/items/quote_context.h"
 #include "run/items/item_words.h"
 
 enum cv_item_piece_kind {
@@ -39,7 +39,7 @@ struct cv_item_template {
 };
 
 /* What else stands for items. */
-struct cv_item_signs {
+struct cv_item_replacements {
     bool optional;     /* no place has to be there                                     */
     bool plus;         /* those of --plus are known, too                               */
     const char *whole; /* instead of "{}"; NULL: that                                 */
@@ -53,7 +53,7 @@ struct cv_item_signs {
  * Without any place, one for all is added at the end. */
 enum cleave_status cv_item_template_init(struct cv_item_template *out,
                                          const char *const *words,
-                                         const struct cv_item_signs *signs,
+                                         const struct cv_item_replacements *signs,
                                          struct cleave_error *err);
 void cv_item_template_done(struct cv_item_template *template);
 

@@ -13,7 +13,7 @@ void cv_item_words_done(struct cv_item_words *words)
     *words = (struct cv_item_words){ .bytes = NULL };
 }
 
-static bool make_room(struct cv_item_words *words, size_t length)
+static bool grow_array(struct cv_item_words *words, size_t length)
 {
     words->failed =
         words->failed || !CV_ROOM(words->bytes, &words->room, words->length + length);
@@ -22,7 +22,7 @@ static bool make_room(struct cv_item_words *words, size_t length)
 
 void cv_item_words_put(struct cv_item_words *words, const char *bytes, size_t length)
 {
-    if (!make_room(words, length + 1))
+    if (!grow_array(words, length + 1))
         return;
     words->count += !words->open;
     words->open = true;

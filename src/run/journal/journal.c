@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/journal/journal_inner.h"
+#include "run/journal/journal_internal.h"
 
 /* --- opening ---------------------------------------------------------------------------- */
 

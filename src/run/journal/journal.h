@@ -32,7 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
-#include "run/kit/content_hash.h"
+#include "run/common/content_hash.h"
 #include "run/input/source.h"
 
 struct cv_journal;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/journal/journal_inner.h"
+#include "run/journal/journal_internal.h"
 
 static const char what_to_do[] = "begin anew with --overwrite or with another journal";
 

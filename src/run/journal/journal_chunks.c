@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "base/bisect.h"
 #include "run/journal/journal.h"
-#include "run/journal/journal_inner.h"
+#include "run/journal/journal_internal.h"
 
 static const char *const texts[CV_SQL_STATEMENTS] = {
     [CV_SQL_BEGIN] = "BEGIN IMMEDIATE",

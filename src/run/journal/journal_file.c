@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/journal/journal_inner.h"
+#include "run/journal/journal_internal.h"
 #include "run/journal/journal_trust.h"
 
 enum { APPLICATION = 0x636c766a /* "clvj" */, BUSY_MS = 10000 };

@@ -12,7 +12,7 @@
 #include "base/bisect.h"
 #include "base/compare.h"
 #include "base/fail.h"
-#include "run/journal/journal_inner.h"
+#include "run/journal/journal_internal.h"
 
 struct cv_item_keys {
     const struct cleave_items *items; /* borrowed */

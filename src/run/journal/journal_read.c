@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "run/journal/journal.h"
-#include "run/journal/journal_inner.h"
+#include "run/journal/journal_internal.h"
 
 /* --- rows ------------------------------------------------------------------------------- */
 

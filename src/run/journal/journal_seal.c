@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/journal/journal_inner.h"
+#include "run/journal/journal_internal.h"
 
 enum cleave_status cv_journal_seal(struct cv_journal *journal, const char *table,
                                    struct cv_packer *columns,

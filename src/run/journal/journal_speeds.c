@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/journal/journal_inner.h"
+#include "run/journal/journal_internal.h"
 
 /* Those that differ by less are equal, as far as one journal can tell. */
 static const double ALIKE = 1.25;
@@ -77,21 +77,21 @@ enum cleave_status cv_journal_speeds(const struct cv_journal *journal,
                                      struct cleave_error *err)
 {
     struct sum *sums = calloc(count, sizeof *sums);
-    double least = INFINITY, most = 0, sum = 0;
+    double min = INFINITY, max = 0, sum = 0;
 
     if (sums == NULL)
         return cv_fail_memory(err, "the journal");
     add_up(journal, names, count, sums);
     for (uint32_t w = 0; w < count; w++) {
         out->speed_ups[w] = sums[w].time_s > 0 ? sums[w].bytes / sums[w].time_s : 0;
-        least = fmin(least, out->speed_ups[w]);
-        most = fmax(most, out->speed_ups[w]);
+        min = fmin(min, out->speed_ups[w]);
+        max = fmax(max, out->speed_ups[w]);
         sum += out->speed_ups[w];
     }
     find_starts(sums, count, out);
     free(sums);
-    out->known = least > 0 && isfinite(most);
-    out->differ = most >= ALIKE * least;
+    out->known = min > 0 && isfinite(max);
+    out->differ = max >= ALIKE * min;
     for (uint32_t w = 0; out->known && !out->differ && w < count; w++)
         out->speed_ups[w] = sum / count;
     return CLEAVE_OK;

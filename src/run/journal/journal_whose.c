@@ -6,7 +6,7 @@
 
 #include "base/fail.h"
 #include "base/text.h"
-#include "run/journal/journal_inner.h"
+#include "run/journal/journal_internal.h"
 
 /* --- what differs ----------------------------------------------------------------------- */
 

@@ -7,19 +7,19 @@
 
 #include "base/fail.h"
 
-void cv_attempt_report(const struct cleave_execution *asked, const char *worker,
-                       const struct cv_errand *errand, enum cv_slot_end end,
+void cv_attempt_report(const struct cleave_execution *request, const char *worker,
+                       const struct cv_attempt *errand, enum cv_slot_end end,
                        bool given_up)
 {
     const struct cv_slot *slot = &errand->slot;
     const double seconds = cv_clock_s() - slot->start_s;
     struct timespec now;
 
-    if (asked->tell.attempted == NULL)
+    if (request->tell.attempted == NULL)
         return;
     clock_gettime(CLOCK_REALTIME, &now);
-    asked->tell.attempted(
-        asked->tell.context,
+    request->tell.attempted(
+        request->tell.context,
         &(struct cleave_attempt){
             .worker = worker,
             .place = slot->worker + 1,
@@ -40,77 +40,79 @@ void cv_attempt_report(const struct cleave_execution *asked, const char *worker,
         });
 }
 
-static void tell(const struct cleave_execution *asked, const char *format, ...)
+static void tell(const struct cleave_execution *request, const char *format, ...)
     CV_PRINTF(2, 3);
-static void tell(const struct cleave_execution *asked, const char *format, ...)
+static void tell(const struct cleave_execution *request, const char *format, ...)
 {
     char text[600];
     va_list words;
 
-    if (asked->tell.note == NULL)
+    if (request->tell.note == NULL)
         return;
     va_start(words, format);
     vsnprintf(text, sizeof text, format, words);
     va_end(words);
-    asked->tell.note(asked->tell.context, text);
+    request->tell.note(request->tell.context, text);
 }
 
-void cv_note_silent(const struct cleave_execution *asked, const char *worker)
+void cv_note_silent(const struct cleave_execution *request, const char *worker)
 {
-    tell(asked, "%s: no answer to the first chunk yet: is '%s' made to be persistent?",
-         worker, asked->command[0]);
+    tell(request, "%s: no answer to the first chunk yet: is '%s' made to be persistent?",
+         worker, request->command[0]);
 }
 
-void cv_note_held(const struct cleave_execution *asked, const char *worker)
+void cv_note_held(const struct cleave_execution *request, const char *worker)
 {
-    tell(asked,
+    tell(request,
          "%s: the command has ended, but processes that it started hold its output or "
          "input: waiting for them, as a shell would; --timeout limits it",
          worker);
 }
 
-void cv_note_crowded(const struct cleave_execution *asked, const char *why)
+void cv_note_crowded(const struct cleave_execution *request, const char *why)
 {
-    tell(asked, "%s: commands wait until others have ended", why);
+    tell(request, "%s: commands wait until others have ended", why);
 }
 
-void cv_note_touched(const struct cleave_execution *asked, const char *name)
+void cv_note_touched(const struct cleave_execution *request, const char *name)
 {
-    tell(asked,
+    tell(request,
          "%s: something of it was changed while it was in use, but neither its size nor "
          "its time: no harm if it was linked, moved or given other rights; if it was "
          "rewritten, the output is of both",
          name);
 }
 
-void cv_note_bad_end(const struct cleave_execution *asked, const char *worker,
+void cv_note_bad_end(const struct cleave_execution *request, const char *worker,
                      const struct cv_slot *slot)
 {
     char how[64];
 
     cv_slot_describe_end(slot, how, sizeof how);
-    tell(asked, "%s: the command %s after its last chunk", worker, how);
+    tell(request, "%s: the command %s after its last chunk", worker, how);
 }
 
-void cv_note_refuted(const struct cleave_execution *asked, const char *name,
-                     const struct cv_standing *standing)
+void cv_note_worker_excluded(const struct cleave_execution *request, const char *name,
+                             const struct cv_health_record *standing)
 {
     char reason[200];
 
-    cv_trust_reason(standing, reason, sizeof reason);
-    tell(asked, "%.200s: left out: %s", name, reason);
+    cv_worker_health_reason(standing, reason, sizeof reason);
+    tell(request, "%.200s: left out: %s", name, reason);
 }
 
-void cv_note_rests(const struct cleave_execution *asked, const struct cv_staff *staff)
+void cv_note_rests(const struct cleave_execution *request,
+                   const struct cv_worker_pool *staff)
 {
     char reason[200];
 
     for (uint32_t p = 0; p < staff->trust.count; p++) {
-        const struct cv_standing *at = &staff->trust.items[p];
+        const struct cv_health_record *at = &staff->trust.items[p];
 
         if (at->rests == 0 || at->out)
             continue;
-        cv_trust_reason(at, reason, sizeof reason);
-        tell(asked, "%.200s: was rested: %s", cv_staff_party_name(staff, p), reason);
+        cv_worker_health_reason(at, reason, sizeof reason);
+        tell(request, "%.200s: was rested: %s", cv_worker_pool_domain_name(staff, p),
+             reason);
     }
 }

@@ -5,43 +5,43 @@
 #include <signal.h>
 
 #include "base/fail.h"
-#include "run/fails/memory_kill.h"
+#include "run/failures/memory_kill.h"
 #include "run/master/attempt_report.h"
-#include "run/master/room.h"
-#include "run/fails/failed_input.h"
+#include "run/master/resource_wait.h"
+#include "run/failures/failed_input.h"
 #include "run/slot/item_output.h"
 
 /* Whether commands fail on all that does not begin a file, and only on that. */
-static bool lacks_header(const struct cv_real_run *run)
+static bool fails_without_header(const struct cv_exec_run *run)
 {
-    return !run->asked->input.header && run->asked->items.words == NULL &&
+    return !run->request->input.header && run->request->items.words == NULL &&
            !run->start_failed && !run->middle_succeeded;
 }
 
 /* It would be the same with a million of them; all the more so if it cannot be for what is in them. */
-static bool is_hopeless(const struct cv_real_run *run)
+static bool all_chunks_fail(const struct cv_exec_run *run)
 {
-    const struct cv_books *books = &run->books;
+    const struct cv_order_queue *books = &run->books;
 
     if (books->resumed > 0)
         return false;
-    if (!run->staff.trust.anybody && books->unread >= CLEAVE_HOPELESS_UNREAD)
+    if (!run->staff.trust.anybody && books->unread >= CLEAVE_ALL_FAIL_UNREAD_LIMIT)
         return true;
-    return books->failed >= CLEAVE_HOPELESS &&
-           (!run->staff.trust.anybody || lacks_header(run));
+    return books->failed >= CLEAVE_ALL_FAIL_LIMIT &&
+           (!run->staff.trust.anybody || fails_without_header(run));
 }
 
 /* Whether a command failed before it had read anything, as far as that is seen. */
-static bool is_unread(const struct cv_errand *errand)
+static bool is_unread(const struct cv_attempt *errand)
 {
-    return errand->opened && !cv_slot_travels(&errand->slot) &&
+    return errand->opened && !cv_slot_is_remote(&errand->slot) &&
            !(errand->slot.open.spawn_s > 0);
 }
 
 /* How many there are of what is counted, the one that has just ended among them. */
-static double count_ends(const struct cv_real_run *run, double over)
+static double count_ends(const struct cv_exec_run *run, double over)
 {
-    switch (run->asked->failing.halt_on) {
+    switch (run->request->failing.halt_on) {
     case CLEAVE_HALT_ON_SUCCESSES:
         return over - (double)run->books.failed;
     case CLEAVE_HALT_ON_ENDS:
@@ -51,16 +51,16 @@ static double count_ends(const struct cv_real_run *run, double over)
     }
 }
 
-static void halt_if_asked(struct cv_real_run *run)
+static void halt_if_asked(struct cv_exec_run *run)
 {
-    const struct cleave_failing *failing = &run->asked->failing;
+    const struct cleave_failure_options *failing = &run->request->failing;
     const double over = (double)run->books.chunks + 1, count = count_ends(run, over);
     const bool many =
         (failing->halt_fails > 0 && count >= (double)failing->halt_fails) ||
         (failing->halt_share > 0 && over >= 3 && count >= failing->halt_share * over);
 
-    if (failing->halt == CLEAVE_HALT_HOPELESS)
-        run->halted = run->hopeless = is_hopeless(run);
+    if (failing->halt == CLEAVE_HALT_ALL_FAIL)
+        run->halted = run->hopeless = all_chunks_fail(run);
     if (failing->halt < CLEAVE_HALT_SOON || !many)
         return;
     run->halted = true;
@@ -68,16 +68,16 @@ static void halt_if_asked(struct cv_real_run *run)
         cv_desks_stop(&run->desks);
 }
 
-void cv_chunk_succeeded(struct cv_real_run *run)
+void cv_chunk_succeeded(struct cv_exec_run *run)
 {
-    if (run->asked->failing.halt_on != CLEAVE_HALT_ON_FAILURES)
+    if (run->request->failing.halt_on != CLEAVE_HALT_ON_FAILURES)
         halt_if_asked(run);
 }
 
-static void drop_output(struct cv_errand *errand)
+static void drop_output(struct cv_attempt *errand)
 {
     if (errand->slot.store != NULL)
-        cv_store_drop(errand->slot.store);
+        cv_chunk_output_drop(errand->slot.store);
     errand->slot.store = NULL;
 }
 
@@ -85,61 +85,62 @@ static void drop_output(struct cv_errand *errand)
  * item it is all that there will be, as in a shell; and where lines are written as they come,
  * it should not depend on who was faster what becomes of the last of them. Nor of one of which
  * some was written already. */
-static bool keeps_output(const struct cv_real_run *run, const struct cv_errand *errand)
+static bool keeps_output(const struct cv_exec_run *run, const struct cv_attempt *errand)
 {
     return cv_slot_passed(&errand->slot) > 0 ||
-           (run->asked->items.words != NULL && run->asked->reduce.command == NULL) ||
-           run->asked->output.lines;
+           (run->request->items.words != NULL && run->request->reduce.command == NULL) ||
+           run->request->output.lines;
 }
 
-static enum cleave_status settle_output(struct cv_real_run *run, struct cv_errand *errand,
+static enum cleave_status settle_output(struct cv_exec_run *run,
+                                        struct cv_attempt *errand,
                                         struct cleave_error *err)
 {
     const struct cv_piece piece = errand->slot.piece;
-    struct cv_store *store;
+    struct cv_chunk_output *store;
 
-    CV_TRY(cv_item_output_dress(&errand->slot, &errand->slot.store, err));
+    CV_TRY(cv_item_output_format(&errand->slot, &errand->slot.store, err));
     store = errand->slot.store;
     if (store == NULL)
-        return cv_outlet_skip(run->outlet, piece.begin, piece.end, err);
+        return cv_result_sink_skip(run->outlet, piece.begin, piece.end, err);
     errand->slot.store = NULL;
-    return cv_outlet_add(run->outlet, store, &piece, &errand->slot, err);
+    return cv_result_sink_add(run->outlet, store, &piece, &errand->slot, err);
 }
 
 /* All that is to be done about a chunk that failed for good. */
-static enum cleave_status settle_failure(struct cv_real_run *run,
-                                         struct cv_errand *errand,
+static enum cleave_status settle_failure(struct cv_exec_run *run,
+                                         struct cv_attempt *errand,
                                          struct cleave_error *err)
 {
-    struct cv_books *books = &run->books;
+    struct cv_order_queue *books = &run->books;
     const struct cv_piece piece = errand->slot.piece;
 
-    if (run->asked->failing.isolate)
+    if (run->request->failing.isolate)
         CV_TRY(cv_note_bad(&run->failures, books->source, &piece, err));
-    if (run->asked->failing.directory != NULL)
-        CV_TRY(cv_failed_input_keep(run->asked->failing.directory, &run->asked->input,
+    if (run->request->failing.directory != NULL)
+        CV_TRY(cv_failed_input_keep(run->request->failing.directory, &run->request->input,
                                     &piece, err));
     if (errand->past.family == NULL)
-        cv_trust_confirmed(&run->staff.trust, &errand->past);
+        cv_worker_health_confirm_failure(&run->staff.trust, &errand->past);
     halt_if_asked(run);
     CV_TRY(settle_output(run, errand, err));
-    CV_TRY(cv_ledger_fail(&books->ledger, piece.begin, piece.end, err));
+    CV_TRY(cv_input_coverage_fail(&books->ledger, piece.begin, piece.end, err));
     CV_TRY(cv_source_finish(books->source, &piece, err));
-    return cv_blame_clear(&run->blame, piece.begin, piece.end, err);
+    return cv_poison_tracker_clear(&run->blame, piece.begin, piece.end, err);
 }
 
 /* Its bytes are settled; or else they are left, and it does not count. */
-static enum cleave_status give_up(struct cv_real_run *run, struct cv_errand *errand,
+static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *errand,
                                   struct cleave_error *err)
 {
-    struct cv_books *books = &run->books;
+    struct cv_order_queue *books = &run->books;
     enum cleave_status status;
 
     books->failed++;
     books->unread += is_unread(errand);
     if (errand->slot.piece.body.begin == 0)
         run->start_failed = true;
-    cv_note_failure(&run->failures, run->asked, books->source, errand);
+    cv_note_failure(&run->failures, run->request, books->source, errand);
     status = settle_failure(run, errand, err);
     if (status != CLEAVE_OK) {
         books->failed--;
@@ -151,42 +152,46 @@ static enum cleave_status give_up(struct cv_real_run *run, struct cv_errand *err
 /* --- whose fault it is --------------------------------------------------------------------- */
 
 /* How many parties serve that the piece has not failed with. */
-static bool others_serve(const struct cv_real_run *run, const struct cv_history *past)
+static bool other_domain_available(const struct cv_exec_run *run,
+                                   const struct cv_failure_history *past)
 {
     for (uint32_t w = 0; w < run->staff.nworkers; w++)
-        if (cv_staff_serves(&run->staff, w) &&
-            !cv_history_has(past, cv_staff_party(&run->staff, w)))
+        if (cv_worker_pool_serves(&run->staff, w) &&
+            !cv_failure_history_has(past, cv_worker_pool_domain(&run->staff, w)))
             return true;
     return false;
 }
 
 /* Whether others are to try it, beyond what was asked for: is it the chunk or the worker? */
-static bool needs_opinion(const struct cv_real_run *run, const struct cv_errand *errand,
-                          bool doubtful)
+static bool needs_cross_check(const struct cv_exec_run *run,
+                              const struct cv_attempt *errand, bool doubtful)
 {
-    const struct cleave_failing *failing = &run->asked->failing;
+    const struct cleave_failure_options *failing = &run->request->failing;
 
     return doubtful && failing->retries == 0 && !failing->strict &&
-           errand->past.count < CV_TRUST_OPINIONS && others_serve(run, &errand->past);
+           errand->past.count < CV_HEALTH_CROSS_CHECKS &&
+           other_domain_available(run, &errand->past);
 }
 
 /* Part it, if it can be and that is of use. */
-static enum cleave_status try_halves(struct cv_real_run *run,
-                                     const struct cv_errand *errand,
-                                     struct cv_sentence *out, struct cleave_error *err)
+static enum cleave_status try_halves(struct cv_exec_run *run,
+                                     const struct cv_attempt *errand,
+                                     struct cv_failure_decision *out,
+                                     struct cleave_error *err)
 {
-    if (cv_family_hopeless(errand->past.family))
+    if (cv_bisect_group_hopeless(errand->past.family))
         return CLEAVE_OK;
-    CV_TRY(cv_halve(run->books.source, &errand->slot.piece, &out->head, &out->tail, err));
+    CV_TRY(cv_piece_bisect(run->books.source, &errand->slot.piece, &out->head, &out->tail,
+                           err));
     out->single = out->tail.end == out->tail.begin;
     if (!out->single)
-        out->verdict = CV_VERDICT_HALVES;
+        out->verdict = CV_FAILURE_BISECT;
     return CLEAVE_OK;
 }
 
 /* Whether it may have been killed for want of memory: by the system, as nobody else did, or as
  * a shell tells it, or something of it was. */
-static bool lacked_memory(struct cv_real_run *run, const struct cv_slot *slot,
+static bool lacked_memory(struct cv_exec_run *run, const struct cv_slot *slot,
                           enum cv_slot_end end)
 {
     const uint64_t before = run->memory_kills;
@@ -200,9 +205,9 @@ static bool lacked_memory(struct cv_real_run *run, const struct cv_slot *slot,
 }
 
 /* Count it, and find out whose fault it may be. */
-static bool count_failure(struct cv_real_run *run, struct cv_errand *errand)
+static bool count_failure(struct cv_exec_run *run, struct cv_attempt *errand)
 {
-    const uint32_t party = cv_staff_party(&run->staff, errand->slot.worker);
+    const uint32_t party = cv_worker_pool_domain(&run->staff, errand->slot.worker);
     char how[sizeof run->staff.trust.items->ways[0]];
     bool doubtful = false;
     uint8_t way = 0;
@@ -211,86 +216,89 @@ static bool count_failure(struct cv_real_run *run, struct cv_errand *errand)
     /* Parts of what failed are likely to fail: that says nothing of who had them. */
     if (errand->past.family == NULL) {
         cv_slot_describe_end(&errand->slot, how, sizeof how);
-        doubtful = cv_trust_failed(&run->staff.trust, party, how, &way);
+        doubtful = cv_worker_health_note_failure(&run->staff.trust, party, how, &way);
     }
-    cv_history_add(&errand->past, party, way);
+    cv_failure_history_add(&errand->past, party, way);
     return doubtful;
 }
 
-enum cleave_status cv_chunk_judge(struct cv_real_run *run, struct cv_errand *errand,
-                                  enum cv_slot_end end, struct cv_sentence *out,
-                                  struct cleave_error *err)
+enum cleave_status cv_chunk_decide_failure(struct cv_exec_run *run,
+                                           struct cv_attempt *errand,
+                                           enum cv_slot_end end,
+                                           struct cv_failure_decision *out,
+                                           struct cleave_error *err)
 {
-    const struct cleave_failing *failing = &run->asked->failing;
-    const struct cv_family *family = errand->past.family;
+    const struct cleave_failure_options *failing = &run->request->failing;
+    const struct cv_bisect_group *family = errand->past.family;
     const bool may_try = errand->attempt <= failing->retries;
     const struct cv_piece *piece = &errand->slot.piece;
     bool doubtful, large;
 
-    *out = (struct cv_sentence){ .verdict = CV_VERDICT_LEFT };
+    *out = (struct cv_failure_decision){ .verdict = CV_FAILURE_REQUEUE };
     if (end == CV_SLOT_STOPPED)
         return CLEAVE_OK;
-    out->verdict = CV_VERDICT_OVER;
+    out->verdict = CV_FAILURE_GIVE_UP;
     doubtful = count_failure(run, errand);
     large = lacked_memory(run, &errand->slot, end);
     if (large)
-        cv_books_too_large(&run->books, (double)(piece->end - piece->begin));
+        cv_order_queue_lower_size_limit(&run->books, (double)(piece->end - piece->begin));
     if (run->halted || run->stopped_by != 0)
         return CLEAVE_OK;
-    if (run->asked->output.lines && cv_slot_passed(&errand->slot) > 0)
+    if (run->request->output.lines && cv_slot_passed(&errand->slot) > 0)
         return CLEAVE_OK; /* another output would come behind what is written */
     if (large && (may_try || failing->isolate))
         CV_TRY(try_halves(run, errand, out, err));
-    if (out->verdict == CV_VERDICT_OVER && (family == NULL || !family->isolates) &&
-        (may_try || needs_opinion(run, errand, doubtful))) {
-        out->verdict = CV_VERDICT_AGAIN;
+    if (out->verdict == CV_FAILURE_GIVE_UP && (family == NULL || !family->isolates) &&
+        (may_try || needs_cross_check(run, errand, doubtful))) {
+        out->verdict = CV_FAILURE_RETRY;
     }
-    if (out->verdict == CV_VERDICT_OVER && failing->isolate)
+    if (out->verdict == CV_FAILURE_GIVE_UP && failing->isolate)
         CV_TRY(try_halves(run, errand, out, err));
-    if (out->verdict == CV_VERDICT_OVER && may_try)
-        out->verdict = CV_VERDICT_AGAIN;
+    if (out->verdict == CV_FAILURE_GIVE_UP && may_try)
+        out->verdict = CV_FAILURE_RETRY;
     return CLEAVE_OK;
 }
 
-static void party_rests(void *context, uint32_t party)
+static void domain_backed_off(void *context, uint32_t party)
 {
-    struct cv_real_run *run = context;
-    const struct cv_standing *at = &run->staff.trust.items[party];
+    struct cv_exec_run *run = context;
+    const struct cv_health_record *at = &run->staff.trust.items[party];
 
     if (at->out)
-        cv_note_refuted(run->asked, cv_staff_party_name(&run->staff, party), at);
+        cv_note_worker_excluded(run->request,
+                                cv_worker_pool_domain_name(&run->staff, party), at);
 }
 
 /* The policy may have given up a worker that is there again. */
-static void party_is_back(void *context, uint32_t party)
+static void domain_recovered(void *context, uint32_t party)
 {
-    struct cv_real_run *run = context;
+    struct cv_exec_run *run = context;
 
     /* To others, to be woken means that a time has come that they asked for. */
     for (uint32_t w = party;
-         run->books.open && run->books.hears_comers && w < run->staff.nworkers &&
-         cv_staff_party(&run->staff, w) == party;
+         run->books.open && run->books.gets_joins && w < run->staff.nworkers &&
+         cv_worker_pool_domain(&run->staff, w) == party;
          w++)
-        cv_news_tell(&run->news,
-                     (struct cleave_event){ .kind = CLEAVE_WAKE, .worker = w });
+        cv_event_queue_push(&run->news,
+                            (struct cleave_event){ .kind = CLEAVE_WAKE, .worker = w });
 }
 
-enum cleave_status cv_chunk_trust(struct cv_real_run *run, struct cleave_error *err)
+enum cleave_status cv_chunk_trust(struct cv_exec_run *run, struct cleave_error *err)
 {
-    struct cv_trust *trust = &run->staff.trust;
+    struct cv_worker_health *trust = &run->staff.trust;
 
-    trust->rests = party_rests;
-    trust->is_back = party_is_back;
+    trust->rests = domain_backed_off;
+    trust->is_back = domain_recovered;
     trust->context = run;
     run->memory_kills = cv_memory_kills();
-    return cv_trust_open(trust, run->staff.nworkers, run->poller, err);
+    return cv_worker_health_open(trust, run->staff.nworkers, run->poller, err);
 }
 
 /* --- what is done about it ----------------------------------------------------------------- */
 
-static struct cv_again to_do_again(const struct cv_errand *errand)
+static struct cv_retry to_do_again(const struct cv_attempt *errand)
 {
-    return (struct cv_again){ .piece = errand->slot.piece,
+    return (struct cv_retry){ .piece = errand->slot.piece,
                               .past = errand->past,
                               .chunk = errand->chunk,
                               .owner = errand->owner,
@@ -302,89 +310,92 @@ static struct cv_again to_do_again(const struct cv_errand *errand)
                               .alone = errand->alone };
 }
 
-enum cleave_status cv_chunk_again(struct cv_real_run *run, const struct cv_errand *errand,
+enum cleave_status cv_chunk_again(struct cv_exec_run *run,
+                                  const struct cv_attempt *errand,
                                   struct cleave_error *err)
 {
-    const struct cv_again again = to_do_again(errand);
+    const struct cv_retry again = to_do_again(errand);
 
-    return cv_agains_push(&run->agains, &again, again.hurried, err);
+    return cv_retry_queue_push(&run->agains, &again, again.hurried, err);
 }
 
 /* Both are done before anything else, by whoever is free; nobody is told of them. */
-static enum cleave_status do_halves(struct cv_real_run *run, struct cv_errand *errand,
-                                    const struct cv_sentence *sentence,
+static enum cleave_status do_halves(struct cv_exec_run *run, struct cv_attempt *errand,
+                                    const struct cv_failure_decision *sentence,
                                     struct cleave_error *err)
 {
-    struct cv_again half = to_do_again(errand);
+    struct cv_retry half = to_do_again(errand);
 
     if (errand->past.family == NULL)
-        cv_trust_confirmed(&run->staff.trust, &errand->past);
-    CV_TRY(cv_family_split(&run->families, &half.past.family, run->asked->failing.isolate,
-                           err));
-    half.attempt = run->asked->failing.isolate ? 1 : errand->attempt + 1;
+        cv_worker_health_confirm_failure(&run->staff.trust, &errand->past);
+    CV_TRY(cv_bisect_group_split(&run->families, &half.past.family,
+                                 run->request->failing.isolate, err));
+    half.attempt = run->request->failing.isolate ? 1 : errand->attempt + 1;
     half.quiet = half.hurried = true;
     half.began_s = cv_clock_s();
     run->books.parted++;
     run->books.running++;
     half.piece = sentence->tail;
-    CV_TRY(cv_agains_push(&run->agains, &half, true, err));
+    CV_TRY(cv_retry_queue_push(&run->agains, &half, true, err));
     half.piece = sentence->head;
-    return cv_agains_push(&run->agains, &half, true, err);
+    return cv_retry_queue_push(&run->agains, &half, true, err);
 }
 
-void cv_chunk_remember(struct cv_errand *errand)
+void cv_chunk_keep_written_prefix(struct cv_attempt *errand)
 {
-    cv_early_remember(errand->slot.store);
+    cv_streamed_output_remember(errand->slot.store);
     errand->slot.store = NULL;
 }
 
 /* What it wrote is not the output of the chunk; what has been seen of it is how that begins. */
-static void set_output_aside(const struct cv_real_run *run, struct cv_errand *errand,
-                             enum cv_verdict verdict)
+static void set_output_aside(const struct cv_exec_run *run, struct cv_attempt *errand,
+                             enum cv_failure_action verdict)
 {
-    const bool seen = run->asked->output.early && cv_slot_passed(&errand->slot) > 0;
+    const bool seen = run->request->output.early && cv_slot_passed(&errand->slot) > 0;
 
-    if (verdict == CV_VERDICT_AGAIN && seen) {
-        cv_chunk_remember(errand);
-    } else if (verdict != CV_VERDICT_OVER || !keeps_output(run, errand)) {
+    if (verdict == CV_FAILURE_RETRY && seen) {
+        cv_chunk_keep_written_prefix(errand);
+    } else if (verdict != CV_FAILURE_GIVE_UP || !keeps_output(run, errand)) {
         drop_output(errand);
     } else if (seen) {
-        cv_early_keep_lines(errand->slot.store);
+        cv_streamed_output_keep_lines(errand->slot.store);
     }
 }
 
-enum cleave_status cv_chunk_failed(struct cv_real_run *run, struct cv_errand *errand,
-                                   const struct cv_sentence *sentence,
+enum cleave_status cv_chunk_failed(struct cv_exec_run *run, struct cv_attempt *errand,
+                                   const struct cv_failure_decision *sentence,
                                    struct cleave_error *err)
 {
-    struct cv_books *books = &run->books;
+    struct cv_order_queue *books = &run->books;
 
     set_output_aside(run, errand, sentence->verdict);
     switch (sentence->verdict) {
-    case CV_VERDICT_LEFT:
+    case CV_FAILURE_REQUEUE:
         books->running--;
         return cv_source_put_back(books->source, &errand->slot.piece, err);
-    case CV_VERDICT_AGAIN:
+    case CV_FAILURE_RETRY:
         errand->attempt++;
         books->retries++;
         return cv_chunk_again(run, errand, err);
-    case CV_VERDICT_HALVES:
+    case CV_FAILURE_BISECT:
         return do_halves(run, errand, sentence, err);
     default:
-        cv_family_over(errand->past.family, false, sentence->single);
+        cv_bisect_group_over(errand->past.family, false, sentence->single);
         return give_up(run, errand, err);
     }
 }
 
-enum cleave_status cv_chunk_torn(struct cv_real_run *run, struct cv_errand *errand,
-                                 struct cleave_error *err)
+enum cleave_status cv_chunk_output_truncated(struct cv_exec_run *run,
+                                             struct cv_attempt *errand,
+                                             struct cleave_error *err)
 {
     errand->slot.fault = "was lost with its host after lines of it had been written";
     return give_up(run, errand, err);
 }
 
-enum cleave_status cv_chunk_differs(struct cv_real_run *run, struct cv_errand *errand,
-                                    struct cleave_error *err)
+enum cleave_status cv_chunk_output_mismatch(struct cv_exec_run *run,
+                                            struct cv_attempt *errand,
+                                            struct cleave_error *err)
 {
     drop_output(errand);
     errand->slot.fault =
@@ -392,8 +403,8 @@ enum cleave_status cv_chunk_differs(struct cv_real_run *run, struct cv_errand *e
     return give_up(run, errand, err);
 }
 
-enum cleave_status cv_chunk_guilty(struct cv_real_run *run, struct cv_errand *errand,
-                                   uint32_t hosts, struct cleave_error *err)
+enum cleave_status cv_chunk_poisoned(struct cv_exec_run *run, struct cv_attempt *errand,
+                                     uint32_t hosts, struct cleave_error *err)
 {
     static const char *const faults[] = { "was lost with its host",
                                           "was lost 3 times with the only host",
@@ -401,7 +412,7 @@ enum cleave_status cv_chunk_guilty(struct cv_real_run *run, struct cv_errand *er
                                           "was lost with 3 hosts" };
 
     if (cv_slot_passed(&errand->slot) > 0)
-        cv_early_keep_lines(errand->slot.store);
+        cv_streamed_output_keep_lines(errand->slot.store);
     else
         drop_output(errand);
     errand->slot.fault = faults[hosts <= CV_BLAME_LOSSES ? hosts : CV_BLAME_LOSSES];
@@ -410,11 +421,11 @@ enum cleave_status cv_chunk_guilty(struct cv_real_run *run, struct cv_errand *er
 
 /* --- no room for it ------------------------------------------------------------------------ */
 
-bool cv_chunk_put_off(struct cv_real_run *run, const struct cv_errand *errand,
+bool cv_chunk_put_off(struct cv_exec_run *run, const struct cv_attempt *errand,
                       const struct cleave_error *why)
 {
     struct cleave_error ignored;
 
-    return cv_room_wait(run, &errand->slot, why) &&
+    return cv_resource_wait_wait(run, &errand->slot, why) &&
            cv_chunk_again(run, errand, &ignored) == CLEAVE_OK;
 }

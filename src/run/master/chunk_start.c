@@ -4,22 +4,22 @@
 #include "run/hosts/remote_slot.h"
 #include "run/master/chunk_failure.h"
 #include "run/master/open_chunks.h"
-#include "run/master/real_chunks.h"
-#include "run/master/room.h"
-#include "run/slot/steady_slot.h"
+#include "run/master/chunk_lifecycle.h"
+#include "run/master/resource_wait.h"
+#include "run/slot/persistent_slot.h"
 
 /* Of a worker of another machine; and of one that is here: another one only while the first is
  * held up. */
 enum { ERRANDS_AWAY = 3, ERRANDS_HERE = 2 };
 
 /* Then nobody may wait for whoever reads the output, and one alone may write to it. */
-static bool may_have_hosts(const struct cleave_execution *asked)
+static bool may_have_hosts(const struct cleave_execution *request)
 {
-    return asked->hosts.count > 0 || asked->hosts.join_path != NULL ||
-           asked->hosts.more != NULL;
+    return request->hosts.count > 0 || request->hosts.join_path != NULL ||
+           request->hosts.more != NULL;
 }
 
-static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slot)
+static void set_up(struct cv_exec_run *run, uint32_t worker, struct cv_slot *slot)
 {
     struct cv_host *host = run->staff.host_of[worker];
 
@@ -27,33 +27,33 @@ static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slo
     slot->poller = run->poller;
     slot->gather = run->gather;
     slot->command = &run->staff.commands[worker];
-    slot->timeout_s = run->asked->failing.timeout_s;
+    slot->timeout_s = run->request->failing.timeout_s;
     cv_chunks_listen(run, slot);
     slot->worker = worker;
-    slot->items = run->asked->items.words != NULL ? &run->asked->items : NULL;
-    slot->numbers = run->asked->tell_records ? run->books.source : NULL;
-    slot->by_lines =
-        run->asked->output.lines && (slot->items != NULL || run->asked->output.unordered);
-    if (host == NULL && !run->asked->persistent) {
+    slot->items = run->request->items.words != NULL ? &run->request->items : NULL;
+    slot->numbers = run->request->tell_records ? run->books.source : NULL;
+    slot->by_lines = run->request->output.lines &&
+                     (slot->items != NULL || run->request->output.unordered);
+    if (host == NULL && !run->request->persistent) {
         const char *const *prefix = run->staff.prefixes[worker];
 
         slot->base = slot->command;
-        slot->direct = run->asked->output.direct ? run->asked->output.descriptor : 0;
-        if (slot->by_lines && !may_have_hosts(run->asked))
-            slot->lines_to = run->asked->output.descriptor;
+        slot->direct = run->request->output.direct ? run->request->output.descriptor : 0;
+        if (slot->by_lines && !may_have_hosts(run->request))
+            slot->lines_to = run->request->output.descriptor;
         while (prefix != NULL && prefix[slot->nprefix] != NULL)
             slot->nprefix++;
     }
     if (host != NULL)
         cv_remote_init(slot, host, worker - host->first);
-    else if (run->asked->persistent)
-        cv_steady_init(slot);
+    else if (run->request->persistent)
+        cv_persistent_init(slot);
 }
 
 /* Slots whose commands have stayed since the input before; false: there are none. */
-static bool seat_again(struct cv_real_run *run, uint32_t worker)
+static bool seat_again(struct cv_exec_run *run, uint32_t worker)
 {
-    struct cv_desk *desk = &run->desks.items[worker];
+    struct cv_worker_attempts *desk = &run->desks.items[worker];
     struct cv_host *host = run->staff.host_of[worker];
 
     if (!run->stay || desk->nerrands == 0 || desk->errands[0].slot.remote.host != host)
@@ -62,40 +62,40 @@ static bool seat_again(struct cv_real_run *run, uint32_t worker)
         struct cv_slot *slot = &desk->errands[i].slot;
 
         slot->gather = run->gather;
-        slot->numbers = run->asked->tell_records ? run->books.source : NULL;
+        slot->numbers = run->request->tell_records ? run->books.source : NULL;
     }
     return true;
 }
 
-enum cleave_status cv_chunks_seat(struct cv_real_run *run, uint32_t worker,
-                                  struct cleave_error *err)
+enum cleave_status cv_chunks_bind_slot(struct cv_exec_run *run, uint32_t worker,
+                                       struct cleave_error *err)
 {
-    struct cv_desk *desk = &run->desks.items[worker];
+    struct cv_worker_attempts *desk = &run->desks.items[worker];
     const bool away = run->staff.host_of[worker] != NULL;
 
     if (seat_again(run, worker))
         return CLEAVE_OK;
 
     CV_TRY(cv_desk_room(desk, away ? ERRANDS_AWAY : ERRANDS_HERE, err));
-    desk->most = away ? ERRANDS_AWAY : 1;
+    desk->max = away ? ERRANDS_AWAY : 1;
     for (uint32_t i = 0; i < desk->nerrands; i++)
         set_up(run, worker, &desk->errands[i].slot);
     return CLEAVE_OK;
 }
 
-static void tell_sent(struct cv_real_run *run, struct cv_errand *errand,
+static void tell_sent(struct cv_exec_run *run, struct cv_attempt *errand,
                       const struct cv_piece *piece)
 {
     errand->told = true;
-    cv_news_tell(&run->news,
-                 (struct cleave_event){ .kind = CLEAVE_SENT,
+    cv_event_queue_push(&run->news, (struct cleave_event){
+                                        .kind = CLEAVE_SENT,
                                         .worker = errand->owner,
                                         .chunk = errand->chunk,
                                         .units = (double)(piece->end - piece->begin) });
 }
 
 /* Start its command; a piece that does not travel is there. */
-static enum cleave_status start(struct cv_real_run *run, struct cv_errand *errand,
+static enum cleave_status start(struct cv_exec_run *run, struct cv_attempt *errand,
                                 const struct cv_piece *piece, struct cleave_error *err)
 {
     struct cleave_error why;
@@ -105,22 +105,22 @@ static enum cleave_status start(struct cv_real_run *run, struct cv_errand *erran
         CV_TRY(
             cv_item_keys_content(run->books.keys, piece->begin, &errand->content, err));
     errand->slot.piece = *piece;
-    status = cv_room_look(run, &errand->slot, &why);
+    status = cv_resource_wait_look(run, &errand->slot, &why);
     if (status == CLEAVE_OK)
         status = cv_slot_start(&errand->slot, piece, &why);
-    if (status == CLEAVE_ESCARCE && cv_chunk_put_off(run, errand, &why))
+    if (status == CLEAVE_ERESOURCES && cv_chunk_put_off(run, errand, &why))
         return CLEAVE_OK;
     if (status != CLEAVE_OK && err != NULL)
         *err = why;
     CV_TRY(status);
-    cv_gate_begun(&run->gate);
-    if (!cv_slot_travels(&errand->slot) && !errand->told && !errand->quiet)
+    cv_start_limiter_begun(&run->gate);
+    if (!cv_slot_is_remote(&errand->slot) && !errand->told && !errand->quiet)
         tell_sent(run, errand, piece);
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *errand,
-                                   uint32_t owner, const struct cv_want *want,
+enum cleave_status cv_chunks_begin(struct cv_exec_run *run, struct cv_attempt *errand,
+                                   uint32_t owner, const struct cv_pending_order *want,
                                    const struct cv_piece *piece, struct cleave_error *err)
 {
     errand->owner = owner;
@@ -129,7 +129,7 @@ enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *er
     errand->quiet = want->quiet;
     errand->alone = false;
     errand->attempt = 1;
-    errand->past = (struct cv_history){ .count = 0 };
+    errand->past = (struct cv_failure_history){ .count = 0 };
     errand->began_s = errand->runs_s = cv_clock_s();
     errand->bound_s = errand->start_s = 0;
     errand->opened = want->open;
@@ -143,9 +143,9 @@ enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *er
     return start(run, errand, piece, err);
 }
 
-enum cleave_status cv_chunks_begin_again(struct cv_real_run *run,
-                                         struct cv_errand *errand,
-                                         const struct cv_again *again,
+enum cleave_status cv_chunks_begin_again(struct cv_exec_run *run,
+                                         struct cv_attempt *errand,
+                                         const struct cv_retry *again,
                                          struct cleave_error *err)
 {
     errand->owner = again->owner;

@@ -1,21 +1,21 @@
 /* chunk_start.h -- desks for workers, and the beginning of a chunk. SPDX-License-Identifier: MIT */
 #ifndef CV_CHUNK_START_H
 #define CV_CHUNK_START_H
-#include "run/master/real_run.h"
+#include "run/master/exec_run.h"
 
 /* Give a worker the desk it needs, on this machine or on another; the run may have had it
  * for a place of nobody. */
-enum cleave_status cv_chunks_seat(struct cv_real_run *run, uint32_t worker,
-                                  struct cleave_error *err);
+enum cleave_status cv_chunks_bind_slot(struct cv_exec_run *run, uint32_t worker,
+                                       struct cleave_error *err);
 /* Begin an order that was taken from the books, on an errand that is free. */
-enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *errand,
-                                   uint32_t owner, const struct cv_want *want,
+enum cleave_status cv_chunks_begin(struct cv_exec_run *run, struct cv_attempt *errand,
+                                   uint32_t owner, const struct cv_pending_order *want,
                                    const struct cv_piece *piece,
                                    struct cleave_error *err);
 /* The same for one that failed, or half of one, and is still under way in the books. */
-enum cleave_status cv_chunks_begin_again(struct cv_real_run *run,
-                                         struct cv_errand *errand,
-                                         const struct cv_again *again,
+enum cleave_status cv_chunks_begin_again(struct cv_exec_run *run,
+                                         struct cv_attempt *errand,
+                                         const struct cv_retry *again,
                                          struct cleave_error *err);
 
 #endif

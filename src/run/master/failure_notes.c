@@ -48,10 +48,10 @@ static uint64_t count_kind(struct cv_failure_notes *notes, const char *how)
 }
 
 /* Which part of the input it was, or which item. */
-static void name_piece(const struct cleave_execution *asked, struct cv_source *source,
+static void name_piece(const struct cleave_execution *request, struct cv_source *source,
                        const struct cv_piece *piece, char *out, size_t size)
 {
-    const struct cleave_items *items = &asked->items;
+    const struct cleave_items *items = &request->items;
     uint64_t first = 0, count = 0;
     struct cleave_error ignored;
     char records[80] = "", name[300] = "";
@@ -79,37 +79,39 @@ static void name_piece(const struct cleave_execution *asked, struct cv_source *s
              records);
 }
 
-void cv_note_failure(struct cv_failure_notes *notes, const struct cleave_execution *asked,
-                     struct cv_source *source, const struct cv_errand *errand)
+void cv_note_failure(struct cv_failure_notes *notes,
+                     const struct cleave_execution *request, struct cv_source *source,
+                     const struct cv_attempt *errand)
 {
     char text[600], where[400], how[CV_FAILURE_TEXT];
 
-    if (asked->tell.note == NULL)
+    if (request->tell.note == NULL)
         return;
     cv_slot_describe_end(&errand->slot, how, sizeof how);
     if (count_kind(notes, how) > CV_FAILURES_TOLD)
         return;
-    name_piece(asked, source, &errand->slot.piece, where, sizeof where);
+    name_piece(request, source, &errand->slot.piece, where, sizeof where);
     snprintf(text, sizeof text, "%s: the command %s%s", where, how,
-             asked->failing.retries > 0 && errand->attempt > 1 ? ", also when tried again"
-                                                               : "");
-    asked->tell.note(asked->tell.context, text);
+             request->failing.retries > 0 && errand->attempt > 1
+                 ? ", also when tried again"
+                 : "");
+    request->tell.note(request->tell.context, text);
 }
 
 void cv_note_failures_end(const struct cv_failure_notes *notes,
-                          const struct cleave_execution *asked)
+                          const struct cleave_execution *request)
 {
     char text[300];
 
     for (size_t i = 0; i < notes->nkinds; i++) {
         const uint64_t count = notes->kinds[i].count;
 
-        if (count <= CV_FAILURES_TOLD || asked->tell.note == NULL)
+        if (count <= CV_FAILURES_TOLD || request->tell.note == NULL)
             continue;
         snprintf(text, sizeof text, "%llu more %s%s failed: the command %s",
                  (unsigned long long)(count - CV_FAILURES_TOLD),
-                 asked->items.words != NULL ? "item" : "chunk",
+                 request->items.words != NULL ? "item" : "chunk",
                  count - CV_FAILURES_TOLD == 1 ? "" : "s", notes->kinds[i].how);
-        asked->tell.note(asked->tell.context, text);
+        request->tell.note(request->tell.context, text);
     }
 }

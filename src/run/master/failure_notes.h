@@ -6,7 +6,7 @@
 #ifndef CV_FAILURE_NOTES_H
 #define CV_FAILURE_NOTES_H
 #include <cleave/execute.h>
-#include "run/master/desk.h"
+#include "run/master/attempts.h"
 
 enum {
     CV_FAILURES_TOLD = 10, /* of each kind             */
@@ -35,10 +35,11 @@ enum cleave_status cv_note_bad(struct cv_failure_notes *notes, struct cv_source 
                                const struct cv_piece *piece, struct cleave_error *err);
 
 /* A chunk is given up. */
-void cv_note_failure(struct cv_failure_notes *notes, const struct cleave_execution *asked,
-                     struct cv_source *source, const struct cv_errand *errand);
+void cv_note_failure(struct cv_failure_notes *notes,
+                     const struct cleave_execution *request, struct cv_source *source,
+                     const struct cv_attempt *errand);
 /* The run is over: tell what was only counted. */
 void cv_note_failures_end(const struct cv_failure_notes *notes,
-                          const struct cleave_execution *asked);
+                          const struct cleave_execution *request);
 
 #endif

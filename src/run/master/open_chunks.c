@@ -7,37 +7,37 @@
 #include "base/fail.h"
 #include "model/platform/at_once.h"
 #include "run/hosts/remote_open.h"
-#include "run/master/room.h"
+#include "run/master/resource_wait.h"
 #include "run/slot/open_slot.h"
 
 /* Nothing to read for so long is no part of its start. */
 static const double WAITED_S = 0.1;
 
-static void tell(struct cv_real_run *run, const struct cv_errand *errand,
+static void tell(struct cv_exec_run *run, const struct cv_attempt *errand,
                  struct cleave_event event)
 {
     event.worker = errand->owner;
     event.chunk = errand->chunk;
-    cv_news_tell(&run->news, event);
+    cv_event_queue_push(&run->news, event);
 }
 
 /* --- its reader --------------------------------------------------------------------------- */
 
 void cv_open_chunks_began(void *context, struct cv_slot *slot)
 {
-    struct cv_real_run *run = context;
-    struct cv_errand *errand = cv_errand_of(slot);
+    struct cv_exec_run *run = context;
+    struct cv_attempt *errand = cv_attempt_of(slot);
     const double now_s = cv_clock_s(), waited_s = errand->bound_s - slot->start_s;
     /* Who had started before there was anything to read shows nothing. */
     const double at_once_s = cv_at_once_s(waited_s, INFINITY);
     const bool shows = now_s - errand->bound_s > at_once_s || waited_s <= 0;
     const bool waited = !shows && waited_s >= WAITED_S;
     /* It has started meanwhile, as others have: only the rest is waiting. */
-    const double start_s =
-        waited ? fmin(waited_s, cv_staff_start_s(&run->staff)) : now_s - slot->start_s;
+    const double start_s = waited ? fmin(waited_s, cv_worker_pool_start_s(&run->staff))
+                                  : now_s - slot->start_s;
 
     if (start_s > 0)
-        cv_staff_started(&run->staff, slot->worker, start_s);
+        cv_worker_pool_started(&run->staff, slot->worker, start_s);
     if (waited)
         slot->open.idle_s += waited_s - start_s;
     if (shows)
@@ -50,19 +50,19 @@ void cv_open_chunks_began(void *context, struct cv_slot *slot)
 
 void cv_open_chunks_drained(void *context, struct cv_slot *slot)
 {
-    struct cv_real_run *run = context;
+    struct cv_exec_run *run = context;
 
-    cv_in_hand_read(&cv_errand_of(slot)->hand, &run->trickle, cv_clock_s());
-    tell(context, cv_errand_of(slot),
+    cv_unread_input_read(&cv_attempt_of(slot)->hand, &run->trickle, cv_clock_s());
+    tell(context, cv_attempt_of(slot),
          (struct cleave_event){ .kind = CLEAVE_DRAINED,
                                 .units = (double)(slot->piece.end - slot->piece.begin) });
 }
 
-static void tell_seen(struct cv_real_run *run, const struct cv_errand *errand,
+static void tell_seen(struct cv_exec_run *run, const struct cv_attempt *errand,
                       const struct cv_slot_seen *seen)
 {
     tell(run, errand,
-         (struct cleave_event){ .kind = CLEAVE_SEEN,
+         (struct cleave_event){ .kind = CLEAVE_PROGRESS,
                                 .units = (double)seen->read,
                                 .output = (double)seen->output,
                                 .cpu_s = seen->cpu_s });
@@ -72,25 +72,26 @@ void cv_open_chunks_seen(void *context, struct cv_slot *slot,
                          const struct cv_slot_seen *seen)
 {
     slot->remote.looks--;
-    tell_seen(context, cv_errand_of(slot), seen);
+    tell_seen(context, cv_attempt_of(slot), seen);
 }
 
 /* --- its end ------------------------------------------------------------------------------ */
 
-void cv_open_chunks_over(struct cv_real_run *run, struct cv_errand *errand)
+void cv_open_chunks_over(struct cv_exec_run *run, struct cv_attempt *errand)
 {
     if (errand->due > 0)
-        cv_books_got_more(&run->books, errand->due);
+        cv_order_queue_release(&run->books, errand->due);
     errand->due = 0;
     errand->opened = errand->closes = false;
-    cv_in_hand_end(&errand->hand, &run->trickle, errand->slot.open.read_s, cv_clock_s());
-    errand->hand = (struct cv_in_hand){ 0 };
+    cv_unread_input_end(&errand->hand, &run->trickle, errand->slot.open.read_s,
+                        cv_clock_s());
+    errand->hand = (struct cv_unread_input){ 0 };
     for (; errand->slot.remote.looks > 0; errand->slot.remote.looks--)
         tell_seen(run, errand, &(struct cv_slot_seen){ .read = 0 });
 }
 
 /* It never had anything. */
-static void drop(struct cv_real_run *run, struct cv_errand *errand, bool lost)
+static void drop(struct cv_exec_run *run, struct cv_attempt *errand, bool lost)
 {
     cv_open_chunks_over(run, errand);
     run->books.running--;
@@ -100,26 +101,26 @@ static void drop(struct cv_real_run *run, struct cv_errand *errand, bool lost)
                                 .start_s = errand->began_s - run->news.began_s });
 }
 
-bool cv_open_chunks_hollow(struct cv_real_run *run, struct cv_errand *errand,
-                           enum cv_slot_end end)
+bool cv_open_chunks_ended_empty(struct cv_exec_run *run, struct cv_attempt *errand,
+                                enum cv_slot_end end)
 {
-    if (!errand->opened || !cv_errand_is_blank(errand))
+    if (!errand->opened || !cv_attempt_is_empty(errand))
         return false;
     if (errand->slot.store != NULL)
-        cv_store_drop(errand->slot.store);
+        cv_chunk_output_drop(errand->slot.store);
     errand->slot.store = NULL;
     if (errand->closes || end == CV_SLOT_LOST)
         drop(run, errand, end == CV_SLOT_LOST);
     return true;
 }
 
-static void close_now(struct cv_real_run *run, struct cv_errand *errand)
+static void close_now(struct cv_exec_run *run, struct cv_attempt *errand)
 {
     errand->closes = true;
     if (errand->due > 0)
         return;
     if (errand->slot.busy)
-        cv_slot_shut(&errand->slot);
+        cv_slot_close_input(&errand->slot);
     else
         drop(run, errand, false);
 }
@@ -128,48 +129,49 @@ static void close_now(struct cv_real_run *run, struct cv_errand *errand)
 
 /* Start its command. *out: whether it was; else there is no room for it, and what was told last is
  * not true yet: nothing else was. */
-static enum cleave_status open_slot(struct cv_real_run *run, struct cv_errand *errand,
+static enum cleave_status open_slot(struct cv_exec_run *run, struct cv_attempt *errand,
                                     const struct cv_piece *piece, bool *out,
                                     struct cleave_error *err)
 {
     struct cv_slot *slot = &errand->slot;
     struct cleave_error why;
-    enum cleave_status status = cv_room_look(run, slot, &why);
+    enum cleave_status status = cv_resource_wait_look(run, slot, &why);
 
     *out = true;
-    slot->sip = run->sip;
+    slot->small_write = run->small_write;
     if (status == CLEAVE_OK)
         status = cv_slot_open(slot, piece, &why);
     if (status == CLEAVE_OK) {
-        cv_gate_begun(&run->gate);
+        cv_start_limiter_begun(&run->gate);
         return CLEAVE_OK;
     }
-    if (!cv_room_wait(run, slot, &why)) {
+    if (!cv_resource_wait_wait(run, slot, &why)) {
         if (err != NULL)
             *err = why;
         return status;
     }
     *out = false;
-    cv_news_untell(&run->news);
+    cv_event_queue_remove(&run->news);
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_open_chunks_begin(struct cv_real_run *run, struct cv_errand *errand,
-                                        const struct cv_want *want,
+enum cleave_status cv_open_chunks_begin(struct cv_exec_run *run,
+                                        struct cv_attempt *errand,
+                                        const struct cv_pending_order *want,
                                         const struct cv_piece *piece,
                                         struct cleave_error *err)
 {
     bool begun;
 
-    errand->hand = (struct cv_in_hand){ 0 };
+    errand->hand = (struct cv_unread_input){ 0 };
     if (piece->end > piece->begin)
-        cv_in_hand_give(&errand->hand, piece->end - piece->begin, cv_clock_s());
+        cv_unread_input_give(&errand->hand, piece->end - piece->begin, cv_clock_s());
     CV_TRY(open_slot(run, errand, piece, &begun, err));
     if (!begun) {
         errand->opened = errand->closes = false;
         errand->due = 0;
         run->books.running--;
-        return cv_books_put_off(&run->books, errand->owner, want, piece, err);
+        return cv_order_queue_defer(&run->books, errand->owner, want, piece, err);
     }
     if (errand->closes)
         close_now(run, errand);
@@ -178,31 +180,31 @@ enum cleave_status cv_open_chunks_begin(struct cv_real_run *run, struct cv_erran
 
 /* What should have become its command could not, and nothing of it was read: it is left again, and
  * as far as the policy knows it was taken back. */
-enum cleave_status cv_open_chunks_unbegun(struct cv_real_run *run,
-                                          struct cv_errand *errand,
-                                          struct cleave_error *err)
+enum cleave_status cv_open_chunks_start_failed(struct cv_exec_run *run,
+                                               struct cv_attempt *errand,
+                                               struct cleave_error *err)
 {
     const struct cv_piece piece = errand->slot.piece;
-    const struct cv_want want = { .chunk = errand->chunk, .told = errand->told };
+    const struct cv_pending_order want = { .chunk = errand->chunk, .told = errand->told };
 
-    if (cv_errand_is_blank(errand) && !errand->closes)
+    if (cv_attempt_is_empty(errand) && !errand->closes)
         return CLEAVE_OK; /* it is started when there is something to do */
     cv_open_chunks_over(run, errand);
     run->books.running--;
-    if (!cv_errand_is_blank(errand)) {
+    if (!cv_attempt_is_empty(errand)) {
         CV_TRY(cv_source_put_back(run->books.source, &piece, err));
         tell(run, errand,
              (struct cleave_event){ .kind = CLEAVE_RECALLED,
                                     .units = (double)(piece.end - piece.begin) });
     }
-    cv_books_empty(&run->books, errand->owner, &want);
+    cv_order_queue_complete_empty(&run->books, errand->owner, &want);
     return CLEAVE_OK;
 }
 
-void cv_open_chunks_close(struct cv_real_run *run, uint32_t worker)
+void cv_open_chunks_close(struct cv_exec_run *run, uint32_t worker)
 {
-    struct cv_errand *errand = cv_desks_opened(&run->desks, worker);
-    struct cv_want *want = cv_books_open_order(&run->books, worker);
+    struct cv_attempt *errand = cv_attempt_table_find_open(&run->desks, worker);
+    struct cv_pending_order *want = cv_order_queue_open_order(&run->books, worker);
 
     if (errand != NULL)
         close_now(run, errand);
@@ -212,19 +214,19 @@ void cv_open_chunks_close(struct cv_real_run *run, uint32_t worker)
 
 /* --- more for it -------------------------------------------------------------------------- */
 
-struct cv_incoming cv_open_chunks_incoming(const struct cv_real_run *run, uint64_t wanted)
+struct cv_incoming cv_open_chunks_incoming(const struct cv_exec_run *run, uint64_t wanted)
 {
     return (struct cv_incoming){ .ready = cv_source_ready(run->books.source),
                                  .wanted = wanted,
-                                 .start_s = cv_staff_start_s(&run->staff),
-                                 .speed_ups = cv_staff_speed(&run->staff),
+                                 .start_s = cv_worker_pool_start_s(&run->staff),
+                                 .speed_ups = cv_worker_pool_speed(&run->staff),
                                  .workers = run->staff.nworkers,
                                  .idle = run->books.running == 0 };
 }
 
 /* Not all that was asked for has to be there: more of a stream can be added later. What was ordered before it
  * had ended may be more than all that is left. */
-enum cleave_status cv_open_chunks_take(const struct cv_real_run *run, uint64_t wanted,
+enum cleave_status cv_open_chunks_take(const struct cv_exec_run *run, uint64_t wanted,
                                        enum cv_take *state, struct cv_piece *out,
                                        struct cleave_error *err)
 {
@@ -232,23 +234,23 @@ enum cleave_status cv_open_chunks_take(const struct cv_real_run *run, uint64_t w
     const struct cv_incoming supply = cv_open_chunks_incoming(run, wanted);
     const bool shared =
         cv_source_flows(source) || (isinf(run->books.owed) && supply.ready < wanted);
-    const uint64_t part = shared ? cv_trickle_part(&supply) : supply.ready;
+    const uint64_t part = shared ? cv_slow_stream_part(&supply) : supply.ready;
 
     return cv_source_take(source, supply.ready > 0 && part < wanted ? part : wanted,
                           state, out, err);
 }
 
 /* In how long one that has nothing could begin with what comes; INFINITY: there is none. */
-static double others_begin_in(const struct cv_real_run *run)
+static double others_begin_in(const struct cv_exec_run *run)
 {
     for (uint32_t w = 0; run->books.growing > 1 && w < run->desks.count; w++) {
-        const struct cv_errand *errand = cv_desks_opened(&run->desks, w);
+        const struct cv_attempt *errand = cv_attempt_table_find_open(&run->desks, w);
 
         if (errand != NULL && errand->due > 0 && errand->slot.busy &&
-            cv_errand_is_blank(errand))
+            cv_attempt_is_empty(errand))
             return 0;
     }
-    return run->books.pending > 0 ? cv_staff_start_s(&run->staff) : INFINITY;
+    return run->books.pending > 0 ? cv_worker_pool_start_s(&run->staff) : INFINITY;
 }
 
 /* A chunk of a stream that waits for more is at its end after so long, so that its output is seen, and
@@ -257,53 +259,54 @@ static const double LONG_S = 1, LONG_STARTS = 50;
 
 /* What follows a chunk of a stream is its own, if nobody else could begin with it before it has done
  * what it has; and not for ever. */
-static enum cleave_status find_behind(struct cv_real_run *run, struct cv_errand *errand,
+static enum cleave_status find_behind(struct cv_exec_run *run, struct cv_attempt *errand,
                                       uint64_t wanted, enum cv_take *state,
                                       struct cv_piece *out, struct cleave_error *err)
 {
     const double now_s = cv_clock_s();
     const bool flows =
-        cv_source_flows(run->books.source) && !cv_slot_travels(&errand->slot);
+        cv_source_flows(run->books.source) && !cv_slot_is_remote(&errand->slot);
     const double rest_s =
-        flows ? cv_in_hand_rest(&errand->hand, &run->trickle, now_s) : 0;
+        flows ? cv_unread_input_rest(&errand->hand, &run->trickle, now_s) : 0;
     const double others_s = rest_s > 0 ? others_begin_in(run) : INFINITY;
     const double end_s = fmax(errand->bound_s, errand->began_s) +
-                         fmax(LONG_S, LONG_STARTS * cv_staff_start_s(&run->staff));
+                         fmax(LONG_S, LONG_STARTS * cv_worker_pool_start_s(&run->staff));
 
     if (rest_s > others_s) {
         *state = CV_TAKE_WAIT;
-        return cv_trickle_wake(&run->trickle, run->poller, now_s + rest_s - others_s,
-                               err);
+        return cv_slow_stream_wake(&run->trickle, run->poller, now_s + rest_s - others_s,
+                                   err);
     }
     CV_TRY(cv_source_take_behind(run->books.source, &errand->slot.piece, wanted, state,
                                  out, err));
     if (*state != CV_TAKE_WAIT || !flows)
         return CLEAVE_OK;
     if (now_s < end_s)
-        return cv_trickle_wake(&run->trickle, run->poller, end_s, err);
+        return cv_slow_stream_wake(&run->trickle, run->poller, end_s, err);
     *state = CV_TAKE_END;
     return CLEAVE_OK;
 }
 
 /* What can be added now. CV_TAKE_WAIT: it is not known yet. */
-static enum cleave_status find_more(struct cv_real_run *run, struct cv_errand *errand,
+static enum cleave_status find_more(struct cv_exec_run *run, struct cv_attempt *errand,
                                     enum cv_take *state, struct cv_piece *out,
                                     struct cleave_error *err)
 {
     const struct cv_slot *slot = &errand->slot;
     const uint64_t wanted =
-        (uint64_t)cv_books_room(&run->books, slot->piece.end - slot->piece.begin,
-                                errand->due);
+        (uint64_t)cv_order_queue_fit_size(&run->books,
+                                          slot->piece.end - slot->piece.begin,
+                                          errand->due);
 
     *state = CV_TAKE_END;
     if (run->halted || run->stopping || wanted == 0 ||
-        !cv_staff_there(&run->staff, slot->worker))
+        !cv_worker_pool_there(&run->staff, slot->worker))
         return CLEAVE_OK;
     if (slot->remote.cutting) {
         *state = CV_TAKE_WAIT;
         return CLEAVE_OK;
     }
-    if (!cv_errand_is_blank(errand))
+    if (!cv_attempt_is_empty(errand))
         return cv_slot_is_open(slot) ? find_behind(run, errand, wanted, state, out, err)
                                      : CLEAVE_OK;
     /* A command that had nothing to do has ended: once it is gone, another is started. */
@@ -314,7 +317,7 @@ static enum cleave_status find_more(struct cv_real_run *run, struct cv_errand *e
     return cv_open_chunks_take(run, wanted, state, out, err);
 }
 
-static enum cleave_status grow_one(struct cv_real_run *run, struct cv_errand *errand,
+static enum cleave_status grow_one(struct cv_exec_run *run, struct cv_attempt *errand,
                                    struct cleave_error *err)
 {
     struct cv_slot *slot = &errand->slot;
@@ -325,11 +328,11 @@ static enum cleave_status grow_one(struct cv_real_run *run, struct cv_errand *er
     enum cv_take state;
     bool begun = true;
 
-    if (!slot->busy && !cv_staff_there(&run->staff, slot->worker)) {
+    if (!slot->busy && !cv_worker_pool_there(&run->staff, slot->worker)) {
         drop(run, errand, true); /* nobody is left who could do it */
         return CLEAVE_OK;
     }
-    if (opens && !cv_slot_travels(slot) && cv_gate_is_crowded(&run->gate))
+    if (opens && !cv_slot_is_remote(slot) && cv_start_limiter_is_crowded(&run->gate))
         return CLEAVE_OK;
     CV_TRY(find_more(run, errand, &state, &longer, err));
     if (state == CV_TAKE_WAIT)
@@ -347,10 +350,11 @@ static enum cleave_status grow_one(struct cv_real_run *run, struct cv_errand *er
         slot->piece = blank;
         return cv_source_put_back(run->books.source, &longer, err);
     }
-    cv_books_got_more(&run->books, errand->due);
+    cv_order_queue_release(&run->books, errand->due);
     errand->due = 0;
     if (state == CV_TAKE_PIECE)
-        cv_in_hand_give(&errand->hand, longer.end - longer.begin - before, cv_clock_s());
+        cv_unread_input_give(&errand->hand, longer.end - longer.begin - before,
+                             cv_clock_s());
     if (!opens && state == CV_TAKE_PIECE)
         CV_TRY(cv_slot_extend(slot, &longer, err));
     if (errand->closes)
@@ -358,10 +362,10 @@ static enum cleave_status grow_one(struct cv_real_run *run, struct cv_errand *er
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_open_chunks_grow(struct cv_real_run *run, struct cleave_error *err)
+enum cleave_status cv_open_chunks_grow(struct cv_exec_run *run, struct cleave_error *err)
 {
     for (uint32_t w = 0; w < run->desks.count; w++) {
-        struct cv_errand *errand = cv_desks_opened(&run->desks, w);
+        struct cv_attempt *errand = cv_attempt_table_find_open(&run->desks, w);
 
         if (errand != NULL && errand->due > 0)
             CV_TRY(grow_one(run, errand, err));
@@ -369,100 +373,100 @@ enum cleave_status cv_open_chunks_grow(struct cv_real_run *run, struct cleave_er
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_open_chunks_extend(struct cv_real_run *run, uint32_t worker,
+enum cleave_status cv_open_chunks_extend(struct cv_exec_run *run, uint32_t worker,
                                          double units, struct cleave_error *err)
 {
-    struct cv_errand *errand = cv_desks_opened(&run->desks, worker);
-    struct cv_want *want = cv_books_open_order(&run->books, worker);
+    struct cv_attempt *errand = cv_attempt_table_find_open(&run->desks, worker);
+    struct cv_pending_order *want = cv_order_queue_open_order(&run->books, worker);
 
     if (errand == NULL && want == NULL)
         return CLEAVE_OK; /* that it is done will be told */
     if (errand == NULL) {
-        want->more = cv_books_want_more(&run->books, units);
+        want->more = cv_order_queue_reserve(&run->books, units);
         return CLEAVE_OK;
     }
-    errand->due = cv_books_want_more(&run->books, units);
+    errand->due = cv_order_queue_reserve(&run->books, units);
     return grow_one(run, errand, err);
 }
 
 /* --- all of them -------------------------------------------------------------------------- */
 
-void cv_open_chunks_look(struct cv_real_run *run, uint32_t worker)
+void cv_open_chunks_look(struct cv_exec_run *run, uint32_t worker)
 {
-    struct cv_errand *errand = cv_desks_last(&run->desks, worker);
+    struct cv_attempt *errand = cv_attempt_table_find_last(&run->desks, worker);
     struct cv_slot_seen seen = { .read = 0 };
 
     if (errand == NULL) {
-        cv_news_tell(&run->news,
-                     (struct cleave_event){ .kind = CLEAVE_SEEN, .worker = worker });
+        cv_event_queue_push(&run->news, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
+                                                               .worker = worker });
         return;
     }
-    if (cv_slot_travels(&errand->slot) && errand->slot.open.on) {
+    if (cv_slot_is_remote(&errand->slot) && errand->slot.open.on) {
         cv_remote_look(&errand->slot);
         return;
     }
-    if (!cv_slot_travels(&errand->slot))
+    if (!cv_slot_is_remote(&errand->slot))
         seen = cv_slot_look(&errand->slot);
     tell_seen(run, errand, &seen);
 }
 
-void cv_open_chunks_end_one(struct cv_real_run *run, uint32_t worker)
+void cv_open_chunks_end_one(struct cv_exec_run *run, uint32_t worker)
 {
-    struct cv_errand *errand = cv_desks_opened(&run->desks, worker);
+    struct cv_attempt *errand = cv_attempt_table_find_open(&run->desks, worker);
 
     if (errand != NULL && !errand->closes)
         close_now(run, errand);
 }
 
-void cv_open_chunks_end(struct cv_real_run *run)
+void cv_open_chunks_end(struct cv_exec_run *run)
 {
     for (uint32_t w = 0; w < run->desks.count; w++)
         cv_open_chunks_end_one(run, w);
 }
 
-bool cv_open_chunks_held(const struct cv_real_run *run, uint32_t worker)
+bool cv_open_chunks_awaits_order(const struct cv_exec_run *run, uint32_t worker)
 {
-    const struct cv_errand *errand = cv_desks_opened(&run->desks, worker);
+    const struct cv_attempt *errand = cv_attempt_table_find_open(&run->desks, worker);
 
-    return errand != NULL && cv_errand_waits(errand);
+    return errand != NULL && cv_attempt_awaits_order(errand);
 }
 
 /* Let the command of an open chunk of the worker end, if it waits for an order; `travels`: on
  * another machine, else on this one. */
-static void end_waiting(struct cv_real_run *run, uint32_t worker, bool travels)
+static void end_waiting(struct cv_exec_run *run, uint32_t worker, bool travels)
 {
-    struct cv_errand *errand = cv_desks_opened(&run->desks, worker);
+    struct cv_attempt *errand = cv_attempt_table_find_open(&run->desks, worker);
 
-    if (errand == NULL || !errand->slot.busy || !cv_errand_waits(errand) ||
-        cv_slot_travels(&errand->slot) != travels)
+    if (errand == NULL || !errand->slot.busy || !cv_attempt_awaits_order(errand) ||
+        cv_slot_is_remote(&errand->slot) != travels)
         return;
-    if (cv_errand_is_blank(errand))
+    if (cv_attempt_is_empty(errand))
         cv_slot_stop(&errand->slot);
     else
         close_now(run, errand);
 }
 
-void cv_open_chunks_give_way(struct cv_real_run *run, uint32_t worker)
+void cv_open_chunks_yield_slot(struct cv_exec_run *run, uint32_t worker)
 {
     end_waiting(run, worker, true);
 }
 
 /* The next one that needs its processes and descriptors may be what the policy waits for. */
-void cv_open_chunks_make_room(struct cv_real_run *run)
+void cv_open_chunks_make_room(struct cv_exec_run *run)
 {
     for (uint32_t w = 0; w < run->desks.count; w++)
         end_waiting(run, w, false);
 }
 
-bool cv_open_chunks_wait(const struct cv_real_run *run)
+bool cv_open_chunks_wait(const struct cv_exec_run *run)
 {
     bool any = false;
 
     for (uint32_t w = 0; w < run->desks.count; w++) {
-        const struct cv_desk *desk = &run->desks.items[w];
+        const struct cv_worker_attempts *desk = &run->desks.items[w];
 
         for (uint32_t i = 0; i < desk->nerrands; i++) {
-            const bool waits = cv_errand_waits(&desk->errands[i]);
+            const bool waits = cv_attempt_awaits_order(&desk->errands[i]);
 
             any = any || waits;
             if (desk->errands[i].slot.busy && !waits)

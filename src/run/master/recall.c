@@ -9,23 +9,23 @@
 #include "run/master/open_chunks.h"
 #include "run/slot/open_slot.h"
 
-static void tell_recalled(struct cv_real_run *run, const struct cv_errand *errand,
+static void tell_recalled(struct cv_exec_run *run, const struct cv_attempt *errand,
                           double units)
 {
-    cv_news_tell(&run->news, (struct cleave_event){ .kind = CLEAVE_RECALLED,
-                                                    .worker = errand->owner,
-                                                    .chunk = errand->chunk,
-                                                    .units = units });
+    cv_event_queue_push(&run->news, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                                           .worker = errand->owner,
+                                                           .chunk = errand->chunk,
+                                                           .units = units });
 }
 
 /* A piece of which nothing, or not all, is there, and more is wanted than has not been sent, is
  * taken back as a whole. */
-static enum cleave_status take_all(struct cv_real_run *run, struct cv_errand *errand,
+static enum cleave_status take_all(struct cv_exec_run *run, struct cv_attempt *errand,
                                    struct cleave_error *err)
 {
     const struct cv_piece piece = errand->slot.piece;
-    const struct cv_want want = { .chunk = errand->chunk, .told = errand->told };
-    struct cv_tally *tally = &run->staff.tallies[errand->slot.worker];
+    const struct cv_pending_order want = { .chunk = errand->chunk, .told = errand->told };
+    struct cv_worker_stats *tally = &run->staff.tallies[errand->slot.worker];
 
     if (errand->slot.remote.queued || errand->slot.remote.announced)
         tally->taken_back_s =
@@ -35,7 +35,7 @@ static enum cleave_status take_all(struct cv_real_run *run, struct cv_errand *er
     run->books.running--;
     CV_TRY(cv_source_put_back(run->books.source, &piece, err));
     tell_recalled(run, errand, (double)(piece.end - piece.begin));
-    cv_books_empty(&run->books, errand->owner, &want);
+    cv_order_queue_complete_empty(&run->books, errand->owner, &want);
     return CLEAVE_OK;
 }
 
@@ -46,14 +46,14 @@ static enum cleave_status part(struct cv_source *source, const struct cv_slot *s
                                struct cv_piece *tail, struct cleave_error *err)
 {
     const struct cv_range body = slot->piece.body;
-    const uint64_t least = from > body.begin ? from : body.begin + 1;
-    const uint64_t most = (uint64_t)fmin(units, (double)(body.end - from));
-    const uint64_t at = body.end - most > least ? body.end - most : least;
+    const uint64_t min = from > body.begin ? from : body.begin + 1;
+    const uint64_t max = (uint64_t)fmin(units, (double)(body.end - from));
+    const uint64_t at = body.end - max > min ? body.end - max : min;
 
     const enum cleave_status status =
         cv_source_part(source, &slot->piece, at, head, tail, err);
 
-    if (status != CLEAVE_ESCARCE)
+    if (status != CLEAVE_ERESOURCES)
         return status;
     *head = *tail = slot->piece;
     tail->begin = tail->end;
@@ -61,7 +61,7 @@ static enum cleave_status part(struct cv_source *source, const struct cv_slot *s
 }
 
 /* Take back what was not fed or, of another machine, not sent of it, if that is anything. */
-static enum cleave_status take_unsent(struct cv_real_run *run, struct cv_errand *errand,
+static enum cleave_status take_unsent(struct cv_exec_run *run, struct cv_attempt *errand,
                                       double units, struct cleave_error *err)
 {
     struct cv_slot *slot = &errand->slot;
@@ -93,11 +93,11 @@ static uint64_t given_until(const struct cv_slot *slot)
     const struct cv_piece *piece = &slot->piece;
     const uint64_t header = piece->header.end - piece->header.begin;
 
-    if (!cv_slot_travels(slot)) {
-        const uint64_t at = cv_feed_at(&slot->in.feed, slot->body);
-        const uint64_t least = piece->body.begin + UNREAD;
+    if (!cv_slot_is_remote(slot)) {
+        const uint64_t at = cv_pipe_writer_at(&slot->in.feed, slot->body);
+        const uint64_t min = piece->body.begin + UNREAD;
 
-        return slot->open.spawn_s > 0 || at > least ? at : least;
+        return slot->open.spawn_s > 0 || at > min ? at : min;
     }
     /* Of one that has not said it, all may have been. */
     return slot->remote.given > header ? piece->body.begin + slot->remote.given - header
@@ -105,8 +105,9 @@ static uint64_t given_until(const struct cv_slot *slot)
 }
 
 /* What is behind `until` is left again. */
-static enum cleave_status put_back_from(struct cv_real_run *run, struct cv_errand *errand,
-                                        uint64_t until, struct cleave_error *err)
+static enum cleave_status put_back_from(struct cv_exec_run *run,
+                                        struct cv_attempt *errand, uint64_t until,
+                                        struct cleave_error *err)
 {
     struct cv_slot *slot = &errand->slot;
     struct cv_piece head, tail;
@@ -123,22 +124,23 @@ static enum cleave_status put_back_from(struct cv_real_run *run, struct cv_erran
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_recall_ungiven(struct cv_real_run *run, struct cv_errand *errand,
-                                     struct cleave_error *err)
+enum cleave_status cv_recall_unread(struct cv_exec_run *run, struct cv_attempt *errand,
+                                    struct cleave_error *err)
 {
     return put_back_from(run, errand, given_until(&errand->slot), err);
 }
 
-enum cleave_status cv_recall_unsent(struct cv_real_run *run, struct cv_errand *errand,
-                                    struct cleave_error *err)
+enum cleave_status cv_recall_untransferred(struct cv_exec_run *run,
+                                           struct cv_attempt *errand,
+                                           struct cleave_error *err)
 {
     return put_back_from(run, errand, cv_slot_fed(&errand->slot), err);
 }
 
 void cv_recall_answered(void *context, struct cv_slot *slot, bool done)
 {
-    struct cv_real_run *run = context;
-    struct cv_errand *errand = cv_errand_of(slot);
+    struct cv_exec_run *run = context;
+    struct cv_attempt *errand = cv_attempt_of(slot);
     const struct cv_piece tail = errand->tail;
     const double units = (double)(tail.end - tail.begin);
     enum cleave_status status = CLEAVE_OK;
@@ -152,7 +154,7 @@ void cv_recall_answered(void *context, struct cv_slot *slot, bool done)
         tell_recalled(run, errand, done ? units : 0);
     }
     if (status != CLEAVE_OK)
-        cv_news_broke(&run->news, &err);
+        cv_event_queue_fail(&run->news, &err);
 }
 
 /* From where on it can be cut, perhaps after asking. */
@@ -166,14 +168,15 @@ static uint64_t asked_from(const struct cv_slot *slot)
 /* Whether its command may have been given all of it while the host's word is on its way: to
  * take it back would be to kill the command. One that stays for another input is worth more
  * than that. */
-static bool may_be_given(const struct cv_real_run *run, const struct cv_slot *slot)
+static bool may_be_given(const struct cv_exec_run *run, const struct cv_slot *slot)
 {
     return run->stay && slot->remote.announced &&
            cv_slot_fed(slot) >= slot->piece.body.end;
 }
 
-static enum cleave_status recall_remote(struct cv_real_run *run, struct cv_errand *errand,
-                                        double units, struct cleave_error *err)
+static enum cleave_status recall_remote(struct cv_exec_run *run,
+                                        struct cv_attempt *errand, double units,
+                                        struct cleave_error *err)
 {
     struct cv_source *source = run->books.source;
     struct cv_slot *slot = &errand->slot;
@@ -201,19 +204,19 @@ static enum cleave_status recall_remote(struct cv_real_run *run, struct cv_erran
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_recall(struct cv_real_run *run, uint32_t worker, double units,
+enum cleave_status cv_recall(struct cv_exec_run *run, uint32_t worker, double units,
                              struct cleave_error *err)
 {
-    struct cv_errand *errand = cv_desks_last(&run->desks, worker);
+    struct cv_attempt *errand = cv_attempt_table_find_last(&run->desks, worker);
 
     if (errand == NULL) {
-        cv_news_tell(&run->news,
-                     (struct cleave_event){ .kind = CLEAVE_RECALLED, .worker = worker });
+        cv_event_queue_push(&run->news, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                                               .worker = worker });
         return CLEAVE_OK;
     }
     if (units >= 1 && errand->slot.piece.end > errand->slot.piece.begin)
-        return cv_slot_travels(&errand->slot) ? recall_remote(run, errand, units, err)
-                                              : take_unsent(run, errand, units, err);
+        return cv_slot_is_remote(&errand->slot) ? recall_remote(run, errand, units, err)
+                                                : take_unsent(run, errand, units, err);
     tell_recalled(run, errand, 0);
     return CLEAVE_OK;
 }

@@ -27,11 +27,11 @@ enum {
     WORTH = 256 * 1024, /* of less, mapping it would take as long      */
 };
 
-static size_t next_step(const struct cv_copying *copying, size_t most)
+static size_t next_step(const struct cv_copying *copying, size_t max)
 {
     const uint64_t left = copying->end - (uint64_t)copying->at;
 
-    return left < most ? (size_t)left : most;
+    return left < max ? (size_t)left : max;
 }
 
 /* --- ext4: through windows ------------------------------------------------------------------ */

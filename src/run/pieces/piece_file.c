@@ -14,8 +14,8 @@
 #include "base/new_file.h"
 #include "base/text.h"
 #include "base/write_all.h"
-#include "run/kit/flow.h"
-#include "run/kit/well.h"
+#include "run/common/writer_thread.h"
+#include "run/common/lazy_reader.h"
 #include "run/pieces/piece_copy.h"
 #include "run/pieces/piece_list.h"
 #include "run/pieces/piece_pack.h"
@@ -221,21 +221,22 @@ static enum cleave_status take(struct cv_piece_writer *writer, const char *bytes
 }
 
 /* What comes out of a flow. */
-static enum cleave_status pour_flow(struct cv_piece_writer *writer,
-                                    const struct cv_part *part, struct cv_flow *flow,
-                                    struct cleave_error *err)
+static enum cleave_status write_from_thread(struct cv_piece_writer *writer,
+                                            const struct cv_part *part,
+                                            struct cv_writer_thread *flow,
+                                            struct cleave_error *err)
 {
     char bytes[POUR];
 
     for (uint64_t at = part->begin; at < part->end;) {
         const uint64_t left = part->end - at;
-        const ssize_t got =
-            read(cv_flow_fd(flow), bytes, left < sizeof bytes ? left : sizeof bytes);
+        const ssize_t got = read(cv_writer_thread_fd(flow), bytes,
+                                 left < sizeof bytes ? left : sizeof bytes);
 
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0) {
-            CV_TRY(cv_flow_end(flow, err));
+            CV_TRY(cv_writer_thread_end(flow, err));
             errno = 0;
             return ended_early(part, at, err);
         }
@@ -245,14 +246,15 @@ static enum cleave_status pour_flow(struct cv_piece_writer *writer,
     return CLEAVE_OK;
 }
 
-static enum cleave_status pour(struct cv_piece_writer *writer, const struct cv_part *part,
-                               struct cleave_error *err)
+static enum cleave_status copy_from_thread(struct cv_piece_writer *writer,
+                                           const struct cv_part *part,
+                                           struct cleave_error *err)
 {
-    struct cv_flow *flow;
+    struct cv_writer_thread *flow;
     enum cleave_status status;
 
     CV_TRY(part->well->flow(part->well, part->begin, part->end, NULL, &flow, err));
-    status = pour_flow(writer, part, flow, err);
+    status = write_from_thread(writer, part, flow, err);
     part->well->stop(flow);
     return status;
 }
@@ -264,7 +266,7 @@ enum cleave_status cv_piece_writer_add(struct cv_piece_writer *writer,
     if (part->end <= part->begin)
         return CLEAVE_OK;
     if (part->bytes == NULL && part->well != NULL)
-        return pour(writer, part, err);
+        return copy_from_thread(writer, part, err);
     if (writer->form != NULL)
         return compress(writer, part, err);
     return part->bytes != NULL

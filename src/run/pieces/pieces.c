@@ -161,13 +161,13 @@ static enum cleave_status write_files(const struct cv_pieces_options *options,
                          .list = list,
                          .digits = cv_piece_digits(list->nfiles),
                          .lock = PTHREAD_MUTEX_INITIALIZER };
-    const unsigned most = options->threads > 1 ? options->threads - 1 : 0;
-    pthread_t *threads = calloc(most + 1, sizeof *threads);
+    const unsigned max = options->threads > 1 ? options->threads - 1 : 0;
+    pthread_t *threads = calloc(max + 1, sizeof *threads);
     unsigned count = 0;
 
     if (threads == NULL)
         return cv_fail_memory(err, "threads");
-    while (count < most && count + 1 < list->nfiles &&
+    while (count < max && count + 1 < list->nfiles &&
            pthread_create(&threads[count], NULL, work, &crew) == 0)
         count++;
     work(&crew);
@@ -364,7 +364,7 @@ enum cleave_status cv_pieces_write(const struct cv_pieces_options *options,
     CV_TRY(cv_pieces_check(options->pattern, err));
     CV_TRY(cv_source_hold(options->source) > 0 ? write_from_stream(options, err)
                                                : write_from_files(options, err));
-    CV_TRY(cv_source_torn(options->source, &torn, &note, err));
+    CV_TRY(cv_source_ends_in_record(options->source, &torn, &note, err));
     if (torn && err != NULL)
         *err = note;
     return torn ? CLEAVE_EINPUT : CLEAVE_OK;

@@ -10,7 +10,7 @@
 enum { READ = 64 << 10 };
 
 /* The lines of `bytes`, with the text before each that begins in them. */
-static enum cleave_status put_lines(struct cv_store *to, const char *text,
+static enum cleave_status put_lines(struct cv_chunk_output *to, const char *text,
                                     const char *bytes, size_t length, bool *begins,
                                     struct cleave_error *err)
 {
@@ -19,8 +19,8 @@ static enum cleave_status put_lines(struct cv_store *to, const char *text,
         const size_t line = end != NULL ? (size_t)(end + 1 - bytes) : length;
 
         if (*begins)
-            CV_TRY(cv_store_write(to, text, strlen(text), err));
-        CV_TRY(cv_store_write(to, bytes, line, err));
+            CV_TRY(cv_chunk_output_write(to, text, strlen(text), err));
+        CV_TRY(cv_chunk_output_write(to, bytes, line, err));
         *begins = end != NULL;
         bytes += line;
         length -= line;
@@ -28,8 +28,9 @@ static enum cleave_status put_lines(struct cv_store *to, const char *text,
     return CLEAVE_OK;
 }
 
-static enum cleave_status copy_lines(struct cv_store *from, struct cv_store *to,
-                                     const char *text, struct cleave_error *err)
+static enum cleave_status copy_lines(struct cv_chunk_output *from,
+                                     struct cv_chunk_output *to, const char *text,
+                                     struct cleave_error *err)
 {
     char *room = malloc(READ);
     enum cleave_status status = CLEAVE_OK;
@@ -41,7 +42,7 @@ static enum cleave_status copy_lines(struct cv_store *from, struct cv_store *to,
     while (status == CLEAVE_OK && length > 0) {
         const void *bytes = NULL;
 
-        status = cv_store_read(from, room, READ, &bytes, &length, err);
+        status = cv_chunk_output_read(from, room, READ, &bytes, &length, err);
         if (status == CLEAVE_OK)
             status = put_lines(to, text, bytes, length, &begins, err);
     }
@@ -50,24 +51,25 @@ static enum cleave_status copy_lines(struct cv_store *from, struct cv_store *to,
 }
 
 /* Another store takes the place of the one there is. */
-static enum cleave_status replace(const struct cv_slot *slot, struct cv_store **store,
-                                  const char *text, size_t length, bool lines,
-                                  struct cleave_error *err)
+static enum cleave_status replace(const struct cv_slot *slot,
+                                  struct cv_chunk_output **store, const char *text,
+                                  size_t length, bool lines, struct cleave_error *err)
 {
-    struct cv_store *made;
+    struct cv_chunk_output *made;
     enum cleave_status status;
 
-    CV_TRY(cv_store_open(slot->gather, &made, err));
+    CV_TRY(cv_chunk_output_open(slot->gather, &made, err));
     status = lines ? copy_lines(*store, made, text, err)
-                   : cv_store_write(made, text, length, err);
-    cv_store_drop(status == CLEAVE_OK ? *store : made);
+                   : cv_chunk_output_write(made, text, length, err);
+    cv_chunk_output_drop(status == CLEAVE_OK ? *store : made);
     if (status == CLEAVE_OK)
         *store = made;
     return status;
 }
 
-enum cleave_status cv_item_output_dress(const struct cv_slot *slot,
-                                        struct cv_store **store, struct cleave_error *err)
+enum cleave_status cv_item_output_format(const struct cv_slot *slot,
+                                         struct cv_chunk_output **store,
+                                         struct cleave_error *err)
 {
     const struct cleave_items *items = slot->items;
     const uint64_t item = slot->piece.begin;
@@ -79,7 +81,7 @@ enum cleave_status cv_item_output_dress(const struct cv_slot *slot,
     if (items == NULL || *store == NULL)
         return CLEAVE_OK;
     if (items->keep != NULL) {
-        CV_TRY(cv_gather_take(*store, &taken, err));
+        CV_TRY(cv_ordered_output_take(*store, &taken, err));
         CV_TRY(items->keep(items->context, item, taken.fd, taken.begin, taken.end, &text,
                            &length, err));
         status = replace(slot, store, text != NULL ? text : "", text != NULL ? length : 0,
@@ -87,7 +89,7 @@ enum cleave_status cv_item_output_dress(const struct cv_slot *slot,
         free(text);
         return status;
     }
-    if (items->tag == NULL || cv_store_size(*store) == 0)
+    if (items->tag == NULL || cv_chunk_output_size(*store) == 0)
         return CLEAVE_OK;
     CV_TRY(items->tag(items->context, item, slot->worker + 1, &text, err));
     status = replace(slot, store, text, 0, true, err);

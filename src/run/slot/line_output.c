@@ -59,15 +59,16 @@ static enum cleave_status put_at_once(int fd, const char *bytes, size_t length,
 }
 
 /* Into the store, or, if there is none, to where all goes. */
-static enum cleave_status put(const struct cv_slot *slot, struct cv_store *store,
+static enum cleave_status put(const struct cv_slot *slot, struct cv_chunk_output *store,
                               const char *bytes, size_t length, struct cleave_error *err)
 {
-    return store != NULL ? cv_store_write(store, bytes, length, err)
+    return store != NULL ? cv_chunk_output_write(store, bytes, length, err)
                          : put_at_once(slot->lines_to, bytes, length, err);
 }
 
-static enum cleave_status put_each(const struct cv_slot *slot, struct cv_store *store,
-                                   size_t length, struct cleave_error *err)
+static enum cleave_status put_each(const struct cv_slot *slot,
+                                   struct cv_chunk_output *store, size_t length,
+                                   struct cleave_error *err)
 {
     const struct cv_line_output *lines = &slot->lines;
     size_t at = 0;
@@ -90,16 +91,16 @@ static enum cleave_status put_each(const struct cv_slot *slot, struct cv_store *
 static enum cleave_status put_by_gather(struct cv_slot *slot, size_t length,
                                         struct cleave_error *err)
 {
-    struct cv_store *store;
+    struct cv_chunk_output *store;
     enum cleave_status status;
 
-    CV_TRY(cv_store_open(slot->gather, &store, err));
-    cv_store_use_blocks(store);
+    CV_TRY(cv_chunk_output_open(slot->gather, &store, err));
+    cv_chunk_output_use_blocks(store);
     status = put_each(slot, store, length, err);
     if (status == CLEAVE_OK)
-        status = cv_gather_finish(slot->gather, store, 0, 1, err);
+        status = cv_ordered_output_finish(slot->gather, store, 0, 1, err);
     if (status != CLEAVE_OK)
-        cv_store_drop(store);
+        cv_chunk_output_drop(store);
     return status;
 }
 
@@ -119,8 +120,8 @@ static enum cleave_status put_lines(struct cv_slot *slot, size_t length,
     return CLEAVE_OK;
 }
 
-static enum cleave_status make_room(struct cv_line_output *lines, size_t length,
-                                    struct cleave_error *err)
+static enum cleave_status grow_array(struct cv_line_output *lines, size_t length,
+                                     struct cleave_error *err)
 {
     return CV_ROOM(lines->bytes, &lines->room, lines->length + length)
                ? CLEAVE_OK
@@ -144,7 +145,7 @@ enum cleave_status cv_line_output_take(struct cv_slot *slot, const void *bytes,
 {
     if (length == 0)
         return CLEAVE_OK;
-    CV_TRY(make_room(&slot->lines, length, err));
+    CV_TRY(grow_array(&slot->lines, length, err));
     memcpy(slot->lines.bytes + slot->lines.length, bytes, length);
     return came(slot, length, err);
 }
@@ -154,16 +155,17 @@ enum cleave_status cv_line_output_end(struct cv_slot *slot, struct cleave_error 
     return put_lines(slot, slot->lines.length, err);
 }
 
-enum cleave_status cv_line_output_pump(struct cv_slot *slot, uint64_t most,
-                                       enum cv_store_state *out, struct cleave_error *err)
+enum cleave_status cv_line_output_pump(struct cv_slot *slot, uint64_t max,
+                                       enum cv_chunk_output_state *out,
+                                       struct cleave_error *err)
 {
     struct cv_line_output *lines = &slot->lines;
     struct pollfd readable = { .fd = slot->out, .events = POLLIN };
 
-    for (uint64_t moved = 0; moved < most;) {
+    for (uint64_t moved = 0; moved < max;) {
         ssize_t got;
 
-        CV_TRY(make_room(lines, READ, err));
+        CV_TRY(grow_array(lines, READ, err));
         if (poll(&readable, 1, 0) <= 0) {
             *out = CV_STORE_EMPTY;
             return CLEAVE_OK;

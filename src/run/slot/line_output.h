@@ -8,8 +8,8 @@
 enum cleave_status cv_line_output_begin(struct cv_slot *slot, struct cleave_error *err);
 /* Write what is in its pipe as far as lines are whole, and at its end the rest. CLEAVE_ECLOSED:
  * nobody reads. */
-enum cleave_status cv_line_output_pump(struct cv_slot *slot, uint64_t most,
-                                       enum cv_store_state *out,
+enum cleave_status cv_line_output_pump(struct cv_slot *slot, uint64_t max,
+                                       enum cv_chunk_output_state *out,
                                        struct cleave_error *err);
 /* The same of bytes that have come another way; and of what is left when there will be no more.
  */

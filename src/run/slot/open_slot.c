@@ -38,7 +38,7 @@ static void run_dry(struct cv_slot *slot, bool read)
     if (!slot->open.more && read)
         slot->open.read_s = cv_clock_s();
     if (!slot->open.more || !read || slot->exited) {
-        cv_inlet_close(&slot->in);
+        cv_pipe_feeder_close(&slot->in);
         slot->kind->check_over(slot);
         return;
     }
@@ -51,20 +51,20 @@ static void emptied(void *context, bool read)
     run_dry(context, read);
 }
 
-void cv_open_fed(struct cv_slot *slot, struct cv_inlet *inlet)
+void cv_open_fed(struct cv_slot *slot, struct cv_pipe_feeder *inlet)
 {
     struct cleave_error err;
 
     if (inlet == &slot->mate) {
         if (!slot->open.more || slot->exited || inlet->refused) {
-            cv_inlet_close(inlet);
+            cv_pipe_feeder_close(inlet);
             slot->kind->check_over(slot);
         }
         return;
     }
     if (inlet->refused || slot->exited)
         run_dry(slot, false);
-    else if (cv_drain_wait(&inlet->drain, &err) != CLEAVE_OK)
+    else if (cv_read_monitor_wait(&inlet->drain, &err) != CLEAVE_OK)
         broke(slot, &err);
 }
 
@@ -72,13 +72,13 @@ void cv_open_fed(struct cv_slot *slot, struct cv_inlet *inlet)
 static enum cleave_status listen(struct cv_slot *slot, struct cleave_error *err)
 {
     CV_TRY(cv_slot_limit(slot, err));
-    slot->in.drain = (struct cv_drain){ .poller = slot->poller,
-                                        .feed = &slot->in.feed,
-                                        .began = began,
-                                        .empty = emptied,
-                                        .broke = broke,
-                                        .context = slot };
-    return cv_drain_begin(&slot->in.drain, slot->start_s, err);
+    slot->in.drain = (struct cv_read_monitor){ .poller = slot->poller,
+                                               .feed = &slot->in.feed,
+                                               .began = began,
+                                               .empty = emptied,
+                                               .broke = broke,
+                                               .context = slot };
+    return cv_read_monitor_begin(&slot->in.drain, slot->start_s, err);
 }
 
 enum cleave_status cv_open_watch(struct cv_slot *slot, struct cleave_error *err)
@@ -86,16 +86,16 @@ enum cleave_status cv_open_watch(struct cv_slot *slot, struct cleave_error *err)
     if (!slot->open.bound)
         return CLEAVE_OK;
     CV_TRY(listen(slot, err));
-    return slot->in.feeding ? CLEAVE_OK : cv_drain_wait(&slot->in.drain, err);
+    return slot->in.feeding ? CLEAVE_OK : cv_read_monitor_wait(&slot->in.drain, err);
 }
 
 /* Whoever reads on in its place is given what there is, and no more. */
 void cv_open_ended(struct cv_slot *slot)
 {
     if (!slot->in.feeding)
-        cv_inlet_close(&slot->in);
+        cv_pipe_feeder_close(&slot->in);
     if (!slot->mate.feeding)
-        cv_inlet_close(&slot->mate);
+        cv_pipe_feeder_close(&slot->mate);
 }
 
 bool cv_open_is_open(const struct cv_slot *slot)
@@ -114,12 +114,12 @@ enum cleave_status cv_open_extend(struct cv_slot *slot, const struct cv_piece *l
     nmates = cv_slot_mate_parts(slot, mates);
     if (!slot->open.bound) {
         CV_TRY(listen(slot, err));
-        cv_gather_offer(slot->store, slot->piece.begin);
+        cv_ordered_output_offer(slot->store, slot->piece.begin);
     }
     slot->open.bound = true;
     if (slot->mate.fd >= 0)
-        CV_TRY(cv_inlet_grow(&slot->mate, mates, nmates, err));
-    return cv_inlet_grow(&slot->in, parts, count, err);
+        CV_TRY(cv_pipe_feeder_grow(&slot->mate, mates, nmates, err));
+    return cv_pipe_feeder_grow(&slot->in, parts, count, err);
 }
 
 void cv_open_shut(struct cv_slot *slot)
@@ -129,7 +129,7 @@ void cv_open_shut(struct cv_slot *slot)
         return;
     }
     if (!slot->mate.feeding)
-        cv_inlet_close(&slot->mate);
+        cv_pipe_feeder_close(&slot->mate);
     if (slot->in.fd < 0)
         slot->kind->check_over(slot);
     else if (!slot->in.feeding && !slot->in.drain.waits)
@@ -161,7 +161,7 @@ enum cleave_status cv_slot_extend(struct cv_slot *slot, const struct cv_piece *l
     return slot->kind->extend(slot, longer, err);
 }
 
-void cv_slot_shut(struct cv_slot *slot)
+void cv_slot_close_input(struct cv_slot *slot)
 {
     if (!slot->busy || !slot->open.more)
         return;
@@ -191,7 +191,7 @@ struct cv_slot_seen cv_slot_look(const struct cv_slot *slot)
         return seen;
     cv_slot_hold(slot);
     seen.read = slot->kind->fed(slot) - slot->piece.body.begin;
-    unread = slot->in.fd >= 0 ? cv_feed_unread(&slot->in.feed) : 0;
+    unread = slot->in.fd >= 0 ? cv_pipe_writer_unread(&slot->in.feed) : 0;
     cv_slot_go_on(slot);
     seen.read = seen.read > unread ? seen.read - unread : 0;
     seen.output = cv_slot_came(slot);

@@ -28,7 +28,7 @@ enum cleave_status cv_slot_extend(struct cv_slot *slot, const struct cv_piece *l
                                   struct cleave_error *err);
 /* That is all: the command reads the end behind it. One that was given nothing is
  * stopped. */
-void cv_slot_shut(struct cv_slot *slot);
+void cv_slot_close_input(struct cv_slot *slot);
 /* Of any slot of this machine that is busy. */
 struct cv_slot_seen cv_slot_look(const struct cv_slot *slot);
 

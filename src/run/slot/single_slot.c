@@ -86,7 +86,7 @@ static void rest(struct cv_slot *slot)
     struct cleave_error err;
 
     if (!slot->sends || slot->out_watch.events == 0 ||
-        cv_store_size(slot->store) < LARGE ||
+        cv_chunk_output_size(slot->store) < LARGE ||
         fcntl(slot->out, F_GETPIPE_SZ) < CV_PIPE_WIDE)
         return;
     if (cv_poller_modify(slot->poller, &slot->out_watch, 0, &err) != CLEAVE_OK ||
@@ -106,7 +106,7 @@ static void listen(void *context)
     slot->late = false;
     status = cv_process_listen(&slot->process, &err);
     /* Its output tells of its end as well, or somebody else's end makes room. */
-    if (status == CLEAVE_ESCARCE && slot->out >= 0 &&
+    if (status == CLEAVE_ERESOURCES && slot->out >= 0 &&
         cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + AGAIN_S, listen, slot,
                       &err) == CLEAVE_OK) {
         slot->late = true;
@@ -164,25 +164,25 @@ static void output_over(struct cv_slot *slot)
 static void output_ready(void *context, unsigned events)
 {
     struct cv_slot *slot = context;
-    const uint64_t before = cv_store_came(slot->store);
-    enum cv_store_state state;
+    const uint64_t before = cv_chunk_output_came(slot->store);
+    enum cv_chunk_output_state state;
     struct cleave_error err;
 
     if ((events & CV_OVER) && !slot->by_lines) {
-        cv_gather_pass_on(slot->store);
+        cv_ordered_output_pass_on(slot->store);
         output_over(slot);
         return;
     }
-    if ((slot->by_lines
-             ? cv_line_output_pump(slot, TURN, &state, &err)
-             : cv_store_pump(slot->store, slot->out, TURN, &state, &err)) != CLEAVE_OK) {
+    if ((slot->by_lines ? cv_line_output_pump(slot, TURN, &state, &err)
+                        : cv_chunk_output_pump(slot->store, slot->out, TURN, &state,
+                                               &err)) != CLEAVE_OK) {
         broke(slot, &err);
         return;
     }
-    cv_gather_pass_on(slot->store);
+    cv_ordered_output_pass_on(slot->store);
     if (slot->wrote != NULL)
         slot->wrote(slot->context, slot);
-    if (state == CV_STORE_EMPTY && cv_store_came(slot->store) - before < PIECES)
+    if (state == CV_STORE_EMPTY && cv_chunk_output_came(slot->store) - before < PIECES)
         rest(slot);
     if (state == CV_STORE_END)
         output_over(slot);
@@ -204,7 +204,7 @@ static void process_ended(void *context, unsigned events)
     check_held(slot);
 }
 
-static void all_fed(void *context, struct cv_inlet *inlet)
+static void all_fed(void *context, struct cv_pipe_feeder *inlet)
 {
     struct cv_slot *slot = context;
 
@@ -212,11 +212,11 @@ static void all_fed(void *context, struct cv_inlet *inlet)
         cv_open_fed(slot, inlet);
         return;
     }
-    cv_inlet_close(inlet);
+    cv_pipe_feeder_close(inlet);
     check_over(slot);
 }
 
-static void some_fed(void *context, struct cv_inlet *inlet)
+static void some_fed(void *context, struct cv_pipe_feeder *inlet)
 {
     struct cv_slot *slot = context;
 
@@ -227,26 +227,26 @@ static void some_fed(void *context, struct cv_inlet *inlet)
 /* Whoever holds the output now is in a session of his own. */
 static void abandon_single(struct cv_slot *slot)
 {
-    cv_inlet_close(&slot->in);
-    cv_inlet_close(&slot->mate);
+    cv_pipe_feeder_close(&slot->in);
+    cv_pipe_feeder_close(&slot->mate);
     cv_slot_close_output(slot);
     finish(slot);
 }
 
 /* A small piece fits into the pipe: then nobody has to wait for it to be read. */
-static enum cleave_status fill(struct cv_slot *slot, struct cv_inlet *inlet,
+static enum cleave_status fill(struct cv_slot *slot, struct cv_pipe_feeder *inlet,
                                const struct cv_part *parts, size_t count,
                                struct cleave_error *err)
 {
     inlet->over = all_fed;
     inlet->moved = slot->open.on && slot->moved != NULL ? some_fed : NULL;
     inlet->narrow = slot->open.on;
-    inlet->sip = inlet == &slot->in ? slot->sip : 0;
+    inlet->small_write = inlet == &slot->in ? slot->small_write : 0;
     if (inlet->fd < 0)
         return CLEAVE_OK;
-    CV_TRY(cv_inlet_begin(inlet, parts, count, err));
+    CV_TRY(cv_pipe_feeder_begin(inlet, parts, count, err));
     if (!inlet->feeding && !slot->open.on)
-        cv_inlet_close(inlet);
+        cv_pipe_feeder_close(inlet);
     return CLEAVE_OK;
 }
 
@@ -263,8 +263,8 @@ static enum cleave_status watch(struct cv_slot *slot, struct cleave_error *err)
     else
         CV_TRY(cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd,
                              CV_READABLE, process_ended, slot, err));
-    CV_TRY(cv_inlet_watch(&slot->in, err));
-    CV_TRY(cv_inlet_watch(&slot->mate, err));
+    CV_TRY(cv_pipe_feeder_watch(&slot->in, err));
+    CV_TRY(cv_pipe_feeder_watch(&slot->mate, err));
     return slot->open.on ? cv_open_watch(slot, err) : cv_slot_limit(slot, err);
 }
 
@@ -277,18 +277,18 @@ static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *par
         slot->open.on && !slot->open.bound ? 0 : cv_slot_mate_parts(slot, mates);
     enum cleave_status status;
 
-    CV_TRY(cv_store_open(slot->gather, &slot->store, err));
+    CV_TRY(cv_chunk_output_open(slot->gather, &slot->store, err));
     if (slot->sends)
-        cv_store_use_blocks(slot->store);
+        cv_chunk_output_use_blocks(slot->store);
     if (!slot->open.on || slot->open.bound)
-        cv_gather_offer(slot->store, slot->piece.begin);
+        cv_ordered_output_offer(slot->store, slot->piece.begin);
     CV_TRY(cv_slot_open_pipes(slot, pipes, err));
     CV_TRY(fill(slot, &slot->in, parts, count, err));
     CV_TRY(fill(slot, &slot->mate, mates, nmates, err));
     slot->late = slot->out >= 0;
     status = cv_slot_spawn(slot, pipes, err);
     /* The thread that makes its input may have taken the room for it, and can begin later. */
-    if (status == CLEAVE_ESCARCE && cv_inlet_pause(&slot->in))
+    if (status == CLEAVE_ERESOURCES && cv_pipe_feeder_pause(&slot->in))
         status = cv_slot_spawn(slot, pipes, err);
     CV_TRY(status);
     return watch(slot, err);
@@ -304,7 +304,7 @@ static void done_single(struct cv_slot *slot)
     slot->busy = false;
     cv_process_kill(&slot->process);
     if (slot->store != NULL)
-        cv_store_drop(slot->store);
+        cv_chunk_output_drop(slot->store);
     slot->store = NULL;
 }
 
@@ -316,7 +316,7 @@ static enum cleave_status start(struct cv_slot *slot, const struct cv_part *part
 
     slot->busy = true;
     slot->start_s = cv_clock_s();
-    status = slot->base != NULL ? cv_slot_tailor(slot, err) : CLEAVE_OK;
+    status = slot->base != NULL ? cv_slot_build_command(slot, err) : CLEAVE_OK;
     if (status == CLEAVE_OK && slot->by_lines)
         status = cv_line_output_begin(slot, err);
     if (status == CLEAVE_OK)
@@ -352,7 +352,7 @@ static uint64_t fed_single(const struct cv_slot *slot)
 {
     return slot->in.fd < 0 || (slot->open.on && !slot->open.bound)
                ? slot->piece.body.end
-               : cv_feed_at(&slot->in.feed, slot->body);
+               : cv_pipe_writer_at(&slot->in.feed, slot->body);
 }
 
 /* Both or none: mates that have been fed already cannot be taken back either. */
@@ -360,18 +360,19 @@ static bool cut_held(struct cv_slot *slot, const struct cv_piece *head)
 {
     const bool mates = slot->piece.mate_fd >= 0;
 
-    if (slot->in.fd < 0 || cv_feed_at(&slot->in.feed, slot->body) > head->body.end)
+    if (slot->in.fd < 0 || cv_pipe_writer_at(&slot->in.feed, slot->body) > head->body.end)
         return false;
     if (head->closing != CV_CLOSING_NONE && head->closing != slot->piece.closing)
         return false; /* the last piece of an array has no part that would close it */
-    if (mates && (slot->mate.fd < 0 || !cv_feed_cut(&slot->mate.feed, 0, head->mate.end)))
+    if (mates &&
+        (slot->mate.fd < 0 || !cv_pipe_writer_cut(&slot->mate.feed, 0, head->mate.end)))
         return false;
-    if (!cv_feed_cut(&slot->in.feed, slot->body, head->body.end))
+    if (!cv_pipe_writer_cut(&slot->in.feed, slot->body, head->body.end))
         return false;
     /* The end of the file goes with what is cut off: as nothing of that has been fed,
      * neither has what closes it. */
     if (slot->piece.closing != head->closing)
-        cv_feed_cut(&slot->in.feed, slot->body + 1, 0);
+        cv_pipe_writer_cut(&slot->in.feed, slot->body + 1, 0);
     slot->piece = *head;
     return true;
 }

@@ -13,8 +13,8 @@ void cv_slot_init(struct cv_slot *slot)
 {
     memset(slot, 0, sizeof *slot);
     slot->kind = &cv_slot_single;
-    cv_inlet_init(&slot->in);
-    cv_inlet_init(&slot->mate);
+    cv_pipe_feeder_init(&slot->in);
+    cv_pipe_feeder_init(&slot->mate);
     slot->out = -1;
     slot->process.pidfd = -1;
 }
@@ -37,8 +37,8 @@ uint64_t cv_slot_whole(const struct cv_piece *piece)
 uint64_t cv_slot_sent(const struct cv_slot *slot)
 {
     return (slot->remote.packed.on ? slot->remote.given : slot->remote.sent) +
-           slot->steady.sent + cv_feed_fed(&slot->in.feed) +
-           cv_feed_fed(&slot->mate.feed);
+           slot->steady.sent + cv_pipe_writer_fed(&slot->in.feed) +
+           cv_pipe_writer_fed(&slot->mate.feed);
 }
 
 uint64_t cv_slot_fed(const struct cv_slot *slot)
@@ -46,7 +46,7 @@ uint64_t cv_slot_fed(const struct cv_slot *slot)
     return slot->kind->fed(slot);
 }
 
-bool cv_slot_travels(const struct cv_slot *slot)
+bool cv_slot_is_remote(const struct cv_slot *slot)
 {
     return slot->kind->travels;
 }
@@ -66,12 +66,12 @@ void cv_slot_stop(struct cv_slot *slot)
     slot->kind->stop(slot);
 }
 
-bool cv_slot_rests(const struct cv_slot *slot)
+bool cv_slot_is_idle(const struct cv_slot *slot)
 {
     return !slot->busy && !slot->stopping && slot->kills == 0 && !slot->steady.leaving;
 }
 
-bool cv_slot_leave(struct cv_slot *slot)
+bool cv_slot_release_command(struct cv_slot *slot)
 {
     return slot->kind->leave(slot);
 }

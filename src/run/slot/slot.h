@@ -3,15 +3,15 @@
  *
  * A slot starts the command, feeds the piece to it, keeps what it writes and tells when it
  * has ended. Either a command is started for each piece, or one is started once and stays
- * for many (steady_slot.h), or another machine does it (remote_slot.h). What a failure means is decided by whoever uses it. */
+ * for many (persistent_slot.h), or another machine does it (remote_slot.h). What a failure means is decided by whoever uses it. */
 #ifndef CV_SLOT_H
 #define CV_SLOT_H
-#include "run/output/gather.h"
-#include "run/kit/inlet.h"
-#include "run/kit/poller.h"
-#include "run/kit/process.h"
+#include "run/output/ordered_output.h"
+#include "run/common/pipe_feeder.h"
+#include "run/common/poller.h"
+#include "run/common/process.h"
 #include "run/input/source.h"
-#include "run/slot/tailor.h"
+#include "run/slot/piece_command.h"
 
 enum cv_slot_end {
     CV_SLOT_DONE,      /* it has succeeded, all output is in `store`                    */
@@ -24,10 +24,10 @@ enum cv_slot_end {
 /* How the fault of a command begins that could not be started; the reason is behind it. */
 #define CV_UNSTARTED "did not start: "
 
-enum { CV_FRAME = 8 }; /* bytes of a length, see steady_slot.h */
+enum { CV_FRAME = 8 }; /* bytes of a length, see persistent_slot.h */
 
 /* What is known of a command that stays. */
-struct cv_steady {
+struct cv_persistent {
     bool given;       /* the process has been given the piece                          */
     bool leaving;     /* its input has been closed, so that it ends                    */
     bool spoke;       /* a process of this slot has answered                           */
@@ -45,7 +45,7 @@ struct cv_steady {
 };
 
 struct cv_host;
-struct cv_parcel_out;
+struct cv_item_message_out;
 
 /* A piece that is decoded there (remote_packed.h). */
 struct cv_remote_packing {
@@ -94,8 +94,9 @@ struct cv_remote {
     uint64_t kept;               /* bytes of an output that stays there                 */
     struct cv_remote_packing packed;
     uint64_t given; /* bytes that its command was given, when it has ended */
-    struct cv_parcel_out *parcel; /* owned: of an item (remote_item.h)                  */
-    struct cv_store *back;        /* owned: what comes with its output; NULL: nothing   */
+    struct cv_item_message_out
+        *parcel;                  /* owned: of an item (remote_item.h)                  */
+    struct cv_chunk_output *back; /* owned: what comes with its output; NULL: nothing   */
 };
 
 /* What is known of a piece that may grow; see open_slot.h. */
@@ -124,10 +125,10 @@ struct cv_slot_seen;
 struct cv_slot {
     const struct cv_slot_kind *kind;
     struct cv_poller *poller; /* borrowed, as all here but what is named owned         */
-    struct cv_gather *gather;
+    struct cv_ordered_output *gather;
     const struct cv_command *command;
     /* What the command of each piece is made of: program, environment and prefix; NULL: all
-     * have the same (tailor.h). */
+     * have the same (piece_command.h). */
     const struct cv_command *base;
     const struct cleave_items
         *items;              /* its words, where each piece is an item; or NULL */
@@ -141,10 +142,11 @@ struct cv_slot {
     size_t nprefix;            /* words of the prefix                            */
     struct cv_source *numbers; /* says which record is its first; NULL: nobody asks     */
     uint64_t number;           /* of the piece                                          */
-    struct cv_tailored tailored; /* owned: the command of this piece                    */
+    struct cv_piece_command
+        tailored; /* owned: the command of this piece                    */
     double timeout_s;
     size_t
-        sip; /* of an open piece: fed at a time to a command that is slow; 0: a page  */
+        small_write; /* of an open piece: fed at a time to a command that is slow; 0: a page  */
     bool sends; /* outputs go on over a link                                            */
     void (*ended)(void *context, struct cv_slot *slot, enum cv_slot_end end);
     void (*broke)(void *context, const struct cleave_error *err); /* storing failed     */
@@ -177,9 +179,11 @@ struct cv_slot {
     bool busy;
     struct cv_piece piece;
     struct cv_process process; /* owned                                                */
-    struct cv_inlet in, mate;  /* standard input, and descriptor 3                     */
-    struct cv_store *store;    /* owned until it is taken away                         */
-    int out;                   /* owned end of a pipe; -1: closed                      */
+    struct cv_pipe_feeder in,
+        mate; /* standard input, and descriptor 3                     */
+    struct cv_chunk_output
+        *store; /* owned until it is taken away                         */
+    int out;    /* owned end of a pipe; -1: closed                      */
     struct cv_watch out_watch, end_watch;
     struct cv_timer timer,
         patience;         /* patience: with those who hold on; before: see `late` */
@@ -194,7 +198,7 @@ struct cv_slot {
     struct cv_open_slot open;
     bool unbegun;        /* there was no room for its process, and so no end of it      */
     char unstarted[256]; /* the fault of one that could not be started                  */
-    struct cv_steady steady;
+    struct cv_persistent steady;
     struct cv_remote remote;
 };
 
@@ -212,7 +216,7 @@ uint64_t cv_slot_whole(const struct cv_piece *piece);
 uint64_t cv_slot_sent(const struct cv_slot *slot);
 /* Up to which byte of the body, an offset in the file, the command has been fed. */
 uint64_t cv_slot_fed(const struct cv_slot *slot);
-/* Let a thread that may feed it (feed.h) put in nothing in between. May be called again inside. */
+/* Let a thread that may feed it (pipe_writer.h) put in nothing in between. May be called again inside. */
 void cv_slot_hold(const struct cv_slot *slot);
 void cv_slot_go_on(const struct cv_slot *slot);
 /* Bytes of its output that have come, and those of them that were written although it has not
@@ -220,7 +224,7 @@ void cv_slot_go_on(const struct cv_slot *slot);
 uint64_t cv_slot_came(const struct cv_slot *slot);
 uint64_t cv_slot_passed(const struct cv_slot *slot);
 /* Whether pieces take their time to get there: then `arrived` says when they did. */
-bool cv_slot_travels(const struct cv_slot *slot);
+bool cv_slot_is_remote(const struct cv_slot *slot);
 /* Whether its next piece takes a process of this machine that is not there yet. */
 bool cv_slot_starts(const struct cv_slot *slot);
 /* Let the piece end at `head`, which begins as it does. False if more has been fed. */
@@ -232,9 +236,9 @@ enum cleave_status cv_slot_limit_to(struct cv_slot *slot, double seconds,
 void cv_slot_stop(struct cv_slot *slot);
 /* Let a command that stays end by itself; only when it is not busy. True when there is
  * none, or none any more: until then, go on with the poller and ask again. */
-bool cv_slot_leave(struct cv_slot *slot);
+bool cv_slot_release_command(struct cv_slot *slot);
 /* Whether it is not busy, and a command that stays, if there is one, can be given a piece. */
-bool cv_slot_rests(const struct cv_slot *slot);
+bool cv_slot_is_idle(const struct cv_slot *slot);
 /* Kill what runs and forget it; nothing is told. */
 void cv_slot_done(struct cv_slot *slot);
 

@@ -21,7 +21,7 @@ struct cv_slot_kind {
     /* It is over if the process has ended and nobody reads or writes any more. NULL: pieces
      * do not grow. */
     void (*check_over)(struct cv_slot *slot);
-    bool travels;     /* see cv_slot_travels                                            */
+    bool travels; /* see cv_slot_is_remote                                            */
     bool starts_each; /* a command for each piece: nobody waits until it has begun     */
 };
 
@@ -45,7 +45,7 @@ enum cleave_status cv_slot_open_pipes(struct cv_slot *slot, struct cv_slot_pipes
                                       struct cleave_error *err);
 void cv_slot_close_pipes(struct cv_slot_pipes *pipes);
 /* Make the command of the item that the piece is. */
-enum cleave_status cv_slot_tailor(struct cv_slot *slot, struct cleave_error *err);
+enum cleave_status cv_slot_build_command(struct cv_slot *slot, struct cleave_error *err);
 /* Say in tailored.told what the command of the piece is told, as far as it is known. */
 enum cleave_status cv_slot_tell(struct cv_slot *slot, struct cleave_error *err);
 /* Start the command with its ends of the pipes. */
@@ -66,14 +66,14 @@ void cv_slot_kill_soon(struct cv_slot *slot);
 /* Of a piece that may grow (open_slot.c): listen to its reader, once that was started; an
  * inlet has been fed all there is; the process has ended. */
 enum cleave_status cv_open_watch(struct cv_slot *slot, struct cleave_error *err);
-void cv_open_fed(struct cv_slot *slot, struct cv_inlet *inlet);
+void cv_open_fed(struct cv_slot *slot, struct cv_pipe_feeder *inlet);
 void cv_open_ended(struct cv_slot *slot);
 bool cv_open_is_open(const struct cv_slot *slot);
 enum cleave_status cv_open_extend(struct cv_slot *slot, const struct cv_piece *longer,
                                   struct cleave_error *err);
 void cv_open_shut(struct cv_slot *slot);
 
-/* Give the piece to the process that stays, from its beginning (steady_give.c). */
-enum cleave_status cv_steady_give(struct cv_slot *slot, struct cleave_error *err);
+/* Give the piece to the process that stays, from its beginning (persistent_send.c). */
+enum cleave_status cv_persistent_give(struct cv_slot *slot, struct cleave_error *err);
 
 #endif

@@ -3,7 +3,7 @@
 #include "run/slot/slot_kind.h"
 
 #include "base/fail.h"
-#include "run/start/starter.h"
+#include "run/spawn/starter.h"
 
 /* It is waited so long after the polite signal, after the other one, and after the failure
  * of a command whose output somebody still holds. */
@@ -20,8 +20,8 @@ void cv_slot_close_output(struct cv_slot *slot)
 
 void cv_slot_release(struct cv_slot *slot)
 {
-    cv_inlet_close(&slot->in);
-    cv_inlet_close(&slot->mate);
+    cv_pipe_feeder_close(&slot->in);
+    cv_pipe_feeder_close(&slot->mate);
     cv_slot_close_output(slot);
     cv_poller_remove(slot->poller, &slot->end_watch);
     cv_poller_cancel(slot->poller, &slot->timer);
@@ -186,22 +186,24 @@ enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pip
 
 uint64_t cv_slot_came(const struct cv_slot *slot)
 {
-    return slot->lines.written + (slot->store != NULL ? cv_store_came(slot->store) : 0);
+    return slot->lines.written +
+           (slot->store != NULL ? cv_chunk_output_came(slot->store) : 0);
 }
 
 uint64_t cv_slot_passed(const struct cv_slot *slot)
 {
-    return slot->lines.written + (slot->store != NULL ? cv_store_passed(slot->store) : 0);
+    return slot->lines.written +
+           (slot->store != NULL ? cv_chunk_output_passed(slot->store) : 0);
 }
 
 void cv_slot_hold(const struct cv_slot *slot)
 {
-    cv_feed_hold(&slot->in.feed);
-    cv_feed_hold(&slot->mate.feed);
+    cv_pipe_writer_hold(&slot->in.feed);
+    cv_pipe_writer_hold(&slot->mate.feed);
 }
 
 void cv_slot_go_on(const struct cv_slot *slot)
 {
-    cv_feed_go_on(&slot->mate.feed);
-    cv_feed_go_on(&slot->in.feed);
+    cv_pipe_writer_go_on(&slot->mate.feed);
+    cv_pipe_writer_go_on(&slot->in.feed);
 }

@@ -48,7 +48,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
-#include "run/kit/part.h"
+#include "run/common/piece_part.h"
 
 struct cv_splitter;
 

@@ -153,12 +153,12 @@ static bool last_fixed(const struct cv_splitter *splitter, const struct cv_view 
 static enum cleave_status parse_fixed(struct cv_splitter *splitter, const char *argument,
                                       struct cleave_error *err)
 {
-    const double most = 0x1p53; /* whole numbers up to here are exact */
+    const double max = 0x1p53; /* whole numbers up to here are exact */
     char shown[64];
     double size = 0;
 
     if (cv_quantity_parse(argument, CV_UNITS, &size) != NULL || !(size >= 1) ||
-        size > most || size != floor(size))
+        size > max || size != floor(size))
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected 'fixed:BYTES' with a whole number of bytes from 1 on, "
                        "such as 4096 or 64Ki, got '%s'",

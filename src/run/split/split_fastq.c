@@ -41,7 +41,7 @@ static enum cleave_status begin_line(struct cv_walk *walk, char first, bool *sto
             walk->boundary = walk->at;
             walk->found++;
             walk->begun = false;
-            *stop = walk->at >= walk->until || walk->found >= walk->most;
+            *stop = walk->at >= walk->until || walk->found >= walk->max;
             if (*stop)
                 return CLEAVE_OK;
         }

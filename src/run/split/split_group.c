@@ -186,10 +186,10 @@ bool cv_group_add(const struct cv_splitter *splitter, struct cv_group_state *sta
                   const char *bytes, size_t length)
 {
     const struct cv_group_key key = key_of(splitter, bytes, length);
-    const uint64_t most = splitter->group->records;
-    const bool starts = state->count > 0 && (most > 0 ? state->count == most
-                                                      : key.high != state->key.high ||
-                                                            key.low != state->key.low);
+    const uint64_t max = splitter->group->records;
+    const bool starts = state->count > 0 && (max > 0 ? state->count == max
+                                                     : key.high != state->key.high ||
+                                                           key.low != state->key.low);
 
     state->count = starts ? 1 : state->count + 1;
     state->key = key;

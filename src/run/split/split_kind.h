@@ -22,7 +22,7 @@ struct cv_walk {
     uint64_t boundary; /* the last boundary found; at first, the start   */
     uint64_t found;    /* boundaries found                               */
     uint64_t until;    /* stop at the first boundary here or later, or   */
-    uint64_t most;     /* once so many were found (fastq only)           */
+    uint64_t max;      /* once so many were found (fastq only)           */
     bool begun;        /* some of the record after `boundary` was seen   */
     bool bad;          /* the bytes are not in the format                */
     int form;          /* what kind->form says, or 0                     */

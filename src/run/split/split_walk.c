@@ -7,7 +7,7 @@ void cv_walk_init(struct cv_walk *walk, uint64_t offset)
         .at = offset,
         .boundary = offset,
         .until = UINT64_MAX,
-        .most = UINT64_MAX,
+        .max = UINT64_MAX,
     };
 }
 

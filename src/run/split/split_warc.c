@@ -31,7 +31,7 @@ static enum cleave_status fail_at(struct cv_walk *walk, const char *expected, ch
 }
 
 /* The fields have ended at walk->at, the byte behind the empty line: leap over the block. */
-static enum cleave_status leap(struct cv_walk *walk, struct cleave_error *err)
+static enum cleave_status skip_block(struct cv_walk *walk, struct cleave_error *err)
 {
     if (!walk->carriage) {
         walk->bad = true;
@@ -97,7 +97,7 @@ static enum cleave_status next_byte(struct cv_walk *walk, char byte,
     walk->line = 0;
     walk->sequence = 0;
     if (walk->phase == FIELDS && empty)
-        return leap(walk, err);
+        return skip_block(walk, err);
     walk->phase = FIELDS;
     return CLEAVE_OK;
 }

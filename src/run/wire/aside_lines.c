@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "run/wire/aside.h"
+#include "run/wire/connect_stderr.h"
 
 #define KEY_CHANGED "REMOTE HOST IDENTIFICATION HAS CHANGED"
 #define FORGET_KEY "ssh-keygen "
@@ -17,7 +17,7 @@ struct line {
 };
 
 /* The line from *at on without blanks and line ends around it; false: there is none. */
-static bool next_line(const struct cv_aside *aside, size_t *at, struct line *out)
+static bool next_line(const struct cv_connect_stderr *aside, size_t *at, struct line *out)
 {
     const char *begin, *end;
 
@@ -48,7 +48,7 @@ static bool matters(const struct line *line)
     return false;
 }
 
-bool cv_aside_last(const struct cv_aside *aside, char *out, size_t size)
+bool cv_connect_stderr_last(const struct cv_connect_stderr *aside, char *out, size_t size)
 {
     struct line line, last[2] = { { NULL, 0 }, { NULL, 0 } };
     char shown[160];
@@ -67,7 +67,8 @@ bool cv_aside_last(const struct cv_aside *aside, char *out, size_t size)
     return n > 0;
 }
 
-bool cv_aside_first(const struct cv_aside *aside, char *out, size_t size, size_t *others)
+bool cv_connect_stderr_first(const struct cv_connect_stderr *aside, char *out,
+                             size_t size, size_t *others)
 {
     struct line line;
     size_t count = 0;
@@ -80,7 +81,8 @@ bool cv_aside_first(const struct cv_aside *aside, char *out, size_t size, size_t
     return count > 0;
 }
 
-bool cv_aside_key_changed(const struct cv_aside *aside, char *out, size_t size)
+bool cv_connect_stderr_key_changed(const struct cv_connect_stderr *aside, char *out,
+                                   size_t size)
 {
     struct line line;
     bool changed = false;

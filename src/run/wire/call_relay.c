@@ -18,8 +18,8 @@
 
 #include "base/fail.h"
 #include "base/write_all.h"
-#include "run/kit/process.h"
-#include "run/wire/call_back.h"
+#include "run/common/process.h"
+#include "run/wire/reverse_connect.h"
 
 enum { BY_SIGNAL = 128, CANNOT_RUN = 127, MOST = 1 << 18 };
 

@@ -20,9 +20,9 @@ enum {
     ANY_SIZE = CV_FRAME_ZSTD, /* as a flag: it may be compressed             */
 };
 
-#define KIND(name, from, flags, least, most)             \
-    {                                                    \
-        CV_FRAME_##name, from, flags, least, most, #name \
+#define KIND(name, from, flags, min, max)             \
+    {                                                 \
+        CV_FRAME_##name, from, flags, min, max, #name \
     }
 
 static const struct cv_frame_kind kinds[] = {
@@ -89,17 +89,17 @@ const char *cv_frame_name(uint8_t type)
     return kind != NULL ? kind->name : "a frame of unknown type";
 }
 
-static enum cleave_status check_length(const struct cv_frame_kind *kind, uint32_t least,
+static enum cleave_status check_length(const struct cv_frame_kind *kind, uint32_t min,
                                        uint32_t length, struct cleave_error *err)
 {
-    if (length > kind->most)
+    if (length > kind->max)
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected %s of at most %u bytes, got one of %u", kind->name,
-                       kind->most, length);
-    if (length < least)
+                       kind->max, length);
+    if (length < min)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "expected %s of at least %u bytes, got one of %u", kind->name,
-                       least, length);
+                       "expected %s of at least %u bytes, got one of %u", kind->name, min,
+                       length);
     return CLEAVE_OK;
 }
 
@@ -114,7 +114,7 @@ enum cleave_status cv_frame_kind_check(const struct cv_frame_head *head,
     if ((head->flags & ~kind->flags) != 0)
         return cv_fail(err, CLEAVE_EINPUT, "got %s with flags %#x, which it cannot have",
                        kind->name, head->flags);
-    return check_length(kind, (head->flags & CV_FRAME_ZSTD) != 0 ? 1 : kind->least,
+    return check_length(kind, (head->flags & CV_FRAME_ZSTD) != 0 ? 1 : kind->min,
                         head->length, err);
 }
 
@@ -123,5 +123,5 @@ enum cleave_status cv_frame_plain_check(const struct cv_frame_head *head,
 {
     const struct cv_frame_kind *kind = cv_frame_kind(head->type);
 
-    return check_length(kind, kind->least, head->length, err);
+    return check_length(kind, kind->min, head->length, err);
 }

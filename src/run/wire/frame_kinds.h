@@ -15,8 +15,7 @@ struct cv_frame_kind {
     uint8_t type;
     uint8_t from;   /* enum cv_frame_sender, added up                                   */
     uint16_t flags; /* that it may have                                                 */
-    uint32_t least,
-        most; /* bytes of its payload                                        */
+    uint32_t min, max; /* bytes of its payload                                        */
     const char *name;
 };
 

@@ -1,5 +1,5 @@
 /* link.c -- frames over a pair of descriptors, or a channel. SPDX-License-Identifier: MIT */
-#include "run/wire/link_inner.h"
+#include "run/wire/link_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/kit/process.h"
+#include "run/common/process.h"
 #include "run/wire/remote.h"
 
 enum { PENDING = 16 << 20 }; /* bytes kept for one who does not read */
@@ -24,14 +24,14 @@ void cv_link_close(struct cv_link *link)
     if (link->poller != NULL) {
         cv_poller_remove(link->poller, &link->in_watch);
         cv_poller_remove(link->poller, &link->out_watch);
-        cv_poller_cancel(link->poller, &link->beat);
+        cv_poller_cancel(link->poller, &link->send_heartbeat);
     }
     if (link->channel != NULL)
         link->channel->calls->leave(link->channel);
     link->channel = NULL;
     cv_close(&link->in);
     cv_close(&link->out);
-    cv_squeeze_done(&link->squeeze);
+    cv_link_compressor_done(&link->squeeze);
     free(link->got);
     free(link->put);
     free(link->plain);
@@ -55,22 +55,22 @@ static bool is_lost(struct cv_link *link, double now_s)
 {
     if (now_s - link->heard_s <= link->silence_s)
         return false;
-    if (link->pardoned || !has_news(link))
+    if (link->grace_used || !has_news(link))
         return true;
-    link->pardoned = true;
+    link->grace_used = true;
     return false;
 }
 
-static void beat(void *context)
+static void send_heartbeat(void *context)
 {
     struct cv_link *link = context;
     const double now_s = cv_clock_s();
     struct cleave_error err;
 
-    if (link->choked || link->trouble != 0 || is_lost(link, now_s)) {
+    if (link->send_queue_full || link->trouble != 0 || is_lost(link, now_s)) {
         if (link->trouble != 0)
             cv_fail(&err, CLEAVE_EENGINE, "cannot send: %s", strerror(link->trouble));
-        else if (link->choked)
+        else if (link->send_queue_full)
             cv_fail(&err, CLEAVE_ELOST, "it does not read what it is sent");
         else
             cv_fail(&err, CLEAVE_ELOST, "nothing was heard for %g s", link->silence_s);
@@ -82,8 +82,9 @@ static void beat(void *context)
                      &(struct cv_frame_head){ .type = CV_FRAME_PING,
                                               .value = (uint64_t)link->rate_Bps },
                      NULL, 0);
-    if (!link->broken && cv_poller_set(link->poller, &link->beat, now_s + BEAT_S, beat,
-                                       link, &err) != CLEAVE_OK)
+    if (!link->broken &&
+        cv_poller_set(link->poller, &link->send_heartbeat, now_s + BEAT_S, send_heartbeat,
+                      link, &err) != CLEAVE_OK)
         cv_link_break(link, &err);
 }
 
@@ -114,13 +115,13 @@ static void reset(struct cv_link *link)
     link->got = link->put = link->plain = NULL;
     link->ngot = link->got_room = link->put_from = link->nput = link->put_room = 0;
     link->in_watch = link->out_watch = (struct cv_watch){ 0 };
-    link->beat = (struct cv_timer){ 0 };
-    link->broken = link->deaf = link->choked = link->pardoned = false;
+    link->send_heartbeat = (struct cv_timer){ 0 };
+    link->broken = link->peer_closed = link->send_queue_full = link->grace_used = false;
     link->trouble = 0;
     link->most_pending = PENDING;
     link->frames = link->plain_sent = link->wire_sent = 0;
     link->rate_Bps = link->other_Bps = 0;
-    cv_squeeze_init(&link->squeeze);
+    cv_link_compressor_init(&link->squeeze);
     link->heard_s = cv_clock_s();
 }
 
@@ -131,9 +132,9 @@ enum cleave_status cv_link_open_channel(struct cv_link *link,
     reset(link);
     link->channel = channel;
     CV_TRY(cv_poller_add(link->poller, &link->in_watch, channel->fd, CV_READABLE,
-                         cv_link_hear, link, err));
-    return cv_poller_set(link->poller, &link->beat, link->heard_s + BEAT_S, beat, link,
-                         err);
+                         cv_link_receive, link, err));
+    return cv_poller_set(link->poller, &link->send_heartbeat, link->heard_s + BEAT_S,
+                         send_heartbeat, link, err);
 }
 
 enum cleave_status cv_link_open(struct cv_link *link, int in, int out,
@@ -150,6 +151,6 @@ enum cleave_status cv_link_open(struct cv_link *link, int in, int out,
     CV_TRY(set_nonblocking(link->out, err));
     CV_TRY(cv_poller_add(link->poller, &link->in_watch, link->in, CV_READABLE,
                          cv_link_can_read, link, err));
-    return cv_poller_set(link->poller, &link->beat, link->heard_s + BEAT_S, beat, link,
-                         err);
+    return cv_poller_set(link->poller, &link->send_heartbeat, link->heard_s + BEAT_S,
+                         send_heartbeat, link, err);
 }

@@ -8,8 +8,8 @@
 #define CV_LINK_H
 #include "engine/channel.h"
 #include "run/wire/frame.h"
-#include "run/kit/poller.h"
-#include "run/kit/squeeze.h"
+#include "run/common/poller.h"
+#include "run/common/link_compressor.h"
 
 struct cv_link {
     struct cv_poller *poller; /* borrowed                                              */
@@ -27,25 +27,27 @@ struct cv_link {
     double silence_s; /* so long may the other side say nothing                        */
     size_t most_pending; /* bytes that are kept for it; set by cv_link_open             */
     double rate_Bps; /* what the link moves, told in pings; 0: not known              */
-    bool lenient;    /* what comes before the first frame is passed over (preamble.h) */
+    bool lenient; /* what comes before the first frame is passed over (login_banner.h) */
 
     int in, out; /* owned; -1: closed                                                  */
     struct cleave_channel *channel; /* borrowed, instead of them; NULL: closed, or none */
     unsigned char *place;           /* of the channel, while a frame is made there      */
     bool awaits; /* of a channel: there is something to go out, or for `more` to give  */
     struct cv_watch in_watch, out_watch;
-    struct cv_timer beat;
-    struct cv_squeeze squeeze;
+    struct cv_timer send_heartbeat;
+    struct cv_link_compressor squeeze;
     unsigned char *got, *put, *plain; /* owned: come, to go, not compressed            */
     size_t ngot, got_room, put_from, nput, put_room;
     double heard_s; /* when the last whole frame had come                              */
     double other_Bps; /* what the other side says of the link                          */
     uint64_t frames;  /* that have come                                                */
     uint64_t plain_sent, wire_sent; /* bytes of payloads, before and after compression */
-    bool broken, deaf; /* deaf: nobody reads what is sent                              */
-    bool choked;       /* more was sent than it takes                                  */
-    int trouble;       /* why nothing can be sent (errno); 0: it can                   */
-    bool pardoned;     /* it was silent for too long, and something has just come       */
+    bool broken,
+        peer_closed; /* deaf: nobody reads what is sent                              */
+    bool
+        send_queue_full; /* more was sent than it takes                                  */
+    int trouble;     /* why nothing can be sent (errno); 0: it can                   */
+    bool grace_used; /* it was silent for too long, and something has just come       */
 };
 
 /* Callbacks and poller have been set. The descriptors belong to the link from here on,

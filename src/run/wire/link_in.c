@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "run/wire/frame_kinds.h"
-#include "run/wire/link_inner.h"
-#include "run/wire/preamble.h"
+#include "run/wire/link_internal.h"
+#include "run/wire/login_banner.h"
 #include "run/wire/remote.h"
 
 enum {
@@ -33,8 +33,8 @@ static enum cleave_status open_frame(struct cv_link *link, struct cv_frame_head 
         link->plain = malloc(CV_FRAME_MOST);
     if (link->plain == NULL)
         return cv_fail_memory(err, "a frame");
-    if (!cv_squeeze_get(&link->squeeze, *payload, head->length, link->plain,
-                        CV_FRAME_MOST, &length))
+    if (!cv_link_compressor_get(&link->squeeze, *payload, head->length, link->plain,
+                                CV_FRAME_MOST, &length))
         return cv_fail(err, CLEAVE_EINPUT, "a frame cannot be decompressed");
     head->length = (uint32_t)length;
     *payload = link->plain;
@@ -62,7 +62,7 @@ static enum cleave_status take_apart(struct cv_link *link, const unsigned char *
         at += whole;
         link->frames++;
         link->heard_s = cv_clock_s();
-        link->pardoned = false;
+        link->grace_used = false;
         if (head.type == CV_FRAME_PING)
             link->other_Bps = (double)head.value;
         else
@@ -195,7 +195,7 @@ static void take_messages(struct cv_link *link)
         channel->calls->remind(channel);
 }
 
-void cv_link_hear(void *context, unsigned events)
+void cv_link_receive(void *context, unsigned events)
 {
     struct cv_link *link = context;
 

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "run/wire/link_inner.h"
+#include "run/wire/link_internal.h"
 
 enum { TURNS = 16 }; /* frames put out before others get their turn */
 
@@ -18,7 +18,7 @@ void cv_link_break(struct cv_link *link, const struct cleave_error *err)
     link->broken = true;
     cv_poller_remove(link->poller, &link->in_watch);
     cv_poller_remove(link->poller, &link->out_watch);
-    cv_poller_cancel(link->poller, &link->beat);
+    cv_poller_cancel(link->poller, &link->send_heartbeat);
     link->broke(link->context, err);
 }
 
@@ -43,12 +43,12 @@ static bool flush_channel(struct cv_link *link)
 {
     struct cleave_channel *channel = link->channel;
 
-    while (link->put_from < link->nput && !link->deaf) {
+    while (link->put_from < link->nput && !link->peer_closed) {
         const size_t left = link->nput - link->put_from;
         const size_t some = left < channel->room ? left : channel->room;
-        unsigned char *place = channel->calls->place(channel, &link->deaf);
+        unsigned char *place = channel->calls->place(channel, &link->peer_closed);
 
-        if (place == NULL && !link->deaf)
+        if (place == NULL && !link->peer_closed)
             return false;
         if (place == NULL)
             break;
@@ -66,7 +66,7 @@ static bool flush(struct cv_link *link)
 {
     if (link->channel != NULL)
         return flush_channel(link);
-    while (link->put_from < link->nput && !link->deaf) {
+    while (link->put_from < link->nput && !link->peer_closed) {
         const ssize_t put =
             write(link->out, link->put + link->put_from, link->nput - link->put_from);
 
@@ -78,7 +78,7 @@ static bool flush(struct cv_link *link)
             cv_link_fail_system(link, "send", errno);
             return false;
         }
-        link->deaf = put < 0;
+        link->peer_closed = put < 0;
         link->put_from += put > 0 ? (size_t)put : 0;
     }
     link->put_from = link->nput = 0;
@@ -89,7 +89,8 @@ static bool flush(struct cv_link *link)
 static bool has_place(struct cv_link *link)
 {
     return link->channel == NULL ||
-           link->channel->calls->place(link->channel, &link->deaf) != NULL || link->deaf;
+           link->channel->calls->place(link->channel, &link->peer_closed) != NULL ||
+           link->peer_closed;
 }
 
 void cv_link_can_write(void *context, unsigned events)
@@ -102,7 +103,7 @@ void cv_link_can_write(void *context, unsigned events)
     for (int turn = 0; turn < TURNS && !link->broken; turn++) {
         if (!flush(link) || !has_place(link))
             return;
-        if (link->deaf || link->more == NULL || !link->more(link->context)) {
+        if (link->peer_closed || link->more == NULL || !link->more(link->context)) {
             if (!link->broken && cv_link_pending(link) == 0) {
                 link->awaits = false;
                 cv_poller_remove(link->poller, &link->out_watch);
@@ -116,7 +117,7 @@ void cv_link_can_write(void *context, unsigned events)
 
 void cv_link_wake(struct cv_link *link)
 {
-    if (link->broken || link->deaf || link->out_watch.added || link->awaits)
+    if (link->broken || link->peer_closed || link->out_watch.added || link->awaits)
         return;
     if (link->channel != NULL) {
         link->awaits = true;
@@ -133,11 +134,11 @@ void cv_link_wake(struct cv_link *link)
 
 /* Room for a whole frame behind what is to go out: in a message, if nothing is before it.
  * NULL: memory is short. */
-static unsigned char *make_room(struct cv_link *link, size_t length)
+static unsigned char *grow_array(struct cv_link *link, size_t length)
 {
     if (link->channel != NULL && cv_link_pending(link) == 0 &&
         length <= link->channel->room) {
-        link->place = link->channel->calls->place(link->channel, &link->deaf);
+        link->place = link->channel->calls->place(link->channel, &link->peer_closed);
         if (link->place != NULL)
             return link->place;
     }
@@ -170,20 +171,20 @@ void cv_link_send_summed(struct cv_link *link, const struct cv_frame_head *head,
     unsigned char *out;
     size_t became;
 
-    if (link->broken || link->choked || link->trouble != 0)
+    if (link->broken || link->send_queue_full || link->trouble != 0)
         return;
     /* Said later, as other failures are: whoever sends is in the middle of something. */
     if (cv_link_pending(link) + length > link->most_pending) {
-        link->choked = true;
+        link->send_queue_full = true;
         return;
     }
-    out = make_room(link, CV_FRAME_HEAD + length);
+    out = grow_array(link, CV_FRAME_HEAD + length);
     if (out == NULL) {
         link->trouble = ENOMEM;
         return;
     }
-    became =
-        cv_squeeze_put(&link->squeeze, rate_Bps, payload, length, out + CV_FRAME_HEAD);
+    became = cv_link_compressor_put(&link->squeeze, rate_Bps, payload, length,
+                                    out + CV_FRAME_HEAD);
     if (became > 0) {
         made.flags |= CV_FRAME_ZSTD;
         made.length = (uint32_t)became;

@@ -3,10 +3,10 @@
 #ifndef CV_PACKED_FRAME_H
 #define CV_PACKED_FRAME_H
 #include "base/arena.h"
-#include "run/kit/pack.h"
-#include "run/kit/packed.h"
-#include "run/kit/part.h"
-#include "run/kit/range_set.h"
+#include "run/common/pack.h"
+#include "run/common/packed.h"
+#include "run/common/piece_part.h"
+#include "run/common/range_set.h"
 
 enum { CV_PACKED_BLOCKS = 8192 }; /* in a frame: there may be several */
 

@@ -7,7 +7,7 @@
 #ifndef CV_PEER_PORT_H
 #define CV_PEER_PORT_H
 #include "run/wire/frame.h"
-#include "run/kit/poller.h"
+#include "run/common/poller.h"
 
 struct cv_peer_port {
     struct cv_poller *poller; /* borrowed                                             */

@@ -10,11 +10,11 @@
 #define CV_REMOTE_H
 #include <stdint.h>
 #include "base/arena.h"
-#include "run/kit/content_hash.h"
+#include "run/common/content_hash.h"
 #include "run/wire/frame.h"
-#include "run/kit/pack.h"
-#include "run/kit/part.h"
-#include "run/kit/range_set.h"
+#include "run/common/pack.h"
+#include "run/common/piece_part.h"
+#include "run/common/range_set.h"
 
 enum {
     CV_CORES_MOST = 1 << 20,
@@ -25,7 +25,7 @@ enum cv_frame_type {
     CV_FRAME_PING =
         1,          /* value: bytes per second that the link is known to move; 0: not */
     CV_FRAME_HELLO, /* payload: struct cv_hello; value: from a master the key of the mark that
-                       it wants on standard error (begin_mark.h), 0: none; from a worker 1 if
+                       it wants on standard error (stderr_marker.h), 0: none; from a worker 1 if
                        it writes such marks                                             */
 
     /* From the master. */
@@ -113,13 +113,13 @@ struct cv_remote_job {
     const char **environment; /* NAME=VALUE, ended by NULL                             */
     const char *directory;    /* to work in; "": where it is                           */
     bool persistent, hashes;  /* hashes: say the hash of what a piece was              */
-    bool items;               /* pieces are items (parcel.h)                           */
-    bool cleanup;             /* files that came or went back are removed              */
-    bool lines;               /* lines of outputs are sent as they come                */
-    bool early;               /* outputs may be asked for as they come (SHOW)          */
-    double timeout_s;         /* of the command; 0: none                               */
-    double silence_s;         /* so long may the master say nothing                    */
-    uint64_t memory;          /* bytes kept in memory                                  */
+    bool items;       /* pieces are items (item_message.h)                           */
+    bool cleanup;     /* files that came or went back are removed              */
+    bool lines;       /* lines of outputs are sent as they come                */
+    bool early;       /* outputs may be asked for as they come (SHOW)          */
+    double timeout_s; /* of the command; 0: none                               */
+    double silence_s; /* so long may the master say nothing                    */
+    uint64_t memory;  /* bytes kept in memory                                  */
     struct cv_remote_file *files;
     uint64_t nfiles;
 };

@@ -13,7 +13,7 @@
 /* --- partials ----------------------------------------------------------------------------- */
 
 static bool keep_output(void *context, struct cv_worker *worker, uint64_t chunk,
-                        struct cv_store *output)
+                        struct cv_chunk_output *output)
 {
     struct cv_worker_fold *fold = context;
     struct cleave_error err;

@@ -81,12 +81,12 @@ void cv_worker_clean(struct cv_worker *worker)
         char *name = worker->base[--worker->nbase];
 
         if (worker->job.cleanup)
-            cv_worker_ours_remove(&worker->ours, name);
+            cv_created_files_remove(&worker->ours, name);
         free(name);
     }
     free(worker->base);
     worker->base = NULL;
-    cv_worker_ours_done(&worker->ours);
+    cv_created_files_done(&worker->ours);
     if (worker->own_folder != NULL && worker->job.cleanup && chdir("/") == 0)
         (void)nftw(worker->own_folder, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
     free(worker->own_folder);

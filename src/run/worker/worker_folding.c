@@ -71,7 +71,7 @@ static bool put_off(struct cv_worker_fold *fold, const struct cleave_error *why)
 {
     struct cv_worker *worker = fold->worker;
 
-    return cv_gate_wait(&worker->gate, worker->poller, why) &&
+    return cv_start_limiter_wait(&worker->gate, worker->poller, why) &&
            cv_poller_set(worker->poller, &fold->again, worker->gate.room_s, try_again,
                          fold, NULL) == CLEAVE_OK;
 }
@@ -80,13 +80,13 @@ static void start_order(struct cv_worker_fold *fold)
 {
     struct cv_worker *worker = fold->worker;
     struct cleave_error err;
-    enum cleave_status status = cv_gate_room(&worker->gate, &err);
+    enum cleave_status status = cv_start_limiter_room(&worker->gate, &err);
 
     if (status == CLEAVE_OK)
         status = launch(fold, &err);
     worker->folding = status == CLEAVE_OK;
     if (status == CLEAVE_OK)
-        cv_gate_begun(&worker->gate);
+        cv_start_limiter_begun(&worker->gate);
     else if (!put_off(fold, &err))
         give_up(fold, err.text);
 }
@@ -131,7 +131,8 @@ static uint64_t awaited(const struct cv_worker_fold *fold)
     const struct cv_fold_order *order = fold->orders;
 
     for (size_t i = 0; fold->running == NULL && order != NULL && i < order->count; i++) {
-        const struct cv_held *held = cv_holding_find(&fold->holding, order->names[i]);
+        const struct cv_worker_partial *held =
+            cv_holding_find(&fold->holding, order->names[i]);
 
         if (held == NULL || !held->complete)
             return order->names[i];
@@ -168,10 +169,10 @@ void cv_folding_tell(struct cv_worker_fold *fold)
 /* --- what comes of them ------------------------------------------------------------------- */
 
 /* The parts have become one, which lies here. */
-static void accept(struct cv_worker_fold *fold, struct cv_store *store)
+static void accept(struct cv_worker_fold *fold, struct cv_chunk_output *store)
 {
     const struct cv_fold_order *order = fold->running;
-    const uint64_t bytes = cv_store_size(store);
+    const uint64_t bytes = cv_chunk_output_size(store);
     struct cleave_error err;
 
     if (cv_holding_add(&fold->holding, order->id, store, &err) != CLEAVE_OK) {
@@ -185,7 +186,7 @@ static void accept(struct cv_worker_fold *fold, struct cv_store *store)
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
 {
     struct cv_worker_fold *fold = context;
-    struct cv_store *store = slot->store;
+    struct cv_chunk_output *store = slot->store;
     struct cv_fold_order *order = fold->running;
     char how[64], text[100];
 
@@ -196,7 +197,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
         cv_folding_next(fold);
         return;
     }
-    cv_store_drop(store);
+    cv_chunk_output_drop(store);
     if (end == CV_SLOT_STOPPED || order->off || fold->stopped) {
         end_order(fold);
         cv_folding_next(fold);
@@ -224,8 +225,8 @@ enum cleave_status cv_folding_begin(struct cv_worker_fold *fold, const char *tex
 
     fold->call = (struct cv_fold_call){ .text = text, .worker = worker->job.names[0] };
     CV_TRY(cv_fold_call_prepare(&fold->call, err));
-    cv_gather_expect_taking(worker->gather);
-    if (cv_fold_takes_files(text) && !cv_gather_separate(worker->gather))
+    cv_ordered_output_expect_taking(worker->gather);
+    if (cv_fold_takes_files(text) && !cv_ordered_output_separate(worker->gather))
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected the command that reduces before there are outputs");
     cv_slot_init(&fold->slot);

@@ -9,14 +9,15 @@
 #include "run/fold/fold_command.h"
 #include "run/wire/peer_port.h"
 #include "run/worker/worker_fold.h"
-#include "run/worker/worker_held.h"
-#include "run/worker/worker_inner.h"
+#include "run/worker/worker_partials.h"
+#include "run/worker/worker_internal.h"
 
 /* What is to be folded: when all of it is here, and it is its turn. */
 struct cv_fold_order {
     uint64_t id;
     uint64_t names[CV_FOLD_MOST];
-    struct cv_held *held[CV_FOLD_MOST]; /* once it runs                                */
+    struct cv_worker_partial
+        *held[CV_FOLD_MOST]; /* once it runs                                */
     size_t count;
     uint32_t attempt; /* from 1                                                        */
     bool off;         /* nobody wants it any more                                      */
@@ -27,7 +28,7 @@ struct cv_worker_fold {
     int peers;                /* borrowed                                              */
     struct cv_worker *worker; /* borrowed: from the time it is ready                   */
     struct cv_peer_port port;
-    struct cv_holding holding;
+    struct cv_worker_partials holding;
     struct cv_slot slot; /* that folds                                                 */
     struct cv_fold_call call;
     bool keeps, stopped;

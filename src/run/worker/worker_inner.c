@@ -76,7 +76,7 @@ void cv_tasks_remove(struct cv_tasks *tasks, struct cv_task *task)
         tasks->last = at;
 }
 
-void cv_told_free(struct cv_told *told)
+void cv_told_free(struct cv_command_env *told)
 {
     if (told != NULL)
         cv_arena_done(&told->arena);
@@ -85,10 +85,10 @@ void cv_told_free(struct cv_told *told)
 
 void cv_task_free(struct cv_task *task)
 {
-    cv_store_drop(task->spool);
-    cv_store_drop(task->mates);
-    cv_store_drop(task->output);
-    cv_store_drop(task->back);
+    cv_chunk_output_drop(task->spool);
+    cv_chunk_output_drop(task->mates);
+    cv_chunk_output_drop(task->output);
+    cv_chunk_output_drop(task->back);
     cv_told_free(task->told);
     cv_worker_item_free(task);
     cv_worker_packed_free(task);
@@ -105,27 +105,27 @@ enum cleave_status cv_worker_place(struct cv_worker *worker, struct cv_task *tas
     struct cv_taken taken;
 
     *piece = (struct cv_piece){ .name = "the piece", .mate_fd = -1 };
-    if (task->asked.shared) {
-        piece->fd = worker->files[task->asked.file];
-        piece->name = worker->job.files[task->asked.file].path;
-        piece->header = task->asked.header;
-        piece->body = task->asked.body;
-        piece->mate = task->asked.mate;
-        piece->closing = task->asked.closing;
-        if (task->asked.mates)
-            piece->mate_fd = worker->files[task->asked.mate_file];
+    if (task->request.shared) {
+        piece->fd = worker->files[task->request.file];
+        piece->name = worker->job.files[task->request.file].path;
+        piece->header = task->request.header;
+        piece->body = task->request.body;
+        piece->mate = task->request.mate;
+        piece->closing = task->request.closing;
+        if (task->request.mates)
+            piece->mate_fd = worker->files[task->request.mate_file];
         return CLEAVE_OK;
     }
-    CV_TRY(cv_gather_take(task->spool, &taken, err));
+    CV_TRY(cv_ordered_output_take(task->spool, &taken, err));
     if (task->packed != NULL)
         return cv_worker_packed_place(task, taken.fd, taken.begin, err);
     piece->fd = taken.fd;
     piece->header =
         (struct cv_range){ taken.begin, taken.begin + task->bytes[CV_PART_HEADER] };
     piece->body = (struct cv_range){ piece->header.end, taken.end };
-    if (!task->asked.mates)
+    if (!task->request.mates)
         return CLEAVE_OK;
-    CV_TRY(cv_gather_take(task->mates, &taken, err));
+    CV_TRY(cv_ordered_output_take(task->mates, &taken, err));
     piece->mate_fd = taken.fd;
     piece->mate = (struct cv_range){ taken.begin, taken.end };
     return CLEAVE_OK;

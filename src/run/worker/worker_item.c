@@ -12,7 +12,7 @@
 #include <cleave/execute.h>
 
 #include "base/fail.h"
-#include "run/kit/travel.h"
+#include "run/common/item_transfer.h"
 
 /* Bytes that are copied at a time, and between two signs of life. */
 enum { SOME = 128 * 1024, LONG_WAY = 64 << 20 };
@@ -57,7 +57,7 @@ static enum cleave_status open_errors(void *context, uint64_t item, int *out,
         if (task == NULL || !task->running || task->item->parcel.item != item ||
             !task->item->parcel.errors || task->item->errors >= 0)
             continue;
-        CV_TRY(cv_gather_file(worker->gather, &task->item->errors, err));
+        CV_TRY(cv_ordered_output_file(worker->gather, &task->item->errors, err));
         *out = fcntl(task->item->errors, F_DUPFD_CLOEXEC, 3);
         return *out >= 0 ? CLEAVE_OK
                          : cv_fail(err, CLEAVE_EENGINE, "cannot keep standard error: %s",
@@ -88,21 +88,22 @@ void cv_worker_item_seat(struct cv_worker *worker, struct cv_slot *slot)
 /* One that is there already, as it was sent, may be that very file: it stays as it is. */
 static enum cleave_status put_file(struct cv_worker *worker,
                                    const struct cv_task_item *item,
-                                   const struct cv_parcel_file *file, uint64_t at,
+                                   const struct cv_item_message_file *file, uint64_t at,
                                    struct cleave_error *err)
 {
     if (worker->job.cleanup)
-        CV_TRY(cv_worker_ours_claim(&worker->ours, file->name, err));
-    if (!cv_worker_ours_has(&worker->ours, file->name) && cv_worker_item_is_here(file))
+        CV_TRY(cv_created_files_claim(&worker->ours, file->name, err));
+    if (!cv_created_files_has(&worker->ours, file->name) && cv_worker_item_is_here(file))
         return CLEAVE_OK;
-    return cv_travel_put(file->name,
-                         &(struct cv_travel_file){ .fd = item->fd,
-                                                   .begin = at,
-                                                   .end = at + file->size,
-                                                   .mode = (unsigned)file->mode,
-                                                   .mtime_ns = file->mtime_ns,
-                                                   .overwrites = true },
-                         err);
+    return cv_item_transfer_put(file->name,
+                                &(struct cv_item_transfer_file){
+                                    .fd = item->fd,
+                                    .begin = at,
+                                    .end = at + file->size,
+                                    .mode = (unsigned)file->mode,
+                                    .mtime_ns = file->mtime_ns,
+                                    .overwrites = true },
+                                err);
 }
 
 /* Files [first, last) of the parcel. */
@@ -112,7 +113,7 @@ static enum cleave_status place(struct cv_worker *worker, struct cv_task_item *i
     uint64_t at = item->bytes.begin, since = 0;
 
     for (uint64_t i = 0; i < last; i++) {
-        const struct cv_parcel_file *file = &item->parcel.files[i];
+        const struct cv_item_message_file *file = &item->parcel.files[i];
 
         if (i >= first && file->travels)
             CV_TRY(put_file(worker, item, file, at, err));
@@ -191,14 +192,14 @@ enum cleave_status cv_worker_item_begin(struct cv_worker *worker, struct cv_task
                        item->parcel.files[0].name);
     item->placed = true;
     for (size_t i = 0; worker->job.cleanup && item->parcel.returns[i] != NULL; i++)
-        CV_TRY(cv_worker_ours_claim(&worker->ours, item->parcel.returns[i], err));
+        CV_TRY(cv_created_files_claim(&worker->ours, item->parcel.returns[i], err));
     return place(worker, item, item->parcel.nbase, item->parcel.nfiles, err);
 }
 
 /* --- and go ------------------------------------------------------------------------------- */
 
 static enum cleave_status keep_bytes(struct cv_worker *worker, int fd, uint64_t size,
-                                     struct cv_store *to, struct cleave_error *err)
+                                     struct cv_chunk_output *to, struct cleave_error *err)
 {
     char *bytes = malloc(SOME);
     enum cleave_status status =
@@ -213,7 +214,7 @@ static enum cleave_status keep_bytes(struct cv_worker *worker, int fd, uint64_t 
             status = cv_fail(err, CLEAVE_EENGINE,
                              "a file that goes back was changed while it was read");
         else
-            status = cv_store_write(to, bytes, (size_t)got, err);
+            status = cv_chunk_output_write(to, bytes, (size_t)got, err);
         at += got > 0 ? (uint64_t)got : 0;
         if (at % LONG_WAY < SOME)
             cv_worker_send(worker, CV_FRAME_PING, 0, 0, 0);
@@ -224,7 +225,7 @@ static enum cleave_status keep_bytes(struct cv_worker *worker, int fd, uint64_t 
 
 /* Standard error and files: open them, say what they are, and keep their bytes. */
 static enum cleave_status keep_files(struct cv_worker *worker, struct cv_task *task,
-                                     int *fds, struct cv_parcel_back *back,
+                                     int *fds, struct cv_item_message_back *back,
                                      struct cleave_error *err)
 {
     struct cv_packer head = { NULL, 0, 0, false }, length = { NULL, 0, 0, false };
@@ -236,7 +237,7 @@ static enum cleave_status keep_files(struct cv_worker *worker, struct cv_task *t
         back->files[i].name = "";
         if (fds[i] < 0 || fstat(fds[i], &facts) != 0 || !S_ISREG(facts.st_mode))
             continue;
-        back->files[i] = (struct cv_parcel_file){
+        back->files[i] = (struct cv_item_message_file){
             .name = "",
             .size = (uint64_t)facts.st_size,
             .mode = facts.st_mode & 0777,
@@ -250,11 +251,11 @@ static enum cleave_status keep_files(struct cv_worker *worker, struct cv_task *t
     if (head.failed || length.failed)
         status = cv_fail_memory(err, "the files that go back");
     if (status == CLEAVE_OK)
-        status = cv_store_open(worker->gather, &task->back, err);
+        status = cv_chunk_output_open(worker->gather, &task->back, err);
     if (status == CLEAVE_OK)
-        status = cv_store_write(task->back, length.bytes, length.length, err);
+        status = cv_chunk_output_write(task->back, length.bytes, length.length, err);
     if (status == CLEAVE_OK)
-        status = cv_store_write(task->back, head.bytes, head.length, err);
+        status = cv_chunk_output_write(task->back, head.bytes, head.length, err);
     for (uint64_t i = 0; status == CLEAVE_OK && i < back->nfiles; i++)
         if (back->files[i].travels)
             status = keep_bytes(worker, fds[i], back->files[i].size, task->back, err);
@@ -268,7 +269,7 @@ static enum cleave_status keep_back(struct cv_worker *worker, struct cv_task *ta
 {
     struct cv_task_item *item = task->item;
     const char **names = item->parcel.returns;
-    struct cv_parcel_back back = { .nfiles = item->parcel.errors };
+    struct cv_item_message_back back = { .nfiles = item->parcel.errors };
     const uint64_t first = back.nfiles;
     enum cleave_status status;
     int *fds;
@@ -288,7 +289,7 @@ static enum cleave_status keep_back(struct cv_worker *worker, struct cv_task *ta
     for (uint64_t i = first; i < back.nfiles; i++)
         cv_close(&fds[i]);
     if (status != CLEAVE_OK && task->back != NULL) {
-        cv_store_drop(task->back);
+        cv_chunk_output_drop(task->back);
         task->back = NULL;
     }
     return status;
@@ -296,7 +297,7 @@ static enum cleave_status keep_back(struct cv_worker *worker, struct cv_task *ta
 
 static bool has_file(const struct cv_task *task, const char *name)
 {
-    const struct cv_parcel *parcel = &task->item->parcel;
+    const struct cv_item_message *parcel = &task->item->parcel;
 
     for (uint64_t i = 0; i < parcel->nfiles; i++)
         if (strcmp(parcel->files[i].name, name) == 0)
@@ -328,10 +329,10 @@ static void remove_files(struct cv_worker *worker, struct cv_task *task)
 
     for (size_t i = 0; item->parcel.returns[i] != NULL; i++)
         if (!is_used(worker, task, item->parcel.returns[i]))
-            cv_worker_ours_remove(&worker->ours, item->parcel.returns[i]);
+            cv_created_files_remove(&worker->ours, item->parcel.returns[i]);
     for (uint64_t i = item->parcel.nbase; i < item->parcel.nfiles; i++)
         if (!is_used(worker, task, item->parcel.files[i].name))
-            cv_worker_ours_remove(&worker->ours, item->parcel.files[i].name);
+            cv_created_files_remove(&worker->ours, item->parcel.files[i].name);
 }
 
 enum cleave_status cv_worker_item_end(struct cv_worker *worker, struct cv_task *task,

@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_WORKER_ITEM_H
 #define CV_WORKER_ITEM_H
-#include "run/wire/parcel.h"
-#include "run/worker/worker_inner.h"
+#include "run/wire/item_message.h"
+#include "run/worker/worker_internal.h"
 
 struct cv_task_item {
     struct cv_arena arena;
-    struct cv_parcel parcel;
+    struct cv_item_message parcel;
     struct cv_range
         bytes;   /* of the spool: those of the files                           */
     int fd;      /* borrowed: of the spool                                     */
@@ -31,7 +31,7 @@ enum cleave_status cv_worker_item_end(struct cv_worker *worker, struct cv_task *
 /* worker_parcel.c: what is said of it. */
 enum cleave_status cv_worker_item_read(struct cv_task *task, struct cleave_error *err);
 /* Whether the same file is here under its name. */
-bool cv_worker_item_is_here(const struct cv_parcel_file *file);
+bool cv_worker_item_is_here(const struct cv_item_message_file *file);
 /* Whether a file that was not sent is not. */
 bool cv_worker_item_unseen(const struct cv_task *task);
 void cv_worker_item_free(struct cv_task *task);

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/kit/gpus.h"
-#include "run/kit/pins.h"
+#include "run/common/gpus.h"
+#include "run/common/cpu_affinity.h"
 #include "run/worker/worker_item.h"
 
 enum { FRAME_MOST = 256 * 1024 };
@@ -93,8 +93,9 @@ static enum cleave_status pin_commands(struct cv_worker *worker, uint32_t n,
                                        struct cleave_error *err)
 {
     worker->pins = cv_array(&worker->arena, (size_t)n + 1, sizeof *worker->pins);
-    return worker->pins != NULL ? cv_pins_here(worker->options->pin, n, worker->pins, err)
-                                : cv_fail_memory(err, "the slots");
+    return worker->pins != NULL
+               ? cv_cpu_affinity_here(worker->options->pin, n, worker->pins, err)
+               : cv_fail_memory(err, "the slots");
 }
 
 enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
@@ -117,11 +118,12 @@ enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
     /* Files are named as the master sees them, whatever the folder. */
     *out_shared = find_files(worker, why, size);
     CV_TRY(cv_worker_enter(worker, err));
-    CV_TRY(cv_gather_new(&(struct cv_gather_options){ .sink = -1,
-                                                      .sink_name = "nowhere",
-                                                      .memory = job->memory,
-                                                      .lines = job->lines },
-                         &worker->gather, err));
+    CV_TRY(
+        cv_ordered_output_new(&(struct cv_ordered_output_options){ .sink = -1,
+                                                                   .sink_name = "nowhere",
+                                                                   .memory = job->memory,
+                                                                   .lines = job->lines },
+                              &worker->gather, err));
     worker->commands = calloc(n, sizeof *worker->commands);
     worker->seats = calloc(n, sizeof *worker->seats);
     worker->bytes = malloc(FRAME_MOST);
@@ -173,7 +175,7 @@ void cv_worker_release(struct cv_worker *worker)
     free(worker->seats);
     free(worker->bytes);
     cv_content_hasher_free(worker->hasher);
-    cv_gather_free(worker->gather);
+    cv_ordered_output_free(worker->gather);
     cv_pack_done(&worker->job_bytes);
     cv_arena_done(&worker->arena);
 }

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/companion.h"
+#include "base/helper_program.h"
 #include "base/fail.h"
 #include "base/words.h"
-#include "run/worker/worker_inner.h"
+#include "run/worker/worker_internal.h"
 
 /* What the master asks of commands, this run asks of those behind it. */
 static void add_terms(struct cv_words *words, const struct cv_remote_job *job)

@@ -6,7 +6,7 @@
  * next (SHOW). Of that all goes that has come, once its command has run for a moment: the master
  * finds the lines, and keeps what it has until it has all. */
 #include "base/fail.h"
-#include "run/worker/worker_inner.h"
+#include "run/worker/worker_internal.h"
 
 /* Of an output that goes into one frame: on a slow link others get their turn, and a sign
  * of life is a whole frame. Between them while nothing is known of the link. */
@@ -49,7 +49,7 @@ static void ripened(void *context)
 }
 
 /* Whether its command has run for a moment; if not, see to it then. */
-static bool is_ripe(struct cv_worker *worker, const struct cv_seat *seat)
+static bool is_ripe(struct cv_worker *worker, const struct cv_worker_slot *seat)
 {
     const double due_s = seat->slot.start_s + CV_EARLY_MOMENT_S;
     struct cleave_error ignored; /* then it is seen to when more comes */
@@ -64,7 +64,7 @@ static bool is_ripe(struct cv_worker *worker, const struct cv_seat *seat)
 
 /* One that is open and has been given nothing may be started again elsewhere: nobody should see
  * what it has written until then. */
-static bool may_speak(const struct cv_seat *seat)
+static bool may_speak(const struct cv_worker_slot *seat)
 {
     const struct cv_task *task = seat->tasks.first;
 
@@ -87,20 +87,21 @@ static void send(struct cv_worker *worker, struct cv_task *task, size_t length)
 }
 
 /* What may be sent now of the output at the seat goes to worker->bytes. */
-static enum cleave_status read_some(struct cv_worker *worker, const struct cv_seat *seat,
-                                    size_t *out_length, struct cleave_error *err)
+static enum cleave_status read_some(struct cv_worker *worker,
+                                    const struct cv_worker_slot *seat, size_t *out_length,
+                                    struct cleave_error *err)
 {
-    const size_t most = cv_worker_frame_size(&worker->link);
+    const size_t max = cv_worker_frame_size(&worker->link);
 
     *out_length = 0;
     if (!may_speak(seat))
         return CLEAVE_OK;
     if (worker->job.lines)
-        return cv_store_read_lines(seat->slot.store, worker->bytes, most, out_length,
-                                   err);
+        return cv_chunk_output_read_lines(seat->slot.store, worker->bytes, max,
+                                          out_length, err);
     return seat->tasks.first->shown && is_ripe(worker, seat)
-               ? cv_store_read_some(seat->slot.store, worker->bytes, most, out_length,
-                                    err)
+               ? cv_chunk_output_read_some(seat->slot.store, worker->bytes, max,
+                                           out_length, err)
                : CLEAVE_OK;
 }
 
@@ -109,7 +110,7 @@ bool cv_worker_lines(struct cv_worker *worker)
     for (uint32_t i = 0; (worker->job.lines || worker->shows) && i < worker->nseats;
          i++) {
         const uint32_t at = (worker->turn + i) % worker->nseats;
-        const struct cv_seat *seat = &worker->seats[at];
+        const struct cv_worker_slot *seat = &worker->seats[at];
         struct cleave_error err;
         size_t length;
 

@@ -26,13 +26,13 @@ enum {
 enum cleave_status cv_worker_open_piece(struct cv_worker *worker, struct cv_task *task,
                                         struct cleave_error *err)
 {
-    if (task->asked.mates)
+    if (task->request.mates)
         return cv_fail(err, CLEAVE_EINPUT,
                        "got an open piece that has mates, which cannot be");
     task->complete = true;
-    if (task->asked.shared)
+    if (task->request.shared)
         return cv_worker_place(worker, task, err);
-    CV_TRY(cv_gather_file(worker->gather, &task->file, err));
+    CV_TRY(cv_ordered_output_file(worker->gather, &task->file, err));
     task->piece =
         (struct cv_piece){ .name = "the piece", .fd = task->file, .mate_fd = -1 };
     return CLEAVE_OK;
@@ -78,7 +78,7 @@ static enum cleave_status pass_on(struct cv_worker *worker, struct cv_task *task
             cv_worker_moved(worker, slot);
     }
     if (last && slot->busy && worker->seats[task->seat].tasks.first == task)
-        cv_slot_shut(slot);
+        cv_slot_close_input(slot);
     return CLEAVE_OK;
 }
 
@@ -116,14 +116,14 @@ void cv_worker_open_more(struct cv_worker *worker, struct cv_task *task,
     struct cleave_error err;
     enum cleave_status status;
 
-    if (!task->asked.shared || !cv_unpack_piece(payload, head->length, &longer) ||
+    if (!task->request.shared || !cv_unpack_piece(payload, head->length, &longer) ||
         !longer.shared || longer.mates || longer.file >= worker->job.nfiles ||
-        !continues(&task->asked, &longer)) {
+        !continues(&task->request, &longer)) {
         cv_fail(&err, CLEAVE_EINPUT, "got more of a piece that does not go on like that");
         cv_worker_fail(worker, &err);
         return;
     }
-    task->asked = longer;
+    task->request = longer;
     if (last)
         cv_worker_has_it(worker, task);
     status = cv_worker_place(worker, task, &err);

@@ -51,7 +51,7 @@ static enum cleave_status hash_input(struct cv_worker *worker, struct cv_task *t
                                   .end = piece->mate.end,
                                   .name = "the mates" };
 
-    if (!worker->job.hashes || (!task->asked.shared && task->packed == NULL) ||
+    if (!worker->job.hashes || (!task->request.shared && task->packed == NULL) ||
         (task->end.flags & CV_END_SPOILED) != 0)
         return CLEAVE_OK;
     if (worker->hasher == NULL)
@@ -80,9 +80,9 @@ static void pack_end(struct cv_packer *packer, const struct cv_task *task)
 static void send_bytes(struct cv_worker *worker, struct cv_task *task)
 {
     if (task->output != NULL)
-        cv_store_close(task->output);
+        cv_chunk_output_close(task->output);
     if (task->back != NULL)
-        cv_store_close(task->back);
+        cv_chunk_output_close(task->back);
     cv_tasks_add(&worker->outgoing, task);
     cv_link_wake(&worker->link);
 }
@@ -97,8 +97,8 @@ void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
         cv_task_free(task);
         return;
     }
-    cv_store_drop(task->spool);
-    cv_store_drop(task->mates);
+    cv_chunk_output_drop(task->spool);
+    cv_chunk_output_drop(task->mates);
     task->spool = task->mates = NULL;
     cv_close(&task->file);
     /* What an item wrote before it failed is all that there will be of it; and of lines some may
@@ -107,13 +107,13 @@ void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
         (task->item == NULL && !worker->job.lines && task->lined == 0
              ? task->end.flags
              : task->end.flags & CV_END_STOPPED) != 0) {
-        cv_store_drop(task->output);
+        cv_chunk_output_drop(task->output);
         task->output = NULL;
     }
     task->end.given = task->item != NULL ? task->end.come : cv_slot_whole(&task->piece);
     task->end.output = task->lined +
-                       (task->output != NULL ? cv_store_size(task->output) : 0) +
-                       (task->back != NULL ? cv_store_size(task->back) : 0);
+                       (task->output != NULL ? cv_chunk_output_size(task->output) : 0) +
+                       (task->back != NULL ? cv_chunk_output_size(task->back) : 0);
     if (task->output != NULL && worker->options->keep != NULL &&
         worker->options->keep(worker->options->context, worker, task->chunk,
                               task->output))
@@ -145,7 +145,7 @@ bool cv_worker_more(void *context)
 {
     struct cv_worker *worker = context;
     struct cv_task *task = worker->outgoing.first;
-    const size_t most = cv_worker_frame_size(&worker->link);
+    const size_t max = cv_worker_frame_size(&worker->link);
     struct cv_frame_head head;
     const void *bytes = NULL;
     size_t length = 0;
@@ -158,13 +158,14 @@ bool cv_worker_more(void *context)
     if (task == NULL)
         return worker->options->more != NULL &&
                worker->options->more(worker->options->context, worker);
-    if (task->output != NULL && cv_store_read(task->output, worker->bytes, most, &bytes,
-                                              &length, &err) != CLEAVE_OK) {
+    if (task->output != NULL &&
+        cv_chunk_output_read(task->output, worker->bytes, max, &bytes, &length, &err) !=
+            CLEAVE_OK) {
         cv_worker_fail(worker, &err);
         return false;
     }
     if (length == 0 && task->back != NULL) {
-        cv_store_drop(task->output); /* that was all of it */
+        cv_chunk_output_drop(task->output); /* that was all of it */
         task->output = task->back;
         task->back = NULL;
         task->behind = true;

@@ -9,14 +9,15 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/decode/coming.h"
+#include "run/decode/arriving_input.h"
 #include "run/decode/decoder.h"
 #include "run/fetch/fetched.h"
-#include "run/kit/flow.h"
+#include "run/common/writer_thread.h"
 #include "run/wire/packed_frame.h"
 
 struct cv_task_packed {
-    struct cv_coming *coming; /* owned; NULL: it is fetched                             */
+    struct cv_arriving_input
+        *coming; /* owned; NULL: it is fetched                             */
     struct cv_fetched *fetched; /* owned; NULL: it comes                                */
     struct cv_arena arena;      /* of texts of that                                     */
     struct cv_range body, in; /* as told last                                           */
@@ -31,7 +32,7 @@ void cv_worker_packed_free(struct cv_task *task)
 {
     if (task->packed == NULL)
         return;
-    cv_coming_free(task->packed->coming);
+    cv_arriving_input_free(task->packed->coming);
     cv_fetched_free(task->packed->fetched);
     cv_arena_done(&task->packed->arena);
     free(task->packed->header);
@@ -58,7 +59,7 @@ static enum cleave_status begin(const struct cv_worker *worker, struct cv_task *
     task->packed->in = told->in;
     task->packed->file = told->file > 0 ? worker->files[told->file - 1] : -1;
     task->packed->header_length = told->header;
-    return cv_coming_new(codec, &task->packed->coming, err);
+    return cv_arriving_input_new(codec, &task->packed->coming, err);
 }
 
 /* Whether it goes on like that: what has been fed was of it, and what has come is. */
@@ -70,8 +71,8 @@ static bool fits(const struct cv_worker *worker, const struct cv_task *task,
         task->bytes[CV_PART_BODY] > 0 || (packed != NULL && packed->file >= 0);
     const uint64_t fed = task->open && task->running && placed ? task->piece.body.end : 0;
 
-    if (worker->job.persistent || worker->job.items || task->asked.shared ||
-        task->asked.mates || (task->open && task->shut))
+    if (worker->job.persistent || worker->job.items || task->request.shared ||
+        task->request.mates || (task->open && task->shut))
         return false;
     if (packed != NULL && packed->coming == NULL)
         return false;
@@ -98,8 +99,8 @@ static enum cleave_status learn(struct cv_worker *worker, struct cv_task *task,
     if (good && task->packed == NULL)
         CV_TRY(begin(worker, task, told, err));
     if (good)
-        CV_TRY(cv_coming_add(task->packed->coming, told->blocks, told->nblocks,
-                             told->out_end, &good, err));
+        CV_TRY(cv_arriving_input_add(task->packed->coming, told->blocks, told->nblocks,
+                                     told->out_end, &good, err));
     if (!good)
         return cv_fail(err, CLEAVE_EINPUT,
                        "got a compressed piece that does not go on like that");
@@ -132,8 +133,8 @@ static bool may_draw(const struct cv_worker *worker, const struct cv_task *task,
 {
     const struct cv_task_packed *packed = task->packed;
 
-    if (worker->job.persistent || worker->job.items || task->asked.shared ||
-        task->asked.mates || task->open || task->bytes[CV_PART_BODY] > 0 ||
+    if (worker->job.persistent || worker->job.items || task->request.shared ||
+        task->request.mates || task->open || task->bytes[CV_PART_BODY] > 0 ||
         told->body.begin == told->body.end)
         return false;
     return packed == NULL ||
@@ -226,7 +227,8 @@ static uint64_t there(const struct cv_task *task)
         return packed->body.end;
     if (packed->file >= 0)
         return packed->body.begin;
-    whole = cv_coming_whole(packed->coming, packed->in.begin + task->bytes[CV_PART_BODY]);
+    whole = cv_arriving_input_whole(packed->coming,
+                                    packed->in.begin + task->bytes[CV_PART_BODY]);
     return whole < packed->body.begin ? packed->body.begin
            : whole < packed->body.end ? whole
                                       : packed->body.end;
@@ -242,11 +244,12 @@ enum cleave_status cv_worker_packed_place(struct cv_task *task, int fd, uint64_t
         return CLEAVE_OK;
     CV_TRY(read_header(task, fd, at, err));
     if (packed->coming != NULL && packed->file >= 0)
-        cv_coming_place(packed->coming, packed->file, packed->in.begin, packed->in.begin);
+        cv_arriving_input_place(packed->coming, packed->file, packed->in.begin,
+                                packed->in.begin);
     else if (packed->coming != NULL)
-        cv_coming_place(packed->coming, fd, packed->in.begin, at + header);
+        cv_arriving_input_place(packed->coming, fd, packed->in.begin, at + header);
     task->piece.fd = packed->file >= 0 ? packed->file : fd;
-    task->piece.well = packed->coming != NULL ? cv_coming_well(packed->coming)
+    task->piece.well = packed->coming != NULL ? cv_arriving_input_well(packed->coming)
                                               : cv_fetched_well(packed->fetched);
     task->piece.header_bytes = packed->header;
     task->piece.header = (struct cv_range){ 0, header };
@@ -268,7 +271,8 @@ uint64_t cv_worker_packed_needs(const struct cv_task *task, uint64_t fed)
 
     if (fed <= header || task->packed->file >= 0) /* it takes no space here */
         return 0;
-    in = cv_coming_needs(task->packed->coming, task->packed->body.begin + (fed - header));
+    in = cv_arriving_input_needs(task->packed->coming,
+                                 task->packed->body.begin + (fed - header));
     return header + (in - task->packed->in.begin);
 }
 
@@ -284,12 +288,12 @@ void cv_worker_packed_spoil(struct cv_task *task, const struct cleave_error *err
              err->text);
 }
 
-struct cv_seat *cv_worker_packed_spoiled(struct cv_worker *worker)
+struct cv_worker_slot *cv_worker_packed_spoiled(struct cv_worker *worker)
 {
     for (uint32_t i = 0; i < worker->nseats; i++) {
-        struct cv_seat *seat = &worker->seats[i];
+        struct cv_worker_slot *seat = &worker->seats[i];
         const struct cv_task *task = seat->tasks.first;
-        const struct cv_flow *flow = seat->slot.in.feed.flow;
+        const struct cv_writer_thread *flow = seat->slot.in.feed.flow;
 
         if (task != NULL && task->running && task->packed != NULL && seat->slot.busy &&
             flow != NULL && !flow->running &&

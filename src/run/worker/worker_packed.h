@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_WORKER_PACKED_H
 #define CV_WORKER_PACKED_H
-#include "run/worker/worker_inner.h"
+#include "run/worker/worker_internal.h"
 
 /* What the payload of PACKED says of the task; fails if that cannot be. */
 enum cleave_status cv_worker_packed_learn(struct cv_worker *worker, struct cv_task *task,
@@ -26,6 +26,6 @@ void cv_worker_packed_cut(struct cv_task *task, uint64_t body);
 uint64_t cv_worker_packed_needs(const struct cv_task *task, uint64_t fed);
 /* It could not be decoded. And the seat whose slot broke for that; NULL: none did. */
 void cv_worker_packed_spoil(struct cv_task *task, const struct cleave_error *err);
-struct cv_seat *cv_worker_packed_spoiled(struct cv_worker *worker);
+struct cv_worker_slot *cv_worker_packed_spoiled(struct cv_worker *worker);
 
 #endif

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/kit/travel.h"
+#include "run/common/item_transfer.h"
 #include "run/worker/worker_item.h"
 
 bool cv_worker_item_unseen(const struct cv_task *task)
@@ -47,15 +47,17 @@ enum cleave_status cv_worker_item_read(struct cv_task *task, struct cleave_error
 
         sum += item->parcel.files[i].travels ? item->parcel.files[i].size : 0;
         /* The master has looked; but who says that it is one? */
-        good = cv_travel_name(item->parcel.files[i].name, &there, err) == CLEAVE_OK &&
-               there == item->parcel.files[i].name;
+        good =
+            cv_item_transfer_name(item->parcel.files[i].name, &there, err) == CLEAVE_OK &&
+            there == item->parcel.files[i].name;
     }
     for (size_t i = 0; good && item->parcel.returns[i] != NULL; i++) {
         const char *there;
 
-        good = item->parcel.fault[0] != '\0' ||
-               (cv_travel_name(item->parcel.returns[i], &there, err) == CLEAVE_OK &&
-                there == item->parcel.returns[i]);
+        good =
+            item->parcel.fault[0] != '\0' ||
+            (cv_item_transfer_name(item->parcel.returns[i], &there, err) == CLEAVE_OK &&
+             there == item->parcel.returns[i]);
     }
     if (!good || sum != item->bytes.end - item->bytes.begin ||
         (end != CV_PARCEL_GOOD && end != CV_PARCEL_BAD))
@@ -64,7 +66,7 @@ enum cleave_status cv_worker_item_read(struct cv_task *task, struct cleave_error
     return CLEAVE_OK;
 }
 
-bool cv_worker_item_is_here(const struct cv_parcel_file *file)
+bool cv_worker_item_is_here(const struct cv_item_message_file *file)
 {
     const int fd = open(file->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct cv_content_hash ends;

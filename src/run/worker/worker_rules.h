@@ -4,7 +4,7 @@
  * the piece it was about would be wrong. */
 #ifndef CV_WORKER_RULES_H
 #define CV_WORKER_RULES_H
-#include "run/worker/worker_inner.h"
+#include "run/worker/worker_internal.h"
 
 /* Where things stand with what a frame is about. */
 enum cv_worker_stage {

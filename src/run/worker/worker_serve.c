@@ -12,8 +12,8 @@
 #include "base/signal_name.h"
 #include "base/text.h"
 #include "base/write_all.h"
-#include "run/kit/usable_cores.h"
-#include "run/wire/begin_mark.h"
+#include "run/common/usable_cores.h"
+#include "run/wire/stderr_marker.h"
 #include "run/worker/worker_rules.h"
 
 enum { JOB_MOST = 64 << 20 };
@@ -24,7 +24,7 @@ static const double SILENCE_S = 60, LAST_WORDS_S = 1;
 
 /* --- frames ------------------------------------------------------------------------------- */
 
-static void greet(struct cv_worker *worker)
+static void send_hello(struct cv_worker *worker)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
     const uint32_t slots = worker->options->slots;
@@ -216,7 +216,7 @@ static enum cleave_status begin(struct cv_worker *worker, struct cleave_error *e
     else
         CV_TRY(
             cv_link_open(&worker->link, worker->options->in, worker->options->out, err));
-    greet(worker);
+    send_hello(worker);
     return CLEAVE_OK;
 }
 
@@ -224,9 +224,9 @@ static enum cleave_status begin(struct cv_worker *worker, struct cleave_error *e
 static void check_leaving(struct cv_worker *worker)
 {
     for (uint32_t i = 0; i < worker->nseats; i++) {
-        struct cv_seat *seat = &worker->seats[i];
+        struct cv_worker_slot *seat = &worker->seats[i];
 
-        if (!seat->leaving || seat->slot.busy || !cv_slot_leave(&seat->slot))
+        if (!seat->leaving || seat->slot.busy || !cv_slot_release_command(&seat->slot))
             continue;
         seat->leaving = false;
         cv_worker_send(worker, CV_FRAME_HAS_LEFT, i, 0, 0);
@@ -235,7 +235,7 @@ static void check_leaving(struct cv_worker *worker)
 
 /* Say what was wrong to whoever still listens: the reader of the link has given up, but a
  * frame can still be written. */
-static void say_last_words(struct cv_worker *worker)
+static void send_last_error(struct cv_worker *worker)
 {
     const double until_s = cv_clock_s() + LAST_WORDS_S;
 
@@ -245,7 +245,7 @@ static void say_last_words(struct cv_worker *worker)
                      worker->err.text, strlen(worker->err.text));
     }
     while (!worker->link.broken && cv_link_pending(&worker->link) > 0 &&
-           !worker->link.deaf && cv_clock_s() < until_s)
+           !worker->link.peer_closed && cv_clock_s() < until_s)
         if (cv_poller_wait(worker->poller, 0.1, NULL) != CLEAVE_OK)
             break;
 }
@@ -264,7 +264,7 @@ enum cleave_status cv_worker_serve(const struct cv_worker_options *options,
         check_leaving(&worker);
     }
     if (status == CLEAVE_OK) {
-        say_last_words(&worker);
+        send_last_error(&worker);
         status = worker.err.status;
         if (status != CLEAVE_OK && err != NULL)
             *err = worker.err;

@@ -12,14 +12,14 @@
 struct cleave_channel;
 struct cv_guard;
 struct cv_worker;
-struct cv_store;
+struct cv_chunk_output;
 
 struct cv_worker_options {
     int in, out; /* taken over: the link to the master; they may be one                */
     struct cleave_channel *channel; /* borrowed, instead of them; NULL: none            */
     bool by_login; /* they lead through a login, whose scripts may print something      */
     /* What else comes in frames from CV_FRAME_OTHERS on; NULL: nothing. See
-     * worker_inner.h for what may be done with the worker. */
+     * worker_internal.h for what may be done with the worker. */
     void (*other)(void *context, struct cv_worker *worker,
                   const struct cv_frame_head *head, const unsigned char *payload);
     /* The job is known, and the worker is about to say that it is ready. May be NULL. */
@@ -30,7 +30,7 @@ struct cv_worker_options {
     /* Keep the output of a piece, which is yours then, instead of sending it; false, or
      * NULL: it is sent. */
     bool (*keep)(void *context, struct cv_worker *worker, uint64_t chunk,
-                 struct cv_store *output);
+                 struct cv_chunk_output *output);
     /* There is room for more on the link than outputs: send a frame. False, or NULL: there
      * is none. */
     bool (*more)(void *context, struct cv_worker *worker);

@@ -5,13 +5,13 @@
 
 #include "base/fail.h"
 #include "run/slot/open_slot.h"
-#include "run/slot/steady_slot.h"
+#include "run/slot/persistent_slot.h"
 #include "run/worker/worker_item.h"
 #include "run/worker/worker_packed.h"
 
 /* --- their end ---------------------------------------------------------------------------- */
 
-static void start_next(struct cv_worker *worker, struct cv_seat *seat);
+static void start_next(struct cv_worker *worker, struct cv_worker_slot *seat);
 static void rouse(struct cv_worker *worker);
 
 static double seconds(struct timeval time)
@@ -23,7 +23,7 @@ static double seconds(struct timeval time)
 static bool was_unbegun(struct cv_worker *worker, struct cv_slot *slot,
                         struct cv_task *task)
 {
-    struct cleave_error why = { .status = CLEAVE_ESCARCE };
+    struct cleave_error why = { .status = CLEAVE_ERESOURCES };
 
     if (!slot->unbegun && slot->process.start_error == 0)
         return false;
@@ -32,7 +32,7 @@ static bool was_unbegun(struct cv_worker *worker, struct cv_slot *slot,
     if (!cv_worker_put_off(worker, task, &why))
         return false;
     if (slot->store != NULL)
-        cv_store_drop(slot->store);
+        cv_chunk_output_drop(slot->store);
     slot->store = NULL;
     return true;
 }
@@ -40,7 +40,7 @@ static bool was_unbegun(struct cv_worker *worker, struct cv_slot *slot,
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
 {
     struct cv_worker *worker = context;
-    struct cv_seat *seat = &worker->seats[slot->worker];
+    struct cv_worker_slot *seat = &worker->seats[slot->worker];
     struct cv_task *task = seat->tasks.first;
 
     if (was_unbegun(worker, slot, task))
@@ -74,7 +74,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
 }
 
 /* What the slot of the seat was given could not be decoded: its command is ended, and its task. */
-static void end_spoiled(struct cv_worker *worker, struct cv_seat *seat,
+static void end_spoiled(struct cv_worker *worker, struct cv_worker_slot *seat,
                         const struct cleave_error *err)
 {
     struct cv_task *task = seat->tasks.first;
@@ -94,7 +94,7 @@ static void end_spoiled(struct cv_worker *worker, struct cv_seat *seat,
 
 static void slot_broke(void *context, const struct cleave_error *err)
 {
-    struct cv_seat *seat = cv_worker_packed_spoiled(context);
+    struct cv_worker_slot *seat = cv_worker_packed_spoiled(context);
 
     if (seat != NULL)
         end_spoiled(context, seat, err);
@@ -132,7 +132,7 @@ static void slot_silent(void *context, struct cv_slot *slot)
 
 void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
 {
-    struct cv_seat *seat = &worker->seats[index];
+    struct cv_worker_slot *seat = &worker->seats[index];
     struct cv_slot *slot = &seat->slot;
 
     cv_tasks_init(&seat->tasks);
@@ -142,7 +142,7 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
     slot->command = &worker->commands[index];
     slot->timeout_s = worker->job.timeout_s;
     if (worker->stays)
-        cv_steady_init(slot);
+        cv_persistent_init(slot);
     else
         slot->base = slot->command;
     slot->steady.in_parts =
@@ -163,7 +163,7 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
 
 /* --- their beginning ---------------------------------------------------------------------- */
 
-static enum cleave_status start(struct cv_worker *worker, struct cv_seat *seat,
+static enum cleave_status start(struct cv_worker *worker, struct cv_worker_slot *seat,
                                 struct cv_task *task, struct cleave_error *err)
 {
     static const char *const nothing[] = { NULL };
@@ -171,7 +171,7 @@ static enum cleave_status start(struct cv_worker *worker, struct cv_seat *seat,
     seat->slot.told =
         task->told != NULL ? (const char *const *)task->told->list : nothing;
     if (cv_slot_starts(&seat->slot))
-        CV_TRY(cv_gate_room(&worker->gate, err));
+        CV_TRY(cv_start_limiter_room(&worker->gate, err));
     if (task->item != NULL)
         CV_TRY(cv_worker_item_begin(worker, task, err));
     return task->open && !task->shut ? cv_slot_open(&seat->slot, &task->piece, err)
@@ -202,13 +202,13 @@ static void opens(void *context)
 
 void cv_worker_watch_room(struct cv_worker *worker)
 {
-    worker->gate = (struct cv_gate){ .most_files = cv_gate_files(),
-                                     .look = cv_worker_crowd,
-                                     .opens = opens,
-                                     .context = worker };
+    worker->gate = (struct cv_start_limiter){ .most_files = cv_start_limiter_files(),
+                                              .look = cv_worker_crowd,
+                                              .opens = opens,
+                                              .context = worker };
 }
 
-static void start_next(struct cv_worker *worker, struct cv_seat *seat)
+static void start_next(struct cv_worker *worker, struct cv_worker_slot *seat)
 {
     if (worker->noticed)
         cv_worker_give_back(worker, seat);
@@ -222,10 +222,10 @@ static void start_next(struct cv_worker *worker, struct cv_seat *seat)
         task->running = true;
         status = start(worker, seat, task, &err);
         if (status == CLEAVE_OK) {
-            cv_gate_begun(&worker->gate);
+            cv_start_limiter_begun(&worker->gate);
             return;
         }
-        if (status == CLEAVE_ESCARCE && cv_worker_put_off(worker, task, &err))
+        if (status == CLEAVE_ERESOURCES && cv_worker_put_off(worker, task, &err))
             return;
         if (status == CLEAVE_EINPUT && task->packed != NULL) {
             end_spoiled(worker, seat, &err);
@@ -269,19 +269,19 @@ static void completed(struct cv_worker *worker, struct cv_task *task)
 static enum cleave_status open_stores(struct cv_worker *worker, struct cv_task *task,
                                       struct cleave_error *err)
 {
-    if (task->asked.shared)
+    if (task->request.shared)
         return CLEAVE_OK;
-    CV_TRY(cv_store_open(worker->gather, &task->spool, err));
-    return task->asked.mates ? cv_store_open(worker->gather, &task->mates, err)
-                             : CLEAVE_OK;
+    CV_TRY(cv_chunk_output_open(worker->gather, &task->spool, err));
+    return task->request.mates ? cv_chunk_output_open(worker->gather, &task->mates, err)
+                               : CLEAVE_OK;
 }
 
 void cv_worker_told(struct cv_worker *worker, const struct cv_frame_head *head,
                     const unsigned char *payload)
 {
     struct cv_unpacker unpacker = { payload, head->length, false };
-    struct cv_seat *seat = &worker->seats[head->peer];
-    struct cv_told *told = calloc(1, sizeof *told);
+    struct cv_worker_slot *seat = &worker->seats[head->peer];
+    struct cv_command_env *told = calloc(1, sizeof *told);
 
     cv_told_free(seat->told);
     seat->told = told;
@@ -301,16 +301,17 @@ void cv_worker_told(struct cv_worker *worker, const struct cv_frame_head *head,
 void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
                      const unsigned char *payload)
 {
-    struct cv_remote_piece asked;
+    struct cv_remote_piece request;
     struct cleave_error err;
     struct cv_task *task;
 
     if (head->chunk == UINT64_MAX || head->value > 1 ||
         (worker->options->lead != NULL && head->value == 1) ||
-        !cv_unpack_piece(payload, head->length, &asked) ||
-        (worker->job.items && (asked.shared || asked.mates || head->value == 1)) ||
-        (asked.shared && (worker->files == NULL || asked.file >= worker->job.nfiles ||
-                          (asked.mates && asked.mate_file >= worker->job.nfiles)))) {
+        !cv_unpack_piece(payload, head->length, &request) ||
+        (worker->job.items && (request.shared || request.mates || head->value == 1)) ||
+        (request.shared &&
+         (worker->files == NULL || request.file >= worker->job.nfiles ||
+          (request.mates && request.mate_file >= worker->job.nfiles)))) {
         complain(worker, "expected a piece of the input, got something else");
         return;
     }
@@ -323,7 +324,7 @@ void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
     worker->next_chunk = head->chunk + 1;
     task->chunk = head->chunk;
     task->seat = head->peer;
-    task->asked = asked;
+    task->request = request;
     task->file = -1;
     task->told = worker->seats[head->peer].told;
     worker->seats[head->peer].told = NULL;
@@ -338,7 +339,7 @@ void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
         start_next(worker, &worker->seats[task->seat]);
         return;
     }
-    if (!asked.shared)
+    if (!request.shared)
         return;
     cv_worker_has_it(worker, task);
     completed(worker, task);
@@ -348,9 +349,9 @@ void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
  * was announced. */
 static bool can_come(const struct cv_task *task, uint64_t part, uint64_t length)
 {
-    const struct cv_range ranges[CV_PARTS] = { task->asked.header, task->asked.body,
-                                               task->asked.mate };
-    const uint64_t closing = cv_closing_part(task->asked.closing).end;
+    const struct cv_range ranges[CV_PARTS] = { task->request.header, task->request.body,
+                                               task->request.mate };
+    const uint64_t closing = cv_closing_part(task->request.closing).end;
 
     for (uint64_t later = part + 1; later < CV_PARTS; later++)
         if (task->bytes[later] > 0)
@@ -358,9 +359,9 @@ static bool can_come(const struct cv_task *task, uint64_t part, uint64_t length)
     if (part == CV_PART_BODY && task->packed != NULL)
         return cv_worker_packed_may_come(task, length);
     if (task->open)
-        return !task->asked.shared && part <= CV_PART_BODY;
-    return !task->asked.shared && part < CV_PARTS &&
-           (part != CV_PART_MATE || task->asked.mates) &&
+        return !task->request.shared && part <= CV_PART_BODY;
+    return !task->request.shared && part < CV_PARTS &&
+           (part != CV_PART_MATE || task->request.mates) &&
            length <= ranges[part].end - ranges[part].begin +
                          (part == CV_PART_BODY ? closing : 0) - task->bytes[part];
 }
@@ -390,8 +391,9 @@ void cv_worker_data(struct cv_worker *worker, struct cv_task *task,
     }
     status = task->open
                  ? cv_worker_open_keep(task, head->value, payload, head->length, &err)
-                 : cv_store_write(head->value == CV_PART_MATE ? task->mates : task->spool,
-                                  payload, head->length, &err);
+                 : cv_chunk_output_write(head->value == CV_PART_MATE ? task->mates
+                                                                     : task->spool,
+                                         payload, head->length, &err);
     if (status != CLEAVE_OK) {
         cv_worker_fail(worker, &err);
         return;
@@ -449,8 +451,8 @@ void cv_worker_cut(struct cv_worker *worker, struct cv_task *task,
             cv_worker_packed_cut(task, head->value);
         if (done && task->open && task->packed == NULL) {
             task->bytes[CV_PART_BODY] = head->value;
-            task->asked.body.end = task->asked.body.begin + head->value;
-            task->asked.closing = CV_CLOSING_NONE;
+            task->request.body.end = task->request.body.begin + head->value;
+            task->request.closing = CV_CLOSING_NONE;
         }
     }
     cv_worker_send(worker, CV_FRAME_CUT_DONE, head->peer, head->chunk, done);
@@ -458,7 +460,7 @@ void cv_worker_cut(struct cv_worker *worker, struct cv_task *task,
 
 void cv_worker_stop(struct cv_worker *worker, struct cv_task *task)
 {
-    struct cv_seat *seat = &worker->seats[task->seat];
+    struct cv_worker_slot *seat = &worker->seats[task->seat];
 
     if (task->running) {
         cv_slot_stop(&seat->slot);

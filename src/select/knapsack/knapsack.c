@@ -13,7 +13,7 @@
 struct contest {
     const struct cv_instance *instance;
     struct cv_fill best, trial;
-    struct cv_single_room *room;
+    struct cv_single_workspace *room;
     double bound;
     uint32_t *take; /* the selection of the surrogate knapsack */
 };

@@ -15,13 +15,14 @@
 #define MOST_INTERVALS ((size_t)1 << 14)
 
 struct interval {
-    cv_wide from, to; /* both included */
+    cv_parallel_decoder from, to; /* both included */
 };
 
 struct sums {
     struct interval *now, *then;
     size_t count;
-    cv_wide most, near; /* largest capacity; intervals nearer than this are joined */
+    cv_parallel_decoder max,
+        near; /* largest capacity; intervals nearer than this are joined */
 };
 
 /* Add an interval behind all others that begin before it. */
@@ -29,7 +30,7 @@ static void append(struct sums *sums, size_t *count, struct interval next)
 {
     struct interval *last = sums->then + *count;
 
-    if (next.from > sums->most)
+    if (next.from > sums->max)
         return;
     if (*count > 0 && next.from <= last[-1].to + sums->near) {
         if (next.to > last[-1].to)
@@ -46,7 +47,7 @@ static void shorten(struct sums *sums)
     while (sums->count > MOST_INTERVALS / 2) {
         size_t count = 0;
 
-        sums->near = sums->near < sums->most >> 20 ? sums->most >> 20 : 2 * sums->near;
+        sums->near = sums->near < sums->max >> 20 ? sums->max >> 20 : 2 * sums->near;
         for (size_t i = 0; i < sums->count; i++)
             append(sums, &count, sums->now[i]);
         memcpy(sums->now, sums->then, count * sizeof *sums->now);
@@ -55,7 +56,7 @@ static void shorten(struct sums *sums)
 }
 
 /* The sums with or without one more thing of weight `weight`. */
-static void add_weight(struct sums *sums, cv_wide weight)
+static void add_weight(struct sums *sums, cv_parallel_decoder weight)
 {
     struct interval *swap = sums->now;
     size_t count = 0, i = 0, j = 0;
@@ -78,9 +79,9 @@ static void add_weight(struct sums *sums, cv_wide weight)
 }
 
 /* The end of what is reached up to `capacity`. */
-static cv_wide reached(const struct sums *sums, cv_wide capacity)
+static cv_parallel_decoder reached(const struct sums *sums, cv_parallel_decoder capacity)
 {
-    cv_wide best = 0;
+    cv_parallel_decoder best = 0;
 
     for (size_t i = 0; i < sums->count && sums->now[i].from <= capacity; i++)
         best = sums->now[i].to < capacity ? sums->now[i].to : capacity;
@@ -99,7 +100,7 @@ static bool all_reached(const struct sums *sums, const struct cv_instance *insta
 /* All sums of the items of a size: 1, 2, 4, ... of them at a time. */
 static void add_size(struct sums *sums, const struct cv_size *size)
 {
-    uint32_t left = cv_wide_times(sums->most, size->weight, size->count), step = 1;
+    uint32_t left = cv_wide_times(sums->max, size->weight, size->count), step = 1;
 
     while (left > 0) {
         const uint32_t now = step < left ? step : left;
@@ -121,7 +122,7 @@ bool cv_instance_tighten(struct cv_instance *instance, struct cv_work *work)
         return false;
     sums = (struct sums){ room, room + 2 * MOST_INTERVALS + 2, 1, 0, 1 };
     if (instance->ngroups > 0)
-        sums.most = instance->groups[instance->ngroups - 1].capacity;
+        sums.max = instance->groups[instance->ngroups - 1].capacity;
     room[0] = (struct interval){ 0, 0 };
     for (uint32_t s = 0; s < instance->nsizes && done; s++) {
         add_size(&sums, &instance->sizes[s]);
@@ -135,9 +136,9 @@ bool cv_instance_tighten(struct cv_instance *instance, struct cv_work *work)
     return true;
 }
 
-static cv_wide total_capacity(const struct cv_instance *instance)
+static cv_parallel_decoder total_capacity(const struct cv_instance *instance)
 {
-    cv_wide total = 0;
+    cv_parallel_decoder total = 0;
 
     for (uint32_t g = 0; g < instance->ngroups; g++)
         total += instance->groups[g].capacity * instance->groups[g].nbins;
@@ -146,12 +147,12 @@ static cv_wide total_capacity(const struct cv_instance *instance)
 
 double cv_instance_surrogate_lp(const struct cv_instance *instance)
 {
-    cv_wide left = total_capacity(instance);
+    cv_parallel_decoder left = total_capacity(instance);
     double bound = instance->free_profit;
 
     for (uint32_t i = 0; i < instance->nsegments; i++) {
         const struct cv_segment *segment = &instance->segments[instance->by_density[i]];
-        const cv_wide weight = instance->sizes[segment->size].weight;
+        const cv_parallel_decoder weight = instance->sizes[segment->size].weight;
         const uint32_t fit = cv_wide_times(left, weight, segment->count);
 
         bound += segment->profit * fit;
@@ -171,14 +172,14 @@ double cv_instance_round(const struct cv_instance *instance, double bound)
 }
 
 bool cv_instance_surrogate_kp(const struct cv_instance *instance, struct cv_work *work,
-                              uint64_t most, uint32_t *take, double *out_bound,
+                              uint64_t max, uint32_t *take, double *out_bound,
                               bool *out_exact)
 {
     const uint32_t n = instance->nsegments;
     struct cv_single single = { .capacity = total_capacity(instance),
                                 .floor = -1,
-                                .most = most };
-    struct cv_single_room *room = cv_single_room_new();
+                                .max = max };
+    struct cv_single_workspace *room = cv_single_room_new();
     struct cv_single_result result;
     bool made = false;
 

@@ -21,13 +21,13 @@ struct listing {
     struct cv_work *work;
     struct cv_single_item *items; /* sizes by decreasing worth per weight  */
     uint32_t nitems, group;
-    double least; /* worth of a pattern that matters        */
+    double min; /* worth of a pattern that matters        */
     uint32_t *count;
     bool complete, made;
 };
 
 /* Whether nothing more has room in the pattern. */
-static bool is_full(const struct listing *listing, cv_wide rest)
+static bool is_full(const struct listing *listing, cv_parallel_decoder rest)
 {
     for (uint32_t i = 0; i < listing->nitems; i++) {
         const struct cv_single_item *item = &listing->items[i];
@@ -39,7 +39,8 @@ static bool is_full(const struct listing *listing, cv_wide rest)
 }
 
 /* All patterns with the counts of the first `next` items as they are. */
-static void list_from(struct listing *listing, uint32_t next, cv_wide rest, double worth)
+static void list_from(struct listing *listing, uint32_t next, cv_parallel_decoder rest,
+                      double worth)
 {
     const struct cv_single_item *item = &listing->items[next];
     uint32_t count;
@@ -51,7 +52,7 @@ static void list_from(struct listing *listing, uint32_t next, cv_wide rest, doub
         return;
     }
     if (next == listing->nitems) {
-        if (worth < listing->least || !is_full(listing, rest))
+        if (worth < listing->min || !is_full(listing, rest))
             return;
         if (listing->pool->npatterns >= MOST_LISTED) {
             listing->complete = false;
@@ -61,12 +62,12 @@ static void list_from(struct listing *listing, uint32_t next, cv_wide rest, doub
         return;
     }
     if (worth + cv_wide_double(rest) * (item->profit / cv_wide_double(item->weight)) <
-        listing->least)
+        listing->min)
         return;
     count = cv_wide_times(rest, item->weight, item->count);
     for (uint32_t c = count + 1; c-- > 0;) {
         const double here = worth + item->profit * c;
-        const cv_wide left = rest - item->weight * c;
+        const cv_parallel_decoder left = rest - item->weight * c;
 
         listing->count[item->tag] = c;
         list_from(listing, next + 1, left, here);
@@ -94,7 +95,7 @@ static bool list_patterns(const struct cv_master *master, const double *upper, d
     listing.made = listing.made && cv_single_sort(listing.items, listing.nitems);
     for (uint32_t g = 0; g < instance->ngroups && listing.made && listing.complete; g++) {
         listing.group = g;
-        listing.least = upper[g] - gap;
+        listing.min = upper[g] - gap;
         list_from(&listing, 0, instance->groups[g].capacity, 0);
     }
     *complete = listing.complete;
@@ -188,13 +189,13 @@ static void round_down(struct branching *branching)
 static uint32_t choose_pattern(const struct branching *branching)
 {
     uint32_t chosen = UINT32_MAX;
-    double most = 1e-6;
+    double max = 1e-6;
 
     for (uint32_t p = 0; p < branching->pool->npatterns; p++) {
         const double value = branching->values[p], part = value - floor(value);
 
-        if (part < 1 - 1e-6 && part > most) {
-            most = part;
+        if (part < 1 - 1e-6 && part > max) {
+            max = part;
             chosen = p;
         }
     }
@@ -255,8 +256,8 @@ bool cv_branch_solve(const struct cv_generator *generator, struct cv_work *work,
 {
     const struct cv_master *master = &generator->master;
     /* A better answer has at least the grain more. */
-    const double least = best->profit + (1 - 1e-6) * master->instance->grain;
-    const double missed = fmax(cv_generator_bound(generator) - least, 0);
+    const double min = best->profit + (1 - 1e-6) * master->instance->grain;
+    const double missed = fmax(cv_generator_bound(generator) - min, 0);
     const double gap = missed / master->scale * (1 + 1e-9) + 1e-9;
     struct cv_master pool;
     struct branching branching = {

@@ -73,7 +73,7 @@ static bool fix_patterns(struct cv_generator *generator, bool vary, uint32_t *pl
 {
     const uint32_t n = generator->master.npatterns;
     uint32_t nearest = UINT32_MAX;
-    double most = 1e-6;
+    double max = 1e-6;
 
     *placed = 0;
     for (uint32_t p = 0; p < n; p++) {
@@ -87,8 +87,8 @@ static bool fix_patterns(struct cv_generator *generator, bool vary, uint32_t *pl
                 return false;
             *placed += done;
         }
-        if (value > 1e-6 && value + noise > most) {
-            most = value + noise;
+        if (value > 1e-6 && value + noise > max) {
+            max = value + noise;
             nearest = p;
         }
     }
@@ -145,9 +145,9 @@ static bool dive(struct cv_generator *generator, bool vary)
 static void empty_some(struct cv_generator *generator)
 {
     const uint32_t nbins = generator->instance->nbins;
-    uint32_t most = nbins < 10 ? nbins : 10, wanted;
+    uint32_t max = nbins < 10 ? nbins : 10, wanted;
 
-    wanted = 2 + (uint32_t)(cv_random_uniform(&generator->random) * (most - 1));
+    wanted = 2 + (uint32_t)(cv_random_uniform(&generator->random) * (max - 1));
     for (uint32_t i = 0; i < wanted; i++)
         cv_fill_empty_bin(&generator->trial,
                           (uint32_t)(cv_random_uniform(&generator->random) * nbins));
@@ -254,7 +254,8 @@ static bool solve(struct cv_generator *generator, struct cv_fill *best, double *
 }
 
 bool cv_patterns_solve(const struct cv_instance *instance, struct cv_work *work,
-                       struct cv_single_room *room, struct cv_fill *best, double *bound)
+                       struct cv_single_workspace *room, struct cv_fill *best,
+                       double *bound)
 {
     struct cv_generator generator;
     double own_bound = *bound - instance->free_profit;

@@ -108,13 +108,13 @@ double cv_fill_count(struct cv_fill *fill)
 }
 
 /* The fullest bin with room for a weight, the first of equals; UINT32_MAX: none. */
-static uint32_t fullest(const struct cv_fill *fill, cv_wide weight)
+static uint32_t fullest(const struct cv_fill *fill, cv_parallel_decoder weight)
 {
     const uint32_t *real = fill->instance->bin;
     uint32_t best = UINT32_MAX;
 
     for (uint32_t b = 0; b < fill->instance->nbins; b++) {
-        const cv_wide left = fill->bins[b].left;
+        const cv_parallel_decoder left = fill->bins[b].left;
 
         if (left < weight)
             continue;
@@ -128,7 +128,7 @@ static uint32_t fullest(const struct cv_fill *fill, cv_wide weight)
 bool cv_fill_greedy(struct cv_fill *fill, struct cv_work *work)
 {
     const struct cv_instance *instance = fill->instance;
-    cv_wide roomiest = 0;
+    cv_parallel_decoder roomiest = 0;
 
     for (uint32_t b = 0; b < instance->nbins; b++)
         roomiest = fill->bins[b].left > roomiest ? fill->bins[b].left : roomiest;
@@ -236,12 +236,12 @@ bool cv_fill_answer(const struct cv_fill *fill, const struct cv_knapsack *proble
     const struct cv_instance *instance = fill->instance;
     struct hand_out *hand_out = cv_array(arena, instance->nsizes, sizeof *hand_out);
     uint32_t *place = cv_array(arena, problem->nbins, sizeof *place);
-    size_t most = instance->nsegments, n = 0;
+    size_t max = instance->nsegments, n = 0;
 
     for (uint32_t b = 0; b < instance->nbins; b++)
-        most += fill->bins[b].nparts;
+        max += fill->bins[b].nparts;
     out->first = cv_array(arena, (size_t)problem->nbins + 1, sizeof *out->first);
-    out->parts = cv_array(arena, most, sizeof *out->parts);
+    out->parts = cv_array(arena, max, sizeof *out->parts);
     if (hand_out == NULL || place == NULL || out->first == NULL || out->parts == NULL)
         return false;
     for (uint32_t b = 0; b < instance->nbins; b++)

@@ -10,7 +10,7 @@ struct cv_fill_part {
 };
 
 struct cv_fill_bin {
-    cv_wide left;
+    cv_parallel_decoder left;
     struct cv_fill_part *parts;
     size_t nparts, capacity;
 };
@@ -41,17 +41,17 @@ bool cv_fill_answer(const struct cv_fill *fill, const struct cv_knapsack *proble
 
 /* Pack take[size] items bin after bin, each as full as can be, and fill what is left. */
 bool cv_fill_split(struct cv_fill *fill, const uint32_t *take,
-                   struct cv_single_room *room, struct cv_work *work);
+                   struct cv_single_workspace *room, struct cv_work *work);
 /* Fill single bins anew from what is not used, until nothing is gained: all bins, or
  * those with only[bin] set. */
-bool cv_fill_improve(struct cv_fill *fill, const bool *only, struct cv_single_room *room,
-                     struct cv_work *work);
+bool cv_fill_improve(struct cv_fill *fill, const bool *only,
+                     struct cv_single_workspace *room, struct cv_work *work);
 
 /* Fill the empty bins one after the other, with profits changed a little at random. */
 bool cv_fill_noisily(struct cv_fill *fill, struct cv_random *random,
-                     struct cv_single_room *room, struct cv_work *work);
+                     struct cv_single_workspace *room, struct cv_work *work);
 /* Pack pairs of bins anew to exchange items for more profitable ones. (knapsack_pairs.c) */
-bool cv_fill_pairs(struct cv_fill *fill, struct cv_single_room *room,
+bool cv_fill_pairs(struct cv_fill *fill, struct cv_single_workspace *room,
                    struct cv_work *work);
 
 /* Put all of take[size] into the bins of the trial, if a way is found. (knapsack_pack.c) */
@@ -63,6 +63,7 @@ bool cv_fill_pack(struct cv_fill *trial, const uint32_t *take, struct cv_work *w
 /* Look for better fillings and a better bound by linear programming over the ways to
  * fill one bin. `best` and *bound are improved. */
 bool cv_patterns_solve(const struct cv_instance *instance, struct cv_work *work,
-                       struct cv_single_room *room, struct cv_fill *best, double *bound);
+                       struct cv_single_workspace *room, struct cv_fill *best,
+                       double *bound);
 
 #endif

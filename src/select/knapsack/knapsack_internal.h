@@ -9,7 +9,7 @@
 #define CV_KNAPSACK_INTERNAL_H
 #include "select/knapsack/knapsack.h"
 
-__extension__ typedef unsigned __int128 cv_wide;
+__extension__ typedef unsigned __int128 cv_parallel_decoder;
 
 /* Items of one class among those of its weight. */
 struct cv_segment {
@@ -19,13 +19,14 @@ struct cv_segment {
 };
 
 struct cv_size {
-    cv_wide weight;            /* > 0                                       */
-    uint32_t count;            /* no more than the bins together could hold */
-    uint32_t first, nsegments; /* in `segments`, by decreasing profit       */
+    cv_parallel_decoder weight; /* > 0                                       */
+    uint32_t count;             /* no more than the bins together could hold */
+    uint32_t first, nsegments;  /* in `segments`, by decreasing profit       */
 };
 
 struct cv_knapsack_group {
-    cv_wide capacity; /* of a bin; no items add up to between this and the real one */
+    cv_parallel_decoder
+        capacity; /* of a bin; no items add up to between this and the real one */
     uint32_t first, nbins;
 };
 
@@ -59,9 +60,9 @@ static inline bool cv_work_spend(struct cv_work *work, uint64_t units)
 }
 
 /* A part of what is left, to be given back by cv_work_return. */
-static inline struct cv_work cv_work_share(const struct cv_work *work, uint64_t most)
+static inline struct cv_work cv_work_share(const struct cv_work *work, uint64_t max)
 {
-    return (struct cv_work){ most < work->left ? most : work->left, 0 };
+    return (struct cv_work){ max < work->left ? max : work->left, 0 };
 }
 
 static inline void cv_work_return(struct cv_work *work, const struct cv_work *share)
@@ -72,7 +73,7 @@ static inline void cv_work_return(struct cv_work *work, const struct cv_work *sh
 /* --- knapsack_wide.c ---------------------------------------------------------------- */
 
 /* As a double, within its last bits: the compiler's own way is slow on some machines. */
-static inline double cv_wide_double(cv_wide value)
+static inline double cv_wide_double(cv_parallel_decoder value)
 {
     return (double)(uint64_t)(value >> 64) * 0x1p64 + (double)(uint64_t)value;
 }
@@ -80,9 +81,10 @@ static inline double cv_wide_double(cv_wide value)
 /* The exponent of the lowest bit of a positive double. */
 int cv_wide_lowest_bit(double value);
 /* value / 2^unit, rounded down or up where bits are lost. */
-cv_wide cv_wide_of(double value, int unit, bool up, bool *lost);
+cv_parallel_decoder cv_wide_of(double value, int unit, bool up, bool *lost);
 /* floor(capacity / weight), at most `most`. */
-uint32_t cv_wide_times(cv_wide capacity, cv_wide weight, uint32_t most);
+uint32_t cv_wide_times(cv_parallel_decoder capacity, cv_parallel_decoder weight,
+                       uint32_t max);
 
 /* --- knapsack_prepare.c ------------------------------------------------------------- */
 
@@ -109,7 +111,7 @@ static inline uint32_t cv_segment_left(const struct cv_segment *segment, uint32_
 /* --- knapsack_single.c: one bin ----------------------------------------------------- */
 
 struct cv_single_item {
-    cv_wide weight;
+    cv_parallel_decoder weight;
     double profit;
     uint32_t count, tag;
 };
@@ -117,10 +119,10 @@ struct cv_single_item {
 struct cv_single {
     struct cv_single_item *items; /* by decreasing density */
     uint32_t nitems;
-    cv_wide capacity;
+    cv_parallel_decoder capacity;
     double floor;     /* only more than this is looked for                       */
     double tolerance; /* gains not larger than this are not looked for           */
-    uint64_t most;    /* most work                                               */
+    uint64_t max;     /* most work                                               */
     uint32_t *best;   /* out, per item: how many; untouched if nothing was found */
 };
 
@@ -131,14 +133,14 @@ struct cv_single_result {
 };
 
 /* Memory for the search; grows as needed. */
-struct cv_single_room;
-struct cv_single_room *cv_single_room_new(void);
-void cv_single_room_free(struct cv_single_room *room);
+struct cv_single_workspace;
+struct cv_single_workspace *cv_single_room_new(void);
+void cv_single_room_free(struct cv_single_workspace *room);
 
 /* Add items to the list; to the last ones if these are the same. */
-void cv_single_append(struct cv_single *single, cv_wide weight, double profit,
+void cv_single_append(struct cv_single *single, cv_parallel_decoder weight, double profit,
                       uint32_t count, uint32_t tag);
-bool cv_single_solve(const struct cv_single *single, struct cv_single_room *room,
+bool cv_single_solve(const struct cv_single *single, struct cv_single_workspace *room,
                      struct cv_work *work, struct cv_single_result *out);
 /* Order items by decreasing density, ties by increasing weight, then tag. */
 bool cv_single_sort(struct cv_single_item *items, uint32_t nitems);
@@ -152,7 +154,7 @@ double cv_instance_surrogate_lp(const struct cv_instance *instance);
 double cv_instance_round(const struct cv_instance *instance, double bound);
 /* The surrogate knapsack with whole items; take[size] gets how many, if not NULL. */
 bool cv_instance_surrogate_kp(const struct cv_instance *instance, struct cv_work *work,
-                              uint64_t most, uint32_t *take, double *out_bound,
+                              uint64_t max, uint32_t *take, double *out_bound,
                               bool *out_exact);
 
 /* Whether a value cannot be told from a bound above it. */

@@ -68,7 +68,7 @@ struct cv_generator {
     const struct cv_instance *instance;
     struct cv_master master;
     struct cv_single single;
-    struct cv_single_room *room;
+    struct cv_single_workspace *room;
     struct cv_work *work;
     uint32_t *count; /* a pattern                                       */
     double *upper;   /* per group: no pattern has more worth            */
@@ -84,14 +84,14 @@ struct cv_generator {
 
 /* What is left is to be released by cv_generator_done, also after a failure. */
 bool cv_generator_init(struct cv_generator *generator, const struct cv_instance *instance,
-                       struct cv_single_room *room, struct cv_work *work);
+                       struct cv_single_workspace *room, struct cv_work *work);
 void cv_generator_done(struct cv_generator *generator);
 /* Items of a size that are in no bin of the trial. */
 uint32_t cv_generator_left(const struct cv_generator *generator, uint32_t size);
 /* The bound on the profit at the duals; valid if `priced`. */
 double cv_generator_bound(const struct cv_generator *generator);
 /* Let the pattern in `count`, which leaves `rest`, hold whatever else there is room for. */
-void cv_generator_complete(struct cv_generator *generator, cv_wide rest);
+void cv_generator_complete(struct cv_generator *generator, cv_parallel_decoder rest);
 /* Solve the program over all patterns, as far as `rounds` and work go. *bound becomes
  * smaller if the duals say so; `best` is a profit that is known to be possible. */
 bool cv_generate(struct cv_generator *generator, unsigned rounds, double best,

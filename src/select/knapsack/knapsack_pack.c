@@ -21,23 +21,24 @@ struct step {
 struct packing {
     const struct cv_instance *instance;
     struct cv_work *work;
-    uint32_t *left;   /* per size                                    */
-    uint32_t *filled; /* per group: bins                            */
-    cv_wide *lighter; /* per bin and size: what is left from it on  */
+    uint32_t *left;               /* per size                                    */
+    uint32_t *filled;             /* per group: bins                            */
+    cv_parallel_decoder *lighter; /* per bin and size: what is left from it on  */
     struct step *steps;
     size_t nsteps;
 };
 
-static bool next_bin(struct packing *packing, cv_wide waste);
+static bool next_bin(struct packing *packing, cv_parallel_decoder waste);
 
 /* Go on filling a bin of `group` with sizes from `size` on. */
-static bool fill_bin(struct packing *packing, uint32_t group, uint32_t size, cv_wide rest,
-                     cv_wide waste)
+static bool fill_bin(struct packing *packing, uint32_t group, uint32_t size,
+                     cv_parallel_decoder rest, cv_parallel_decoder waste)
 {
     const struct cv_instance *instance = packing->instance;
     const uint32_t bin = instance->groups[group].first + packing->filled[group];
-    const cv_wide *lighter = packing->lighter + (size_t)bin * instance->nsizes;
-    uint32_t most;
+    const cv_parallel_decoder *lighter =
+        packing->lighter + (size_t)bin * instance->nsizes;
+    uint32_t max;
 
     while (size < instance->nsizes &&
            (packing->left[size] == 0 || instance->sizes[size].weight > rest))
@@ -57,8 +58,8 @@ static bool fill_bin(struct packing *packing, uint32_t group, uint32_t size, cv_
     }
     if (rest > waste && lighter[size] < rest - waste)
         return false;
-    most = cv_wide_times(rest, instance->sizes[size].weight, packing->left[size]);
-    for (uint32_t count = most + 1; count-- > 0 && packing->work->left > 0;) {
+    max = cv_wide_times(rest, instance->sizes[size].weight, packing->left[size]);
+    for (uint32_t count = max + 1; count-- > 0 && packing->work->left > 0;) {
         const size_t nsteps = packing->nsteps;
 
         if (count > 0)
@@ -74,7 +75,7 @@ static bool fill_bin(struct packing *packing, uint32_t group, uint32_t size, cv_
 }
 
 /* Fill one more bin with the heaviest item and others; true when nothing is left. */
-static bool next_bin(struct packing *packing, cv_wide waste)
+static bool next_bin(struct packing *packing, cv_parallel_decoder waste)
 {
     const struct cv_instance *instance = packing->instance;
     uint32_t heaviest = 0;
@@ -85,9 +86,9 @@ static bool next_bin(struct packing *packing, cv_wide waste)
         return true;
     for (uint32_t g = 0; g < instance->ngroups; g++) {
         const struct cv_knapsack_group *group = &instance->groups[g];
-        const cv_wide weight = instance->sizes[heaviest].weight;
+        const cv_parallel_decoder weight = instance->sizes[heaviest].weight;
         const size_t bin = group->first + packing->filled[g];
-        cv_wide *lighter = packing->lighter + bin * instance->nsizes, sum = 0;
+        cv_parallel_decoder *lighter = packing->lighter + bin * instance->nsizes, sum = 0;
 
         if (packing->filled[g] == group->nbins || group->capacity < weight)
             continue;
@@ -110,7 +111,7 @@ static bool search(struct packing *packing, const uint32_t *take, struct cv_fill
                    bool *packed)
 {
     const struct cv_instance *instance = packing->instance;
-    cv_wide capacity = 0, weight = 0;
+    cv_parallel_decoder capacity = 0, weight = 0;
 
     *packed = false;
     memcpy(packing->left, take, instance->nsizes * sizeof *take);

@@ -15,14 +15,14 @@ enum { CANDIDATES = 6, PAIR_WORK = 2000 };
 
 struct pair {
     struct cv_fill *fill;
-    struct cv_single_room *room;
+    struct cv_single_workspace *room;
     struct cv_work *work;
     struct cv_single single;
-    uint32_t one, two;          /* bins                                   */
-    cv_wide full_one, full_two; /* their capacities                       */
-    cv_wide weight;             /* of all their items                     */
-    uint32_t *count;            /* per size: items in both together       */
-    uint32_t *sizes, nsizes;    /* those with any, the heaviest first     */
+    uint32_t one, two;                      /* bins                                   */
+    cv_parallel_decoder full_one, full_two; /* their capacities                       */
+    cv_parallel_decoder weight;             /* of all their items                     */
+    uint32_t *count;                        /* per size: items in both together       */
+    uint32_t *sizes, nsizes;                /* those with any, the heaviest first     */
 };
 
 static int ascending_size(const void *left, const void *right)
@@ -33,9 +33,9 @@ static int ascending_size(const void *left, const void *right)
 }
 
 /* Add the items of a bin; returns their weight. */
-static cv_wide collect(struct pair *pair, const struct cv_fill_bin *bin)
+static cv_parallel_decoder collect(struct pair *pair, const struct cv_fill_bin *bin)
 {
-    cv_wide weight = 0;
+    cv_parallel_decoder weight = 0;
 
     for (size_t i = 0; i < bin->nparts; i++) {
         const struct cv_fill_part *part = &bin->parts[i];
@@ -52,7 +52,7 @@ static void open_pair(struct pair *pair, uint32_t one, uint32_t two)
 {
     const struct cv_fill_bin *first = &pair->fill->bins[one];
     const struct cv_fill_bin *second = &pair->fill->bins[two];
-    cv_wide weight_one, weight_two;
+    cv_parallel_decoder weight_one, weight_two;
 
     pair->one = one;
     pair->two = two;
@@ -93,11 +93,11 @@ static bool refill_pair(struct pair *pair)
 static bool exchange(struct pair *pair, uint32_t in, uint32_t out, bool *done)
 {
     const struct cv_size *sizes = pair->fill->instance->sizes;
-    const cv_wide less = out == UINT32_MAX ? 0 : sizes[out].weight;
-    const cv_wide all = pair->weight + sizes[in].weight - less;
+    const cv_parallel_decoder less = out == UINT32_MAX ? 0 : sizes[out].weight;
+    const cv_parallel_decoder all = pair->weight + sizes[in].weight - less;
     struct cv_single *single = &pair->single;
     struct cv_single_result result;
-    cv_wide first = 0;
+    cv_parallel_decoder first = 0;
 
     *done = false;
     if (all > pair->full_one + pair->full_two)
@@ -117,7 +117,7 @@ static bool exchange(struct pair *pair, uint32_t in, uint32_t out, bool *done)
     single->floor =
         all > pair->full_two ? (1 - 1e-15) * cv_wide_double(all - pair->full_two) : 0;
     single->tolerance = 0;
-    single->most = PAIR_WORK;
+    single->max = PAIR_WORK;
     if (!cv_single_solve(single, pair->room, pair->work, &result))
         return false;
     for (uint32_t i = 0; i < single->nitems && result.value >= 0; i++)
@@ -187,7 +187,7 @@ static bool try_pairs(struct pair *pair)
     return true;
 }
 
-bool cv_fill_pairs(struct cv_fill *fill, struct cv_single_room *room,
+bool cv_fill_pairs(struct cv_fill *fill, struct cv_single_workspace *room,
                    struct cv_work *work)
 {
     const size_t n = (size_t)fill->instance->nsizes + 1;

@@ -15,7 +15,7 @@
 #include <string.h>
 
 bool cv_generator_init(struct cv_generator *generator, const struct cv_instance *instance,
-                       struct cv_single_room *room, struct cv_work *work)
+                       struct cv_single_workspace *room, struct cv_work *work)
 {
     *generator =
         (struct cv_generator){ .instance = instance, .room = room, .work = work };
@@ -49,10 +49,10 @@ uint32_t cv_generator_left(const struct cv_generator *generator, uint32_t size)
     return generator->instance->sizes[size].count - generator->trial.used[size];
 }
 
-void cv_generator_complete(struct cv_generator *generator, cv_wide rest)
+void cv_generator_complete(struct cv_generator *generator, cv_parallel_decoder rest)
 {
     for (uint32_t s = 0; s < generator->instance->nsizes; s++) {
-        const cv_wide weight = generator->instance->sizes[s].weight;
+        const cv_parallel_decoder weight = generator->instance->sizes[s].weight;
         const uint32_t more =
             cv_wide_times(rest, weight,
                           cv_generator_left(generator, s) - generator->count[s]);
@@ -70,7 +70,7 @@ static bool price_group(struct cv_generator *generator, uint32_t group, double t
     const double *dual = generator->master.dual;
     struct cv_single *single = &generator->single;
     struct cv_single_result result;
-    cv_wide rest = instance->groups[group].capacity;
+    cv_parallel_decoder rest = instance->groups[group].capacity;
     uint32_t known = generator->master.npatterns;
 
     single->nitems = 0;
@@ -84,7 +84,7 @@ static bool price_group(struct cv_generator *generator, uint32_t group, double t
     single->capacity = rest;
     single->floor = fmax(dual[instance->nsizes + group], 0);
     single->tolerance = tolerance;
-    single->most = generator->price;
+    single->max = generator->price;
     if (!cv_single_solve(single, generator->room, generator->work, &result))
         return false;
     generator->upper[group] = result.upper;
@@ -128,15 +128,15 @@ bool cv_generate(struct cv_generator *generator, unsigned rounds, double best,
     const uint32_t nsizes = generator->instance->nsizes;
 
     for (unsigned round = 0; round < rounds && generator->work->left > 0; round++) {
-        double tolerance, least;
+        double tolerance, min;
         bool added = false;
 
         generator->priced = false;
         if (!cv_master_solve(master, generator->work))
             return true;
-        least = fmax(master->objective, best / master->scale);
+        min = fmax(master->objective, best / master->scale);
         tolerance =
-            1e-3 * (*bound / master->scale - least) / (generator->instance->nbins + 1.0);
+            1e-3 * (*bound / master->scale - min) / (generator->instance->nbins + 1.0);
         tolerance = fmax(tolerance, 1e-10);
         for (uint32_t g = 0; g < generator->instance->ngroups; g++)
             if (master->rhs[nsizes + g] > 0 &&

@@ -76,8 +76,9 @@ struct bin_order {
 CV_ORDER_BY_TWO(by_capacity, struct bin_order, capacity, bin)
 
 /* Groups of the bins which hold at least the lightest item. */
-static bool make_groups(const struct cv_knapsack *problem, int unit, cv_wide lightest,
-                        struct cv_arena *arena, struct cv_instance *out)
+static bool make_groups(const struct cv_knapsack *problem, int unit,
+                        cv_parallel_decoder lightest, struct cv_arena *arena,
+                        struct cv_instance *out)
 {
     struct bin_order *order = cv_array(arena, problem->nbins, sizeof *order);
     bool lost = false;
@@ -90,7 +91,8 @@ static bool make_groups(const struct cv_knapsack *problem, int unit, cv_wide lig
         order[b] = (struct bin_order){ capacity_of(problem, b), b };
     qsort(order, problem->nbins, sizeof *order, by_capacity);
     for (uint32_t i = 0; i < problem->nbins; i++) {
-        const cv_wide capacity = cv_wide_of(order[i].capacity, unit, false, &lost);
+        const cv_parallel_decoder capacity =
+            cv_wide_of(order[i].capacity, unit, false, &lost);
         struct cv_knapsack_group *last = out->groups + out->ngroups;
 
         if (capacity < lightest)
@@ -108,7 +110,7 @@ static bool make_groups(const struct cv_knapsack *problem, int unit, cv_wide lig
 /* --- items -------------------------------------------------------------------------- */
 
 struct item_order {
-    cv_wide weight;
+    cv_parallel_decoder weight;
     double profit;
     uint32_t item_class;
 };
@@ -125,19 +127,19 @@ static int by_weight(const void *left, const void *right)
 }
 
 /* The most items of a weight that the bins together hold, up to UINT32_MAX. */
-static uint32_t most_of(const struct cv_instance *instance, cv_wide weight)
+static uint32_t most_of(const struct cv_instance *instance, cv_parallel_decoder weight)
 {
-    uint64_t most = 0;
+    uint64_t max = 0;
 
     for (uint32_t g = instance->ngroups; g-- > 0;) {
         const struct cv_knapsack_group *group = &instance->groups[g];
         const uint32_t each = cv_wide_times(group->capacity, weight, UINT32_MAX);
 
-        most += (uint64_t)each * group->nbins;
-        if (each == 0 || most >= UINT32_MAX)
+        max += (uint64_t)each * group->nbins;
+        if (each == 0 || max >= UINT32_MAX)
             break;
     }
-    return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+    return max < UINT32_MAX ? (uint32_t)max : UINT32_MAX;
 }
 
 static void make_sizes(const struct cv_knapsack *problem, const struct item_order *order,
@@ -236,7 +238,7 @@ bool cv_instance_make(const struct cv_knapsack *problem, enum cv_making making,
     struct item_order *order = cv_array(arena, problem->nclasses, sizeof *order);
     const double largest = largest_weight(problem, making);
     const int unit = choose_unit(problem, largest);
-    cv_wide lightest = ~(cv_wide)0;
+    cv_parallel_decoder lightest = ~(cv_parallel_decoder)0;
     uint32_t n = 0;
 
     *out = (struct cv_instance){ .nsizes = 0 };
@@ -246,7 +248,7 @@ bool cv_instance_make(const struct cv_knapsack *problem, enum cv_making making,
         return false;
     for (uint32_t i = 0; i < problem->nclasses; i++) {
         const struct cv_item_class *class = &problem->classes[i];
-        cv_wide weight;
+        cv_parallel_decoder weight;
 
         if (class->count == 0 || class->weight > largest)
             continue;

@@ -255,7 +255,7 @@ static uint32_t choose(void *context, bool bland, double *out_gain)
     const struct cv_simplex *simplex = &master->simplex;
     const uint32_t n = master->nfixed + master->npatterns;
     uint32_t best = UINT32_MAX;
-    double most = simplex->noise;
+    double max = simplex->noise;
 
     find_duals(context);
     for (uint32_t j = 0; j < n; j++) {
@@ -264,9 +264,9 @@ static uint32_t choose(void *context, bool bland, double *out_gain)
         if (simplex->state[j] == CV_BASIC || simplex->limit[j] <= 0)
             continue;
         gain = reduced_profit(master, j);
-        if (!((simplex->state[j] == CV_AT_LOWER ? gain : -gain) > most))
+        if (!((simplex->state[j] == CV_AT_LOWER ? gain : -gain) > max))
             continue;
-        most = fabs(gain);
+        max = fabs(gain);
         best = j;
         *out_gain = gain;
         if (bland)

@@ -12,26 +12,27 @@
 
 /* Items taken, and what there was before. */
 struct taken {
-    cv_wide rest;
+    cv_parallel_decoder rest;
     double profit;
     uint32_t item, count;
 };
 
-struct cv_single_room {
+struct cv_single_workspace {
     struct taken *stack;
-    cv_wide *total, *lightest; /* of an item's copies; of it and all after it */
+    cv_parallel_decoder *total,
+        *lightest; /* of an item's copies; of it and all after it */
     double *density;
     uint32_t *count;
     size_t stack_capacity, total_capacity, lightest_capacity, density_capacity,
         count_capacity;
 };
 
-struct cv_single_room *cv_single_room_new(void)
+struct cv_single_workspace *cv_single_room_new(void)
 {
-    return calloc(1, sizeof(struct cv_single_room));
+    return calloc(1, sizeof(struct cv_single_workspace));
 }
 
-void cv_single_room_free(struct cv_single_room *room)
+void cv_single_room_free(struct cv_single_workspace *room)
 {
     if (room == NULL)
         return;
@@ -43,7 +44,7 @@ void cv_single_room_free(struct cv_single_room *room)
     free(room);
 }
 
-static bool room_for(struct cv_single_room *room, size_t n)
+static bool room_for(struct cv_single_workspace *room, size_t n)
 {
     return CV_ROOM(room->stack, &room->stack_capacity, n + 1) &&
            CV_ROOM(room->total, &room->total_capacity, n + 1) &&
@@ -84,7 +85,7 @@ bool cv_single_sort(struct cv_single_item *items, uint32_t nitems)
     return true;
 }
 
-void cv_single_append(struct cv_single *single, cv_wide weight, double profit,
+void cv_single_append(struct cv_single *single, cv_parallel_decoder weight, double profit,
                       uint32_t count, uint32_t tag)
 {
     struct cv_single_item *end = single->items + single->nitems;
@@ -99,16 +100,17 @@ void cv_single_append(struct cv_single *single, cv_wide weight, double profit,
 
 struct search {
     const struct cv_single *single;
-    struct cv_single_room *room;
+    struct cv_single_workspace *room;
     size_t height; /* of the stack */
-    cv_wide rest;
+    cv_parallel_decoder rest;
     double profit, best;
     uint32_t next; /* item */
     bool found;
 };
 
 /* The bound of what items from `next` on can add to `rest`. */
-static double relaxed(const struct search *search, uint32_t next, cv_wide rest)
+static double relaxed(const struct search *search, uint32_t next,
+                      cv_parallel_decoder rest)
 {
     const struct cv_single *single = search->single;
     double profit = 0;
@@ -122,7 +124,8 @@ static double relaxed(const struct search *search, uint32_t next, cv_wide rest)
     return profit;
 }
 
-static void take(struct search *search, uint32_t item, uint32_t count, cv_wide weight)
+static void take(struct search *search, uint32_t item, uint32_t count,
+                 cv_parallel_decoder weight)
 {
     struct taken *top = &search->room->stack[search->height++];
 
@@ -147,7 +150,7 @@ static void keep_best(struct search *search)
 static void advance(struct search *search, struct cv_work *share)
 {
     const struct cv_single *single = search->single;
-    const struct cv_single_room *room = search->room;
+    const struct cv_single_workspace *room = search->room;
 
     for (;;) {
         const size_t height = search->height;
@@ -215,9 +218,10 @@ static double open_bound(struct search *search)
     return bound;
 }
 
-static void measure_items(const struct cv_single *single, struct cv_single_room *room)
+static void measure_items(const struct cv_single *single,
+                          struct cv_single_workspace *room)
 {
-    room->lightest[single->nitems] = ~(cv_wide)0;
+    room->lightest[single->nitems] = ~(cv_parallel_decoder)0;
     for (uint32_t i = single->nitems; i-- > 0;) {
         const struct cv_single_item *item = &single->items[i];
 
@@ -229,10 +233,10 @@ static void measure_items(const struct cv_single *single, struct cv_single_room 
     }
 }
 
-bool cv_single_solve(const struct cv_single *single, struct cv_single_room *room,
+bool cv_single_solve(const struct cv_single *single, struct cv_single_workspace *room,
                      struct cv_work *work, struct cv_single_result *out)
 {
-    struct cv_work share = cv_work_share(work, single->most);
+    struct cv_work share = cv_work_share(work, single->max);
     struct search search = {
         .single = single, .room = room, .rest = single->capacity, .best = single->floor
     };

@@ -29,7 +29,7 @@ static void single_done(struct cv_single *single)
 
 /* Fill one bin as far as possible with items of left[size]. */
 static bool pack_bin(struct cv_fill *fill, uint32_t bin, uint32_t *left,
-                     struct cv_single *single, struct cv_single_room *room,
+                     struct cv_single *single, struct cv_single_workspace *room,
                      struct cv_work *work)
 {
     const struct cv_instance *instance = fill->instance;
@@ -46,7 +46,7 @@ static bool pack_bin(struct cv_fill *fill, uint32_t bin, uint32_t *left,
     single->capacity = fill->bins[bin].left;
     single->floor = 0;
     single->tolerance = 1e-12;
-    single->most = FILL_WORK + 4 * (uint64_t)single->nitems;
+    single->max = FILL_WORK + 4 * (uint64_t)single->nitems;
     if (!cv_single_solve(single, room, work, &result))
         return false;
     for (uint32_t i = 0; i < single->nitems && result.value > 0; i++) {
@@ -63,7 +63,7 @@ static bool pack_rest(struct cv_fill *fill, const uint32_t *left, struct cv_work
     const struct cv_instance *instance = fill->instance;
 
     for (uint32_t s = 0; s < instance->nsizes; s++) {
-        const cv_wide weight = instance->sizes[s].weight;
+        const cv_parallel_decoder weight = instance->sizes[s].weight;
         uint32_t wanted = left[s];
 
         for (uint32_t b = 0; b < instance->nbins && wanted > 0; b++) {
@@ -79,7 +79,7 @@ static bool pack_rest(struct cv_fill *fill, const uint32_t *left, struct cv_work
 }
 
 bool cv_fill_split(struct cv_fill *fill, const uint32_t *take,
-                   struct cv_single_room *room, struct cv_work *work)
+                   struct cv_single_workspace *room, struct cv_work *work)
 {
     const struct cv_instance *instance = fill->instance;
     uint32_t *left = calloc(instance->nsizes > 0 ? instance->nsizes : 1, sizeof *left);
@@ -131,7 +131,7 @@ static void take_left(const struct cv_fill *fill, uint32_t bin, struct cv_random
     single->nitems = 0;
     for (uint32_t i = 0; i < instance->nsegments; i++) {
         const struct cv_segment *segment = &instance->segments[instance->by_density[i]];
-        const cv_wide weight = instance->sizes[segment->size].weight;
+        const cv_parallel_decoder weight = instance->sizes[segment->size].weight;
         const uint32_t left = cv_segment_left(segment, fill->used[segment->size]);
 
         if (left > 0 && weight <= single->capacity)
@@ -145,7 +145,8 @@ static void take_left(const struct cv_fill *fill, uint32_t bin, struct cv_random
 
 /* Empty a bin and fill it as well as possible; *gained tells whether that was better. */
 static bool refill_bin(struct cv_fill *fill, uint32_t bin, struct cv_single *single,
-                       struct cv_single_room *room, struct cv_work *work, double *gained)
+                       struct cv_single_workspace *room, struct cv_work *work,
+                       double *gained)
 {
     const struct cv_instance *instance = fill->instance;
     const size_t nparts = fill->bins[bin].nparts;
@@ -161,7 +162,7 @@ static bool refill_bin(struct cv_fill *fill, uint32_t bin, struct cv_single *sin
     single->floor = parts_profit(fill, old, nparts);
     single->tolerance = 1e-12 * fill->profit;
     take_left(fill, bin, NULL, single);
-    single->most = FILL_WORK + 4 * (uint64_t)single->nitems;
+    single->max = FILL_WORK + 4 * (uint64_t)single->nitems;
     (void)cv_work_spend(work, instance->nsegments);
     made = cv_single_solve(single, room, work, &result);
     if (made && result.value > single->floor + single->tolerance) {
@@ -184,7 +185,7 @@ static bool noisy_items(const struct cv_fill *fill, uint32_t bin,
 }
 
 bool cv_fill_noisily(struct cv_fill *fill, struct cv_random *random,
-                     struct cv_single_room *room, struct cv_work *work)
+                     struct cv_single_workspace *room, struct cv_work *work)
 {
     struct cv_single single;
     bool made = single_for(fill->instance->nsegments, &single);
@@ -197,7 +198,7 @@ bool cv_fill_noisily(struct cv_fill *fill, struct cv_random *random,
         made = noisy_items(fill, b, random, &single);
         single.floor = 0;
         single.tolerance = 1e-12;
-        single.most = FILL_WORK / 4;
+        single.max = FILL_WORK / 4;
         (void)cv_work_spend(work, fill->instance->nsegments);
         made = made && cv_single_solve(&single, room, work, &result);
         for (uint32_t i = 0; made && result.value > 0 && i < single.nitems; i++)
@@ -207,8 +208,8 @@ bool cv_fill_noisily(struct cv_fill *fill, struct cv_random *random,
     return made;
 }
 
-bool cv_fill_improve(struct cv_fill *fill, const bool *only, struct cv_single_room *room,
-                     struct cv_work *work)
+bool cv_fill_improve(struct cv_fill *fill, const bool *only,
+                     struct cv_single_workspace *room, struct cv_work *work)
 {
     struct cv_single single;
     bool made = single_for(fill->instance->nsegments, &single);

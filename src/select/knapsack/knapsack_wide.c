@@ -14,7 +14,7 @@ int cv_wide_lowest_bit(double value)
     return exponent - 53 + bit;
 }
 
-cv_wide cv_wide_of(double value, int unit, bool up, bool *lost)
+cv_parallel_decoder cv_wide_of(double value, int unit, bool up, bool *lost)
 {
     int exponent, shift;
     uint64_t mantissa;
@@ -24,7 +24,7 @@ cv_wide cv_wide_of(double value, int unit, bool up, bool *lost)
     mantissa = (uint64_t)ldexp(frexp(value, &exponent), 53);
     shift = exponent - 53 - unit;
     if (shift >= 0)
-        return (cv_wide)mantissa << shift;
+        return (cv_parallel_decoder)mantissa << shift;
     if (shift <= -64 || ((mantissa >> -shift) << -shift) != mantissa) {
         *lost = true;
         return (shift <= -64 ? 0 : mantissa >> -shift) + (up ? 1 : 0);
@@ -32,17 +32,18 @@ cv_wide cv_wide_of(double value, int unit, bool up, bool *lost)
     return mantissa >> -shift;
 }
 
-uint32_t cv_wide_times(cv_wide capacity, cv_wide weight, uint32_t most)
+uint32_t cv_wide_times(cv_parallel_decoder capacity, cv_parallel_decoder weight,
+                       uint32_t max)
 {
-    cv_wide times;
+    cv_parallel_decoder times;
 
-    if (capacity < weight || most == 0)
+    if (capacity < weight || max == 0)
         return 0;
-    if (most == 1)
+    if (max == 1)
         return 1;
     if (capacity <= UINT64_MAX)
         times = (uint64_t)capacity / (uint64_t)weight;
     else
         times = capacity / weight;
-    return times < most ? (uint32_t)times : most;
+    return times < max ? (uint32_t)times : max;
 }

@@ -173,16 +173,16 @@ bool cv_cluster_fits(struct cv_stream_field *field,
                      const struct cv_stream_cluster *cluster)
 {
     const double tau = field->ring.tau_s, slack = 1e-12 * tau;
-    const double least = 1 + field->least_margin, most = 1 + field->greatest_margin;
+    const double min = 1 + field->least_margin, max = 1 + field->greatest_margin;
     const uint64_t work = (uint64_t)cluster->n * WORK_PER_MEMBER;
     uint32_t *order;
     double *delays;
 
     if (cluster->n == 0)
         return true;
-    if (least * fmax(cluster->send_s, cluster->receive_s) > tau + slack)
+    if (min * fmax(cluster->send_s, cluster->receive_s) > tau + slack)
         return false;
-    if (most * (cluster->both_s + cluster->greatest_s - cluster->least_s) <= tau - slack)
+    if (max * (cluster->both_s + cluster->greatest_s - cluster->least_s) <= tau - slack)
         return true;
     if (field->work < work || field->no_memory)
         return false;

@@ -88,7 +88,7 @@ static uint32_t list_steps(struct levelling *s, uint32_t l, uint32_t k)
 {
     const double dl = s->demands[l], dk = s->demands[k];
     const double wanted = (s->ups[k] * dl - s->ups[l] * dk) / (dl + dk);
-    const double most = s->ups[k] - s->ups[l] * dk / dl;
+    const double max = s->ups[k] - s->ups[l] * dk / dl;
     struct place *mine = s->places;
     const uint32_t nmine = sort_members(s, l, true, mine);
     struct place *theirs = mine + nmine;
@@ -102,7 +102,7 @@ static uint32_t list_steps(struct levelling *s, uint32_t l, uint32_t k)
         for (uint32_t j = from; j < ntheirs && j < near + NEAR; j++) {
             const double gain = theirs[j].profit - mine[i].profit;
 
-            if (gain > 1e-9 * most && gain < most * (1 - 1e-9))
+            if (gain > 1e-9 * max && gain < max * (1 - 1e-9))
                 s->steps[n++] =
                     (struct step){ fabs(gain - wanted), mine[i].at, theirs[j].at };
         }
@@ -146,12 +146,12 @@ static double share_of(const struct levelling *s, uint32_t m)
 
 static uint32_t least_satisfied(const struct levelling *s)
 {
-    uint32_t least = 0;
+    uint32_t min = 0;
 
     for (uint32_t m = 1; m < s->set->n; m++)
-        if (s->ups[m] * s->demands[least] < s->ups[least] * s->demands[m])
-            least = m;
-    return least;
+        if (s->ups[m] * s->demands[min] < s->ups[min] * s->demands[m])
+            min = m;
+    return min;
 }
 
 /* Work for sorting so many members. */
@@ -199,9 +199,9 @@ static void level(struct levelling *s)
     uint32_t turns = 100 + 4 * s->field->ring.n;
 
     while (turns-- > 0 && s->field->work > 0 && !s->field->no_memory) {
-        const uint32_t least = least_satisfied(s);
+        const uint32_t min = least_satisfied(s);
 
-        if (share_of(s, least) >= 1 - s->tolerance || !raise_stream(s, least))
+        if (share_of(s, min) >= 1 - s->tolerance || !raise_stream(s, min))
             break;
     }
 }
@@ -210,11 +210,11 @@ static void level(struct levelling *s)
 static void add_left_out(struct levelling *s, const uint32_t *workers, uint32_t n)
 {
     for (uint32_t i = 0; i < n && s->field->work > 0; i++) {
-        const uint32_t least = least_satisfied(s);
+        const uint32_t min = least_satisfied(s);
         bool added = false;
 
         for (uint32_t j = 0; j < s->set->n && !added && s->field->work > 0; j++) {
-            const uint32_t m = (least + j) % s->set->n;
+            const uint32_t m = (min + j) % s->set->n;
 
             s->field->work--;
             added = cv_cluster_try_add(s->field, &s->set->clusters[m], workers[i]);
@@ -292,8 +292,8 @@ static enum cleave_status share_out(struct levelling *s, struct cv_arena *arena,
     if (s->field->no_memory)
         return cv_fail_memory(err, "the shares of streams");
     CV_TRY(cv_choice_replace(s->field, s->set, arena, choice, err));
-    out->least = least_satisfied(s);
-    out->least_share = share_of(s, out->least);
+    out->min = least_satisfied(s);
+    out->least_share = share_of(s, out->min);
     out->steps = s->made;
     return CLEAVE_OK;
 }

@@ -27,7 +27,7 @@
 struct cv_stream_shares {
     double least_share; /* least of (throughput / wanted throughput) over the streams; 1
                             when all have exactly their shares                         */
-    uint32_t least;     /* the stream that has it                                     */
+    uint32_t min;       /* the stream that has it                                     */
     uint32_t steps;     /* moves and exchanges that were made                         */
 };
 

@@ -126,7 +126,7 @@ static double most_added(const struct search *search, uint32_t next)
 {
     const struct cv_stream_field *field = search->field;
     const double stretch = 1 + field->least_margin;
-    double most = INFINITY;
+    double max = INFINITY;
 
     for (int b = 0; b < BOUNDS; b++) {
         double left = field->ring.tau_s * (1 + 1e-12) -
@@ -146,9 +146,9 @@ static double most_added(const struct search *search, uint32_t next)
             sum += taken * kind->profit;
             left -= taken * kind->weight[b];
         }
-        most = fmin(most, sum);
+        max = fmin(max, sum);
     }
-    return most;
+    return max;
 }
 
 static void keep(struct search *search)
@@ -308,7 +308,7 @@ static double adds(const struct search *search, const struct pattern *pattern)
 static void cover(struct search *search, uint32_t stream, size_t first)
 {
     const double profit = search->profit;
-    double most = 0;
+    double max = 0;
 
     if (profit > search->value * (1 + 1e-12)) {
         search->value = profit;
@@ -320,8 +320,8 @@ static void cover(struct search *search, uint32_t stream, size_t first)
         !may_go_on(search, search->npatterns - first))
         return;
     for (size_t p = first; p < search->npatterns; p++)
-        most = fmax(most, adds(search, &search->patterns[p]));
-    if (profit + (search->nstreams - stream) * most <= search->value * (1 + 1e-12))
+        max = fmax(max, adds(search, &search->patterns[p]));
+    if (profit + (search->nstreams - stream) * max <= search->value * (1 + 1e-12))
         return;
     for (size_t p = first; p < search->npatterns && !search->gave_up; p++) {
         const struct pattern *pattern = &search->patterns[p];

@@ -62,7 +62,7 @@ static enum cleave_status check_task(const struct cleave_stream_task *task,
 
 /* The plan in the making. */
 struct planning {
-    const struct cleave_stream_task *asked;
+    const struct cleave_stream_task *request;
     enum cleave_port port;
     struct cv_stream_task task; /* for the selection                                    */
     struct cleave_worker *workers;
@@ -78,10 +78,10 @@ struct planning {
 
 static enum cleave_status make_task(struct planning *planning, struct cleave_error *err)
 {
-    const struct cleave_stream_task *asked = planning->asked;
-    const struct cleave_worker *all = cleave_platform_workers(asked->platform);
-    const uint32_t n = cleave_platform_nworkers(asked->platform);
-    const double factor = asked->declared_factor > 0 ? asked->declared_factor : 1;
+    const struct cleave_stream_task *request = planning->request;
+    const struct cleave_worker *all = cleave_platform_workers(request->platform);
+    const uint32_t n = cleave_platform_nworkers(request->platform);
+    const double factor = request->declared_factor > 0 ? request->declared_factor : 1;
     struct cleave_worker *workers = cv_array(&planning->arena, n, sizeof *workers);
     double *theta = cv_array(&planning->arena, n, sizeof *theta);
     double *margin = cv_array(&planning->arena, n, sizeof *margin);
@@ -92,23 +92,24 @@ static enum cleave_status make_task(struct planning *planning, struct cleave_err
     if (workers == NULL || theta == NULL || margin == NULL || planning->master_s == NULL)
         return cv_fail_memory(err, "the workers of the streams");
     for (uint32_t w = 0; w < n; w++) {
-        workers[w] = cv_stream_as_duplex(all[w], planning->port, asked->result_ratio);
+        workers[w] = cv_stream_as_duplex(all[w], planning->port, request->result_ratio);
         workers[w].speed_ups *= factor;
-        theta[w] = asked->theta > 0 ? asked->theta : 0.5;
-        margin[w] = asked->margins != NULL ? asked->margins[w] : asked->margin;
+        theta[w] = request->theta > 0 ? request->theta : 0.5;
+        margin[w] = request->margins != NULL ? request->margins[w] : request->margin;
     }
     planning->task = (struct cv_stream_task){
         .ring = { .workers = workers,
                   .n = n,
-                  .tau_s = asked->period_s,
+                  .tau_s = request->period_s,
                   /* On a port that is shared, results are in the data already. */
                   .result_ratio =
-                      planning->port == CLEAVE_PORT_ONE ? 0 : asked->result_ratio,
+                      planning->port == CLEAVE_PORT_ONE ? 0 : request->result_ratio,
                   .theta = theta,
                   .margin = margin },
-        .nstreams = asked->nstreams,
-        .weights = asked->weights == CLEAVE_WEIGHTS_RING ? CV_SELECT_RING : CV_SELECT_OWN,
-        .work = asked->work,
+        .nstreams = request->nstreams,
+        .weights =
+            request->weights == CLEAVE_WEIGHTS_RING ? CV_SELECT_RING : CV_SELECT_OWN,
+        .work = request->work,
     };
     return CLEAVE_OK;
 }
@@ -127,20 +128,20 @@ static enum cleave_status choose_period(struct planning *planning,
 /* With the period known: the parts sent first, as a run moves them. */
 static void move_theta(struct planning *planning)
 {
-    const struct cleave_stream_task *asked = planning->asked;
-    const struct cleave_worker *all = cleave_platform_workers(asked->platform);
+    const struct cleave_stream_task *request = planning->request;
+    const struct cleave_worker *all = cleave_platform_workers(request->platform);
     const double tau_s = planning->task.ring.tau_s;
 
     for (uint32_t w = 0; w < planning->task.ring.n; w++) {
         struct cleave_worker worker = all[w];
 
         worker.speed_ups = planning->workers[w].speed_ups;
-        if (!(asked->result_ratio > 0))
+        if (!(request->result_ratio > 0))
             worker.return_latency_s =
                 0; /* what does not come back has no latency either */
         if (cv_stream_load(&worker, tau_s) > 0)
             planning->theta[w] =
-                cv_theta_moved(&worker, asked->result_ratio,
+                cv_theta_moved(&worker, request->result_ratio,
                                cv_stream_load(&worker, tau_s), planning->theta[w]);
     }
 }
@@ -171,19 +172,20 @@ static enum cleave_status weigh(struct planning *planning, struct cleave_error *
 
 static enum cleave_status choose(struct planning *planning, struct cleave_error *err)
 {
-    const uint32_t m = planning->asked->nstreams;
+    const uint32_t m = planning->request->nstreams;
     double *demands;
 
     /* The published weights know no shares: levelling would fill in what they left. */
-    if (planning->asked->shares == CLEAVE_SHARES_ANY || m == 1 ||
-        (planning->task.weights == CV_SELECT_RING && planning->asked->demands == NULL))
+    if (planning->request->shares == CLEAVE_SHARES_ANY || m == 1 ||
+        (planning->task.weights == CV_SELECT_RING && planning->request->demands == NULL))
         return cv_stream_select(&planning->task, &planning->arena, &planning->choice,
                                 err);
     demands = cv_array(&planning->arena, m, sizeof *demands);
     if (demands == NULL)
         return cv_fail_memory(err, "the demands of the streams");
     for (uint32_t i = 0; i < m; i++)
-        demands[i] = planning->asked->demands != NULL ? planning->asked->demands[i] : 1;
+        demands[i] =
+            planning->request->demands != NULL ? planning->request->demands[i] : 1;
     return cv_stream_select_demand(&planning->task, demands, TOLERANCE, &planning->arena,
                                    &planning->choice, &planning->shares, err);
 }
@@ -216,7 +218,7 @@ static enum cleave_status prove(struct planning *planning, struct cv_stream_fiel
 
 static enum cleave_status prove_small(struct planning *planning, struct cleave_error *err)
 {
-    const uint64_t work = planning->asked->work;
+    const uint64_t work = planning->request->work;
     struct cv_stream_set set = { NULL, 0 };
     struct cv_stream_field field;
     enum cleave_status status;
@@ -276,7 +278,7 @@ static const char *say_why(const struct planning *planning, uint32_t w,
 static enum cleave_status check_memory(const struct planning *planning, uint32_t w,
                                        struct cleave_error *err)
 {
-    const struct cleave_platform *platform = planning->asked->platform;
+    const struct cleave_platform *platform = planning->request->platform;
     const double tau_s = planning->task.ring.tau_s, theta = planning->theta[w];
     const double memory = cleave_platform_memory(platform, w);
     const double part =
@@ -321,7 +323,7 @@ static enum cleave_status fill_workers(struct planning *planning,
 static void fill_stream(const struct planning *planning, struct owned_plan *owned,
                         uint32_t *members, uint32_t m, double total_demand)
 {
-    const double *demands = planning->asked->demands;
+    const double *demands = planning->request->demands;
     const struct cv_stream_choice *choice = &planning->choice;
     const uint32_t from = choice->first[m], to = choice->first[m + 1];
     double start_s = 0;
@@ -364,12 +366,12 @@ static enum cleave_status fill_plan(struct planning *planning, struct owned_plan
         planning->least_density =
             fmin(planning->least_density, gives(planning, w) / planning->master_s[w]);
     }
-    if (planning->asked->demands != NULL)
-        total_demand = cv_stream_sum(planning->asked->demands, m);
+    if (planning->request->demands != NULL)
+        total_demand = cv_stream_sum(planning->request->demands, m);
     CV_TRY(fill_workers(planning, owned, err));
     owned->plan = (struct cleave_stream_plan){
         .period_s = planning->task.ring.tau_s,
-        .period_chosen = !(planning->asked->period_s > 0),
+        .period_chosen = !(planning->request->period_s > 0),
         .throughput_ups = choice->throughput,
         .upper_bound_ups = choice->upper_bound,
         .optimal = choice->optimal,
@@ -396,9 +398,9 @@ static enum cleave_status fill_plan(struct planning *planning, struct owned_plan
 static enum cleave_status plan_streams(struct planning *planning,
                                        struct owned_plan *owned, struct cleave_error *err)
 {
-    CV_TRY(check_task(planning->asked, err));
+    CV_TRY(check_task(planning->request, err));
     CV_TRY(make_task(planning, err));
-    if (!(planning->asked->period_s > 0))
+    if (!(planning->request->period_s > 0))
         CV_TRY(choose_period(planning, err));
     move_theta(planning);
     CV_TRY(weigh(planning, err));
@@ -412,7 +414,7 @@ enum cleave_status cleave_plan_streams(const struct cleave_stream_task *task,
                                        struct cleave_error *err)
 {
     struct owned_plan *owned = calloc(1, sizeof *owned);
-    struct planning planning = { .asked = task,
+    struct planning planning = { .request = task,
                                  .port = cleave_platform_port(task->platform) };
     enum cleave_status status;
 

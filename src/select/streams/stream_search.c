@@ -166,11 +166,10 @@ static bool mix(const struct search *s, double mu, double *out)
         const uint32_t w = s->workers[i];
         const struct cv_stream_times *times = &field->times[w];
         const double own = 1 + cv_ring_margin(&field->ring, w);
-        const double least = 1 + field->least_margin;
+        const double min = 1 + field->least_margin;
 
-        out[w] =
-            mu * least * cv_send_time(times) +
-            (1 - mu) * (least * times->return_second_s + own * times->return_first_s);
+        out[w] = mu * min * cv_send_time(times) +
+                 (1 - mu) * (min * times->return_second_s + own * times->return_first_s);
         positive = positive && out[w] > 0;
     }
     return positive;
@@ -190,15 +189,15 @@ static enum cleave_status mixture_bound(struct search *s, double mu, double *out
 /* The mixture with the least bound becomes the price: a grid, then nearer and nearer. */
 static enum cleave_status find_price(struct search *s, struct cleave_error *err)
 {
-    double best = 1, least, step = 1.0 / MIXTURES;
+    double best = 1, min, step = 1.0 / MIXTURES;
 
-    CV_TRY(mixture_bound(s, 1, &least, err));
+    CV_TRY(mixture_bound(s, 1, &min, err));
     for (int i = 0; i < MIXTURES; i++) {
         double bound;
 
         CV_TRY(mixture_bound(s, i * step, &bound, err));
-        if (bound < least) {
-            least = bound;
+        if (bound < min) {
+            min = bound;
             best = i * step;
         }
     }
@@ -211,13 +210,13 @@ static enum cleave_status find_price(struct search *s, struct cleave_error *err)
             double bound;
 
             CV_TRY(mixture_bound(s, mu, &bound, err));
-            if (bound < least) {
-                least = bound;
+            if (bound < min) {
+                min = bound;
                 best = mu;
             }
         }
     }
-    s->bound = fmin(s->bound, least);
+    s->bound = fmin(s->bound, min);
     mix(s, best, s->price);
     return CLEAVE_OK;
 }
@@ -247,13 +246,13 @@ static enum cleave_status try_price(struct search *s, struct cleave_error *err)
 
 /* --- own weights ------------------------------------------------------------------- */
 
-static enum cleave_status try_limit(struct search *s, uint32_t *room, double least,
+static enum cleave_status try_limit(struct search *s, uint32_t *room, double min,
                                     double limit, struct cleave_error *err)
 {
     const struct cv_stream_field *field = s->field;
     const double stretch = 1 + field->greatest_margin;
     struct cv_pack pack = { room, 0, s->weight,
-                            field->ring.tau_s - stretch * (limit - least), s->share };
+                            field->ring.tau_s - stretch * (limit - min), s->share };
     struct cv_pack_answer answer;
 
     for (uint32_t i = 0; i < s->n; i++) {

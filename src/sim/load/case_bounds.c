@@ -77,7 +77,7 @@ size_t cv_load_case_bounds(const struct cv_load_case *load_case,
 
     if (planned->view.nitems > 0)
         return item_bounds(&planned->view,
-                           cv_at_their_best(workers, planned->view.profiles, n, arena),
+                           cv_platform_at_peak(workers, planned->view.profiles, n, arena),
                            arena, out, out_tightest);
     if (!load_case->load.opens)
         return bounds_for(load_case, planned, workers, arena, out, out_tightest);

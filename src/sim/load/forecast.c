@@ -12,7 +12,7 @@ static const uint64_t FORECAST_SEED = 0x5eedf04eca575eedu;
 
 static enum cleave_status mean_makespan(struct cv_planned *planned,
                                         const struct cv_forecast_open *scene,
-                                        uint32_t runs, struct cv_meter *meter,
+                                        uint32_t runs, struct cv_step_budget *meter,
                                         double *out, struct cleave_error *err)
 {
     const bool opens = scene->command != NULL;
@@ -48,7 +48,8 @@ static enum cleave_status mean_makespan(struct cv_planned *planned,
 }
 
 static struct cv_load load_of(const struct cv_forecast_open *scene,
-                              const struct cleave_view *view, struct cv_meter *meter)
+                              const struct cleave_view *view,
+                              struct cv_step_budget *meter)
 {
     return (struct cv_load){ .units = view->units_total,
                              .lifespan_s = view->lifespan_s,
@@ -74,11 +75,11 @@ static struct cv_forecast inner_forecast(const struct cv_forecast_open *scene)
 static enum cleave_status forecast(const struct cv_forecast_open *scene,
                                    const struct cleave_policy *policy,
                                    const struct cleave_view *view, uint32_t runs,
-                                   struct cv_meter *meter, double *out,
+                                   struct cv_step_budget *meter, double *out,
                                    struct cleave_error *err)
 {
-    struct cv_meter plan_meter =
-        meter != NULL ? cv_meter_half(meter) : (struct cv_meter){ 0 };
+    struct cv_step_budget plan_meter =
+        meter != NULL ? cv_step_budget_half(meter) : (struct cv_step_budget){ 0 };
     const struct cv_load load = load_of(scene, view, meter != NULL ? &plan_meter : NULL);
     const struct cv_forecast inner = inner_forecast(scene);
     struct cv_planned planned;
@@ -86,7 +87,7 @@ static enum cleave_status forecast(const struct cv_forecast_open *scene,
 
     status = cv_planned_init(&planned, policy, NULL, 0, scene->platform, view->workers,
                              &load, &inner, err);
-    cv_meter_spend(meter, plan_meter.spent);
+    cv_step_budget_spend(meter, plan_meter.spent);
     CV_TRY(status);
     status = mean_makespan(&planned, scene, runs, meter, out, err);
     cv_planned_done(&planned);
@@ -96,11 +97,12 @@ static enum cleave_status forecast(const struct cv_forecast_open *scene,
 /* By itself, or by loads that are looked for. */
 static enum cleave_status work_of(const struct cv_forecast_open *scene,
                                   const struct cleave_policy *policy,
-                                  const struct cleave_view *view, struct cv_meter *meter,
-                                  double *out, struct cleave_error *err)
+                                  const struct cleave_view *view,
+                                  struct cv_step_budget *meter, double *out,
+                                  struct cleave_error *err)
 {
-    struct cv_meter some =
-        meter != NULL ? cv_meter_half(meter) : (struct cv_meter){ 0, INFINITY };
+    struct cv_step_budget some = meter != NULL ? cv_step_budget_half(meter)
+                                               : (struct cv_step_budget){ 0, INFINITY };
     struct cv_load_case load_case = { .policy = policy,
                                       .platform = scene->platform,
                                       .load = load_of(scene, view, NULL),
@@ -114,14 +116,14 @@ static enum cleave_status work_of(const struct cv_forecast_open *scene,
     if (scene->command != NULL)
         load_case.command = *scene->command;
     status = cv_units_work(&quest, out, err);
-    cv_meter_spend(meter, some.spent);
+    cv_step_budget_spend(meter, some.spent);
     return status;
 }
 
 static enum cleave_status forecast_plain(void *context,
                                          const struct cleave_policy *policy,
                                          const struct cleave_view *view, uint32_t runs,
-                                         struct cv_meter *meter, double *out,
+                                         struct cv_step_budget *meter, double *out,
                                          struct cleave_error *err)
 {
     return forecast(&(struct cv_forecast_open){ .platform = context }, policy, view, runs,
@@ -130,7 +132,7 @@ static enum cleave_status forecast_plain(void *context,
 
 static enum cleave_status forecast_open(void *context, const struct cleave_policy *policy,
                                         const struct cleave_view *view, uint32_t runs,
-                                        struct cv_meter *meter, double *out,
+                                        struct cv_step_budget *meter, double *out,
                                         struct cleave_error *err)
 {
     return forecast(context, policy, view, runs, meter, out, err);
@@ -138,7 +140,7 @@ static enum cleave_status forecast_open(void *context, const struct cleave_polic
 
 static enum cleave_status work_plain(void *context, const struct cleave_policy *policy,
                                      const struct cleave_view *view,
-                                     struct cv_meter *meter, double *out,
+                                     struct cv_step_budget *meter, double *out,
                                      struct cleave_error *err)
 {
     return work_of(&(struct cv_forecast_open){ .platform = context }, policy, view, meter,
@@ -147,7 +149,7 @@ static enum cleave_status work_plain(void *context, const struct cleave_policy *
 
 static enum cleave_status work_open(void *context, const struct cleave_policy *policy,
                                     const struct cleave_view *view,
-                                    struct cv_meter *meter, double *out,
+                                    struct cv_step_budget *meter, double *out,
                                     struct cleave_error *err)
 {
     return work_of(context, policy, view, meter, out, err);

@@ -2,7 +2,7 @@
 #ifndef CV_FORECAST_H
 #define CV_FORECAST_H
 #include "engine/command_model.h"
-#include "policy/kit/setup.h"
+#include "policy/common/setup.h"
 
 /* Forecasts on the native engine for policies that run on `platform`, which must outlive
  * the result. Costs are those the view declares, each stretched by a normal factor of

@@ -114,7 +114,7 @@ enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
                                             load_case->units };
     const struct cv_forecast forecast =
         load_case->load.opens ? cv_open_forecast(&scene) : cv_native_forecast(platform);
-    struct cv_meter any = { 0, INFINITY }, *meter = load_case->load.meter;
+    struct cv_step_budget any = { 0, INFINITY }, *meter = load_case->load.meter;
     const struct cv_units_quest quest = { load_case,     load_case->policy,
                                           job->settings, job->nsettings,
                                           &forecast,     meter != NULL ? meter : &any };

@@ -45,8 +45,9 @@ enum cleave_status cv_plan_units(const struct cv_units_quest *quest, double unit
 {
     struct cv_run run = cv_load_case_run(quest->load_case);
     struct cv_load load = quest->load_case->load;
-    struct cv_meter meter = { 0, ONE_PLAN * (quest->meter->limit - quest->meter->spent) };
-    struct cv_meter events = { 0, INFINITY };
+    struct cv_step_budget meter = { 0, ONE_PLAN *
+                                           (quest->meter->limit - quest->meter->spent) };
+    struct cv_step_budget events = { 0, INFINITY };
     enum cleave_status status;
 
     if (!isfinite(units))
@@ -59,11 +60,11 @@ enum cleave_status cv_plan_units(const struct cv_units_quest *quest, double unit
     load.lifespan_s = 0;
     load.meter = cv_picks(quest->policy) ? quest->meter : &meter;
     status = plan_load(quest, &load, planned, err);
-    cv_meter_spend(quest->meter, meter.spent);
+    cv_step_budget_spend(quest->meter, meter.spent);
     CV_TRY(status);
     status = cv_planned_run_once(planned, cv_load_case_engine(quest->load_case, NULL),
                                  &run, out_s, err);
-    cv_meter_spend(quest->meter, events.spent);
+    cv_step_budget_spend(quest->meter, events.spent);
     if (status != CLEAVE_OK)
         cv_planned_done(planned);
     return status;
@@ -95,14 +96,14 @@ enum cleave_status cv_find_units(const struct cv_units_quest *quest, double low,
 {
     const double lifespan_s = quest->load_case->load.lifespan_s;
     double high = INFINITY, high_s = 0;
-    double units = cv_units_of_all(quest->load_case), least = units * NOTHING;
+    double units = cv_units_of_all(quest->load_case), min = units * NOTHING;
     struct cv_planned planned;
 
     for (int step = 0; step < MOST_STEPS && cv_ends_sooner(quest, low_s); step++) {
         double end_s = 0;
 
-        if (units < least || /* latencies alone take longer */
-            (low > 0 && cv_meter_over(quest->meter)))
+        if (units < min || /* latencies alone take longer */
+            (low > 0 && cv_step_budget_over(quest->meter)))
             break;
         CV_TRY(cv_plan_units(quest, units, &planned, &end_s, err));
         cv_planned_done(&planned);

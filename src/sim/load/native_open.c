@@ -38,14 +38,14 @@ static void serve(struct native *native)
     while (open->wishes.first != NONE) {
         const uint32_t index = open->wishes.first;
         struct chunk *chunk = &native->chunks[index];
-        const double asked = chunk->units;
+        const double request = chunk->units;
 
-        if (!cv_supply_take(&open->supply, &chunk->units, &chunk->begin))
+        if (!cv_simulated_input_take(&open->supply, &chunk->units, &chunk->begin))
             return;
         open->wishes.first = chunk->next;
         open->nwishes--;
-        open->supply.wished -= asked;
-        if (asked > 0 && !(chunk->units > 0))
+        open->supply.wished -= request;
+        if (request > 0 && !(chunk->units > 0))
             give_nothing(native, index);
         else
             join_queue(native, native->queue_each ? chunk->worker : 0, index, false);
@@ -56,7 +56,7 @@ static void serve(struct native *native)
 /* More of a stream comes as chunks are done. */
 static void arrive(struct native *native)
 {
-    if (cv_supply_arrive(&native->open->supply))
+    if (cv_simulated_input_arrive(&native->open->supply))
         end_at(native, native->now_s, ENDS_STREAM, 0);
 }
 
@@ -64,7 +64,7 @@ double cv_native_left(const void *engine)
 {
     const struct native *native = engine;
 
-    return cv_supply_left(&native->open->supply);
+    return cv_simulated_input_left(&native->open->supply);
 }
 
 /* --- a run ------------------------------------------------------------------------------ */
@@ -88,8 +88,8 @@ enum cleave_status cv_native_open_begin(struct native *native, struct cleave_err
     open->command = native->run->command;
     open->nwishes = 0;
     open->wishes = (struct queue){ NONE, NONE };
-    cv_supply_begin(&open->supply, native->run->units, native->run->hold, n,
-                    open->command->record);
+    cv_simulated_input_begin(&open->supply, native->run->units, native->run->hold, n,
+                             open->command->record);
     if (!cv_free_ranges_reserve(&open->supply.free))
         return cv_fail_memory(err, "the simulator");
     arrive(native);
@@ -230,7 +230,7 @@ static double reached(const struct native *native, uint32_t worker)
 
 static void look(struct native *native, const struct cleave_order *order)
 {
-    struct cleave_event seen = { .kind = CLEAVE_SEEN };
+    struct cleave_event seen = { .kind = CLEAVE_PROGRESS };
 
     if (native->processors[order->worker].first != NONE) {
         cv_native_process_catch_up(native, order->worker);
@@ -284,7 +284,7 @@ enum cleave_status cv_native_open_submit(struct native *native,
         native->open->processes[order->worker].closed = true;
         cv_native_process_plan(native, order->worker);
         return CLEAVE_OK;
-    case CLEAVE_LOOK:
+    case CLEAVE_QUERY:
         look(native, order);
         return CLEAVE_OK;
     default:

@@ -6,8 +6,8 @@
  * has at most one event in the heap; one whose key it does not know any more is stale. */
 #ifndef CV_NATIVE_OPEN_H
 #define CV_NATIVE_OPEN_H
-#include "engine/supply.h"
-#include "sim/load/native_parts.h"
+#include "engine/simulated_input.h"
+#include "sim/load/native_internal.h"
 
 /* What a worker's command does. */
 struct process {
@@ -27,7 +27,7 @@ struct process {
 struct native_open {
     const struct cv_command_model *command; /* borrowed */
     struct process *processes;              /* owned: by worker                         */
-    struct cv_supply supply;
+    struct cv_simulated_input supply;
     struct queue wishes; /* chunks that wait for their part of a stream                 */
     size_t nwishes;
 };

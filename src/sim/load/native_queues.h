@@ -4,7 +4,7 @@
  * Inline: these are the inner loop. */
 #ifndef CV_NATIVE_QUEUES_H
 #define CV_NATIVE_QUEUES_H
-#include "sim/load/native_parts.h"
+#include "sim/load/native_internal.h"
 
 /* A chunk of the pool, native_times.c. */
 enum cleave_status cv_native_new_chunk(struct native *native, uint32_t *out,

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "model/platform/profile.h"
-#include "sim/load/native_parts.h"
+#include "sim/load/native_internal.h"
 
 /* When a computation came, or comes, to its first unit: after the latency. */
 static double first_unit_at(const struct native *native, const struct chunk *chunk)

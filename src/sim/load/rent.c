@@ -24,7 +24,7 @@ struct owned_rental {
 };
 
 static enum cleave_status check_terms(const struct cleave_job *job,
-                                      const struct cleave_terms *terms,
+                                      const struct cleave_rental_terms *terms,
                                       struct cleave_error *err)
 {
     const char *other = job->lifespan_s > 0    ? "a lifespan"
@@ -128,7 +128,7 @@ static enum cleave_status keep(const struct cv_rent_search *search,
 }
 
 static enum cleave_status rent(const struct cleave_job *job,
-                               const struct cleave_terms *terms,
+                               const struct cleave_rental_terms *terms,
                                const struct cv_load_case *load_case,
                                struct owned_rental *owned, struct cleave_error *err)
 {
@@ -154,7 +154,7 @@ static enum cleave_status rent(const struct cleave_job *job,
 }
 
 enum cleave_status cleave_rent(const struct cleave_job *job,
-                               const struct cleave_terms *terms,
+                               const struct cleave_rental_terms *terms,
                                struct cleave_rental **out, struct cleave_error *err)
 {
     struct cv_load_case load_case;

@@ -15,15 +15,16 @@ enum { SETS_MOST = 24 };
 static const double SLACK = 1e-9;
 static const double BETTER = 1 - 1e-7;
 
-static bool keeps_to(const struct cleave_terms *terms, double makespan_s, double cost)
+static bool keeps_to(const struct cleave_rental_terms *terms, double makespan_s,
+                     double cost)
 {
     return terms->deadline_s > 0 ? makespan_s <= terms->deadline_s * (1 + SLACK)
                                  : cost <= terms->budget * (1 + SLACK);
 }
 
 /* Of two that keep to the terms: the cheaper, or the faster. */
-static bool is_better(const struct cleave_terms *terms, const struct cv_paid_set *a,
-                      const struct cv_paid_set *b)
+static bool is_better(const struct cleave_rental_terms *terms,
+                      const struct cv_paid_set *a, const struct cv_paid_set *b)
 {
     const bool deadline = terms->deadline_s > 0;
     const double first[2] = { deadline ? a->cost : a->makespan_s,
@@ -224,8 +225,8 @@ static enum cleave_status measure(struct cv_rent_search *search,
 static enum cleave_status choose_sizes(struct cv_rent_search *search,
                                        struct cleave_error *err)
 {
-    const struct cleave_terms late = { .deadline_s = search->words.longest_s };
-    const struct cleave_terms *all[] = { search->terms, &late };
+    const struct cleave_rental_terms late = { .deadline_s = search->words.longest_s };
+    const struct cleave_rental_terms *all[] = { search->terms, &late };
 
     for (int i = 0; i < 2; i++) {
         struct cv_plan *plan = cv_array(search->arena, 1, sizeof *plan);
@@ -286,8 +287,10 @@ bool cv_rent_sort(struct cv_rent_search *search)
 enum cleave_status cv_rent_look(struct cv_rent_search *search, struct cleave_error *err)
 {
     const struct cleave_job *job = search->job;
-    const struct cv_thrift thrift = { search->workers, search->costs, search->nworkers,
-                                      cleave_platform_port(job->platform), job->load };
+    const struct cv_min_cost_plan thrift = { search->workers, search->costs,
+                                             search->nworkers,
+                                             cleave_platform_port(job->platform),
+                                             job->load };
 
     search->fastest_s = search->cheapest = INFINITY;
     if (search->sizes &&

@@ -15,7 +15,7 @@ struct cv_paid_set {
 
 struct cv_rent_search {
     const struct cleave_job *job;
-    const struct cleave_terms *terms;
+    const struct cleave_rental_terms *terms;
     struct cv_arena *arena;
     const struct cleave_worker *workers; /* packing included */
     double *costs;

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * For one order the cheapest sizes for a deadline come from a linear program
- * (model/load/thrift.h), and their cost falls as the deadline is later, so that the earliest
+ * (model/load/min_cost_sizes.h), and their cost falls as the deadline is later, so that the earliest
  * deadline for a budget is found by halving. Of the orders the best is taken; then workers
  * leave it, one by one, as long as that is better: what each costs before it does anything
  * is no part of the program. */
@@ -16,11 +16,12 @@ _Static_assert(1 + 1 + (ROUNDS_MOST - 1) * LATE_MOST <= CV_RENT_WORDS_EACH,
                "room for all");
 static const double BETTER = 1 - 1e-7;
 
-bool cv_rent_words_open(struct cv_rent_words *words, const struct cv_thrift *thrift,
-                        size_t most, struct cv_arena *arena)
+bool cv_rent_words_open(struct cv_rent_words *words,
+                        const struct cv_min_cost_plan *thrift, size_t max,
+                        struct cv_arena *arena)
 {
-    *words = (struct cv_rent_words){ .thrift = *thrift, .capacity = most };
-    words->words = cv_array(arena, most, sizeof *words->words);
+    *words = (struct cv_rent_words){ .thrift = *thrift, .capacity = max };
+    words->words = cv_array(arena, max, sizeof *words->words);
     for (uint32_t w = 0; w < thrift->nworkers; w++) {
         const struct cleave_worker *worker = &thrift->workers[w];
 
@@ -113,7 +114,7 @@ static double size_up(const struct cv_rent_words *words, const struct cv_plan *w
     double cost;
 
     cv_arena_init(&scratch);
-    cost = cv_thrift_sizes(&words->thrift, deadline_s, &sized, &scratch);
+    cost = cv_min_cost_sizes(&words->thrift, deadline_s, &sized, &scratch);
     if (isfinite(cost)) {
         if (cv_plan_init(out, arena, sized.nchunks)) {
             memcpy(out->worker, sized.worker, sized.nchunks * sizeof *out->worker);
@@ -150,7 +151,7 @@ static bool hurry(const struct cv_rent_words *words, const struct cv_plan *word,
 }
 
 static bool try_word(const struct cv_rent_words *words, const struct cv_plan *word,
-                     const struct cleave_terms *terms, struct cv_arena *arena,
+                     const struct cleave_rental_terms *terms, struct cv_arena *arena,
                      struct best *best)
 {
     struct cv_plan plan;
@@ -178,8 +179,9 @@ static bool without(const struct cv_plan *word, uint32_t worker, struct cv_arena
 }
 
 /* Workers leave as long as that is better. */
-static bool prune(const struct cv_rent_words *words, const struct cleave_terms *terms,
-                  struct cv_arena *arena, struct best *best)
+static bool prune(const struct cv_rent_words *words,
+                  const struct cleave_rental_terms *terms, struct cv_arena *arena,
+                  struct best *best)
 {
     for (uint32_t w = 0; w < words->thrift.nworkers; w++) {
         struct cv_plan word;
@@ -194,7 +196,7 @@ static bool prune(const struct cv_rent_words *words, const struct cleave_terms *
 }
 
 bool cv_rent_words_best(const struct cv_rent_words *words,
-                        const struct cleave_terms *terms, struct cv_arena *arena,
+                        const struct cleave_rental_terms *terms, struct cv_arena *arena,
                         struct cv_plan *out, double *out_cost)
 {
     struct best best = { .cost = INFINITY, .deadline_s = words->longest_s };

@@ -61,13 +61,13 @@ static unsigned usable_cores(void)
 
 unsigned cv_parallel_threads(const struct cv_parallel *loop)
 {
-    uint64_t most = (loop->count + loop->block - 1) / loop->block;
+    uint64_t max = (loop->count + loop->block - 1) / loop->block;
     unsigned threads = loop->threads == 0 ? usable_cores() : loop->threads;
 
     if (threads > MAX_THREADS)
         threads = MAX_THREADS;
-    if (threads > most)
-        threads = most == 0 ? 1 : (unsigned)most;
+    if (threads > max)
+        threads = max == 0 ? 1 : (unsigned)max;
     return threads;
 }
 

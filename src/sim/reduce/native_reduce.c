@@ -92,5 +92,5 @@ static const struct cv_engine plain = {
 
 const struct cv_engine *cv_native_reduce_for(const struct cleave_policy *policy)
 {
-    return policy->hears_arrivals ? &overlapping : &plain;
+    return policy->gets_arrivals ? &overlapping : &plain;
 }

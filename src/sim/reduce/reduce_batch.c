@@ -33,7 +33,7 @@ static bool needs_driver(const struct cv_planned *planned,
          ((inner->knows_ready || inner->ready_by_driver) && costs->has_ready)))
         return true;
     return costs->has_ready && costs->ready_model == CLEAVE_READY_MERGE &&
-           planned->policy->hears_arrivals;
+           planned->policy->gets_arrivals;
 }
 
 enum cleave_status cv_reduce_batch_open(const struct cv_planned *planned,

@@ -27,8 +27,8 @@ static enum cleave_status read_costs(const struct cleave_reduction *job,
             return cv_fail(err, CLEAVE_EINPUT, "the costs are for %u nodes, not for %u",
                            costs.nodes, job->nodes);
     } else {
-        CV_TRY(cv_law_parse(job->transfer, &costs.transfer, err));
-        CV_TRY(cv_law_parse(job->compute, &costs.compute, err));
+        CV_TRY(cv_distribution_parse(job->transfer, &costs.transfer, err));
+        CV_TRY(cv_distribution_parse(job->compute, &costs.compute, err));
         if (job->cluster != 0 && !(job->remote > 0 && job->remote <= 1e100))
             return cv_fail(err, CLEAVE_EINPUT,
                            "expected a positive factor between clusters, got %g",
@@ -68,14 +68,14 @@ static enum cleave_status read_ready(const struct cleave_reduction *job,
                            job->ready_s[i]);
     if (job->ready_s != NULL)
         return CLEAVE_OK;
-    CV_TRY(cv_law_parse(job->ready, &costs->ready, err));
+    CV_TRY(cv_distribution_parse(job->ready, &costs->ready, err));
     means = malloc((n > 0 ? n : 1) * sizeof *means);
     if (means == NULL)
         return cv_fail_memory(err, "the ready times");
     for (uint32_t i = 0; i < n; i++)
-        means[i] = cv_law_mean(&costs->ready);
+        means[i] = cv_distribution_mean(&costs->ready);
     costs->mean_ready_s = *out_owned = means;
-    if (cv_law_cv(&costs->ready) == 0)
+    if (cv_distribution_cv(&costs->ready) == 0)
         costs->ready_s = means;
     return CLEAVE_OK;
 }
@@ -101,7 +101,7 @@ static struct cv_simgrid_source simgrid_source(const struct cleave_simgrid *simg
 {
     return (struct cv_simgrid_source){ .where = simgrid,
                                        .costs = costs,
-                                       .plain = !planned->policy->hears_arrivals };
+                                       .plain = !planned->policy->gets_arrivals };
 }
 
 /* One run by the driver. */
@@ -157,7 +157,7 @@ static enum cleave_status run_once(const struct cleave_reduction *job,
     } else {
         CV_TRY(drive(job->simgrid, planned, costs, trace, &outcome, err));
         owned->tree.length_s = outcome.makespan_s;
-        CV_TRY(cv_tree_gather(trace, first_entry, !planned->policy->hears_arrivals, owned,
+        CV_TRY(cv_tree_gather(trace, first_entry, !planned->policy->gets_arrivals, owned,
                               err));
     }
     return cv_tree_bound(costs, planned, owned, err);
@@ -176,8 +176,8 @@ enum cleave_status cleave_plan_reduce(const struct cleave_reduction *job,
     CV_TRY(read_costs(job, &costs, err));
     CV_TRY(read_ready(job, &costs, &means, err));
     /* A plan takes every cost at its mean. */
-    costs.transfer = cv_law_constant(cv_law_mean(&costs.transfer));
-    costs.compute = cv_law_constant(cv_law_mean(&costs.compute));
+    costs.transfer = cv_distribution_constant(cv_distribution_mean(&costs.transfer));
+    costs.compute = cv_distribution_constant(cv_distribution_mean(&costs.compute));
     if (costs.ready_s == NULL)
         costs.ready_s = means;
     status = plan_job(job, costs.has_ready ? "ready" : "greedy", &costs, &planned, err);

@@ -9,7 +9,7 @@
 #include "model/ready/ready_tree.h"
 #include "model/reduce/reduce_length.h"
 #include "model/reduce/reduce_tree.h"
-#include "policy/kit/short_cuts.h"
+#include "policy/common/short_cuts.h"
 
 enum cleave_status cv_tree_gather(const struct cleave_trace *trace, size_t first_entry,
                                   bool plain, struct cv_owned_tree *owned,
@@ -68,7 +68,7 @@ enum cleave_status cv_tree_gather(const struct cleave_trace *trace, size_t first
 
 /* From the cheapest transfer and combination to the dearest. */
 struct range {
-    double least[2], most[2];
+    double min[2], max[2];
 };
 
 static struct range cost_range(const struct cv_reduce_costs *costs)
@@ -78,22 +78,23 @@ static struct range cost_range(const struct cv_reduce_costs *costs)
     const uint32_t n = costs->nodes;
 
     if (costs->exact == NULL && costs->cluster != 0) {
-        const double near = cv_law_mean(&costs->transfer), far = near * costs->remote;
+        const double near = cv_distribution_mean(&costs->transfer),
+                     far = near * costs->remote;
 
-        range.least[0] = fmin(near, far);
-        range.most[0] = fmax(near, far);
+        range.min[0] = fmin(near, far);
+        range.max[0] = fmax(near, far);
     }
     if (costs->exact == NULL || n == 1)
         return range;
     range = (struct range){ { INFINITY, INFINITY }, { 0, 0 } };
     for (uint32_t i = 0; i < n; i++) {
-        range.least[1] = fmin(range.least[1], costs->exact->compute[i]);
-        range.most[1] = fmax(range.most[1], costs->exact->compute[i]);
+        range.min[1] = fmin(range.min[1], costs->exact->compute[i]);
+        range.max[1] = fmax(range.max[1], costs->exact->compute[i]);
         for (uint32_t j = 0; j < n; j++) {
             const double cost = costs->exact->transfer[(size_t)i * n + j];
 
-            range.least[0] = i != j ? fmin(range.least[0], cost) : range.least[0];
-            range.most[0] = i != j ? fmax(range.most[0], cost) : range.most[0];
+            range.min[0] = i != j ? fmin(range.min[0], cost) : range.min[0];
+            range.max[0] = i != j ? fmax(range.max[0], cost) : range.max[0];
         }
     }
     return range;
@@ -137,9 +138,8 @@ static enum cleave_status bound_ready(const struct cv_reduce_costs *costs,
                                       struct cv_owned_tree *owned,
                                       struct cleave_error *err)
 {
-    const struct cv_ready_job job = { costs->nodes, planned->view.ready_s,
-                                      range->least[0], range->least[1],
-                                      costs->ready_model };
+    const struct cv_ready_job job = { costs->nodes, planned->view.ready_s, range->min[0],
+                                      range->min[1], costs->ready_model };
     const struct cv_policy_inner *inner = planned->policy->inner;
     struct cleave_tree *tree = &owned->tree;
     double last_s = 0;
@@ -151,12 +151,12 @@ static enum cleave_status bound_ready(const struct cv_reduce_costs *costs,
         return cv_fail_memory(err, "the bound");
     /* A fixed tree, and tree-dyn, take no longer than if all were as late as the last. */
     if (inner == NULL || (inner->fixed == NULL && inner->method != CV_METHOD_TREE_DYN) ||
-        (job.model == CLEAVE_READY_MERGE && planned->policy->hears_arrivals &&
+        (job.model == CLEAVE_READY_MERGE && planned->policy->gets_arrivals &&
          !inner->knows_ready)) /* made for overlap */
-        tree->upper_bound_s = (job.n - 1.0) * (range->most[0] + range->most[1]);
+        tree->upper_bound_s = (job.n - 1.0) * (range->max[0] + range->max[1]);
     tree->upper_bound_s += last_s;
     tree->optimum_s = NAN;
-    if (range->least[0] != range->most[0] || range->least[1] != range->most[1])
+    if (range->min[0] != range->max[0] || range->min[1] != range->max[1])
         return CLEAVE_OK;
     if (inner != NULL && inner->knows_ready && cv_ready_is_exact(&job) &&
         (inner->is_best == NULL || inner->is_best(planned->state))) {
@@ -177,16 +177,15 @@ enum cleave_status cv_tree_bound(const struct cv_reduce_costs *costs,
     const struct range range = cost_range(costs);
     struct cleave_tree *tree = &owned->tree;
     const uint32_t n = costs->nodes;
-    const double optimum_s = cv_reduce_length(n, range.least[0], range.least[1]);
+    const double optimum_s = cv_reduce_length(n, range.min[0], range.min[1]);
 
     tree->lower_bound_s = optimum_s;
-    tree->upper_bound_s = policy->longest != NULL
-                              ? policy->longest(planned->state, &planned->view,
-                                                range.most[0], range.most[1])
-                              : (n - 1.0) * (range.most[0] + range.most[1]);
-    tree->optimum_s = range.least[0] == range.most[0] && range.least[1] == range.most[1]
-                          ? optimum_s
-                          : NAN;
+    tree->upper_bound_s =
+        policy->longest != NULL
+            ? policy->longest(planned->state, &planned->view, range.max[0], range.max[1])
+            : (n - 1.0) * (range.max[0] + range.max[1]);
+    tree->optimum_s =
+        range.min[0] == range.max[0] && range.min[1] == range.max[1] ? optimum_s : NAN;
     return costs->has_ready ? bound_ready(costs, planned, &range, owned, err) : CLEAVE_OK;
 }
 

@@ -211,7 +211,7 @@ static void finish_run(struct place *place)
 CV_FLATTEN static void go_by_events(struct cv_row_lane *lane,
                                     const struct cleave_policy *policy)
 {
-    if (policy->hears_arrivals)
+    if (policy->gets_arrivals)
         cv_lane_go(lane, policy->decide, 0);
     else
         cv_lane_go(lane, policy->decide, CV_LANE_PLAIN);
@@ -366,7 +366,7 @@ enum cleave_status cv_row_lanes_open(const struct cv_planned *planned,
         return cv_fail_memory(err, "the runs side by side");
     all->planned = planned;
     all->costs = costs;
-    all->plain = !planned->policy->hears_arrivals;
+    all->plain = !planned->policy->gets_arrivals;
     all->simple = cv_compute_is_constant(costs);
     all->nready = costs->has_ready ? costs->nodes : 0;
     if (costs->transfer.kind == CV_LAW_GAMMA)

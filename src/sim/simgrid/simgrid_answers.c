@@ -35,7 +35,7 @@ static bool is_possible(const struct cleave_event *event,
         return false;
     switch (event->kind) {
     case CLEAVE_RECALLED:
-    case CLEAVE_SEEN: /* maybe of somebody who has no chunk */
+    case CLEAVE_PROGRESS: /* maybe of somebody who has no chunk */
         return event->worker < bounds->nodes &&
                (event->chunk < bounds->chunks ||
                 (event->chunk == 0 && event->units == 0));

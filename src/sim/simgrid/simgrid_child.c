@@ -18,7 +18,7 @@
 
 #include <cleave/version.h>
 #include "base/arena.h"
-#include "base/companion.h"
+#include "base/helper_program.h"
 #include "base/fail.h"
 #include "base/text.h"
 #include "engine/simgrid_words.h"
@@ -36,13 +36,13 @@ struct cv_simgrid_child {
 
 enum cleave_status cleave_simgrid_find(char *path, size_t size, struct cleave_error *err)
 {
-    static const struct cv_companion simgrid = {
+    static const struct cv_helper_program simgrid = {
         .program = "cleave-simgrid",
         .what = "engine 'simgrid'",
         .remedy = "which is built where the Debian package libsimgrid-dev is installed",
     };
 
-    return cv_companion_find(&simgrid, path, size, err);
+    return cv_helper_program_find(&simgrid, path, size, err);
 }
 
 /* --- starting and ending --------------------------------------------------------------- */

@@ -1,0 +1,168 @@
+/* help.c -- help texts, made from the verbs' tables. SPDX-License-Identifier: MIT */
+#include "cli/common/help.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "report/terminal/table.h"
+
+enum { OPTION_COLUMN = 25 };
+
+const struct cv_fact cv_environment_facts[] = {
+    { "COLUMNS", "width of charts when stdout is not a terminal; 80 by default", NULL },
+    { "NO_COLOR", "when set and not empty, no colours", NULL },
+    { "LC_ALL, LC_CTYPE, LANG",
+      "charts use block characters when the first of these that is set names UTF-8; "
+      "numbers do not depend on the locale",
+      NULL },
+    { NULL, NULL, NULL },
+};
+
+const char cv_program_summary[] =
+    "split one large load over unequal machines, and join their results";
+
+const char cv_program_description[] =
+    "Splits one large divisible load over machines with different speeds and links so "
+    "that all of them finish together, and joins partial results along the tree that "
+    "costs least. It plans, simulates and runs with the same code, and shows how far the "
+    "result is from what no schedule can beat.";
+
+/* clang-format off */
+const struct cv_option cv_help_option[] = {
+    { .name = "--help", .letter = 'h', .help = "Show this help." },
+    { .name = NULL },
+};
+/* clang-format on */
+
+static void wrap(struct cv_text *out, const char *words, size_t indent)
+{
+    cv_wrap(out, words, indent, indent, CV_HELP_WIDTH);
+    cv_text_add(out, "\n");
+}
+
+void cv_help_usage(const struct cv_verb *verb, struct cv_text *out)
+{
+    const struct cv_option_group *group = verb->groups;
+
+    cv_text_add(out, "cleave %s", verb->name);
+    for (; group != NULL && group->title != NULL; group++) {
+        for (const struct cv_option *o = group->options; o->name != NULL; o++) {
+            if (o->required)
+                cv_text_add(out, " %s %s", o->name, o->argument);
+        }
+    }
+    cv_text_add(out, " [OPTION]...");
+    if (verb->operands != NULL)
+        cv_text_add(out, " %s", verb->operands);
+}
+
+static void list_options(const char *title, const struct cv_option *options,
+                         struct cv_text *out)
+{
+    cv_text_add(out, "\n%s:\n", title);
+    for (const struct cv_option *o = options; o->name != NULL; o++) {
+        struct cv_text help = { NULL, 0, 0, false };
+        char left[96];
+        int length;
+
+        if (o->letter != 0)
+            length = snprintf(left, sizeof left, "  -%c, %s", o->letter, o->name);
+        else
+            length = snprintf(left, sizeof left, "      %s", o->name);
+        if (o->argument != NULL)
+            length +=
+                snprintf(left + length, sizeof left - (size_t)length, " %s", o->argument);
+        cv_text_add(out, "%s", left);
+        if (length > OPTION_COLUMN - 2)
+            cv_text_add(out, "\n%*s", OPTION_COLUMN, "");
+        else
+            cv_text_add(out, "%*s", OPTION_COLUMN - length, "");
+        cv_option_help(o, &help);
+        wrap(out, help.failed ? "" : help.bytes, OPTION_COLUMN);
+        out->failed = out->failed || help.failed;
+        cv_text_done(&help);
+    }
+}
+
+/* How much of a command line of `length` bytes stands in the first of several lines: up to a
+ * space that is in no quotes, before an option if that is far enough; all of it if it fits,
+ * or has no such space. */
+static size_t example_part(const char *line, size_t length, size_t room)
+{
+    size_t part = 0, option = 0;
+    bool quoted = false;
+
+    if (length <= room)
+        return length;
+    for (size_t i = 0; i < length && (i + 2 <= room || part == 0); i++) {
+        quoted ^= line[i] == '\'';
+        if (line[i] == ' ' && !quoted)
+            part = i;
+        if (part == i && line[i + 1] == '-')
+            option = i;
+    }
+    if (2 * option > room)
+        return option;
+    return part > 0 ? part : length;
+}
+
+const char *cv_help_example(const char *examples, size_t room, struct cv_text *out)
+{
+    enum { INDENT = 6 };
+    size_t length = strcspn(examples, "\n");
+    size_t part = example_part(examples, length, room);
+
+    cv_text_add(out, "%.*s", (int)part, examples);
+    while (part < length) {
+        examples += part + 1;
+        length -= part + 1;
+        part = example_part(examples, length, room - INDENT);
+        cv_text_add(out, " \\\n%*s%.*s", INDENT, "", (int)part, examples);
+    }
+    examples += length;
+    return *examples == '\n' ? examples + 1 : examples;
+}
+
+/* Command lines, indented. */
+static void list_examples(const char *examples, struct cv_text *out)
+{
+    cv_text_add(out, "\n%s:\n", strchr(examples, '\n') != NULL ? "Examples" : "Example");
+    while (*examples != '\0') {
+        struct cv_text lines = { NULL, 0, 0, false };
+
+        examples = cv_help_example(examples, CV_HELP_WIDTH - 2, &lines);
+        for (const char *line = lines.bytes; line != NULL && *line != '\0';) {
+            const size_t length = strcspn(line, "\n");
+
+            cv_text_add(out, "  %.*s\n", (int)length, line);
+            line += length + (line[length] == '\n');
+        }
+        out->failed = out->failed || lines.failed;
+        cv_text_done(&lines);
+    }
+}
+
+bool cv_help_says(const struct cv_fact *fact, const struct cv_verb *verb)
+{
+    return verb == NULL || fact->verb == NULL || strcmp(fact->verb, verb->name) == 0;
+}
+
+void cv_help_verb(const struct cv_verb *verb, struct cv_text *out)
+{
+    const struct cv_option_group *group = verb->groups;
+    bool other = false;
+
+    cv_text_add(out, "Usage: ");
+    cv_help_usage(verb, out);
+    cv_text_add(out, "\n\n");
+    wrap(out, verb->description, 0);
+    for (; group != NULL && group->title != NULL; group++) {
+        list_options(group->title, group->options, out);
+        other = true;
+    }
+    list_options(other ? "Help" : "Options", cv_help_option, out);
+    list_examples(verb->examples, out);
+    cv_text_add(out, "\nExit status:\n");
+    for (const struct cv_fact *fact = cv_exit_facts; fact->name != NULL; fact++)
+        if (cv_help_says(fact, verb))
+            cv_text_add(out, "  %-5s  %s\n", fact->name, fact->meaning);
+}

@@ -1,0 +1,452 @@
+/* options.c -- parse a command line by its tables. SPDX-License-Identifier: MIT */
+#include "cli/common/options.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/quantity.h"
+#include "cli/common/output.h"
+
+enum { LISTED_MOST = 50 }; /* options of a verb that are told one by one */
+
+/* What goes on while the words of one call are read. */
+struct reader {
+    const struct cv_option_group *groups;
+    int count, next;
+    char *const *words;
+    struct cv_arena *arena;
+    char *values;
+    struct cv_parsed *out;
+    const struct cv_other_tool_option *foreign;
+    bool seen[64]; /* by position in the tables: which options were given */
+};
+
+/* Walk the tables: option number `index`, or NULL past the end. */
+static const struct cv_option *option_at(const struct cv_option_group *groups,
+                                         size_t index)
+{
+    for (; groups != NULL && groups->title != NULL; groups++) {
+        for (const struct cv_option *o = groups->options; o->name != NULL; o++) {
+            if (index-- == 0)
+                return o;
+        }
+    }
+    return NULL;
+}
+
+static const char *option_name(const void *context, size_t index)
+{
+    const struct cv_option *option = option_at(context, index);
+
+    return option != NULL ? option->name : "--help";
+}
+
+/* The option of another program that was typed; NULL: none that is known. `begins`: a
+ * letter may have its argument behind it, as -s100. */
+static const struct cv_other_tool_option *find_foreign(const struct reader *reader,
+                                                       const char *typed, bool begins)
+{
+    for (const struct cv_other_tool_option *known = reader->foreign;
+         known != NULL && known->name != NULL; known++)
+        if (strcmp(known->name, typed) == 0 ||
+            (begins && strlen(known->name) == 2 && strncmp(known->name, typed, 2) == 0))
+            return known;
+    return NULL;
+}
+
+static int refuse_foreign(const struct cv_other_tool_option *known)
+{
+    return cv_print_error(CV_EXIT_USAGE, "there is no option '%s' here; instead: %s",
+                          known->name, known->instead);
+}
+
+static int unknown_option(const struct reader *reader, const char *typed)
+{
+    const struct cv_other_tool_option *known = find_foreign(reader, typed, true);
+    char hint[512], shown[CV_ECHO_ROOM];
+    size_t count = 0;
+
+    if (known != NULL)
+        return refuse_foreign(known);
+    cv_echo(typed, shown);
+    while (option_at(reader->groups, count) != NULL)
+        count++;
+    cv_suggest(shown, count + 1, option_name, reader->groups, hint, sizeof hint);
+    if (count > LISTED_MOST && strncmp(hint, "; known", 7) == 0)
+        snprintf(hint, sizeof hint, "; --help lists those that there are");
+    return cv_print_error(CV_EXIT_USAGE, "unknown option '%s'%s", shown, hint);
+}
+
+/* Digits, or digits with a power of ten such as 1e18; exact. False for anything else, or
+ * more than 64 bits. */
+static bool read_count(const char *text, uint64_t *out)
+{
+    unsigned long long value, power = 0;
+    char *end;
+
+    errno = 0;
+    if (text[0] < '0' || text[0] > '9')
+        return false;
+    value = strtoull(text, &end, 10);
+    if (*end == 'e' && end[1] >= '0' && end[1] <= '9')
+        power = strtoull(end + 1, &end, 10);
+    if (*end != '\0' || errno != 0 || power > 19)
+        return false;
+    for (; power > 0; power--) {
+        if (value > UINT64_MAX / 10)
+            return false;
+        value *= 10;
+    }
+    *out = value;
+    return true;
+}
+
+static int store_count(const struct cv_option *option, const char *text, uint64_t *out)
+{
+    char shown[CV_ECHO_ROOM];
+    uint64_t value = 0;
+
+    if (!read_count(text, &value) || (double)value < option->min ||
+        (option->max > 0 && (double)value > option->max)) {
+        if (option->max > 0)
+            return cv_print_error(
+                CV_EXIT_USAGE, "%s: expected a whole number from %.0f to %.0f, got '%s'",
+                option->name, option->min, option->max, cv_echo(text, shown));
+        return cv_print_error(CV_EXIT_USAGE,
+                              "%s: expected a whole number of 64 bits, got '%s'",
+                              option->name, cv_echo(text, shown));
+    }
+    *out = value;
+    return CV_EXIT_DONE;
+}
+
+static int store_quantity(const struct cv_option *option, const char *text, double *out)
+{
+    char shown[CV_ECHO_ROOM], range[96];
+    const char *expected;
+    enum cv_quantity kind = CV_NUMBER;
+    double value = 0, min = 0, max = HUGE_VAL;
+    bool positive = true;
+
+    switch (option->kind) {
+    case CV_OPTION_UNITS:
+    case CV_OPTION_AMOUNT:
+        kind = CV_UNITS;
+        expected = "a positive amount such as 2000, 10k or 3 GB";
+        break;
+    case CV_OPTION_RATE:
+        kind = CV_RATE;
+        expected = "a positive rate such as 20, 10 MB/s or 600/min";
+        break;
+    case CV_OPTION_SECONDS:
+        kind = CV_DURATION;
+        expected = "a time of 0 or more such as 0.5, 500ms or 2min";
+        positive = false;
+        break;
+    default:
+        min = option->min;
+        max = option->max;
+        positive = false;
+        snprintf(range, sizeof range, "a number from %g to %g", min, max);
+        expected = range;
+    }
+    if (cv_quantity_parse(text, kind, &value) != NULL || value < min || value > max ||
+        (positive && value <= 0))
+        return cv_print_error(CV_EXIT_USAGE, "%s: expected %s, got '%s'", option->name,
+                              expected, cv_echo(text, shown));
+    *out = value;
+    return CV_EXIT_DONE;
+}
+
+static int store_amount(const struct cv_option *option, const char *text,
+                        struct cv_amount *out)
+{
+    out->in_bytes = strchr(text, 'B') != NULL;
+    return store_quantity(option, text, &out->units);
+}
+
+static int store_repeat(struct reader *reader, struct cv_strings *list, const char *text)
+{
+    if (list->items == NULL) /* no more texts than words can come */
+        list->items = cv_array(reader->arena, (size_t)reader->count, sizeof *list->items);
+    if (list->items == NULL)
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the arguments");
+    list->items[list->count++] = text;
+    return CV_EXIT_DONE;
+}
+
+/* Rather a variable that is not set than what somebody meant. */
+static int refuse_empty(const struct cv_option *option)
+{
+    return cv_print_error(CV_EXIT_USAGE,
+                          "%s: expected %s, got '': is a variable of the shell not set?",
+                          option->name, option->argument);
+}
+
+/* Store an option; `text` is NULL for flags. */
+static int store(struct reader *reader, const struct cv_option *option, const char *text)
+{
+    void *field = reader->values + option->offset;
+
+    assert(text != NULL || !cv_option_takes(option));
+    switch (option->kind) {
+    case CV_OPTION_FLAG:
+        *(int *)field = option->value;
+        return CV_EXIT_DONE;
+    case CV_OPTION_MAYBE:
+        *(const char **)field = text != NULL ? text : "";
+        return CV_EXIT_DONE;
+    case CV_OPTION_TEXT:
+        if (text[0] == '\0')
+            return refuse_empty(option);
+        *(const char **)field = text;
+        return CV_EXIT_DONE;
+    case CV_OPTION_REPEAT:
+        return text[0] != '\0' ? store_repeat(reader, field, text) : refuse_empty(option);
+    case CV_OPTION_COUNT:
+        return store_count(option, text, field);
+    case CV_OPTION_AMOUNT:
+        return store_amount(option, text, field);
+    case CV_OPTION_NUMBER:
+    case CV_OPTION_UNITS:
+    case CV_OPTION_RATE:
+    case CV_OPTION_SECONDS:
+        break;
+    }
+    return store_quantity(option, text, field);
+}
+
+/* Whether a word is an option itself: "--load", "--load=5", or a letter alone. -0 may be a
+ * number. */
+static bool is_option(const struct reader *reader, const char *word)
+{
+    const struct cv_option *other;
+
+    for (size_t i = 0; (other = option_at(reader->groups, i)) != NULL; i++) {
+        const size_t length = strlen(other->name);
+
+        if (strncmp(word, other->name, length) == 0 &&
+            (word[length] == '\0' || word[length] == '='))
+            return true;
+        if (other->letter >= 'A' && word[0] == '-' && word[1] == other->letter &&
+            word[2] == '\0')
+            return true;
+    }
+    return false;
+}
+
+/* Take the next word as the argument of `option`. A word that is an option itself, or ends
+ * them, is not taken: the argument was forgotten. */
+static int take_argument(struct reader *reader, const struct cv_option *option,
+                         const char **out)
+{
+    const char *word = reader->next < reader->count ? reader->words[reader->next] : NULL;
+
+    if (word == NULL || is_option(reader, word) || strcmp(word, "--") == 0)
+        return cv_print_error(CV_EXIT_USAGE, "%s: needs an argument: %s", option->name,
+                              option->argument);
+    reader->next++;
+    *out = word;
+    return CV_EXIT_DONE;
+}
+
+/* Whether a word may be the argument of an option that needs none. What could be a command
+ * may not. */
+static bool fits_maybe(const char *word)
+{
+    if (strchr("#@%;!*", word[0]) != NULL)
+        return word[0] != '\0';
+    if (strcmp(word, ":") == 0) /* as GNU parallel calls one line */
+        return true;
+    return word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
+}
+
+static int read_long(struct reader *reader, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    const size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
+    const struct cv_option *option;
+    const char *text = NULL;
+    size_t index = 0;
+    int status;
+
+    while ((option = option_at(reader->groups, index)) != NULL &&
+           (strncmp(option->name, word, length) != 0 || option->name[length] != '\0'))
+        index++;
+    if (option == NULL && length == strlen("--help") &&
+        strncmp(word, "--help", length) == 0)
+        return cv_print_error(CV_EXIT_USAGE, "--help: takes no argument");
+    if (option == NULL) {
+        char name[CV_ECHO_ROOM];
+
+        snprintf(name, sizeof name, "%.*s", (int)(length < 76 ? length : 76), word);
+        return unknown_option(reader, name);
+    }
+    if (index < sizeof reader->seen / sizeof *reader->seen)
+        reader->seen[index] = true;
+    if (option->kind == CV_OPTION_FLAG && equals != NULL)
+        return cv_print_error(CV_EXIT_USAGE, "%s: takes no argument", option->name);
+    if (option->kind != CV_OPTION_FLAG) {
+        text = equals != NULL ? equals + 1 : NULL;
+        if (option->kind == CV_OPTION_MAYBE && text == NULL &&
+            reader->next < reader->count && fits_maybe(reader->words[reader->next]))
+            text = reader->words[reader->next++];
+        if (text == NULL && cv_option_takes(option) &&
+            (status = take_argument(reader, option, &text)) != 0)
+            return status;
+    }
+    return store(reader, option, text);
+}
+
+static int read_letters(struct reader *reader, const char *word)
+{
+    /* -np, -exec: a word of its own elsewhere, letters here. */
+    const struct cv_other_tool_option *known =
+        word[2] != '\0' ? find_foreign(reader, word, false) : NULL;
+
+    if (known != NULL)
+        return refuse_foreign(known);
+    for (const char *letter = word + 1; *letter != '\0'; letter++) {
+        const struct cv_option *option;
+        const char *text = NULL;
+        size_t index = 0;
+        int status;
+
+        while ((option = option_at(reader->groups, index)) != NULL &&
+               option->letter != *letter)
+            index++;
+        if (option == NULL)
+            return unknown_option(reader, word);
+        if (index < sizeof reader->seen / sizeof *reader->seen)
+            reader->seen[index] = true;
+        if (!cv_option_takes(option)) {
+            store(reader, option, NULL);
+            continue;
+        }
+        if (letter[1] != '\0')
+            text = letter + 1;
+        else if ((status = take_argument(reader, option, &text)) != 0)
+            return status;
+        return store(reader, option, text);
+    }
+    return CV_EXIT_DONE;
+}
+
+static int check_required(const struct reader *reader)
+{
+    const struct cv_option *option;
+
+    for (size_t i = 0; (option = option_at(reader->groups, i)) != NULL; i++) {
+        const char *word = reader->out->noperands > 0 ? reader->out->operands[0] : NULL;
+        char shown[CV_ECHO_ROOM];
+
+        if (!option->required || reader->seen[i])
+            continue;
+        if (word != NULL && option->file == CV_FILE_NONE &&
+            strcmp(option->argument, "FILE") == 0 && access(word, F_OK) == 0)
+            return cv_print_error(CV_EXIT_USAGE,
+                                  "%s FILE is required; if '%s' is it: %s %s",
+                                  option->name, cv_echo(word, shown), option->name,
+                                  shown);
+        return cv_print_error(CV_EXIT_USAGE, "%s %s is required", option->name,
+                              option->argument);
+    }
+    return CV_EXIT_DONE;
+}
+
+/* Whether the word is an option whose argument is the next word: "--load", "-l", "-ql". */
+static bool wants_argument(const struct cv_option_group *groups, const char *word)
+{
+    const struct cv_option *option;
+    size_t index = 0;
+
+    if (word[1] == '-') {
+        while ((option = option_at(groups, index)) != NULL &&
+               strcmp(option->name, word) != 0)
+            index++;
+        return option != NULL && cv_option_takes(option);
+    }
+    for (const char *letter = word + 1; *letter != '\0'; letter++) {
+        for (index = 0;
+             (option = option_at(groups, index)) != NULL && option->letter != *letter;)
+            index++;
+        if (option != NULL && cv_option_takes(option))
+            return letter[1] == '\0';
+    }
+    return false;
+}
+
+/* Help counts wherever options may stand, be they good or not. */
+static bool asks_for_help(const struct cv_option_group *groups,
+                          const struct cv_typed *typed)
+{
+    for (int i = 0; i < typed->count && strcmp(typed->words[i], "--") != 0; i++) {
+        const char *word = typed->words[i];
+
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+            return true;
+        if (typed->command && (word[0] != '-' || word[1] == '\0') && !fits_maybe(word))
+            return false;
+        if (typed->command && wants_argument(groups, word) && i + 1 < typed->count &&
+            strcmp(typed->words[i + 1], "--help") != 0 &&
+            strcmp(typed->words[i + 1], "-h") != 0)
+            i++;
+    }
+    return false;
+}
+
+bool cv_option_takes(const struct cv_option *option)
+{
+    return option->kind != CV_OPTION_FLAG && option->kind != CV_OPTION_MAYBE;
+}
+
+void cv_option_help(const struct cv_option *option, struct cv_text *out)
+{
+    const char *list = option->add_list != NULL ? strstr(option->help, "%s") : NULL;
+
+    if (list == NULL) {
+        cv_text_add(out, "%s", option->help);
+        return;
+    }
+    cv_text_add(out, "%.*s", (int)(list - option->help), option->help);
+    option->add_list(out);
+    cv_text_add(out, "%s", list + 2);
+}
+
+int cv_options_parse(const struct cv_option_group *groups, const struct cv_typed *typed,
+                     struct cv_arena *arena, void *values, struct cv_parsed *out)
+{
+    const int count = typed->count;
+    struct reader reader = { groups,       count,          0,
+                             typed->words, arena,          values,
+                             out,          typed->foreign, { false } };
+    bool ended = false;
+
+    *out = (struct cv_parsed){ .help = asks_for_help(groups, typed) };
+    if (out->help)
+        return CV_EXIT_DONE;
+    out->operands = cv_array(arena, (size_t)count, sizeof *out->operands);
+    if (out->operands == NULL)
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the arguments");
+    while (reader.next < count) {
+        const char *word = typed->words[reader.next++];
+        int status = CV_EXIT_DONE;
+
+        if (ended || word[0] != '-' || word[1] == '\0') {
+            out->operands[out->noperands++] = word;
+            ended = ended || typed->command;
+        } else if (strcmp(word, "--") == 0) {
+            ended = out->marked = true;
+        } else if (word[1] == '-') {
+            status = read_long(&reader, word);
+        } else {
+            status = read_letters(&reader, word);
+        }
+        if (status != CV_EXIT_DONE)
+            return status;
+    }
+    return check_required(&reader);
+}

@@ -1,0 +1,107 @@
+/* options.h -- one table per verb drives parsing, --help and the man page.
+ * SPDX-License-Identifier: MIT
+ *
+ * `--name=value` and `--name value`, `-n value` and `-nvalue`, flags of one letter
+ * together, `--` ends the options. A name must be typed in full. Where operands are a
+ * command, the first of them ends the options as well: what follows is the command's. */
+#ifndef CV_OPTIONS_H
+#define CV_OPTIONS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/arena.h"
+#include "base/text.h"
+
+/* What an option holds, and the type of its field in the verb's values. */
+enum cv_option_kind {
+    CV_OPTION_FLAG,    /* int: set to `value`; takes no argument        */
+    CV_OPTION_MAYBE,   /* const char *: a text behind `=`, a next word that is a
+                          number or ':', or begins like # or @, else "" */
+    CV_OPTION_TEXT,    /* const char *: any text but an empty one       */
+    CV_OPTION_REPEAT,  /* struct cv_strings: all texts given, in order  */
+    CV_OPTION_COUNT,   /* uint64_t: a whole number, least..most         */
+    CV_OPTION_NUMBER,  /* double: a number without unit, least..most    */
+    CV_OPTION_UNITS,   /* double: a positive amount, "3 GB"             */
+    CV_OPTION_AMOUNT,  /* struct cv_amount: the same                    */
+    CV_OPTION_RATE,    /* double: a positive rate, "10 MB/s"            */
+    CV_OPTION_SECONDS, /* double: a time of 0 or more, "500ms"          */
+};
+
+/* An amount, and whether it was typed in bytes ("3 GB"). */
+struct cv_amount {
+    double units;
+    bool in_bytes;
+};
+
+/* What is done with the file that an option names. */
+enum cv_file_role {
+    CV_FILE_NONE, /* read if the argument is FILE or TRACE, else it names no file  */
+    CV_FILE_READ,
+    CV_FILE_FOLDER,  /* a folder, made when something is put into it                  */
+    CV_FILE_INPUT,   /* read; without it standard input is                            */
+    CV_FILE_JOURNAL, /* from here on written: read as well, and kept                  */
+    CV_FILE_WRITTEN, /* replaced when the new one is whole                            */
+    CV_FILE_KEPT,    /* written, but an older one is replaced only with --force       */
+    CV_FILE_RESULT,  /* written; without it standard output is                        */
+};
+
+struct cv_strings {
+    const char **items; /* owned by the arena of the call */
+    size_t count;
+};
+
+struct cv_option {
+    const char *name; /* "--load"                                        */
+    char letter;      /* 'o' for -o, 0 for none                          */
+    bool required;
+    enum cv_option_kind kind;
+    enum cv_file_role file;
+    int value;            /* FLAG: what is stored                            */
+    const char *argument; /* "AMOUNT" as help shows it; NULL for flags       */
+    const char *help;     /* one or more sentences; wrapped when shown       */
+    size_t offset;        /* of the field in the verb's values               */
+    double min, max;      /* COUNT, NUMBER: the range, both ends allowed     */
+    /* Optional, for what follows from a table elsewhere: the list that stands for "%s" in
+     * `help`, and the words, with a space between, that complete the argument. */
+    void (*add_list)(struct cv_text *out);
+    void (*add_words)(struct cv_text *out);
+};
+
+/* Options under one heading; tables of both end with a zero entry. */
+struct cv_option_group {
+    const char *title; /* "The job" */
+    const struct cv_option *options;
+};
+
+/* Operands and values of one call of a verb. */
+struct cv_parsed {
+    const char **operands; /* owned by the arena */
+    size_t noperands;
+    bool marked; /* `--` stood before the operands                    */
+    bool help;   /* --help or -h was given; nothing else was judged */
+};
+
+/* Whether an argument has to follow, in the same word or the next. */
+bool cv_option_takes(const struct cv_option *option);
+/* Add the help of an option, lists included. */
+void cv_option_help(const struct cv_option *option, struct cv_text *out);
+
+/* An option that is known from other tools, and what to say here. */
+struct cv_other_tool_option {
+    const char *name, *instead;
+};
+
+/* Words typed behind a verb. */
+struct cv_typed {
+    int count;
+    char *const *words;
+    bool command; /* the operands are a command with its own options */
+    const struct cv_other_tool_option *foreign; /* ends with a NULL name; NULL: none */
+};
+
+/* Parse what was typed into `values`, which holds the presets. Returns an exit status;
+ * what is wrong has been told on stderr. */
+int cv_options_parse(const struct cv_option_group *groups, const struct cv_typed *typed,
+                     struct cv_arena *arena, void *values, struct cv_parsed *out);
+
+#endif

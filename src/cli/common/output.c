@@ -1,0 +1,195 @@
+/* output.c -- messages, results and what the terminal can show.
+ * SPDX-License-Identifier: MIT */
+#include "cli/common/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "io/json_out.h"
+
+void cv_guard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        /* The wrong way round on purpose: a write to a closed stdout must not succeed. */
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+    }
+    signal(SIGXFSZ, SIG_IGN);
+    /* Whoever started us may ignore it: then nobody could say how a command has ended. */
+    signal(SIGCHLD, SIG_DFL);
+}
+
+void cv_print_line(const char *text)
+{
+    size_t left = strlen(text);
+    char piece[CV_SHOWN_ROOM];
+
+    fflush(stdout);
+    fputs("cleave: ", stderr);
+    while (left > 0) {
+        const size_t used = cv_show_one(text, left, piece);
+
+        fputs(piece, stderr);
+        text += used;
+        left -= used;
+    }
+    fputc('\n', stderr);
+}
+
+int cv_print_error(int status, const char *format, ...)
+{
+    va_list arguments;
+    char *text;
+
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    va_end(arguments);
+    cv_print_line(text != NULL ? text : format);
+    free(text);
+    return status;
+}
+
+int cv_print_status(const struct cleave_error *err)
+{
+    char line[sizeof *err + 64];
+
+    cleave_error_format(err, line, sizeof line);
+    cv_print_line(line);
+    switch (err->status) {
+    case CLEAVE_OK:
+        return CV_EXIT_DONE;
+    case CLEAVE_EINPUT:
+        return CV_EXIT_USAGE;
+    case CLEAVE_EENGINE:
+    case CLEAVE_ECLOSED:
+    case CLEAVE_ELOST:
+    case CLEAVE_EREFUSED:
+    case CLEAVE_ERESOURCES:
+        return CV_EXIT_ENGINE;
+    case CLEAVE_ESTOPPED: /* whoever knows the signal says it with the status */
+    case CLEAVE_ENOMEM:
+    case CLEAVE_EPOLICY:
+    case CLEAVE_EACCOUNT:
+        break;
+    }
+    return CV_EXIT_FAILED;
+}
+
+int cv_print_take(struct cv_text *text)
+{
+    const bool failed = text->failed;
+
+    if (!failed && text->length > 0)
+        fwrite(text->bytes, 1, text->length, stdout);
+    cv_text_done(text);
+    if (failed)
+        return cv_print_error(CV_EXIT_FAILED, "out of memory for the output");
+    return CV_EXIT_DONE;
+}
+
+void cv_result_open(struct cv_json *json)
+{
+    cv_json_init(json, stdout, true);
+    cv_json_object(json);
+}
+
+int cv_result_close(struct cv_json *json)
+{
+    cv_json_end(json);
+    return cv_json_close(json) ? CV_EXIT_DONE : CV_EXIT_FAILED;
+}
+
+int cv_finish_output(int status)
+{
+    const bool failed_before = ferror(stdout) != 0;
+    const int before = errno;
+    int error = 0;
+
+    if (fclose(stdout) != 0)
+        error = errno;
+    else if (failed_before)
+        error = before;
+    else
+        return status;
+    if (error == EPIPE)
+        return CV_EXIT_FAILED;
+    return cv_print_error(CV_EXIT_FAILED, "cannot write to standard output: %s",
+                          error != 0 ? strerror(error) : "write failed");
+}
+
+const char *cv_echo(const char *text, char buffer[CV_ECHO_ROOM])
+{
+    return cv_shown(text, strlen(text), buffer, CV_ECHO_ROOM);
+}
+
+/* The locale by its name: setlocale() would need it to be installed, and would bring a
+ * decimal comma to some users. */
+static bool locale_is_utf8(void)
+{
+    static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = getenv(variables[i]);
+
+        if (value != NULL && value[0] != '\0')
+            return strcasestr(value, "UTF-8") != NULL ||
+                   strcasestr(value, "UTF8") != NULL;
+    }
+    return false;
+}
+
+static unsigned screen_width(int fd)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    if (columns != NULL && columns[0] >= '1' && columns[0] <= '9') {
+        char *end;
+        const unsigned long value = strtoul(columns, &end, 10);
+
+        if (*end == '\0' && value <= 1000)
+            return (unsigned)value;
+    }
+    return 80;
+}
+
+static unsigned screen_height(int fd)
+{
+    struct winsize size;
+
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
+}
+
+struct cv_screen cv_screen_of(int fd)
+{
+    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    struct cv_screen screen = { .width = screen_width(fd),
+                                .height = screen_height(fd),
+                                .utf8 = locale_is_utf8() };
+
+    screen.colour = isatty(fd) && (no_colour == NULL || no_colour[0] == '\0') &&
+                    terminal != NULL && strcmp(terminal, "dumb") != 0;
+    return screen;
+}
+
+struct cv_screen cv_screen_facts(void)
+{
+    return cv_screen_of(STDOUT_FILENO);
+}
+
+void cv_screen_narrow(struct cv_screen *screen, uint64_t width)
+{
+    if (width > 0)
+        screen->width = (unsigned)width;
+    else if (screen->width < 40)
+        screen->width = 40;
+}

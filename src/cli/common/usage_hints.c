@@ -1,0 +1,236 @@
+/* usage_hints.c -- what somebody meant whose words cannot be taken as they are.
+ * SPDX-License-Identifier: MIT */
+#include "cli/common/usage_hints.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/file_target.h"
+#include "cli/common/output.h"
+
+enum { PART_MOST = 4096, FIRST_LINE = 4096, TABLE_MOST = 1 << 16 };
+
+/* A unit, as it is written behind its number; NULL: the word is none. */
+static const char *find_unit(const char *word)
+{
+    static const char *const units[][2] = {
+        { "B", "" },      { "bytes", "" },      { "k", "k" },       { "K", "k" },
+        { "kB", "kB" },   { "KB", "kB" },       { "M", "M" },       { "MB", "MB" },
+        { "G", "G" },     { "GB", "GB" },       { "T", "T" },       { "TB", "TB" },
+        { "KiB", "KiB" }, { "MiB", "MiB" },     { "GiB", "GiB" },   { "TiB", "TiB" },
+        { "s", "s" },     { "sec", "s" },       { "seconds", "s" }, { "ms", "ms" },
+        { "us", "us" },   { "ns", "ns" },       { "m", "min" },     { "min", "min" },
+        { "h", "h" },     { "minutes", "min" }, { "hours", "h" },   { "%", "%" },
+    };
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(word, units[i][0]) == 0)
+            return units[i][1];
+    return NULL;
+}
+
+bool cv_usage_hint_unit(int count, char *const *words, const char *word, char *buffer,
+                        size_t size)
+{
+    const char *unit = find_unit(word);
+
+    if (unit == NULL)
+        return false;
+    for (int i = 1; i < count; i++) {
+        const char *before = words[i - 1];
+
+        if (words[i] != word)
+            continue;
+        snprintf(buffer, size, "%s%s", before, unit);
+        return before[0] >= '0' && before[0] <= '9' &&
+               before[strspn(before, "0123456789.")] == '\0';
+    }
+    return false;
+}
+
+/* Whether the name is a list, as others take it, and its first part a file. */
+static bool is_list(const char *name)
+{
+    char first[PART_MOST];
+    const size_t length = strcspn(name, ", ");
+
+    if (name[length] == '\0' || length == 0 || length >= sizeof first)
+        return false;
+    memcpy(first, name, length);
+    first[length] = '\0';
+    return access(first, F_OK) == 0;
+}
+
+/* "me@host:path" and "host:path", as scp has them. */
+static bool is_remote(const char *name)
+{
+    const char *colon = strchr(name, ':');
+
+    return colon != NULL && colon > name && colon[1] != '\0' &&
+           memchr(name, '/', (size_t)(colon - name)) == NULL;
+}
+
+const char *cv_usage_hint_name(const char *name, char *buffer, size_t size)
+{
+    const size_t length = strlen(name);
+    char shown[CV_ECHO_ROOM];
+
+    buffer[0] = '\0';
+    if (name[0] == '~')
+        snprintf(buffer, size, "; a shell knows ~ only outside of quotes");
+    else if (length > 0 && name[length - 1] == '\r')
+        snprintf(
+            buffer, size,
+            "; it ends in a carriage return, as lines of a script of Windows do: sed "
+            "-i 's/\\r$//' SCRIPT");
+    else if (strstr(name, "://") != NULL)
+        snprintf(buffer, size, "; of the network: curl -sfL %s | cleave ...",
+                 cv_echo(name, shown));
+    else if (is_list(name))
+        snprintf(buffer, size, "; each file has an option of its own: -i FILE -i FILE");
+    else if (is_remote(name))
+        snprintf(buffer, size, "; of another machine: ssh %.*s cat %s | cleave ...",
+                 (int)strcspn(name, ":"), name, cv_echo(strchr(name, ':') + 1, shown));
+    return buffer;
+}
+
+/* --- records that are not lines ------------------------------------------------------------ */
+
+struct form {
+    const char *end, *option;
+    bool header; /* the option is --header */
+};
+
+/* What the name of a file says of its records; NULL: lines, or nothing. */
+static const struct form *find_form(const char *name)
+{
+    static const char *const packed[] = { ".gz", ".bgz", ".bz2", ".xz", ".zst", ".lz4" };
+    static const struct form forms[] = {
+        { ".fastq", "--split fastq", false },     { ".fq", "--split fastq", false },
+        { ".fasta", "--split fasta", false },     { ".fa", "--split fasta", false },
+        { ".fna", "--split fasta", false },       { ".json", "--split json", false },
+        { ".xml", "--split xml:ELEMENT", false }, { ".warc", "--split warc", false },
+        { ".csv", "--split csv --header", true }, { ".vcf", "--header '#'", true },
+        { ".sam", "--header '@'", true },
+    };
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+        if (cv_name_ends_in(name, packed[i])) {
+            length -= strlen(packed[i]);
+            break;
+        }
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const size_t size = strlen(forms[i].end);
+
+        if (length > size && strncmp(name + length - size, forms[i].end, size) == 0)
+            return &forms[i];
+    }
+    return NULL;
+}
+
+/* What a file begins with; 0 bytes of a pipe, which would be waited for, and has been read. */
+static size_t read_beginning(const char *name, char *bytes, size_t max)
+{
+    struct stat facts;
+    FILE *file =
+        stat(name, &facts) == 0 && S_ISREG(facts.st_mode) ? fopen(name, "re") : NULL;
+    size_t length;
+
+    if (file == NULL)
+        return 0;
+    length = fread(bytes, 1, max, file);
+    fclose(file);
+    return length;
+}
+
+/* Whether at the beginning of a table a line ends inside of quotes. */
+static bool has_quoted_ends(const char *name)
+{
+    char bytes[TABLE_MOST];
+    const size_t length = read_beginning(name, bytes, sizeof bytes);
+    bool quoted = false, begins = true;
+    size_t i = 0;
+
+    for (; i < length && !(quoted && bytes[i] == '\n'); i++) {
+        if (bytes[i] == '"' && (quoted || begins))
+            quoted = !quoted;
+        begins = strchr(",;\t\n", bytes[i]) != NULL;
+    }
+    return i < length;
+}
+
+void cv_usage_hint_form(const char *name, bool header)
+{
+    const struct form *form = find_form(name);
+    char shown[CV_ECHO_ROOM];
+
+    /* Of one that is compressed nothing is seen. */
+    if (header && cv_name_ends_in(name, ".csv") && has_quoted_ends(name))
+        cv_print_error(
+            CV_EXIT_DONE,
+            "%s is cut between lines, also inside of quotes, where it has ends "
+            "of lines: --split csv",
+            cv_echo(name, shown));
+    if (form == NULL || (form->header && header))
+        return;
+    cv_print_error(
+        CV_EXIT_DONE,
+        "%s is cut between lines; by its name it wants %s. --split lines, if that "
+        "is right",
+        cv_echo(name, shown), form->option);
+}
+
+void cv_usage_hint_seeming(const char *name, const char *what, const char *advice,
+                           bool done)
+{
+    char shown[CV_ECHO_ROOM];
+
+    if (what == NULL || done || find_form(name) != NULL)
+        return;
+    cv_print_error(
+        CV_EXIT_DONE,
+        "%s is cut between lines; it seems to be %s: %s. --split lines, if that is "
+        "right",
+        strcmp(name, "-") == 0 ? "standard input" : cv_echo(name, shown), what, advice);
+}
+
+void cv_usage_hint_endless(const char *name, const char *what, const char *advice)
+{
+    char shown[CV_ECHO_ROOM];
+
+    cv_print_error(CV_EXIT_DONE,
+                   "%s: no line ends in its first MiB, and one worker had all of it; it "
+                   "seems to be %s: %s",
+                   strcmp(name, "-") == 0 ? "standard input" : cv_echo(name, shown), what,
+                   advice);
+}
+
+/* The beginning of a file that is text, up to its first line end; false: it is none. */
+static bool read_first_line(const char *name, char line[FIRST_LINE])
+{
+    const size_t length = read_beginning(name, line, FIRST_LINE - 1);
+
+    line[length] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+    for (const char *at = line; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' && *at != '\t')
+            return false;
+    return true;
+}
+
+void cv_usage_hint_separator(const char *name)
+{
+    char line[FIRST_LINE], shown[CV_ECHO_ROOM];
+
+    if (!read_first_line(name, line) || strchr(line, ',') != NULL ||
+        strpbrk(line, ";\t") == NULL)
+        return;
+    cv_print_error(
+        CV_EXIT_DONE,
+        "%s has no comma in its first line, but %s, and csv knows quotes only behind "
+        "commas: --split '%s'",
+        cv_echo(name, shown), strchr(line, ';') != NULL ? "';'" : "tabs",
+        strchr(line, ';') != NULL ? "csv:;" : "csv:tab");
+}

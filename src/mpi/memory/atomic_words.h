@@ -1,0 +1,59 @@
+/* atomic_words.h -- words that all ranks of a communicator change with atomic operations.
+ * SPDX-License-Identifier: MIT
+ *
+ * The words lie on rank 0. Where all ranks share memory they are changed by the
+ * processor; elsewhere by MPI_Fetch_and_op in a passive epoch that is never
+ * closed. No rank serves them. Only addition and exchange are used: both end after one
+ * round trip, whatever the others do.
+ *
+ * A reduction uses one row of CV_BOARD_ROWS in turn. What earlier reductions left in a
+ * row is told from what is new by the number of the reduction, which is part of what is
+ * stored, so a row is never cleared. A row must not be used again before all are done
+ * with it: every CV_BOARD_ROWS / 2 reductions a barrier is begun, and ended half a board
+ * later, so that no rank is ever a whole board ahead of another. */
+#ifndef CV_ATOMIC_WORDS_H
+#define CV_ATOMIC_WORDS_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <mpi.h>
+
+enum { CV_BOARD_ROWS = 64 };
+
+struct cv_atomic_words {
+    bool made, shared;
+    int width;              /* words in a row                                   */
+    MPI_Win window;         /* owned, unless shared                             */
+    _Atomic uint64_t *here; /* the words, if shared                             */
+    uint32_t number;        /* of the newest reduction that used the board      */
+    MPI_Request barrier;    /* begun half a board ago                           */
+    uint64_t tickets[CV_BOARD_ROWS]; /* handed out in a row by reductions past  */
+};
+
+/* Collective. `width` words in a row. */
+int cv_atomic_words_make(struct cv_atomic_words *board, MPI_Comm comm, int width,
+                         bool share);
+void cv_atomic_words_free(struct cv_atomic_words *board);
+
+/* What has to be complete before the next row is turned to, or NULL: it is not if another
+ * rank is half a board behind. */
+MPI_Request *cv_atomic_words_due(struct cv_atomic_words *board);
+/* Turn to the next row. */
+int cv_atomic_words_turn(struct cv_atomic_words *board, MPI_Comm comm);
+
+/* The first of `count` tickets that ranks draw from one word of this row, by adding 1 to it:
+ * it is not cleared between reductions, whose ranks draw as many each time. */
+uint64_t cv_atomic_words_tickets(struct cv_atomic_words *board, uint64_t count);
+
+/* On a word of the current row. Both give what was there before. */
+int cv_atomic_words_add(struct cv_atomic_words *board, int word, uint64_t amount,
+                        uint64_t *out_old);
+int cv_atomic_words_swap(struct cv_atomic_words *board, int word, uint64_t value,
+                         uint64_t *out_old);
+
+/* What a rank writes under its name in this reduction, and what it writes to withdraw. */
+uint64_t cv_atomic_words_name(const struct cv_atomic_words *board, int rank);
+uint64_t cv_atomic_words_nobody(const struct cv_atomic_words *board);
+/* The rank that wrote a word in this reduction, or -1. */
+int cv_atomic_words_rank(const struct cv_atomic_words *board, uint64_t word);
+
+#endif

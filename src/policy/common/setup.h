@@ -1,0 +1,136 @@
+/* setup.h -- what plan and start may use: memory, notes, forecasts.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_SETUP_H
+#define CV_SETUP_H
+#include <cleave/policy.h>
+#include "base/arena.h"
+#include "base/fail.h"
+#include "base/step_budget.h"
+#include "model/load/plan.h"
+#include "policy/common/short_cuts.h"
+
+/* What a policy has to say about its plan. */
+struct cv_notes {
+    struct cv_arena *arena;       /* borrowed: owns the texts                         */
+    const char *picked, *why;     /* set by policies that hand over to another        */
+    const char *proved;           /* best among these schedules: static; NULL: not     */
+    bool optimal;                 /* these are all there are                          */
+    struct cv_left_out *left_out; /* newest first                                 */
+    struct cv_plan_fact *facts;   /* newest first                                 */
+};
+
+/* A number that the method gives beside the plan. */
+struct cv_plan_fact {
+    const char *name; /* static */
+    double value;
+    struct cv_plan_fact *next;
+};
+
+struct cv_left_out {
+    uint32_t worker;
+    const char *reason;
+    struct cv_left_out *next;
+};
+
+/* Mean makespan of a policy with its preset parameters, simulated `runs` times with the
+ * declared costs and the expected error in `view`. Offered by whoever opens the run. */
+struct cv_forecast {
+    enum cleave_status (*mean)(void *context, const struct cleave_policy *policy,
+                               const struct cleave_view *view, uint32_t runs,
+                               struct cv_step_budget *meter, double *out,
+                               struct cleave_error *err);
+    /* How many units the policy does within the view's lifespan, with the declared costs. */
+    enum cleave_status (*work)(void *context, const struct cleave_policy *policy,
+                               const struct cleave_view *view,
+                               struct cv_step_budget *meter, double *out,
+                               struct cleave_error *err);
+    void *context;
+};
+
+struct cleave_setup {
+    struct cv_arena *arena;
+    struct cv_notes *notes;             /* NULL: nobody listens */
+    const struct cv_forecast *forecast; /* NULL: none           */
+    struct cv_step_budget *meter; /* how long plans may be searched for; NULL: any */
+    /* Set by the start of a policy whose `go` needs no row: see row_lane.h. */
+    void (*take)(struct cv_row_lane *lane);
+};
+
+/* Whether a policy says by itself what it does in a lifespan: not if speeds change. */
+static inline bool cv_knows_work(const struct cleave_policy *policy,
+                                 const struct cleave_view *view)
+{
+    return policy->work != NULL && view->profiles == NULL;
+}
+
+/* How many units a policy does within the view's lifespan; as cleave_setup_forecast it fails
+ * where that is not offered. */
+enum cleave_status cv_setup_work(struct cleave_setup *setup,
+                                 const struct cleave_policy *policy,
+                                 const struct cleave_view *view, double *out,
+                                 struct cleave_error *err);
+
+/* cleave_setup_left_out with a format. Drops the note when memory is short or nobody
+ * listens. */
+void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *format,
+                      ...) CV_PRINTF(3, 4);
+/* cleave_setup_picked with a format. */
+void cv_note_picked(struct cleave_setup *setup, const char *picked, const char *format,
+                    ...) CV_PRINTF(3, 4);
+
+/* A number that the method gives beside the plan; the name is static. Dropped when memory
+ * is short or nobody listens. */
+void cv_note_fact(struct cleave_setup *setup, const char *name, double value);
+
+struct cleave_setting;
+/* The value of a setting of the policy that is a number. */
+enum cleave_status cv_param_read(const struct cleave_policy *policy,
+                                 const struct cleave_setting *setting, double *out,
+                                 struct cleave_error *err);
+/* Store defaults and then the given settings in a state block. */
+enum cleave_status cv_params_store(const struct cleave_policy *policy,
+                                   const struct cleave_setting *settings,
+                                   size_t nsettings, void *state,
+                                   struct cleave_error *err);
+
+/* Policies that hand over to another one embed this. */
+struct cv_inner {
+    const struct cleave_policy *policy;
+    void *planned; /* state after plan: read-only */
+    void *state;   /* this run's copy             */
+};
+
+/* Plan with the given settings of the inner policy, presets for the rest. */
+enum cleave_status cv_inner_plan(struct cv_inner *inner,
+                                 const struct cleave_policy *policy,
+                                 const struct cleave_setting *settings, size_t nsettings,
+                                 const struct cleave_view *view,
+                                 struct cleave_setup *setup, struct cleave_error *err);
+enum cleave_status cv_inner_start(struct cv_inner *inner, const struct cleave_view *view,
+                                  struct cleave_setup *setup, struct cleave_error *err);
+
+/* What the inner policy decides; results come back as they get ready if it leaves that
+ * open, so that the outer one can say that it orders returns. */
+void cv_inner_decide(const struct cv_inner *inner, const struct cleave_view *view,
+                     const struct cleave_event *event, struct cleave_orders *orders);
+/* Ask for a result as soon as it is ready. */
+void cv_return_when_done(const struct cleave_view *view, const struct cleave_event *event,
+                         struct cleave_orders *orders);
+
+/* Policies that are a plan fixed in advance: put this first in the state. */
+struct cv_static {
+    struct cv_plan plan;       /* shared by all runs                                    */
+    size_t next;               /* next chunk to hand out                                */
+    const uint32_t *next_same; /* multi-port: chunk -> next chunk of that worker  */
+    const uint32_t *first;     /* multi-port: worker -> its first chunk           */
+};
+
+/* After filling `plan`: index it for the port rule in the view. */
+enum cleave_status cv_static_index(struct cv_static *fixed,
+                                   const struct cleave_view *view,
+                                   struct cleave_setup *setup, struct cleave_error *err);
+/* `decide` of such a policy. The state must begin with a struct cv_static. */
+void cv_static_decide(void *state, const struct cleave_view *view,
+                      const struct cleave_event *event, struct cleave_orders *orders);
+
+#endif

@@ -1,0 +1,336 @@
+/* report_data.c -- a trace summed up for a report. SPDX-License-Identifier: MIT */
+#include "report/page/report_data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/text.h"
+
+bool cv_report_data_on_link(enum cv_span_kind kind)
+{
+    return kind == CV_SPAN_SEND || kind == CV_SPAN_RETURN || kind == CV_SPAN_TRANSFER;
+}
+
+const char *cv_report_data_name(const struct cv_report_data *sheet, uint32_t node,
+                                char buffer[CV_SHEET_NAME_ROOM])
+{
+    if (sheet->file->header.task == CLEAVE_TASK_LOAD)
+        return sheet->file->header.names[node];
+    snprintf(buffer, CV_SHEET_NAME_ROOM, "%lu", (unsigned long)node);
+    return buffer;
+}
+
+static void touch(struct cv_report_data_node *node, const struct cv_span *span)
+{
+    if (!(node->first_s <= span->start_s))
+        node->first_s = span->start_s;
+    if (!(node->last_s >= span->end_s))
+        node->last_s = span->end_s;
+}
+
+/* A partial has gone from `peer` to `worker`. */
+static void add_partial(struct cv_report_data *sheet, const struct cv_span *span)
+{
+    struct cv_report_data_node *sender = &sheet->nodes[span->peer];
+
+    if (isnan(sender->parent_s)) {
+        sender->parent = span->worker;
+        sender->parent_s = span->start_s;
+    }
+    if (span->kind == CV_SPAN_TRANSFER) {
+        sender->return_s += span->end_s - span->start_s;
+        sheet->nodes[span->worker].receive_s += span->end_s - span->start_s;
+        touch(sender, span);
+    }
+}
+
+static void add_span(struct cv_report_data *sheet, const struct cv_span *span)
+{
+    struct cv_report_data_node *node = &sheet->nodes[span->worker];
+    const double length_s = span->end_s - span->start_s;
+
+    sheet->counts[span->kind]++;
+    if (span->end_s > sheet->makespan_s)
+        sheet->makespan_s = span->end_s;
+    touch(node, span);
+    switch (span->kind) {
+    case CV_SPAN_SEND:
+        node->receive_s += length_s;
+        sheet->send_s += length_s;
+        break;
+    case CV_SPAN_RETURN:
+        node->return_s += length_s;
+        sheet->return_s += length_s;
+        break;
+    case CV_SPAN_COMPUTE:
+        node->chunks++;
+        node->units += span->units;
+        node->busy_s += length_s;
+        sheet->units += span->units;
+        break;
+    case CV_SPAN_COMBINE:
+        node->chunks++;
+        node->busy_s += length_s;
+        add_partial(sheet, span);
+        break;
+    case CV_SPAN_TRANSFER:
+        sheet->send_s += length_s;
+        add_partial(sheet, span);
+        break;
+    case CV_SPAN_FOLD: /* drawn; what a unit of the load takes is another matter */
+    case CV_SPAN_LOST:
+    case CV_SPAN_RECALL:
+    case CV_SPAN_KINDS:
+        break;
+    }
+}
+
+static void keep_span(struct cv_report_data *sheet, const struct cv_span *span)
+{
+    const bool load = sheet->file->header.task == CLEAVE_TASK_LOAD;
+
+    sheet->spans[sheet->nspans++] =
+        (struct cv_report_data_span){ .row = span->worker,
+                                      .kind = (uint8_t)span->kind,
+                                      .ref = load ? (uint32_t)span->chunk : span->peer,
+                                      .start_s = span->start_s,
+                                      .end_s = span->end_s,
+                                      .units = span->units,
+                                      .busy_s = span->end_s - span->start_s };
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct cv_report_data_span *x = a, *y = b;
+    const bool link = cv_report_data_on_link((enum cv_span_kind)x->kind);
+
+    if (x->row != y->row)
+        return x->row < y->row ? -1 : 1;
+    if (link != cv_report_data_on_link((enum cv_span_kind)y->kind))
+        return link ? -1 : 1;
+    if (x->start_s != y->start_s)
+        return x->start_s < y->start_s ? -1 : 1;
+    return x->ref < y->ref ? -1 : x->ref > y->ref;
+}
+
+static void sum_up(struct cv_report_data *sheet)
+{
+    double busy_s = 0;
+
+    sheet->first_end_s = NAN;
+    for (uint32_t i = 0; i < sheet->nnodes; i++) {
+        const struct cv_report_data_node *node = &sheet->nodes[i];
+
+        busy_s += fmin(node->busy_s, sheet->makespan_s);
+        sheet->used += isnan(node->last_s) ? 0u : 1u;
+        if (node->chunks > 0 && !(sheet->first_end_s <= node->last_s))
+            sheet->first_end_s = node->last_s;
+        if (isnan(node->parent_s))
+            sheet->root = i;
+    }
+    if (sheet->makespan_s > 0)
+        sheet->utilisation = busy_s / (sheet->makespan_s * sheet->nnodes);
+}
+
+static enum cleave_status open_sheet(const struct cv_trace_file *file, size_t max,
+                                     struct cv_report_data *out, struct cleave_error *err)
+{
+    const struct cleave_trace_facts *facts = cleave_trace_facts(file->trace);
+
+    memset(out, 0, sizeof *out);
+    cv_arena_init(&out->arena);
+    out->file = file;
+    out->nnodes = file->header.nworkers;
+    out->group = 1;
+    if (out->nnodes > CLEAVE_MAX_WORKERS)
+        return cv_fail(err, CLEAVE_EINPUT, "expected at most %u nodes, got %u",
+                       CLEAVE_MAX_WORKERS, out->nnodes);
+    out->nodes = cv_array(&out->arena, out->nnodes, sizeof *out->nodes);
+    out->spans = cv_array(&out->arena, max, sizeof *out->spans);
+    if (out->nodes == NULL || out->spans == NULL)
+        return cv_fail_memory(err, "the report");
+    for (uint32_t i = 0; i < out->nnodes; i++)
+        out->nodes[i].first_s = out->nodes[i].last_s = out->nodes[i].parent_s = NAN;
+    for (size_t i = 0; i < facts->nleft_out; i++)
+        out->nodes[facts->left_out[i].worker].reason = facts->left_out[i].reason;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_report_data_make(const struct cv_trace_file *file,
+                                       struct cv_report_data *out,
+                                       struct cleave_error *err)
+{
+    return cv_report_data_make_now(file, NULL, 0, out, err);
+}
+
+enum cleave_status cv_report_data_make_now(const struct cv_trace_file *file,
+                                           const struct cv_span *under_way, size_t count,
+                                           struct cv_report_data *out,
+                                           struct cleave_error *err)
+{
+    const size_t entries = cleave_trace_count(file->trace);
+    struct cv_span span;
+
+    CV_TRY(open_sheet(file, entries + count, out, err));
+    for (size_t i = 0; i < entries + count; i++) {
+        if (i >= entries)
+            span = under_way[i - entries];
+        else if (!cv_span_at(file->trace, i, &span))
+            continue;
+        if (span.worker >= out->nnodes)
+            continue; /* of a run under way: came after it was counted who is there */
+        add_span(out, &span);
+        keep_span(out, &span);
+    }
+    out->joined = out->counts[CV_SPAN_TRANSFER] == 0 && out->counts[CV_SPAN_COMBINE] > 0;
+    if (out->nspans > 0)
+        qsort(out->spans, out->nspans, sizeof *out->spans, by_place);
+    sum_up(out);
+    return CLEAVE_OK;
+}
+
+void cv_report_data_done(struct cv_report_data *sheet)
+{
+    cv_arena_done(&sheet->arena);
+    memset(sheet, 0, sizeof *sheet);
+}
+
+/* --- putting spans together --------------------------------------------------------- */
+
+enum { MOST_SPANS = 300000, MOST_BLOCKS = 200000, MOST_ROWS = 4000 };
+enum { GROUPS = 1000, BINS = 96 };
+
+static bool same_strip(const struct cv_report_data_span *a,
+                       const struct cv_report_data_span *b)
+{
+    return a->row == b->row && cv_report_data_on_link((enum cv_span_kind)a->kind) ==
+                                   cv_report_data_on_link((enum cv_span_kind)b->kind);
+}
+
+/* Merge neighbours of a strip and kind into blocks of at most `block_s`, in place. */
+static void merge(struct cv_report_data *sheet, double block_s)
+{
+    struct cv_report_data_span *spans = sheet->spans;
+    const bool again = sheet->block_s > 0;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < sheet->nspans; i++) {
+        struct cv_report_data_span span = spans[i];
+        struct cv_report_data_span *last = kept > 0 ? &spans[kept - 1] : NULL;
+
+        if (!again)
+            span.ref = 1;
+        if (last != NULL && same_strip(last, &span) && last->kind == span.kind &&
+            fmax(span.end_s, last->end_s) - last->start_s <= block_s) {
+            last->end_s = fmax(span.end_s, last->end_s);
+            last->ref += span.ref;
+            last->units += span.units;
+            last->busy_s += span.busy_s;
+        } else {
+            spans[kept++] = span;
+        }
+    }
+    sheet->nspans = kept;
+    sheet->block_s = block_s;
+}
+
+/* One row per group of nodes: what part of the time in a bin they compute or transfer. */
+static enum cleave_status group_rows(struct cv_report_data *sheet,
+                                     struct cleave_error *err)
+{
+    const uint32_t group = (sheet->nnodes + GROUPS - 1) / GROUPS;
+    const double bin_s = sheet->makespan_s / BINS;
+    const size_t per_row = (size_t)CV_SPAN_KINDS * BINS;
+    struct cv_report_data_span *bins =
+        cv_array(&sheet->arena, GROUPS * per_row, sizeof *bins);
+    size_t kept = 0;
+
+    if (bins == NULL)
+        return cv_fail_memory(err, "the report");
+    for (size_t i = 0; i < sheet->nspans; i++) {
+        const struct cv_report_data_span *span = &sheet->spans[i];
+        struct cv_report_data_span *row =
+            bins + span->row / group * per_row + (size_t)span->kind * BINS;
+        size_t from = (size_t)(span->start_s / bin_s);
+
+        from = from < BINS ? from : BINS - 1;
+        row[from].ref++;
+        row[from].units += span->units;
+        for (size_t b = from; b < BINS && (double)b * bin_s < span->end_s; b++)
+            row[b].busy_s += (fmin(span->end_s, (double)(b + 1) * bin_s) -
+                              fmax(span->start_s, (double)b * bin_s)) /
+                             group;
+    }
+    for (size_t i = 0; i < GROUPS * per_row; i++) {
+        if (!(bins[i].busy_s > 0))
+            continue;
+        bins[kept] = bins[i];
+        bins[kept].row = (uint32_t)(i / per_row);
+        bins[kept].kind = (uint8_t)(i % per_row / BINS);
+        bins[kept].start_s = (double)(i % BINS) * bin_s;
+        bins[kept].end_s = (double)(i % BINS + 1) * bin_s;
+        kept++;
+    }
+    qsort(bins, kept, sizeof *bins, by_place);
+    sheet->spans = bins;
+    sheet->nspans = kept;
+    sheet->group = group;
+    sheet->block_s = bin_s;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_report_data_reduce(struct cv_report_data *sheet,
+                                         struct cleave_error *err)
+{
+    double block_s = sheet->makespan_s / 65536;
+
+    if (sheet->nnodes > MOST_ROWS && sheet->makespan_s > 0)
+        return group_rows(sheet, err);
+    if (sheet->nspans <= MOST_SPANS)
+        return CLEAVE_OK;
+    do {
+        merge(sheet, block_s);
+        block_s *= 2;
+    } while (sheet->nspans > MOST_BLOCKS && block_s <= sheet->makespan_s);
+    return CLEAVE_OK;
+}
+
+/* --- two of them -------------------------------------------------------------------- */
+
+enum cleave_status cv_report_data_match(const struct cv_report_data *measured,
+                                        const struct cv_report_data *predicted,
+                                        const char *predicted_name,
+                                        struct cleave_error *err)
+{
+    const struct cv_trace_header *one = &measured->file->header,
+                                 *two = &predicted->file->header;
+    const struct cv_place place = { .file = predicted_name };
+    char shown[64], other[64];
+
+    if (one->task != two->task)
+        return cv_fail_at(err, &place,
+                          "expected a trace of a %s, as the other is, got one of a %s",
+                          one->task == CLEAVE_TASK_LOAD ? "load" : "reduction",
+                          two->task == CLEAVE_TASK_LOAD ? "load" : "reduction");
+    if (one->nworkers != two->nworkers)
+        return cv_fail_at(err, &place, "expected %u %s, as the other trace has, got %u",
+                          one->nworkers,
+                          one->task == CLEAVE_TASK_LOAD ? "workers" : "nodes",
+                          two->nworkers);
+    if (one->task == CLEAVE_TASK_REDUCE)
+        return CLEAVE_OK;
+    for (uint32_t i = 0; i < one->nworkers; i++)
+        if (strcmp(one->names[i], two->names[i]) != 0)
+            return cv_fail_at(
+                err, &place,
+                "expected the workers of the other trace: number %u is "
+                "'%s' there, but '%s' here",
+                i, cv_shown(one->names[i], strlen(one->names[i]), shown, sizeof shown),
+                cv_shown(two->names[i], strlen(two->names[i]), other, sizeof other));
+    if (fabs(one->load - two->load) > 0.01 * fmax(one->load, two->load))
+        return cv_fail_at(err, &place,
+                          "expected a load of %.6g units, as the other trace has, got "
+                          "%.6g",
+                          one->load, two->load);
+    return CLEAVE_OK;
+}

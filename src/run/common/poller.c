@@ -1,0 +1,541 @@
+/* poller.c -- wait for descriptors, timers and signals. SPDX-License-Identifier: MIT */
+#include "run/common/poller.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "base/dev_null.h"
+#include "run/common/guard.h"
+#include "run/common/usable_cores.h"
+#include "run/spawn/starter.h"
+
+enum { BATCH = 64 };
+
+struct cv_poller {
+    int epoll;
+    size_t nwatches;         /* that epoll knows                                   */
+    struct cv_watch *always; /* borrowed: a list of those that are always ready    */
+    struct cv_watch *next;   /* of that list, while it is gone through             */
+    struct cv_timer **heap;  /* owned; heap[0] is the first one due                */
+    size_t ntimers, capacity;
+    struct epoll_event batch[BATCH]; /* what is under way: [at, count)             */
+    int at, count;
+    int looks; /* since a timer was late                                            */
+    sigset_t old_mask;
+    int signals; /* signalfd, or -1 */
+    bool heard;  /* one of them has come */
+    bool holds;  /* they stay blocked    */
+    sigset_t watched;
+    struct cv_watch signal_watch;
+    void (*signal_call)(void *context, int signal);
+    void *signal_context;
+    struct cv_guard *guard; /* owned unless it is lent, or NULL                   */
+    bool guard_lent;
+    double guard_due_s; /* when it begins; 0: it has                          */
+    void (*guard_failed)(void *context, const struct cleave_error *err);
+    void *guard_context;
+    struct cv_starter *starter; /* owned, once it was asked for; or NULL          */
+    bool asked_starter;
+    int null; /* or -1 */
+};
+
+static const double GUARD_AFTER_S = 0.01;
+
+/* A timer that is so late is one of a process that did not run, be it that it was stopped
+ * (SIGSTOP, Ctrl-Z): what has happened meanwhile may be what it waits for, and is looked at first. */
+static const double LATE_S = 0.1;
+enum { LOOKS = 64 }; /* ... so many times at most */
+
+double cv_cpu_clock_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double cv_clock_s(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+enum cleave_status cv_poller_new(struct cv_poller **out, struct cleave_error *err)
+{
+    struct cv_poller *poller = calloc(1, sizeof *poller);
+    sigset_t broken;
+
+    if (poller == NULL)
+        return cv_fail_memory(err, "a poller");
+    poller->signals = -1;
+    poller->null = -1;
+    poller->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (poller->epoll < 0) {
+        const int error = errno;
+
+        free(poller);
+        return cv_fail(err, CLEAVE_EENGINE, "cannot wait for descriptors: %s",
+                       strerror(error));
+    }
+    sigemptyset(&broken);
+    sigaddset(&broken, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &broken, &poller->old_mask);
+    *out = poller;
+    return CLEAVE_OK;
+}
+
+void cv_poller_free(struct cv_poller *poller)
+{
+    if (poller == NULL)
+        return;
+    if (!sigismember(&poller->old_mask, SIGPIPE)) {
+        const struct timespec now = { 0, 0 };
+        sigset_t broken;
+
+        /* One that came meanwhile was answered as EPIPE already. */
+        sigemptyset(&broken);
+        sigaddset(&broken, SIGPIPE);
+        while (sigtimedwait(&broken, NULL, &now) == SIGPIPE)
+            ;
+    }
+    /* The same signal again, while what it has stopped was put away, says nothing new: batch
+     * systems send it to all processes of a job, and scripts hand it on. */
+    if (poller->heard) {
+        struct signalfd_siginfo again;
+
+        while (read(poller->signals, &again, sizeof again) == (ssize_t)sizeof again)
+            ;
+    }
+    if (poller->holds) { /* at no time is there a gap */
+        for (int signal = 1; signal < NSIG; signal++)
+            if (sigismember(&poller->watched, signal) == 1)
+                sigaddset(&poller->old_mask, signal);
+    }
+    pthread_sigmask(SIG_SETMASK, &poller->old_mask, NULL);
+    if (poller->signals >= 0)
+        close(poller->signals);
+    if (!poller->guard_lent)
+        cv_guard_free(poller->guard);
+    cv_starter_free(poller->starter);
+    if (poller->null >= 0)
+        close(poller->null);
+    close(poller->epoll);
+    free(poller->heap);
+    free(poller);
+}
+
+enum cleave_status cv_poller_set_guard(struct cv_poller *poller,
+                                       void (*failed)(void *context,
+                                                      const struct cleave_error *err),
+                                       void *context, struct cleave_error *err)
+{
+    assert(poller->guard == NULL);
+    CV_TRY(cv_guard_new(&poller->guard, err));
+    poller->guard_due_s = cv_clock_s() + GUARD_AFTER_S;
+    poller->guard_failed = failed;
+    poller->guard_context = context;
+    return CLEAVE_OK;
+}
+
+void cv_poller_lend_guard(struct cv_poller *poller, struct cv_guard *guard)
+{
+    assert(poller->guard == NULL);
+    poller->guard = guard;
+    poller->guard_lent = true;
+}
+
+static void begin_guard(struct cv_poller *poller)
+{
+    struct cleave_error err, note;
+
+    if (cv_clock_s() < poller->guard_due_s)
+        return;
+    poller->guard_due_s = 0;
+    if (cv_guard_begin(poller->guard, &err) == CLEAVE_OK)
+        return;
+    cv_fail(&note, err.status, "commands will go on if this process is killed: %s",
+            err.text);
+    poller->guard_failed(poller->guard_context, &note);
+}
+
+struct cv_guard *cv_poller_guard(const struct cv_poller *poller)
+{
+    return poller->guard;
+}
+
+struct cv_starter *cv_poller_starter(struct cv_poller *poller)
+{
+    if (!poller->asked_starter)
+        poller->starter = cv_starter_new(cv_usable_cores());
+    poller->asked_starter = true;
+    return poller->starter;
+}
+
+enum cleave_status cv_poller_null(struct cv_poller *poller, int *out,
+                                  struct cleave_error *err)
+{
+    int fd = -1;
+
+    if (poller->null < 0) {
+        /* Above 2, as with pipes (process.c). */
+        fd = cv_dev_null_open(O_RDONLY);
+        poller->null = fd >= 0 && fd <= 2 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : fd;
+    }
+    if (poller->null < 0)
+        cv_fail(err, CLEAVE_EENGINE, "cannot open /dev/null: %s", strerror(errno));
+    if (fd >= 0 && fd != poller->null)
+        close(fd);
+    *out = poller->null;
+    return poller->null >= 0 ? CLEAVE_OK : CLEAVE_EENGINE;
+}
+
+const sigset_t *cv_poller_old_mask(const struct cv_poller *poller)
+{
+    return &poller->old_mask;
+}
+
+/* --- watches ------------------------------------------------------------------------------ */
+
+static uint32_t epoll_events(unsigned events)
+{
+    return (events & CV_READABLE ? (uint32_t)EPOLLIN : 0) |
+           (events & CV_WRITABLE ? (uint32_t)EPOLLOUT : 0);
+}
+
+static void link_always(struct cv_poller *poller, struct cv_watch *watch)
+{
+    watch->always = true;
+    watch->previous = NULL;
+    watch->next = poller->always;
+    if (watch->next != NULL)
+        watch->next->previous = watch;
+    poller->always = watch;
+}
+
+static void unlink_always(struct cv_poller *poller, struct cv_watch *watch)
+{
+    if (poller->next == watch)
+        poller->next = watch->next;
+    if (watch->next != NULL)
+        watch->next->previous = watch->previous;
+    if (watch->previous != NULL)
+        watch->previous->next = watch->next;
+    else
+        poller->always = watch->next;
+}
+
+enum cleave_status cv_poller_add(struct cv_poller *poller, struct cv_watch *watch, int fd,
+                                 unsigned events,
+                                 void (*call)(void *context, unsigned events),
+                                 void *context, struct cleave_error *err)
+{
+    struct epoll_event event = { .events = epoll_events(events), .data.ptr = watch };
+    struct cv_watch fresh = {
+        .fd = fd, .events = events, .call = call, .context = context
+    };
+
+    assert(!watch->added);
+    if (epoll_ctl(poller->epoll, EPOLL_CTL_ADD, fd, &event) == 0) {
+        *watch = fresh;
+        poller->nwatches++;
+    } else if (errno == EPERM) {
+        *watch = fresh;
+        link_always(poller, watch);
+    } else {
+        return cv_fail(err, CLEAVE_EENGINE, "cannot wait for descriptor %d: %s", fd,
+                       strerror(errno));
+    }
+    watch->added = true;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_poller_modify(struct cv_poller *poller, struct cv_watch *watch,
+                                    unsigned events, struct cleave_error *err)
+{
+    struct epoll_event event = { .events = epoll_events(events), .data.ptr = watch };
+
+    assert(watch->added);
+    if (events == watch->events)
+        return CLEAVE_OK;
+    if (!watch->always && epoll_ctl(poller->epoll, EPOLL_CTL_MOD, watch->fd, &event) != 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot wait for descriptor %d: %s",
+                       watch->fd, strerror(errno));
+    watch->events = events;
+    return CLEAVE_OK;
+}
+
+void cv_poller_remove(struct cv_poller *poller, struct cv_watch *watch)
+{
+    if (!watch->added)
+        return;
+    watch->added = false;
+    if (watch->always) {
+        unlink_always(poller, watch);
+        return;
+    }
+    epoll_ctl(poller->epoll, EPOLL_CTL_DEL, watch->fd, NULL);
+    poller->nwatches--;
+    for (int i = poller->at; i < poller->count; i++)
+        if (poller->batch[i].data.ptr == watch)
+            poller->batch[i].data.ptr = NULL;
+}
+
+/* --- timers ------------------------------------------------------------------------------- */
+
+static void place_timer(struct cv_poller *poller, struct cv_timer *timer, size_t index)
+{
+    poller->heap[index] = timer;
+    timer->place = index + 1;
+}
+
+static void sift_up(struct cv_poller *poller, struct cv_timer *timer, size_t index)
+{
+    while (index > 0 && poller->heap[(index - 1) / 2]->due_s > timer->due_s) {
+        place_timer(poller, poller->heap[(index - 1) / 2], index);
+        index = (index - 1) / 2;
+    }
+    place_timer(poller, timer, index);
+}
+
+static void sift_down(struct cv_poller *poller, struct cv_timer *timer, size_t index)
+{
+    for (;;) {
+        size_t child = 2 * index + 1;
+
+        if (child + 1 < poller->ntimers &&
+            poller->heap[child + 1]->due_s < poller->heap[child]->due_s)
+            child++;
+        if (child >= poller->ntimers || poller->heap[child]->due_s >= timer->due_s)
+            break;
+        place_timer(poller, poller->heap[child], index);
+        index = child;
+    }
+    place_timer(poller, timer, index);
+}
+
+enum cleave_status cv_poller_set(struct cv_poller *poller, struct cv_timer *timer,
+                                 double due_s, void (*call)(void *context), void *context,
+                                 struct cleave_error *err)
+{
+    if (timer->place == 0 &&
+        !CV_ROOM(poller->heap, &poller->capacity, poller->ntimers + 1))
+        return cv_fail_memory(err, "a timer");
+    cv_poller_cancel(poller, timer);
+    *timer = (struct cv_timer){ .due_s = due_s, .call = call, .context = context };
+    sift_up(poller, timer, poller->ntimers++);
+    return CLEAVE_OK;
+}
+
+void cv_poller_cancel(struct cv_poller *poller, struct cv_timer *timer)
+{
+    const size_t index = timer->place - 1;
+    struct cv_timer *last;
+
+    if (timer->place == 0)
+        return;
+    timer->place = 0;
+    last = poller->heap[--poller->ntimers];
+    if (last == timer)
+        return;
+    if (index > 0 && poller->heap[(index - 1) / 2]->due_s > last->due_s)
+        sift_up(poller, last, index);
+    else
+        sift_down(poller, last, index);
+}
+
+/* Whether what has happened is looked at before timers are called, although some are due. */
+static bool looks_first(struct cv_poller *poller, bool interrupted)
+{
+    if ((interrupted || poller->count > 0) && poller->looks < LOOKS &&
+        poller->heap[0]->due_s < cv_clock_s() - LATE_S) {
+        poller->looks++;
+        return true;
+    }
+    poller->looks = 0;
+    return false;
+}
+
+/* Call what is due. One that is set anew for the past waits for the next turn, so that a
+ * timer cannot keep the descriptors waiting. */
+static void call_timers(struct cv_poller *poller)
+{
+    const double now_s = cv_clock_s();
+    size_t max = poller->ntimers;
+
+    while (max-- > 0 && poller->ntimers > 0 && poller->heap[0]->due_s <= now_s) {
+        struct cv_timer *timer = poller->heap[0];
+
+        cv_poller_cancel(poller, timer);
+        timer->call(timer->context);
+    }
+}
+
+/* --- signals ------------------------------------------------------------------------------ */
+
+static void read_signals(void *context, unsigned events)
+{
+    struct cv_poller *poller = context;
+    struct signalfd_siginfo info;
+
+    (void)events;
+    poller->heard = true;
+    while (read(poller->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        poller->signal_call(poller->signal_context, (int)info.ssi_signo);
+}
+
+enum cleave_status cv_poller_signals(struct cv_poller *poller, const int *signals,
+                                     size_t count,
+                                     void (*call)(void *context, int signal),
+                                     void *context, struct cleave_error *err)
+{
+    enum cleave_status status;
+    sigset_t set;
+
+    assert(poller->signals < 0);
+    sigemptyset(&set);
+    for (size_t i = 0; i < count; i++)
+        sigaddset(&set, signals[i]);
+    poller->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (poller->signals < 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot wait for signals: %s",
+                       strerror(errno));
+    poller->signal_call = call;
+    poller->signal_context = context;
+    status = cv_poller_add(poller, &poller->signal_watch, poller->signals, CV_READABLE,
+                           read_signals, poller, err);
+    if (status != CLEAVE_OK) {
+        close(poller->signals);
+        poller->signals = -1;
+        return status;
+    }
+    poller->nwatches--; /* nobody waits for a signal alone */
+    poller->watched = set;
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    return CLEAVE_OK;
+}
+
+void cv_poller_hold_signals(struct cv_poller *poller)
+{
+    poller->holds = poller->signals >= 0;
+}
+
+/* --- waiting ------------------------------------------------------------------------------ */
+
+/* Wait at most `timeout_s` (negative: no limit) for the next batch. */
+static int wait_batch(struct cv_poller *poller, double timeout_s)
+{
+    const double most_s = 1e6; /* whatever is longer fits neither call */
+    struct timespec time;
+    double whole;
+    int count;
+
+    if (timeout_s > most_s)
+        timeout_s = most_s;
+    if (timeout_s <= 0)
+        return epoll_wait(poller->epoll, poller->batch, BATCH, timeout_s < 0 ? -1 : 0);
+    time.tv_nsec = (long)(1e9 * modf(timeout_s, &whole));
+    time.tv_sec = (time_t)whole;
+    count = epoll_pwait2(poller->epoll, poller->batch, BATCH, &time, NULL);
+    if (count < 0 && errno == ENOSYS)
+        count =
+            epoll_wait(poller->epoll, poller->batch, BATCH, (int)ceil(1e3 * timeout_s));
+    return count;
+}
+
+static unsigned watch_events(uint32_t events, unsigned request)
+{
+    const uint32_t end = (uint32_t)(EPOLLHUP | EPOLLERR);
+
+    /* That there is something to read is not said to those who did not ask. */
+    if (events & end)
+        return CV_READABLE | CV_WRITABLE |
+               ((events & (end | (uint32_t)EPOLLIN)) == (uint32_t)EPOLLHUP &&
+                        (request & CV_READABLE)
+                    ? (unsigned)CV_OVER
+                    : 0U);
+    return (events & (uint32_t)EPOLLIN ? (unsigned)CV_READABLE : 0U) |
+           (events & (uint32_t)EPOLLOUT ? (unsigned)CV_WRITABLE : 0U);
+}
+
+static void call_watches(struct cv_poller *poller)
+{
+    for (poller->at = 0; poller->at < poller->count;) {
+        const struct epoll_event *event = &poller->batch[poller->at++];
+        const struct cv_watch *watch = event->data.ptr;
+
+        if (watch != NULL)
+            watch->call(watch->context, watch_events(event->events, watch->events));
+    }
+    for (struct cv_watch *watch = poller->always; watch != NULL; watch = poller->next) {
+        poller->next = watch->next;
+        if (watch->events != 0)
+            watch->call(watch->context, watch->events);
+    }
+}
+
+/* Make children ahead, one at a time, as long as nothing has happened. How long may be waited
+ * now, at most `timeout_s` (negative: no limit); 0 if something has. */
+static double get_ahead(struct cv_poller *poller, double timeout_s)
+{
+    struct epoll_event first;
+    double rest_s;
+
+    while (cv_starter_prepare(poller->starter, poller->null))
+        if (epoll_wait(poller->epoll, &first, 1, 0) != 0)
+            return 0;
+    rest_s = cv_starter_rest(poller->starter);
+    return rest_s >= 0 && (timeout_s < 0 || timeout_s > rest_s) ? rest_s : timeout_s;
+}
+
+enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
+                                  struct cleave_error *err)
+{
+    bool always = false, interrupted = false;
+
+    for (const struct cv_watch *watch = poller->always; watch != NULL;
+         watch = watch->next)
+        always |= watch->events != 0;
+    if (always)
+        timeout_s = 0;
+    if (poller->ntimers > 0) {
+        const double left_s = poller->heap[0]->due_s - cv_clock_s();
+
+        if (timeout_s < 0 || left_s < timeout_s)
+            timeout_s = left_s > 0 ? left_s : 0;
+    } else if (timeout_s < 0 && poller->nwatches == 0) {
+        timeout_s = 0;
+    }
+    if (poller->guard_due_s > 0 && (timeout_s < 0 || timeout_s > GUARD_AFTER_S))
+        timeout_s = GUARD_AFTER_S;
+    if (poller->starter != NULL && poller->null >= 0 && timeout_s != 0)
+        timeout_s = get_ahead(poller, timeout_s);
+    poller->count = wait_batch(poller, timeout_s);
+    if (poller->count < 0) {
+        const int error = errno;
+
+        poller->count = 0;
+        interrupted = error == EINTR;
+        if (!interrupted)
+            return cv_fail(err, CLEAVE_EENGINE, "cannot wait for descriptors: %s",
+                           strerror(error));
+    }
+    if (poller->guard_due_s > 0)
+        begin_guard(poller);
+    call_watches(poller);
+    if (poller->ntimers > 0 && !looks_first(poller, interrupted))
+        call_timers(poller);
+    return CLEAVE_OK;
+}

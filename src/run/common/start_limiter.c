@@ -1,0 +1,200 @@
+/* start_limiter.c -- when this machine may begin another command. SPDX-License-Identifier: MIT */
+#include "run/common/start_limiter.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/fail.h"
+
+/* Descriptors that a command takes: at first, with all ends of its pipes; later, its end and a part
+ * of its output; and as a rule. And what else a run may open: the least, and for sure. */
+enum { AT_FIRST = 6, LATER = 2, EACH = 4, ELSE = 6, PLENTY = 64 };
+/* Between two looks at a machine that is too busy. */
+static const double AGAIN_S = 0.5;
+/* Between two tries where there is no room for another command, and how long that is hoped for
+ * when nothing of ours is under way. After some of them, it is not for a moment. */
+static const double MOMENT_S = 0.05, HOPE_S = 5;
+enum { MOMENTS = 10 };
+
+/* The average of the last minute; 0: nobody knows. */
+static double load_now(void)
+{
+    double load = 0;
+
+    return getloadavg(&load, 1) == 1 ? load : 0;
+}
+
+/* Bytes that nobody uses, or that would be given back; UINT64_MAX: nobody knows. */
+static uint64_t memory_now(void)
+{
+    static const char name[] = "MemAvailable:";
+    FILE *file = fopen("/proc/meminfo", "re");
+    uint64_t bytes = UINT64_MAX;
+    char line[128];
+
+    while (file != NULL && bytes == UINT64_MAX && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, name, strlen(name)) == 0)
+            bytes = (uint64_t)strtoull(line + strlen(name), NULL, 10) * 1024;
+    if (file != NULL)
+        fclose(file);
+    return bytes;
+}
+
+/* Whether this machine is too busy, or has too little memory, and which of them. */
+static bool is_closed(const struct cv_start_limiter *gate, char *why, size_t room)
+{
+    const double load = gate->most_load > 0 ? load_now() : 0;
+    const uint64_t memory = gate->least_memory > 0 ? memory_now() : UINT64_MAX;
+
+    if (load > gate->most_load)
+        snprintf(why, room, "the load of this machine is %.1f, more than %g (--load)",
+                 load, gate->most_load);
+    else if (memory < gate->least_memory)
+        snprintf(why, room, "%.1f GB of memory are left, less than %.1f GB (--memfree)",
+                 (double)memory * 1e-9, (double)gate->least_memory * 1e-9);
+    else
+        return false;
+    return true;
+}
+
+/* Only to wake up: whoever waits looks by himself. */
+static void woken(void *context)
+{
+    const struct cv_start_limiter *gate = context;
+
+    if (gate->opens != NULL)
+        gate->opens(gate->context);
+}
+
+static struct cv_start_usage look(const struct cv_start_limiter *gate)
+{
+    return gate->look != NULL ? gate->look(gate->context)
+                              : (struct cv_start_usage){ .busy = 0 };
+}
+
+/* A run of which nothing has been under way for a while looks as if it hung. */
+static void tell_closed(struct cv_start_limiter *gate, double now_s, const char *why)
+{
+    if (!(gate->closed_s > 0) || look(gate).busy > 0)
+        gate->closed_s = now_s;
+    if (gate->told || gate->tell == NULL || now_s - gate->closed_s < HOPE_S)
+        return;
+    gate->tell(gate->context, why);
+    gate->told = true;
+}
+
+enum cleave_status cv_start_limiter_look(struct cv_start_limiter *gate,
+                                         struct cv_poller *poller, bool starts, bool *out,
+                                         struct cleave_error *err)
+{
+    const double now_s = cv_clock_s();
+    double again_s = starts && gate->room_s > gate->next_s ? gate->room_s : gate->next_s;
+    char why[128];
+
+    *out = true;
+    if (now_s >= again_s) {
+        if (!is_closed(gate, why, sizeof why)) {
+            gate->closed_s = 0;
+            return CLEAVE_OK;
+        }
+        tell_closed(gate, now_s, why);
+        again_s = now_s + AGAIN_S;
+    }
+    *out = false;
+    return cv_poller_set(poller, &gate->timer, again_s, woken, gate, err);
+}
+
+void cv_start_limiter_passed(struct cv_start_limiter *gate)
+{
+    if (gate->delay_s > 0)
+        gate->next_s = cv_clock_s() + gate->delay_s;
+}
+
+/* --- no room for another one --------------------------------------------------------------- */
+
+bool cv_start_limiter_wait(struct cv_start_limiter *gate, struct cv_poller *poller,
+                           const struct cleave_error *why)
+{
+    const double now_s = cv_clock_s();
+
+    if (why->status != CLEAVE_ERESOURCES)
+        return false;
+    if (!(gate->crowded_s > 0))
+        gate->crowded_s = now_s;
+    if (look(gate).busy == 0 && now_s - gate->crowded_s > HOPE_S)
+        return false;
+    gate->room_s = now_s + MOMENT_S;
+    if (cv_poller_set(poller, &gate->timer, gate->room_s, woken, gate, NULL) != CLEAVE_OK)
+        return false;
+    if (!gate->told && gate->tell != NULL)
+        gate->tell(gate->context, why->text);
+    gate->told = true;
+    return true;
+}
+
+bool cv_start_limiter_is_crowded(const struct cv_start_limiter *gate)
+{
+    return gate->crowded_s > 0 && cv_clock_s() < gate->room_s;
+}
+
+/* Where nothing is under way that ends by itself, one of them is enough. */
+bool cv_start_limiter_is_stuck(const struct cv_start_limiter *gate)
+{
+    return gate->crowded_s > 0 && cv_clock_s() - gate->crowded_s >
+                                      MOMENT_S * (look(gate).busy > 0 ? MOMENTS : 1);
+}
+
+void cv_start_limiter_begun(struct cv_start_limiter *gate)
+{
+    gate->crowded_s = 0;
+}
+
+void cv_start_limiter_ended(struct cv_start_limiter *gate)
+{
+    gate->room_s = 0;
+}
+
+uint64_t cv_start_limiter_files(void)
+{
+    struct rlimit files;
+
+    return getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY
+               ? files.rlim_cur
+               : 0;
+}
+
+/* Whether it could be that descriptors do not suffice for so many workers. */
+static bool is_narrow(const struct cv_start_limiter *gate, uint32_t workers)
+{
+    return gate->most_files > 0 && gate->most_files < PLENTY + (uint64_t)EACH * workers;
+}
+
+/* Whether there are some for another command, beside those that `busy` others may need yet. They are
+ * counted one by one, as any number may have become free before others; the highest first, which
+ * are free as a rule. */
+static bool has_files(const struct cv_start_limiter *gate, uint32_t busy)
+{
+    uint64_t needed = AT_FIRST + ELSE + (uint64_t)LATER * (busy + 1);
+
+    if (!is_narrow(gate, busy + 1))
+        return true;
+    for (uint64_t fd = gate->most_files; fd > 0 && needed > 0; fd--)
+        needed -= fcntl((int)fd - 1, F_GETFD) < 0;
+    return needed == 0;
+}
+
+enum cleave_status cv_start_limiter_room(const struct cv_start_limiter *gate,
+                                         struct cleave_error *err)
+{
+    const struct cv_start_usage crowd = look(gate);
+    const uint32_t others = crowd.busy + crowd.held;
+
+    if (!is_narrow(gate, crowd.workers) || others == 0 || has_files(gate, others))
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_ERESOURCES,
+                   "too few open files for %u workers (ulimit -n says how many)",
+                   crowd.workers);
+}

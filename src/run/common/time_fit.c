@@ -1,0 +1,36 @@
+/* time_fit.c -- what things of different sizes took. SPDX-License-Identifier: MIT */
+#include "run/common/time_fit.h"
+
+#include <math.h>
+
+void cv_time_fit_add(struct cv_time_fit *fit, double units, double time_s)
+{
+    fit->n += 1;
+    fit->units += units;
+    fit->time_s += time_s;
+    fit->units2 += units * units;
+    fit->cross += units * time_s;
+}
+
+/* No clock tells less apart. */
+static const double CLOCK_S = 1e-9;
+
+void cv_time_fit_line(const struct cv_time_fit *fit, double *out_latency_s,
+                      double *out_rate_ups)
+{
+    const double spread = fit->n * fit->units2 - fit->units * fit->units;
+    double slope = fit->units > 0 ? fit->time_s / fit->units : 0;
+
+    *out_latency_s = 0;
+    *out_rate_ups = 0;
+    if (!(slope > 0))
+        return;
+    if (spread > 0.01 * fit->units * fit->units)
+        slope =
+            fmin(slope, fmax(0.01 * slope,
+                             (fit->n * fit->cross - fit->units * fit->time_s) / spread));
+    *out_latency_s = fmax(0, (fit->time_s - slope * fit->units) / fit->n);
+    if (*out_latency_s < CLOCK_S) /* that is rounding */
+        *out_latency_s = 0;
+    *out_rate_ups = 1 / slope;
+}

@@ -1,0 +1,349 @@
+/* writer_thread.c -- a thread that writes bytes into a pipe. SPDX-License-Identifier: MIT */
+#include "run/common/writer_thread.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/write_all.h"
+#include "run/common/poller.h"
+#include "run/common/nosignal_thread.h"
+
+enum {
+    ROOM = 256 * 1024,
+    FEW_CORES = 8,
+    PROBE = 4 * CV_PIPE_NARROW, /* fed before the reader's rate is looked at */
+};
+
+static const double AHEAD_S = 0.01; /* worth of reading that a pipe may hold */
+
+/* --- how wide ------------------------------------------------------------------------------- */
+
+/* A wide pipe saves a run up to 7 % of its time, 4 % as a rule. All pipes of a user may
+ * hold 64 MiB, and new ones are next to useless beyond that: no more where there may be many. */
+static size_t room(void)
+{
+    cpu_set_t cores;
+
+    return sched_getaffinity(0, sizeof cores, &cores) == 0 &&
+                   CPU_COUNT(&cores) <= FEW_CORES
+               ? (size_t)CV_PIPE_WIDE
+               : (size_t)ROOM;
+}
+
+/* Judged from when the reader first had to be waited for; before, the time is that of a command
+ * which starts. */
+void cv_pipe_adapt(struct cv_pipe_width *width, int pipe, uint64_t fed)
+{
+    double wanted, now_s;
+    size_t bytes = width->bytes;
+
+    if (bytes >= width->max ||
+        (width->started_s > 0 &&
+         fed - width->before < (bytes < CV_PIPE_NARROW ? 4 * bytes : PROBE)))
+        return;
+    now_s = cv_clock_s();
+    if (width->started_s <= 0) {
+        width->started_s = now_s;
+        width->before = fed;
+        return;
+    }
+    wanted = AHEAD_S * (double)(fed - width->before) / (now_s - width->started_s);
+    while (bytes < width->max && 2 * (double)bytes <= wanted)
+        bytes *= 2;
+    if (bytes > width->bytes)
+        cv_pipe_widen(pipe, bytes);
+    width->bytes = bytes;
+    width->started_s = now_s;
+    width->before = fed;
+}
+
+/* --- the thread ----------------------------------------------------------------------------- */
+
+static void ring(int bell)
+{
+    const uint64_t one = 1;
+
+    (void)!write(bell, &one, sizeof one);
+}
+
+static void *begin(void *context)
+{
+    struct cv_writer_thread *flow = context;
+
+    flow->status = flow->work(flow, &flow->err);
+    if (!flow->direct) {
+        cv_close(&flow->pipe.write);
+        return NULL;
+    }
+    pthread_mutex_lock(&flow->lock);
+    flow->over = true;
+    ring(flow->bell);
+    pthread_mutex_unlock(&flow->lock);
+    return NULL;
+}
+
+/* How long to sleep when the pipe is full: until half of it has been read, if the reader goes on as it did since the
+ * pipe was last full; 0: until there is room. To be woken for each few kilobytes would take turns with the reader. */
+static double nap_s(struct cv_writer_thread *flow)
+{
+    const double now_s = cv_clock_s(), since_s = now_s - flow->paced_s;
+    const double put = (double)(flow->into.fed - flow->paced);
+    int unread = 0;
+    double wait_s = 0;
+
+    if (flow->paced_s > 0 && put > 0 && ioctl(flow->into.pipe, FIONREAD, &unread) == 0)
+        wait_s = since_s * (double)unread / 2 / put;
+    flow->paced_s = now_s;
+    flow->paced = flow->into.fed;
+    return cv_writer_thread_pause_s(wait_s);
+}
+
+static void wait_for_room(struct cv_writer_thread *flow, double sleep_s)
+{
+    struct pollfd at[] = { { .fd = flow->halt, .events = POLLIN },
+                           { .fd = flow->into.pipe, .events = POLLOUT } };
+    const struct timespec sleep = { .tv_nsec = (long)(1e9 * sleep_s) };
+
+    if (sleep_s > 0)
+        (void)ppoll(at, 1, &sleep, NULL);
+    else
+        (void)ppoll(at, 2, NULL, NULL);
+}
+
+/* With the lock: wait until it may write; false: nobody wants it any more. */
+static bool may_write(struct cv_writer_thread *flow)
+{
+    struct cv_writer_thread_into *into = &flow->into;
+
+    while (into->at >= into->until && !flow->stopped) {
+        ring(flow->bell);
+        pthread_cond_wait(&flow->more, &flow->lock);
+        flow->paced_s = 0; /* that was not the reader's pace */
+    }
+    return !flow->stopped;
+}
+
+/* With the lock: some of the bytes; *sleep_s: how long there will be no room, 0: nobody knows, less: there was some. */
+static size_t write_some(struct cv_writer_thread *flow, const char *bytes, size_t length,
+                         double *sleep_s)
+{
+    struct cv_writer_thread_into *into = &flow->into;
+    const uint64_t max = into->until - into->at;
+    const ssize_t put = write(into->pipe, bytes, length < max ? length : (size_t)max);
+
+    *sleep_s = -1;
+    if (put < 0 && errno == EAGAIN) {
+        cv_pipe_adapt(into->width, into->pipe, into->fed);
+        *sleep_s = nap_s(flow);
+    } else if (put < 0 && errno != EINTR) {
+        flow->refused = flow->stopped = true;
+    }
+    if (put <= 0)
+        return 0;
+    into->at += (uint64_t)put;
+    into->fed += (uint64_t)put;
+    if (into->step > 0 && into->at - flow->told >= into->step) {
+        flow->told = into->at;
+        ring(flow->bell);
+    }
+    return (size_t)put;
+}
+
+static bool write_into(struct cv_writer_thread *flow, const char *bytes, size_t length)
+{
+    bool wanted = true;
+
+    while (wanted && length > 0) {
+        double sleep_s = -1;
+        size_t put = 0;
+
+        pthread_mutex_lock(&flow->lock);
+        wanted = may_write(flow);
+        if (wanted)
+            put = write_some(flow, bytes, length, &sleep_s);
+        pthread_mutex_unlock(&flow->lock);
+        bytes += put;
+        length -= put;
+        if (sleep_s >= 0)
+            wait_for_room(flow, sleep_s);
+    }
+    return wanted;
+}
+
+bool cv_writer_thread_write(struct cv_writer_thread *flow, const char *bytes,
+                            size_t length)
+{
+    return flow->direct ? write_into(flow, bytes, length)
+                        : cv_write_all(flow->pipe.write, bytes, length) == 0;
+}
+
+/* --- its beginning and end ------------------------------------------------------------------ */
+
+/* The end to write to is nobody else's, so that it may be told not to wait. */
+static enum cleave_status open_into(struct cv_writer_thread *flow,
+                                    const struct cv_writer_thread_into *into,
+                                    struct cleave_error *err)
+{
+    pthread_mutexattr_t kind;
+
+    flow->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    flow->halt = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (flow->bell < 0 || flow->halt < 0 || !cv_never_wait(into->pipe)) {
+        const int error = errno;
+
+        cv_close(&flow->bell);
+        cv_close(&flow->halt);
+        return cv_fail(err,
+                       error == EMFILE || error == ENFILE ? CLEAVE_ERESOURCES
+                                                          : CLEAVE_EENGINE,
+                       "cannot make a pipe: %s%s", strerror(error),
+                       error == EMFILE ? " (ulimit -n says how many)" : "");
+    }
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&flow->lock, &kind);
+    pthread_mutexattr_destroy(&kind);
+    pthread_cond_init(&flow->more, NULL);
+    flow->direct = true;
+    flow->into = *into;
+    flow->told = into->at;
+    return CLEAVE_OK;
+}
+
+static void close_all(struct cv_writer_thread *flow)
+{
+    cv_pipe_close(&flow->pipe);
+    if (!flow->direct)
+        return;
+    cv_close(&flow->bell);
+    cv_close(&flow->halt);
+    pthread_mutex_destroy(&flow->lock);
+    pthread_cond_destroy(&flow->more);
+    flow->direct = false;
+}
+
+enum cleave_status cv_writer_thread_start(
+    struct cv_writer_thread *flow,
+    enum cleave_status (*work)(struct cv_writer_thread *flow, struct cleave_error *err),
+    const char *what, const struct cv_writer_thread_into *into, struct cleave_error *err)
+{
+    int error;
+
+    flow->work = work;
+    flow->pipe = (struct cv_pipe){ -1, -1 };
+    flow->here = into != NULL && into->pipe == CV_FLOW_HERE;
+    if (flow->here)
+        return CLEAVE_OK;
+    if (into != NULL) {
+        CV_TRY(open_into(flow, into, err));
+    } else {
+        CV_TRY(cv_pipe_open(&flow->pipe, err));
+        cv_pipe_widen(flow->pipe.write, room());
+    }
+    error = cv_nosignal_thread_create(&flow->thread, NULL, begin, flow);
+    flow->running = error == 0;
+    if (error == 0)
+        return CLEAVE_OK;
+    close_all(flow);
+    /* Threads count as processes, and others end. */
+    if (error == EAGAIN)
+        return cv_fail(err, CLEAVE_ERESOURCES,
+                       "cannot start a thread that %s: too many processes (ulimit -u "
+                       "says how many)",
+                       what);
+    return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that %s: %s", what,
+                   strerror(error));
+}
+
+int cv_writer_thread_fd(const struct cv_writer_thread *flow)
+{
+    return flow->direct ? flow->bell : flow->pipe.read;
+}
+
+enum cleave_status cv_writer_thread_end(struct cv_writer_thread *flow,
+                                        struct cleave_error *err)
+{
+    if (flow->running)
+        pthread_join(flow->thread, NULL);
+    flow->running = false;
+    if (flow->status != CLEAVE_OK && err != NULL)
+        *err = flow->err;
+    return flow->status;
+}
+
+void cv_writer_thread_halt(struct cv_writer_thread *flow)
+{
+    pthread_mutex_lock(&flow->lock);
+    flow->stopped = true;
+    ring(flow->halt);
+    pthread_cond_signal(&flow->more);
+    pthread_mutex_unlock(&flow->lock);
+}
+
+void cv_writer_thread_stop(struct cv_writer_thread *flow)
+{
+    cv_close(&flow->pipe.read);
+    if (flow->direct)
+        cv_writer_thread_halt(flow);
+    if (flow->running)
+        pthread_join(flow->thread, NULL);
+    flow->running = false;
+    close_all(flow);
+}
+
+/* --- who feeds a command -------------------------------------------------------------------- */
+
+uint64_t cv_writer_thread_at(struct cv_writer_thread *flow)
+{
+    uint64_t at;
+
+    cv_writer_thread_hold(flow);
+    at = flow->into.at;
+    cv_writer_thread_go_on(flow);
+    return at;
+}
+
+bool cv_writer_thread_until(struct cv_writer_thread *flow, uint64_t until)
+{
+    bool good;
+
+    cv_writer_thread_hold(flow);
+    good = flow->into.at <= until;
+    if (good && flow->into.until != until) {
+        flow->into.until = until;
+        pthread_cond_signal(&flow->more);
+    }
+    if (good && flow->into.at == until)
+        ring(flow->bell); /* it may be waiting for room */
+    cv_writer_thread_go_on(flow);
+    return good;
+}
+
+uint64_t cv_writer_thread_heard(struct cv_writer_thread *flow, bool *ended, bool *refused)
+{
+    uint64_t rings, at;
+
+    cv_writer_thread_hold(flow);
+    (void)!read(flow->bell, &rings, sizeof rings);
+    at = flow->into.at;
+    *ended = flow->over;
+    *refused = flow->refused;
+    cv_writer_thread_go_on(flow);
+    return at;
+}
+
+void cv_writer_thread_hold(struct cv_writer_thread *flow)
+{
+    pthread_mutex_lock(&flow->lock);
+}
+
+void cv_writer_thread_go_on(struct cv_writer_thread *flow)
+{
+    pthread_mutex_unlock(&flow->lock);
+}

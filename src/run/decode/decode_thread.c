@@ -1,0 +1,194 @@
+/* decode_thread.c -- a thread that decodes an input for another. SPDX-License-Identifier: MIT */
+#include "run/decode/decode_thread.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "run/decode/decode_ahead.h"
+#include "run/common/handoff_buffer.h"
+#include "run/common/process.h"
+#include "run/common/nosignal_thread.h"
+#include "run/common/usable_cores.h"
+
+enum {
+    MOST = 16,       /* threads: each holds some megabytes                */
+    ROOM = 1 << 20,  /* bytes that are decoded and not read, at most,     */
+    WIDE = 32 << 20, /* ... of gzip by several threads: some of its pieces */
+    MUCH = ROOM / 2, /* of a file, that they are read for: there is no end to them yet */
+};
+
+struct cv_decode_thread {
+    struct cv_handoff_buffer
+        *tray;   /* owned: what is decoded                             */
+    size_t room; /* bytes that it may write ahead                      */
+    pthread_t thread;
+    bool running;
+    enum cleave_status status; /* of the thread, when it has ended               */
+    struct cleave_error err;
+    struct cv_ahead *ahead; /* owned                                             */
+    struct cv_pipe stop;    /* its end to write to is closed to stop the thread  */
+    int in;                 /* borrowed                                          */
+    char *first;            /* owned                                             */
+    size_t nfirst, at;
+};
+
+/* As read, but it ends when nobody wants it any more. */
+static ssize_t read_more(void *context, void *to, size_t max)
+{
+    struct cv_decode_thread *unpacking = context;
+    struct pollfd fds[] = { { .fd = unpacking->in, .events = POLLIN },
+                            { .fd = unpacking->stop.read, .events = POLLIN } };
+    const size_t left = unpacking->nfirst - unpacking->at;
+
+    if (left > 0) {
+        const size_t some = left < max ? left : max;
+
+        memcpy(to, unpacking->first + unpacking->at, some);
+        unpacking->at += some;
+        return (ssize_t)some;
+    }
+    if (poll(fds, 2, -1) < 0)
+        return -1;
+    if (fds[1].revents != 0) {
+        errno = ECANCELED;
+        return -1;
+    }
+    return read(unpacking->in, to, max);
+}
+
+static void *work(void *context)
+{
+    struct cv_decode_thread *unpacking = context;
+    struct cv_ahead *ahead = unpacking->ahead;
+    const void *bytes;
+    size_t length;
+
+    do
+        unpacking->status = ahead->next(ahead, &bytes, &length, &unpacking->err);
+    while (unpacking->status == CLEAVE_OK && length > 0 &&
+           cv_handoff_buffer_write(unpacking->tray, bytes, length));
+    cv_handoff_buffer_close(unpacking->tray);
+    return NULL;
+}
+
+static enum cleave_status start(struct cv_decode_thread *unpacking,
+                                struct cleave_error *err)
+{
+    const int error =
+        cv_nosignal_thread_create(&unpacking->thread, NULL, work, unpacking);
+
+    unpacking->running = error == 0;
+    return error == 0
+               ? CLEAVE_OK
+               : cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that decodes: %s",
+                         strerror(error));
+}
+
+/* Where the input lies; false: it is no file that can be read at any place. */
+static bool find_file(const struct cv_decode_thread_options *options,
+                      struct cv_ahead_file *file)
+{
+    const off_t at = lseek(options->fd, 0, SEEK_CUR);
+    struct stat now;
+
+    if (at < (off_t)options->nfirst || fstat(options->fd, &now) != 0 ||
+        !S_ISREG(now.st_mode) || at > now.st_size)
+        return false;
+    file->fd = options->fd;
+    file->offset = (uint64_t)at - options->nfirst;
+    file->size = (uint64_t)now.st_size - file->offset;
+    return true;
+}
+
+enum cleave_status cv_decode_thread_start(const struct cv_decode_thread_options *options,
+                                          struct cv_decode_thread **out,
+                                          struct cleave_error *err)
+{
+    struct cv_decode_thread *unpacking = calloc(1, sizeof *unpacking);
+    struct cv_decoder_input input = { .read = read_more,
+                                      .context = unpacking,
+                                      .name = options->name };
+    const unsigned threads = options->cores > 0 ? options->cores : cv_usable_cores();
+    struct cv_ahead_file file;
+    const bool is_file = find_file(options, &file);
+    enum cleave_status status;
+
+    if (unpacking == NULL)
+        return cv_fail_memory(err, "a decoder");
+    unpacking->stop = (struct cv_pipe){ -1, -1 };
+    unpacking->in = options->fd;
+    unpacking->nfirst = options->nfirst;
+    unpacking->first = malloc(options->nfirst + 1);
+    if (unpacking->first == NULL)
+        status = cv_fail_memory(err, "a decoder");
+    else
+        status = cv_pipe_open(&unpacking->stop, err);
+    if (status == CLEAVE_OK && options->nfirst > 0)
+        memcpy(unpacking->first, options->first, options->nfirst);
+    unpacking->room = options->codec == &cv_codec_gzip && threads > 2 ? WIDE : ROOM;
+    if (status == CLEAVE_OK)
+        status = cv_handoff_buffer_new(is_file ? MUCH : 1, &unpacking->tray, err);
+    input.tray = unpacking->tray;
+    if (status == CLEAVE_OK)
+        status =
+            cv_ahead_open_file(options->codec, &input, is_file ? &file : NULL,
+                               threads < MOST ? threads : MOST, &unpacking->ahead, err);
+    if (status == CLEAVE_OK)
+        status = start(unpacking, err);
+    if (status == CLEAVE_OK)
+        *out = unpacking;
+    else
+        cv_decode_thread_free(unpacking);
+    return status;
+}
+
+int cv_decode_thread_fd(const struct cv_decode_thread *unpacking)
+{
+    return cv_handoff_buffer_fd(unpacking->tray);
+}
+
+ssize_t cv_decode_thread_read(struct cv_decode_thread *unpacking, void *to, size_t room,
+                              size_t max)
+{
+    cv_handoff_buffer_lend(unpacking->tray, to,
+                           room < unpacking->room ? room : unpacking->room);
+    return cv_handoff_buffer_take(unpacking->tray, max);
+}
+
+static void join(struct cv_decode_thread *unpacking)
+{
+    if (unpacking->running)
+        pthread_join(unpacking->thread, NULL);
+    unpacking->running = false;
+}
+
+enum cleave_status cv_decode_thread_end(struct cv_decode_thread *unpacking, bool *torn,
+                                        struct cleave_error *err)
+{
+    join(unpacking);
+    if (unpacking->status != CLEAVE_OK && err != NULL)
+        *err = unpacking->err;
+    *torn = unpacking->status != CLEAVE_OK && unpacking->ahead->inside(unpacking->ahead);
+    return unpacking->status;
+}
+
+void cv_decode_thread_free(struct cv_decode_thread *unpacking)
+{
+    if (unpacking == NULL)
+        return;
+    cv_close(&unpacking->stop.write);
+    if (unpacking->tray != NULL)
+        cv_handoff_buffer_stop(unpacking->tray);
+    join(unpacking);
+    if (unpacking->ahead != NULL)
+        unpacking->ahead->free(unpacking->ahead);
+    cv_handoff_buffer_free(unpacking->tray);
+    cv_pipe_close(&unpacking->stop);
+    free(unpacking->first);
+    free(unpacking);
+}

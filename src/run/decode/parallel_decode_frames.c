@@ -1,0 +1,303 @@
+/* parallel_decode_frames.c -- where blocks of BGZF and frames of zstd and lz4 begin, as their bytes come.
+ * SPDX-License-Identifier: MIT
+ *
+ * All of them say how long their parts are. A walker reads heads and passes over the rest; where a member
+ * begins and a job has enough bytes, the next one does. If it meets what it does not know, it only
+ * passes on: the decoder of the last job will say what is wrong, or do it all. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/decode/wide_frames.h"
+#include "run/decode/parallel_decode_internal.h"
+
+enum {
+    HEAD = CV_CODEC_HEAD,
+    /* So many times the first block of a frame that is worth jobs of its own is what is worth a job. */
+    SMALL = 32,
+};
+
+static uint32_t number(const uint8_t *bytes, unsigned count)
+{
+    uint32_t value = 0;
+
+    while (count > 0)
+        value = value << 8 | bytes[--count];
+    return value;
+}
+
+void cv_walk_expect(struct cv_frame_walk *walk, enum cv_walk_part part, size_t need,
+                    uint64_t pass)
+{
+    walk->part = part;
+    walk->need = need;
+    walk->pass = pass;
+}
+
+/* --- heads ---------------------------------------------------------------------------------- */
+
+static bool step_bgzf(struct cv_frame_walk *walk)
+{
+    const uint32_t length = number(walk->head + 16, 2) + 1;
+
+    if (!cv_codec_bgzf.begins(walk->head, HEAD) || length < HEAD)
+        walk->part = CV_WALK_LOST;
+    else
+        cv_walk_expect(walk, CV_WALK_MEMBER, HEAD, length - HEAD);
+    return true;
+}
+
+bool cv_walk_skippable(const uint8_t *head)
+{
+    return (head[0] & 0xF0) == 0x50 && memcmp(head + 1, "\x2a\x4d\x18", 3) == 0;
+}
+
+bool cv_walk_skip(struct cv_frame_walk *walk, size_t need)
+{
+    if (walk->have < 8) {
+        walk->need = 8;
+        return false;
+    }
+    cv_walk_expect(walk, CV_WALK_MEMBER, need, number(walk->head + 4, 4));
+    return true;
+}
+
+static bool step_zstd(struct cv_frame_walk *walk)
+{
+    static const uint8_t dictionary[] = { 0, 1, 2, 4 }, content[] = { 0, 2, 4, 8 };
+    const uint32_t block = number(walk->head, 3);
+    const unsigned flags = walk->head[4], single = flags >> 5 & 1;
+
+    if (walk->part == CV_WALK_BLOCK) {
+        walk->pass = (block >> 1 & 3) == 1 ? 1 : block >> 3;
+        if ((block & 1) != 0)
+            cv_walk_expect(walk, CV_WALK_MEMBER, 5, walk->pass + (walk->checked ? 4 : 0));
+    } else if (cv_walk_skippable(walk->head)) {
+        return cv_walk_skip(walk, 5);
+    } else if (memcmp(walk->head, "\x28\xb5\x2f\xfd", 4) != 0) {
+        walk->part = CV_WALK_LOST;
+    } else {
+        walk->checked = (flags >> 2 & 1) != 0;
+        cv_walk_expect(walk, CV_WALK_BLOCK, 3,
+                       1 - single + dictionary[flags & 3] +
+                           (flags >> 6 == 0 ? single : content[flags >> 6]));
+    }
+    return true;
+}
+
+/* --- jobs ----------------------------------------------------------------------------------- */
+
+/* Let there be a job. Blocks of a frame get a head of their own, before which they seem to begin. */
+static bool begin_job(struct cv_frame_walk *walk, struct cv_parallel_decoder *wide)
+{
+    uint8_t head[CV_LZ4_LEAST];
+    struct cv_parallel_decode_job *job;
+
+    if (walk->job != NULL)
+        return true;
+    job = cv_wide_begin(wide, walk->at - (walk->apart ? sizeof head : 0));
+    if (job == NULL)
+        return false;
+    job->made_some = !walk->first;
+    walk->first = false;
+    walk->job = (struct cv_walk_job *)job;
+    if (walk->apart) {
+        job->before = job->offset - walk->frame;
+        walk->job->apart = true;
+        walk->job->first = walk->fresh;
+        walk->job->head = walk->lz4;
+        walk->fresh = false;
+    }
+    if (!cv_wide_give(wide, job)) {
+        walk->job = NULL;
+        return false;
+    }
+    if (!walk->apart)
+        return true;
+    cv_lz4_head_make(&walk->lz4, head);
+    return cv_wide_put(job, head, sizeof head);
+}
+
+/* There is enough in the last job. Blocks of a frame that others go on with get an end of their own. */
+static bool end_job(struct cv_frame_walk *walk)
+{
+    static const uint8_t none[CV_LZ4_BLOCK];
+    struct cv_walk_job *job = walk->job;
+    const bool good =
+        !job->apart || job->last || cv_wide_put(&job->job, none, sizeof none);
+
+    cv_wide_complete(&job->job, 0);
+    walk->job = NULL;
+    return good;
+}
+
+/* Bytes for the last job, which begins with them if there is none. */
+static bool pass_on(struct cv_frame_walk *walk, struct cv_parallel_decoder *wide,
+                    const uint8_t *bytes, size_t length)
+{
+    if (length == 0)
+        return true;
+    if (!begin_job(walk, wide))
+        return false;
+    walk->at += length;
+    return cv_wide_put(&walk->job->job, bytes, length);
+}
+
+/* Blocks of the frame that begins here are for jobs of their own. Its head was not passed on: one is made in its
+ * place. */
+static bool open_frame(struct cv_frame_walk *walk, struct cv_parallel_decoder *wide)
+{
+    const size_t length = walk->have - CV_LZ4_BLOCK;
+
+    walk->frame = walk->at;
+    walk->at += length;
+    walk->apart = walk->fresh = true;
+    return pass_on(walk, wide, walk->head + length, CV_LZ4_BLOCK);
+}
+
+/* A head is there that a job may begin with, and ends before `at`. What is before it belongs to the last job;
+ * it and what follows to the next one, if the last one has enough, or must not have more. *begin is what was
+ * passed on of the bytes. */
+static bool end_head(struct cv_frame_walk *walk, struct cv_parallel_decoder *wide,
+                     const uint8_t *bytes, size_t at, size_t *begin)
+{
+    const size_t here = walk->have - walk->carried;
+    const size_t before = at - here - *begin;
+    const size_t batch = wide->form->batch;
+    const bool enough = walk->job != NULL && walk->job->job.given + before >= batch;
+    const bool opens = walk->opens && walk->pass >= batch / SMALL;
+    bool good = true;
+
+    walk->opens = false;
+    if (enough || opens) {
+        good = pass_on(walk, wide, bytes + *begin, before) &&
+               (walk->job == NULL || end_job(walk));
+        *begin = opens ? at : at - here;
+    }
+    if (good)
+        good = opens ? open_frame(walk, wide)
+                     : pass_on(walk, wide, walk->head, walk->carried);
+    walk->carried = 0;
+    return good;
+}
+
+/* The check of a frame is there: it is for who asks, as no job has all of its blocks. */
+static bool end_frame(struct cv_frame_walk *walk, struct cv_parallel_decoder *wide,
+                      const uint8_t *bytes, size_t at, size_t *begin)
+{
+    const size_t here = walk->have - walk->carried;
+    const bool good = pass_on(walk, wide, bytes + *begin, at - here - *begin);
+
+    *begin = at;
+    walk->at += walk->have;
+    walk->carried = 0;
+    walk->apart = false;
+    if (!good)
+        return false;
+    walk->job->last = true;
+    walk->job->check_at = walk->at - walk->have;
+    walk->job->check_end = walk->at;
+    if (walk->have > 0)
+        walk->job->check = cv_lz4_number(walk->head);
+    cv_walk_expect(walk, CV_WALK_MEMBER, 6, 0);
+    return end_job(walk);
+}
+
+static bool pass_head(struct cv_frame_walk *walk, struct cv_parallel_decoder *wide,
+                      enum cv_walk_part was, const uint8_t *bytes, size_t at,
+                      size_t *begin)
+{
+    bool good = true;
+
+    if (was == CV_WALK_CHECK)
+        good = end_frame(walk, wide, bytes, at, begin);
+    else if (walk->part == CV_WALK_LOST)
+        good = pass_on(walk, wide, walk->head, walk->carried);
+    else if (was == CV_WALK_MEMBER || walk->apart)
+        good = end_head(walk, wide, bytes, at, begin);
+    walk->have = walk->carried = 0;
+    return good;
+}
+
+bool cv_walk_cut(void *state, struct cv_parallel_decoder *wide, const uint8_t *bytes,
+                 size_t length)
+{
+    struct cv_frame_walk *walk = state;
+    size_t at = 0, begin = 0;
+    bool good = true;
+
+    while (good && at < length && walk->part != CV_WALK_LOST) {
+        const uint64_t want = walk->pass > 0 ? walk->pass : walk->need - walk->have;
+        const size_t some = want < length - at ? (size_t)want : length - at;
+        const enum cv_walk_part was = walk->part;
+
+        at += some;
+        if (walk->pass > 0) {
+            walk->pass -= some;
+            continue;
+        }
+        memcpy(walk->head + walk->have, bytes + at - some, some);
+        walk->have += some;
+        if (walk->have < walk->need || !walk->step(walk))
+            continue;
+        good = pass_head(walk, wide, was, bytes, at, &begin);
+    }
+    /* A head that is not whole waits until it is. */
+    if ((walk->part == CV_WALK_MEMBER || walk->apart) && walk->pass == 0 && good) {
+        length -= walk->have - walk->carried;
+        walk->carried = walk->have;
+    }
+    return good && pass_on(walk, wide, bytes + begin, length - begin);
+}
+
+void cv_walk_end(void *state, struct cv_parallel_decoder *wide, int error)
+{
+    struct cv_frame_walk *walk = state;
+
+    if (walk->part == CV_WALK_CHECK && walk->job != NULL && error == 0) {
+        walk->job->last = true;
+        walk->job->cut_short = walk->have < walk->need;
+        walk->job->check_at = walk->at;
+        walk->job->check_end = walk->at + walk->carried;
+    } else {
+        pass_on(walk, wide, walk->head, walk->carried);
+    }
+    if (error != 0 ? begin_job(walk, wide) : walk->job != NULL)
+        cv_wide_complete(&walk->job->job, error);
+}
+
+struct cv_frame_walk *cv_walk_open(uint64_t offset,
+                                   bool (*step)(struct cv_frame_walk *walk), size_t need)
+{
+    struct cv_frame_walk *walk = calloc(1, sizeof *walk);
+
+    if (walk != NULL) {
+        walk->at = offset;
+        walk->step = step;
+        walk->first = true;
+        cv_walk_expect(walk, CV_WALK_MEMBER, need, 0);
+    }
+    return walk;
+}
+
+static void *open_bgzf(uint64_t offset)
+{
+    return cv_walk_open(offset, step_bgzf, HEAD);
+}
+
+static void *open_zstd(uint64_t offset)
+{
+    return cv_walk_open(offset, step_zstd, 5);
+}
+
+#define FORM(name)                                                                       \
+    const struct cv_parallel_decode_format cv_wide_##name = { .codec = &cv_codec_##name, \
+                                                              .job_size = sizeof(        \
+                                                                  struct cv_walk_job),   \
+                                                              .batch = CV_WALK_BATCH,    \
+                                                              .max = CV_WALK_MOST,       \
+                                                              .open = open_##name,       \
+                                                              .close = free,             \
+                                                              .cut = cv_walk_cut,        \
+                                                              .end = cv_walk_end }
+FORM(bgzf);
+FORM(zstd);

@@ -1,0 +1,122 @@
+/* via_spec.c -- who leads whom, as --via says it. SPDX-License-Identifier: MIT */
+#include "run/hosts/via_spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static enum cleave_status refuse(const char *text, const char *expected,
+                                 struct cleave_error *err)
+{
+    char shown[80];
+
+    return cv_fail(err, CLEAVE_EINPUT, "--via: expected %s, got '%s'", expected,
+                   cv_shown(text, strlen(text), shown, sizeof shown));
+}
+
+/* The bytes before the first ':' that is in no brackets. */
+static size_t length_of_leader(const char *text)
+{
+    const char *end = text[0] == '[' ? strchr(text, ']') : NULL;
+
+    end = end != NULL ? end : text;
+    return (size_t)(end - text) + strcspn(end, ":");
+}
+
+/* Add the hosts of one option, the leader first; *behind: it says whom it leads. */
+static enum cleave_status read_hosts(const char *text, struct cv_arena *arena,
+                                     struct cv_host_spec *out, bool *behind,
+                                     struct cleave_error *err)
+{
+    const size_t length = length_of_leader(text), first = out->count;
+    char *leader = cv_arena_text(arena, text);
+
+    if (leader == NULL)
+        return cv_fail_memory(err, "the hosts");
+    *behind = text[length] == ':';
+    leader[length] = '\0';
+    if (length == 0)
+        return refuse(text, "a host before the ':'", err);
+    CV_TRY(cv_host_words_add(leader, CV_HOSTS_PLAIN, "--via", arena, out, err));
+    if (out->count != first + 1)
+        return refuse(text, "one host that leads, before the ':'", err);
+    if (!*behind)
+        return CLEAVE_OK;
+    text += length + 1;
+    if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0')
+        return refuse(text,
+                      "the hosts behind the leader after the ':', whose own slots "
+                      "--hosts has",
+                      err);
+    CV_TRY(cv_host_words_add(text, CV_HOSTS_PLAIN, "--via", arena, out, err));
+    for (size_t i = first; i < out->count; i++)
+        if (out->items[i].name == NULL)
+            return refuse(text, "other machines than ':', this one", err);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status keep_rule(const struct cv_host_spec *words, size_t first,
+                                    bool behind, struct cv_arena *arena,
+                                    struct cv_lead_rule *out, struct cleave_error *err)
+{
+    const char **led = cv_array(arena, words->count - first, sizeof *led);
+
+    if (led == NULL)
+        return cv_fail_memory(err, "the hosts");
+    for (size_t i = first + 1; i < words->count; i++)
+        led[i - first - 1] = words->items[i].name;
+    *out = (struct cv_lead_rule){ words->items[first].name, behind ? led : NULL };
+    return CLEAVE_OK;
+}
+
+static enum cleave_status read_all(const char *const *texts, size_t count,
+                                   struct cv_arena *arena, struct cv_host_spec *words,
+                                   struct cv_via *out, struct cleave_error *err)
+{
+    out->rules = cv_array(arena, count, sizeof *out->rules);
+    if (out->rules == NULL)
+        return cv_fail_memory(err, "the hosts");
+    for (size_t i = 0; i < count; i++) {
+        const size_t first = words->count;
+        bool behind = false;
+
+        CV_TRY(read_hosts(texts[i], arena, words, &behind, err));
+        CV_TRY(keep_rule(words, first, behind, arena, &out->rules[i], err));
+        out->count++;
+    }
+    out->hosts = cv_array(arena, words->count, sizeof *out->hosts);
+    if (out->hosts == NULL)
+        return cv_fail_memory(err, "the hosts");
+    if (words->count > 0)
+        memcpy(out->hosts, words->items, words->count * sizeof *out->hosts);
+    out->nhosts = words->count;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_via_read(const char *const *texts, size_t count,
+                               struct cv_arena *arena, struct cv_via *out,
+                               struct cleave_error *err)
+{
+    struct cv_host_spec words = { NULL, 0, 0 };
+    enum cleave_status status;
+
+    *out = (struct cv_via){ .count = 0 };
+    status = read_all(texts, count, arena, &words, out, err);
+    free(words.items);
+    return status;
+}
+
+enum cleave_status cv_via_read_names(const char *const *texts, size_t count,
+                                     struct cv_arena *arena, struct cv_via *out,
+                                     struct cleave_error *err)
+{
+    CV_TRY(cv_via_read(texts, count, arena, out, err));
+    for (size_t i = 0; i < out->nhosts; i++)
+        if (out->hosts[i].slots > 0 || out->hosts[i].login != out->hosts[i].name)
+            return refuse(out->hosts[i].login,
+                          "names of workers, of which the platform file says how they "
+                          "are reached",
+                          err);
+    return CLEAVE_OK;
+}

@@ -1,0 +1,238 @@
+/* source_validate.c -- what can be told of files before anything of them is given out.
+ * SPDX-License-Identifier: MIT */
+#include "run/input/source.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/text.h"
+#include "run/input/magic.h"
+#include "run/input/source_internal.h"
+#include "run/split/format_guess.h"
+#include "run/split/split_kind.h"
+
+/* --- text ---------------------------------------------------------------------------------- */
+
+/* It may be one line: then it is for one worker. Most have a line in what was looked at. */
+static enum cleave_status look_for_a_line(struct cv_source *source,
+                                          struct cv_source_file *file,
+                                          struct cleave_error *err)
+{
+    const char *bytes;
+    size_t length;
+
+    if (source->like != NULL || file->size < CV_ENDLESS_LOOK)
+        return CLEAVE_OK;
+    CV_TRY(cv_cut_file_read(&file->cut, 0, CV_LIKENESS_LOOK, CV_LIKENESS_LOOK, &bytes,
+                            &length, err));
+    if (memchr(bytes, '\n', length) != NULL)
+        return CLEAVE_OK;
+    CV_TRY(cv_cut_file_read(&file->cut, 0, CV_ENDLESS_LOOK, CV_ENDLESS_LOOK, &bytes,
+                            &length, err));
+    source->like = cv_format_guess_endless(bytes, length);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status vet_text(struct cv_source *source, struct cv_source_file *file,
+                                   struct cleave_error *err)
+{
+    const bool first = file == source->files && file->fetched == NULL;
+    const struct cv_magic *magic;
+    const char *bytes;
+    size_t length;
+    bool undecided;
+
+    if (source->raw || file->size == 0)
+        return CLEAVE_OK;
+    CV_TRY(cv_cut_file_read(&file->cut, 0, CV_MAGIC_LOOK,
+                            first ? CV_LIKENESS_LOOK : CV_MAGIC_LOOK, &bytes, &length,
+                            err));
+    if (first)
+        source->like = cv_format_guess_find(bytes, length);
+    magic =
+        cv_magic_find(bytes, length < CV_MAGIC_LOOK ? length : CV_MAGIC_LOOK, &undecided);
+    if (cv_splitter_frames(source->splitter) && source->splitter->kind->eats != NULL &&
+        (magic == NULL || !cv_magic_is(magic, source->splitter->kind->eats)))
+        return cv_magic_refuse_as(magic, file->name, file->borrowed ? NULL : file->name,
+                                  source->splitter->kind->eats,
+                                  source->splitter->kind->name, err);
+    if (magic == NULL && first)
+        return look_for_a_line(source, file, err);
+    if (magic == NULL || cv_magic_is(magic, source->splitter->kind->eats))
+        return CLEAVE_OK;
+    if (file->fetched != NULL && cv_magic_codec(magic) != NULL)
+        return cv_magic_refuse_fetched(magic, file->name, err);
+    if (file->around != NULL)
+        return cv_magic_refuse_inside(magic, file->around, file->name,
+                                      file->borrowed ? NULL : file->name, err);
+    return cv_magic_refuse(magic, file->name, file->borrowed ? NULL : file->name, err);
+}
+
+/* --- headers ------------------------------------------------------------------------------ */
+
+/* The header of a file, without a byte order mark before it and the end of its line. */
+struct header {
+    char *bytes; /* owned */
+    size_t begin, end;
+};
+
+/* Bytes at the end of a record that end it. */
+static size_t ending(const struct cv_splitter *splitter, const char *bytes, size_t length)
+{
+    const bool zero = splitter->kind->ends_in_byte && splitter->byte == '\0';
+
+    if (length == 0 || bytes[length - 1] != (zero ? '\0' : '\n'))
+        return 0;
+    return !zero && length > 1 && bytes[length - 2] == '\r' ? 2 : 1;
+}
+
+static enum cleave_status read_header(struct cv_source *source, size_t index,
+                                      struct header *out, struct cleave_error *err)
+{
+    struct cv_source_file *file = &source->files[index];
+    const char *bytes;
+    size_t length;
+    uint64_t end;
+
+    CV_TRY(cv_source_use(source, index, err));
+    CV_TRY(cv_cut_file_header(&file->cut, &end, err));
+    CV_TRY(
+        cv_cut_file_read(&file->cut, 0, (size_t)end, (size_t)end, &bytes, &length, err));
+    *out = (struct header){ malloc((size_t)end), 0, (size_t)end };
+    if (out->bytes == NULL)
+        return cv_fail_memory(err, "a header");
+    memcpy(out->bytes, bytes, (size_t)end);
+    if (out->end >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
+        out->begin = 3;
+    out->end -= ending(source->splitter, bytes + out->begin, out->end - out->begin);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status compare_headers(const struct cv_source *source, size_t first,
+                                          const struct header *one, size_t second,
+                                          const struct header *two,
+                                          struct cleave_error *err)
+{
+    const struct cv_place place = { source->files[second].name, 0, 0, NULL };
+    const size_t length = one->end - one->begin, other = two->end - two->begin;
+    const char *a = one->bytes + one->begin, *b = two->bytes + two->begin;
+    char shown[3][100];
+    size_t line = 0;
+
+    if (other == length && memcmp(a, b, length) == 0)
+        return CLEAVE_OK;
+    for (size_t i = 0; i < length && i < other && a[i] == b[i]; i++)
+        line = a[i] == '\n' ? i + 1 : line; /* the first one that differs */
+    cv_shown(a + line, length - line, shown[0], sizeof shown[0]);
+    cv_shown(b + line, other - line, shown[1], sizeof shown[1]);
+    cv_shown(source->files[first].name, strlen(source->files[first].name), shown[2],
+             sizeof shown[2]);
+    return cv_fail_at(err, &place, "expected the header '%s' of %s, got '%s'", shown[0],
+                      shown[2], shown[1]);
+}
+
+/* Outputs are one behind the other: with several headers they would not fit together. */
+static enum cleave_status vet_headers(struct cv_source *source, struct cleave_error *err)
+{
+    struct header first = { NULL, 0, 0 };
+    size_t of = 0;
+    enum cleave_status status = CLEAVE_OK;
+
+    for (size_t i = 0; i < source->nfiles && status == CLEAVE_OK; i++) {
+        struct header other = { NULL, 0, 0 };
+
+        if (source->files[i].size == 0)
+            continue;
+        status = read_header(source, i, first.bytes == NULL ? &first : &other, err);
+        if (other.bytes == NULL)
+            of = i;
+        else if (status == CLEAVE_OK)
+            status = compare_headers(source, of, &first, i, &other, err);
+        free(other.bytes);
+    }
+    free(first.bytes);
+    return status;
+}
+
+/* --- ends --------------------------------------------------------------------------------- */
+
+static enum cleave_status vet_fixed(const struct cv_source_file *file, uint64_t record,
+                                    struct cleave_error *err)
+{
+    const struct cv_place place = { file->name, 0, 0, NULL };
+
+    if (file->size % record == 0)
+        return CLEAVE_OK;
+    return cv_fail_at(err, &place,
+                      "expected records of %" PRIu64 " bytes, got %" PRIu64
+                      " bytes, which end in a record cut short (fixed:1 cuts anywhere)",
+                      record, file->size);
+}
+
+/* The last records, where they can be found without all that is before. */
+static enum cleave_status vet_end(struct cv_source *source, struct cv_source_file *file,
+                                  struct cleave_error *err)
+{
+    uint64_t end;
+
+    if (file->size < 2 || source->splitter->kind->walk == NULL ||
+        source->splitter->kind->needs_pass)
+        return CLEAVE_OK;
+    CV_TRY(cv_cut_record_at(&file->cut, file->size - 1, &end, err));
+    return cv_cut_file_incomplete_record(&file->cut) != UINT64_MAX
+               ? cv_source_say_torn(file->name, cv_cut_file_incomplete_record(&file->cut),
+                                    err)
+               : CLEAVE_OK;
+}
+
+/* A name that no element has would make one chunk of all. */
+static enum cleave_status vet_elements(struct cv_source *source, size_t index,
+                                       struct cleave_error *err)
+{
+    const struct cv_splitter *splitter = source->splitter;
+    struct cv_source_file *file = &source->files[index];
+    const struct cv_place place = { file->name, 0, 0, NULL };
+    uint64_t header;
+    const char *bytes;
+    size_t length;
+
+    if (!cv_splitter_has_tail(splitter) || file->size == 0)
+        return CLEAVE_OK;
+    CV_TRY(cv_source_header_end(source, index, &header, err));
+    CV_TRY(cv_cut_file_read(&file->cut, 0, splitter->prefix_length + 1, CV_CUT_NEAR,
+                            &bytes, &length, err));
+    if (header > 0 || (length > splitter->prefix_length && bytes[0] == '<' &&
+                       memcmp(bytes + 1, splitter->prefix, splitter->prefix_length) == 0))
+        return CLEAVE_OK;
+    return cv_fail_at(err, &place, "expected elements of the name '%s', got none",
+                      splitter->prefix);
+}
+
+enum cleave_status cv_source_validate(struct cv_source *source, struct cleave_error *err)
+{
+    const struct cv_splitter *splitter = source->splitter;
+
+    if (source->max_record > 0 && splitter->record_bytes > source->max_record)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected records of at most %" PRIu64
+                       " bytes (--max-record), got "
+                       "%s",
+                       source->max_record, cv_splitter_text(splitter));
+    for (size_t i = 0; i < source->nfiles; i++) {
+        if (splitter->record_bytes > 0)
+            CV_TRY(vet_fixed(&source->files[i], splitter->record_bytes, err));
+        CV_TRY(cv_source_use(source, i, err));
+        CV_TRY(vet_text(source, &source->files[i], err));
+        CV_TRY(vet_elements(source, i, err));
+        CV_TRY(vet_end(source, &source->files[i], err));
+    }
+    if (source->mate != NULL) {
+        CV_TRY(vet_text(source, source->mate, err));
+        CV_TRY(vet_end(source, source->mate, err));
+    }
+    return source->header && source->nfiles > 1 && !cv_splitter_frames(splitter)
+               ? vet_headers(source, err)
+               : CLEAVE_OK;
+}

@@ -1,0 +1,249 @@
+/* attempts.c -- chunks under way, and whose they are. SPDX-License-Identifier: MIT */
+#include "run/master/attempts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/fail.h"
+
+enum cleave_status cv_desks_open(struct cv_attempt_table *desks, uint32_t nworkers,
+                                 struct cleave_error *err)
+{
+    desks->items = calloc(nworkers, sizeof *desks->items);
+    if (desks->items == NULL)
+        return cv_fail_memory(err, "the engine");
+    desks->count = nworkers;
+    return CLEAVE_OK;
+}
+
+void cv_desks_close(struct cv_attempt_table *desks)
+{
+    for (uint32_t w = 0; w < desks->count; w++) {
+        for (uint32_t i = 0; i < desks->items[w].nerrands; i++)
+            cv_slot_done(&desks->items[w].errands[i].slot);
+        free(desks->items[w].errands);
+    }
+    free(desks->items);
+    desks->items = NULL;
+    desks->count = 0;
+}
+
+enum cleave_status cv_desk_room(struct cv_worker_attempts *desk, uint32_t nerrands,
+                                struct cleave_error *err)
+{
+    for (uint32_t i = 0; i < desk->nerrands; i++) /* of one that had the place before */
+        cv_slot_done(&desk->errands[i].slot);
+    free(desk->errands);
+    desk->nerrands = 0;
+    desk->errands = calloc(nerrands, sizeof *desk->errands);
+    if (desk->errands == NULL)
+        return cv_fail_memory(err, "the workers");
+    desk->nerrands = nerrands;
+    return CLEAVE_OK;
+}
+
+struct cv_attempt *cv_attempt_of(struct cv_slot *slot)
+{
+    return (struct cv_attempt *)slot; /* it is its first member */
+}
+
+bool cv_desks_busy(const struct cv_attempt_table *desks, uint32_t worker)
+{
+    for (uint32_t i = 0; worker < desks->count && i < desks->items[worker].nerrands; i++)
+        if (desks->items[worker].errands[i].slot.busy ||
+            desks->items[worker].errands[i].opened)
+            return true;
+    return false;
+}
+
+struct cv_attempt *cv_attempt_table_find_open(const struct cv_attempt_table *desks,
+                                              uint32_t worker)
+{
+    const struct cv_worker_attempts *desk = &desks->items[worker];
+
+    for (uint32_t i = 0; i < desk->nerrands; i++)
+        if (desk->errands[i].opened)
+            return &desk->errands[i];
+    return NULL;
+}
+
+bool cv_attempt_is_empty(const struct cv_attempt *errand)
+{
+    return errand->slot.piece.begin == errand->slot.piece.end;
+}
+
+bool cv_attempt_awaits_order(const struct cv_attempt *errand)
+{
+    const struct cv_slot *slot = &errand->slot;
+
+    return errand->opened && !errand->closes && slot->remote.looks == 0 &&
+           !slot->remote.cutting &&
+           (cv_attempt_is_empty(errand) || (slot->open.more && slot->open.dry_s > 0));
+}
+
+static bool is_under_way(const struct cv_attempt *errand)
+{
+    return errand->slot.busy || errand->opened;
+}
+
+struct cv_attempt *cv_attempt_table_find_extra(const struct cv_attempt_table *desks,
+                                               uint32_t worker)
+{
+    const struct cv_worker_attempts *desk = &desks->items[worker];
+
+    for (uint32_t i = 0; i < desk->nerrands; i++)
+        if (!is_under_way(&desk->errands[i]))
+            return &desk->errands[i];
+    return NULL;
+}
+
+struct cv_attempt *cv_desks_free(const struct cv_attempt_table *desks, uint32_t worker)
+{
+    const struct cv_worker_attempts *desk = &desks->items[worker];
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < desk->nerrands; i++)
+        count += is_under_way(&desk->errands[i]);
+    return count < desk->max ? cv_attempt_table_find_extra(desks, worker) : NULL;
+}
+
+bool cv_attempt_table_has_failure_of(const struct cv_attempt_table *desks, uint32_t party)
+{
+    for (uint32_t w = 0; w < desks->count; w++)
+        for (uint32_t i = 0; i < desks->items[w].nerrands; i++)
+            if (desks->items[w].errands[i].slot.busy &&
+                cv_failure_history_doubts(&desks->items[w].errands[i].past, party))
+                return true;
+    return false;
+}
+
+struct cv_attempt *cv_attempt_table_find_last(const struct cv_attempt_table *desks,
+                                              uint32_t worker)
+{
+    const struct cv_worker_attempts *desk = &desks->items[worker];
+    struct cv_attempt *last = NULL;
+
+    for (uint32_t i = 0; i < desk->nerrands; i++)
+        if (desk->errands[i].slot.busy && desk->errands[i].owner == worker &&
+            !desk->errands[i].quiet &&
+            (last == NULL || desk->errands[i].chunk > last->chunk))
+            last = &desk->errands[i];
+    return last;
+}
+
+/* What the worker does, by its rate so far, in the time since then. */
+static double worth(const struct cv_time_fit *fit, double since_s, double now_s)
+{
+    double latency_s, rate_ups;
+
+    cv_time_fit_line(fit, &latency_s, &rate_ups);
+    return rate_ups * fmax(0, now_s - since_s - latency_s);
+}
+
+/* What has been fed but for what is in the pipe. When all of it was, the pipe is closed: then
+ * what may be there goes by the rate. Of a command that stays nothing is known before its
+ * answer. */
+static double read_here(const struct cv_slot *slot, const struct cv_time_fit *fit,
+                        double now_s)
+{
+    const struct cv_range body = slot->piece.body;
+    double fed, unread;
+
+    if (slot->steady.given)
+        return 0;
+    cv_slot_hold(slot);
+    fed = (double)(cv_slot_fed(slot) - body.begin);
+    unread = slot->in.fd >= 0 ? (double)cv_pipe_writer_unread(&slot->in.feed)
+                              : fmin(fed, (double)slot->in.feed.width.bytes);
+    cv_slot_go_on(slot);
+    if (slot->in.fd < 0)
+        unread -= fmin(unread, worth(fit, fmax(slot->start_s, slot->in.fed_s), now_s));
+    return fmax(0, fed - unread);
+}
+
+/* Of pieces that are there, a worker is at the one that came first. */
+static double read_there(const struct cv_worker_attempts *desk,
+                         const struct cv_time_fit *fit, double now_s)
+{
+    const struct cv_attempt *first = NULL;
+    double since_s = 0;
+
+    for (uint32_t i = 0; i < desk->nerrands; i++) {
+        const struct cv_remote *remote = &desk->errands[i].slot.remote;
+
+        since_s = fmax(since_s, remote->computed_s);
+        if (desk->errands[i].slot.busy && remote->arrived && !remote->computed &&
+            (first == NULL || remote->arrived_s < first->slot.remote.arrived_s))
+            first = &desk->errands[i];
+    }
+    if (first == NULL)
+        return 0;
+    since_s = fmax(since_s, first->slot.remote.arrived_s);
+    return fmin((double)(first->slot.piece.end - first->slot.piece.begin),
+                worth(fit, since_s, now_s));
+}
+
+double cv_desk_read(const struct cv_attempt_table *desks,
+                    const struct cv_worker_pool *staff, uint32_t worker, double now_s)
+{
+    const struct cv_worker_attempts *desk = &desks->items[worker];
+    const struct cv_time_fit *fit = &staff->tallies[worker].compute;
+    double sum = 0;
+
+    if (staff->host_of[worker] != NULL)
+        return read_there(desk, fit, now_s);
+    for (uint32_t i = 0; i < desk->nerrands; i++)
+        if (desk->errands[i].slot.busy)
+            sum += read_here(&desk->errands[i].slot, fit, now_s);
+    return sum;
+}
+
+double cv_desks_read(const struct cv_attempt_table *desks,
+                     const struct cv_worker_pool *staff, double now_s)
+{
+    double sum = 0;
+
+    for (uint32_t w = 0; w < desks->count; w++)
+        sum += cv_desk_read(desks, staff, w, now_s);
+    return sum;
+}
+
+double cv_attempt_table_oldest_start_s(const struct cv_attempt_table *desks,
+                                       uint32_t worker)
+{
+    const struct cv_worker_attempts *desk = &desks->items[worker];
+    double since_s = NAN;
+
+    for (uint32_t i = 0; i < desk->nerrands; i++)
+        if (desk->errands[i].slot.busy && !(since_s <= desk->errands[i].began_s))
+            since_s = desk->errands[i].began_s;
+    return since_s;
+}
+
+void cv_desks_stop(struct cv_attempt_table *desks)
+{
+    for (uint32_t w = 0; w < desks->count; w++)
+        for (uint32_t i = 0; i < desks->items[w].nerrands; i++)
+            cv_slot_stop(&desks->items[w].errands[i].slot);
+}
+
+bool cv_attempt_table_drain(struct cv_attempt_table *desks, bool stay)
+{
+    bool left = true;
+
+    for (uint32_t w = 0; w < desks->count; w++)
+        for (uint32_t i = 0; i < desks->items[w].nerrands; i++) {
+            struct cv_slot *slot = &desks->items[w].errands[i].slot;
+
+            left &= (stay && cv_slot_is_idle(slot)) || cv_slot_release_command(slot);
+        }
+    return left;
+}
+
+void cv_attempt_table_kill(struct cv_attempt_table *desks)
+{
+    for (uint32_t w = 0; w < desks->count; w++)
+        for (uint32_t i = 0; i < desks->items[w].nerrands; i++)
+            if (!cv_slot_is_idle(&desks->items[w].errands[i].slot))
+                cv_slot_done(&desks->items[w].errands[i].slot);
+}

@@ -1,0 +1,330 @@
+/* exec_engine.c -- the engine that really does the work. SPDX-License-Identifier: MIT */
+#include "run/master/exec_engine.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "run/master/chunk_failure.h"
+#include "run/master/chunk_start.h"
+#include "run/master/joining_workers.h"
+#include "run/master/open_chunks.h"
+#include "run/master/exec_orders.h"
+#include "run/master/exec_run.h"
+#include "run/master/progress_report.h"
+#include "run/master/recall.h"
+#include "run/master/run_policy.h"
+
+struct engine;
+
+/* A time at which the policy wants to be asked again; used for another when it is over. */
+struct wake {
+    struct engine *engine;
+    struct cv_timer timer;
+    uint32_t worker;
+    bool set;
+    struct wake *next;
+};
+
+struct engine {
+    struct cv_exec_run *run; /* borrowed                                               */
+    struct wake *wakes;      /* owned                                                  */
+    uint32_t sleeping;       /* how many of them are set                               */
+    struct cv_watch input;
+    double shown_s; /* when the progress was shown last                               */
+    bool listening; /* to the stream                                                  */
+    struct cv_joining_workers comers;
+    int input_fd;    /* ... whose descriptor is another from when on it is decoded    */
+    bool open_ended; /* a stream, of which nobody has said that it has ended           */
+};
+
+/* --- the stream --------------------------------------------------------------------------- */
+
+static void input_ready(void *context, unsigned events)
+{
+    struct cv_exec_run *run = context;
+    struct cleave_error err;
+
+    (void)events;
+    if (cv_source_pump(run->books.source, &err) != CLEAVE_OK)
+        cv_event_queue_fail(&run->news, &err);
+}
+
+/* Listen to the stream only while it is wanted; say once that it has ended. */
+static enum cleave_status attend_stream(struct engine *engine, struct cleave_error *err)
+{
+    struct cv_exec_run *run = engine->run;
+    const struct cv_source *source = run->books.source;
+    const int fd = cv_source_poll_fd(source);
+    const bool wants = fd >= 0 && cv_source_wants(source);
+
+    if (engine->listening && fd != engine->input_fd) {
+        cv_poller_remove(run->poller, &engine->input);
+        engine->listening = false;
+    }
+    engine->input_fd = fd;
+    if (wants && !engine->listening)
+        CV_TRY(cv_poller_add(run->poller, &engine->input, fd, CV_READABLE, input_ready,
+                             run, err));
+    else if (!wants && engine->listening)
+        cv_poller_remove(run->poller, &engine->input);
+    engine->listening = wants;
+    if (engine->open_ended && isfinite(cv_source_total(source))) {
+        engine->open_ended = false;
+        cv_event_queue_push(&run->news,
+                            (struct cleave_event){ .kind = CLEAVE_ENDED,
+                                                   .units = cv_source_left(source) });
+    }
+    return CLEAVE_OK;
+}
+
+/* --- opening ------------------------------------------------------------------------------ */
+
+static void real_close(void *instance)
+{
+    struct engine *engine = instance;
+    struct cv_exec_run *run;
+
+    if (engine == NULL)
+        return;
+    run = engine->run;
+    cv_joining_workers_close(&engine->comers);
+    if (run->stay)
+        cv_attempt_table_kill(&run->desks);
+    else
+        cv_desks_close(&run->desks);
+    cv_retry_queue_done(&run->agains);
+    cv_families_done(&run->families);
+    free(run->candidates);
+    run->candidates = NULL;
+    cv_order_queue_close(&run->books);
+    for (size_t i = 0; !run->stay && i < run->staff.hosts.count; i++)
+        run->staff.hosts.items[i]->first_slot = NULL;
+    if (engine->listening)
+        cv_poller_remove(run->poller, &engine->input);
+    cv_poller_cancel(run->poller, &run->trickle.timer);
+    cv_poller_cancel(run->poller, &run->trickle.looks);
+    while (engine->wakes != NULL) {
+        struct wake *wake = engine->wakes;
+
+        engine->wakes = wake->next;
+        cv_poller_cancel(run->poller, &wake->timer);
+        free(wake);
+    }
+    cv_event_queue_done(&run->news);
+    free(engine);
+}
+
+static enum cleave_status open_desks(struct cv_exec_run *run, struct cleave_error *err)
+{
+    CV_TRY(cv_order_queue_open(&run->books, run->staff.nworkers, err));
+    if (run->desks.items == NULL) /* else they are of the input before */
+        CV_TRY(cv_desks_open(&run->desks, run->staff.nworkers, err));
+    run->candidates = calloc(run->staff.nworkers, sizeof *run->candidates);
+    if (run->candidates == NULL)
+        return cv_fail_memory(err, "the workers");
+    CV_TRY(cv_chunk_trust(run, err));
+    for (uint32_t w = 0; w < run->staff.first_spare; w++)
+        CV_TRY(cv_chunks_bind_slot(run, w, err));
+    return CLEAVE_OK;
+}
+
+static enum cleave_status real_open(const struct cleave_platform *platform,
+                                    const void *source, void **out,
+                                    struct cleave_error *err)
+{
+    struct engine *engine = calloc(1, sizeof *engine);
+    enum cleave_status status;
+    /* The driver only passes it on; it is this engine's to change. */
+    union {
+        const void *in;
+        struct cv_exec_run *out;
+    } run = { source };
+
+    (void)platform;
+    if (engine == NULL)
+        return cv_fail_memory(err, "the engine");
+    engine->run = run.out;
+    status = open_desks(engine->run, err);
+    if (status != CLEAVE_OK) {
+        real_close(engine);
+        return status;
+    }
+    *out = engine;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status real_begin(void *instance, const struct cv_run *number,
+                                     struct cleave_error *err)
+{
+    struct engine *engine = instance;
+
+    (void)number;
+    engine->run->news.began_s = cv_clock_s();
+    engine->open_ended = isinf(cv_source_total(engine->run->books.source));
+    CV_TRY(cv_joining_workers_open(&engine->comers, engine->run, err));
+    return attend_stream(engine, err);
+}
+
+/* --- orders ------------------------------------------------------------------------------- */
+
+static void woken(void *context)
+{
+    struct wake *wake = context;
+
+    cv_event_queue_push(&wake->engine->run->news,
+                        (struct cleave_event){ .kind = CLEAVE_WAKE,
+                                               .worker = wake->worker });
+    wake->set = false;
+    wake->engine->sleeping--;
+}
+
+static enum cleave_status wake_at(struct engine *engine, const struct cleave_order *order,
+                                  struct cleave_error *err)
+{
+    struct wake *wake = engine->wakes;
+
+    while (wake != NULL && wake->set)
+        wake = wake->next;
+    if (wake == NULL) {
+        wake = calloc(1, sizeof *wake);
+        if (wake == NULL)
+            return cv_fail_memory(err, "the times to wake at");
+        wake->engine = engine;
+        wake->next = engine->wakes;
+        engine->wakes = wake;
+    }
+    wake->worker = order->worker;
+    wake->set = true;
+    engine->sleeping++;
+    return cv_poller_set(engine->run->poller, &wake->timer,
+                         engine->run->news.began_s + order->time_s, woken, wake, err);
+}
+
+static enum cleave_status real_submit(void *instance, const struct cleave_order *order,
+                                      struct cleave_error *err)
+{
+    struct engine *engine = instance;
+
+    switch (order->kind) {
+    case CLEAVE_SEND:
+        if (engine->run->request->items.sizes != NULL)
+            return cv_orders_item(engine->run, order->worker, order->item, err);
+        return cv_orders_send(engine->run, order->worker, order->units, err);
+    case CLEAVE_RECALL:
+        return cv_recall(engine->run, order->worker, order->units, err);
+    case CLEAVE_WAKE_AT:
+        return wake_at(engine, order, err);
+    case CLEAVE_OPEN:
+        return cv_orders_open(engine->run, order->worker, order->units, err);
+    case CLEAVE_EXTEND:
+        return cv_open_chunks_extend(engine->run, order->worker, order->units, err);
+    case CLEAVE_CLOSE:
+        cv_open_chunks_close(engine->run, order->worker);
+        return CLEAVE_OK;
+    case CLEAVE_QUERY:
+        cv_open_chunks_look(engine->run, order->worker);
+        return CLEAVE_OK;
+    default:
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "this engine can send, open, recall and wake, nothing else");
+    }
+}
+
+/* --- waiting ------------------------------------------------------------------------------ */
+
+/* Whether nothing will happen any more. Who sleeps with nothing left to do need not be
+ * waited for. */
+static bool all_over(struct engine *engine)
+{
+    struct cv_exec_run *run = engine->run;
+    const struct cv_order_queue *books = &run->books;
+
+    return books->running == 0 && books->pending == 0 && !engine->open_ended &&
+           ((engine->sleeping == 0 && !cv_hosts_may_come(&run->staff.hosts) &&
+             !cv_worker_health_awaits(&run->staff.trust)) ||
+            !(cv_source_left(books->source) > 0)) &&
+           !cv_result_sink_busy(run->outlet) && cv_exec_run_left(run);
+}
+
+/* What is left of a plan that had ordered everything: all that are there do a part. */
+static enum cleave_status hand_out_rest(struct cv_exec_run *run, struct cleave_error *err)
+{
+    const double left = cv_source_left(run->books.source);
+    uint32_t there = 0;
+
+    if (run->halted || run->stopping || !cv_order_queue_has_remainder(&run->books))
+        return CLEAVE_OK;
+    for (uint32_t w = 0; w < run->staff.nworkers; w++)
+        there += cv_worker_pool_serves(&run->staff, w);
+    for (uint32_t w = 0; w < run->staff.nworkers; w++)
+        if (cv_worker_pool_serves(&run->staff, w))
+            CV_TRY(cv_order_queue_add_remainder(&run->books, w, ceil(left / there), err));
+    return cv_orders_begin(run, err);
+}
+
+/* Chunks were left open, and nothing is to come that the policy could be waiting for. */
+static enum cleave_status check_open(const struct engine *engine,
+                                     struct cleave_error *err)
+{
+    const struct cv_exec_run *run = engine->run;
+
+    if (engine->sleeping > 0 || engine->open_ended || run->books.growing > 0 ||
+        run->books.pending > 0 || !cv_open_chunks_wait(run))
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_EPOLICY,
+                   "policy '%s' neither closed its open chunks nor gave them more",
+                   cv_run_policy_name(&run->request->sharing));
+}
+
+static enum cleave_status real_wait(void *instance, struct cleave_event *out,
+                                    bool *out_any, struct cleave_error *err)
+{
+    struct engine *engine = instance;
+    struct cv_exec_run *run = engine->run;
+
+    *out_any = true;
+    for (;;) {
+        CV_TRY(cv_joining_workers_poll(run, err));
+        if (run->halted || run->stopping)
+            cv_open_chunks_end(run);
+        CV_TRY(cv_orders_begin(run, err));
+        CV_TRY(attend_stream(engine, err));
+        CV_TRY(cv_exec_run_check(run, err));
+        if (cv_event_queue_pop(&run->news, out)) {
+            if (out->kind == CLEAVE_DONE)
+                out->fold_s = cv_fold_one_s(cv_result_sink_counts(run->outlet));
+            return CLEAVE_OK;
+        }
+        CV_TRY(hand_out_rest(run, err));
+        CV_TRY(cv_orders_alone(run, err));
+        if (all_over(engine)) {
+            *out_any = false;
+            return CLEAVE_OK;
+        }
+        CV_TRY(check_open(engine, err));
+        if (!run->halted)
+            CV_TRY(cv_result_sink_work(run->outlet, err));
+        cv_progress_look(run, &engine->shown_s);
+        CV_TRY(cv_poller_wait(run->poller,
+                              run->request->tell.progress != NULL ? CV_LOOK_S : -1, err));
+    }
+}
+
+static double real_left(const void *instance)
+{
+    const struct engine *engine = instance;
+
+    return cv_order_queue_unordered_bytes(&engine->run->books);
+}
+
+const struct cv_engine cv_engine_exec = {
+    .name = "real",
+    .summary = "runs commands on this machine and on others",
+    .open = real_open,
+    .begin = real_begin,
+    .submit = real_submit,
+    .wait = real_wait,
+    .left = real_left,
+    .close = real_close,
+};

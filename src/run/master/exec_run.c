@@ -1,0 +1,118 @@
+/* exec_run.c -- the run itself: what was asked for, and its parts.
+ * SPDX-License-Identifier: MIT */
+#include "run/master/exec_run.h"
+
+#include <errno.h>
+
+#include "base/fail.h"
+
+/* Whether something is under way that is waited for even when the run is to end. */
+static bool busy(struct cv_exec_run *run)
+{
+    return run->books.running > 0 || cv_result_sink_busy(run->outlet) ||
+           !cv_exec_run_left(run);
+}
+
+bool cv_exec_run_left(struct cv_exec_run *run)
+{
+    return cv_attempt_table_drain(&run->desks, run->stay && !run->stopping);
+}
+
+enum cleave_status cv_exec_run_written(struct cv_exec_run *run, struct cleave_error *err)
+{
+    int reason = 0;
+    const enum cleave_status status = cv_ordered_output_status(run->gather, &reason, err);
+
+    /* Lines that are written as they come may have met it before. */
+    run->output_closed |= status != CLEAVE_OK && reason == EPIPE;
+    if (status == CLEAVE_OK || reason != EPIPE)
+        return status;
+    if (err != NULL)
+        err->status = CLEAVE_ECLOSED;
+    return CLEAVE_ECLOSED;
+}
+
+enum cleave_status cv_exec_run_check(struct cv_exec_run *run, struct cleave_error *err)
+{
+    if (run->stopped_by != 0 && !run->stopping) {
+        run->stopping = true;
+        cv_desks_stop(&run->desks);
+    }
+    if (run->stopping || run->halted)
+        cv_result_sink_stop(run->outlet);
+    CV_TRY(cv_result_sink_status(run->outlet, &run->reduce_failed, err));
+    CV_TRY(cv_exec_run_written(run, err));
+    CV_TRY(cv_event_queue_status(&run->news, err));
+    if (!run->stopping && run->books.open)
+        CV_TRY(cv_worker_pool_check(&run->staff, err));
+    if ((!run->stopping && !run->halted) || busy(run))
+        return CLEAVE_OK;
+    /* Something that was under way may have succeeded since then. */
+    if (run->hopeless && run->staff.trust.anybody && !run->start_failed &&
+        !run->middle_succeeded)
+        return cv_fail(
+            err, CLEAVE_EENGINE,
+            "halted: %llu chunks failed and only what begins a file succeeded: "
+            "has it a header? --header gives it to every command (--halt "
+            "never: do the rest all the same)",
+            (unsigned long long)run->books.failed);
+    if (run->hopeless)
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "halted: %llu chunks failed and none succeeded: does the command "
+                       "read standard input? (--halt never: do the rest all the same)",
+                       (unsigned long long)run->books.failed);
+    if (run->halted && run->request->failing.halt_on != CLEAVE_HALT_ON_FAILURES)
+        return cv_fail(err, CLEAVE_EENGINE, "halted, as asked for");
+    return run->halted ? cv_fail(err, CLEAVE_EENGINE, "halted after %llu failed %s%s",
+                                 (unsigned long long)run->books.failed,
+                                 run->request->items.words != NULL ? "command" : "chunk",
+                                 run->books.failed == 1 ? "" : "s")
+                       : cv_fail_stopped(err);
+}
+
+static enum cleave_status
+until_done(struct cv_exec_run *run,
+           enum cleave_status (*go_on)(struct cv_result_sink *outlet, bool *out_done,
+                                       struct cleave_error *err),
+           struct cleave_error *err)
+{
+    for (;;) {
+        bool done;
+
+        CV_TRY(cv_exec_run_check(run, err));
+        CV_TRY(go_on(run->outlet, &done, err));
+        if (done)
+            return CLEAVE_OK;
+        CV_TRY(cv_poller_wait(run->poller, -1, err));
+    }
+}
+
+enum cleave_status cv_exec_run_relieve(struct cv_exec_run *run, struct cleave_error *err)
+{
+    return until_done(run, cv_result_sink_free_memory, err);
+}
+
+enum cleave_status cv_exec_run_settle(struct cv_exec_run *run, struct cleave_error *err)
+{
+    return until_done(run, cv_result_sink_finish, err);
+}
+
+enum cleave_status cv_exec_run_complete(const struct cv_exec_run *run,
+                                        struct cleave_error *err)
+{
+    const struct cv_order_queue *books = &run->books;
+
+    const bool whole = !cv_source_is_short(books->source);
+
+    CV_TRY(cv_input_coverage_check(&books->ledger, books->source, whole, err));
+    CV_TRY(cv_order_queue_check(books, err));
+    if (!whole) /* what was behind it and done in the meantime is not written */
+        return CLEAVE_OK;
+    CV_TRY(cv_result_sink_check(run->outlet, cv_range_set_total(&books->ledger.settled),
+                                err));
+    if (cv_ordered_output_pending(run->gather))
+        return cv_fail(err, CLEAVE_EACCOUNT,
+                       "outputs were not written: what comes before them is missing: a "
+                       "defect of cleave");
+    return CLEAVE_OK;
+}

@@ -1,0 +1,386 @@
+/* remote_fold.c -- what hosts have been told to fold. SPDX-License-Identifier: MIT */
+#include "run/master/remote_fold.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+
+/* Names of outputs: the number of the host above these bits, that of the piece below. Of
+ * folds and of what has moved: the highest bit, and a number. */
+enum { HOST_SHIFT = 40 };
+static const uint64_t MADE = (uint64_t)1 << 63;
+
+enum cleave_status cv_remote_fold_orders_init(struct cv_remote_fold_orders *orders,
+                                              const struct cv_worker_pool *staff,
+                                              struct cleave_error *err)
+{
+    *orders = (struct cv_remote_fold_orders){ .staff = staff, .fetched = CV_FOLD_NOBODY };
+    orders->busy = calloc(staff->nworkers, sizeof *orders->busy);
+    orders->news = calloc(staff->nworkers, sizeof *orders->news);
+    return orders->busy != NULL && orders->news != NULL
+               ? CLEAVE_OK
+               : cv_fail_memory(err, "the reduction");
+}
+
+void cv_remote_fold_orders_done(struct cv_remote_fold_orders *orders)
+{
+    while (orders->under_way != NULL) {
+        struct cv_remote_fold_order *order = orders->under_way;
+
+        orders->under_way = order->next;
+        free(order);
+    }
+    if (orders->staff != NULL)
+        cv_poller_cancel(orders->staff->hosts.poller, &orders->timer);
+    free(orders->busy);
+    free(orders->news);
+    free(orders->off);
+    orders->busy = NULL;
+    orders->news = NULL;
+    orders->off = NULL;
+}
+
+/* --- words -------------------------------------------------------------------------------- */
+
+static uint32_t peer_of(const struct cv_remote_fold_orders *orders, uint32_t worker)
+{
+    return orders->staff->host_of[worker]->peer;
+}
+
+uint64_t cv_remote_fold_base(const struct cv_remote_fold_orders *orders, uint32_t worker)
+{
+    return (uint64_t)peer_of(orders, worker) << HOST_SHIFT;
+}
+
+void cv_remote_fold_say(const struct cv_remote_fold_orders *orders, uint32_t worker,
+                        enum cv_fold_frame type, uint64_t id)
+{
+    cv_link_send(&orders->staff->host_of[worker]->link,
+                 &(struct cv_frame_head){ .type = (uint8_t)type, .chunk = id }, NULL, 0);
+}
+
+enum cleave_status cv_remote_fold_tell_hosts(const struct cv_remote_fold_orders *orders,
+                                             const struct cleave_execution *request,
+                                             bool *out_there, struct cleave_error *err)
+{
+    const struct cv_worker_pool *staff = orders->staff;
+    struct cv_packer packer = { NULL, 0, 0, false };
+
+    cv_pack_text(&packer, request->reduce.command);
+    cv_pack_number(&packer, request->failing.retries);
+    cv_pack_real(&packer, request->failing.timeout_s);
+    for (uint32_t w = 0; w < staff->nworkers && !packer.failed; w++) {
+        out_there[w] = cv_worker_pool_there(staff, w);
+        if (out_there[w])
+            cv_link_send(&staff->host_of[w]->link,
+                         &(struct cv_frame_head){ .type = CV_FRAME_REDUCE,
+                                                  .value =
+                                                      cv_remote_fold_base(orders, w) },
+                         packer.bytes, packer.length);
+    }
+    cv_pack_done(&packer);
+    return packer.failed ? cv_fail_memory(err, "the reduction") : CLEAVE_OK;
+}
+
+/* Tell who has the part to send it to a worker, who will call it `name`. */
+static void let_give(struct cv_remote_fold_orders *orders,
+                     const struct cv_fold_part *part, uint32_t to, uint64_t name,
+                     struct cv_packer *packer)
+{
+    cv_remote_fold_got_on(orders, part->holder);
+    packer->length = 0;
+    cv_pack_number(packer, name);
+    if (!packer->failed)
+        cv_link_send(&orders->staff->host_of[part->holder]->link,
+                     &(struct cv_frame_head){ .type = CV_FRAME_GIVE,
+                                              .chunk = part->id,
+                                              .value = peer_of(orders, to) },
+                     packer->bytes, packer->length);
+}
+
+/* --- who does not get on ------------------------------------------------------------------ */
+
+/* Whoever has slept himself listens for so long before he judges. */
+static const double LISTEN_S = 1;
+
+static enum cleave_status watch(struct cv_remote_fold_orders *orders, double when_s,
+                                struct cleave_error *err);
+
+static double due_s(const struct cv_remote_fold_orders *orders, uint32_t worker)
+{
+    return orders->news[worker].headway_s + orders->staff->hosts.terms.silence_s;
+}
+
+/* Who keeps the order waiting: the one who folds, or who does not give him a part. */
+static uint32_t suspect(const struct cv_remote_fold_orders *orders,
+                        const struct cv_remote_fold_order *order)
+{
+    const uint64_t awaits = orders->news[order->step.at].awaits;
+
+    for (uint32_t i = 0; i < order->step.count; i++)
+        if (order->names[i] == awaits)
+            return order->step.parts[i].holder;
+    return order->step.at;
+}
+
+/* The first worker to be overdue, and when it is: who does not give may be giving to others
+ * before. CV_FOLD_NOBODY: none can be. */
+static uint32_t first_due(const struct cv_remote_fold_orders *orders, double *out_s,
+                          const struct cv_remote_fold_order **out_order)
+{
+    uint32_t first = CV_FOLD_NOBODY;
+
+    *out_order = NULL;
+    if (orders->fetched != CV_FOLD_NOBODY &&
+        cv_worker_pool_there(orders->staff, orders->fetched)) {
+        first = orders->fetched;
+        *out_s = due_s(orders, first);
+    }
+    for (const struct cv_remote_fold_order *order = orders->under_way; order != NULL;
+         order = order->next) {
+        const uint32_t who = suspect(orders, order);
+        const double when_s = fmax(due_s(orders, who), due_s(orders, order->step.at));
+
+        if (!cv_worker_pool_there(orders->staff, who) ||
+            (first != CV_FOLD_NOBODY && when_s >= *out_s))
+            continue;
+        first = who;
+        *out_s = when_s;
+        *out_order = order;
+    }
+    return first;
+}
+
+static void lose_host(const struct cv_remote_fold_orders *orders, uint32_t who,
+                      const struct cv_remote_fold_order *order)
+{
+    const struct cv_worker_pool *staff = orders->staff;
+    const double silence_s = staff->hosts.terms.silence_s;
+    struct cleave_error err;
+
+    if (order == NULL)
+        cv_fail(&err, CLEAVE_ELOST, "nothing came of its result for %g s", silence_s);
+    else if (order->step.at == who)
+        cv_fail(&err, CLEAVE_ELOST,
+                "it was told to reduce partial results and did not get on for %g s",
+                silence_s);
+    else
+        cv_fail(&err, CLEAVE_ELOST, "nothing came of a partial result for %s for %g s",
+                staff->host_of[order->step.at]->name, silence_s);
+    cv_host_fail(staff->host_of[who], &err);
+}
+
+static void look(void *context)
+{
+    struct cv_remote_fold_orders *orders = context;
+    const struct cv_remote_fold_order *order;
+    const double now_s = cv_clock_s();
+    struct cleave_error err;
+    double when_s;
+    uint32_t who = first_due(orders, &when_s, &order);
+
+    if (who != CV_FOLD_NOBODY && when_s <= now_s && orders->grace_used) {
+        lose_host(orders, who, order);
+        who = first_due(orders, &when_s, &order);
+    }
+    orders->grace_used = who != CV_FOLD_NOBODY && when_s <= now_s;
+    if (who != CV_FOLD_NOBODY &&
+        watch(orders, orders->grace_used ? now_s + LISTEN_S : when_s, &err) != CLEAVE_OK)
+        cv_host_fail(orders->staff->host_of[who], &err);
+}
+
+static enum cleave_status watch(struct cv_remote_fold_orders *orders, double when_s,
+                                struct cleave_error *err)
+{
+    if (orders->timer.place != 0)
+        return CLEAVE_OK;
+    return cv_poller_set(orders->staff->hosts.poller, &orders->timer, when_s, look,
+                         orders, err);
+}
+
+void cv_remote_fold_got_on(struct cv_remote_fold_orders *orders, uint32_t worker)
+{
+    orders->news[worker].headway_s = cv_clock_s();
+}
+
+void cv_remote_fold_heard(struct cv_remote_fold_orders *orders, uint32_t worker,
+                          uint64_t headway, uint64_t awaits)
+{
+    struct cv_fold_progress *news = &orders->news[worker];
+
+    if (headway != news->headway)
+        cv_remote_fold_got_on(orders, worker);
+    news->headway = headway;
+    news->awaits = awaits;
+}
+
+/* --- orders ------------------------------------------------------------------------------- */
+
+uint64_t cv_remote_fold_name(struct cv_remote_fold_orders *orders)
+{
+    return MADE | orders->numbered++;
+}
+
+enum cleave_status cv_remote_fold_send_ahead(struct cv_remote_fold_orders *orders,
+                                             const struct cv_fold_part *part,
+                                             struct cleave_error *err)
+{
+    struct cv_packer give = { NULL, 0, 0, false };
+    bool failed;
+
+    let_give(orders, part, part->ahead, part->name, &give);
+    failed = give.failed;
+    cv_pack_done(&give);
+    return failed ? cv_fail_memory(err, "the reduction") : CLEAVE_OK;
+}
+
+/* What part `i` of an order is called where it is folded; whoever has it gives it, if it is
+ * not there or on its way. */
+static uint64_t name_part(struct cv_remote_fold_orders *orders,
+                          const struct cv_fold_step *step, uint32_t i,
+                          struct cv_packer *give)
+{
+    const struct cv_fold_part *part = &step->parts[i];
+    uint64_t name;
+
+    cv_remote_fold_got_on(orders, part->holder);
+    if (part->ahead == step->at)
+        return part->name;
+    if (part->ahead != CV_FOLD_NOBODY)
+        cv_remote_fold_say(orders, part->ahead, CV_FRAME_FORGET, part->name);
+    if (part->holder == step->at)
+        return part->id;
+    name = cv_remote_fold_name(orders);
+    let_give(orders, part, step->at, name, give);
+    return name;
+}
+
+enum cleave_status cv_remote_fold_order(struct cv_remote_fold_orders *orders,
+                                        const struct cv_fold_step *step,
+                                        struct cleave_error *err)
+{
+    struct cv_remote_fold_order *order = malloc(sizeof *order);
+    struct cv_packer give = { NULL, 0, 0, false }, fold = { NULL, 0, 0, false };
+
+    if (order == NULL)
+        return cv_fail_memory(err, "the reduction");
+    *order = (struct cv_remote_fold_order){ .step = *step,
+                                            .id = cv_remote_fold_name(orders),
+                                            .given_s = cv_clock_s(),
+                                            .next = orders->under_way };
+    orders->under_way = order;
+    orders->busy[step->at]++;
+    cv_remote_fold_got_on(orders, step->at);
+    orders->news[step->at].awaits = 0;
+    cv_pack_number(&fold, step->count);
+    for (uint32_t i = 0; i < step->count; i++) {
+        order->names[i] = name_part(orders, step, i, &give);
+        cv_pack_number(&fold, order->names[i]);
+    }
+    if (!give.failed && !fold.failed)
+        cv_link_send(&orders->staff->host_of[step->at]->link,
+                     &(struct cv_frame_head){ .type = CV_FRAME_FOLD, .chunk = order->id },
+                     fold.bytes, fold.length);
+    cv_pack_done(&give);
+    cv_pack_done(&fold);
+    if (give.failed || fold.failed)
+        return cv_fail_memory(err, "the reduction");
+    return watch(orders, due_s(orders, step->at), err);
+}
+
+enum cleave_status cv_remote_fold_fetch(struct cv_remote_fold_orders *orders,
+                                        uint32_t worker, uint64_t id,
+                                        struct cleave_error *err)
+{
+    cv_remote_fold_say(orders, worker, CV_FRAME_FETCH, id);
+    cv_remote_fold_got_on(orders, worker);
+    orders->fetched = worker;
+    return watch(orders, due_s(orders, worker), err);
+}
+
+static struct cv_remote_fold_order *take(struct cv_remote_fold_orders *orders,
+                                         struct cv_remote_fold_order **at)
+{
+    struct cv_remote_fold_order *order = *at;
+
+    if (order == NULL)
+        return NULL;
+    *at = order->next;
+    orders->busy[order->step.at]--;
+    return order;
+}
+
+struct cv_remote_fold_order *
+cv_remote_fold_order_take(struct cv_remote_fold_orders *orders, uint64_t id)
+{
+    struct cv_remote_fold_order **at = &orders->under_way;
+
+    while (*at != NULL && (*at)->id != id)
+        at = &(*at)->next;
+    return take(orders, at);
+}
+
+struct cv_remote_fold_order *
+cv_remote_fold_order_take_of(struct cv_remote_fold_orders *orders, uint32_t worker)
+{
+    struct cv_remote_fold_order **at = &orders->under_way;
+
+    while (*at != NULL && !cv_fold_step_has(&(*at)->step, worker))
+        at = &(*at)->next;
+    return take(orders, at);
+}
+
+void cv_remote_fold_order_end(const struct cv_remote_fold_orders *orders,
+                              struct cv_remote_fold_order *order)
+{
+    const struct cv_fold_step *step = &order->step;
+
+    for (uint32_t i = 0; i < step->count; i++) {
+        cv_remote_fold_say(orders, step->at, CV_FRAME_FORGET, order->names[i]);
+        if (step->parts[i].holder != step->at)
+            cv_remote_fold_say(orders, step->parts[i].holder, CV_FRAME_FORGET,
+                               step->parts[i].id);
+    }
+    free(order);
+}
+
+void cv_remote_fold_order_drop(struct cv_remote_fold_orders *orders,
+                               struct cv_remote_fold_order *order)
+{
+    if (CV_ROOM(orders->off, &orders->off_room, orders->noff + 1))
+        orders->off[orders->noff++] =
+            (struct cv_cancelled_fold){ .id = order->id, .at = order->step.at };
+    /* else its host will be taken for a liar */
+    free(order);
+}
+
+void cv_remote_fold_order_call_off(struct cv_remote_fold_orders *orders,
+                                   struct cv_remote_fold_order *order)
+{
+    const struct cv_fold_step *step = &order->step;
+
+    if (cv_worker_pool_there(orders->staff, step->at)) {
+        cv_remote_fold_say(orders, step->at, CV_FRAME_FOLD_OFF, order->id);
+        for (uint32_t i = 0; i < step->count; i++)
+            if (step->parts[i].holder != step->at)
+                cv_remote_fold_say(orders, step->at, CV_FRAME_FORGET, order->names[i]);
+    }
+    cv_remote_fold_order_drop(orders, order);
+}
+
+enum cv_stage cv_remote_fold_stage(const struct cv_remote_fold_orders *orders,
+                                   const struct cv_host *host, uint64_t id)
+{
+    struct cv_host *const *host_of = orders->staff->host_of;
+
+    for (const struct cv_remote_fold_order *order = orders->under_way; order != NULL;
+         order = order->next)
+        if (order->id == id)
+            return host_of[order->step.at] == host ? CV_STAGE_FOLDING : CV_STAGE_NO_FOLD;
+    for (size_t i = 0; i < orders->noff; i++)
+        if (orders->off[i].id == id && host_of[orders->off[i].at] == host)
+            return CV_STAGE_OFF;
+    return CV_STAGE_NO_FOLD;
+}

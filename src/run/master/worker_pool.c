@@ -1,0 +1,167 @@
+/* worker_pool.c -- who works: on this machine and on others. SPDX-License-Identifier: MIT */
+#include "run/master/worker_pool.h"
+
+#include <string.h>
+
+bool cv_worker_pool_there(const struct cv_worker_pool *staff, uint32_t worker)
+{
+    const struct cv_host *host = staff->host_of[worker];
+
+    return host != NULL ? host->state == CV_HOST_READY && !host->leaving
+                        : !staff->absent[worker];
+}
+
+bool cv_worker_pool_has_any(const struct cv_worker_pool *staff)
+{
+    for (uint32_t w = 0; w < staff->nworkers; w++)
+        if (cv_worker_pool_there(staff, w))
+            return true;
+    return false;
+}
+
+uint32_t cv_worker_pool_domain(const struct cv_worker_pool *staff, uint32_t worker)
+{
+    return staff->host_of[worker] != NULL ? staff->host_of[worker]->first : worker;
+}
+
+const char *cv_worker_pool_domain_name(const struct cv_worker_pool *staff, uint32_t party)
+{
+    return staff->host_of[party] != NULL ? staff->host_of[party]->name
+                                         : staff->names[party];
+}
+
+bool cv_worker_pool_serves(const struct cv_worker_pool *staff, uint32_t worker)
+{
+    return cv_worker_pool_there(staff, worker) &&
+           !cv_worker_health_in_backoff(&staff->trust,
+                                        cv_worker_pool_domain(staff, worker));
+}
+
+void cv_worker_pool_end_backoff(struct cv_worker_pool *staff)
+{
+    for (uint32_t w = 0; w < staff->nworkers && staff->trust.nresting > 0; w++)
+        if (cv_worker_pool_serves(staff, w))
+            return;
+    if (staff->trust.nresting > 0 && cv_worker_pool_has_any(staff))
+        cv_worker_health_clear_backoff(&staff->trust);
+}
+
+bool cv_worker_pool_has(const struct cv_worker_pool *staff, const struct cv_host *host)
+{
+    return host->first == CV_HOST_NOWHERE || staff->host_of[host->first] == host;
+}
+
+enum cleave_status cv_worker_pool_name(struct cv_worker_pool *staff, uint32_t place,
+                                       struct cleave_error *err)
+{
+    const struct cv_host *host = staff->host_of[place];
+    char name[CV_HOST_NAME_ROOM];
+
+    staff->names[place] =
+        cv_arena_text(staff->arena, cv_host_worker_name(host, place - host->first, name));
+    return staff->names[place] != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
+}
+
+static bool is_taken(const struct cv_worker_pool *staff, const char *name)
+{
+    for (uint32_t w = 0; w < staff->first_spare; w++)
+        if (strcmp(staff->names[w], name) == 0)
+            return true;
+    return false;
+}
+
+/* One with as many slots that came by itself and will not come again; NULL: there is none. */
+static struct cv_host *find_gone(const struct cv_worker_pool *staff, uint32_t slots)
+{
+    for (size_t i = 0; i < staff->hosts.count; i++) {
+        struct cv_host *host = staff->hosts.items[i];
+
+        if (host->state == CV_HOST_OUT && host->words == NULL && host->slots == slots &&
+            host->first != CV_HOST_NOWHERE && host->first < staff->trust.count &&
+            !staff->trust.items[host->first].out)
+            return host;
+    }
+    return NULL;
+}
+
+/* Places for a host: those that nobody had or, when they are all given away, those of one that
+ * has gone. */
+static enum cleave_status find_places(struct cv_worker_pool *staff,
+                                      const struct cv_host *host, uint32_t *out,
+                                      struct cleave_error *err)
+{
+    struct cv_host *gone;
+
+    if (host->slots <= staff->nworkers - staff->first_spare) {
+        *out = staff->first_spare;
+        staff->first_spare += host->slots;
+        return CLEAVE_OK;
+    }
+    gone = find_gone(staff, host->slots);
+    if (gone == NULL)
+        return cv_fail(err, CLEAVE_EREFUSED, "there is no place left for its %u slots",
+                       host->slots);
+    *out = gone->first;
+    gone->first = CV_HOST_NOWHERE;
+    gone->first_slot = NULL;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_worker_pool_bind_slot(struct cv_worker_pool *staff,
+                                            struct cv_host *host,
+                                            struct cleave_error *err)
+{
+    char name[CV_HOST_NAME_ROOM];
+
+    for (uint32_t i = 0; i < host->slots; i++)
+        if (is_taken(staff, cv_host_worker_name(host, i, name)))
+            return cv_fail(err, CLEAVE_EREFUSED, "another worker is called '%s'", name);
+    CV_TRY(find_places(staff, host, &host->first, err));
+    for (uint32_t i = 0; i < host->slots; i++) {
+        staff->host_of[host->first + i] = host;
+        CV_TRY(cv_worker_pool_name(staff, host->first + i, err));
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_worker_pool_check(const struct cv_worker_pool *staff,
+                                        struct cleave_error *err)
+{
+    const struct cv_hosts *hosts = &staff->hosts;
+
+    if (hosts->count == 0 || cv_hosts_any_hope(hosts) || cv_worker_pool_has_any(staff))
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_ELOST, "all hosts are gone; the last one: %s: %s",
+                   hosts->items[hosts->count - 1]->name,
+                   hosts->items[hosts->count - 1]->reason);
+}
+
+/* Sums are kept, as they are asked for at every event, whatever the number of workers. */
+void cv_worker_pool_started(struct cv_worker_pool *staff, uint32_t worker, double start_s)
+{
+    staff->tallies[worker].starts++;
+    staff->tallies[worker].starts_s += start_s;
+    staff->all.starts++;
+    staff->all.starts_s += start_s;
+}
+
+void cv_worker_pool_was_busy(struct cv_worker_pool *staff, uint32_t worker, double units,
+                             double busy_s)
+{
+    staff->tallies[worker].units += units;
+    staff->tallies[worker].busy_s += busy_s;
+    staff->all.units += units;
+    staff->all.busy_s += busy_s;
+}
+
+double cv_worker_pool_start_s(const struct cv_worker_pool *staff)
+{
+    return staff->all.starts > 0 ? staff->all.starts_s / (double)staff->all.starts : 0;
+}
+
+double cv_worker_pool_speed(const struct cv_worker_pool *staff)
+{
+    const double work_s = staff->all.busy_s - staff->all.starts_s;
+
+    return work_s > 0 ? staff->all.units / work_s : 0;
+}

@@ -1,0 +1,53 @@
+/* worker_setup.h -- who takes part in a run. SPDX-License-Identifier: MIT
+ *
+ * Workers are those of the platform: places on this machine, and on hosts that are reached
+ * now. Hosts that are not reached have no part, unless the policy can do with workers that
+ * come later; then they keep their place, and there are some more places for hosts that
+ * are not known yet. */
+#ifndef CV_WORKER_SETUP_H
+#define CV_WORKER_SETUP_H
+#include "run/master/worker_pool.h"
+
+struct cv_worker_setup {
+    struct cv_arena arena;
+    struct cleave_platform *nominal;  /* owned: of workers nobody described           */
+    struct cleave_platform *platform; /* owned: all places, in the order of the run   */
+    struct cleave_worker *kinds;      /* of the arena: what each costs that has a place */
+    struct cv_command *commands;      /* owned: of places on this machine             */
+    uint32_t ncommands;
+    bool begins_early; /* hosts that are not there when it begins are expected soon    */
+};
+
+void cv_worker_setup_init(struct cv_worker_setup *muster);
+void cv_worker_setup_done(struct cv_worker_setup *muster);
+/* How many workers there would be. */
+uint32_t cv_worker_setup_count(const struct cleave_execution *request);
+/* Find out who is there, and fill in the staff, whose hosts have their poller, source and
+ * gather. `framed`: chunks have a head and an end. *stopped_by becomes other than 0 when it is to
+ * end. */
+enum cleave_status cv_worker_setup_connect(struct cv_worker_setup *muster,
+                                           struct cv_worker_pool *staff,
+                                           const struct cleave_execution *request,
+                                           bool framed, const int *stopped_by,
+                                           struct cleave_error *err);
+
+/* For another input: who is there now, and nothing of what they have done. */
+enum cleave_status cv_worker_setup_refresh(struct cv_worker_setup *muster,
+                                           struct cv_worker_pool *staff,
+                                           struct cleave_error *err);
+
+/* Ask again for hosts: those that are not known join and take the first spare places, those
+ * that were left out are tried once more, and those that are not named any more are to go. */
+enum cleave_status cv_worker_setup_again(struct cv_worker_pool *staff,
+                                         const struct cleave_execution *request,
+                                         struct cleave_error *err);
+
+/* The platform as it was at the end, places that nobody took and that the trace, which may
+ * be NULL, does not name not included. */
+enum cleave_status cv_worker_setup_platform(const struct cv_worker_setup *muster,
+                                            const struct cv_worker_pool *staff,
+                                            const struct cleave_trace *trace,
+                                            struct cleave_platform **out,
+                                            struct cleave_error *err);
+
+#endif

@@ -1,0 +1,411 @@
+/* chunk_output.c -- fill the output of one chunk. SPDX-License-Identifier: MIT */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "run/output/ordered_output_internal.h"
+#include "run/common/process.h"
+
+enum {
+    COPY = 64 * 1024,         /* read and written at a time                         */
+    MOST = 16 << 20,          /* asked of one call                                  */
+    WIDEN_FROM = 4 * 64 << 10 /* an output of this size is worth a wider pipe       */
+};
+
+enum cleave_status cv_chunk_output_open(struct cv_ordered_output *gather,
+                                        struct cv_chunk_output **out,
+                                        struct cleave_error *err)
+{
+    struct cv_chunk_output *store = gather->free_stores;
+
+    if (store != NULL) {
+        gather->free_stores = store->next_free;
+    } else {
+        store = calloc(1, sizeof *store);
+        if (store == NULL)
+            return cv_fail_memory(err, "an output");
+        store->next = gather->stores;
+        gather->stores = store;
+    }
+    *store = (struct cv_chunk_output){ .gather = gather,
+                                       .next = store->next,
+                                       .passes = gather->options.lines,
+                                       .in_blocks = gather->options.lines };
+    *out = store;
+    return CLEAVE_OK;
+}
+
+void cv_chunk_output_use_blocks(struct cv_chunk_output *store)
+{
+    const struct cv_ordered_output *gather = store->gather;
+
+    assert(store->nextents == 0 && store->blocks.bytes == 0);
+    if (store->passes) /* it is anyway */
+        return;
+    store->in_blocks = !gather->options.files && !gather->options.separate &&
+                       !gather->options.early && cv_sink_takes_bytes(gather);
+}
+
+uint64_t cv_chunk_output_size(const struct cv_chunk_output *store)
+{
+    uint64_t size = store->blocks.bytes;
+
+    for (size_t i = 0; i < store->nextents; i++)
+        size += store->extents[i].end - store->extents[i].begin;
+    return size;
+}
+
+uint64_t cv_chunk_output_passed(const struct cv_chunk_output *store)
+{
+    return store->passed + store->shown;
+}
+
+uint64_t cv_chunk_output_came(const struct cv_chunk_output *store)
+{
+    return store->passed + cv_chunk_output_size(store);
+}
+
+void cv_chunk_output_close(struct cv_chunk_output *store)
+{
+    if (store->filling)
+        cv_spill_file_return(store->gather, store->extents[store->nextents - 1].shelf);
+    store->filling = false;
+    cv_blocks_cut(store);
+}
+
+/* The output of a failed chunk, which nobody has seen, is at the end of a shelf and can go
+ * at once. Others leave theirs as it is: it may still be on its way through a pipe. */
+static void undo_filling(struct cv_chunk_output *store)
+{
+    const struct cv_extent *extent = &store->extents[store->nextents - 1];
+    struct cv_spill_file *shelf = extent->shelf;
+
+    if (extent->begin == extent->end || store->shown > 0 ||
+        ftruncate(shelf->fd, (off_t)extent->begin) != 0)
+        return;
+    shelf->length = extent->begin;
+    cv_spill_file_count(store->gather, shelf, -(int64_t)(extent->end - extent->begin));
+}
+
+void cv_chunk_output_take_out(struct cv_chunk_output *store)
+{
+    struct cv_chunk_output **at = &store->gather->offered;
+
+    if (!store->offered)
+        return;
+    while (*at != store)
+        at = &(*at)->next_offered;
+    *at = store->next_offered;
+    store->offered = false;
+}
+
+/* What was being written is gone, and nothing is in front until another is offered in its place
+ * or it is skipped. */
+static void withdraw(struct cv_chunk_output *store)
+{
+    if (store->offered && store->gather->writing == store)
+        store->gather->writing = NULL;
+    cv_chunk_output_take_out(store);
+}
+
+void cv_chunk_output_drop(struct cv_chunk_output *store)
+{
+    struct cv_ordered_output *gather;
+
+    if (store == NULL)
+        return;
+    gather = store->gather;
+    withdraw(store);
+    if (store->filling)
+        undo_filling(store);
+    cv_blocks_clear(store);
+    cv_chunk_output_close(store);
+    for (size_t i = 0; i < store->nextents; i++)
+        cv_spill_file_leave(gather, store->extents[i].shelf);
+    store->nextents = 0;
+    store->next_free = gather->free_stores;
+    gather->free_stores = store;
+}
+
+void cv_chunk_output_cut(struct cv_chunk_output *store, uint64_t bytes)
+{
+    for (size_t i = store->nextents; i > 0 && bytes > 0; i--) {
+        struct cv_extent *extent = &store->extents[i - 1];
+        const uint64_t length = extent->end - extent->begin;
+
+        /* Its shelf keeps the space until all of that is free. */
+        extent->end -= bytes < length ? bytes : length;
+        bytes -= bytes < length ? bytes : length;
+    }
+    if (bytes > 0)
+        cv_blocks_drop_last(store, bytes);
+}
+
+/* --- filling ------------------------------------------------------------------------------ */
+
+enum cleave_status cv_chunk_output_begin_extent(struct cv_chunk_output *store, bool disk,
+                                                struct cleave_error *err)
+{
+    const uint64_t before = cv_chunk_output_size(store);
+    struct cv_extent *extent = &store->extents[store->nextents];
+    struct cv_spill_file *shelf;
+
+    CV_TRY(cv_spill_file_take(store->gather, disk, &shelf, err));
+    if (store->filling)
+        cv_chunk_output_close(store);
+    extent->shelf = shelf;
+    extent->begin = extent->end = shelf->length + before;
+    store->nextents++;
+    store->filling = true;
+    return CLEAVE_OK;
+}
+
+/* Where the next bytes go, and how many may. */
+static enum cleave_status grow_array(struct cv_chunk_output *store, uint64_t *room,
+                                     struct cv_extent **out, struct cleave_error *err)
+{
+    struct cv_ordered_output *gather = store->gather;
+    const uint64_t max = gather->options.memory;
+    uint64_t left;
+
+    if (gather->memory + gather->spare >= max)
+        cv_blocks_trim(gather);
+    left =
+        max > gather->memory + gather->spare ? max - gather->memory - gather->spare : 0;
+    assert(store->filling || store->nextents == 0);
+    if (store->nextents == 0)
+        CV_TRY(cv_chunk_output_begin_extent(store, left == 0 || store->in_blocks, err));
+    if (left == 0 && !store->extents[store->nextents - 1].shelf->disk)
+        CV_TRY(cv_chunk_output_begin_extent(store, true, err));
+    *out = &store->extents[store->nextents - 1];
+    *room = (*out)->shelf->disk ? UINT64_MAX : left;
+    return CLEAVE_OK;
+}
+
+static void add_bytes(struct cv_chunk_output *store, struct cv_extent *extent,
+                      size_t bytes)
+{
+    extent->end += bytes;
+    extent->shelf->length = extent->end;
+    cv_spill_file_count(store->gather, extent->shelf, (int64_t)bytes);
+}
+
+/* What a pipe has to say before anything is set up for it: most commands that print
+ * nothing need nothing. */
+static enum cv_chunk_output_state look(int fd, size_t *unread)
+{
+    struct pollfd wait = { .fd = fd, .events = POLLIN };
+    int count = 0;
+
+    *unread = 0;
+    if (poll(&wait, 1, 0) <= 0)
+        return CV_STORE_EMPTY;
+    if ((wait.revents & POLLIN) == 0)
+        return CV_STORE_END;
+    if (ioctl(fd, FIONREAD, &count) == 0 && count > 0)
+        *unread = (size_t)count;
+    return *unread > 0 ? CV_STORE_BUSY : CV_STORE_EMPTY;
+}
+
+/* Read and write, where splice does not work. 0: the end; -1 with errno. */
+static ssize_t copy(const struct cv_extent *extent, int fd, size_t length)
+{
+    char bytes[COPY];
+    size_t unread, done = 0;
+    ssize_t got;
+
+    switch (look(fd, &unread)) {
+    case CV_STORE_END:
+        return 0;
+    case CV_STORE_EMPTY:
+        errno = EAGAIN;
+        return -1;
+    default:
+        break;
+    }
+    if (length > unread)
+        length = unread;
+    got = read(fd, bytes, length < COPY ? length : COPY);
+    while (got > 0 && done < (size_t)got) {
+        const ssize_t put = pwrite(extent->shelf->fd, bytes + done, (size_t)got - done,
+                                   (off_t)(extent->end + done));
+
+        if (put < 0 && errno != EINTR)
+            return -1;
+        done += put > 0 ? (size_t)put : 0;
+    }
+    return got;
+}
+
+static ssize_t move(const struct cv_extent *extent, int fd, size_t length)
+{
+    off_t offset = (off_t)extent->end;
+    const ssize_t got = splice(fd, NULL, extent->shelf->fd, &offset, length,
+                               SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+
+    if (got < 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
+        return copy(extent, fd, length);
+    return got;
+}
+
+static void widen(struct cv_chunk_output *store, int fd)
+{
+    if (store->widened || cv_chunk_output_size(store) < WIDEN_FROM)
+        return;
+    store->widened = true;
+    cv_pipe_widen(fd, CV_PIPE_WIDE);
+}
+
+/* Read what is in a pipe into blocks; *out_used_up: there are no more, and it goes on in
+ * files. */
+static enum cleave_status pump_blocks(struct cv_chunk_output *store, int fd,
+                                      uint64_t *max, bool *out_used_up,
+                                      enum cv_chunk_output_state *out,
+                                      struct cleave_error *err)
+{
+    size_t unread, room;
+
+    *out = CV_STORE_BUSY;
+    *out_used_up = false;
+    while (*max > 0 && (*out = look(fd, &unread)) == CV_STORE_BUSY) {
+        unsigned char *at = cv_blocks_room(store, unread, &room);
+        ssize_t got;
+
+        *out_used_up = at == NULL;
+        if (at == NULL)
+            return CLEAVE_OK;
+        room = room < unread ? room : unread;
+        got = read(fd, at, room < *max ? room : (size_t)*max);
+        if (got < 0 && errno != EINTR)
+            return cv_fail(err, CLEAVE_EENGINE, "cannot read an output: %s",
+                           strerror(errno));
+        if (got > 0) {
+            cv_blocks_added(store, (size_t)got);
+            *max -= (uint64_t)got;
+        }
+    }
+    if (*out == CV_STORE_EMPTY)
+        widen(store, fd);
+    return CLEAVE_OK;
+}
+
+/* What is in a pipe, and where its last line ends. */
+static enum cleave_status pump_lines(struct cv_chunk_output *store, int fd, uint64_t max,
+                                     enum cv_chunk_output_state *out,
+                                     struct cleave_error *err)
+{
+    struct pollfd readable = { .fd = fd, .events = POLLIN };
+    char bytes[COPY];
+
+    *out = CV_STORE_BUSY;
+    while (max > 0) {
+        const uint64_t before = cv_chunk_output_size(store);
+        const char *end;
+        ssize_t got;
+
+        if (poll(&readable, 1, 0) <= 0) {
+            *out = CV_STORE_EMPTY;
+            return CLEAVE_OK;
+        }
+        got = read(fd, bytes, max < sizeof bytes ? (size_t)max : sizeof bytes);
+        if (got == 0) {
+            *out = CV_STORE_END;
+            return CLEAVE_OK;
+        }
+        if (got < 0 && errno != EAGAIN && errno != EINTR)
+            return cv_fail(err, CLEAVE_EENGINE, "cannot read an output: %s",
+                           strerror(errno));
+        if (got < 0)
+            continue;
+        CV_TRY(cv_chunk_output_write(store, bytes, (size_t)got, err));
+        end = memrchr(bytes, '\n', (size_t)got);
+        if (end != NULL)
+            store->whole = before + (uint64_t)(end + 1 - bytes);
+        max -= (uint64_t)got;
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_chunk_output_pump(struct cv_chunk_output *store, int fd,
+                                        uint64_t max, enum cv_chunk_output_state *out,
+                                        struct cleave_error *err)
+{
+    size_t unread;
+
+    if (store->passes)
+        return pump_lines(store, fd, max, out, err);
+    if (store->in_blocks && store->nextents == 0) {
+        bool used_up;
+
+        CV_TRY(pump_blocks(store, fd, &max, &used_up, out, err));
+        if (!used_up)
+            return CLEAVE_OK;
+    } else if (store->nextents == 0) {
+        *out = look(fd, &unread);
+        if (*out != CV_STORE_BUSY)
+            return CLEAVE_OK;
+    }
+    while (max > 0) {
+        struct cv_extent *extent;
+        uint64_t room;
+        ssize_t got;
+
+        CV_TRY(grow_array(store, &room, &extent, err));
+        room = room < max ? room : max;
+        got = move(extent, fd, room < MOST ? (size_t)room : MOST);
+        if (got > 0) {
+            add_bytes(store, extent, (size_t)got);
+            max -= (uint64_t)got;
+        } else if (got == 0 || errno == EAGAIN) {
+            *out = got == 0 ? CV_STORE_END : CV_STORE_EMPTY;
+            widen(store, fd);
+            return CLEAVE_OK;
+        } else if (errno != EINTR) {
+            return cv_spill_file_fail(store->gather, extent->shelf->disk, errno, err);
+        }
+    }
+    *out = CV_STORE_BUSY;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_chunk_output_write(struct cv_chunk_output *store, const void *bytes,
+                                         size_t length, struct cleave_error *err)
+{
+    const char *from = bytes;
+
+    while (length > 0 && store->in_blocks && store->nextents == 0) {
+        size_t room;
+        unsigned char *at = cv_blocks_room(store, length, &room);
+
+        if (at == NULL)
+            break;
+        room = room < length ? room : length;
+        memcpy(at, from, room);
+        cv_blocks_added(store, room);
+        from += room;
+        length -= room;
+    }
+    while (length > 0) {
+        struct cv_extent *extent;
+        uint64_t room;
+        ssize_t put;
+
+        CV_TRY(grow_array(store, &room, &extent, err));
+        put = pwrite(extent->shelf->fd, from, length < room ? length : (size_t)room,
+                     (off_t)extent->end);
+        if (put < 0 && errno != EINTR)
+            return cv_spill_file_fail(store->gather, extent->shelf->disk, errno, err);
+        if (put > 0) {
+            add_bytes(store, extent, (size_t)put);
+            from += put;
+            length -= (size_t)put;
+        }
+    }
+    return CLEAVE_OK;
+}

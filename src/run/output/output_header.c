@@ -1,0 +1,178 @@
+/* output_header.c -- a header that every output has, and that is written once.
+ * SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/text.h"
+#include "run/output/ordered_output_internal.h"
+#include "run/split/split.h"
+
+enum {
+    LOOK = 4096, /* bytes that are looked at first                        */
+    SHOWN = 100, /* of a line that differs: room for it in a message ...  */
+    BEFORE = 30, /* ... and bytes before the first one that does          */
+};
+
+/* Lines that a program writes otherwise each time, and what is to be typed. */
+static const struct {
+    const char *begin, *has, *what;
+} fickle[] = {
+    { "##bcftools_", "Date=",
+      "; bcftools writes the time into it: type 'bcftools COMMAND --no-version'" },
+    { "@PG\t", "PN:samtools",
+      "; samtools writes its command into it: type 'samtools COMMAND --no-PG'" },
+};
+
+enum cleave_status cv_chunk_output_peek(const struct cv_chunk_output *store, char *out,
+                                        size_t length, struct cleave_error *err)
+{
+    size_t done = 0, skip = store->blocks.begin;
+
+    for (const struct cv_chunk_output_block *block = store->blocks.first;
+         block != NULL && done < length; block = block->next, skip = 0) {
+        const size_t there = block->length - skip;
+        const size_t part = there < length - done ? there : length - done;
+
+        memcpy(out + done, block->bytes + skip, part);
+        done += part;
+    }
+    for (size_t i = 0; i < store->nextents; i++) {
+        const struct cv_extent *extent = &store->extents[i];
+
+        for (uint64_t at = extent->begin; done < length && at < extent->end;) {
+            const size_t left = length - done;
+            const ssize_t got =
+                pread(extent->shelf->fd, out + done,
+                      extent->end - at < left ? (size_t)(extent->end - at) : left,
+                      (off_t)at);
+
+            if (got <= 0)
+                return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again");
+            done += (size_t)got;
+            at += (uint64_t)got;
+        }
+    }
+    return done == length ? CLEAVE_OK
+                          : cv_fail(err, CLEAVE_EENGINE, "an output has become shorter");
+}
+
+static void take_away(struct cv_chunk_output *store, size_t length)
+{
+    while (length > 0 && store->blocks.bytes > 0) {
+        size_t part;
+
+        (void)cv_blocks_front(store, &part);
+        part = part < length ? part : length;
+        cv_blocks_gone(store, part);
+        length -= part;
+    }
+    for (size_t i = 0; i < store->nextents && length > 0; i++) {
+        struct cv_extent *extent = &store->extents[i];
+        const uint64_t there = extent->end - extent->begin;
+        const size_t part = there < length ? (size_t)there : length;
+
+        extent->begin += part;
+        length -= part;
+    }
+}
+
+/* The line, without its end. */
+static size_t line_length(const char *bytes, size_t length)
+{
+    const char *newline = memchr(bytes, '\n', length);
+
+    return newline != NULL ? (size_t)(newline - bytes) : length;
+}
+
+static const char *advice(const char *line, size_t length)
+{
+    for (size_t i = 0; i < sizeof fickle / sizeof *fickle; i++) {
+        const size_t begin = strlen(fickle[i].begin);
+
+        if (length > begin && memcmp(line, fickle[i].begin, begin) == 0 &&
+            memmem(line, length, fickle[i].has, strlen(fickle[i].has)) != NULL)
+            return fickle[i].what;
+    }
+    return "";
+}
+
+/* What differs of two headers: the first line that does is of use, not the hundred before it, and of
+ * that one, if it is long, what is around the place. */
+static enum cleave_status refuse(const struct cv_ordered_output *gather,
+                                 const char *bytes, size_t length,
+                                 struct cleave_error *err)
+{
+    const char *const both[] = { gather->head, bytes };
+    const size_t ends[] = { gather->head_length, length };
+    char shown[2][SHOWN];
+    size_t line = 0, at = 0, from;
+
+    for (; at < length && at < gather->head_length && bytes[at] == gather->head[at]; at++)
+        line = bytes[at] == '\n' ? at + 1 : line;
+    from = at > line + SHOWN / 2 ? at - BEFORE : line;
+    for (size_t i = 0; i < 2; i++)
+        cv_shown(both[i] + from, line_length(both[i] + from, ends[i] - from), shown[i],
+                 sizeof shown[i]);
+    return cv_fail(err, CLEAVE_EENGINE,
+                   "--header-out: expected the header '%s%s', as in the first output, "
+                   "got '%s%s'%s",
+                   from > line ? "..." : "", shown[0], from > line ? "..." : "", shown[1],
+                   advice(bytes + line, line_length(bytes + line, length - line)));
+}
+
+/* Compare with the header that was written, or remember it. */
+static enum cleave_status judge(struct cv_ordered_output *gather,
+                                struct cv_chunk_output *store, const char *bytes,
+                                size_t length, struct cleave_error *err)
+{
+    if (gather->head == NULL) {
+        gather->head = malloc(length > 0 ? length : 1);
+        if (gather->head == NULL)
+            return cv_fail_memory(err, "the header of outputs");
+        memcpy(gather->head, bytes, length);
+        gather->head_length = length;
+        return CLEAVE_OK;
+    }
+    if (length == gather->head_length && memcmp(bytes, gather->head, length) == 0) {
+        take_away(store, length);
+        return CLEAVE_OK;
+    }
+    return refuse(gather, bytes, length, err);
+}
+
+enum cleave_status cv_ordered_output_head(struct cv_ordered_output *gather,
+                                          struct cv_chunk_output *store,
+                                          struct cleave_error *err)
+{
+    const uint64_t size = cv_chunk_output_size(store);
+    enum cleave_status status = CLEAVE_OK;
+    char *bytes = NULL;
+    bool found = false;
+
+    if (gather->options.head == NULL || size == 0)
+        return CLEAVE_OK;
+    for (size_t look = LOOK; !found && status == CLEAVE_OK; look *= 4) {
+        const size_t length = look < size ? look : (size_t)size;
+        size_t end = 0;
+
+        free(bytes);
+        bytes = calloc(1, length);
+        if (bytes == NULL) {
+            status = cv_fail_memory(err, "the header of an output");
+            break;
+        }
+        status = cv_chunk_output_peek(store, bytes, length, err);
+        if (status == CLEAVE_OK)
+            status = cv_splitter_head(gather->options.head, bytes, length, length == size,
+                                      &found, &end, err);
+        if (found && end < length && bytes[end] == bytes[0] &&
+            (bytes[0] == '@' || bytes[0] == '#'))
+            gather->head_goes_on = bytes[0];
+        if (status == CLEAVE_OK && found)
+            status = judge(gather, store, bytes, end, err);
+    }
+    free(bytes);
+    return status;
+}

@@ -1,0 +1,408 @@
+/* persistent_slot.c -- a slot whose command stays and is given one piece after the other.
+ * SPDX-License-Identifier: MIT
+ *
+ * A small piece costs two calls on the way in (persistent_send.c) and two on the way out: read
+ * the answer, keep it; larger ones are spliced, as always. The process is watched for its
+ * output and its end all the time, so nothing is set up or taken down per piece. */
+#include "run/slot/persistent_slot.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/text.h"
+#include "run/slot/slot_kind.h"
+#include "run/slot/steady_answer.h"
+
+enum {
+    COPY = 32 * 1024, /* of an answer that is read, not spliced   */
+    TURN = 8 << 20,   /* bytes moved before others get their turn */
+    UNSTARTED = 127,  /* as a shell says it                       */
+};
+
+static const double PATIENCE_S = 10; /* with the first answer of all */
+
+static void broke(struct cv_slot *slot, const struct cleave_error *err)
+{
+    slot->broke(slot->context, err);
+}
+
+static bool is_alive(const struct cv_slot *slot)
+{
+    return slot->process.pid > 0;
+}
+
+/* Whether it can be given a piece, or its answer be believed. */
+static bool is_usable(const struct cv_slot *slot)
+{
+    return is_alive(slot) && !slot->exited && slot->kills == 0 && slot->out >= 0 &&
+           !slot->steady.leaving;
+}
+
+static bool is_answered(const struct cv_slot *slot)
+{
+    return cv_persistent_answered(&slot->steady) && slot->fault == NULL;
+}
+
+/* The command cannot be used any more. */
+static void mark_unusable(struct cv_slot *slot, const char *fault)
+{
+    slot->fault = fault;
+    if (slot->kills == 0)
+        slot->kills = 1; /* it has nothing to clean up that we could wait for */
+    if (!slot->exited)
+        cv_slot_kill(slot);
+}
+
+/* --- the end of a piece ------------------------------------------------------------------- */
+
+/* The piece is over once it has been answered and fed. */
+static void check_over(struct cv_slot *slot)
+{
+    struct cv_persistent *steady = &slot->steady;
+
+    if (!steady->given || !is_answered(slot) || slot->in.feeding || slot->mate.feeding)
+        return;
+    steady->given = false;
+    steady->spoke = true;
+    cv_poller_cancel(slot->poller, &steady->patience);
+    steady->answers++;
+    slot->busy = false;
+    if (slot->out >= 0 && slot->timeout_s > 0)
+        cv_poller_cancel(slot->poller, &slot->timer);
+    /* To others it is as if a command had ended. */
+    slot->process.exit_code = steady->refused ? 1 : 0;
+    slot->process.signal = 0;
+    slot->fault = steady->refused ? "said that it failed" : NULL;
+    slot->ended(slot->context, slot, steady->refused ? CV_SLOT_FAILED : CV_SLOT_DONE);
+}
+
+static void all_fed(void *context, struct cv_pipe_feeder *inlet)
+{
+    (void)inlet;
+    check_over(context);
+}
+
+/* --- answers ------------------------------------------------------------------------------ */
+
+/* Somebody who has never sent a length does not know what he is asked for: there is no use
+ * in asking him about every piece. */
+static enum cleave_status no_length(struct cv_slot *slot, struct cleave_error *err)
+{
+    const struct cv_persistent *steady = &slot->steady;
+    char shown[64];
+
+    mark_unusable(slot, "answered with something that is no length");
+    if (steady->spoke)
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "expected the length of an answer, got '%s': is '%s' made to "
+                   "be persistent?",
+                   cv_shown((const char *)steady->head, CV_FRAME, shown, sizeof shown),
+                   slot->command->argv[0]);
+}
+
+/* Bytes that the command has written, of one part or of several. */
+static enum cleave_status take(struct cv_slot *slot, const char *bytes, size_t length,
+                               struct cleave_error *err)
+{
+    const char *end = bytes + length;
+    struct cv_answer_bytes kept;
+
+    while (bytes < end && slot->kills == 0) {
+        switch (cv_persistent_read(&slot->steady, bytes, (size_t)(end - bytes), &kept)) {
+        case CV_ANSWER_NO_LENGTH:
+            return no_length(slot, err);
+        case CV_ANSWER_UNASKED:
+            mark_unusable(slot, "wrote something that it was not asked for");
+            break;
+        case CV_ANSWER_LONG:
+            mark_unusable(slot, "wrote more than the length of its answer");
+            break;
+        case CV_ANSWER_GOOD:
+            break;
+        }
+        if (kept.length > 0)
+            /* Whoever sends lines on has to know where the last whole one ends. */
+            CV_TRY((slot->steady.in_parts ? cv_chunk_output_write_lines
+                                          : cv_chunk_output_write)(slot->store,
+                                                                   kept.bytes,
+                                                                   kept.length, err));
+        bytes = kept.bytes + kept.length;
+    }
+    return CLEAVE_OK;
+}
+
+/* Read on, once; *more is false when there is nothing now. */
+static enum cleave_status read_some(struct cv_slot *slot, bool *more,
+                                    struct cleave_error *err)
+{
+    struct cv_persistent *steady = &slot->steady;
+    char bytes[COPY];
+    ssize_t got;
+
+    if (slot->kills == 0 && steady->left >= COPY) {
+        const uint64_t before = cv_chunk_output_size(slot->store);
+        enum cv_chunk_output_state state;
+
+        CV_TRY(cv_chunk_output_pump(slot->store, slot->out,
+                                    steady->left < TURN ? steady->left : TURN, &state,
+                                    err));
+        steady->left -= cv_chunk_output_size(slot->store) - before;
+        *more = state == CV_STORE_BUSY;
+        got = state == CV_STORE_END ? 0 : 1;
+    } else {
+        got = read(slot->out, bytes, sizeof bytes);
+        if (got < 0 && errno != EAGAIN && errno != EINTR)
+            return cv_fail(err, CLEAVE_EENGINE, "cannot read from a command: %s",
+                           strerror(errno));
+        *more = got > 0 || (got < 0 && errno == EINTR);
+        /* What a dying command says is heard, so that it can die, and forgotten. */
+        if (got > 0 && slot->kills == 0)
+            CV_TRY(take(slot, bytes, (size_t)got, err));
+    }
+    if (got == 0) {
+        cv_poller_remove(slot->poller, &slot->out_watch);
+        cv_close(&slot->out);
+        if (!steady->leaving && !slot->exited && slot->kills == 0)
+            cv_slot_kill_soon(slot); /* it cannot answer any more */
+    }
+    return CLEAVE_OK;
+}
+
+static void answer_ready(void *context, unsigned events)
+{
+    struct cv_slot *slot = context;
+    struct cleave_error err;
+    bool more;
+
+    (void)events;
+    if (read_some(slot, &more, &err) != CLEAVE_OK) {
+        broke(slot, &err);
+        return;
+    }
+    if (slot->steady.in_parts && slot->busy && slot->wrote != NULL)
+        slot->wrote(slot->context, slot);
+    if (slot->kills == 0)
+        check_over(slot);
+}
+
+/* --- processes ---------------------------------------------------------------------------- */
+
+static enum cleave_status start_process(struct cv_slot *slot, struct cleave_error *err);
+
+/* A command may end between two pieces, in good order; the one it was given meanwhile
+ * goes to the next. */
+static bool ended_between(const struct cv_slot *slot)
+{
+    const struct cv_persistent *steady = &slot->steady;
+
+    return !steady->given ||
+           (slot->process.exit_code == 0 && steady->answers > 0 && steady->nhead == 0 &&
+            !steady->begun && !slot->timed_out && slot->fault == NULL);
+}
+
+/* The end of the process was the end of the piece. */
+static void fail_piece(struct cv_slot *slot)
+{
+    slot->steady.given = false;
+    slot->busy = false;
+    if (slot->fault == NULL && slot->process.exit_code == 0)
+        slot->fault = "exited before it answered";
+    slot->ended(slot->context, slot,
+                slot->stopping    ? CV_SLOT_STOPPED
+                : slot->timed_out ? CV_SLOT_TIMED_OUT
+                                  : CV_SLOT_FAILED);
+}
+
+/* The piece is not begun, if there is no room for a process now. */
+static void start_another(struct cv_slot *slot)
+{
+    struct cleave_error err;
+    const enum cleave_status status = start_process(slot, &err);
+
+    if (status == CLEAVE_OK)
+        return;
+    if (status != CLEAVE_ERESOURCES) {
+        broke(slot, &err);
+        return;
+    }
+    cv_slot_done(slot);
+    slot->unbegun = true;
+    snprintf(slot->unstarted, sizeof slot->unstarted, CV_UNSTARTED "%.220s", err.text);
+    slot->fault = slot->unstarted;
+    slot->process.exit_code = UNSTARTED;
+    slot->ended(slot->context, slot, CV_SLOT_FAILED);
+}
+
+static void process_ended(void *context, unsigned events)
+{
+    struct cv_slot *slot = context;
+    struct cleave_error err;
+    enum cleave_status status = CLEAVE_OK;
+    bool more = true;
+
+    (void)events;
+    slot->exited = true;
+    while (status == CLEAVE_OK && slot->out >= 0 && more)
+        status = read_some(slot, &more, &err);
+    if (slot->out >= 0)
+        cv_process_signal(&slot->process, SIGKILL); /* children that it left */
+    cv_slot_release(slot);
+    cv_poller_cancel(slot->poller, &slot->steady.patience);
+    cv_process_reap(&slot->process);
+    if (status != CLEAVE_OK) {
+        broke(slot, &err);
+    } else if (!slot->busy) {
+        slot->left(slot->context, slot);
+    } else if (slot->steady.given && is_answered(slot) && slot->kills == 0) {
+        slot->left(slot->context, slot);
+        check_over(slot);
+    } else if (!slot->stopping && ended_between(slot)) {
+        slot->left(slot->context, slot);
+        start_another(slot);
+    } else {
+        fail_piece(slot);
+    }
+}
+
+static void report_silent_command(void *context)
+{
+    struct cv_slot *slot = context;
+
+    slot->silent(slot->context, slot);
+}
+
+static enum cleave_status set_nonblocking(int fd, struct cleave_error *err)
+{
+    if (fd >= 0 && !cv_never_wait(fd))
+        return cv_fail(err, CLEAVE_EENGINE, "cannot set up a pipe: %s", strerror(errno));
+    return CLEAVE_OK;
+}
+
+static enum cleave_status launch(struct cv_slot *slot, struct cv_slot_pipes *pipes,
+                                 struct cleave_error *err)
+{
+    CV_TRY(cv_slot_open_pipes(slot, pipes, err));
+    slot->in.over = slot->mate.over = all_fed;
+    CV_TRY(set_nonblocking(slot->in.fd, err));
+    CV_TRY(set_nonblocking(slot->mate.fd, err));
+    CV_TRY(set_nonblocking(slot->out, err));
+    CV_TRY(cv_slot_spawn(slot, pipes, err));
+    if (!slot->steady.spoke)
+        CV_TRY(cv_poller_set(slot->poller, &slot->steady.patience,
+                             cv_clock_s() + PATIENCE_S, report_silent_command, slot,
+                             err));
+    CV_TRY(cv_poller_add(slot->poller, &slot->out_watch, slot->out, CV_READABLE,
+                         answer_ready, slot, err));
+    return cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
+                         process_ended, slot, err);
+}
+
+/* A process, and the piece for it. */
+static enum cleave_status start_process(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_slot_pipes pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 }, NULL };
+    enum cleave_status status;
+
+    slot->steady.answers = 0;
+    slot->steady.leaving = false;
+    status = launch(slot, &pipes, err);
+    cv_slot_close_pipes(&pipes);
+    if (status == CLEAVE_OK)
+        status = cv_persistent_give(slot, err);
+    return status;
+}
+
+/* --- as a slot ---------------------------------------------------------------------------- */
+
+static enum cleave_status start_steady(struct cv_slot *slot, struct cleave_error *err)
+{
+    enum cleave_status status = cv_chunk_output_open(slot->gather, &slot->store, err);
+
+    if (status == CLEAVE_OK && slot->sends)
+        cv_chunk_output_use_blocks(slot->store);
+    slot->busy = true;
+    slot->unbegun = false;
+    slot->steady.given = false;
+    slot->start_s = cv_clock_s();
+    if (slot->kills == 0)
+        slot->fault = NULL;
+    if (status == CLEAVE_OK && is_usable(slot))
+        status = cv_persistent_give(slot, err);
+    else if (status == CLEAVE_OK && !is_alive(slot))
+        status = start_process(slot, err);
+    /* Else the last process is about to end, and another follows. */
+    if (status != CLEAVE_OK)
+        cv_slot_done(slot);
+    return status;
+}
+
+/* The length of the piece has been said: nothing of it can be taken back. */
+static uint64_t fed_steady(const struct cv_slot *slot)
+{
+    return slot->piece.body.end;
+}
+
+static bool cut_steady(struct cv_slot *slot, const struct cv_piece *head)
+{
+    (void)slot;
+    (void)head;
+    return false;
+}
+
+static void stop_steady(struct cv_slot *slot)
+{
+    if (!is_alive(slot) || slot->stopping)
+        return;
+    slot->stopping = true;
+    cv_slot_kill(slot);
+}
+
+static bool leave_steady(struct cv_slot *slot)
+{
+    struct cleave_error err;
+
+    if (!is_alive(slot))
+        return true;
+    if (!slot->steady.leaving) {
+        slot->steady.leaving = true;
+        if (slot->kills == 0)
+            slot->fault = NULL;
+        cv_pipe_feeder_close(&slot->in);
+        cv_pipe_feeder_close(&slot->mate);
+        if (slot->kills == 0 && cv_slot_limit(slot, &err) != CLEAVE_OK)
+            broke(slot, &err);
+    }
+    return false;
+}
+
+static void done_steady(struct cv_slot *slot)
+{
+    /* Before it can see that its input ends too soon. */
+    cv_process_signal(&slot->process, SIGKILL);
+    cv_slot_release(slot);
+    cv_poller_cancel(slot->poller, &slot->steady.patience);
+    slot->busy = false;
+    slot->steady.given = false;
+    cv_process_kill(&slot->process);
+    if (slot->store != NULL)
+        cv_chunk_output_drop(slot->store);
+    slot->store = NULL;
+}
+
+static const struct cv_slot_kind steady_kind = {
+    .start = start_steady,
+    .fed = fed_steady,
+    .cut = cut_steady,
+    .stop = stop_steady,
+    .leave = leave_steady,
+    .done = done_steady,
+};
+
+void cv_persistent_init(struct cv_slot *slot)
+{
+    slot->kind = &steady_kind;
+}

@@ -1,0 +1,233 @@
+/* worker_partials.c -- partial results that lie with a worker, and those on their way out.
+ * SPDX-License-Identifier: MIT */
+#include "run/worker/worker_partials.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "run/wire/fold_frames.h"
+
+enum { FRAME = 256 * 1024 };
+
+/* --- what lies here ----------------------------------------------------------------------- */
+
+struct cv_worker_partial *cv_holding_find(const struct cv_worker_partials *holding,
+                                          uint64_t id)
+{
+    struct cv_worker_partial *held = holding->held;
+
+    while (held != NULL && (held->id != id || held->forgotten))
+        held = held->next;
+    return held;
+}
+
+static struct cv_worker_partial *add(struct cv_worker_partials *holding, uint64_t id,
+                                     struct cv_chunk_output *store)
+{
+    struct cv_worker_partial *held = calloc(1, sizeof *held);
+
+    if (held == NULL)
+        return NULL;
+    held->id = id;
+    held->store = store;
+    held->next = holding->held;
+    holding->held = held;
+    return held;
+}
+
+static enum cleave_status complete(struct cv_worker_partial *held,
+                                   struct cleave_error *err)
+{
+    CV_TRY(cv_ordered_output_take(held->store, &held->taken, err));
+    held->complete = true;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_holding_add(struct cv_worker_partials *holding, uint64_t id,
+                                  struct cv_chunk_output *store, struct cleave_error *err)
+{
+    struct cv_worker_partial *held = add(holding, id, store);
+
+    if (held == NULL) {
+        cv_chunk_output_drop(store);
+        return cv_fail_memory(err, "a partial result");
+    }
+    return complete(held, err);
+}
+
+static void drop_unused(struct cv_worker_partials *holding,
+                        struct cv_worker_partial *held)
+{
+    struct cv_worker_partial **at = &holding->held;
+
+    if (!held->forgotten || !held->complete || held->users > 0)
+        return;
+    while (*at != held)
+        at = &(*at)->next;
+    *at = held->next;
+    cv_chunk_output_drop(held->store);
+    free(held);
+}
+
+/* Whether it is one that nobody wants any more; it goes with its last bytes. */
+static bool refuse(struct cv_worker_partials *holding, uint64_t id, bool last)
+{
+    struct cv_worker_partial *held = holding->held;
+
+    while (held != NULL && (held->id != id || !held->forgotten || held->complete))
+        held = held->next;
+    if (held == NULL)
+        return false;
+    held->complete = last;
+    drop_unused(holding, held);
+    return true;
+}
+
+enum cleave_status cv_holding_take(struct cv_worker_partials *holding,
+                                   struct cv_ordered_output *gather,
+                                   const struct cv_frame_head *head,
+                                   const unsigned char *payload, bool *out_complete,
+                                   struct cleave_error *err)
+{
+    const bool last = (head->flags & CV_FRAME_LAST) != 0;
+    struct cv_worker_partial *held;
+
+    *out_complete = false;
+    if (refuse(holding, head->chunk, last))
+        return CLEAVE_OK;
+    held = cv_holding_find(holding, head->chunk);
+    if (head->type != CV_FRAME_PARTIAL || (held != NULL && held->complete))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "got a frame from another worker that is not expected");
+    if (held == NULL) {
+        struct cv_chunk_output *store;
+
+        CV_TRY(cv_chunk_output_open(gather, &store, err));
+        held = add(holding, head->chunk, store);
+        if (held == NULL) {
+            cv_chunk_output_drop(store);
+            return cv_fail_memory(err, "a partial result");
+        }
+    }
+    if (head->value != cv_chunk_output_size(held->store))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%llu bytes of a partial result were sent before, and %llu came",
+                       (unsigned long long)head->value,
+                       (unsigned long long)cv_chunk_output_size(held->store));
+    CV_TRY(cv_chunk_output_write(held->store, payload, head->length, err));
+    *out_complete = last;
+    return last ? complete(held, err) : CLEAVE_OK;
+}
+
+enum cleave_status cv_holding_forget(struct cv_worker_partials *holding, uint64_t id,
+                                     struct cleave_error *err)
+{
+    struct cv_worker_partial *held = cv_holding_find(holding, id);
+
+    if (held == NULL)
+        held = add(holding, id, NULL);
+    if (held == NULL)
+        return cv_fail_memory(err, "a partial result");
+    held->forgotten = true;
+    if (!held->complete) {
+        cv_chunk_output_drop(held->store);
+        held->store = NULL;
+    }
+    drop_unused(holding, held);
+    return CLEAVE_OK;
+}
+
+void cv_holding_release(struct cv_worker_partials *holding,
+                        struct cv_worker_partial *held)
+{
+    held->users--;
+    drop_unused(holding, held);
+}
+
+/* --- what is on its way ------------------------------------------------------------------- */
+
+enum cleave_status cv_holding_send(struct cv_worker_partials *holding, uint64_t id,
+                                   uint32_t peer, uint64_t name, struct cleave_error *err)
+{
+    struct cv_worker_partial *held = cv_holding_find(holding, id);
+    struct cv_partial_out **line = peer == 0 ? &holding->for_master : &holding->for_peers;
+    struct cv_partial_out *parcel;
+
+    if (held == NULL || !held->complete)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "was asked for a partial result that is not here");
+    parcel = calloc(1, sizeof *parcel);
+    if (parcel == NULL)
+        return cv_fail_memory(err, "a partial result");
+    held->users++;
+    *parcel = (struct cv_partial_out){
+        .held = held, .peer = peer, .name = name, .at = held->taken.begin
+    };
+    while (*line != NULL)
+        line = &(*line)->next;
+    *line = parcel;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_holding_next(struct cv_worker_partials *holding, bool for_master,
+                                   struct cv_frame_head *head, unsigned char *payload,
+                                   bool *out_any, struct cleave_error *err)
+{
+    struct cv_partial_out **line =
+        for_master ? &holding->for_master : &holding->for_peers;
+    struct cv_partial_out *parcel = *line;
+    const struct cv_taken *taken;
+    uint64_t left, before;
+    ssize_t got = 0;
+
+    *out_any = parcel != NULL;
+    if (parcel == NULL)
+        return CLEAVE_OK;
+    taken = &parcel->held->taken;
+    left = taken->end - parcel->at;
+    if (left > 0)
+        got = pread(taken->fd, payload, (size_t)(left < FRAME ? left : FRAME),
+                    (off_t)parcel->at);
+    if (got < 0 || (got == 0 && left > 0))
+        return cv_fail(err, CLEAVE_EENGINE, "cannot read a partial result again");
+    before = parcel->at - taken->begin;
+    parcel->at += (uint64_t)got;
+    *head = (struct cv_frame_head){ .type = CV_FRAME_PARTIAL,
+                                    .flags = parcel->at == taken->end ? CV_FRAME_LAST : 0,
+                                    .length = (uint32_t)got,
+                                    .peer = parcel->peer,
+                                    .chunk = parcel->name,
+                                    .value = before };
+    if (parcel->at == taken->end) {
+        *line = parcel->next;
+        cv_holding_release(holding, parcel->held);
+        free(parcel);
+    }
+    return CLEAVE_OK;
+}
+
+/* --- the end ------------------------------------------------------------------------------ */
+
+static void drop_parcels(struct cv_partial_out **line)
+{
+    while (*line != NULL) {
+        struct cv_partial_out *parcel = *line;
+
+        *line = parcel->next;
+        free(parcel);
+    }
+}
+
+void cv_holding_done(struct cv_worker_partials *holding)
+{
+    drop_parcels(&holding->for_peers);
+    drop_parcels(&holding->for_master);
+    while (holding->held != NULL) {
+        struct cv_worker_partial *held = holding->held;
+
+        holding->held = held->next;
+        cv_chunk_output_drop(held->store);
+        free(held);
+    }
+}

@@ -1,0 +1,143 @@
+/* native_internal.h -- what the parts of the built-in simulator share.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_NATIVE_INTERNAL_H
+#define CV_NATIVE_INTERNAL_H
+#include "engine/engine.h"
+#include "sim/load/tournament.h"
+
+enum { NONE = UINT32_MAX };
+
+/* Low bits of a heap key: what ended. */
+enum { KIND_BITS = 3, PLACE_BITS = 25, TAG_BITS = KIND_BITS + PLACE_BITS };
+enum {
+    ENDS_TRANSFER,
+    ENDS_COMPUTE,
+    ENDS_SLEEP,
+    ENDS_STREAM,
+    ENDS_REPORT, /* says what an order came to at once */
+    ENDS_PROCESS,
+};
+
+struct chunk {
+    double units, start_s;
+    uint64_t number;
+    uint32_t worker, nth; /* the nth chunk of that worker */
+    uint32_t next;        /* in the queue it waits in, or the free list      */
+    bool back;            /* this is about its result                          */
+    /* Where commands read as they are fed: */
+    enum cleave_event_kind piece; /* units of an open chunk: what to tell when they are
+                                     there; CLEAVE_START: it is a whole chunk          */
+    double begin;                 /* where in the load the chunk begins                */
+};
+
+/* Chunks first come first served; the first is the one under way. */
+struct queue {
+    uint32_t first, last;
+};
+
+struct native_open; /* native_open.h */
+
+/* What is to be reported at once, in order. They are few. */
+struct reports {
+    struct cleave_event *items; /* owned */
+    size_t first, count, room;
+};
+
+struct native {
+    const struct cleave_platform *platform;
+    const struct cleave_worker *workers;
+    uint32_t nworkers, nqueues; /* nqueues: of transfers                            */
+    uint32_t back_queue;        /* returns: one for all, or the first of one each   */
+    bool queue_each;            /* one per worker and way                           */
+    const struct cv_run *run;
+    bool noisy, steady; /* steady: no worker has a profile                  */
+    bool exact;         /* steady and not noisy: costs are as declared      */
+    double now_s;
+    uint64_t sequence, numbered;
+    struct reports reports;
+    struct cv_pending
+        moving[2];             /* the end of the message at a shared port, for each way */
+    struct cv_tournament ends; /* of computations, per worker; then of messages, per
+                                    queue, where each worker has its own              */
+    struct cv_event_heap heap; /* all else: sleeps, reports, commands that are fed   */
+    struct queue *transfers;   /* owned: at the ports                              */
+    struct queue *processors;  /* owned: computations, per worker                 */
+    struct queue *finished;    /* owned: computed, not yet asked for, per worker  */
+    uint32_t *nth;             /* owned: chunks ordered so far, per worker         */
+    struct chunk *chunks;      /* owned: pool                                      */
+    size_t nchunks, chunk_room;
+    uint32_t free_chunk;
+    struct native_open *open;      /* where commands read as they are fed, or NULL    */
+    struct native_open *kept_open; /* owned, or NULL                                  */
+};
+
+static inline uint64_t next_key(struct native *native, unsigned kind, uint32_t place)
+{
+    return native->sequence++ << TAG_BITS | (uint64_t)place << KIND_BITS | kind;
+}
+
+static inline uint64_t end_at(struct native *native, double time_s, unsigned kind,
+                              uint32_t place)
+{
+    const uint64_t key = next_key(native, kind, place);
+
+    cv_event_heap_add(&native->heap, cv_pending_at(time_s, key));
+    return key;
+}
+
+/* A computation ends then, and not when was thought before. */
+static inline void compute_until(struct native *native, uint32_t worker, double time_s)
+{
+    cv_tournament_set(&native->ends, worker,
+                      cv_pending_at(time_s, next_key(native, ENDS_COMPUTE, worker)));
+}
+
+/* When an activity that begins now ends. Noise stretches all of it; a profile slows the
+ * part that depends on the size: native_times.c. */
+double cv_native_end_of(const struct native *native, const struct chunk *chunk,
+                        enum cv_activity activity, double latency_s, double work_s);
+
+/* When a computation that begins now ends. */
+static inline double cv_native_compute_end(const struct native *native,
+                                           const struct chunk *chunk)
+{
+    const struct cleave_worker *worker = &native->workers[chunk->worker];
+    const double work_s = chunk->units / worker->speed_ups;
+
+    if (!native->exact)
+        return cv_native_end_of(native, chunk, CV_COMPUTE, worker->compute_latency_s,
+                                work_s);
+    return native->now_s + worker->compute_latency_s + work_s;
+}
+
+/* Recalls: native_recall.c. Take units back from what a worker computes, and report how
+ * many. */
+enum cleave_status cv_native_recall(struct native *native,
+                                    const struct cleave_order *order,
+                                    struct cleave_error *err);
+/* Say something at once: for so many there is room, or false when memory is short. */
+void cv_native_report(struct native *native, const struct cleave_event *event);
+bool cv_native_report_room(struct native *native, size_t count);
+void cv_native_reported(struct native *native, struct cleave_event *out);
+
+/* Where commands read as they are fed: native_open.c. A run begins; an order that is not to
+ * send, wake or return; a chunk is sent, or its turn at the processor has come. */
+enum cleave_status cv_native_open_begin(struct native *native, struct cleave_error *err);
+void cv_native_open_done(struct native *native);
+enum cleave_status cv_native_open_submit(struct native *native,
+                                         const struct cleave_order *order,
+                                         struct cleave_error *err);
+void cv_native_open_send(struct native *native, uint32_t index);
+void cv_native_open_start(struct native *native, uint32_t index);
+/* A piece is there; so many units are done; the stream has ended. */
+void cv_native_open_arrived(struct native *native, const struct chunk *piece,
+                            struct cleave_event *out);
+void cv_native_open_finished(struct native *native, double units);
+void cv_native_open_ended(struct native *native, struct cleave_event *out);
+/* Room for the events that the next order or event may lead to. Stale ones are dropped. */
+enum cleave_status cv_native_open_room(struct native *native, struct cleave_error *err);
+void cv_native_open_drop(struct native *native);
+/* Units that nobody was given or promised. */
+double cv_native_left(const void *engine);
+
+#endif

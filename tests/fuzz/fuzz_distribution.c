@@ -1,0 +1,72 @@
+/* fuzz_distribution.c -- any text as a law. SPDX-License-Identifier: MIT
+ *
+ * What is taken has a mean and a spread that the text names, and gives values that can be
+ * times: finite, not negative, the same for the same name, between the ends that a law has.
+ * The mean of many values is near the law's. */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/reduce/distribution.h"
+#include "fuzz_target.h"
+
+enum { DRAWS = 300 };
+
+#define require(truth) require_at(truth, #truth, __LINE__)
+
+static void require_at(int truth, const char *text, int line)
+{
+    if (truth)
+        return;
+    fprintf(stderr, "fuzz_distribution.c:%d: %s\n", line, text);
+    abort();
+}
+
+static void check_values(const struct cv_distribution *law)
+{
+    const double mean = cv_distribution_mean(law), cv = cv_distribution_cv(law);
+    double sum = 0;
+
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        const double value = cv_distribution_draw(law, 7, 1, i, 3);
+
+        require(isfinite(value) && value >= 0);
+        require(value == cv_distribution_draw(law, 7, 1, i, 3));
+        if (law->kind == CV_LAW_UNIFORM || law->kind == CV_LAW_BERNOULLI)
+            require(value >= law->low && value <= law->high);
+        if (cv == 0)
+            require(fabs(value - mean) <= 1e-12 * mean);
+        /* So far from the mean is none of a law that is this narrow, if it is not one of
+         * two values of which one is rare. */
+        if (cv < 0.1 && law->kind != CV_LAW_BERNOULLI)
+            require(fabs(value - mean) <= 12 * cv * mean + 1e-12 * mean);
+        sum += value / DRAWS;
+    }
+    /* Eight standard deviations of the mean of so many; wide laws have rare large values. */
+    if (cv <= 1 && mean > 1e-290) /* smaller ones are rounded when they are parted */
+        require(fabs(sum - mean) <= 8 * cv * mean / sqrt(DRAWS) + 1e-9 * mean);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct cv_distribution untouched = { .kind = CV_LAW_UNIFORM, .low = 3 };
+    struct cv_distribution law = untouched;
+    struct cleave_error err = { .text = "" };
+    char *text = malloc(size + 1);
+
+    require(text != NULL);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    if (cv_distribution_parse(text, &law, &err) == CLEAVE_OK) {
+        require(isfinite(cv_distribution_mean(&law)) && cv_distribution_mean(&law) >= 0);
+        require(isfinite(cv_distribution_cv(&law)) && cv_distribution_cv(&law) >= 0);
+        check_values(&law);
+    } else {
+        require(err.text[0] != '\0' && strlen(err.text) < sizeof err.text);
+        require(law.kind == untouched.kind && law.low == untouched.low);
+    }
+    free(text);
+    return 0;
+}

@@ -1,0 +1,260 @@
+/* test_handoff_buffer.c -- bytes from one thread to another, which lends the memory. SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "run/common/handoff_buffer.h"
+
+enum { ROOM = 1000, ALL = 300000 };
+
+static bool is_readable(const struct cv_handoff_buffer *tray)
+{
+    struct pollfd fd = { .fd = cv_handoff_buffer_fd(tray), .events = POLLIN };
+
+    return poll(&fd, 1, 0) == 1;
+}
+
+static void it_can_be_read_when_there_is_something(void **state)
+{
+    struct cv_handoff_buffer *tray;
+    char bytes[ROOM];
+    size_t at = 0;
+
+    (void)state;
+    assert_int_equal(cv_handoff_buffer_new(1, &tray, NULL), CLEAVE_OK);
+    assert_true(is_readable(tray)); /* nothing is lent yet */
+    cv_handoff_buffer_lend(tray, bytes, sizeof bytes);
+    assert_int_equal(cv_handoff_buffer_take(tray, sizeof bytes), -1);
+    assert_int_equal(errno, EAGAIN);
+    assert_false(is_readable(tray));
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(cv_handoff_buffer_write(tray, "abcdefg", 7));
+        assert_true(is_readable(tray));
+        assert_int_equal(cv_handoff_buffer_take(tray, 3), 3);
+        assert_true(is_readable(tray));
+        assert_int_equal(cv_handoff_buffer_take(tray, sizeof bytes), 4);
+        assert_memory_equal(bytes + at, "abcdefg", 7);
+        assert_false(is_readable(tray));
+        at += 7;
+        cv_handoff_buffer_lend(tray, bytes + at, sizeof bytes - at);
+    }
+    assert_true(cv_handoff_buffer_write(tray, "x", 1));
+    cv_handoff_buffer_close(tray);
+    assert_int_equal(cv_handoff_buffer_take(tray, sizeof bytes), 1);
+    assert_memory_equal(bytes + at, "x", 1);
+    assert_true(is_readable(tray)); /* the end is, for ever */
+    assert_int_equal(cv_handoff_buffer_take(tray, sizeof bytes), 0);
+    assert_int_equal(cv_handoff_buffer_take(tray, sizeof bytes), 0);
+    assert_true(is_readable(tray));
+    cv_handoff_buffer_free(tray);
+}
+
+static void nobody_is_woken_for_little(void **state)
+{
+    enum { LEAST = 300 };
+    struct cv_handoff_buffer *tray;
+    char bytes[2 * ROOM] = "", zeros[ROOM] = "";
+
+    (void)state;
+    assert_int_equal(cv_handoff_buffer_new(LEAST, &tray, NULL), CLEAVE_OK);
+    cv_handoff_buffer_lend(tray, bytes, sizeof bytes);
+    assert_int_equal(cv_handoff_buffer_take(tray, 1), -1);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(cv_handoff_buffer_write(tray, zeros, LEAST - 1));
+        assert_false(is_readable(tray));
+        assert_true(cv_handoff_buffer_write(tray, zeros, 1));
+        assert_true(is_readable(tray));
+        assert_int_equal(cv_handoff_buffer_take(tray, 100), 100);
+        assert_true(is_readable(tray)); /* who takes is there */
+        while (cv_handoff_buffer_take(tray, ROOM) > 0)
+            continue;
+        assert_false(is_readable(tray));
+    }
+    assert_true(cv_handoff_buffer_write(tray, zeros, 7));
+    assert_false(is_readable(tray));
+    cv_handoff_buffer_close(tray);
+    assert_true(is_readable(tray));
+    assert_int_equal(cv_handoff_buffer_take(tray, 6), 6);
+    assert_int_equal(cv_handoff_buffer_take(tray, 6), 1);
+    assert_int_equal(cv_handoff_buffer_take(tray, 6), 0);
+    cv_handoff_buffer_free(tray);
+}
+
+/* Less than it is worth to wake somebody for, but no more can come. */
+static void it_can_be_read_when_nothing_is_lent_any_more(void **state)
+{
+    struct cv_handoff_buffer *tray;
+    char bytes[7], other[7];
+
+    (void)state;
+    assert_int_equal(cv_handoff_buffer_new(ROOM, &tray, NULL), CLEAVE_OK);
+    cv_handoff_buffer_lend(tray, bytes, sizeof bytes);
+    assert_int_equal(cv_handoff_buffer_take(tray, 1), -1);
+    assert_true(cv_handoff_buffer_write(tray, "abcdef", 6));
+    assert_false(is_readable(tray));
+    assert_true(cv_handoff_buffer_write(tray, "g", 1));
+    assert_true(is_readable(tray));
+    assert_int_equal(cv_handoff_buffer_take(tray, ROOM), 7);
+    assert_true(is_readable(tray)); /* to lend more */
+    cv_handoff_buffer_lend(tray, other, sizeof other);
+    assert_int_equal(cv_handoff_buffer_take(tray, ROOM), -1);
+    assert_false(is_readable(tray));
+    assert_true(cv_handoff_buffer_write(tray, "hijklmn", 7));
+    assert_int_equal(cv_handoff_buffer_take(tray, ROOM), 7);
+    assert_memory_equal(bytes, "abcdefg", 7);
+    assert_memory_equal(other, "hijklmn", 7);
+    cv_handoff_buffer_free(tray);
+}
+
+/* Bytes that are made before those in front of them. */
+static void places_are_told_before(void **state)
+{
+    struct cv_handoff_buffer *tray;
+    char bytes[ROOM];
+    uint8_t *place;
+
+    (void)state;
+    assert_int_equal(cv_handoff_buffer_new(1, &tray, NULL), CLEAVE_OK);
+    assert_null(cv_handoff_buffer_place(tray, 0, 1));
+    cv_handoff_buffer_lend(tray, bytes, 10);
+    assert_true(cv_handoff_buffer_write(tray, "ab", 2));
+    assert_int_equal(cv_handoff_buffer_take(tray, 1), 1);
+    place = cv_handoff_buffer_place(tray, 3, 5);
+    assert_ptr_equal(place, bytes + 5);
+    memcpy(place, "fghij", 5);
+    assert_null(cv_handoff_buffer_place(tray, 3, 6));
+    assert_null(cv_handoff_buffer_place(tray, 9, 1));
+    assert_true(cv_handoff_buffer_write(tray, "cde", 3));
+    assert_true(cv_handoff_buffer_write(tray, place, 5));
+    assert_int_equal(cv_handoff_buffer_take(tray, ROOM), 9);
+    assert_memory_equal(bytes, "abcdefghij", 10);
+    cv_handoff_buffer_free(tray);
+}
+
+/* --- two threads ----------------------------------------------------------------------------- */
+
+static uint8_t byte_at(size_t at)
+{
+    return (uint8_t)(at * 2654435761u >> 13);
+}
+
+struct writer {
+    struct cv_handoff_buffer *tray;
+    pthread_t thread;
+    bool wanted; /* to the end */
+};
+
+/* Some of the bytes at a time, from elsewhere or made in their place. */
+static size_t write_some(struct writer *writer, size_t at, size_t some, bool in_place)
+{
+    uint8_t bytes[3 * ROOM], *to = bytes;
+    size_t room = some;
+
+    if (in_place) {
+        to = cv_handoff_buffer_room(writer->tray, &room);
+        writer->wanted = to != NULL;
+        some = some < room ? some : room;
+    }
+    for (size_t i = 0; writer->wanted && i < some; i++)
+        to[i] = byte_at(at + i);
+    if (!in_place)
+        writer->wanted = cv_handoff_buffer_write(writer->tray, bytes, some);
+    else if (writer->wanted)
+        cv_handoff_buffer_put(writer->tray, some);
+    return some;
+}
+
+static void *write_all(void *context)
+{
+    struct writer *writer = context;
+    struct cv_random random;
+
+    cv_random_at(&random, 1, 0, 0, 0);
+    writer->wanted = true;
+    for (size_t at = 0; at < ALL && writer->wanted;) {
+        const size_t some = (size_t)(cv_random_bits(&random) % (3 * ROOM));
+
+        at += write_some(writer, at, some < ALL - at ? some : ALL - at,
+                         cv_random_bits(&random) % 2 == 0);
+    }
+    cv_handoff_buffer_close(writer->tray);
+    return NULL;
+}
+
+/* The memory ends now and then, as that of a stretch of a spool does. */
+static void come_in_order(size_t min, size_t stretch)
+{
+    struct writer writer = { .wanted = false };
+    struct pollfd fd = { .events = POLLIN };
+    struct cv_random random;
+    uint8_t bytes[2 * ROOM];
+    size_t at = 0;
+    ssize_t got;
+
+    cv_random_at(&random, 2, 0, 0, 0);
+    assert_int_equal(cv_handoff_buffer_new(min, &writer.tray, NULL), CLEAVE_OK);
+    fd.fd = cv_handoff_buffer_fd(writer.tray);
+    assert_int_equal(pthread_create(&writer.thread, NULL, write_all, &writer), 0);
+    do {
+        const size_t begin = at % stretch, room = stretch - begin;
+
+        assert_int_equal(poll(&fd, 1, 60000), 1);
+        cv_handoff_buffer_lend(writer.tray, bytes + begin, room < ROOM ? room : ROOM);
+        got = cv_handoff_buffer_take(writer.tray,
+                                     1 + (size_t)(cv_random_bits(&random) % ROOM));
+        assert_true(got >= 0 || errno == EAGAIN); /* what was told was taken before */
+        for (ssize_t i = 0; i < got; i++)
+            assert_int_equal(bytes[begin + (size_t)i], byte_at(at++));
+    } while (got != 0);
+    assert_int_equal(at, ALL);
+    pthread_join(writer.thread, NULL);
+    assert_true(writer.wanted);
+    cv_handoff_buffer_free(writer.tray);
+}
+
+static void all_comes_in_order(void **state)
+{
+    (void)state;
+    come_in_order(1, 2 * ROOM);
+    come_in_order(ROOM / 2, 2 * ROOM);
+    come_in_order(ROOM, 2 * ROOM);
+    come_in_order(ROOM / 2, 7);
+    come_in_order(1, ROOM + 1);
+}
+
+static void who_writes_is_told_that_nobody_reads(void **state)
+{
+    struct writer writer = { .wanted = true };
+    uint8_t bytes[ROOM];
+
+    (void)state;
+    assert_int_equal(cv_handoff_buffer_new(1, &writer.tray, NULL), CLEAVE_OK);
+    cv_handoff_buffer_lend(writer.tray, bytes, sizeof bytes);
+    assert_int_equal(pthread_create(&writer.thread, NULL, write_all, &writer), 0);
+    cv_handoff_buffer_stop(writer.tray);
+    pthread_join(writer.thread, NULL);
+    assert_false(writer.wanted);
+    cv_handoff_buffer_free(writer.tray);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_can_be_read_when_there_is_something),
+        cmocka_unit_test(nobody_is_woken_for_little),
+        cmocka_unit_test(it_can_be_read_when_nothing_is_lent_any_more),
+        cmocka_unit_test(places_are_told_before),
+        cmocka_unit_test(all_comes_in_order),
+        cmocka_unit_test(who_writes_is_told_that_nobody_reads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
