@@ -65,7 +65,9 @@ static const struct kind kinds[] = {
     { "started", CLEAVE_TASK_LOAD, false, CLEAVE_STARTED, CHUNK_SPAN, ALSO },
     { "drained", CLEAVE_TASK_LOAD, false, CLEAVE_DRAINED, CHUNK_SPAN, ALSO },
     { "extended", CLEAVE_TASK_LOAD, false, CLEAVE_EXTENDED, CHUNK_SPAN, ALSO },
-    { "seen", CLEAVE_TASK_LOAD, false, CLEAVE_PROGRESS, CHUNK_SPAN,
+    { "progress", CLEAVE_TASK_LOAD, false, CLEAVE_PROGRESS, CHUNK_SPAN,
+      ALSO | BIT(OUTPUT) | BIT(CPU) },
+    { "seen", CLEAVE_TASK_LOAD, false, CLEAVE_PROGRESS, CHUNK_SPAN, /* up to 0.2 */
       ALSO | BIT(OUTPUT) | BIT(CPU) },
     { "folded", CLEAVE_TASK_LOAD, false, CLEAVE_FOLDED, SPAN | BIT(WORKER) | BIT(UNITS),
       0 },
@@ -80,6 +82,7 @@ static const struct kind kinds[] = {
     { "extend", CLEAVE_TASK_LOAD, true, CLEAVE_EXTEND,
       BIT(ORDER) | BIT(WORKER) | BIT(UNITS), 0 },
     { "close", CLEAVE_TASK_LOAD, true, CLEAVE_CLOSE, BIT(ORDER) | BIT(WORKER), 0 },
+    { "query", CLEAVE_TASK_LOAD, true, CLEAVE_QUERY, BIT(ORDER) | BIT(WORKER), 0 },
     { "look", CLEAVE_TASK_LOAD, true, CLEAVE_QUERY, BIT(ORDER) | BIT(WORKER),
       0 }, /* up to 0.2 */
     { "return", CLEAVE_TASK_LOAD, true, CLEAVE_RETURN,
@@ -100,8 +103,8 @@ enum { NKINDS = sizeof kinds / sizeof *kinds };
 
 static const char *const known_kinds[2][2] = {
     [CLEAVE_TASK_LOAD] = { "expected start, sent, done, returned, recalled, lost, "
-                           "started, drained, extended, seen, ended or wake",
-                           "expected send, open, extend, close, look, recall, return or "
+                           "started, drained, extended, progress, ended or wake",
+                           "expected send, open, extend, close, query, recall, return or "
                            "wake" },
     [CLEAVE_TASK_REDUCE] = { "expected start, arrived, combined or wake",
                              "expected combine or wake" },

@@ -67,7 +67,7 @@ static void write_event(struct cv_json *json, const struct cleave_entry *entry,
         [CLEAVE_RETURNED] = "returned", [CLEAVE_ENDED] = "ended",
         [CLEAVE_RECALLED] = "recalled", [CLEAVE_LOST] = "lost",
         [CLEAVE_STARTED] = "started",   [CLEAVE_DRAINED] = "drained",
-        [CLEAVE_EXTENDED] = "extended", [CLEAVE_PROGRESS] = "seen",
+        [CLEAVE_EXTENDED] = "extended", [CLEAVE_PROGRESS] = "progress",
         [CLEAVE_READY] = "ready",       [CLEAVE_FOLDED] = "folded",
     };
     const struct cleave_event *event = &entry->as.event;

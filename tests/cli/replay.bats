@@ -200,3 +200,14 @@ same() {
     cleave 2 replay "$BATS_TEST_TMPDIR/wrong"
     [[ $stderr == *"expected commands that read as stream, count, slurp, late or mix do, got 'soon'"* ]]
 }
+
+@test "replay reads the words of traces of 0.2" {
+    cd "$BATS_TEST_TMPDIR"
+    seq 1 300000 >in
+    "$CLEAVE" run -q -i in -j 3 --trace new -- sh -c 'while read -r line; do :; done' >/dev/null
+    grep -q '^{"order":"query"' new
+    grep -q '^{"event":"progress"' new
+    sed 's/^{"order":"query"/{"order":"look"/; s/^{"event":"progress"/{"event":"seen"/' new >old
+    same 3 old
+    ! cmp -s new old
+}

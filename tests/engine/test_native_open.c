@@ -18,7 +18,7 @@ static void tell(const struct cleave_trace *trace, char *out, size_t size)
         [CLEAVE_WAKE] = "wake",         [CLEAVE_ENDED] = "ended",
         [CLEAVE_RECALLED] = "recalled", [CLEAVE_STARTED] = "started",
         [CLEAVE_DRAINED] = "drained",   [CLEAVE_EXTENDED] = "extended",
-        [CLEAVE_PROGRESS] = "seen", [CLEAVE_RETURNED] = "returned",
+        [CLEAVE_PROGRESS] = "progress", [CLEAVE_RETURNED] = "returned",
     };
     size_t used = 0;
 
@@ -140,12 +140,12 @@ a_tail_that_is_recalled_is_free_and_what_follows_is_what_is_given(void **unused)
     /* At 3 s worker 0 has read 20. */
     expect(&(struct scene){ .reads = "stream", .load = 100, .decide = steal },
            "0 sent 1:20, 0 sent 0:60, 1 started 1:20, 1 started 0:60, 3 drained 1:20, "
-           "3 extended 1:20, 3 recalled 0:25, 3 seen 0:20, 3 extended 1:0, "
+           "3 extended 1:20, 3 recalled 0:25, 3 progress 0:20, 3 extended 1:0, "
            "4.5 done 0:35, 4.5 sent 0:25, 5 done 1:40, 8 done 0:25");
     /* It has read 20 and was given 35 more, which cannot be recalled. */
     expect(&(struct scene){ .reads = "count", .load = 100, .ahead = 35, .decide = steal },
            "0 sent 1:20, 0 sent 0:60, 1 started 1:20, 1 started 0:60, 3 drained 1:20, "
-           "3 extended 1:20, 3 recalled 0:5, 3 seen 0:20, 3 extended 1:0, "
+           "3 extended 1:20, 3 recalled 0:5, 3 progress 0:20, 3 extended 1:0, "
            "5 done 1:40, 6.5 done 0:55, 6.5 sent 0:5, 8 done 0:5");
 }
 
@@ -179,7 +179,7 @@ static void a_command_that_has_not_started_can_be_emptied_and_killed(void **unus
     (void)unused;
     expect(&(struct scene){ .reads = "slurp", .load = 30, .decide = before_it_starts },
            "0 sent 1:0, 0 done 1:0, 0 sent 0:10, 0 recalled 0:10, 0 recalled 1:0, "
-           "0 seen 0:0, 0.5 wake 0:0, 0.5 sent 1:15, 0.5 extended 0:15, 1 started 0:15, "
+           "0 progress 0:0, 0.5 wake 0:0, 0.5 sent 1:15, 0.5 extended 0:15, 1 started 0:15, "
            "1.5 started 1:15, 2.5 done 0:15, 3 done 1:15");
 }
 
@@ -215,7 +215,7 @@ static void units_are_read_when_they_have_come(void **unused)
                             .reads = "stream",
                             .load = 40,
                             .decide = extend_early },
-           "3 sent 0:20, 3 started 0:20, 4 wake 0:0, 4 recalled 0:0, 4 seen 0:10, "
+           "3 sent 0:20, 3 started 0:20, 4 wake 0:0, 4 recalled 0:0, 4 progress 0:10, "
            "6 extended 0:20, 8 drained 0:40, 8 done 0:40");
 }
 
@@ -304,7 +304,7 @@ static void results_come_back_of_what_was_open(void **unused)
                             .load = 40,
                             .result_ratio = 0.5,
                             .decide = extend_early },
-           "3 sent 0:20, 3 started 0:20, 4 wake 0:0, 4 recalled 0:0, 4 seen 0:10, "
+           "3 sent 0:20, 3 started 0:20, 4 wake 0:0, 4 recalled 0:0, 4 progress 0:10, "
            "6 extended 0:20, 8 drained 0:40, 8 done 0:40, 11 returned 0:40");
     /* Of one that was killed, too. */
     expect(&(struct scene){ .reads = "slurp",
@@ -312,7 +312,7 @@ static void results_come_back_of_what_was_open(void **unused)
                             .result_ratio = 0.1,
                             .decide = before_it_starts },
            "0 sent 1:0, 0 done 1:0, 0 returned 1:0, 0 sent 0:10, 0 recalled 0:10, "
-           "0 recalled 1:0, 0 seen 0:0, 0.5 wake 0:0, 0.5 sent 1:15, 0.5 extended 0:15, "
+           "0 recalled 1:0, 0 progress 0:0, 0.5 wake 0:0, 0.5 sent 1:15, 0.5 extended 0:15, "
            "1 started 0:15, 1.5 started 1:15, 2.5 done 0:15, 2.5 returned 0:15, "
            "3 done 1:15, 3 returned 1:15");
 }

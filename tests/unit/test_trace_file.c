@@ -307,9 +307,9 @@ static const struct {
     { HEADER "\n", "run.trace:2:1: expected an object, got the end of the line" },
     { HEADER "{\"event\":\"gone\"}\n",
       "run.trace:2:10: event: expected start, sent, done, returned, recalled, "
-      "lost, started, drained, extended, seen, ended or wake, got 'gone'" },
+      "lost, started, drained, extended, progress, ended or wake, got 'gone'" },
     { HEADER "{\"order\":\"stop\"}\n",
-      "run.trace:2:10: order: expected send, open, extend, close, look, recall, "
+      "run.trace:2:10: order: expected send, open, extend, close, query, recall, "
       "return or wake, got 'stop'" },
     { HEADER "{\"order\":\"wake\",\"event\":\"wake\"}\n",
       "run.trace:2:25: expected either an event or an order" },
