@@ -54,7 +54,7 @@ static void start_command(struct feeder *feeder, char **words)
     feeder->pipe = ends[1];
 }
 
-static void *feed(void *context)
+static void *writer(void *context)
 {
     struct feeder *feeder = context;
 
@@ -82,7 +82,7 @@ static double time_all(int file, off_t size, char **words)
         start_command(&feeders[i], words);
     }
     for (int i = 0; i < FEEDERS; i++)
-        if (pthread_create(&feeders[i].thread, NULL, feed, &feeders[i]) != 0)
+        if (pthread_create(&feeders[i].thread, NULL, writer, &feeders[i]) != 0)
             stop("pthread_create", EAGAIN);
     for (int i = 0; i < FEEDERS; i++) {
         int status = 0;

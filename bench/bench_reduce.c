@@ -38,13 +38,13 @@ static double median(struct times *times)
 }
 
 /* One variate, by us. */
-static double time_variate(const struct cv_distribution *law, uint32_t run)
+static double time_variate(const struct cv_distribution *distribution, uint32_t run)
 {
     double begin = now_s(), sum = 0;
 
     for (uint32_t i = 0; i < DRAWS; i++)
         for (uint32_t j = 0; j < DRAWS; j++)
-            sum += cv_distribution_draw(law, 1, run, i, j);
+            sum += cv_distribution_draw(distribution, 1, run, i, j);
     sink = sum;
     return (now_s() - begin) / ((double)DRAWS * DRAWS);
 }
@@ -78,14 +78,14 @@ static double time_run(const char *policy, const char *compute, unsigned threads
 }
 
 static void bench_policy(const char *policy, const char *compute,
-                         const struct cv_distribution *law)
+                         const struct cv_distribution *distribution)
 {
     struct times runs, draws;
     double ratio;
 
     time_run(policy, compute, 1, RUNS);
     for (uint32_t r = 0; r < REPEATS; r++) {
-        draws.s[r] = (NODES - 1) * time_variate(law, r);
+        draws.s[r] = (NODES - 1) * time_variate(distribution, r);
         runs.s[r] = time_run(policy, compute, 1, RUNS);
     }
     ratio = median(&runs) / median(&draws);
@@ -110,13 +110,13 @@ static void bench_threads(const char *policy)
            BAR_THREADS);
 }
 
-static void bench_variate(const struct cv_distribution *law)
+static void bench_variate(const struct cv_distribution *distribution)
 {
     struct gsl gsl = find_gsl();
     struct times ours, theirs;
 
     for (uint32_t r = 0; r < REPEATS; r++) {
-        ours.s[r] = time_variate(law, r);
+        ours.s[r] = time_variate(distribution, r);
         theirs.s[r] = gsl.rng != NULL ? time_gsl(&gsl) : 0;
     }
     printf("%-31s %8.2f %8.2f ns", "one variate of gamma:1,1", 1e9 * min(&ours),
@@ -139,16 +139,16 @@ int main(int argc, char **argv)
     static const char *const computes[] = { "0", "1" };
     const char *only = argc > 1 ? argv[1] : NULL;
     struct cleave_error err;
-    struct cv_distribution law;
+    struct cv_distribution distribution;
 
     describe_machine();
     printf("%-31s %8s %8s\n", "", "least", "median");
-    check(cv_distribution_parse("gamma:1,1", &law, &err), &err);
-    bench_variate(&law);
+    check(cv_distribution_parse("gamma:1,1", &distribution, &err), &err);
+    bench_variate(&distribution);
     for (size_t c = 0; c < sizeof computes / sizeof *computes; c++)
         for (size_t i = 0; i < cleave_policy_count(); i++)
             if (wanted(cleave_policy_at(i), only))
-                bench_policy(cleave_policy_at(i)->name, computes[c], &law);
+                bench_policy(cleave_policy_at(i)->name, computes[c], &distribution);
     for (size_t i = 0; i < cleave_policy_count(); i++)
         if (wanted(cleave_policy_at(i), only))
             bench_threads(cleave_policy_at(i)->name);

@@ -20,13 +20,13 @@ enum { REPEATS = 11, ROWS = 1000, COLUMNS = 1000 };
 
 static volatile double sink; /* what is summed up must be seen to be used */
 
-static double time_law(const struct cv_distribution *law, uint32_t run)
+static double time_law(const struct cv_distribution *distribution, uint32_t run)
 {
     double begin = now_s(), sum = 0;
 
     for (uint32_t i = 0; i < ROWS; i++)
         for (uint32_t j = 0; j < COLUMNS; j++)
-            sum += cv_distribution_draw(law, 1, run, i, j);
+            sum += cv_distribution_draw(distribution, 1, run, i, j);
     sink = sum;
     return (now_s() - begin) / ((double)ROWS * COLUMNS);
 }
@@ -46,16 +46,16 @@ static void bench_law(const char *text, const struct gsl *gsl, bool compare)
 {
     double ours[REPEATS + 1], theirs[REPEATS + 1];
     struct cleave_error err;
-    struct cv_distribution law;
+    struct cv_distribution distribution;
 
-    if (cv_distribution_parse(text, &law, &err) != CLEAVE_OK) {
+    if (cv_distribution_parse(text, &distribution, &err) != CLEAVE_OK) {
         fprintf(stderr, "bench_sampler: %s\n", err.text);
         exit(1);
     }
     for (uint32_t r = 0; r <= REPEATS; r++) {
-        ours[r] = time_law(&law, r);
+        ours[r] = time_law(&distribution, r);
         if (compare)
-            theirs[r] = time_gsl(gsl, law.mean, law.cv);
+            theirs[r] = time_gsl(gsl, distribution.mean, distribution.cv);
     }
     qsort(ours + 1, REPEATS, sizeof *ours, ascending);
     printf("%-22s %8.2f %8.2f ns", text, 1e9 * ours[1], 1e9 * ours[1 + REPEATS / 2]);
@@ -64,7 +64,7 @@ static void bench_law(const char *text, const struct gsl *gsl, bool compare)
         printf("  GSL %8.2f %8.2f ns  %.2fx", 1e9 * theirs[1],
                1e9 * theirs[1 + REPEATS / 2],
                theirs[1 + REPEATS / 2] / ours[1 + REPEATS / 2]);
-        if (law.cv == 1)
+        if (distribution.cv == 1)
             printf("  bar 2x");
     }
     printf("\n");

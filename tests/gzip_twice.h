@@ -79,14 +79,14 @@ static inline bool gzip_decode_once(struct gzip_made *made, int fd, size_t piece
     bool good;
 
     lseek(fd, 0, SEEK_SET);
-    if (cv_stream_reader_open(&input, cv_gzip_ahead_room(cores, piece), &options.reel,
+    if (cv_stream_reader_open(&input, cv_gzip_ahead_room(cores, piece), &options.reader,
                               NULL) != CLEAVE_OK)
         return false;
     input.read = cv_stream_reader_read;
-    input.context = options.reel;
+    input.context = options.reader;
     good = gzip_decode_input(made, &cv_codec_gzip_ahead, cv_gzip_ahead_open(&options),
                              &input, max);
-    cv_stream_reader_free(options.reel);
+    cv_stream_reader_free(options.reader);
     return good;
 }
 

@@ -47,8 +47,8 @@ struct cleave_policy_input {
     struct cleave_view view; /* as `plan` got it; without workers for a reduction    */
     bool changing;           /* costs of workers change with time, as forecasts knew */
     const char
-        *reads;    /* how commands read, as in cleave_job, as forecasts knew; or NULL */
-    double supply; /* with `reads`: all units there are, also of a stream           */
+        *reads;   /* how commands read, as in cleave_job, as forecasts knew; or NULL */
+    double input; /* with `reads`: all units there are, also of a stream           */
 };
 
 /* What is known of a run as a whole, beside its events. */

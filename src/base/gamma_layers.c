@@ -29,52 +29,55 @@ static double edge_from(double t, double drop)
 
 /* Stack the layers on a first one of the given height. How many it takes to reach the
  * peak, a broken number; if that is more than there are, by continuing the last. */
-static double stack(struct cv_gamma *law, double lowest)
+static double stack(struct cv_gamma *distribution, double lowest)
 {
-    double drop = -log(lowest) / law->shape, wide = sqrt(2 * drop), area, above, last = 1;
+    double drop = -log(lowest) / distribution->shape, wide = sqrt(2 * drop), area, above,
+           last = 1;
     double low = edge_from(-(drop + wide), drop),
            high = edge_from(log1p(drop + wide), drop);
     unsigned i;
 
-    law->tail_low = -1 / (law->shape * expm1(low));
-    law->tail_high = 1 / (law->shape * expm1(high));
-    law->layer[0] =
-        (struct cv_gamma_layer){ low - law->tail_low,
-                                 high - low + law->tail_low + law->tail_high, low, high };
-    area = lowest * law->layer[0].width;
-    law->height[1] = above = lowest;
+    distribution->tail_low = -1 / (distribution->shape * expm1(low));
+    distribution->tail_high = 1 / (distribution->shape * expm1(high));
+    distribution->layer[0] = (struct cv_gamma_layer){
+        low - distribution->tail_low,
+        high - low + distribution->tail_low + distribution->tail_high, low, high
+    };
+    area = lowest * distribution->layer[0].width;
+    distribution->height[1] = above = lowest;
     for (i = 1; i < CV_LAYERS && above < 1; i++) {
-        struct cv_gamma_layer *layer = &law->layer[i];
+        struct cv_gamma_layer *layer = &distribution->layer[i];
 
         /* The last layer has nothing above it that would make a point sure. */
         *layer = (struct cv_gamma_layer){ low, high - low, INFINITY, -INFINITY };
         last = area / layer->width;
-        law->height[i + 1] = above += last;
+        distribution->height[i + 1] = above += last;
         if (i == CV_LAYERS - 1 || above >= 1)
             continue;
-        drop = -log(above) / law->shape;
+        drop = -log(above) / distribution->shape;
         layer->sure_low = low = edge_from(low, drop);
         layer->sure_high = high = edge_from(high, drop);
     }
     return i + (1 - above) / last;
 }
 
-void cv_gamma_make_layers(struct cv_gamma *law)
+void cv_gamma_make_layers(struct cv_gamma *distribution)
 {
     /* The height of the first layer rises from 4.5e-4 for shape 0 to 9.4e-4 for shape 1;
      * this is within 3% of it. */
-    const double k = law->shape, guess = 4.54e-4 + 7.54e-4 * k / (k + 0.5615);
+    const double k = distribution->shape, guess = 4.54e-4 + 7.54e-4 * k / (k + 0.5615);
     /* A little of the last layer is to be above the peak. */
     const double aim = CV_LAYERS - 0.06;
     double low = log(0.96 * guess), high = log(1.04 * guess), middle, excess;
-    double too_many = stack(law, exp(low)) - aim, too_few = stack(law, exp(high)) - aim;
+    double too_many = stack(distribution, exp(low)) - aim,
+           too_few = stack(distribution, exp(high)) - aim;
     int side = 0;
 
     assert(too_many > 0 && too_few < 0);
     /* False position; an end that stays twice counts half (the Illinois rule). */
     do {
         middle = low + (high - low) * too_many / (too_many - too_few);
-        excess = stack(law, exp(middle)) - aim;
+        excess = stack(distribution, exp(middle)) - aim;
         if (excess > 0) {
             too_few /= side > 0 ? 2 : 1;
             too_many = excess;

@@ -6,12 +6,12 @@
 #include "base/gamma_sampler.h"
 
 /* Logarithm of the density of t = log(variate/mean), 0 at its peak t = 0. */
-static inline double cv_gamma_log_density(const struct cv_gamma *law, double t)
+static inline double cv_gamma_log_density(const struct cv_gamma *distribution, double t)
 {
-    return law->shape * (t - expm1(t));
+    return distribution->shape * (t - expm1(t));
 }
 
 /* Fill layer, height and tail_... of a law whose shape is set. */
-void cv_gamma_make_layers(struct cv_gamma *law);
+void cv_gamma_make_layers(struct cv_gamma *distribution);
 
 #endif

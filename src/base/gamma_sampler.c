@@ -89,117 +89,121 @@ double cv_normal_from(uint64_t word, const struct cv_word_source *more)
 
 /* --- gamma -------------------------------------------------------------------------- */
 
-static void init_cube(struct cv_gamma *law)
+static void init_cube(struct cv_gamma *distribution)
 {
     double surely;
 
-    law->d = law->shape - 1.0 / 3;
-    law->c = 1 / sqrt(9 * law->d);
+    distribution->d = distribution->shape - 1.0 / 3;
+    distribution->c = 1 / sqrt(9 * distribution->d);
     /* The least s with 1 - s x^4 <= exp(h) for all x is (1 + o(1))/(108 d); this is above
      * it by 0.4 to 4% for every d >= 2/3, as the tests check. */
-    law->squeeze = (1 + 0.56 / cbrt(law->d) + 0.5 / law->d) / (108 * law->d);
-    law->scale = law->mean * law->cv * law->cv * law->d;
+    distribution->squeeze = (1 + 0.56 / cbrt(distribution->d) + 0.5 / distribution->d) /
+                            (108 * distribution->d);
+    distribution->scale =
+        distribution->mean * distribution->cv * distribution->cv * distribution->d;
     /* One word decides |x| < 3.6542 only, so x^4 < 178.4. Where that is too coarse to
      * help, the comparison must never hold: it would be guessed wrong too often. */
-    surely = 1 - 178.4 * law->squeeze;
+    surely = 1 - 178.4 * distribution->squeeze;
     /* Of a very narrow law it is 1, but no word is as large as 2^64. */
     surely = fmin(surely, 1 - 0x1p-53);
-    law->always = surely > 0.9 ? (uint64_t)(surely * 0x1p64) : 0;
+    distribution->always = surely > 0.9 ? (uint64_t)(surely * 0x1p64) : 0;
 }
 
-void cv_gamma_init(struct cv_gamma *law, double mean, double cv)
+void cv_gamma_init(struct cv_gamma *distribution, double mean, double cv)
 {
     assert(isfinite(mean) && mean >= 0 && isfinite(cv) && cv >= 0);
-    memset(law, 0, sizeof *law);
-    law->method = CV_GAMMA_CONSTANT;
-    law->mean = mean;
-    law->cv = cv;
+    memset(distribution, 0, sizeof *distribution);
+    distribution->method = CV_GAMMA_CONSTANT;
+    distribution->mean = mean;
+    distribution->cv = cv;
     if (cv < 1e-12 || mean == 0)
         return;
-    law->shape = 1 / (cv * cv);
+    distribution->shape = 1 / (cv * cv);
     if (cv == 1) {
-        law->method = CV_GAMMA_EXPONENTIAL;
+        distribution->method = CV_GAMMA_EXPONENTIAL;
     } else if (cv < 1) {
-        law->method = CV_GAMMA_CUBE;
-        init_cube(law);
+        distribution->method = CV_GAMMA_CUBE;
+        init_cube(distribution);
     } else {
-        law->method = CV_GAMMA_LOGARITHM;
-        cv_gamma_make_layers(law);
+        distribution->method = CV_GAMMA_LOGARITHM;
+        cv_gamma_make_layers(distribution);
     }
 }
 
 /* Whether the normal x, of which v is 1 + c x > 0, is accepted by the uniform u. */
-static bool accepts(const struct cv_gamma *law, double x, double v, double u)
+static bool accepts(const struct cv_gamma *distribution, double x, double v, double u)
 {
     double square = x * x;
 
-    if (u < 1 - law->squeeze * (square * square))
+    if (u < 1 - distribution->squeeze * (square * square))
         return true;
-    return log(u) < 0.5 * square + law->d * (1 - v * v * v + 3 * log(v));
+    return log(u) < 0.5 * square + distribution->d * (1 - v * v * v + 3 * log(v));
 }
 
-static double draw_cube(const struct cv_gamma *law, const struct cv_word_source *words)
+static double draw_cube(const struct cv_gamma *distribution,
+                        const struct cv_word_source *words)
 {
     for (;;) {
         uint64_t first = next_word(words), second = next_word(words);
-        double x = cv_normal_from(first, words), v = 1 + law->c * x;
+        double x = cv_normal_from(first, words), v = 1 + distribution->c * x;
 
-        if (v > 0 && accepts(law, x, v, cv_unit(second)))
-            return law->scale * (v * v * v);
+        if (v > 0 && accepts(distribution, x, v, cv_unit(second)))
+            return distribution->scale * (v * v * v);
     }
 }
 
 /* Beyond the sides of the first layer the logarithm of the density, which is concave, is
  * below its tangents there. The tail on the side of t; whether it is accepted. */
-static bool draw_tail(const struct cv_gamma *law, const struct cv_word_source *words,
-                      double *t)
+static bool draw_tail(const struct cv_gamma *distribution,
+                      const struct cv_word_source *words, double *t)
 {
-    const struct cv_gamma_layer *first = &law->layer[0];
+    const struct cv_gamma_layer *first = &distribution->layer[0];
     double e = cv_exponential(words), below;
 
-    *t = *t < first->sure_low ? first->sure_low - e * law->tail_low
-                              : first->sure_high + e * law->tail_high;
-    below = log(law->height[1]) - e - cv_gamma_log_density(law, *t);
+    *t = *t < first->sure_low ? first->sure_low - e * distribution->tail_low
+                              : first->sure_high + e * distribution->tail_high;
+    below = log(distribution->height[1]) - e - cv_gamma_log_density(distribution, *t);
     return cv_exponential(words) > below;
 }
 
-static double draw_logarithm(const struct cv_gamma *law,
+static double draw_logarithm(const struct cv_gamma *distribution,
                              const struct cv_word_source *words)
 {
     for (;;) {
         uint64_t word = next_word(words);
         unsigned i = word & (CV_LAYERS - 1);
-        const struct cv_gamma_layer *layer = &law->layer[i];
+        const struct cv_gamma_layer *layer = &distribution->layer[i];
         double t = layer->left + cv_unit(word) * layer->width;
 
         if (t >= layer->sure_low && t <= layer->sure_high)
-            return cv_gamma_of_logarithm(law, t);
+            return cv_gamma_of_logarithm(distribution, t);
         if (i == 0) {
-            if (draw_tail(law, words, &t))
-                return cv_gamma_of_logarithm(law, t);
+            if (draw_tail(distribution, words, &t))
+                return cv_gamma_of_logarithm(distribution, t);
         } else {
-            double low = law->height[i], high = law->height[i + 1];
+            double low = distribution->height[i], high = distribution->height[i + 1];
 
             if (log(low + cv_unit(next_word(words)) * (high - low)) <
-                cv_gamma_log_density(law, t))
-                return cv_gamma_of_logarithm(law, t);
+                cv_gamma_log_density(distribution, t))
+                return cv_gamma_of_logarithm(distribution, t);
         }
     }
 }
 
-double cv_gamma_from(const struct cv_gamma *law, const struct cv_word_source *words)
+double cv_gamma_from(const struct cv_gamma *distribution,
+                     const struct cv_word_source *words)
 {
-    switch (law->method) {
+    switch (distribution->method) {
     case CV_GAMMA_CONSTANT:
         break;
     case CV_GAMMA_EXPONENTIAL:
-        return law->mean * cv_exponential(words);
+        return distribution->mean * cv_exponential(words);
     case CV_GAMMA_CUBE:
-        return draw_cube(law, words);
+        return draw_cube(distribution, words);
     case CV_GAMMA_LOGARITHM:
-        return draw_logarithm(law, words);
+        return draw_logarithm(distribution, words);
     }
-    return law->mean;
+    return distribution->mean;
 }
 
 /* The words of the stream (seed, run, i, j), two to a block. */
@@ -221,13 +225,13 @@ static uint64_t next_of_stream(void *source)
     return stream->block.word[which];
 }
 
-double cv_gamma_at_slow(const struct cv_gamma *law, uint64_t seed, uint32_t run,
+double cv_gamma_at_slow(const struct cv_gamma *distribution, uint64_t seed, uint32_t run,
                         uint32_t i, uint32_t j)
 {
     struct stream stream = { .seed = seed, .run = run, .i = i, .j = j };
     struct cv_word_source words = { next_of_stream, &stream };
 
-    return cv_gamma_from(law, &words);
+    return cv_gamma_from(distribution, &words);
 }
 
 double cv_normal_at(uint64_t seed, uint32_t run, uint32_t i, uint32_t j)

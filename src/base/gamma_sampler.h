@@ -53,10 +53,11 @@ struct cv_gamma {
 /* Both `mean` and `cv` must be finite and not negative. A `cv` below 1e-12 counts as 0.
  * With a large one many variates are too small for a double and come out as 0. Takes a
  * few tenths of a millisecond if cv > 1. */
-void cv_gamma_init(struct cv_gamma *law, double mean, double cv);
+void cv_gamma_init(struct cv_gamma *distribution, double mean, double cv);
 
 /* The variate in full, out of any words. */
-double cv_gamma_from(const struct cv_gamma *law, const struct cv_word_source *words);
+double cv_gamma_from(const struct cv_gamma *distribution,
+                     const struct cv_word_source *words);
 
 /* Where the compiler should not expect to go. */
 #if defined(__GNUC__)
@@ -66,53 +67,54 @@ double cv_gamma_from(const struct cv_gamma *law, const struct cv_word_source *wo
 #endif
 
 /* cv_gamma_at in full, for what the short way leaves undecided. */
-CV_COLD double cv_gamma_at_slow(const struct cv_gamma *law, uint64_t seed, uint32_t run,
-                                uint32_t i, uint32_t j);
+CV_COLD double cv_gamma_at_slow(const struct cv_gamma *distribution, uint64_t seed,
+                                uint32_t run, uint32_t i, uint32_t j);
 
 /* The normal of mean 0 and standard deviation 1 named (seed, run, i, j). */
 double cv_normal_at(uint64_t seed, uint32_t run, uint32_t i, uint32_t j);
 
 /* mean exp(t). In two halves, so that the exp is never near its limits, where it is slow:
  * with a CV of 30 half of all variates are below the least double. */
-static inline double cv_gamma_of_logarithm(const struct cv_gamma *law, double t)
+static inline double cv_gamma_of_logarithm(const struct cv_gamma *distribution, double t)
 {
     double root = exp(fmax(0.5 * t, -700));
 
-    return law->mean * root * root;
+    return distribution->mean * root * root;
 }
 
 /* The variate of `law` named (seed, run, i, j). */
-static inline double cv_gamma_at(const struct cv_gamma *law, uint64_t seed, uint32_t run,
-                                 uint32_t i, uint32_t j)
+static inline double cv_gamma_at(const struct cv_gamma *distribution, uint64_t seed,
+                                 uint32_t run, uint32_t i, uint32_t j)
 {
     struct cv_random_block block;
     unsigned layer;
     double x;
 
-    if (law->method == CV_GAMMA_CONSTANT)
-        return law->mean;
+    if (distribution->method == CV_GAMMA_CONSTANT)
+        return distribution->mean;
     block = cv_philox(seed, run, i, j, 0);
     layer = block.word[0] & (CV_LAYERS - 1);
-    if (law->method == CV_GAMMA_EXPONENTIAL) {
+    if (distribution->method == CV_GAMMA_EXPONENTIAL) {
         if (cv_exponential_sure(layer, cv_unit(block.word[0]), &x))
-            return law->mean * x;
-    } else if (law->method == CV_GAMMA_CUBE) {
+            return distribution->mean * x;
+    } else if (distribution->method == CV_GAMMA_CUBE) {
         if (cv_normal_sure(block.word[0], &x)) {
-            double v = 1 + law->c * x, square = x * x;
+            double v = 1 + distribution->c * x, square = x * x;
 
-            if (block.word[1] < law->always ||
-                (v > 0 && cv_unit(block.word[1]) < 1 - law->squeeze * (square * square)))
-                return law->scale * (v * v * v);
+            if (block.word[1] < distribution->always ||
+                (v > 0 &&
+                 cv_unit(block.word[1]) < 1 - distribution->squeeze * (square * square)))
+                return distribution->scale * (v * v * v);
         }
     } else {
-        const struct cv_gamma_layer *part = &law->layer[layer];
+        const struct cv_gamma_layer *part = &distribution->layer[layer];
 
         x = part->left + cv_unit(block.word[0]) * part->width;
         if ((x >= part->sure_low) &
             (x <= part->sure_high)) /* one jump to guess, not two */
-            return cv_gamma_of_logarithm(law, x);
+            return cv_gamma_of_logarithm(distribution, x);
     }
-    return cv_gamma_at_slow(law, seed, run, i, j);
+    return cv_gamma_at_slow(distribution, seed, run, i, j);
 }
 
 #endif

@@ -67,16 +67,16 @@ double cv_random_gamma(struct cv_random *random, double cv)
 {
     const struct cv_word_source words = { next_bits, random };
     const double shape = 1 / (cv * cv);
-    struct cv_gamma law;
+    struct cv_gamma distribution;
 
     if (cv <= 1) {
-        cv_gamma_init(&law, 1, cv);
-        return cv_gamma_from(&law, &words);
+        cv_gamma_init(&distribution, 1, cv);
+        return cv_gamma_from(&distribution, &words);
     }
     /* Layers do not pay for one variate. A gamma of shape k is one of shape k + 1 times
      * u^(1/k), and -log u is exponential. */
-    cv_gamma_init(&law, 1 + cv * cv, 1 / sqrt(shape + 1));
-    return cv_gamma_from(&law, &words) * exp(-cv_exponential(&words) * cv * cv);
+    cv_gamma_init(&distribution, 1 + cv * cv, 1 / sqrt(shape + 1));
+    return cv_gamma_from(&distribution, &words) * exp(-cv_exponential(&words) * cv * cv);
 }
 
 uint64_t cv_random_derive(uint64_t seed, uint64_t purpose)

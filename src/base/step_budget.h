@@ -15,22 +15,22 @@ struct cv_step_budget {
     double spent, limit; /* steps */
 };
 
-static inline void cv_step_budget_spend(struct cv_step_budget *meter, double steps)
+static inline void cv_step_budget_spend(struct cv_step_budget *budget, double steps)
 {
-    if (meter != NULL)
-        meter->spent += steps;
+    if (budget != NULL)
+        budget->spent += steps;
 }
 
-static inline bool cv_step_budget_over(const struct cv_step_budget *meter)
+static inline bool cv_step_budget_over(const struct cv_step_budget *budget)
 {
-    return meter != NULL && meter->spent >= meter->limit;
+    return budget != NULL && budget->spent >= budget->limit;
 }
 
 /* For a plan that is tried afterwards, which needs some of it, too: half of what is left. */
 static inline struct cv_step_budget
-cv_step_budget_half(const struct cv_step_budget *meter)
+cv_step_budget_half(const struct cv_step_budget *budget)
 {
-    return (struct cv_step_budget){ 0, (meter->limit - meter->spent) / 2 };
+    return (struct cv_step_budget){ 0, (budget->limit - budget->spent) / 2 };
 }
 
 #endif

@@ -61,7 +61,7 @@ static enum cleave_status open_books(struct cv_driver *driver, struct cleave_err
         return cv_fail_memory(err, "the state of a policy");
     if (!cv_item_check_begin(&driver->items, view->nitems))
         return cv_fail_memory(err, "the items of a run");
-    driver->headway.items = view->nitems > 0;
+    driver->livelock.items = view->nitems > 0;
     driver->orders.sizes = view->sizes;
     driver->orders.nitems = view->nitems;
     return CLEAVE_OK;
@@ -88,7 +88,7 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
     driver->orders.out_of_memory = false;
     driver->chunks = 0;
     cv_assigned_units_clear(&driver->handed);
-    cv_livelock_check_begin(&driver->headway, driver->view.units_total);
+    cv_livelock_check_begin(&driver->livelock, driver->view.units_total);
     cv_return_check_clear(&driver->returns);
     if (policy->task != CLEAVE_TASK_REDUCE)
         CV_TRY(open_books(driver, err));
@@ -120,7 +120,7 @@ static enum cleave_status record_told(const struct cv_driver *driver,
         return CLEAVE_OK;
     if (driver->run.command != NULL) {
         told.reads = driver->run.command->name;
-        told.supply = driver->run.units;
+        told.input = driver->run.units;
     }
     told.view.ready_s = driver->view.ready_s;
     told.view.ready_model = driver->view.ready_model;

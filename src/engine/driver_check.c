@@ -70,7 +70,7 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
         driver->handed.units += order->units;
     if (order->kind != CLEAVE_SEND && order->kind != CLEAVE_OPEN)
         return CLEAVE_OK;
-    cv_livelock_check_order(&driver->headway);
+    cv_livelock_check_order(&driver->livelock);
     if (cv_driver_has_results(driver) &&
         !cv_return_check_sent(&driver->returns, order->worker))
         return cv_fail_memory(err, "the results of a run");
@@ -182,8 +182,8 @@ enum cleave_status cv_driver_fail_headway(const struct cv_driver *driver,
     return cv_fail(err, CLEAVE_EPOLICY,
                    "policy '%s' makes no headway: since %g s there were %llu events, "
                    "and nothing was done",
-                   driver->planned->policy->name, driver->headway.since_s,
-                   (unsigned long long)driver->headway.idle);
+                   driver->planned->policy->name, driver->livelock.since_s,
+                   (unsigned long long)driver->livelock.idle);
 }
 
 enum cleave_status cv_driver_fail_chunks(const struct cv_driver *driver,

@@ -25,7 +25,7 @@ struct cv_driver {
     struct cleave_orders orders;
     struct cv_run run; /* the current one                      */
     uint64_t chunks;
-    struct cv_livelock_check headway;
+    struct cv_livelock_check livelock;
     struct cv_assigned_units handed; /* units sent                           */
     struct cv_item_check items;      /* of a load that is made of items      */
     struct cv_open_check open;       /* chunks that may be extended          */

@@ -51,7 +51,7 @@ CV_IN_LOOP bool cv_loop_check_send(struct cv_driver *driver,
     if (order->kind != CLEAVE_SEND || order->worker >= driver->view.nworkers ||
         !(order->units >= 0 && order->units <= DBL_MAX))
         return false;
-    cv_livelock_check_order(&driver->headway);
+    cv_livelock_check_order(&driver->livelock);
     driver->handed.units += order->units;
     return true;
 }
@@ -204,13 +204,13 @@ CV_IN_LOOP enum cleave_status cv_loop_check_headway(struct cv_driver *driver,
                                                     const struct cv_loop *loop,
                                                     struct cleave_error *err)
 {
-    if (driver->run.meter != NULL) {
-        cv_step_budget_spend(driver->run.meter,
+    if (driver->run.budget != NULL) {
+        cv_step_budget_spend(driver->run.budget,
                              CV_EVENT_STEPS + CV_WORKER_STEPS * driver->view.nworkers);
-        if (cv_step_budget_over(driver->run.meter))
+        if (cv_step_budget_over(driver->run.budget))
             return cv_driver_fail_limit(driver, err);
     }
-    if (!cv_livelock_check_note(&driver->headway, event))
+    if (!cv_livelock_check_note(&driver->livelock, event))
         return cv_driver_fail_headway(driver, err);
     /* Records bound the number of chunks of a real run. */
     if (driver->chunks > CV_CHUNKS_MOST && (loop->plain || driver->engine->left == NULL))

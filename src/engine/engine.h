@@ -28,7 +28,7 @@ struct cv_load {
         *sizes; /* borrowed: nitems of them, whose sum is `units`; NULL: not items */
     uint64_t nitems;
     struct cv_step_budget
-        *meter; /* borrowed: how long a plan may be searched for; NULL: any */
+        *budget; /* borrowed: how long a plan may be searched for; NULL: any */
 };
 
 /* One run of a load on a platform. */
@@ -51,7 +51,7 @@ struct cv_run {
                               NULL: all are there from the beginning                 */
     enum cleave_ready_model ready_model;
     struct cv_step_budget
-        *meter; /* borrowed: the run is broken off when it is over; NULL: never */
+        *budget; /* borrowed: the run is broken off when it is over; NULL: never */
 };
 
 struct cv_driver;

@@ -6,23 +6,24 @@
 /* No plan that has an end has chunks as small as this part of the load. */
 static const double GRAIN = 1e-12;
 
-void cv_livelock_check_begin(struct cv_livelock_check *headway, double total)
+void cv_livelock_check_begin(struct cv_livelock_check *livelock, double total)
 {
-    *headway = (struct cv_livelock_check){ .grain = isfinite(total) ? GRAIN * total : 0 };
+    *livelock =
+        (struct cv_livelock_check){ .grain = isfinite(total) ? GRAIN * total : 0 };
 }
 
 /* All but the two that come most. */
-bool cv_livelock_check_is_on(struct cv_livelock_check *headway,
+bool cv_livelock_check_is_on(struct cv_livelock_check *livelock,
                              const struct cleave_event *event)
 {
     switch (event->kind) {
     case CLEAVE_EXTENDED:
-        return cv_livelock_check_gives(headway, event->units);
+        return cv_livelock_check_gives(livelock, event->units);
     case CLEAVE_RECALLED:
-        return cv_livelock_check_gives(headway, -event->units);
+        return cv_livelock_check_gives(livelock, -event->units);
     case CLEAVE_LOST:
-        headway->open -= headway->open > 0;
-        cv_livelock_check_gives(headway, -event->units);
+        livelock->open -= livelock->open > 0;
+        cv_livelock_check_gives(livelock, -event->units);
         return true;
     case CLEAVE_ARRIVED:
     case CLEAVE_COMBINED:

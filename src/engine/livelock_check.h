@@ -26,57 +26,58 @@ struct cv_livelock_check {
 };
 
 /* `total`: units of the load; INFINITY for a stream. */
-void cv_livelock_check_begin(struct cv_livelock_check *headway, double total);
+void cv_livelock_check_begin(struct cv_livelock_check *livelock, double total);
 /* A chunk was ordered. */
-static inline void cv_livelock_check_order(struct cv_livelock_check *headway)
+static inline void cv_livelock_check_order(struct cv_livelock_check *livelock)
 {
-    headway->open++;
+    livelock->open++;
 }
 
 /* More than ever, and not by next to nothing. */
-static inline bool cv_livelock_check_is_more(const struct cv_livelock_check *headway,
+static inline bool cv_livelock_check_is_more(const struct cv_livelock_check *livelock,
                                              double units, double *max)
 {
-    if (!(units > *max + headway->grain))
+    if (!(units > *max + livelock->grain))
         return false;
     *max = units;
     return true;
 }
 
-static inline bool cv_livelock_check_gives(struct cv_livelock_check *headway,
+static inline bool cv_livelock_check_gives(struct cv_livelock_check *livelock,
                                            double units)
 {
-    headway->given += units;
-    return cv_livelock_check_is_more(headway, headway->given, &headway->most_given);
+    livelock->given += units;
+    return cv_livelock_check_is_more(livelock, livelock->given, &livelock->most_given);
 }
 
-static inline bool cv_livelock_check_does(struct cv_livelock_check *headway, double units)
+static inline bool cv_livelock_check_does(struct cv_livelock_check *livelock,
+                                          double units)
 {
-    headway->open -= headway->open > 0;
-    headway->done += units;
-    return cv_livelock_check_is_more(headway, headway->done, &headway->most_done) ||
-           headway->items;
+    livelock->open -= livelock->open > 0;
+    livelock->done += units;
+    return cv_livelock_check_is_more(livelock, livelock->done, &livelock->most_done) ||
+           livelock->items;
 }
 
 /* Whether it gets on by an event that is neither of those below. */
-bool cv_livelock_check_is_on(struct cv_livelock_check *headway,
+bool cv_livelock_check_is_on(struct cv_livelock_check *livelock,
                              const struct cleave_event *event);
 
 /* False if the run does not get on. Inline: it is asked at every event. */
-static inline bool cv_livelock_check_note(struct cv_livelock_check *headway,
+static inline bool cv_livelock_check_note(struct cv_livelock_check *livelock,
                                           const struct cleave_event *event)
 {
     const bool on =
-        event->kind == CLEAVE_SENT   ? cv_livelock_check_gives(headway, event->units)
-        : event->kind == CLEAVE_DONE ? cv_livelock_check_does(headway, event->units)
-                                     : cv_livelock_check_is_on(headway, event);
+        event->kind == CLEAVE_SENT   ? cv_livelock_check_gives(livelock, event->units)
+        : event->kind == CLEAVE_DONE ? cv_livelock_check_does(livelock, event->units)
+                                     : cv_livelock_check_is_on(livelock, event);
 
     if (on) {
-        headway->idle = 0;
-        headway->since_s = event->time_s;
+        livelock->idle = 0;
+        livelock->since_s = event->time_s;
         return true;
     }
-    return ++headway->idle <= CV_HEADWAY_PATIENCE + 4 * headway->open;
+    return ++livelock->idle <= CV_HEADWAY_PATIENCE + 4 * livelock->open;
 }
 
 #endif

@@ -80,13 +80,13 @@ static enum cleave_status check_inputs(const struct cleave_policy *policy,
 static enum cleave_status make_plan(struct cv_planned *planned,
                                     const struct cleave_setting *settings,
                                     size_t nsettings, const struct cv_forecast *forecast,
-                                    struct cv_step_budget *meter,
+                                    struct cv_step_budget *budget,
                                     struct cleave_error *err)
 {
     struct cleave_setup setup = { .arena = &planned->arena,
                                   .notes = &planned->notes,
                                   .forecast = forecast,
-                                  .meter = meter };
+                                  .budget = budget };
 
     planned->settings = settings;
     planned->nsettings = nsettings;
@@ -200,7 +200,7 @@ cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
     if (status == CLEAVE_OK)
         status = check_inputs(policy, platform, &planned->view, forecast, err);
     if (status == CLEAVE_OK)
-        status = make_plan(planned, settings, nsettings, forecast, load->meter, err);
+        status = make_plan(planned, settings, nsettings, forecast, load->budget, err);
     if (status == CLEAVE_OK)
         go_by_the_picked(planned);
     if (status == CLEAVE_OK && load->lifespan_s > 0)

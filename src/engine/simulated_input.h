@@ -17,16 +17,16 @@ struct cv_simulated_input {
 };
 
 /* Nothing has come yet. `hold`: 0 if it is no stream. `record`: the smallest part. */
-void cv_simulated_input_begin(struct cv_simulated_input *supply, double units,
-                              double hold, uint32_t nworkers, double record);
+void cv_simulated_input_begin(struct cv_simulated_input *input, double units, double hold,
+                              uint32_t nworkers, double record);
 /* What is there by now comes; there is room for a range more. True: a stream has come to its
  * end with it. */
-bool cv_simulated_input_arrive(struct cv_simulated_input *supply);
+bool cv_simulated_input_arrive(struct cv_simulated_input *input);
 /* Take a chunk of up to *units from the lowest range: how many there are, and where. False:
  * a stream has to go on first. */
-bool cv_simulated_input_take(struct cv_simulated_input *supply, double *units,
+bool cv_simulated_input_take(struct cv_simulated_input *input, double *units,
                              double *out_begin);
 /* Units that nobody was given or promised. */
-double cv_simulated_input_left(const struct cv_simulated_input *supply);
+double cv_simulated_input_left(const struct cv_simulated_input *input);
 
 #endif

@@ -19,7 +19,7 @@ enum { THREADS = LINKS + PROCESSORS };
 
 struct output {
     struct cv_json json;
-    const struct cv_trace_context *story;
+    const struct cv_trace_context *context;
     double *free_s; /* [worker][thread]: end of its last event; 0: none yet */
     bool *has_name; /* [worker][thread]                                     */
     bool port_named[2];
@@ -62,7 +62,7 @@ static void put_event(struct output *output, uint64_t pid, uint64_t tid, const c
     cv_field_number(json, "ts", span->start_s * 1e6);
     cv_field_number(json, "dur", (span->end_s - span->start_s) * 1e6);
     cv_field_object(json, "args");
-    if (output->story->platform != NULL) {
+    if (output->context->platform != NULL) {
         cv_field_count(json, "chunk", span->chunk);
         cv_field_number(json, "units", span->units);
     } else {
@@ -88,7 +88,7 @@ static void put_on_worker(struct output *output, uint32_t worker, unsigned first
     tid = base + thread + 1;
     if (!output->has_name[base + thread]) {
         output->has_name[base + thread] = true;
-        put_name(output, CREW, &tid, cv_context_name(output->story, worker, number),
+        put_name(output, CREW, &tid, cv_context_name(output->context, worker, number),
                  first == 0 ? " link" : "");
     }
     output->free_s[base + thread] = span->end_s;
@@ -117,7 +117,7 @@ static void put_load_span(struct output *output, const struct cv_span *span)
     char name[300], number[CV_STORY_NAME_ROOM];
 
     snprintf(name, sizeof name, "%s %.200s", cv_span_name(span->kind),
-             cv_context_name(output->story, span->worker, number));
+             cv_context_name(output->context, span->worker, number));
     switch (span->kind) {
     case CV_SPAN_SEND:
     case CV_SPAN_RETURN:
@@ -148,13 +148,13 @@ static void put_reduce_span(struct output *output, const struct cv_span *span)
 
 static void put_spans(struct output *output)
 {
-    const struct cleave_trace *trace = output->story->trace;
+    const struct cleave_trace *trace = output->context->trace;
     struct cv_span span;
 
     for (size_t i = 0; i < cleave_trace_count(trace) && !output->json.failed; i++) {
         if (!cv_span_at(trace, i, &span))
             continue;
-        if (output->story->platform != NULL)
+        if (output->context->platform != NULL)
             put_load_span(output, &span);
         else
             put_reduce_span(output, &span);
@@ -163,13 +163,13 @@ static void put_spans(struct output *output)
 
 static void put_facts(struct output *output)
 {
-    const struct cleave_trace_facts *facts = cleave_trace_facts(output->story->trace);
+    const struct cleave_trace_facts *facts = cleave_trace_facts(output->context->trace);
     struct cv_json *json = &output->json;
 
     cv_field_object(json, "otherData");
-    cv_field_text(json, "policy", output->story->policy);
-    if (output->story->platform != NULL)
-        cv_field_number(json, "load", output->story->load);
+    cv_field_text(json, "policy", output->context->policy);
+    if (output->context->platform != NULL)
+        cv_field_number(json, "load", output->context->load);
     if (facts->command != NULL)
         cv_field_text(json, "command", facts->command);
     if (facts->bound.name != NULL)
@@ -177,12 +177,13 @@ static void put_facts(struct output *output)
     cv_json_end(json);
 }
 
-enum cleave_status cv_chrome_write(const struct cv_trace_context *story, FILE *file,
+enum cleave_status cv_chrome_write(const struct cv_trace_context *context, FILE *file,
                                    struct cleave_error *err)
 {
-    const size_t n = story->platform != NULL ? cleave_platform_nworkers(story->platform)
-                                             : story->nodes;
-    struct output output = { .story = story };
+    const size_t n = context->platform != NULL
+                         ? cleave_platform_nworkers(context->platform)
+                         : context->nodes;
+    struct output output = { .context = context };
     struct cv_json *json = &output.json;
     struct cv_arena arena;
 
@@ -193,16 +194,16 @@ enum cleave_status cv_chrome_write(const struct cv_trace_context *story, FILE *f
         cv_arena_done(&arena);
         return cv_fail_memory(err, "the threads of a trace");
     }
-    if (story->platform != NULL)
-        output.port = cleave_platform_port(story->platform);
+    if (context->platform != NULL)
+        output.port = cleave_platform_port(context->platform);
     cv_json_init(json, file, true);
     cv_json_object(json);
     cv_field_text(json, "displayTimeUnit", "ms");
     put_facts(&output);
     cv_field_list(json, "traceEvents");
-    if (story->platform != NULL && output.port != CLEAVE_PORT_MULTI)
+    if (context->platform != NULL && output.port != CLEAVE_PORT_MULTI)
         put_name(&output, MASTER, NULL, "master", "");
-    put_name(&output, CREW, NULL, story->platform != NULL ? "workers" : "nodes", "");
+    put_name(&output, CREW, NULL, context->platform != NULL ? "workers" : "nodes", "");
     put_spans(&output);
     cv_json_end(json);
     cv_json_end(json);

@@ -6,7 +6,7 @@
 #include "io/trace_context.h"
 
 /* The entries have been checked; the caller looks whether all was written. */
-enum cleave_status cv_chrome_write(const struct cv_trace_context *story, FILE *file,
+enum cleave_status cv_chrome_write(const struct cv_trace_context *context, FILE *file,
                                    struct cleave_error *err);
 
 #endif

@@ -193,31 +193,33 @@ static void write_name(FILE *file, const char *name)
     fputs("\"\n", file);
 }
 
-static void write_containers(const struct cv_trace_context *story, uint32_t n, FILE *file)
+static void write_containers(const struct cv_trace_context *context, uint32_t n,
+                             FILE *file)
 {
     char number[CV_STORY_NAME_ROOM];
 
     fprintf(file, "4 0 r R 0 ");
-    write_name(file, story->policy);
-    if (story->platform != NULL)
+    write_name(file, context->policy);
+    if (context->platform != NULL)
         fprintf(file, "4 0 m M r \"master\"\n");
     for (uint32_t i = 0; i < n; i++) {
         fprintf(file, "4 0 w%lu W r ", (unsigned long)i);
-        write_name(file, cv_context_name(story, i, number));
+        write_name(file, cv_context_name(context, i, number));
     }
 }
 
-enum cleave_status cv_paje_write(const struct cv_trace_context *story, FILE *file,
+enum cleave_status cv_paje_write(const struct cv_trace_context *context, FILE *file,
                                  struct cleave_error *err)
 {
-    const uint32_t n = story->platform != NULL ? cleave_platform_nworkers(story->platform)
-                                               : story->nodes;
+    const uint32_t n = context->platform != NULL
+                           ? cleave_platform_nworkers(context->platform)
+                           : context->nodes;
     struct changes changes = { .items = NULL };
     double end_s = 0;
     struct cv_span span;
 
-    for (size_t i = 0; i < cleave_trace_count(story->trace) && !changes.failed; i++) {
-        if (!cv_span_at(story->trace, i, &span))
+    for (size_t i = 0; i < cleave_trace_count(context->trace) && !changes.failed; i++) {
+        if (!cv_span_at(context->trace, i, &span))
             continue;
         add_span(&changes, &span, i);
         end_s = span.end_s > end_s ? span.end_s : end_s;
@@ -230,12 +232,12 @@ enum cleave_status cv_paje_write(const struct cv_trace_context *story, FILE *fil
         qsort(changes.items, changes.count, sizeof *changes.items, by_time);
     fputs(definitions, file);
     fputs(types, file);
-    write_containers(story, n, file);
+    write_containers(context, n, file);
     for (size_t i = 0; i < changes.count && !ferror(file); i++)
         write_change(file, &changes.items[i]);
     for (uint32_t i = 0; i < n; i++)
         fprintf(file, "9 %.9f W w%lu\n", end_s, (unsigned long)i);
-    if (story->platform != NULL)
+    if (context->platform != NULL)
         fprintf(file, "9 %.9f M m\n", end_s);
     fprintf(file, "9 %.9f R r\n", end_s);
     free(changes.items);

@@ -3,11 +3,11 @@
 
 #include <stdio.h>
 
-const char *cv_context_name(const struct cv_trace_context *story, uint32_t worker,
+const char *cv_context_name(const struct cv_trace_context *context, uint32_t worker,
                             char buffer[CV_STORY_NAME_ROOM])
 {
-    if (story->platform != NULL)
-        return cleave_platform_worker_name(story->platform, worker);
+    if (context->platform != NULL)
+        return cleave_platform_worker_name(context->platform, worker);
     snprintf(buffer, CV_STORY_NAME_ROOM, "%lu", (unsigned long)worker);
     return buffer;
 }

@@ -13,7 +13,7 @@ struct cv_trace_context {
 
 /* The name of a worker; a node's number is written into `buffer`. */
 enum { CV_STORY_NAME_ROOM = 24 };
-const char *cv_context_name(const struct cv_trace_context *story, uint32_t worker,
+const char *cv_context_name(const struct cv_trace_context *context, uint32_t worker,
                             char buffer[CV_STORY_NAME_ROOM]);
 
 #endif

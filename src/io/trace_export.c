@@ -17,25 +17,26 @@ enum cv_trace_format cv_trace_format_of(const char *path)
     return cv_name_ends_in(path, ".paje") ? CV_TRACE_PAJE : CV_TRACE_OWN;
 }
 
-static enum cleave_status write_own(const struct cv_trace_context *story, FILE *file,
+static enum cleave_status write_own(const struct cv_trace_context *context, FILE *file,
                                     struct cleave_error *err)
 {
-    if (story->platform != NULL)
-        return cleave_trace_save(story->trace, story->platform, story->policy,
-                                 story->load, file, err);
-    return cleave_trace_save_reduce(story->trace, story->nodes, story->policy, file, err);
+    if (context->platform != NULL)
+        return cleave_trace_save(context->trace, context->platform, context->policy,
+                                 context->load, file, err);
+    return cleave_trace_save_reduce(context->trace, context->nodes, context->policy, file,
+                                    err);
 }
 
 /* What holds for our own format holds for all. */
-static enum cleave_status check_entries(const struct cv_trace_context *story,
+static enum cleave_status check_entries(const struct cv_trace_context *context,
                                         struct cleave_error *err)
 {
-    for (size_t i = 0; i < cleave_trace_count(story->trace); i++) {
+    for (size_t i = 0; i < cleave_trace_count(context->trace); i++) {
         const char *fault =
-            cv_trace_fault(cleave_trace_at(story->trace, i), story->platform,
-                           story->platform != NULL
-                               ? cleave_platform_nworkers(story->platform)
-                               : story->nodes);
+            cv_trace_fault(cleave_trace_at(context->trace, i), context->platform,
+                           context->platform != NULL
+                               ? cleave_platform_nworkers(context->platform)
+                               : context->nodes);
 
         if (fault != NULL)
             return cv_fail(err, CLEAVE_EINPUT, "entry %zu of the trace has %s", i, fault);
@@ -43,18 +44,18 @@ static enum cleave_status check_entries(const struct cv_trace_context *story,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_trace_export(const struct cv_trace_context *story,
+enum cleave_status cv_trace_export(const struct cv_trace_context *context,
                                    enum cv_trace_format format, FILE *file,
                                    struct cleave_error *err)
 {
     if (format == CV_TRACE_OWN)
-        return write_own(story, file, err);
-    CV_TRY(check_entries(story, err));
+        return write_own(context, file, err);
+    CV_TRY(check_entries(context, err));
     errno = 0;
     if (format == CV_TRACE_CHROME)
-        CV_TRY(cv_chrome_write(story, file, err));
+        CV_TRY(cv_chrome_write(context, file, err));
     else
-        CV_TRY(cv_paje_write(story, file, err));
+        CV_TRY(cv_paje_write(context, file, err));
     if (fflush(file) != 0 || ferror(file))
         return cv_fail(err, CLEAVE_EINPUT, "cannot write: %s",
                        strerror(errno != 0 ? errno : EIO));

@@ -14,7 +14,7 @@ enum cv_trace_format { CV_TRACE_OWN, CV_TRACE_CHROME, CV_TRACE_PAJE };
 enum cv_trace_format cv_trace_format_of(const char *path);
 
 /* Write in any of the formats. */
-enum cleave_status cv_trace_export(const struct cv_trace_context *story,
+enum cleave_status cv_trace_export(const struct cv_trace_context *context,
                                    enum cv_trace_format format, FILE *file,
                                    struct cleave_error *err);
 

@@ -46,7 +46,7 @@ static void put_reads(struct cv_json *json, const struct cleave_policy_input *to
     if (told->reads == NULL)
         return;
     cv_field_text(json, "reads", told->reads);
-    cv_field_number(json, "supply", told->supply);
+    cv_field_number(json, "supply", told->input);
 }
 
 static void put_sizes(struct cv_json *json, const struct cleave_view *view)

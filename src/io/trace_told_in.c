@@ -255,7 +255,7 @@ static enum cleave_status read_member(const struct reading *reading, const char 
         { "transfer", &view->transfer_s }, { "compute", &view->compute_s },
         { "ahead", &view->ahead },         { "hold", &view->hold },
         { "unequal", &view->unequal },     { "burst", &view->burst_s },
-        { "varies", &view->varies },       { "supply", &reading->told->supply },
+        { "varies", &view->varies },       { "supply", &reading->told->input },
     };
     const struct {
         const char *key;

@@ -67,8 +67,8 @@ static void input_ready(void *context, unsigned events)
 {
     struct framed *framed = context;
     const size_t lacks = CV_FRAME - framed->nhead;
-    const size_t want = lacks > 0 ? lacks : framed->left < COPY ? framed->left : COPY;
-    const ssize_t got = read(framed->in, framed->bytes, want);
+    const size_t pending = lacks > 0 ? lacks : framed->left < COPY ? framed->left : COPY;
+    const ssize_t got = read(framed->in, framed->bytes, pending);
 
     (void)events;
     if (got > 0)
@@ -162,16 +162,16 @@ enum cleave_status cv_framed_serve(const struct cleave_execution *request, int i
                                                      .directory =
                                                          request->output.directory };
     struct cleave_execution execution = *request;
-    struct cv_ordered_output *gather = NULL;
+    struct cv_ordered_output *outputs = NULL;
     enum cleave_status status;
 
     framed.bytes = malloc(COPY);
-    status = framed.bytes != NULL ? cv_ordered_output_new(&files, &gather, err)
+    status = framed.bytes != NULL ? cv_ordered_output_new(&files, &outputs, err)
                                   : cv_fail_memory(err, "the pieces");
     if (status == CLEAVE_OK)
-        status = cv_ordered_output_file(gather, &framed.piece, err);
+        status = cv_ordered_output_file(outputs, &framed.piece, err);
     if (status == CLEAVE_OK)
-        status = cv_ordered_output_file(gather, &framed.answer, err);
+        status = cv_ordered_output_file(outputs, &framed.answer, err);
     if (status == CLEAVE_OK) {
         snprintf(framed.piece_name, sizeof framed.piece_name, "/proc/self/fd/%d",
                  framed.piece);
@@ -182,7 +182,7 @@ enum cleave_status cv_framed_serve(const struct cleave_execution *request, int i
                               err);
     }
     (void)cv_framed_lines_end(&framed.lines);
-    cv_ordered_output_free(gather);
+    cv_ordered_output_free(outputs);
     cv_close(&framed.piece);
     cv_close(&framed.answer);
     free(framed.bytes);

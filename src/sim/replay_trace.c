@@ -129,7 +129,7 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
     forecast = cv_native_forecast(again->platform);
     if (view->opens && told->reads != NULL) {
         CV_TRY(cv_command_find(told->reads, &command, err));
-        scene = (struct cv_forecast_open){ again->platform, &command, told->supply };
+        scene = (struct cv_forecast_open){ again->platform, &command, told->input };
         forecast = cv_open_forecast(&scene);
     }
     return cv_planned_init(&again->planned, again->policy, told->settings,

@@ -51,10 +51,10 @@ void cv_open_serve(struct world *world)
         struct chunk *chunk = open->wishes.first;
         const double request = chunk->units;
 
-        if (!cv_simulated_input_take(&open->supply, &chunk->units, &chunk->begin))
+        if (!cv_simulated_input_take(&open->input, &chunk->units, &chunk->begin))
             return;
         cv_line_leave(&open->wishes);
-        open->supply.wished -= request;
+        open->input.wished -= request;
         if (request > 0 && !(chunk->units > 0)) { /* nothing was left for it */
             cv_open_report(world, chunk, chunk->worker, CLEAVE_SENT, 0, 0);
             cv_open_report(world, chunk, chunk->worker, CLEAVE_DONE, 0, 0);
@@ -63,25 +63,25 @@ void cv_open_serve(struct world *world)
             cv_load_send(world, chunk);
         }
     }
-    open->supply.wished = 0;
+    open->input.wished = 0;
 }
 
 static void input_ended(struct world *world, struct activity *activity,
                         struct cleave_event *out)
 {
     activity->start_s = activity->end_s;
-    cv_open_of(world)->supply.ended = true;
+    cv_open_of(world)->input.ended = true;
     out->kind = CLEAVE_ENDED;
     out->units = cv_open_left(world);
 }
 
 void cv_open_arrive(struct world *world)
 {
-    struct cv_simulated_input *supply = &cv_open_of(world)->supply;
+    struct cv_simulated_input *input = &cv_open_of(world)->input;
     struct activity *activity;
 
-    cv_open_must(world, cv_free_ranges_reserve(&supply->free));
-    if (!cv_simulated_input_arrive(supply))
+    cv_open_must(world, cv_free_ranges_reserve(&input->free));
+    if (!cv_simulated_input_arrive(input))
         return;
     activity = cv_load_activity(world, NULL);
     activity->at_once = true;
@@ -93,5 +93,5 @@ double cv_open_left(const struct world *world)
 {
     const struct open_load *open = cv_open_of(world);
 
-    return open != NULL ? cv_simulated_input_left(&open->supply) : INFINITY;
+    return open != NULL ? cv_simulated_input_left(&open->input) : INFINITY;
 }

@@ -13,7 +13,7 @@ void cv_open_send(struct world *world, struct chunk *chunk)
     struct open_load *open = cv_open_of(world);
 
     cv_line_join(&open->wishes, chunk);
-    open->supply.wished += chunk->units;
+    open->input.wished += chunk->units;
     cv_open_serve(world);
 }
 
@@ -47,7 +47,7 @@ static void piece_arrived(struct world *world, struct chunk *piece,
     activity = reader->activity;
     reader->read = cv_reader_position(world, reader);
     reader->given += piece->units;
-    if (reader->end - reader->given <= open->supply.free.grain)
+    if (reader->end - reader->given <= open->input.free.grain)
         reader->given = reader->end;
     cv_reader_renew(world, reader);
     if (!reader->started) {
@@ -86,12 +86,12 @@ static double lengthen(struct world *world, struct reader *reader, double units)
     struct open_load *open = cv_open_of(world);
     double begin = 0, taken;
 
-    cv_open_must(world, cv_free_ranges_reserve(&open->supply.free));
+    cv_open_must(world, cv_free_ranges_reserve(&open->input.free));
     if (!reader->started && !(reader->end > reader->begin)) {
-        taken = cv_free_ranges_take_first(&open->supply.free, units, &begin);
+        taken = cv_free_ranges_take_first(&open->input.free, units, &begin);
         reader->begin = reader->end = reader->given = reader->read = begin;
     } else {
-        taken = cv_free_ranges_take_at(&open->supply.free, units, reader->end);
+        taken = cv_free_ranges_take_at(&open->input.free, units, reader->end);
     }
     reader->end += taken;
     if (taken > 0 && reader->stage == READS)
@@ -182,7 +182,7 @@ static void recall(struct world *world, struct reader *reader,
         const double read = cv_reader_position(world, reader);
 
         units = fmin(order->units, reader->end - read - open->command.ahead);
-        if (units < open->supply.free.record)
+        if (units < open->input.free.record)
             units = 0;
         else if (reader->stage == READS)
             reader->read = read;
@@ -190,10 +190,10 @@ static void recall(struct world *world, struct reader *reader,
     cv_open_report(world, reader->chunk, order->worker, CLEAVE_RECALLED, units, 0);
     if (!(units > 0))
         return;
-    cv_open_must(world, cv_free_ranges_reserve(&open->supply.free));
-    cv_free_ranges_add(&open->supply.free, reader->end - units, reader->end);
+    cv_open_must(world, cv_free_ranges_reserve(&open->input.free));
+    cv_free_ranges_add(&open->input.free, reader->end - units, reader->end);
     reader->end -= units;
-    if (reader->end - reader->begin <= open->supply.free.grain)
+    if (reader->end - reader->begin <= open->input.free.grain)
         reader->end = reader->begin;
     reader->given = reader->end;
     shorten(world, reader);
@@ -235,7 +235,7 @@ void cv_open_begin(struct world *world, const struct cv_wire_message *run,
     struct open_load *open;
 
     if (load->open != NULL) {
-        cv_free_ranges_done(&load->open->supply.free);
+        cv_free_ranges_done(&load->open->input.free);
         free(load->open->readers);
         free(load->open);
         load->open = NULL;
@@ -246,7 +246,6 @@ void cv_open_begin(struct world *world, const struct cv_wire_message *run,
     open->readers = cv_world_take(world, n, sizeof *open->readers);
     open->command = run->command;
     open->next = next;
-    cv_simulated_input_begin(&open->supply, run->units, run->hold, n,
-                             run->command.record);
+    cv_simulated_input_begin(&open->input, run->units, run->hold, n, run->command.record);
     cv_open_arrive(world);
 }

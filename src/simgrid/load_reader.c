@@ -168,7 +168,7 @@ static void done(struct world *world, struct reader *reader, struct cleave_event
     cv_line_leave(&load->processors[reader->worker]);
     cv_load_finish(world, chunk);
     load->open->next(world, reader->worker);
-    load->open->supply.finished += out->units;
+    load->open->input.finished += out->units;
     cv_open_arrive(world);
     cv_open_serve(world);
 }

@@ -25,7 +25,7 @@ struct reader {
 struct open_load {
     struct cv_command_model command;
     struct reader *readers; /* owned: by worker */
-    struct cv_simulated_input supply;
+    struct cv_simulated_input input;
     struct line wishes; /* chunks that wait for their part of a stream */
     void (*next)(struct world *world, uint32_t worker);
 };

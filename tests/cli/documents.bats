@@ -213,12 +213,12 @@ tests_of() {
     tools/room-maps accept
     tools/room-maps check
     grep -v '^| `wire` ' src/run/README.md >x
-    sed 's/^\(| `fold` .*| \).* |$/\1kit |/' x >src/run/README.md
+    sed 's/^\(| `fold` .*| \).* |$/\1common |/' x >src/run/README.md
     echo 'May include: run.' >src/io/README.md
     run tools/room-maps check
     [ "$status" -eq 1 ]
     [[ $output == *"src/run/README.md: expected one row for wire"* ]]
-    [[ $output == *"| kit, output, slot |"* ]]
+    [[ $output == *"| common, output, slot |"* ]]
     [[ $output == *"-May include: run."* ]]
     mkdir src/new
     run tools/room-maps check

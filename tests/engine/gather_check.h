@@ -9,33 +9,33 @@
 static inline struct cv_ordered_output *
 new_gather(struct cv_ordered_output_options options)
 {
-    struct cv_ordered_output *gather = NULL;
+    struct cv_ordered_output *outputs = NULL;
 
-    must(cv_ordered_output_new(&options, &gather, &err));
-    return gather;
+    must(cv_ordered_output_new(&options, &outputs, &err));
+    return outputs;
 }
 
-static inline struct cv_chunk_output *open_store(struct cv_ordered_output *gather)
+static inline struct cv_chunk_output *open_store(struct cv_ordered_output *outputs)
 {
     struct cv_chunk_output *store = NULL;
 
-    must(cv_chunk_output_open(gather, &store, &err));
+    must(cv_chunk_output_open(outputs, &store, &err));
     return store;
 }
 
 /* Write what may be written, at most so much at a time, to a sink that takes it. */
-static inline void write_by(struct cv_ordered_output *gather, uint64_t max)
+static inline void write_by(struct cv_ordered_output *outputs, uint64_t max)
 {
     enum cv_ordered_output_state state = CV_GATHER_BUSY;
 
     while (state == CV_GATHER_BUSY)
-        must(cv_ordered_output_pump(gather, max, &state, &err));
+        must(cv_ordered_output_pump(outputs, max, &state, &err));
     assert_int_equal(state, CV_GATHER_IDLE);
 }
 
-static inline void write_all(struct cv_ordered_output *gather)
+static inline void write_all(struct cv_ordered_output *outputs)
 {
-    write_by(gather, 100000);
+    write_by(outputs, 100000);
 }
 
 #endif

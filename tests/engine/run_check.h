@@ -73,8 +73,8 @@ struct text {
     size_t n, room;
 };
 
-static inline enum cleave_status gather(void *context, const void *bytes, size_t length,
-                                        struct cleave_error *err)
+static inline enum cleave_status outputs(void *context, const void *bytes, size_t length,
+                                         struct cleave_error *err)
 {
     struct text *text = context;
 

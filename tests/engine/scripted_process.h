@@ -122,40 +122,40 @@ void cv_process_kill(struct cv_process *process)
     process->pid = 0;
 }
 
-enum cleave_status cv_connect_stderr_open(struct cv_connect_stderr *aside,
+enum cleave_status cv_connect_stderr_open(struct cv_connect_stderr *login_stderr,
                                           struct cv_poller *poller, int from,
                                           struct cleave_error *err)
 {
-    (void)aside;
+    (void)login_stderr;
     (void)poller;
     (void)from;
     (void)err;
     return CLEAVE_OK;
 }
 
-void cv_connect_stderr_expect(struct cv_connect_stderr *aside, uint64_t key)
+void cv_connect_stderr_expect(struct cv_connect_stderr *login_stderr, uint64_t key)
 {
-    (void)aside;
+    (void)login_stderr;
     (void)key;
 }
 
-void cv_connect_stderr_ready(struct cv_connect_stderr *aside, bool marks,
+void cv_connect_stderr_ready(struct cv_connect_stderr *login_stderr, bool marks,
                              void (*tell)(void *context), void *context)
 {
-    (void)aside;
+    (void)login_stderr;
     (void)marks;
     (void)tell;
     (void)context;
 }
 
-void cv_connect_stderr_end(struct cv_connect_stderr *aside)
+void cv_connect_stderr_end(struct cv_connect_stderr *login_stderr)
 {
-    (void)aside;
+    (void)login_stderr;
 }
 
-void cv_connect_stderr_done(struct cv_connect_stderr *aside)
+void cv_connect_stderr_done(struct cv_connect_stderr *login_stderr)
 {
-    (void)aside;
+    (void)login_stderr;
 }
 
 #endif

@@ -28,7 +28,8 @@ struct trial {
     const struct cleave_policy *own; /* instead of that                                */
     double block;
     struct cleave_failure_options failing;
-    bool steady; /* the first host never fails: so all must be done                    */
+    bool
+        persistent; /* the first host never fails: so all must be done                    */
     bool honest; /* nobody says what is untrue                                         */
     bool lines;  /* lines of the chunk in front are written as they come               */
     bool
@@ -96,28 +97,28 @@ static void check_output(const struct trial *trial,
     const size_t length = (size_t)lseek(sink, 0, SEEK_END);
     const uint64_t stops =
         result->nleft_ranges > 0 ? result->left_ranges[0].begin : (uint64_t)trial->length;
-    char *out = malloc(length + 1), *want = malloc(trial->length + 1);
+    char *out = malloc(length + 1), *pending = malloc(trial->length + 1);
     size_t nwant = 0;
     uint64_t at = 0;
 
     assert_non_null(out);
-    assert_non_null(want);
+    assert_non_null(pending);
     assert_int_equal(pread(sink, out, length, 0), length);
     for (size_t i = 0; i <= result->nfailed_ranges && at < stops; i++) {
         const bool last = i == result->nfailed_ranges;
         const uint64_t begin = last ? stops : result->failed_ranges[i].begin;
         const uint64_t end = begin < stops ? begin : stops;
 
-        memcpy(want + nwant, trial->bytes + at, (size_t)(end - at));
+        memcpy(pending + nwant, trial->bytes + at, (size_t)(end - at));
         nwant += (size_t)(end - at);
         at = last ? stops : result->failed_ranges[i].end;
     }
     if (result->nleft_ranges == 0 ? length != nwant : length > nwant)
         complain(trial, "%zu bytes were put out, expected %zu", length, nwant);
-    if (memcmp(out, want, length) != 0)
+    if (memcmp(out, pending, length) != 0)
         complain(trial, "what was put out is not what was done");
     free(out);
-    free(want);
+    free(pending);
 }
 
 /* Of a chunk that failed, some of its first lines may be there, whole; and when the run has ended
@@ -133,9 +134,9 @@ static void check_lines(const struct trial *trial, enum cleave_status status,
 
     assert_non_null(out);
     assert_int_equal(pread(sink, out, length, 0), length);
-    if (result == NULL && trial->steady)
+    if (result == NULL && trial->persistent)
         complain(trial, "%s", err->text);
-    if (result != NULL && trial->steady &&
+    if (result != NULL && trial->persistent &&
         (status != CLEAVE_OK || result->left_bytes > 0))
         complain(trial, "a host was there all the time, but %s", err->text);
     for (size_t i = 0; result != NULL && i <= result->nfailed_ranges; i++) {
@@ -176,14 +177,14 @@ static void check(const struct trial *trial, enum cleave_status status,
     if (status != CLEAVE_OK && status != CLEAVE_ELOST && status != CLEAVE_EENGINE)
         complain(trial, "%s", err->text);
     if (result == NULL) { /* nobody was there in time */
-        if (trial->steady)
+        if (trial->persistent)
             complain(trial, "%s", err->text);
         return;
     }
-    if (trial->steady && status != CLEAVE_OK)
+    if (trial->persistent && status != CLEAVE_OK)
         complain(trial, "a host was there all the time, but %s", err->text);
     /* What three hosts lose by chance cannot be told from poison. */
-    if (trial->steady && trial->honest && world_poison == NULL && trial->nhosts < 4 &&
+    if (trial->persistent && trial->honest && world_poison == NULL && trial->nhosts < 4 &&
         result->failed > 0)
         complain(trial, "%llu chunks failed", (unsigned long long)result->failed);
     if (status == CLEAVE_OK && result->left_bytes > 0)

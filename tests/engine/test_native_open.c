@@ -36,7 +36,7 @@ static void tell(const struct cleave_trace *trace, char *out, size_t size)
     }
 }
 
-static void expect(const struct scene *scene, const char *story)
+static void expect(const struct scene *scene, const char *context)
 {
     struct cleave_trace *trace = NULL;
     struct cv_outcome outcome;
@@ -47,7 +47,7 @@ static void expect(const struct scene *scene, const char *story)
     if (play(scene, trace, &outcome, &err) != CLEAVE_OK)
         fail_msg("%s", err.text);
     tell(trace, told, sizeof told);
-    assert_string_equal(told, story);
+    assert_string_equal(told, context);
     cleave_trace_free(trace);
 }
 
@@ -177,10 +177,11 @@ static void before_it_starts(const struct cleave_view *view,
 static void a_command_that_has_not_started_can_be_emptied_and_killed(void **unused)
 {
     (void)unused;
-    expect(&(struct scene){ .reads = "slurp", .load = 30, .decide = before_it_starts },
-           "0 sent 1:0, 0 done 1:0, 0 sent 0:10, 0 recalled 0:10, 0 recalled 1:0, "
-           "0 progress 0:0, 0.5 wake 0:0, 0.5 sent 1:15, 0.5 extended 0:15, 1 started 0:15, "
-           "1.5 started 1:15, 2.5 done 0:15, 3 done 1:15");
+    expect(
+        &(struct scene){ .reads = "slurp", .load = 30, .decide = before_it_starts },
+        "0 sent 1:0, 0 done 1:0, 0 sent 0:10, 0 recalled 0:10, 0 recalled 1:0, "
+        "0 progress 0:0, 0.5 wake 0:0, 0.5 sent 1:15, 0.5 extended 0:15, 1 started 0:15, "
+        "1.5 started 1:15, 2.5 done 0:15, 3 done 1:15");
 }
 
 /* --- links, streams, profiles, results ------------------------------------------------- */
@@ -307,14 +308,15 @@ static void results_come_back_of_what_was_open(void **unused)
            "3 sent 0:20, 3 started 0:20, 4 wake 0:0, 4 recalled 0:0, 4 progress 0:10, "
            "6 extended 0:20, 8 drained 0:40, 8 done 0:40, 11 returned 0:40");
     /* Of one that was killed, too. */
-    expect(&(struct scene){ .reads = "slurp",
-                            .load = 30,
-                            .result_ratio = 0.1,
-                            .decide = before_it_starts },
-           "0 sent 1:0, 0 done 1:0, 0 returned 1:0, 0 sent 0:10, 0 recalled 0:10, "
-           "0 recalled 1:0, 0 progress 0:0, 0.5 wake 0:0, 0.5 sent 1:15, 0.5 extended 0:15, "
-           "1 started 0:15, 1.5 started 1:15, 2.5 done 0:15, 2.5 returned 0:15, "
-           "3 done 1:15, 3 returned 1:15");
+    expect(
+        &(struct scene){ .reads = "slurp",
+                         .load = 30,
+                         .result_ratio = 0.1,
+                         .decide = before_it_starts },
+        "0 sent 1:0, 0 done 1:0, 0 returned 1:0, 0 sent 0:10, 0 recalled 0:10, "
+        "0 recalled 1:0, 0 progress 0:0, 0.5 wake 0:0, 0.5 sent 1:15, 0.5 extended 0:15, "
+        "1 started 0:15, 1.5 started 1:15, 2.5 done 0:15, 2.5 returned 0:15, "
+        "3 done 1:15, 3 returned 1:15");
 }
 
 /* --- orders that are refused ----------------------------------------------------------- */

@@ -55,7 +55,7 @@ static void check_answer(struct answers *answers, double units)
 static struct model {
     const struct scene *scene;
     double phi;
-    struct book books[WORKERS];
+    struct book queue[WORKERS];
     struct {
         double begin, end;
         bool there;
@@ -100,7 +100,7 @@ static double unit_s(uint32_t w)
 static void pass(double now_s)
 {
     for (uint32_t w = 0; w < WORKERS; w++) {
-        struct book *book = &model.books[w];
+        struct book *book = &model.queue[w];
         const double from_s = fmax(book->at_s, fmax(book->ready_s, book->first_s));
         double units;
 
@@ -121,7 +121,7 @@ static void pass(double now_s)
 static void nobody_is_silent(double now_s)
 {
     for (uint32_t w = 0; w < WORKERS; w++) {
-        const struct book *book = &model.books[w];
+        const struct book *book = &model.queue[w];
         const double start_s = fmax(book->ready_s, book->first_s);
 
         if (!book->there || !book->opened || !(book->here > 0))
@@ -137,7 +137,7 @@ static void open_book(uint32_t w, uint64_t chunk, double now_s, bool opened)
 {
     const bool late = strcmp(model.scene->reads, "late") == 0;
 
-    model.books[w] = (struct book){ .there = true,
+    model.queue[w] = (struct book){ .there = true,
                                     .opened = opened,
                                     .closed = !opened,
                                     .chunk = chunk,
@@ -150,7 +150,7 @@ static void open_book(uint32_t w, uint64_t chunk, double now_s, bool opened)
 /* Units for the open chunk of a worker. */
 static double lengthen(uint32_t w, double units)
 {
-    struct book *book = &model.books[w];
+    struct book *book = &model.queue[w];
     double length, from;
 
     if (!(book->end > book->begin) && !book->started) {
@@ -171,7 +171,7 @@ static double lengthen(uint32_t w, double units)
 
 static void shorten(uint32_t w, double units)
 {
-    struct book *book = &model.books[w];
+    struct book *book = &model.queue[w];
     double taken = 0;
 
     if (book->there && book->here >= book->end - book->begin - NEAR)
@@ -215,14 +215,14 @@ static void check_order(const struct cleave_order *order, double now_s)
         model.extended[w] = lengthen(w, order->units);
         break;
     case CLEAVE_CLOSE:
-        model.books[w].closed = true;
-        model.books[w].closed_s = now_s;
+        model.queue[w].closed = true;
+        model.queue[w].closed_s = now_s;
         break;
     case CLEAVE_RECALL:
         shorten(w, order->units);
         break;
     case CLEAVE_QUERY:
-        expect_answer(&model.seen[w], model.books[w].there ? model.books[w].read : 0);
+        expect_answer(&model.seen[w], model.queue[w].there ? model.queue[w].read : 0);
         break;
     default:
         break;
@@ -232,7 +232,7 @@ static void check_order(const struct cleave_order *order, double now_s)
 /* When a command ends that has read the end of its input. */
 static void check_done(const struct cleave_event *event)
 {
-    struct book *book = &model.books[event->worker];
+    struct book *book = &model.queue[event->worker];
     const double n = book->end - book->begin, start_s = START[event->worker];
     const bool late = strcmp(model.scene->reads, "late") == 0;
     double end_s = fmax(book->closed_s, fmax(book->ready_s, book->reached_s));
@@ -257,7 +257,7 @@ static void check_done(const struct cleave_event *event)
 /* A chunk that was sent is there, and alone: its command starts when the last has ended. */
 static void start_sent(uint32_t w, uint64_t chunk, double now_s)
 {
-    struct book *book = &model.books[w];
+    struct book *book = &model.queue[w];
 
     open_book(w, chunk, now_s, false);
     book->begin = model.ranges[chunk].begin;
@@ -267,7 +267,7 @@ static void start_sent(uint32_t w, uint64_t chunk, double now_s)
 
 static void check_units(const struct cleave_event *event)
 {
-    struct book *book = &model.books[event->worker];
+    struct book *book = &model.queue[event->worker];
 
     same(event->units, event->kind == CLEAVE_SENT ? model.sent[event->chunk]
                                                   : model.extended[event->worker]);
@@ -286,7 +286,7 @@ static void check_units(const struct cleave_event *event)
 
 static void check_event(const struct cleave_event *event)
 {
-    struct book *book = &model.books[event->worker];
+    struct book *book = &model.queue[event->worker];
 
     switch (event->kind) {
     case CLEAVE_SENT:

@@ -51,7 +51,7 @@ static const char *const transfers[] = {
 };
 
 static const struct {
-    const char *law;
+    const char *distribution;
     enum cleave_compute_model model;
 } computes[] = {
     { "0", CLEAVE_COMPUTE_FRESH },         { "1", CLEAVE_COMPUTE_FRESH },
@@ -147,7 +147,8 @@ static void test_same_lengths(void **unused)
 
             assert_int_equal(cv_distribution_parse(transfers[t], &costs.transfer, &err),
                              CLEAVE_OK);
-            assert_int_equal(cv_distribution_parse(computes[c].law, &costs.compute, &err),
+            assert_int_equal(cv_distribution_parse(computes[c].distribution,
+                                                   &costs.compute, &err),
                              CLEAVE_OK);
             cv_reduce_costs_seed(&costs, 7 * t + c);
             for (size_t h = 0; h < COUNT(hows); h++)

@@ -15,17 +15,17 @@ static struct cv_ordered_output *make_gather(int sink, uint64_t memory)
     const struct cv_ordered_output_options options = { .sink = sink,
                                                        .memory = memory,
                                                        .directory = "/tmp" };
-    struct cv_ordered_output *gather = NULL;
+    struct cv_ordered_output *outputs = NULL;
 
-    must(cv_ordered_output_new(&options, &gather, &err));
-    return gather;
+    must(cv_ordered_output_new(&options, &outputs, &err));
+    return outputs;
 }
 
-static struct cv_chunk_output *open_blocks(struct cv_ordered_output *gather)
+static struct cv_chunk_output *open_blocks(struct cv_ordered_output *outputs)
 {
     struct cv_chunk_output *store = NULL;
 
-    must(cv_chunk_output_open(gather, &store, &err));
+    must(cv_chunk_output_open(outputs, &store, &err));
     cv_chunk_output_use_blocks(store);
     return store;
 }
@@ -82,8 +82,8 @@ static void an_output_is_read_from_the_front(void **state)
     (void)state;
     for (size_t i = 0; i < MEMORIES; i++)
         for (int piped = 0; piped < 2; piped++) {
-            struct cv_ordered_output *gather = make_gather(-1, memories[i]);
-            struct cv_chunk_output *store = open_blocks(gather);
+            struct cv_ordered_output *outputs = make_gather(-1, memories[i]);
+            struct cv_chunk_output *store = open_blocks(outputs);
 
             if (piped)
                 fill(store, text, SIZE);
@@ -92,14 +92,14 @@ static void an_output_is_read_from_the_front(void **state)
                     must(cv_chunk_output_write(store, text + at,
                                                SIZE - at < 7777 ? SIZE - at : 7777,
                                                &err));
-            assert_true(cv_ordered_output_usage(gather).memory <= memories[i]);
-            assert_int_equal(cv_ordered_output_usage(gather).disk > 0,
+            assert_true(cv_ordered_output_usage(outputs).memory <= memories[i]);
+            assert_int_equal(cv_ordered_output_usage(outputs).disk > 0,
                              memories[i] < SIZE);
             assert_read(store, text, SIZE);
             cv_chunk_output_drop(store);
-            assert_int_equal(cv_ordered_output_usage(gather).memory, 0);
-            assert_int_equal(cv_ordered_output_usage(gather).disk, 0);
-            cv_ordered_output_free(gather);
+            assert_int_equal(cv_ordered_output_usage(outputs).memory, 0);
+            assert_int_equal(cv_ordered_output_usage(outputs).disk, 0);
+            cv_ordered_output_free(outputs);
         }
     free(text);
 }
@@ -111,8 +111,9 @@ static void an_output_can_be_taken_as_a_file(void **state)
     (void)state;
     for (size_t i = 0; i < MEMORIES; i++) {
         const size_t before = open_descriptors();
-        struct cv_ordered_output *gather = make_gather(-1, memories[i]);
-        struct cv_chunk_output *store = open_blocks(gather), *next = open_blocks(gather);
+        struct cv_ordered_output *outputs = make_gather(-1, memories[i]);
+        struct cv_chunk_output *store = open_blocks(outputs),
+                               *next = open_blocks(outputs);
         struct cv_taken taken;
 
         must(cv_chunk_output_write(store, text, SIZE, &err));
@@ -123,9 +124,9 @@ static void an_output_can_be_taken_as_a_file(void **state)
         assert_read(next, text, 1000);
         cv_chunk_output_drop(store);
         cv_chunk_output_drop(next);
-        assert_in_range(cv_ordered_output_usage(gather).disk, 0,
+        assert_in_range(cv_ordered_output_usage(outputs).disk, 0,
                         1000); /* see cv_spill_file_leave */
-        cv_ordered_output_free(gather);
+        cv_ordered_output_free(outputs);
         assert_int_equal(open_descriptors(), before);
     }
     free(text);
@@ -136,7 +137,7 @@ static void memory_is_used_again(void **state)
 {
     enum { OUTPUTS = 300, SMALL = 2000 };
     const int sink = make_file("", 0);
-    struct cv_ordered_output *gather = make_gather(sink, 2 << 20);
+    struct cv_ordered_output *outputs = make_gather(sink, 2 << 20);
     char *text = make_text(3, SIZE);
     enum cv_ordered_output_state idle;
     struct cv_chunk_output *store;
@@ -144,36 +145,36 @@ static void memory_is_used_again(void **state)
 
     (void)state;
     for (uint64_t i = OUTPUTS; i > 0; i--) {
-        store = open_blocks(gather);
+        store = open_blocks(outputs);
         fill(store, text, SMALL);
-        must(cv_ordered_output_finish(gather, store, 10 * i, 10 * i + 10, &err));
+        must(cv_ordered_output_finish(outputs, store, 10 * i, 10 * i + 10, &err));
     }
-    assert_int_equal(cv_ordered_output_usage(gather).disk, 0);
-    assert_in_range(cv_ordered_output_usage(gather).memory, OUTPUTS * SMALL,
+    assert_int_equal(cv_ordered_output_usage(outputs).disk, 0);
+    assert_in_range(cv_ordered_output_usage(outputs).memory, OUTPUTS * SMALL,
                     OUTPUTS * SMALL * 3 / 2);
-    store = open_blocks(gather);
+    store = open_blocks(outputs);
     must(cv_chunk_output_write(store, text, SIZE, &err));
-    must(cv_ordered_output_finish(gather, store, 0, 10, &err));
-    must(cv_ordered_output_pump(gather, UINT64_MAX, &idle, &err));
+    must(cv_ordered_output_finish(outputs, store, 0, 10, &err));
+    must(cv_ordered_output_pump(outputs, UINT64_MAX, &idle, &err));
     assert_int_equal(idle, CV_GATHER_IDLE);
     assert_file(sink, 0, SIZE, text);
     for (uint64_t i = 0; i < OUTPUTS; i++)
         assert_file(sink, SIZE + i * SMALL, SIZE + (i + 1) * SMALL, text);
-    assert_int_equal(cv_ordered_output_usage(gather).memory, 0);
-    spare = gather->spare_blocks;
+    assert_int_equal(cv_ordered_output_usage(outputs).memory, 0);
+    spare = outputs->spare_blocks;
     assert_non_null(spare);
-    store = open_blocks(gather);
+    store = open_blocks(outputs);
     must(cv_chunk_output_write(store, text, CV_BLOCK, &err));
     assert_ptr_equal(store->blocks.first, spare);
 
     /* Files take the place of blocks that nobody uses. */
     cv_chunk_output_drop(store);
-    must(cv_chunk_output_open(gather, &store, &err));
+    must(cv_chunk_output_open(outputs, &store, &err));
     must(cv_chunk_output_write(store, text, SIZE, &err));
     must(cv_chunk_output_write(store, text, SIZE, &err));
-    assert_true(cv_ordered_output_usage(gather).memory + gather->spare <= 2 << 20);
-    assert_int_equal(cv_ordered_output_usage(gather).disk, 0);
-    cv_ordered_output_free(gather);
+    assert_true(cv_ordered_output_usage(outputs).memory + outputs->spare <= 2 << 20);
+    assert_int_equal(cv_ordered_output_usage(outputs).disk, 0);
+    cv_ordered_output_free(outputs);
     close(sink);
     free(text);
 }
@@ -184,26 +185,26 @@ static void some_outputs_are_not_for_blocks(void **state)
     struct cv_ordered_output_options options = { .sink = -1,
                                                  .memory = 1 << 20,
                                                  .files = true };
-    struct cv_ordered_output *gather = NULL;
+    struct cv_ordered_output *outputs = NULL;
     struct cv_chunk_output *store;
     struct cv_pipe pipe;
 
     (void)state;
-    must(cv_ordered_output_new(&options, &gather, &err));
-    store = open_blocks(gather);
+    must(cv_ordered_output_new(&options, &outputs, &err));
+    store = open_blocks(outputs);
     assert_false(store->in_blocks);
-    cv_ordered_output_free(gather);
+    cv_ordered_output_free(outputs);
     must(cv_pipe_open(&pipe, &err));
-    gather = make_gather(pipe.write, 1 << 20);
-    store = open_blocks(gather);
+    outputs = make_gather(pipe.write, 1 << 20);
+    store = open_blocks(outputs);
     assert_false(store->in_blocks);
-    cv_ordered_output_free(gather);
+    cv_ordered_output_free(outputs);
     cv_pipe_close(&pipe);
-    gather = make_gather(-1, 1 << 20);
-    cv_ordered_output_expect_taking(gather);
-    store = open_blocks(gather);
+    outputs = make_gather(-1, 1 << 20);
+    cv_ordered_output_expect_taking(outputs);
+    store = open_blocks(outputs);
     assert_false(store->in_blocks);
-    cv_ordered_output_free(gather);
+    cv_ordered_output_free(outputs);
 }
 
 int main(void)

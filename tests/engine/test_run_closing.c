@@ -17,7 +17,7 @@ enum { SIZE = 4 << 20 };
 
 struct bench {
     struct cv_poller *poller;
-    struct cv_ordered_output *gather;
+    struct cv_ordered_output *outputs;
     struct cv_slot slot;
     bool ended;
 };
@@ -51,10 +51,10 @@ static void through(const struct cv_piece *piece, const struct cv_piece *head,
     must(cv_ordered_output_new(&(struct cv_ordered_output_options){ .sink = -1,
                                                                     .memory = 1 << 26,
                                                                     .separate = true },
-                               &bench.gather, &err));
+                               &bench.outputs, &err));
     cv_slot_init(&bench.slot);
     bench.slot.poller = bench.poller;
-    bench.slot.gather = bench.gather;
+    bench.slot.outputs = bench.outputs;
     bench.slot.command = &command;
     bench.slot.ended = slot_ended;
     bench.slot.broke = slot_broke;
@@ -70,7 +70,7 @@ static void through(const struct cv_piece *piece, const struct cv_piece *head,
     cv_chunk_output_drop(bench.slot.store);
     bench.slot.store = NULL;
     cv_slot_done(&bench.slot);
-    cv_ordered_output_free(bench.gather);
+    cv_ordered_output_free(bench.outputs);
     cv_poller_free(bench.poller);
     cv_command_done(&command);
 }

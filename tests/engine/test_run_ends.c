@@ -322,22 +322,22 @@ static void who_is_given_up_does_not_see_his_input_end(void **state)
     };
 
     (void)state;
-    for (int steady = 0; steady < 2; steady++) {
+    for (int persistent = 0; persistent < 2; persistent++) {
         struct cv_command command;
         struct cv_poller *poller;
-        struct cv_ordered_output *gather;
+        struct cv_ordered_output *outputs;
         struct cv_slot slot;
 
         must(cv_command_init(&command, NULL, WORDS("sleep", "1000"), &err));
         must(cv_poller_new(&poller, &err));
         must(cv_ordered_output_new(
-            &(struct cv_ordered_output_options){ .sink = -1, .memory = 1 << 20 }, &gather,
-            &err));
+            &(struct cv_ordered_output_options){ .sink = -1, .memory = 1 << 20 },
+            &outputs, &err));
         cv_slot_init(&slot);
-        if (steady)
+        if (persistent)
             cv_persistent_init(&slot);
         slot.poller = poller;
-        slot.gather = gather;
+        slot.outputs = outputs;
         slot.command = &command;
         slot.broke = slot_broke;
         must(cv_slot_start(&slot, &piece, &err));
@@ -347,7 +347,7 @@ static void who_is_given_up_does_not_see_his_input_end(void **state)
         looked.slot = NULL;
         assert_true(looked.kills > 0);
         assert_true(looked.open > 0);
-        cv_ordered_output_free(gather);
+        cv_ordered_output_free(outputs);
         cv_poller_free(poller);
         cv_command_done(&command);
     }

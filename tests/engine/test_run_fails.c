@@ -22,7 +22,7 @@ static struct trial slow(uint32_t number, const char *policy)
         machines[h].script.speed_Bps = 10;
         trial.slots[h] = 1 + (number + h) % 2;
     }
-    trial.steady = true;
+    trial.persistent = true;
     return trial;
 }
 
@@ -38,7 +38,7 @@ static void bad_hosts_cost_nothing(void **state)
         for (uint32_t h = 0; h < nhosts; h++)
             if (h != i / 2 % nhosts)
                 machines[h].script.fails = UINT32_MAX;
-        trial.steady = true;
+        trial.persistent = true;
         run(&trial, &result);
         for (uint32_t h = 0; h < nhosts; h++)
             if (machines[h].failed > 8)

@@ -13,26 +13,26 @@
 
 static struct cv_ordered_output *make_gather(void)
 {
-    struct cv_ordered_output *gather = NULL;
+    struct cv_ordered_output *outputs = NULL;
 
     must(cv_ordered_output_new(&(struct cv_ordered_output_options){ .sink = -1,
                                                                     .memory = 1 << 20 },
-                               &gather, &err));
-    return gather;
+                               &outputs, &err));
+    return outputs;
 }
 
-static void hold(struct cv_worker_partials *holding, struct cv_ordered_output *gather,
+static void hold(struct cv_worker_partials *holding, struct cv_ordered_output *outputs,
                  uint64_t id, const char *text)
 {
     struct cv_chunk_output *store = NULL;
 
-    must(cv_chunk_output_open(gather, &store, &err));
+    must(cv_chunk_output_open(outputs, &store, &err));
     must(cv_chunk_output_write(store, text, strlen(text), &err));
     must(cv_holding_add(holding, id, store, &err));
 }
 
 /* Bytes of another worker come; whether that makes a partial complete. */
-static bool comes(struct cv_worker_partials *holding, struct cv_ordered_output *gather,
+static bool comes(struct cv_worker_partials *holding, struct cv_ordered_output *outputs,
                   uint64_t id, const char *text, bool last)
 {
     const struct cv_worker_partial *held = cv_holding_find(holding, id);
@@ -45,7 +45,7 @@ static bool comes(struct cv_worker_partials *holding, struct cv_ordered_output *
                                                      : 0 };
     bool complete = false;
 
-    must(cv_holding_take(holding, gather, &head, (const unsigned char *)text, &complete,
+    must(cv_holding_take(holding, outputs, &head, (const unsigned char *)text, &complete,
                          &err));
     return complete;
 }
@@ -64,14 +64,14 @@ static void expect_text(const struct cv_worker_partial *held, const char *text)
 
 static void it_has_another_name_where_it_goes(void **state)
 {
-    struct cv_ordered_output *gather = make_gather();
+    struct cv_ordered_output *outputs = make_gather();
     struct cv_worker_partials giver = { 0 }, taker = { 0 };
     static unsigned char payload[CV_FRAME_MOST];
     struct cv_frame_head head;
     bool any, complete;
 
     (void)state;
-    hold(&giver, gather, 7, "seven");
+    hold(&giver, outputs, 7, "seven");
     /* Twice to the same worker: these are two. */
     must(cv_holding_send(&giver, 7, 2, 70, &err));
     must(cv_holding_send(&giver, 7, 2, 71, &err));
@@ -83,41 +83,41 @@ static void it_has_another_name_where_it_goes(void **state)
         assert_true(any);
         assert_int_equal(head.peer, 2);
         assert_int_equal(head.chunk, name);
-        must(cv_holding_take(&taker, gather, &head, payload, &complete, &err));
+        must(cv_holding_take(&taker, outputs, &head, payload, &complete, &err));
         assert_true(complete);
         expect_text(cv_holding_find(&taker, name), "seven");
     }
     must(cv_holding_next(&giver, false, &head, payload, &any, &err));
     assert_false(any);
     assert_null(giver.held); /* it went when nobody used it any more */
-    assert_int_equal(cv_holding_take(&taker, gather, &head, payload, &complete, NULL),
+    assert_int_equal(cv_holding_take(&taker, outputs, &head, payload, &complete, NULL),
                      CLEAVE_EINPUT);
     cv_holding_done(&giver);
     cv_holding_done(&taker);
-    cv_ordered_output_free(gather);
+    cv_ordered_output_free(outputs);
 }
 
 /* Nothing stays of one that is forgotten before or while it comes. */
 static void it_is_forgotten_before_it_has_come(void **state)
 {
-    struct cv_ordered_output *gather = make_gather();
+    struct cv_ordered_output *outputs = make_gather();
     struct cv_worker_partials holding = { 0 };
 
     (void)state;
     must(cv_holding_forget(&holding, 1, &err));
     assert_null(cv_holding_find(&holding, 1));
-    assert_false(comes(&holding, gather, 1, "a", false));
-    assert_false(comes(&holding, gather, 1, "b", true));
+    assert_false(comes(&holding, outputs, 1, "a", false));
+    assert_false(comes(&holding, outputs, 1, "b", true));
     assert_null(holding.held);
 
-    assert_false(comes(&holding, gather, 2, "c", false));
+    assert_false(comes(&holding, outputs, 2, "c", false));
     assert_non_null(cv_holding_find(&holding, 2));
-    assert_false(comes(&holding, gather, 3, "d", false));
+    assert_false(comes(&holding, outputs, 3, "d", false));
     must(cv_holding_forget(&holding, 2, &err));
     assert_null(cv_holding_find(&holding, 2));
-    assert_false(comes(&holding, gather, 2, "e", false));
-    assert_true(comes(&holding, gather, 3, "f", true));
-    assert_false(comes(&holding, gather, 2, "", true));
+    assert_false(comes(&holding, outputs, 2, "e", false));
+    assert_true(comes(&holding, outputs, 3, "f", true));
+    assert_false(comes(&holding, outputs, 2, "", true));
     expect_text(cv_holding_find(&holding, 3), "df");
     assert_null(holding.held->next);
     must(cv_holding_forget(&holding, 3, &err));
@@ -126,13 +126,13 @@ static void it_is_forgotten_before_it_has_come(void **state)
     /* What never comes is no burden. */
     must(cv_holding_forget(&holding, 4, &err));
     cv_holding_done(&holding);
-    cv_ordered_output_free(gather);
+    cv_ordered_output_free(outputs);
 }
 
 /* Of what is missing in it, the others do not make a partial. */
 static void it_comes_with_a_gap(void **state)
 {
-    struct cv_ordered_output *gather = make_gather();
+    struct cv_ordered_output *outputs = make_gather();
     struct cv_worker_partials holding = { 0 };
     struct cv_frame_head head = {
         .type = CV_FRAME_PARTIAL, .flags = CV_FRAME_LAST, .length = 1, .chunk = 5
@@ -142,15 +142,16 @@ static void it_comes_with_a_gap(void **state)
     bool complete = false;
 
     (void)state;
-    assert_false(comes(&holding, gather, 5, "abc", false));
+    assert_false(comes(&holding, outputs, 5, "abc", false));
     for (head.value = 2; head.value < 5; head.value += 2) {
-        assert_int_equal(cv_holding_take(&holding, gather, &head, &byte, &complete, &err),
+        assert_int_equal(cv_holding_take(&holding, outputs, &head, &byte, &complete,
+                                         &err),
                          CLEAVE_EINPUT);
         assert_non_null(strstr(err.text, "of a partial result were sent before, and 3"));
         assert_false(complete);
     }
     cv_holding_done(&holding);
-    cv_ordered_output_free(gather);
+    cv_ordered_output_free(outputs);
 }
 
 int main(void)

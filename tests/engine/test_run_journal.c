@@ -213,7 +213,7 @@ static void there_and_back(void **state)
         assert_string_equal(chunk.worker, worker);
         assert_int_equal(chunk.output_bytes, sizes[i]);
         text.n = 0;
-        assert_ok(cv_journal_output(journal, chunk.id, gather, &text, &kept, &err));
+        assert_ok(cv_journal_output(journal, chunk.id, outputs, &text, &kept, &err));
         assert_true(kept);
         fill_output(bytes, i, sizes[i]);
         assert_int_equal(text.n, sizes[i]);
@@ -489,7 +489,7 @@ static uint64_t check_killed(const struct cv_source *source, uint64_t since, uin
         if (n < since)
             continue;
         text.n = 0;
-        assert_ok(cv_journal_output(journal, chunk.id, gather, &text, &kept, &err));
+        assert_ok(cv_journal_output(journal, chunk.id, outputs, &text, &kept, &err));
         assert_true(kept);
         fill_output(bytes, n, killed_size(n));
         assert_int_equal(text.n, killed_size(n));

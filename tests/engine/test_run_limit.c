@@ -25,7 +25,7 @@ static size_t first_long(const struct split_input *input, size_t max)
 
 /* Take all there is; what came of it. */
 static enum cleave_status take_all(struct cv_source *source, struct cv_random *random,
-                                   int feed, const struct split_input *input,
+                                   int writer, const struct split_input *input,
                                    struct cleave_error *err)
 {
     enum cleave_status status = CLEAVE_OK;
@@ -37,12 +37,12 @@ static enum cleave_status take_all(struct cv_source *source, struct cv_random *r
         const size_t left = input->n - fed;
         const size_t some = left > 0 ? 1 + below(random, left) : 0;
 
-        if (feed >= 0 && some > 0) {
-            assert_int_equal(write(feed, input->bytes + fed, some), some);
+        if (writer >= 0 && some > 0) {
+            assert_int_equal(write(writer, input->bytes + fed, some), some);
             fed += some;
-        } else if (feed >= 0) {
-            close(feed);
-            feed = -1;
+        } else if (writer >= 0) {
+            close(writer);
+            writer = -1;
         }
         status = cv_source_pump(source, err);
         if (status == CLEAVE_OK)
@@ -50,8 +50,8 @@ static enum cleave_status take_all(struct cv_source *source, struct cv_random *r
         if (status == CLEAVE_OK && taken == CV_TAKE_PIECE)
             status = cv_source_finish(source, &piece, err);
     }
-    if (feed >= 0)
-        close(feed);
+    if (writer >= 0)
+        close(writer);
     return status;
 }
 

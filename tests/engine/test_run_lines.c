@@ -35,7 +35,7 @@ static void lines_are_the_output(void **state)
         struct trial trial = make(i / 2, i % 2 == 1);
         struct cleave_execution_result *result;
 
-        trial.steady = true;
+        trial.persistent = true;
         run(&trial, &result);
         if (result->failed > 0 || result->left_bytes > 0 ||
             (size_t)result->output_bytes != trial.length)
@@ -72,7 +72,7 @@ static void nothing_is_done_twice(void **state)
         struct cleave_execution_result *result;
 
         let_them_go(&trial, i);
-        trial.steady = trial.nhosts > 1;
+        trial.persistent = trial.nhosts > 1;
         run(&trial, &result);
         assert_non_null(result);
         if (strstr(trial.said, "after lines of it had been written") != NULL) {
@@ -100,7 +100,7 @@ static void what_was_seen_is_done_again(void **state)
         struct cleave_execution_result *result;
 
         let_them_go(&trial, i);
-        trial.steady = trial.nhosts > 1;
+        trial.persistent = trial.nhosts > 1;
         run(&trial, &result);
         assert_non_null(result);
         if (result->failed > 0 || result->left_bytes > 0 ||
@@ -127,7 +127,7 @@ static void frames_that_are_missed_are_noticed(void **state)
         script->late = i % 3 == 1 ? 0.05 : 0;
         script->dropped = i % 3 == 2 ? 0.05 : 0;
         trial.honest = false;
-        trial.steady = trial.nhosts > 1;
+        trial.persistent = trial.nhosts > 1;
         run(&trial, NULL);
         free(trial.bytes);
     }

@@ -133,14 +133,14 @@ static void a_damaged_payload_is_noticed(void **state)
 static void what_is_compressed_has_limits_as_well(void **state)
 {
     static unsigned char zeros[10000], small[10000], bytes[CV_FRAME_HEAD + sizeof small];
-    struct cv_link_compressor squeeze;
+    struct cv_link_compressor compressor;
     struct side side;
     size_t became;
 
     (void)state;
-    cv_link_compressor_init(&squeeze);
-    became = cv_link_compressor_put(&squeeze, 1, zeros, sizeof zeros, small);
-    cv_link_compressor_done(&squeeze);
+    cv_link_compressor_init(&compressor);
+    became = cv_link_compressor_put(&compressor, 1, zeros, sizeof zeros, small);
+    cv_link_compressor_done(&compressor);
     assert_in_range(became, 1, 500);
     open_side(&side, 60);
     put(&side, bytes,
@@ -270,7 +270,7 @@ struct sender {
     struct cv_hosts hosts;
     struct cv_host host;
     struct cv_host_seat seat;
-    struct cv_ordered_output *gather;
+    struct cv_ordered_output *outputs;
     struct cv_slot slot;
     uint64_t came; /* bytes of the piece */
 };
@@ -316,10 +316,10 @@ static void open_sender(struct sender *sender, const char *bytes, size_t length)
     assert_int_equal(cv_ordered_output_new(
                          &(struct cv_ordered_output_options){ .sink = -1,
                                                               .sink_name = "nowhere" },
-                         &sender->gather, NULL),
+                         &sender->outputs, NULL),
                      CLEAVE_OK);
     cv_slot_init(&sender->slot);
-    sender->slot.gather = sender->gather;
+    sender->slot.outputs = sender->outputs;
     sender->slot.arrived = has_arrived;
     cv_remote_init(&sender->slot, &sender->host, 0);
     piece.body_bytes = bytes;
@@ -331,7 +331,7 @@ static void close_sender(struct sender *sender)
 {
     cv_link_close(&sender->host.link);
     cv_slot_done(&sender->slot);
-    cv_ordered_output_free(sender->gather);
+    cv_ordered_output_free(sender->outputs);
     cv_hosts_done(&sender->hosts);
     cv_poller_free(sender->hosts.poller);
     free(sender->host.owed);

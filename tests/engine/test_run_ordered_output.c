@@ -53,31 +53,31 @@ static void outputs_are_written_in_input_order(void **state)
 {
     const size_t before = open_descriptors();
     const int sink = make_file("", 0);
-    struct cv_ordered_output *gather =
+    struct cv_ordered_output *outputs =
         new_gather((struct cv_ordered_output_options){ .sink = sink, .memory = 1 << 20 });
     struct cv_chunk_output *stores[3];
 
     (void)state;
     for (int i = 0; i < 3; i++)
-        stores[i] = open_store(gather);
+        stores[i] = open_store(outputs);
     fill(stores[2], "three", 5);
     fill(stores[0], "one", 3);
     fill(stores[1], "two", 3);
-    must(cv_ordered_output_finish(gather, stores[2], 25, 30, &err));
-    write_all(gather);
-    assert_int_equal(gather->position, 0);
-    assert_true(cv_ordered_output_pending(gather));
-    must(cv_ordered_output_finish(gather, stores[0], 0, 10, &err));
-    write_all(gather);
-    assert_int_equal(gather->position, 10);
-    assert_int_equal(cv_ordered_output_usage(gather).written, 3);
-    must(cv_ordered_output_skip(gather, 20, 25, &err));
-    must(cv_ordered_output_finish(gather, stores[1], 10, 20, &err));
-    write_all(gather);
-    assert_int_equal(gather->position, 30);
-    assert_false(cv_ordered_output_pending(gather));
+    must(cv_ordered_output_finish(outputs, stores[2], 25, 30, &err));
+    write_all(outputs);
+    assert_int_equal(outputs->position, 0);
+    assert_true(cv_ordered_output_pending(outputs));
+    must(cv_ordered_output_finish(outputs, stores[0], 0, 10, &err));
+    write_all(outputs);
+    assert_int_equal(outputs->position, 10);
+    assert_int_equal(cv_ordered_output_usage(outputs).written, 3);
+    must(cv_ordered_output_skip(outputs, 20, 25, &err));
+    must(cv_ordered_output_finish(outputs, stores[1], 10, 20, &err));
+    write_all(outputs);
+    assert_int_equal(outputs->position, 30);
+    assert_false(cv_ordered_output_pending(outputs));
     assert_file(sink, 0, 11, "onetwothree");
-    cv_ordered_output_free(gather);
+    cv_ordered_output_free(outputs);
     cv_ordered_output_free(NULL);
     close(sink);
     assert_int_equal(open_descriptors(), before);
@@ -88,9 +88,9 @@ static void past_the_limit_outputs_go_to_disk(void **state)
     enum { SIZE = 1 << 20, LIMIT = 300000 };
     const size_t before = open_descriptors();
     const int sink = make_file("", 0);
-    struct cv_ordered_output *gather = new_gather((struct cv_ordered_output_options){
+    struct cv_ordered_output *outputs = new_gather((struct cv_ordered_output_options){
         .sink = sink, .memory = LIMIT, .directory = "/tmp" });
-    struct cv_chunk_output *large = open_store(gather), *small = open_store(gather),
+    struct cv_chunk_output *large = open_store(outputs), *small = open_store(outputs),
                            *lost;
     char *text = make_text(1, SIZE);
     struct cv_taken taken;
@@ -98,29 +98,29 @@ static void past_the_limit_outputs_go_to_disk(void **state)
     (void)state;
     fill(small, text, 100);
     fill(large, text, SIZE);
-    assert_int_equal(cv_ordered_output_usage(gather).memory, LIMIT);
-    assert_int_equal(cv_ordered_output_usage(gather).disk, SIZE + 100 - LIMIT);
-    lost = open_store(gather);
+    assert_int_equal(cv_ordered_output_usage(outputs).memory, LIMIT);
+    assert_int_equal(cv_ordered_output_usage(outputs).disk, SIZE + 100 - LIMIT);
+    lost = open_store(outputs);
     fill(lost, text, 5000);
-    assert_int_equal(cv_ordered_output_usage(gather).disk, SIZE + 5100 - LIMIT);
+    assert_int_equal(cv_ordered_output_usage(outputs).disk, SIZE + 5100 - LIMIT);
     cv_chunk_output_drop(lost);
-    assert_int_equal(cv_ordered_output_usage(gather).disk, SIZE + 100 - LIMIT);
+    assert_int_equal(cv_ordered_output_usage(outputs).disk, SIZE + 100 - LIMIT);
 
     /* To be handed over it has to be in one piece. */
     must(cv_ordered_output_take(large, &taken, &err));
     assert_int_equal(taken.end - taken.begin, SIZE);
     assert_file(taken.fd, taken.begin, taken.end, text);
-    must(cv_ordered_output_finish(gather, large, 10, 20, &err));
-    must(cv_ordered_output_finish(gather, small, 0, 10, &err));
-    write_all(gather);
+    must(cv_ordered_output_finish(outputs, large, 10, 20, &err));
+    must(cv_ordered_output_finish(outputs, small, 0, 10, &err));
+    write_all(outputs);
     assert_file(sink, 0, 100, text);
     assert_file(sink, 100, 100 + SIZE, text);
 
     /* What was written makes room again. */
-    assert_int_equal(cv_ordered_output_usage(gather).disk, 0);
-    assert_in_range(cv_ordered_output_usage(gather).memory, 0, LIMIT / 2);
-    assert_int_equal(cv_ordered_output_usage(gather).most_disk, SIZE);
-    cv_ordered_output_free(gather);
+    assert_int_equal(cv_ordered_output_usage(outputs).disk, 0);
+    assert_in_range(cv_ordered_output_usage(outputs).memory, 0, LIMIT / 2);
+    assert_int_equal(cv_ordered_output_usage(outputs).most_disk, SIZE);
+    cv_ordered_output_free(outputs);
     close(sink);
     free(text);
     assert_int_equal(open_descriptors(), before);
@@ -130,7 +130,7 @@ static void separate_outputs_are_whole_files(void **state)
 {
     enum { SIZE = 200000, OUTPUTS = 5 };
     const size_t before = open_descriptors();
-    struct cv_ordered_output *gather = new_gather((struct cv_ordered_output_options){
+    struct cv_ordered_output *outputs = new_gather((struct cv_ordered_output_options){
         .sink = -1, .memory = 250000, .directory = "/tmp", .separate = true });
     struct cv_chunk_output *stores[OUTPUTS];
     char *text = make_text(2, SIZE);
@@ -143,7 +143,7 @@ static void separate_outputs_are_whole_files(void **state)
         char path[64];
         int fd;
 
-        stores[i] = open_store(gather);
+        stores[i] = open_store(outputs);
         if (i % 2 == 0)
             fill(stores[i], text, size);
         else
@@ -162,10 +162,10 @@ static void separate_outputs_are_whole_files(void **state)
     for (int i = 0; i < OUTPUTS; i++)
         cv_chunk_output_drop(stores[i]);
     cv_chunk_output_drop(NULL);
-    assert_int_equal(cv_ordered_output_usage(gather).memory, 0);
-    assert_int_equal(cv_ordered_output_usage(gather).disk, 0);
+    assert_int_equal(cv_ordered_output_usage(outputs).memory, 0);
+    assert_int_equal(cv_ordered_output_usage(outputs).disk, 0);
     assert_int_equal(open_descriptors(), before);
-    cv_ordered_output_free(gather);
+    cv_ordered_output_free(outputs);
     free(text);
 }
 
@@ -197,16 +197,16 @@ static void read_sink(struct sink *sink, size_t max)
 }
 
 /* Fill a chunk's store, perhaps after a failure, and finish it, perhaps after a look. */
-static void one_chunk(struct cv_ordered_output *gather, struct cv_random *random,
+static void one_chunk(struct cv_ordered_output *outputs, struct cv_random *random,
                       uint64_t chunk, const char *text, size_t length)
 {
-    struct cv_chunk_output *store = open_store(gather);
+    struct cv_chunk_output *store = open_store(outputs);
     const size_t half = length / 2;
 
     if (cv_random_bits(random) % 4 == 0) {
         fill(store, text, half);
         cv_chunk_output_drop(store);
-        store = open_store(gather);
+        store = open_store(outputs);
     }
     if (cv_random_bits(random) % 2 == 0)
         cv_chunk_output_use_blocks(store);
@@ -218,13 +218,13 @@ static void one_chunk(struct cv_ordered_output *gather, struct cv_random *random
         must(cv_ordered_output_take(store, &taken, &err));
         assert_file(taken.fd, taken.begin, taken.end, text);
     }
-    must(cv_ordered_output_finish(gather, store, 10 * chunk, 10 * chunk + 10, &err));
+    must(cv_ordered_output_finish(outputs, store, 10 * chunk, 10 * chunk + 10, &err));
 }
 
 /* All chunks, out of order by at most OPEN, into `sink`, which is read now and then. */
 static void any_order(struct sink *sink, uint32_t seed, uint64_t memory)
 {
-    struct cv_ordered_output *gather = new_gather((struct cv_ordered_output_options){
+    struct cv_ordered_output *outputs = new_gather((struct cv_ordered_output_options){
         .sink = sink->fd, .memory = memory, .directory = "/tmp" });
     char *text = make_text(seed, LARGEST + CHUNKS * SHIFT),
          *expected = malloc((size_t)CHUNKS * LARGEST);
@@ -253,14 +253,14 @@ static void any_order(struct sink *sink, uint32_t seed, uint64_t memory)
         }
     }
     for (size_t i = 0; i < CHUNKS; i++) {
-        one_chunk(gather, &random, order[i], text + SHIFT * order[i], sizes[order[i]]);
-        must(cv_ordered_output_pump(gather, cv_random_bits(&random) % 20000, &state,
+        one_chunk(outputs, &random, order[i], text + SHIFT * order[i], sizes[order[i]]);
+        must(cv_ordered_output_pump(outputs, cv_random_bits(&random) % 20000, &state,
                                     &err));
         if (cv_random_bits(&random) % 8 == 0)
             read_sink(sink, 30000);
     }
-    while (cv_ordered_output_pending(gather)) {
-        must(cv_ordered_output_pump(gather, 100000, &state, &err));
+    while (cv_ordered_output_pending(outputs)) {
+        must(cv_ordered_output_pump(outputs, 100000, &state, &err));
         read_sink(sink, SIZE_MAX);
     }
     read_sink(sink, SIZE_MAX);
@@ -269,9 +269,9 @@ static void any_order(struct sink *sink, uint32_t seed, uint64_t memory)
     else if (sink->length != total || memcmp(sink->got, expected, total) != 0)
         fail_msg("seed %u: %zu bytes of output instead of %zu, or others", seed,
                  sink->length, total);
-    assert_int_equal(cv_ordered_output_usage(gather).written, total);
-    assert_int_equal(gather->position, 10 * CHUNKS);
-    cv_ordered_output_free(gather);
+    assert_int_equal(cv_ordered_output_usage(outputs).written, total);
+    assert_int_equal(outputs->position, 10 * CHUNKS);
+    cv_ordered_output_free(outputs);
     free(sink->got);
     free(expected);
     free(text);
@@ -286,13 +286,13 @@ static void an_output_that_just_fits_stays_whole(void **state)
     (void)state;
     for (int separate = 0; separate < 2; separate++) {
         const size_t before = open_descriptors();
-        struct cv_ordered_output *gather = new_gather((struct cv_ordered_output_options){
+        struct cv_ordered_output *outputs = new_gather((struct cv_ordered_output_options){
             .sink = -1, .memory = 1000, .separate = separate == 1 });
         struct cv_chunk_output *stores[3];
         struct cv_taken taken[3];
 
         for (size_t i = 0; i < 3; i++) {
-            stores[i] = open_store(gather);
+            stores[i] = open_store(outputs);
             fill(stores[i], text + 1000 * i, 1000);
             must(cv_ordered_output_take(stores[i], &taken[i], &err));
         }
@@ -301,8 +301,8 @@ static void an_output_that_just_fits_stays_whole(void **state)
             assert_file(taken[i].fd, taken[i].begin, taken[i].end, text + 1000 * i);
             cv_chunk_output_drop(stores[i]);
         }
-        assert_int_equal(cv_ordered_output_usage(gather).disk, 0);
-        cv_ordered_output_free(gather);
+        assert_int_equal(cv_ordered_output_usage(outputs).disk, 0);
+        cv_ordered_output_free(outputs);
         assert_int_equal(open_descriptors(), before);
     }
     free(text);
@@ -360,22 +360,23 @@ static void a_socket_gets_what_was_finished(void **state)
 static void unordered_outputs_are_not_held_up(void **state)
 {
     const int sink = make_file("", 0);
-    struct cv_ordered_output *gather = new_gather((struct cv_ordered_output_options){
+    struct cv_ordered_output *outputs = new_gather((struct cv_ordered_output_options){
         .sink = sink, .memory = 1000, .unordered = true });
 
     (void)state;
     for (int i = 9; i >= 0; i--) {
-        struct cv_chunk_output *store = open_store(gather);
+        struct cv_chunk_output *store = open_store(outputs);
         const char digit = (char)('0' + i);
 
         fill(store, &digit, 1);
-        must(cv_ordered_output_finish(gather, store, (uint64_t)i, (uint64_t)i + 1, &err));
-        must(cv_ordered_output_skip(gather, 100, 200, &err));
-        write_all(gather);
-        assert_false(cv_ordered_output_pending(gather));
+        must(
+            cv_ordered_output_finish(outputs, store, (uint64_t)i, (uint64_t)i + 1, &err));
+        must(cv_ordered_output_skip(outputs, 100, 200, &err));
+        write_all(outputs);
+        assert_false(cv_ordered_output_pending(outputs));
     }
     assert_file(sink, 0, 10, "9876543210");
-    cv_ordered_output_free(gather);
+    cv_ordered_output_free(outputs);
     close(sink);
 }
 
@@ -386,7 +387,7 @@ static void a_slow_reader_holds_nobody_up(void **state)
 {
     const size_t size = 1 << 20;
     char *text = make_text(5, size), *got = malloc(3 * size);
-    struct cv_ordered_output *gather;
+    struct cv_ordered_output *outputs;
     struct cv_poller *poller;
     struct cv_pipe pipe;
     size_t length = 0;
@@ -394,43 +395,43 @@ static void a_slow_reader_holds_nobody_up(void **state)
     (void)state;
     must(cv_poller_new(&poller, &err));
     must(cv_pipe_open(&pipe, &err));
-    gather = new_gather((struct cv_ordered_output_options){
+    outputs = new_gather((struct cv_ordered_output_options){
         .sink = pipe.write, .memory = size, .directory = "/tmp" });
-    must(cv_ordered_output_attach(gather, poller, &err));
+    must(cv_ordered_output_attach(outputs, poller, &err));
     for (uint64_t i = 0; i < 3; i++) {
-        struct cv_chunk_output *store = open_store(gather);
+        struct cv_chunk_output *store = open_store(outputs);
 
         fill(store, text, size);
-        must(cv_ordered_output_finish(gather, store, i, i + 1, &err));
+        must(cv_ordered_output_finish(outputs, store, i, i + 1, &err));
         must(cv_poller_wait(poller, 0, &err));
     }
-    assert_true(cv_ordered_output_pending(gather));
+    assert_true(cv_ordered_output_pending(outputs));
     while (length < 3 * size) {
         const ssize_t more = read(pipe.read, got + length, 3 * size - length);
 
         assert_true(more > 0);
         length += (size_t)more;
-        if (cv_ordered_output_pending(gather))
+        if (cv_ordered_output_pending(outputs))
             must(cv_poller_wait(poller, -1, &err));
     }
     for (size_t i = 0; i < 3; i++)
         assert_memory_equal(got + i * size, text, size);
     must(cv_poller_wait(poller, 0, &err));
-    must(cv_ordered_output_status(gather, NULL, &err));
-    cv_ordered_output_free(gather);
+    must(cv_ordered_output_status(outputs, NULL, &err));
+    cv_ordered_output_free(outputs);
     cv_poller_free(poller);
     cv_pipe_close(&pipe);
     free(text);
     free(got);
 }
 
-static void assert_failed(const struct cv_ordered_output *gather, int error,
+static void assert_failed(const struct cv_ordered_output *outputs, int error,
                           const char *text)
 {
     struct cleave_error record;
     int got;
 
-    assert_int_equal(cv_ordered_output_status(gather, &got, &record), CLEAVE_EENGINE);
+    assert_int_equal(cv_ordered_output_status(outputs, &got, &record), CLEAVE_EENGINE);
     assert_int_equal(got, error);
     assert_string_equal(record.text, text);
 }
@@ -443,29 +444,29 @@ static void a_sink_that_nobody_reads_is_an_error(void **state)
     /* First with something to write, then with nothing. */
     for (int i = 0; i < 2; i++) {
         struct cv_poller *poller;
-        struct cv_ordered_output *gather;
+        struct cv_ordered_output *outputs;
         struct cv_chunk_output *store;
         struct cv_pipe pipe;
 
         must(cv_poller_new(&poller, &err));
         must(cv_pipe_open(&pipe, &err));
-        gather = new_gather(
+        outputs = new_gather(
             (struct cv_ordered_output_options){ .sink = pipe.write, .memory = 1 << 20 });
-        must(cv_ordered_output_attach(gather, poller, &err));
-        store = open_store(gather);
+        must(cv_ordered_output_attach(outputs, poller, &err));
+        store = open_store(outputs);
         fill(store, "text", 4);
         cv_close(&pipe.read);
         if (i == 0) {
-            must(cv_ordered_output_finish(gather, store, 0, 1, &err));
-            assert_failed(gather, EPIPE, text);
+            must(cv_ordered_output_finish(outputs, store, 0, 1, &err));
+            assert_failed(outputs, EPIPE, text);
         } else {
             must(cv_poller_wait(poller, -1, &err));
-            assert_failed(gather, EPIPE, text);
-            must(cv_ordered_output_finish(gather, store, 0, 1, &err));
+            assert_failed(outputs, EPIPE, text);
+            must(cv_ordered_output_finish(outputs, store, 0, 1, &err));
         }
         must(cv_poller_wait(poller, 0, &err));
-        assert_failed(gather, EPIPE, text);
-        cv_ordered_output_free(gather);
+        assert_failed(outputs, EPIPE, text);
+        cv_ordered_output_free(outputs);
         cv_poller_free(poller);
         cv_pipe_close(&pipe);
     }
@@ -474,7 +475,7 @@ static void a_sink_that_nobody_reads_is_an_error(void **state)
 static void a_full_sink_is_an_error(void **state)
 {
     const int sink = open("/dev/full", O_WRONLY | O_CLOEXEC);
-    struct cv_ordered_output *gather;
+    struct cv_ordered_output *outputs;
     struct cv_chunk_output *store;
     struct cleave_error error;
     enum cv_ordered_output_state written;
@@ -482,18 +483,18 @@ static void a_full_sink_is_an_error(void **state)
     (void)state;
     if (sink < 0)
         skip();
-    gather = new_gather((struct cv_ordered_output_options){
+    outputs = new_gather((struct cv_ordered_output_options){
         .sink = sink, .sink_name = "'out.txt'", .memory = 1 << 20 });
-    store = open_store(gather);
+    store = open_store(outputs);
     fill(store, "text", 4);
-    must(cv_ordered_output_finish(gather, store, 0, 1, &err));
+    must(cv_ordered_output_finish(outputs, store, 0, 1, &err));
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(cv_ordered_output_pump(gather, 100, &written, &error),
+        assert_int_equal(cv_ordered_output_pump(outputs, 100, &written, &error),
                          CLEAVE_EENGINE);
         assert_string_equal(error.text,
                             "cannot write to 'out.txt': No space left on device");
     }
-    cv_ordered_output_free(gather);
+    cv_ordered_output_free(outputs);
     close(sink);
 }
 
@@ -501,9 +502,9 @@ static void a_full_sink_is_an_error(void **state)
 
 static void a_bad_directory_is_named(void **state)
 {
-    struct cv_ordered_output *gather = new_gather((struct cv_ordered_output_options){
+    struct cv_ordered_output *outputs = new_gather((struct cv_ordered_output_options){
         .sink = 1, .memory = 0, .directory = "/no/such" });
-    struct cv_chunk_output *store = open_store(gather);
+    struct cv_chunk_output *store = open_store(outputs);
     struct cleave_error error;
 
     (void)state;
@@ -511,7 +512,7 @@ static void a_bad_directory_is_named(void **state)
     assert_string_equal(error.text,
                         "cannot keep output in '/no/such': No such file or directory");
     cv_chunk_output_drop(store);
-    cv_ordered_output_free(gather);
+    cv_ordered_output_free(outputs);
 }
 
 /* In a child, as it gets file systems of its own: 77 if it may not, 0 if all is well. */
@@ -520,7 +521,7 @@ static int fill_a_small_disk(const char *folder)
     struct cleave_error error = { .text = "" };
     enum cv_chunk_output_state state = CV_STORE_EMPTY;
     char block[4096] = "", text[200];
-    struct cv_ordered_output *gather = NULL;
+    struct cv_ordered_output *outputs = NULL;
     struct cv_chunk_output *store = NULL;
     struct cv_pipe pipe;
     int status = CLEAVE_OK;
@@ -532,8 +533,8 @@ static int fill_a_small_disk(const char *folder)
     if (cv_ordered_output_new(&(struct cv_ordered_output_options){ .sink = 1,
                                                                    .memory = 10000,
                                                                    .directory = folder },
-                              &gather, &error) != CLEAVE_OK ||
-        cv_chunk_output_open(gather, &store, &error) != CLEAVE_OK ||
+                              &outputs, &error) != CLEAVE_OK ||
+        cv_chunk_output_open(outputs, &store, &error) != CLEAVE_OK ||
         cv_pipe_open(&pipe, &error) != CLEAVE_OK)
         return 1;
     for (int i = 0; i < 100 && status == CLEAVE_OK; i++) {
@@ -547,13 +548,13 @@ static int fill_a_small_disk(const char *folder)
         return 3;
     /* Dropping it gives the room back to others. */
     cv_chunk_output_drop(store);
-    if (cv_ordered_output_usage(gather).disk != 0 ||
-        cv_chunk_output_open(gather, &store, &error) != CLEAVE_OK)
+    if (cv_ordered_output_usage(outputs).disk != 0 ||
+        cv_chunk_output_open(outputs, &store, &error) != CLEAVE_OK)
         return 4;
     for (int i = 0; i < 8; i++)
         if (cv_chunk_output_write(store, block, sizeof block, &error) != CLEAVE_OK)
             return 5;
-    cv_ordered_output_free(gather);
+    cv_ordered_output_free(outputs);
     cv_pipe_close(&pipe);
     return 0;
 }

@@ -43,35 +43,35 @@ static void say(struct cv_chunk_output *store, const char *bytes, size_t length)
 static void whole_lines_of_the_one_in_front(void **state)
 {
     const int sink = make_file("", 0);
-    struct cv_ordered_output *gather = make_gather(sink, 1 << 20);
-    struct cv_chunk_output *first = open_store(gather), *second = open_store(gather);
+    struct cv_ordered_output *outputs = make_gather(sink, 1 << 20);
+    struct cv_chunk_output *first = open_store(outputs), *second = open_store(outputs);
 
     (void)state;
     cv_ordered_output_offer(second, 10);
     cv_ordered_output_offer(first, 0);
     say(second, "b1\nb2", 5);
     say(first, "a1\na", 4);
-    write_all(gather);
-    assert_int_equal(cv_ordered_output_usage(gather).written, 3);
+    write_all(outputs);
+    assert_int_equal(cv_ordered_output_usage(outputs).written, 3);
     assert_int_equal(cv_chunk_output_passed(first), 3);
     assert_int_equal(cv_chunk_output_came(first), 4);
     assert_int_equal(cv_chunk_output_passed(second), 0);
-    assert_false(cv_ordered_output_pending(gather));
+    assert_false(cv_ordered_output_pending(outputs));
     say(first, "2\na3", 4);
-    write_all(gather);
-    assert_int_equal(cv_ordered_output_usage(gather).written, 6);
+    write_all(outputs);
+    assert_int_equal(cv_ordered_output_usage(outputs).written, 6);
     /* Its end is written as it is; what the next has said by then follows at once. */
-    must(cv_ordered_output_finish(gather, first, 0, 10, &err));
-    write_all(gather);
-    assert_int_equal(gather->position, 10);
+    must(cv_ordered_output_finish(outputs, first, 0, 10, &err));
+    write_all(outputs);
+    assert_int_equal(outputs->position, 10);
     assert_int_equal(cv_chunk_output_passed(second), 3);
     assert_file(sink, 0, 11, "a1\na2\na3b1\n");
     say(second, "\n", 1);
-    must(cv_ordered_output_finish(gather, second, 10, 20, &err));
-    write_all(gather);
+    must(cv_ordered_output_finish(outputs, second, 10, 20, &err));
+    write_all(outputs);
     assert_file(sink, 0, 14, "a1\na2\na3b1\nb2\n");
-    assert_int_equal(gather->memory, 0);
-    cv_ordered_output_free(gather);
+    assert_int_equal(outputs->memory, 0);
+    cv_ordered_output_free(outputs);
     close(sink);
 }
 
@@ -79,33 +79,33 @@ static void whole_lines_of_the_one_in_front(void **state)
 static void what_is_dropped_makes_room(void **state)
 {
     const int sink = make_file("", 0);
-    struct cv_ordered_output *gather = make_gather(sink, 1 << 20);
-    struct cv_chunk_output *first = open_store(gather), *second = open_store(gather);
+    struct cv_ordered_output *outputs = make_gather(sink, 1 << 20);
+    struct cv_chunk_output *first = open_store(outputs), *second = open_store(outputs);
 
     (void)state;
     cv_ordered_output_offer(first, 0);
     cv_ordered_output_offer(second, 5);
     say(first, "half", 4);
-    write_all(gather);
-    assert_ptr_equal(gather->writing, first);
+    write_all(outputs);
+    assert_ptr_equal(outputs->writing, first);
     cv_chunk_output_drop(first);
-    assert_null(gather->writing);
-    first = open_store(gather);
+    assert_null(outputs->writing);
+    first = open_store(outputs);
     cv_ordered_output_offer(first, 0);
     say(first, "again\nx", 7);
-    write_all(gather);
+    write_all(outputs);
     cv_chunk_output_drop(first);
     cv_chunk_output_drop(second);
-    second = open_store(gather);
+    second = open_store(outputs);
     cv_ordered_output_offer(second, 5);
     say(second, "next\n", 5);
-    write_all(gather);
+    write_all(outputs);
     assert_int_equal(cv_chunk_output_passed(second), 0);
-    must(cv_ordered_output_skip(gather, 0, 5, &err));
-    write_all(gather);
+    must(cv_ordered_output_skip(outputs, 0, 5, &err));
+    write_all(outputs);
     assert_int_equal(cv_chunk_output_passed(second), 5);
     assert_file(sink, 0, 11, "again\nnext\n");
-    cv_ordered_output_free(gather);
+    cv_ordered_output_free(outputs);
     close(sink);
 }
 
@@ -114,8 +114,8 @@ static void what_is_written_is_given_back(void **state)
 {
     enum { LIMIT = 100000, LINES = 200000 };
     const int sink = make_file("", 0);
-    struct cv_ordered_output *gather = make_gather(sink, LIMIT);
-    struct cv_chunk_output *first = open_store(gather);
+    struct cv_ordered_output *outputs = make_gather(sink, LIMIT);
+    struct cv_chunk_output *first = open_store(outputs);
     static char text[4 * LINES];
 
     (void)state;
@@ -124,30 +124,30 @@ static void what_is_written_is_given_back(void **state)
     cv_ordered_output_offer(first, 0);
     for (int i = 0; i < 3; i++) {
         say(first, text, sizeof text - 1);
-        assert_true(gather->disk > 0); /* nobody has written since */
-        assert_true(gather->memory <= LIMIT);
-        write_all(gather);
+        assert_true(outputs->disk > 0); /* nobody has written since */
+        assert_true(outputs->memory <= LIMIT);
+        write_all(outputs);
         assert_int_equal(first->nextents, 0);
         assert_int_equal(cv_chunk_output_size(first), 1);
         say(first, "\n", 1);
     }
-    write_all(gather);
+    write_all(outputs);
     for (int i = 0; i < 2; i++) { /* nothing of it is left */
         say(first, text, sizeof text);
-        assert_true(gather->disk > 0);
-        write_all(gather);
+        assert_true(outputs->disk > 0);
+        write_all(outputs);
         assert_int_equal(cv_chunk_output_size(first), 0);
     }
     for (size_t i = 0; i < 10; i++) {
         say(first, text, 60000);
-        write_all(gather);
+        write_all(outputs);
         assert_int_equal(first->nextents, 0);
     }
-    must(cv_ordered_output_finish(gather, first, 0, 1, &err));
-    write_all(gather);
-    assert_int_equal(cv_ordered_output_usage(gather).written, 5 * sizeof text + 600000);
+    must(cv_ordered_output_finish(outputs, first, 0, 1, &err));
+    write_all(outputs);
+    assert_int_equal(cv_ordered_output_usage(outputs).written, 5 * sizeof text + 600000);
     assert_file(sink, 5 * sizeof text - 4, 5 * sizeof text, "a\nb\n");
-    cv_ordered_output_free(gather);
+    cv_ordered_output_free(outputs);
     close(sink);
 }
 
@@ -157,7 +157,7 @@ static void a_pipe_that_is_full_is_not_waited_for(void **state)
     enum { BYTES = 300000 };
     struct cv_pipe pipe;
     struct cv_poller *poller = NULL;
-    struct cv_ordered_output *gather;
+    struct cv_ordered_output *outputs;
     struct cv_chunk_output *first;
     static char text[BYTES], back[BYTES];
     size_t read_back = 0;
@@ -165,14 +165,14 @@ static void a_pipe_that_is_full_is_not_waited_for(void **state)
     (void)state;
     must(cv_pipe_open(&pipe, &err));
     must(cv_poller_new(&poller, &err));
-    gather = make_gather(pipe.write, 1 << 20);
-    must(cv_ordered_output_attach(gather, poller, &err));
+    outputs = make_gather(pipe.write, 1 << 20);
+    must(cv_ordered_output_attach(outputs, poller, &err));
     memset(text, 'x', sizeof text);
     text[9] = text[BYTES - 2] = '\n';
-    first = open_store(gather);
+    first = open_store(outputs);
     cv_ordered_output_offer(first, 0);
     say(first, text, 12);
-    assert_int_equal(cv_ordered_output_usage(gather).written, 10);
+    assert_int_equal(cv_ordered_output_usage(outputs).written, 10);
     say(first, text + 12, BYTES - 12);
     while (read_back < BYTES - 1) {
         const ssize_t got = read(pipe.read, back + read_back, sizeof back - read_back);
@@ -180,13 +180,13 @@ static void a_pipe_that_is_full_is_not_waited_for(void **state)
         assert_true(got > 0);
         read_back += (size_t)got;
         must(cv_poller_wait(poller, 0, &err));
-        assert_int_equal(cv_ordered_output_status(gather, NULL, NULL), CLEAVE_OK);
+        assert_int_equal(cv_ordered_output_status(outputs, NULL, NULL), CLEAVE_OK);
     }
-    must(cv_ordered_output_finish(gather, first, 0, 1, &err));
+    must(cv_ordered_output_finish(outputs, first, 0, 1, &err));
     assert_int_equal(read(pipe.read, back + read_back, 1), 1);
     assert_memory_equal(back, text, sizeof text);
-    assert_false(cv_ordered_output_pending(gather));
-    cv_ordered_output_free(gather);
+    assert_false(cv_ordered_output_pending(outputs));
+    cv_ordered_output_free(outputs);
     cv_poller_free(poller);
     cv_pipe_close(&pipe);
 }
@@ -196,8 +196,8 @@ static void a_pipe_that_is_full_is_not_waited_for(void **state)
 static void lines_are_taken_out(void **state)
 {
     enum { LIMIT = 100000, TAKEN = 70000 };
-    struct cv_ordered_output *gather = make_gather(-1, LIMIT);
-    struct cv_chunk_output *store = open_store(gather);
+    struct cv_ordered_output *outputs = make_gather(-1, LIMIT);
+    struct cv_chunk_output *store = open_store(outputs);
     static char text[700001], room[TAKEN], all[sizeof text];
     const void *bytes;
     size_t length, done = 0;
@@ -229,8 +229,8 @@ static void lines_are_taken_out(void **state)
     memcpy(all + done, bytes, 1);
     assert_memory_equal(all, text, sizeof text);
     cv_chunk_output_drop(store);
-    assert_int_equal(gather->memory, 0);
-    cv_ordered_output_free(gather);
+    assert_int_equal(outputs->memory, 0);
+    cv_ordered_output_free(outputs);
 }
 
 /* What is behind the last line goes, wherever it lies. */
@@ -244,8 +244,8 @@ static void the_beginning_of_a_line_is_forgotten(void **state)
         for (size_t limit = 100000; limit <= 1 << 20; limit += (1 << 20) - 100000)
             for (size_t line = 0; line < lengths[i]; line += 1 + lengths[i] / 3) {
                 const int sink = make_file("", 0);
-                struct cv_ordered_output *gather = make_gather(sink, limit);
-                struct cv_chunk_output *store = open_store(gather);
+                struct cv_ordered_output *outputs = make_gather(sink, limit);
+                struct cv_chunk_output *store = open_store(outputs);
 
                 memset(text, 'x', sizeof text);
                 if (line > 0)
@@ -253,13 +253,13 @@ static void the_beginning_of_a_line_is_forgotten(void **state)
                 must(cv_chunk_output_write_lines(store, text, lengths[i], &err));
                 cv_chunk_output_keep_lines(store);
                 assert_int_equal(cv_chunk_output_size(store), line);
-                must(cv_ordered_output_finish(gather, store, 0, 1, &err));
-                write_all(gather);
-                assert_int_equal(cv_ordered_output_usage(gather).written, line);
+                must(cv_ordered_output_finish(outputs, store, 0, 1, &err));
+                write_all(outputs);
+                assert_int_equal(cv_ordered_output_usage(outputs).written, line);
                 if (line > 0)
                     assert_file(sink, line - 1, line, "\n");
-                assert_int_equal(gather->memory, 0);
-                cv_ordered_output_free(gather);
+                assert_int_equal(outputs->memory, 0);
+                cv_ordered_output_free(outputs);
                 close(sink);
             }
 }

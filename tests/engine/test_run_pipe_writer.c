@@ -16,7 +16,7 @@
 enum { SIZE = 3 << 20 };
 
 /* Feed with `most` at a time and read everything that comes; returns its length. */
-static size_t feed_all(struct cv_pipe_writer *feed, struct cv_pipe *pipe, uint64_t max,
+static size_t feed_all(struct cv_pipe_writer *writer, struct cv_pipe *pipe, uint64_t max,
                        char *out, size_t size)
 {
     enum cv_pipe_writer_state state = CV_FEED_BUSY;
@@ -24,11 +24,11 @@ static size_t feed_all(struct cv_pipe_writer *feed, struct cv_pipe *pipe, uint64
     ssize_t got;
 
     while (state != CV_FEED_DONE) {
-        must(cv_pipe_writer_pump(feed, max, &state, &err));
+        must(cv_pipe_writer_pump(writer, max, &state, &err));
         assert_true(state != CV_FEED_REFUSED);
         if (state == CV_FEED_FULL) {
-            assert_int_equal(cv_pipe_writer_unread(feed),
-                             cv_pipe_writer_fed(feed) - length);
+            assert_int_equal(cv_pipe_writer_unread(writer),
+                             cv_pipe_writer_fed(writer) - length);
             got = read(pipe->read, out + length,
                        size - length < 50000 ? size - length : 50000);
             assert_true(got > 0);
@@ -42,12 +42,12 @@ static size_t feed_all(struct cv_pipe_writer *feed, struct cv_pipe *pipe, uint64
 }
 
 /* Bytes in all: those in the pipe and those that are still to go there. */
-static uint64_t total(const struct cv_pipe_writer *feed)
+static uint64_t total(const struct cv_pipe_writer *writer)
 {
-    uint64_t bytes = cv_pipe_writer_fed(feed);
+    uint64_t bytes = cv_pipe_writer_fed(writer);
 
-    for (size_t i = 0; i < feed->nparts; i++)
-        bytes += feed->parts[i].end - cv_pipe_writer_at(feed, i);
+    for (size_t i = 0; i < writer->nparts; i++)
+        bytes += writer->parts[i].end - cv_pipe_writer_at(writer, i);
     return bytes;
 }
 
@@ -65,18 +65,18 @@ static void parts_arrive_one_after_the_other(void **state)
             { .fd = file, .begin = 100, .end = 110 },
             { .fd = file, .begin = 4095, .end = SIZE - 1 },
         };
-        struct cv_pipe_writer feed;
+        struct cv_pipe_writer writer;
         struct cv_pipe pipe;
 
         must(cv_pipe_open(&pipe, &err));
-        cv_pipe_writer_init(&feed, pipe.write, parts, 4);
-        assert_int_equal(total(&feed), 17 + SIZE - 4096);
-        assert_int_equal(cv_pipe_writer_at(&feed, 3), 4095);
-        assert_int_equal(feed_all(&feed, &pipe, mosts[i], got, SIZE), 17 + SIZE - 4096);
+        cv_pipe_writer_init(&writer, pipe.write, parts, 4);
+        assert_int_equal(total(&writer), 17 + SIZE - 4096);
+        assert_int_equal(cv_pipe_writer_at(&writer, 3), 4095);
+        assert_int_equal(feed_all(&writer, &pipe, mosts[i], got, SIZE), 17 + SIZE - 4096);
         assert_memory_equal(got, "header\n", 7);
         assert_memory_equal(got + 7, text + 100, 10);
         assert_memory_equal(got + 17, text + 4095, SIZE - 4096);
-        assert_int_equal(cv_pipe_writer_fed(&feed), total(&feed));
+        assert_int_equal(cv_pipe_writer_fed(&writer), total(&writer));
         cv_pipe_close(&pipe);
     }
     close(file);
@@ -95,7 +95,7 @@ static void what_cannot_be_spliced_is_copied(void **state)
         { .fd = memory, .begin = begin, .end = begin + SIZE - 4 },
         { .fd = file, .begin = 0, .end = 4 },
     };
-    struct cv_pipe_writer feed;
+    struct cv_pipe_writer writer;
     struct cv_pipe pipe;
     off_t offset = (off_t)begin;
 
@@ -104,8 +104,8 @@ static void what_cannot_be_spliced_is_copied(void **state)
         skip();
     must(cv_pipe_open(&pipe, &err));
     assert_int_equal(splice(memory, &offset, pipe.write, NULL, 10, 0), -1);
-    cv_pipe_writer_init(&feed, pipe.write, parts, 2);
-    assert_int_equal(feed_all(&feed, &pipe, UINT64_MAX, got, SIZE), SIZE);
+    cv_pipe_writer_init(&writer, pipe.write, parts, 2);
+    assert_int_equal(feed_all(&writer, &pipe, UINT64_MAX, got, SIZE), SIZE);
     assert_memory_equal(got, text, SIZE - 4);
     assert_memory_equal(got + SIZE - 4, "tail", 4);
     cv_pipe_close(&pipe);
@@ -120,7 +120,7 @@ static void memory_that_lasts_is_not_copied(void **state)
 {
     char *text = make_text(5, SIZE), *got = malloc(SIZE);
     struct cv_part part = { .bytes = text, .fd = -1, .begin = 7, .end = 7 + SIZE };
-    struct cv_pipe_writer feed;
+    struct cv_pipe_writer writer;
     struct cv_pipe pipe;
 
     (void)state;
@@ -130,11 +130,11 @@ static void memory_that_lasts_is_not_copied(void **state)
 
         part.lasting = lasting != 0;
         must(cv_pipe_open(&pipe, &err));
-        cv_pipe_writer_init(&feed, pipe.write, &part, 1);
-        must(cv_pipe_writer_pump(&feed, UINT64_MAX, &fed, &err));
+        cv_pipe_writer_init(&writer, pipe.write, &part, 1);
+        must(cv_pipe_writer_pump(&writer, UINT64_MAX, &fed, &err));
         assert_int_equal(fed, CV_FEED_FULL);
         text[0] = '!';
-        assert_int_equal(feed_all(&feed, &pipe, UINT64_MAX, got, SIZE), SIZE);
+        assert_int_equal(feed_all(&writer, &pipe, UINT64_MAX, got, SIZE), SIZE);
         assert_int_equal(got[0], lasting ? '!' : was);
         assert_memory_equal(got + 1, text + 1, SIZE - 1);
         text[0] = was;
@@ -151,28 +151,28 @@ static void what_was_fed_cannot_be_cut_off(void **state)
     const struct cv_part parts[] = { { .bytes = "h", .end = 1 },
                                      { .fd = file, .begin = 1000, .end = SIZE } };
     enum cv_pipe_writer_state fed;
-    struct cv_pipe_writer feed;
+    struct cv_pipe_writer writer;
     struct cv_pipe pipe;
     uint64_t at;
 
     (void)state;
     must(cv_pipe_open(&pipe, &err));
-    cv_pipe_writer_init(&feed, pipe.write, parts, 2);
-    assert_false(cv_pipe_writer_cut(&feed, 1, 999));
-    assert_true(cv_pipe_writer_cut(&feed, 1, SIZE));
-    assert_false(cv_pipe_writer_cut(&feed, 1, SIZE + 1));
-    must(cv_pipe_writer_pump(&feed, UINT64_MAX, &fed, &err));
+    cv_pipe_writer_init(&writer, pipe.write, parts, 2);
+    assert_false(cv_pipe_writer_cut(&writer, 1, 999));
+    assert_true(cv_pipe_writer_cut(&writer, 1, SIZE));
+    assert_false(cv_pipe_writer_cut(&writer, 1, SIZE + 1));
+    must(cv_pipe_writer_pump(&writer, UINT64_MAX, &fed, &err));
     assert_int_equal(fed, CV_FEED_FULL);
-    at = cv_pipe_writer_at(&feed, 1);
+    at = cv_pipe_writer_at(&writer, 1);
     assert_in_range(at, 1001, SIZE - 1);
-    assert_false(cv_pipe_writer_cut(&feed, 1, at - 1));
-    assert_true(cv_pipe_writer_cut(&feed, 1, at + 10));
-    assert_int_equal(total(&feed), 1 + at + 10 - 1000);
-    assert_false(cv_pipe_writer_cut(&feed, 1, at + 11));
-    assert_int_equal(feed_all(&feed, &pipe, UINT64_MAX, got, SIZE), at + 11 - 1000);
+    assert_false(cv_pipe_writer_cut(&writer, 1, at - 1));
+    assert_true(cv_pipe_writer_cut(&writer, 1, at + 10));
+    assert_int_equal(total(&writer), 1 + at + 10 - 1000);
+    assert_false(cv_pipe_writer_cut(&writer, 1, at + 11));
+    assert_int_equal(feed_all(&writer, &pipe, UINT64_MAX, got, SIZE), at + 11 - 1000);
     assert_memory_equal(got + 1, text + 1000, at + 10 - 1000);
-    assert_int_equal(cv_pipe_writer_at(&feed, 1), at + 10);
-    assert_true(cv_pipe_writer_cut(&feed, 1, at + 10));
+    assert_int_equal(cv_pipe_writer_at(&writer, 1), at + 10);
+    assert_true(cv_pipe_writer_cut(&writer, 1, at + 10));
     cv_pipe_close(&pipe);
     close(file);
     free(text);
@@ -185,16 +185,16 @@ static void a_reader_may_go_away(void **state)
     const int file = make_file(text, SIZE);
     const struct cv_part parts[] = { { .fd = file, .end = SIZE } };
     enum cv_pipe_writer_state fed;
-    struct cv_pipe_writer feed;
+    struct cv_pipe_writer writer;
     struct cv_pipe pipe;
 
     (void)state;
     must(cv_pipe_open(&pipe, &err));
-    cv_pipe_writer_init(&feed, pipe.write, parts, 1);
-    must(cv_pipe_writer_pump(&feed, UINT64_MAX, &fed, &err));
+    cv_pipe_writer_init(&writer, pipe.write, parts, 1);
+    must(cv_pipe_writer_pump(&writer, UINT64_MAX, &fed, &err));
     assert_int_equal(fed, CV_FEED_FULL);
     cv_close(&pipe.read);
-    must(cv_pipe_writer_pump(&feed, UINT64_MAX, &fed, &err));
+    must(cv_pipe_writer_pump(&writer, UINT64_MAX, &fed, &err));
     assert_int_equal(fed, CV_FEED_REFUSED);
     cv_pipe_close(&pipe);
     close(file);
@@ -211,48 +211,49 @@ static void sips_are_fed_into_an_empty_pipe(void **state)
     const struct cv_part parts[] = { { .bytes = "h", .end = 1 },
                                      { .fd = file, .begin = 1, .end = SIZE } };
     enum cv_pipe_writer_state fed;
-    struct cv_pipe_writer feed;
+    struct cv_pipe_writer writer;
     struct cv_pipe pipe;
 
     (void)state;
     must(cv_pipe_open(&pipe, &err));
-    cv_pipe_writer_init(&feed, pipe.write, parts, 2);
-    cv_pipe_writer_narrow(&feed, SIP);
+    cv_pipe_writer_init(&writer, pipe.write, parts, 2);
+    cv_pipe_writer_narrow(&writer, SIP);
     cv_pipe_widen(pipe.write, 65536); /* it is not for want of room */
     for (int i = 0; i < 2; i++) {
-        must(cv_pipe_writer_pump(&feed, UINT64_MAX, &fed, &err));
+        must(cv_pipe_writer_pump(&writer, UINT64_MAX, &fed, &err));
         assert_int_equal(fed, CV_FEED_FULL);
-        assert_in_range(cv_pipe_writer_unread(&feed), 1,
+        assert_in_range(cv_pipe_writer_unread(&writer), 1,
                         SIP); /* a page ends, or a part */
-        assert_int_equal(read(pipe.read, got, 4), cv_pipe_writer_fed(&feed) > 4 ? 4 : 1);
-        if (cv_pipe_writer_unread(&feed) > 0) {
-            const uint64_t before = cv_pipe_writer_fed(&feed);
+        assert_int_equal(read(pipe.read, got, 4),
+                         cv_pipe_writer_fed(&writer) > 4 ? 4 : 1);
+        if (cv_pipe_writer_unread(&writer) > 0) {
+            const uint64_t before = cv_pipe_writer_fed(&writer);
 
-            must(cv_pipe_writer_pump(&feed, UINT64_MAX, &fed, &err));
+            must(cv_pipe_writer_pump(&writer, UINT64_MAX, &fed, &err));
             assert_int_equal(fed, CV_FEED_FULL);
-            assert_int_equal(cv_pipe_writer_fed(&feed), before);
+            assert_int_equal(cv_pipe_writer_fed(&writer), before);
         }
-        while (cv_pipe_writer_unread(&feed) > 0)
+        while (cv_pipe_writer_unread(&writer) > 0)
             assert_true(read(pipe.read, got, SIP) > 0);
     }
     cv_pipe_close(&pipe);
 
     must(cv_pipe_open(&pipe, &err));
-    cv_pipe_writer_init(&feed, pipe.write, parts, 2);
-    cv_pipe_writer_narrow(&feed, SIP);
-    assert_int_equal(feed_all(&feed, &pipe, UINT64_MAX, got, SIZE), SIZE);
+    cv_pipe_writer_init(&writer, pipe.write, parts, 2);
+    cv_pipe_writer_narrow(&writer, SIP);
+    assert_int_equal(feed_all(&writer, &pipe, UINT64_MAX, got, SIZE), SIZE);
     assert_memory_equal(got + 1, text + 1, SIZE - 1);
     cv_pipe_close(&pipe);
 
     /* One that cannot tell that it is empty is filled. */
     must(cv_pipe_open(&pipe, &err));
-    cv_pipe_writer_init(&feed, pipe.write, parts, 2);
-    cv_pipe_writer_narrow(&feed, SIP);
-    must(cv_pipe_writer_pump(&feed, UINT64_MAX, &fed, &err));
-    cv_pipe_writer_gulp(&feed);
+    cv_pipe_writer_init(&writer, pipe.write, parts, 2);
+    cv_pipe_writer_narrow(&writer, SIP);
+    must(cv_pipe_writer_pump(&writer, UINT64_MAX, &fed, &err));
+    cv_pipe_writer_gulp(&writer);
     cv_pipe_widen(pipe.write, 65536);
-    must(cv_pipe_writer_pump(&feed, UINT64_MAX, &fed, &err));
-    assert_true(cv_pipe_writer_unread(&feed) > SIP);
+    must(cv_pipe_writer_pump(&writer, UINT64_MAX, &fed, &err));
+    assert_true(cv_pipe_writer_unread(&writer) > SIP);
     cv_pipe_close(&pipe);
     close(file);
     free(text);
@@ -265,20 +266,22 @@ static void a_file_that_is_too_short_is_an_error(void **state)
     const struct cv_part parts[] = { { .fd = file, .end = 20, .name = "in.txt" } };
     enum cv_pipe_writer_state fed;
     struct cleave_error error;
-    struct cv_pipe_writer feed;
+    struct cv_pipe_writer writer;
     struct cv_pipe pipe;
     char text[600];
 
     (void)state;
     must(cv_pipe_open(&pipe, &err));
-    cv_pipe_writer_init(&feed, pipe.write, parts, 1);
-    assert_int_equal(cv_pipe_writer_pump(&feed, UINT64_MAX, &fed, &error), CLEAVE_EINPUT);
+    cv_pipe_writer_init(&writer, pipe.write, parts, 1);
+    assert_int_equal(cv_pipe_writer_pump(&writer, UINT64_MAX, &fed, &error),
+                     CLEAVE_EINPUT);
     cleave_error_format(&error, text, sizeof text);
     assert_string_equal(text, "in.txt: expected bytes up to 20, got only 10: has the "
                               "file been cut meanwhile?");
     close(file);
-    cv_pipe_writer_init(&feed, pipe.write, parts, 1);
-    assert_int_equal(cv_pipe_writer_pump(&feed, UINT64_MAX, &fed, &error), CLEAVE_EINPUT);
+    cv_pipe_writer_init(&writer, pipe.write, parts, 1);
+    assert_int_equal(cv_pipe_writer_pump(&writer, UINT64_MAX, &fed, &error),
+                     CLEAVE_EINPUT);
     assert_string_equal(error.text, "cannot read at byte 0: Bad file descriptor");
     cv_pipe_close(&pipe);
 }
@@ -287,7 +290,7 @@ static void a_file_that_is_too_short_is_an_error(void **state)
 
 struct scarce_well {
     struct cv_lazy_reader well;
-    struct cv_writer_thread flow;
+    struct cv_writer_thread threaded;
     const char *text;
     uint64_t end; /* of the flow, if there is one: nobody may ask for more */
     unsigned refused, begun, stopped;
@@ -309,18 +312,18 @@ static enum cleave_status flow_of_scarce(struct cv_lazy_reader *well, uint64_t b
     }
     scarce.begun++;
     scarce.end = scarce.well.bounded ? end : SIZE;
-    scarce.flow = (struct cv_writer_thread){ .work = NULL };
-    *out = &scarce.flow;
-    return cv_writer_thread_start(&scarce.flow, NULL, "decodes", into, error);
+    scarce.threaded = (struct cv_writer_thread){ .work = NULL };
+    *out = &scarce.threaded;
+    return cv_writer_thread_start(&scarce.threaded, NULL, "decodes", into, error);
 }
 
-static enum cleave_status give_of_scarce(struct cv_writer_thread *flow, uint64_t at,
+static enum cleave_status give_of_scarce(struct cv_writer_thread *threaded, uint64_t at,
                                          const char **bytes, size_t *length,
                                          struct cleave_error *error)
 {
     const uint64_t block = (at / 100000 + 1) * 100000;
 
-    (void)flow;
+    (void)threaded;
     (void)error;
     assert_true(at < scarce.end);
     *bytes = scarce.text + at;
@@ -328,10 +331,10 @@ static enum cleave_status give_of_scarce(struct cv_writer_thread *flow, uint64_t
     return CLEAVE_OK;
 }
 
-static void stop_of_scarce(struct cv_writer_thread *flow)
+static void stop_of_scarce(struct cv_writer_thread *threaded)
 {
     scarce.stopped++;
-    cv_writer_thread_stop(flow);
+    cv_writer_thread_stop(threaded);
 }
 
 static void what_no_thread_can_be_had_for_is_made_by_who_feeds(void **state)
@@ -342,28 +345,28 @@ static void what_no_thread_can_be_had_for_is_made_by_who_feeds(void **state)
     for (unsigned bounded = 0; bounded < 2; bounded++) {
         struct cv_part part = { .well = &scarce.well, .begin = 10, .end = 1000010 };
         enum cv_pipe_writer_state fed;
-        struct cv_pipe_writer feed;
+        struct cv_pipe_writer writer;
         struct cv_pipe pipe;
 
-        scarce = (struct scarce_well){ .well = { .flow = flow_of_scarce,
+        scarce = (struct scarce_well){ .well = { .threaded = flow_of_scarce,
                                                  .give = give_of_scarce,
                                                  .stop = stop_of_scarce,
                                                  .bounded = bounded == 1,
                                                  .direct = true },
                                        .text = text };
         must(cv_pipe_open(&pipe, &err));
-        cv_pipe_writer_init(&feed, pipe.write, &part, 1);
+        cv_pipe_writer_init(&writer, pipe.write, &part, 1);
         /* It becomes longer on the way: what is behind the first end is asked for anew. */
-        must(cv_pipe_writer_pump(&feed, UINT64_MAX, &fed, &err));
+        must(cv_pipe_writer_pump(&writer, UINT64_MAX, &fed, &err));
         assert_int_equal(fed, CV_FEED_FULL);
-        assert_true(cv_pipe_writer_source(&feed) < 0);
+        assert_true(cv_pipe_writer_source(&writer) < 0);
         part.end = SIZE;
-        cv_pipe_writer_grow(&feed, &part, 1);
-        assert_int_equal(feed_all(&feed, &pipe, UINT64_MAX, got, SIZE), SIZE - 10);
+        cv_pipe_writer_grow(&writer, &part, 1);
+        assert_int_equal(feed_all(&writer, &pipe, UINT64_MAX, got, SIZE), SIZE - 10);
         assert_memory_equal(got, text + 10, SIZE - 10);
         /* On a slow machine a thread was looked for more often. */
         assert_true(scarce.begun > bounded && scarce.refused == scarce.begun);
-        cv_pipe_writer_done(&feed);
+        cv_pipe_writer_done(&writer);
         assert_int_equal(scarce.stopped, scarce.begun);
         cv_pipe_close(&pipe);
     }

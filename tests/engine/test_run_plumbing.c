@@ -28,7 +28,7 @@ struct slot {
     struct run *run;
     struct cv_process process;
     struct cv_pipe in, out;
-    struct cv_pipe_writer feed;
+    struct cv_pipe_writer writer;
     struct cv_chunk_output *store; /* NULL: nothing runs here */
     struct cv_watch in_watch, out_watch, end_watch;
     struct cv_timer deadline;
@@ -40,7 +40,7 @@ struct slot {
 
 struct run {
     struct cv_poller *poller;
-    struct cv_ordered_output *gather;
+    struct cv_ordered_output *outputs;
     struct cv_command command;
     int input, sink;
     uint64_t size, chunk, next;
@@ -68,7 +68,7 @@ static void end_chunk(struct slot *slot)
     run->last_signal = slot->process.signal;
     if (slot->process.exit_code == 0) {
         run->done++;
-        must(cv_ordered_output_finish(run->gather, slot->store, slot->begin, slot->end,
+        must(cv_ordered_output_finish(run->outputs, slot->store, slot->begin, slot->end,
                                       &err));
     } else {
         run->failed++;
@@ -78,7 +78,7 @@ static void end_chunk(struct slot *slot)
             return;
         }
         run->given_up++;
-        must(cv_ordered_output_skip(run->gather, slot->begin, slot->end, &err));
+        must(cv_ordered_output_skip(run->outputs, slot->begin, slot->end, &err));
     }
     slot->store = NULL;
     if (run->next < run->size) {
@@ -106,7 +106,7 @@ static void feed_more(void *context, unsigned events)
     enum cv_pipe_writer_state state;
 
     (void)events;
-    must(cv_pipe_writer_pump(&slot->feed, 1 << 20, &state, &err));
+    must(cv_pipe_writer_pump(&slot->writer, 1 << 20, &state, &err));
     if (state == CV_FEED_REFUSED)
         slot->run->refused++;
     if (state == CV_FEED_REFUSED || state == CV_FEED_DONE)
@@ -170,8 +170,8 @@ static void begin_chunk(struct slot *slot)
 
     must(cv_pipe_open(&slot->in, &err));
     must(cv_pipe_open(&slot->out, &err));
-    cv_pipe_writer_init(&slot->feed, slot->in.write, &part, 1);
-    must(cv_pipe_writer_pump(&slot->feed, 1 << 20, &state, &err));
+    cv_pipe_writer_init(&slot->writer, slot->in.write, &part, 1);
+    must(cv_pipe_writer_pump(&slot->writer, 1 << 20, &state, &err));
     if (state == CV_FEED_DONE)
         cv_close(&slot->in.write);
     must(cv_process_start(&slot->process, &run->command,
@@ -182,7 +182,7 @@ static void begin_chunk(struct slot *slot)
                           cv_poller_old_mask(run->poller), &err));
     cv_close(&slot->in.read);
     cv_close(&slot->out.write);
-    must(cv_chunk_output_open(run->gather, &slot->store, &err));
+    must(cv_chunk_output_open(run->outputs, &slot->store, &err));
     slot->read = slot->ended = false;
     if (slot->in.write >= 0)
         must(cv_poller_add(run->poller, &slot->in_watch, slot->in.write, CV_WRITABLE,
@@ -201,7 +201,7 @@ static bool is_busy(const struct run *run)
     for (int i = 0; i < SLOTS; i++)
         if (run->slots[i].store != NULL)
             return true;
-    return cv_ordered_output_pending(run->gather);
+    return cv_ordered_output_pending(run->outputs);
 }
 
 /* Run the command on all of `bytes`; the output is in run->sink afterwards. */
@@ -218,8 +218,8 @@ static void run_all(struct run *run, const char *bytes, size_t length, size_t ch
     must(cv_poller_new(&run->poller, &err));
     must(cv_ordered_output_new(&(struct cv_ordered_output_options){ .sink = sink,
                                                                     .memory = memory },
-                               &run->gather, &err));
-    must(cv_ordered_output_attach(run->gather, run->poller, &err));
+                               &run->outputs, &err));
+    must(cv_ordered_output_attach(run->outputs, run->poller, &err));
     must(cv_command_init(&run->command, NULL, words, &err));
     for (int i = 0; i < SLOTS && run->next < length; i++) {
         struct slot *slot = &run->slots[i];
@@ -231,10 +231,10 @@ static void run_all(struct run *run, const char *bytes, size_t length, size_t ch
     }
     while (is_busy(run))
         must(cv_poller_wait(run->poller, -1, &err));
-    must(cv_ordered_output_status(run->gather, NULL, &err));
-    assert_int_equal(run->gather->position, length);
+    must(cv_ordered_output_status(run->outputs, NULL, &err));
+    assert_int_equal(run->outputs->position, length);
     cv_command_done(&run->command);
-    cv_ordered_output_free(run->gather);
+    cv_ordered_output_free(run->outputs);
     cv_poller_free(run->poller);
     close(input);
     assert_int_equal(open_descriptors(), before + 1);

@@ -16,16 +16,16 @@ struct world {
     int sink;
     struct cleave_execution request;
     struct cv_poller *poller;
-    struct cv_ordered_output *gather;
+    struct cv_ordered_output *outputs;
     const char *names[WORKERS];
     const char *const *prefixes[WORKERS];
     struct cv_host *hosts[WORKERS]; /* all are here */
-    struct cv_worker_pool staff;
-    struct cv_order_queue books;
-    struct cv_attempt errands[WORKERS];
-    struct cv_worker_attempts desk[WORKERS];
-    struct cv_attempt_table desks;
-    struct cv_result_sink *outlet;
+    struct cv_worker_pool pool;
+    struct cv_order_queue queue;
+    struct cv_attempt attempts[WORKERS];
+    struct cv_worker_attempts places[WORKERS];
+    struct cv_attempt_table table;
+    struct cv_result_sink *results;
 };
 
 /* The outlet that does this with outputs; NULL: nothing. */
@@ -42,32 +42,32 @@ static void open_world(struct world *world, const char *reduce)
         cv_ordered_output_new(&(struct cv_ordered_output_options){ .sink = world->sink,
                                                                    .sink_name = "sink",
                                                                    .memory = 1 << 20 },
-                              &world->gather, &err));
+                              &world->outputs, &err));
     for (int i = 0; i < WORKERS; i++) {
         world->names[i] = "w";
-        world->desk[i] =
-            (struct cv_worker_attempts){ .errands = &world->errands[i], .nerrands = 1 };
+        world->places[i] =
+            (struct cv_worker_attempts){ .attempts = &world->attempts[i], .nerrands = 1 };
     }
-    world->staff = (struct cv_worker_pool){ .names = world->names,
-                                            .prefixes = world->prefixes,
-                                            .host_of = world->hosts,
-                                            .nworkers = WORKERS,
-                                            .nfolders = FOLDERS };
-    world->desks = (struct cv_attempt_table){ world->desk, WORKERS };
+    world->pool = (struct cv_worker_pool){ .names = world->names,
+                                           .prefixes = world->prefixes,
+                                           .host_of = world->hosts,
+                                           .nworkers = WORKERS,
+                                           .nfolders = FOLDERS };
+    world->table = (struct cv_attempt_table){ world->places, WORKERS };
     assert_ok(
         cv_result_sink_open(&(struct cv_result_sink_options){ .request = &world->request,
                                                               .poller = world->poller,
-                                                              .gather = world->gather,
-                                                              .staff = &world->staff,
-                                                              .books = &world->books,
-                                                              .desks = &world->desks },
-                            &world->outlet, &err));
+                                                              .outputs = world->outputs,
+                                                              .pool = &world->pool,
+                                                              .queue = &world->queue,
+                                                              .table = &world->table },
+                            &world->results, &err));
 }
 
 static void close_world(struct world *world)
 {
-    cv_result_sink_free(world->outlet);
-    cv_ordered_output_free(world->gather);
+    cv_result_sink_free(world->results);
+    cv_ordered_output_free(world->outputs);
     cv_poller_free(world->poller);
     close(world->sink);
 }
@@ -80,14 +80,14 @@ static void add(struct world *world, uint64_t i)
     char text[16];
 
     snprintf(text, sizeof text, "%llu ", (unsigned long long)i);
-    assert_ok(cv_chunk_output_open(world->gather, &store, &err));
+    assert_ok(cv_chunk_output_open(world->outputs, &store, &err));
     assert_ok(cv_chunk_output_write(store, text, strlen(text), &err));
-    assert_ok(cv_result_sink_add(world->outlet, store, &piece, NULL, &err));
+    assert_ok(cv_result_sink_add(world->results, store, &piece, NULL, &err));
 }
 
 static void wait_until_idle(struct world *world)
 {
-    while (cv_result_sink_busy(world->outlet))
+    while (cv_result_sink_busy(world->results))
         assert_ok(cv_poller_wait(world->poller, -1, &err));
 }
 
@@ -97,14 +97,14 @@ static void settle(struct world *world)
     bool done, by_command;
 
     for (;;) {
-        assert_ok(cv_result_sink_status(world->outlet, &by_command, &err));
-        assert_ok(cv_result_sink_finish(world->outlet, &done, &err));
+        assert_ok(cv_result_sink_status(world->results, &by_command, &err));
+        assert_ok(cv_result_sink_finish(world->results, &done, &err));
         if (done)
             break;
         assert_ok(cv_poller_wait(world->poller, -1, &err));
     }
     do
-        assert_ok(cv_ordered_output_pump(world->gather, 1 << 20, &state, &err));
+        assert_ok(cv_ordered_output_pump(world->outputs, 1 << 20, &state, &err));
     while (state != CV_GATHER_IDLE);
 }
 
@@ -127,20 +127,20 @@ static void outputs_are_written_in_order(void **state)
 
     (void)state;
     open_world(&world, NULL);
-    assert_false(world.outlet->may_lose);
+    assert_false(world.results->may_lose);
     add(&world, 3);
     add(&world, 0);
-    assert_ok(cv_result_sink_skip(world.outlet, 10, 20, &err));
+    assert_ok(cv_result_sink_skip(world.results, 10, 20, &err));
     add(&world, 2);
-    assert_ok(cv_result_sink_first(world.outlet, 0, &first, &err));
+    assert_ok(cv_result_sink_first(world.results, 0, &first, &err));
     assert_false(first); /* nobody folds */
-    assert_ok(cv_result_sink_work(world.outlet, &err));
-    assert_false(cv_result_sink_busy(world.outlet));
-    assert_ok(cv_result_sink_free_memory(world.outlet, &done, &err));
+    assert_ok(cv_result_sink_work(world.results, &err));
+    assert_false(cv_result_sink_busy(world.results));
+    assert_ok(cv_result_sink_free_memory(world.results, &done, &err));
     assert_true(done);
     settle(&world);
     assert_written(&world, "0 2 3 ");
-    assert_int_equal(cv_result_sink_counts(world.outlet).calls, 0);
+    assert_int_equal(cv_result_sink_counts(world.results).calls, 0);
     close_world(&world);
 }
 
@@ -155,11 +155,11 @@ static void folded_outputs_keep_their_order(void **state)
     add(&world, 4);
     add(&world, 0);
     add(&world, 1);
-    assert_ok(cv_result_sink_skip(world.outlet, 20, 30, &err)); /* its neighbours meet */
+    assert_ok(cv_result_sink_skip(world.results, 20, 30, &err)); /* its neighbours meet */
     add(&world, 3);
     settle(&world);
     assert_written(&world, "0 1 3 4 ");
-    assert_true(cv_result_sink_counts(world.outlet).calls > 0);
+    assert_true(cv_result_sink_counts(world.results).calls > 0);
     close_world(&world);
 }
 
@@ -174,7 +174,7 @@ static void a_result_covers_all_of_the_input(void **state)
     open_world(&world, "cat");
     add(&world, 0);
     add(&world, 2);
-    assert_int_not_equal(cv_result_sink_finish(world.outlet, &done, &err), CLEAVE_OK);
+    assert_int_not_equal(cv_result_sink_finish(world.results, &done, &err), CLEAVE_OK);
     close_world(&world);
 }
 
@@ -186,16 +186,16 @@ static void idle_workers_fold(void **state)
     open_world(&world, "cat");
     for (uint64_t i = 0; i < 8; i++)
         add(&world, i);
-    world.errands[0].slot.busy = true;
-    assert_ok(cv_result_sink_work(world.outlet, &err));
-    assert_true(cv_result_sink_busy(world.outlet));
-    assert_int_equal(cv_result_sink_counts(world.outlet).calls, 1);
+    world.attempts[0].slot.busy = true;
+    assert_ok(cv_result_sink_work(world.results, &err));
+    assert_true(cv_result_sink_busy(world.results));
+    assert_int_equal(cv_result_sink_counts(world.results).calls, 1);
     wait_until_idle(&world);
     for (uint64_t i = 8; i < 20; i++)
         add(&world, i);
-    world.errands[0].slot.busy = false;
-    assert_ok(cv_result_sink_work(world.outlet, &err)); /* the third one may not */
-    assert_int_equal(cv_result_sink_counts(world.outlet).calls, 1 + FOLDERS);
+    world.attempts[0].slot.busy = false;
+    assert_ok(cv_result_sink_work(world.results, &err)); /* the third one may not */
+    assert_int_equal(cv_result_sink_counts(world.results).calls, 1 + FOLDERS);
     settle(&world);
     assert_written(&world, "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 ");
     close_world(&world);
@@ -211,12 +211,12 @@ static void who_computes_elsewhere_is_not_in_the_way(void **state)
     for (uint64_t i = 0; i < 8; i++)
         add(&world, i);
     for (int i = 0; i < WORKERS; i++)
-        world.errands[i].slot.busy = true;
-    assert_ok(cv_result_sink_work(world.outlet, &err));
-    assert_false(cv_result_sink_busy(world.outlet)); /* all are at work here */
-    world.hosts[1] = (struct cv_host *)&world;       /* a host, which is not looked at */
-    assert_ok(cv_result_sink_work(world.outlet, &err));
-    assert_int_equal(cv_result_sink_counts(world.outlet).calls, 1);
+        world.attempts[i].slot.busy = true;
+    assert_ok(cv_result_sink_work(world.results, &err));
+    assert_false(cv_result_sink_busy(world.results)); /* all are at work here */
+    world.hosts[1] = (struct cv_host *)&world;        /* a host, which is not looked at */
+    assert_ok(cv_result_sink_work(world.results, &err));
+    assert_int_equal(cv_result_sink_counts(world.results).calls, 1);
     settle(&world);
     assert_written(&world, "0 1 2 3 4 5 6 7 ");
     close_world(&world);
@@ -232,26 +232,26 @@ static void crowded_workers_fold_first(void **state)
     open_world(&world, "cat");
     for (uint64_t i = 0; i < CROWD; i++)
         add(&world, i);
-    assert_ok(cv_result_sink_first(world.outlet, 0, &first, &err));
+    assert_ok(cv_result_sink_first(world.results, 0, &first, &err));
     assert_true(first);
-    assert_ok(cv_result_sink_first(world.outlet, 0, &first, &err)); /* it is at it */
+    assert_ok(cv_result_sink_first(world.results, 0, &first, &err)); /* it is at it */
     assert_true(first);
-    assert_ok(cv_result_sink_first(world.outlet, FOLDERS, &first, &err));
+    assert_ok(cv_result_sink_first(world.results, FOLDERS, &first, &err));
     assert_false(first); /* not one of those who fold */
     wait_until_idle(&world);
-    assert_ok(cv_result_sink_first(world.outlet, 0, &first, &err));
+    assert_ok(cv_result_sink_first(world.results, 0, &first, &err));
     assert_false(first); /* its chunk begins */
-    assert_ok(cv_result_sink_first(world.outlet, 0, &first, &err));
+    assert_ok(cv_result_sink_first(world.results, 0, &first, &err));
     assert_true(first); /* the next one has to wait again */
-    assert_int_equal(cv_result_sink_counts(world.outlet).calls, 2);
+    assert_int_equal(cv_result_sink_counts(world.results).calls, 2);
     /* Room for more, but not all at once. */
     for (done = false; !done;) {
-        assert_ok(cv_result_sink_free_memory(world.outlet, &done, &err));
+        assert_ok(cv_result_sink_free_memory(world.results, &done, &err));
         if (!done)
             assert_ok(cv_poller_wait(world.poller, -1, &err));
     }
     wait_until_idle(&world);
-    assert_ok(cv_result_sink_first(world.outlet, 1, &first, &err));
+    assert_ok(cv_result_sink_first(world.results, 1, &first, &err));
     assert_false(first);
     close_world(&world);
 }
@@ -266,9 +266,9 @@ static void a_command_that_fails_is_told(void **state)
     open_world(&world, "exit 3");
     add(&world, 0);
     add(&world, 1);
-    assert_int_equal(cv_result_sink_work(world.outlet, &err), CLEAVE_OK);
+    assert_int_equal(cv_result_sink_work(world.results, &err), CLEAVE_OK);
     wait_until_idle(&world);
-    assert_int_not_equal(cv_result_sink_status(world.outlet, &by_command, &err),
+    assert_int_not_equal(cv_result_sink_status(world.results, &by_command, &err),
                          CLEAVE_OK);
     assert_true(by_command);
     assert_non_null(strstr(err.text, "exited with status 3"));
@@ -284,14 +284,14 @@ static void nothing_is_folded_after_a_stop(void **state)
     open_world(&world, "sleep 30; cat");
     add(&world, 0);
     add(&world, 1);
-    assert_ok(cv_result_sink_work(world.outlet, &err));
-    assert_true(cv_result_sink_busy(world.outlet));
-    cv_result_sink_stop(world.outlet);
+    assert_ok(cv_result_sink_work(world.results, &err));
+    assert_true(cv_result_sink_busy(world.results));
+    cv_result_sink_stop(world.results);
     wait_until_idle(&world);
-    assert_ok(cv_result_sink_status(world.outlet, &by_command, &err));
-    assert_ok(cv_result_sink_work(world.outlet, &err));
-    assert_false(cv_result_sink_busy(world.outlet));
-    assert_int_equal(cv_result_sink_counts(world.outlet).calls, 1);
+    assert_ok(cv_result_sink_status(world.results, &by_command, &err));
+    assert_ok(cv_result_sink_work(world.results, &err));
+    assert_false(cv_result_sink_busy(world.results));
+    assert_int_equal(cv_result_sink_counts(world.results).calls, 1);
     close_world(&world);
 }
 

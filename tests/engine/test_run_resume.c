@@ -50,7 +50,7 @@ struct rerun {
     struct cv_splitter *splitter;
     struct cv_source *source;
     struct cv_journal *journal;
-    int feed;           /* of a stream: where to write it to; -1: it has ended */
+    int writer;         /* of a stream: where to write it to; -1: it has ended */
     struct text result; /* what all outputs make                              */
     bool given[LONGER]; /* of which bytes                                     */
     size_t done, kept;  /* pieces                                             */
@@ -65,11 +65,11 @@ static void open_rerun(struct rerun *rerun, const struct versions *versions,
         mode == CV_JOURNAL_RESUME ? &versions->new : &versions->old;
     const char *path = input;
 
-    rerun->feed = -1;
+    rerun->writer = -1;
     if (versions->stream) {
         assert_int_equal(mkfifo(input, 0666), 0);
-        rerun->feed = open(input, O_RDWR | O_CLOEXEC);
-        assert_true(rerun->feed >= 0);
+        rerun->writer = open(input, O_RDWR | O_CLOEXEC);
+        assert_true(rerun->writer >= 0);
     } else {
         write_file(input, now->bytes, now->n);
     }
@@ -148,7 +148,7 @@ static bool take_known(struct rerun *rerun, const struct versions *versions)
     if (same) {
         place_result(rerun, place);
         assert_ok(
-            cv_journal_output(rerun->journal, id, gather, &rerun->result, &whole, &err));
+            cv_journal_output(rerun->journal, id, outputs, &rerun->result, &whole, &err));
         assert_true(whole);
         assert_int_equal(rerun->result.n, place.end);
         assert_ok(cv_source_finish(rerun->source, &piece, &err));
@@ -174,15 +174,15 @@ static void drive(struct rerun *rerun, struct cv_random *random,
     size_t fed = 0;
 
     do {
-        if (rerun->feed >= 0 && fed < now->n) {
+        if (rerun->writer >= 0 && fed < now->n) {
             const size_t left = now->n - fed;
             const size_t some = 1 + below(random, left < 99 ? left : 99);
 
-            assert_int_equal(write(rerun->feed, now->bytes + fed, some), some);
+            assert_int_equal(write(rerun->writer, now->bytes + fed, some), some);
             fed += some;
-        } else if (rerun->feed >= 0) {
-            close(rerun->feed);
-            rerun->feed = -1;
+        } else if (rerun->writer >= 0) {
+            close(rerun->writer);
+            rerun->writer = -1;
         }
         assert_ok(cv_source_pump(rerun->source, &err));
         while (take_known(rerun, versions))
@@ -195,7 +195,7 @@ static void drive(struct rerun *rerun, struct cv_random *random,
             do_piece(rerun, &piece);
         assert_ok(cv_source_finish(rerun->source, &piece, &err));
     } while (taken != CV_TAKE_END);
-    assert_int_equal(rerun->feed, -1);
+    assert_int_equal(rerun->writer, -1);
 }
 
 /* Change an input in one of the ways in which inputs change, or not at all. */

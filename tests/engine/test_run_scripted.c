@@ -27,7 +27,7 @@ static double sometimes(struct cv_random *random, double chance, double min, dou
     return cv_random_uniform(random) < chance ? value : 0;
 }
 
-static struct script make_script(struct cv_random *random, bool steady, bool honest)
+static struct script make_script(struct cv_random *random, bool persistent, bool honest)
 {
     struct script script = {
         .speed_Bps = exp(uniform(random, log(3e3), log(3e5))),
@@ -36,7 +36,7 @@ static struct script make_script(struct cv_random *random, bool steady, bool hon
         .link_s = uniform(random, 1e-4, 0.02),
     };
 
-    if (steady)
+    if (persistent)
         return script;
     script.lives_s = sometimes(random, 0.8, 0.05, 4);
     script.silent = sometimes(random, 0.3, 0, 1);
@@ -80,7 +80,7 @@ static struct trial make_trial(uint32_t number)
     trial.port = ports[below(&random, 3)];
     if (strcmp(trial.policy, "self") == 0)
         trial.block = uniform(&random, 100, 5000);
-    trial.steady = cv_random_uniform(&random) < 0.5;
+    trial.persistent = cv_random_uniform(&random) < 0.5;
     trial.honest = cv_random_uniform(&random) < 0.6;
     lines = 20 + below(&random, 2000);
     /* A poisonous line kills whoever does it: nobody is steady then. */
@@ -88,8 +88,9 @@ static struct trial make_trial(uint32_t number)
     if (poison != SIZE_MAX)
         world_poison = "POISON";
     for (uint32_t h = 0; h < trial.nhosts; h++)
-        machines[h].script = make_script(&random, h == 0 && trial.steady, trial.honest);
-    trial.steady = trial.steady && poison == SIZE_MAX;
+        machines[h].script =
+            make_script(&random, h == 0 && trial.persistent, trial.honest);
+    trial.persistent = trial.persistent && poison == SIZE_MAX;
     make_input(&trial, lines, poison);
     return trial;
 }
@@ -199,7 +200,7 @@ static void a_bad_host_is_given_up(void **state)
         machines[nhosts - 1].script.says_why = says_why;
         for (uint32_t h = 0; says_why && h < nhosts; h++)
             machines[h].script.speed_Bps = 30; /* it takes longer than all the tries */
-        trial.steady = nhosts > 1;
+        trial.persistent = nhosts > 1;
         run(&trial, &result);
         if (result == NULL) { /* it was not even there in time */
             assert_true(nhosts == 1);
@@ -226,7 +227,7 @@ static void hosts_come_and_go(void **state)
             machines[h].script.lives_s = 0.1 + 0.1 * (i % 7);
             machines[h].script.deaths = 1 + i % 5;
         }
-        trial.steady = true;
+        trial.persistent = true;
         run(&trial, NULL);
         free(trial.bytes);
     }
@@ -246,7 +247,7 @@ static void hosts_join_and_leave(void **state)
 
         cv_random_at(&random, 7, i, 0, 0);
         trial.block = i % 3 == 0 ? uniform(&random, 100, 3000) : 0;
-        trial.asks = trial.steady = true;
+        trial.asks = trial.persistent = true;
         trial.notice_s = i % 4 == 0 ? -1 : uniform(&random, 0.05, 2);
         world.nhangups = WORLD_HANGUPS;
         for (uint32_t k = 0; k < WORLD_HANGUPS; k++) {
@@ -289,7 +290,7 @@ static void hosts_give_notice(void **state)
 
         cv_random_at(&random, 8, i, 0, 0);
         trial.block = i % 4 == 0 ? uniform(&random, 100, 1000) : 0;
-        trial.steady = true;
+        trial.persistent = true;
         trial.notice_s = i % 5 == 0 ? 0.05 : 10;
         for (uint32_t h = 1; h < trial.nhosts; h++) {
             machines[h].script.noticed_s = uniform(&random, 0.02, 0.8);
@@ -357,7 +358,7 @@ static void idlers_are_held_to_the_timeout(void **state)
         script->dropped = i % 2;
         script->mute = i % 2 == 0;
         script->lives = 1;
-        trial.steady = true;
+        trial.persistent = true;
         trial.honest = false;
         run(&trial, NULL);
         /* With one port, learn may have had it do nothing at all. */
@@ -380,7 +381,7 @@ static void links_that_crawl_are_left_out(void **state)
         struct cleave_execution_result *result;
 
         machines[trial.nhosts - 1].script.link_Bps = learns ? 400 : 100;
-        trial.steady = true;
+        trial.persistent = true;
         run(&trial, &result);
         if (result->nabsent != 1 ||
             strncmp(result->absent[0].reason, "its link is so slow", 19) != 0 ||
@@ -407,7 +408,7 @@ static void who_is_late_for_a_short_run_is_not_accused(void **state)
         for (uint32_t h = 0; h < trial.nhosts; h++)
             machines[h].script.speed_Bps = machines[h].script.link_Bps = 1e6;
         machines[trial.nhosts - 1].script.link_Bps = 4e4;
-        trial.steady = true;
+        trial.persistent = true;
         run(&trial, &result);
         if (result->nabsent > 0 || strstr(trial.said, "its link") != NULL)
             complain(&trial, "it was accused after %g s", world.now_s);
@@ -423,7 +424,7 @@ static void the_only_link_may_crawl(void **state)
 
     (void)state;
     machines[0].script.link_Bps = 100;
-    trial.steady = true;
+    trial.persistent = true;
     run(&trial, NULL);
     assert_true(strstr(trial.said, "its link") == NULL);
     free(trial.bytes);
@@ -451,7 +452,7 @@ static void only_who_asked_is_woken(void **state)
 
     (void)state;
     trial.own = &plain;
-    trial.steady = true;
+    trial.persistent = true;
     machines[0].script.lives_s = 0.2;
     machines[0].script.deaths = 2;
     run(&trial, &result);

@@ -27,7 +27,7 @@ struct model {
     struct cv_source *source;
     struct cv_piece hands[HANDS]; /* pieces taken */
     size_t nhands;
-    int feed; /* the pipe into a stream; -1: closed */
+    int writer; /* the pipe into a stream; -1: closed */
     size_t fed;
 };
 
@@ -136,14 +136,14 @@ static void feed_some(struct model *model, struct cv_random *random)
     const size_t left = model->files[0].n - model->fed;
     const size_t length = left > 0 ? 1 + below(random, left < 60 ? left : 60) : 0;
 
-    if (!model->stream || model->feed < 0)
+    if (!model->stream || model->writer < 0)
         return;
     if (length == 0) {
-        close(model->feed);
-        model->feed = -1;
+        close(model->writer);
+        model->writer = -1;
         return;
     }
-    assert_int_equal(write(model->feed, model->files[0].bytes + model->fed, length),
+    assert_int_equal(write(model->writer, model->files[0].bytes + model->fed, length),
                      length);
     model->fed += length;
 }
@@ -185,21 +185,21 @@ static void take(struct model *model, size_t wanted)
     model->hands[model->nhands++] = piece;
 }
 
-static void give_away(struct model *model, size_t hand, bool finish)
+static void give_away(struct model *model, size_t unread, bool finish)
 {
-    const struct cv_piece piece = model->hands[hand];
+    const struct cv_piece piece = model->hands[unread];
 
     if (finish)
         assert_ok(cv_source_finish(model->source, &piece, &err));
     else
         assert_ok(cv_source_put_back(model->source, &piece, &err));
     set_owner(model, &piece, TAKEN, finish ? FINISHED : WAITING);
-    model->hands[hand] = model->hands[--model->nhands];
+    model->hands[unread] = model->hands[--model->nhands];
 }
 
-static void part(struct model *model, size_t hand, struct cv_random *random)
+static void part(struct model *model, size_t unread, struct cv_random *random)
 {
-    const struct cv_piece piece = model->hands[hand];
+    const struct cv_piece piece = model->hands[unread];
     const struct split_input *file = &model->files[piece.file];
     const size_t begin = piece.body.begin, end = piece.body.end;
     const size_t from = begin + below(random, end - begin + 2);
@@ -218,7 +218,7 @@ static void part(struct model *model, size_t hand, struct cv_random *random)
     assert_int_equal(tail.begin, head.end);
     assert_int_equal(tail.end, piece.end);
     check_piece(model, &head);
-    model->hands[hand] = head;
+    model->hands[unread] = head;
     if (cut < end) {
         check_piece(model, &tail);
         model->hands[model->nhands++] = tail;
@@ -228,7 +228,7 @@ static void part(struct model *model, size_t hand, struct cv_random *random)
 
 static void one_step(struct model *model, struct cv_random *random, bool empties)
 {
-    const size_t hand = model->nhands > 0 ? below(random, model->nhands) : 0;
+    const size_t unread = model->nhands > 0 ? below(random, model->nhands) : 0;
     const size_t what = below(random, 8);
 
     if (model->stream) {
@@ -241,11 +241,11 @@ static void one_step(struct model *model, struct cv_random *random, bool empties
     else if (model->nhands == 0)
         return;
     else if (what == 4)
-        give_away(model, hand, false);
+        give_away(model, unread, false);
     else if (what == 5)
-        part(model, hand, random);
+        part(model, unread, random);
     else
-        give_away(model, hand, true);
+        give_away(model, unread, true);
     if (model->nhands > 0 && !empties && below(random, 4) == 0)
         check_numbers(model, &model->hands[model->nhands - 1]);
 }
@@ -262,7 +262,7 @@ static void play(struct model *model, struct cv_random *random, bool empties)
         for (size_t i = 0; i < total; i++)
             finished += model->owner[i] == FINISHED;
     }
-    while (model->feed >= 0)
+    while (model->writer >= 0)
         feed_some(model, random);
     assert_ok(cv_source_pump(model->source, &err));
     take(model, 1); /* finds that it is the end */
@@ -286,7 +286,7 @@ static void try_input(const struct reference_case *test, struct cv_random *rando
 
     assert_non_null(model);
     model->nfiles = stream ? 1 : 1 + below(random, FILES);
-    model->feed = -1;
+    model->writer = -1;
     model->stream = stream;
     model->header = options.header =
         below(random, 2) == 0 && !cv_splitter_frames(splitter);
@@ -307,7 +307,7 @@ static void try_input(const struct reference_case *test, struct cv_random *rando
     }
     if (stream) {
         assert_int_equal(pipe(pipes), 0);
-        model->feed = pipes[1];
+        model->writer = pipes[1];
         snprintf(paths[0], sizeof paths[0], "/dev/fd/%d", pipes[0]);
     }
     if (good) {

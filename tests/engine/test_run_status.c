@@ -126,13 +126,13 @@ static void halted(void **state)
 
 /* --- what must not look like success ------------------------------------------------------ */
 
-static void finish_output(struct cv_ordered_output *gather, uint64_t begin, uint64_t end)
+static void finish_output(struct cv_ordered_output *outputs, uint64_t begin, uint64_t end)
 {
     struct cv_chunk_output *store;
 
-    assert_ok(cv_chunk_output_open(gather, &store, &err));
+    assert_ok(cv_chunk_output_open(outputs, &store, &err));
     assert_ok(cv_chunk_output_write(store, "x", 1, &err));
-    assert_ok(cv_ordered_output_finish(gather, store, begin, end, &err));
+    assert_ok(cv_ordered_output_finish(outputs, store, begin, end, &err));
 }
 
 static void incomplete(void **state)
@@ -149,48 +149,48 @@ static void incomplete(void **state)
     (void)state;
     assert_ok(cv_source_open((const char *[]){ input }, 1,
                              &(struct cv_source_options){ .splitter = splitter },
-                             &run.books.source, &err));
+                             &run.queue.source, &err));
     assert_ok(
         cv_ordered_output_new(&(struct cv_ordered_output_options){ .sink = sink,
                                                                    .sink_name = "sink",
                                                                    .memory = 1 << 20 },
-                              &run.gather, &err));
+                              &run.outputs, &err));
     assert_ok(
-        cv_result_sink_plain(&(struct cv_result_sink_options){ .gather = run.gather },
-                             &run.outlet, &err));
-    assert_int_equal(cv_source_take(run.books.source, 800, &taken, &piece, &why),
+        cv_result_sink_plain(&(struct cv_result_sink_options){ .outputs = run.outputs },
+                             &run.results, &err));
+    assert_int_equal(cv_source_take(run.queue.source, 800, &taken, &piece, &why),
                      CLEAVE_OK);
-    assert_ok(cv_input_coverage_add(&run.books.ledger, piece.begin, piece.end, &err));
+    assert_ok(cv_input_coverage_add(&run.queue.coverage, piece.begin, piece.end, &err));
     assert_int_equal(cv_exec_run_complete(&run, &why), CLEAVE_EACCOUNT);
     snprintf(
         line, sizeof line,
         "bytes %llu to %llu of '%s' were neither done nor failed: a defect of cleave",
         (unsigned long long)piece.end,
-        (unsigned long long)cv_source_extent(run.books.source), input);
+        (unsigned long long)cv_source_extent(run.queue.source), input);
     assert_string_equal(why.text, line);
     /* To have been handed out is not to be done. */
-    assert_int_equal(cv_source_take(run.books.source, 1 << 20, &taken, &piece, &why),
+    assert_int_equal(cv_source_take(run.queue.source, 1 << 20, &taken, &piece, &why),
                      CLEAVE_OK);
     assert_int_equal(cv_exec_run_complete(&run, &why), CLEAVE_EACCOUNT);
-    assert_ok(cv_input_coverage_add(&run.books.ledger, piece.begin, piece.end, &err));
+    assert_ok(cv_input_coverage_add(&run.queue.coverage, piece.begin, piece.end, &err));
     assert_int_equal(cv_exec_run_complete(&run, &why), CLEAVE_OK);
-    run.books.wanted = 10; /* ordered, and never begun */
+    run.queue.wanted = 10; /* ordered, and never begun */
     assert_int_equal(cv_exec_run_complete(&run, &why), CLEAVE_EACCOUNT);
-    run.books.wanted = 0;
-    finish_output(run.gather, 10, 20); /* behind a gap */
-    assert_int_equal(cv_ordered_output_pump(run.gather, 1 << 20, &written, &why),
+    run.queue.wanted = 0;
+    finish_output(run.outputs, 10, 20); /* behind a gap */
+    assert_int_equal(cv_ordered_output_pump(run.outputs, 1 << 20, &written, &why),
                      CLEAVE_OK);
     assert_int_equal(written, CV_GATHER_IDLE);
     assert_int_equal(cv_exec_run_complete(&run, &why), CLEAVE_EACCOUNT);
     assert_non_null(strstr(why.text, "outputs were not written"));
-    finish_output(run.gather, 0, 10);
-    assert_int_equal(cv_ordered_output_pump(run.gather, 1 << 20, &written, &why),
+    finish_output(run.outputs, 0, 10);
+    assert_int_equal(cv_ordered_output_pump(run.outputs, 1 << 20, &written, &why),
                      CLEAVE_OK);
     assert_int_equal(cv_exec_run_complete(&run, &why), CLEAVE_OK);
-    cv_result_sink_free(run.outlet);
-    cv_input_coverage_done(&run.books.ledger);
-    cv_ordered_output_free(run.gather);
-    cv_source_free(run.books.source);
+    cv_result_sink_free(run.results);
+    cv_input_coverage_done(&run.queue.coverage);
+    cv_ordered_output_free(run.outputs);
+    cv_source_free(run.queue.source);
     cv_splitter_free(splitter);
     close(sink);
 }

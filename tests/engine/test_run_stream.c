@@ -178,12 +178,12 @@ static void long_walks(const char *how, bool header, const char *bytes, size_t n
     size_t fed = 0;
     uint64_t cut, min, header_end = 0, at = 0;
     char first[64];
-    int feed;
+    int writer;
 
     cv_random_at(&random, 8, 0, 0, 0);
     assert_int_equal(write(fd, bytes, n), n);
     assert_int_equal(mkfifo(path, 0666), 0);
-    feed = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    writer = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     assert_ok(cv_source_open(&name, 1, &options, &source, &err));
     cv_cut_file_init(&file, splitter, "same", fd, n);
     if (header)
@@ -191,12 +191,12 @@ static void long_walks(const char *how, bool header, const char *bytes, size_t n
     assert_true(header_end < sizeof first);
     while (fed < n) {
         const size_t max = 1 + below(&random, 100000);
-        const ssize_t put = write(feed, bytes + fed, n - fed < max ? n - fed : max);
+        const ssize_t put = write(writer, bytes + fed, n - fed < max ? n - fed : max);
 
         fed += put > 0 ? (size_t)put : 0;
         assert_ok(cv_source_pump(source, &err));
     }
-    close(feed);
+    close(writer);
     while (at < n) {
         const uint64_t wanted = 1 + below(&random, 300000);
 

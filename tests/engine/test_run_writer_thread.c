@@ -25,14 +25,15 @@ struct spring {
 };
 
 struct gushing {
-    struct cv_writer_thread flow;
+    struct cv_writer_thread threaded;
     const struct spring *from;
     uint64_t begin, end;
 };
 
-static enum cleave_status gush(struct cv_writer_thread *flow, struct cleave_error *error)
+static enum cleave_status gush(struct cv_writer_thread *threaded,
+                               struct cleave_error *error)
 {
-    const struct gushing *gushing = (const struct gushing *)flow;
+    const struct gushing *gushing = (const struct gushing *)threaded;
     const struct spring *from = gushing->from;
     uint64_t at = gushing->begin;
 
@@ -42,7 +43,7 @@ static enum cleave_status gush(struct cv_writer_thread *flow, struct cleave_erro
 
         if (at >= from->good)
             return cv_fail(error, CLEAVE_EINPUT, "the spring is poisoned");
-        if (!cv_writer_thread_write(flow, from->text + at, some))
+        if (!cv_writer_thread_write(threaded, from->text + at, some))
             break;
         at += some;
     }
@@ -62,20 +63,20 @@ static enum cleave_status start(struct cv_lazy_reader *well, uint64_t begin, uin
     gushing->begin = begin;
     gushing->end = well->bounded ? end : spring->size;
     spring->flows++;
-    *out = &gushing->flow;
-    return cv_writer_thread_start(&gushing->flow, gush, "gushes", into, error);
+    *out = &gushing->threaded;
+    return cv_writer_thread_start(&gushing->threaded, gush, "gushes", into, error);
 }
 
-static void stop(struct cv_writer_thread *flow)
+static void stop(struct cv_writer_thread *threaded)
 {
-    cv_writer_thread_stop(flow);
-    free(flow);
+    cv_writer_thread_stop(threaded);
+    free(threaded);
 }
 
 static struct spring make_spring(const char *text)
 {
     return (struct spring){
-        .well = { .flow = start, .stop = stop, .direct = true },
+        .well = { .threaded = start, .stop = stop, .direct = true },
         .text = text,
         .size = SIZE,
         .good = UINT64_MAX,
@@ -84,7 +85,7 @@ static struct spring make_spring(const char *text)
 
 /* A feed of these parts into a pipe. */
 struct scene {
-    struct cv_pipe_writer feed;
+    struct cv_pipe_writer writer;
     struct cv_pipe pipe;
     char *got;
     size_t length; /* of what was read */
@@ -93,7 +94,7 @@ struct scene {
 static void begin_scene(struct scene *scene, const struct cv_part *parts, size_t count)
 {
     must(cv_pipe_open(&scene->pipe, &err));
-    cv_pipe_writer_init(&scene->feed, scene->pipe.write, parts, count);
+    cv_pipe_writer_init(&scene->writer, scene->pipe.write, parts, count);
     scene->got = malloc(SIZE + 100);
     assert_non_null(scene->got);
     scene->length = 0;
@@ -101,7 +102,7 @@ static void begin_scene(struct scene *scene, const struct cv_part *parts, size_t
 
 static void end_scene(struct scene *scene)
 {
-    cv_pipe_writer_done(&scene->feed);
+    cv_pipe_writer_done(&scene->writer);
     cv_pipe_close(&scene->pipe);
     free(scene->got);
 }
@@ -140,18 +141,18 @@ static void read_all(struct scene *scene)
     int unread;
 
     for (;;) {
-        must(cv_pipe_writer_pump(&scene->feed, UINT64_MAX, &state, &err));
+        must(cv_pipe_writer_pump(&scene->writer, UINT64_MAX, &state, &err));
         if (state == CV_FEED_DONE)
             break;
         assert_true(state == CV_FEED_DRY || state == CV_FEED_FULL);
         while (state == CV_FEED_DRY &&
-               !is_ready(cv_pipe_writer_source(&scene->feed), POLLIN, 1))
+               !is_ready(cv_pipe_writer_source(&scene->writer), POLLIN, 1))
             if (is_ready(scene->pipe.read, POLLIN, 0))
                 read_some(scene, 10000);
         if (state == CV_FEED_FULL)
             read_some(scene, 10000);
     }
-    while ((unread = (int)cv_pipe_writer_unread(&scene->feed)) > 0)
+    while ((unread = (int)cv_pipe_writer_unread(&scene->writer)) > 0)
         read_some(scene, (size_t)unread);
 }
 
@@ -173,8 +174,8 @@ static void all_comes_in_order(void **state)
     assert_memory_equal(scene.got, "head", 4);
     assert_memory_equal(scene.got + 4, text + 1000, SIZE - 1077);
     assert_memory_equal(scene.got + 4 + SIZE - 1077, "tail", 4);
-    assert_int_equal(cv_pipe_writer_fed(&scene.feed), scene.length);
-    assert_int_equal(cv_pipe_writer_at(&scene.feed, 1), SIZE - 77);
+    assert_int_equal(cv_pipe_writer_fed(&scene.writer), scene.length);
+    assert_int_equal(cv_pipe_writer_at(&scene.writer, 1), SIZE - 77);
     assert_int_equal(spring.flows, 1);
     end_scene(&scene);
     free(text);
@@ -192,18 +193,18 @@ static void what_is_held_stays(void **state)
 
     (void)state;
     begin_scene(&scene, &part, 1);
-    must(cv_pipe_writer_pump(&scene.feed, UINT64_MAX, &fed, &err));
+    must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
     assert_int_equal(fed, CV_FEED_DRY);
     fill_up(&scene);
-    cv_pipe_writer_hold(&scene.feed);
-    at = cv_pipe_writer_at(&scene.feed, 0);
-    assert_int_equal(at, cv_pipe_writer_fed(&scene.feed));
-    assert_int_equal(at, cv_pipe_writer_unread(&scene.feed));
+    cv_pipe_writer_hold(&scene.writer);
+    at = cv_pipe_writer_at(&scene.writer, 0);
+    assert_int_equal(at, cv_pipe_writer_fed(&scene.writer));
+    assert_int_equal(at, cv_pipe_writer_unread(&scene.writer));
     read_some(&scene, 20000);
     usleep(30000);
-    assert_int_equal(at, cv_pipe_writer_at(&scene.feed, 0));
-    assert_int_equal(at - 20000, cv_pipe_writer_unread(&scene.feed));
-    cv_pipe_writer_go_on(&scene.feed);
+    assert_int_equal(at, cv_pipe_writer_at(&scene.writer, 0));
+    assert_int_equal(at - 20000, cv_pipe_writer_unread(&scene.writer));
+    cv_pipe_writer_go_on(&scene.writer);
     read_all(&scene);
     assert_int_equal(scene.length, SIZE);
     assert_memory_equal(scene.got, text, SIZE);
@@ -225,14 +226,14 @@ static void what_was_put_in_cannot_be_cut_off(void **state)
 
     (void)state;
     begin_scene(&scene, parts, 2);
-    must(cv_pipe_writer_pump(&scene.feed, UINT64_MAX, &fed, &err));
+    must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
     fill_up(&scene);
-    cv_pipe_writer_hold(&scene.feed);
-    at = cv_pipe_writer_at(&scene.feed, 0);
+    cv_pipe_writer_hold(&scene.writer);
+    at = cv_pipe_writer_at(&scene.writer, 0);
     assert_in_range(at, 6, SIZE - 1);
-    assert_false(cv_pipe_writer_cut(&scene.feed, 0, at - 1));
-    assert_true(cv_pipe_writer_cut(&scene.feed, 0, at + 10));
-    cv_pipe_writer_go_on(&scene.feed);
+    assert_false(cv_pipe_writer_cut(&scene.writer, 0, at - 1));
+    assert_true(cv_pipe_writer_cut(&scene.writer, 0, at + 10));
+    cv_pipe_writer_go_on(&scene.writer);
     read_all(&scene);
     assert_int_equal(scene.length, at + 10 - 5 + 1);
     assert_memory_equal(scene.got, text + 5, at + 10 - 5);
@@ -252,13 +253,14 @@ static void who_waits_for_room_hears_of_the_end(void **state)
 
     (void)state;
     begin_scene(&scene, &part, 1);
-    must(cv_pipe_writer_pump(&scene.feed, UINT64_MAX, &fed, &err));
+    must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
     fill_up(&scene);
-    cv_pipe_writer_hold(&scene.feed);
-    assert_true(cv_pipe_writer_cut(&scene.feed, 0, cv_pipe_writer_at(&scene.feed, 0)));
-    cv_pipe_writer_go_on(&scene.feed);
-    assert_true(is_ready(cv_pipe_writer_source(&scene.feed), POLLIN, LONG_MS));
-    must(cv_pipe_writer_pump(&scene.feed, UINT64_MAX, &fed, &err));
+    cv_pipe_writer_hold(&scene.writer);
+    assert_true(
+        cv_pipe_writer_cut(&scene.writer, 0, cv_pipe_writer_at(&scene.writer, 0)));
+    cv_pipe_writer_go_on(&scene.writer);
+    assert_true(is_ready(cv_pipe_writer_source(&scene.writer), POLLIN, LONG_MS));
+    must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
     assert_int_equal(fed, CV_FEED_DONE);
     end_scene(&scene);
     free(text);
@@ -278,15 +280,15 @@ static void it_grows(void **state)
 
         spring.well.bounded = bounded != 0;
         begin_scene(&scene, &part, 1);
-        cv_pipe_writer_narrow(&scene.feed, 100); /* which its thread does not heed */
+        cv_pipe_writer_narrow(&scene.writer, 100); /* which its thread does not heed */
         read_all(&scene);
         assert_int_equal(scene.length, 70000);
         part.end = 2 << 20;
-        cv_pipe_writer_grow(&scene.feed, &part, 1);
-        must(cv_pipe_writer_pump(&scene.feed, UINT64_MAX, &fed, &err));
+        cv_pipe_writer_grow(&scene.writer, &part, 1);
+        must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
         fill_up(&scene);
         part.end = SIZE; /* while it is at work */
-        cv_pipe_writer_grow(&scene.feed, &part, 1);
+        cv_pipe_writer_grow(&scene.writer, &part, 1);
         read_all(&scene);
         assert_int_equal(scene.length, SIZE);
         assert_memory_equal(scene.got, text, SIZE);
@@ -307,13 +309,13 @@ static void steps_are_told(void **state)
     (void)state;
     for (int steps = 0; steps < 2; steps++) {
         begin_scene(&scene, &part, 1);
-        scene.feed.step = steps ? 20000 : 0;
-        must(cv_pipe_writer_pump(&scene.feed, UINT64_MAX, &fed, &err));
+        scene.writer.step = steps ? 20000 : 0;
+        must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
         fill_up(&scene);
         /* Of the first ones it may have heard already. */
-        assert_int_equal(is_ready(cv_pipe_writer_source(&scene.feed), POLLIN, 0),
-                         steps &&
-                             cv_pipe_writer_fed(&scene.feed) >= scene.feed.fed + 20000);
+        assert_int_equal(is_ready(cv_pipe_writer_source(&scene.writer), POLLIN, 0),
+                         steps && cv_pipe_writer_fed(&scene.writer) >=
+                                      scene.writer.fed + 20000);
         end_scene(&scene);
     }
     free(text);
@@ -329,12 +331,12 @@ static void a_reader_may_go_away(void **state)
 
     (void)state;
     begin_scene(&scene, &part, 1);
-    must(cv_pipe_writer_pump(&scene.feed, UINT64_MAX, &fed, &err));
+    must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
     fill_up(&scene);
     cv_close(&scene.pipe.read);
-    assert_true(is_ready(cv_pipe_writer_source(&scene.feed), POLLIN, LONG_MS));
+    assert_true(is_ready(cv_pipe_writer_source(&scene.writer), POLLIN, LONG_MS));
     /* What was put in counts first. */
-    must(cv_pipe_writer_pump(&scene.feed, UINT64_MAX, &fed, &err));
+    must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
     assert_int_equal(fed, CV_FEED_REFUSED);
     end_scene(&scene);
     free(text);
@@ -352,10 +354,10 @@ static void what_is_damaged_is_told_behind_what_is_good(void **state)
     (void)state;
     spring.good = BITE;
     begin_scene(&scene, &part, 1);
-    while (cv_pipe_writer_pump(&scene.feed, UINT64_MAX, &fed, &error) == CLEAVE_OK)
-        assert_true(is_ready(cv_pipe_writer_source(&scene.feed), POLLIN, LONG_MS));
+    while (cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &error) == CLEAVE_OK)
+        assert_true(is_ready(cv_pipe_writer_source(&scene.writer), POLLIN, LONG_MS));
     assert_string_equal(error.text, "the spring is poisoned");
-    assert_int_equal(cv_pipe_writer_at(&scene.feed, 0), BITE);
+    assert_int_equal(cv_pipe_writer_at(&scene.writer, 0), BITE);
     end_scene(&scene);
     free(text);
 }
@@ -373,17 +375,17 @@ static void it_can_be_stopped(void **state)
 
     (void)state;
     begin_scene(&scene, &part, 1);
-    must(cv_pipe_writer_pump(&scene.feed, UINT64_MAX, &fed, &err));
+    must(cv_pipe_writer_pump(&scene.writer, UINT64_MAX, &fed, &err));
     fill_up(&scene);
     read_some(&scene, 20000); /* and a bit more than it has heard of */
-    while (cv_pipe_writer_fed(&scene.feed) <= scene.feed.fed)
+    while (cv_pipe_writer_fed(&scene.writer) <= scene.writer.fed)
         usleep(1000);
     fill_up(&scene);
-    fed_before = cv_pipe_writer_fed(&scene.feed);
-    cv_pipe_writer_done(&scene.feed);
-    assert_int_equal(cv_pipe_writer_fed(&scene.feed), fed_before);
-    assert_int_equal(cv_pipe_writer_unread(&scene.feed), fed_before - 20000);
-    assert_int_equal(cv_pipe_writer_at(&scene.feed, 0), fed_before);
+    fed_before = cv_pipe_writer_fed(&scene.writer);
+    cv_pipe_writer_done(&scene.writer);
+    assert_int_equal(cv_pipe_writer_fed(&scene.writer), fed_before);
+    assert_int_equal(cv_pipe_writer_unread(&scene.writer), fed_before - 20000);
+    assert_int_equal(cv_pipe_writer_at(&scene.writer, 0), fed_before);
     end_scene(&scene);
     assert_int_equal(open_descriptors(), descriptors);
     free(text);

@@ -162,7 +162,7 @@ static void no_note(void *context, const char *text)
 }
 
 /* Standard input is a pipe with all of the input in it. */
-static void feed(void)
+static void writer(void)
 {
     static struct bytes all;
     int ends[2];
@@ -345,7 +345,7 @@ static void try_run(const struct scenario *scenario, long n)
 
     alarm(HANGS_S);
     if (scenario->stream)
-        feed();
+        writer();
     snprintf(text, sizeof text, "%ld", n);
     if (scenario->there)
         setenv("CLEAVE_TEST_FAULT", text, 1);
@@ -362,7 +362,7 @@ static void try_run(const struct scenario *scenario, long n)
         struct cleave_error again = { .text = "" };
 
         if (scenario->stream)
-            feed();
+            writer();
         if (execute(scenario, true, -1, &result, &again) != CLEAVE_OK) {
             wrong = "cannot be resumed";
             err = again;
@@ -457,7 +457,7 @@ static void warm_up(const struct scenario *scenario)
     struct cleave_error err = { .text = "" };
 
     if (scenario->stream)
-        feed();
+        writer();
     remove_journal();
     if (execute(scenario, false, -1, &result, &err) != CLEAVE_OK || result->failed > 0) {
         fprintf(stderr, "%s: %s\n", scenario->name, err.text);

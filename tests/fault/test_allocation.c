@@ -42,8 +42,8 @@ static enum cleave_status plan_and_simulate(const struct cleave_platform *platfo
 }
 
 /* Chunks that stay open, of a load and of a stream. */
-static enum cleave_status feed(const struct cleave_platform *platform,
-                               struct cleave_error *err)
+static enum cleave_status writer(const struct cleave_platform *platform,
+                                 struct cleave_error *err)
 {
     struct cleave_job job = {
         .platform = platform, .load = 20, .policy = "learn", .reads = "mix"
@@ -111,7 +111,7 @@ static enum cleave_status scenario(size_t number, struct cleave_error *err)
         status =
             plan_and_simulate(platform, plans[number].policy, plans[number].error, err);
     else
-        status = number == nplans ? feed(platform, err) : reduce(err);
+        status = number == nplans ? writer(platform, err) : reduce(err);
     cleave_platform_free(platform);
     return status;
 }

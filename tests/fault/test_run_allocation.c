@@ -40,7 +40,7 @@ static long how_many(const struct scenario *scenario)
     if (scenario->there)
         return 60;
     if (scenario->stream)
-        feed();
+        writer();
     remove_journal();
     if (scenario->resume)
         copy_file(paths[IMAGE], paths[JOURNAL]);

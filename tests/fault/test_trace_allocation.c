@@ -48,31 +48,31 @@ static enum cleave_status make_trace(struct cleave_trace *trace, struct cleave_e
     return CLEAVE_OK;
 }
 
-static enum cleave_status write_all(const struct cv_trace_context *story, FILE *file,
+static enum cleave_status write_all(const struct cv_trace_context *context, FILE *file,
                                     FILE *nowhere, struct cleave_error *err)
 {
-    CV_TRY(cv_trace_export(story, CV_TRACE_CHROME, nowhere, err));
-    CV_TRY(cv_trace_export(story, CV_TRACE_PAJE, nowhere, err));
-    return cv_trace_export(story, CV_TRACE_OWN, file, err);
+    CV_TRY(cv_trace_export(context, CV_TRACE_CHROME, nowhere, err));
+    CV_TRY(cv_trace_export(context, CV_TRACE_PAJE, nowhere, err));
+    return cv_trace_export(context, CV_TRACE_OWN, file, err);
 }
 
 static enum cleave_status report(FILE *file, FILE *nowhere, struct cleave_error *err)
 {
     struct cv_trace_file trace;
-    struct cv_report_data sheet = { .file = NULL };
+    struct cv_report_data data = { .file = NULL };
     enum cleave_status status = cv_trace_file_read(file, "trace", &trace, err);
 
     if (status == CLEAVE_OK)
-        status = cv_report_data_make(&trace, &sheet, err);
+        status = cv_report_data_make(&trace, &data, err);
     if (status == CLEAVE_OK)
-        status = cv_report_data_reduce(&sheet, err);
+        status = cv_report_data_reduce(&data, err);
     if (status == CLEAVE_OK)
-        cv_report_write(&(struct cv_report){ .measured = &sheet,
-                                             .predicted = &sheet,
+        cv_report_write(&(struct cv_report){ .measured = &data,
+                                             .predicted = &data,
                                              .measured_name = "a",
                                              .predicted_name = "b" },
                         nowhere);
-    cv_report_data_done(&sheet);
+    cv_report_data_done(&data);
     cv_trace_file_done(&trace);
     return status;
 }

@@ -130,17 +130,17 @@ static bool decode_blocks(const struct cv_codec *codec, int fd, struct cv_blocks
     const size_t count = blocks->count, size = (size_t)blocks->out_end;
     uint64_t *begins = malloc((count + 1) * sizeof *begins);
     uint8_t *bytes = calloc(size + 1, 1);
-    struct cv_decoded_file *unpacked;
+    struct cv_decoded_file *decoded;
     bool good = true;
 
     require(bytes != NULL && begins != NULL);
     for (size_t i = 0; i < count; i++)
         begins[i] = blocks->items[i].out;
     begins[count] = size;
-    require(cv_decoded_file_new(codec, "tape", blocks, &unpacked, NULL) == CLEAVE_OK);
-    cv_decoded_file_use(unpacked, fd);
+    require(cv_decoded_file_new(codec, "tape", blocks, &decoded, NULL) == CLEAVE_OK);
+    cv_decoded_file_use(decoded, fd);
     for (size_t i = count; good && i > 0; i--) {
-        struct cv_lazy_reader *well = cv_decoded_file_well(unpacked);
+        struct cv_lazy_reader *well = cv_decoded_file_well(decoded);
         size_t got = 0;
 
         for (uint64_t at = begins[i - 1]; good && at < begins[i]; at += got)
@@ -149,7 +149,7 @@ static bool decode_blocks(const struct cv_codec *codec, int fd, struct cv_blocks
                    got > 0;
     }
     *sum = XXH64(bytes, size, 0);
-    cv_decoded_file_free(unpacked);
+    cv_decoded_file_free(decoded);
     free(begins);
     free(bytes);
     return good;

@@ -24,23 +24,25 @@ static void require_at(int truth, const char *text, int line)
     abort();
 }
 
-static void check_values(const struct cv_distribution *law)
+static void check_values(const struct cv_distribution *distribution)
 {
-    const double mean = cv_distribution_mean(law), cv = cv_distribution_cv(law);
+    const double mean = cv_distribution_mean(distribution),
+                 cv = cv_distribution_cv(distribution);
     double sum = 0;
 
     for (uint32_t i = 0; i < DRAWS; i++) {
-        const double value = cv_distribution_draw(law, 7, 1, i, 3);
+        const double value = cv_distribution_draw(distribution, 7, 1, i, 3);
 
         require(isfinite(value) && value >= 0);
-        require(value == cv_distribution_draw(law, 7, 1, i, 3));
-        if (law->kind == CV_LAW_UNIFORM || law->kind == CV_LAW_BERNOULLI)
-            require(value >= law->low && value <= law->high);
+        require(value == cv_distribution_draw(distribution, 7, 1, i, 3));
+        if (distribution->kind == CV_LAW_UNIFORM ||
+            distribution->kind == CV_LAW_BERNOULLI)
+            require(value >= distribution->low && value <= distribution->high);
         if (cv == 0)
             require(fabs(value - mean) <= 1e-12 * mean);
         /* So far from the mean is none of a law that is this narrow, if it is not one of
          * two values of which one is rare. */
-        if (cv < 0.1 && law->kind != CV_LAW_BERNOULLI)
+        if (cv < 0.1 && distribution->kind != CV_LAW_BERNOULLI)
             require(fabs(value - mean) <= 12 * cv * mean + 1e-12 * mean);
         sum += value / DRAWS;
     }
@@ -52,20 +54,22 @@ static void check_values(const struct cv_distribution *law)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct cv_distribution untouched = { .kind = CV_LAW_UNIFORM, .low = 3 };
-    struct cv_distribution law = untouched;
+    struct cv_distribution distribution = untouched;
     struct cleave_error err = { .text = "" };
     char *text = malloc(size + 1);
 
     require(text != NULL);
     memcpy(text, data, size);
     text[size] = '\0';
-    if (cv_distribution_parse(text, &law, &err) == CLEAVE_OK) {
-        require(isfinite(cv_distribution_mean(&law)) && cv_distribution_mean(&law) >= 0);
-        require(isfinite(cv_distribution_cv(&law)) && cv_distribution_cv(&law) >= 0);
-        check_values(&law);
+    if (cv_distribution_parse(text, &distribution, &err) == CLEAVE_OK) {
+        require(isfinite(cv_distribution_mean(&distribution)) &&
+                cv_distribution_mean(&distribution) >= 0);
+        require(isfinite(cv_distribution_cv(&distribution)) &&
+                cv_distribution_cv(&distribution) >= 0);
+        check_values(&distribution);
     } else {
         require(err.text[0] != '\0' && strlen(err.text) < sizeof err.text);
-        require(law.kind == untouched.kind && law.low == untouched.low);
+        require(distribution.kind == untouched.kind && distribution.low == untouched.low);
     }
     free(text);
     return 0;

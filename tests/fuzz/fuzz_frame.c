@@ -76,14 +76,14 @@ static void broke(void *context, const struct cleave_error *err)
 }
 
 /* A message of the stream, which is put together again. */
-static void put(struct listener *listener, struct feed *feed, const uint8_t *data,
+static void put(struct listener *listener, struct writer *writer, const uint8_t *data,
                 size_t size)
 {
     if (listener->broke > 0 || size == 0)
         return;
-    memcpy(feed->message, data, size);
-    feed->length = size;
-    feed->waits = true;
+    memcpy(writer->message, data, size);
+    writer->length = size;
+    writer->waits = true;
     cv_link_receive(&listener->link, 0);
 }
 
@@ -91,21 +91,21 @@ static void put(struct listener *listener, struct feed *feed, const uint8_t *dat
 static void check_stream(const uint8_t *data, size_t size, size_t cut)
 {
     static struct cv_poller *poller;
-    static struct feed feed;
+    static struct writer writer;
     struct listener listener = { .link = { .in = -1, .out = -1 } };
 
     if (poller == NULL)
         require(cv_poller_new(&poller, NULL) == CLEAVE_OK);
-    feed_open(&feed);
+    feed_open(&writer);
     listener.link.poller = poller;
     listener.link.frame = take;
     listener.link.broke = broke;
     listener.link.context = &listener;
     listener.link.silence_s = 60;
-    require(cv_link_open_channel(&listener.link, &feed.channel, NULL) == CLEAVE_OK);
-    put(&listener, &feed, data, cut);
-    put(&listener, &feed, data + cut, size - cut);
-    feed.ended = true;
+    require(cv_link_open_channel(&listener.link, &writer.channel, NULL) == CLEAVE_OK);
+    put(&listener, &writer, data, cut);
+    put(&listener, &writer, data + cut, size - cut);
+    writer.ended = true;
     if (listener.broke == 0)
         cv_link_receive(&listener.link, 0);
     require(listener.broke == 1);

@@ -39,7 +39,7 @@ static struct cv_poller *poller;
 enum { KEPT, IN_FRONT, BY_LINES, WAYS };
 static struct cv_ordered_output *gathers[WAYS];
 static int way;
-static struct feed feed;
+static struct writer writer;
 static struct place places[SLOTS];
 static uint64_t given, silents, lefts;
 static bool opens; /* pieces may be open                                               */
@@ -328,7 +328,7 @@ static void hear(struct cv_host *host, struct cv_frame_head head, const void *pa
             places[i].output += length;
             places[i].sum = cv_frame_sum(places[i].sum, &head);
         }
-    feed_frame(&feed, head, payload, length);
+    feed_frame(&writer, head, payload, length);
     cv_link_receive(&host->link, 0);
     require(!lie || host->state != CV_HOST_READY);
     if (way != KEPT)
@@ -504,7 +504,7 @@ static struct cv_host *open_host(struct cv_hosts *hosts, const char *const *name
     cv_hosts_init(hosts);
     require(cv_hosts_add(hosts,
                          &(struct cleave_host){
-                             .name = "fuzz", .channel = &feed.channel, .slots = SEATS },
+                             .name = "fuzz", .channel = &writer.channel, .slots = SEATS },
                          0, &host, NULL) == CLEAVE_OK);
     return host;
 }
@@ -519,7 +519,7 @@ static void open_slots(struct cv_host *host)
 
         cv_slot_init(slot);
         slot->poller = poller;
-        slot->gather = gathers[way];
+        slot->outputs = gathers[way];
         slot->by_lines = way == BY_LINES;
         slot->timeout_s = 60;
         slot->ended = ended;
@@ -560,7 +560,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (poller == NULL)
         open_gathers();
-    feed_open(&feed);
+    feed_open(&writer);
     way = (mode & 1) != 0 || mode % 11 < 3 ? KEPT
           : mode % 11 > 7                  ? BY_LINES
           : mode % 11 < 6                  ? IN_FRONT

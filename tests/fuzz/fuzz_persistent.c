@@ -68,46 +68,46 @@ static void read_whole(const uint8_t *data, size_t size, bool in_parts, struct h
     }
 }
 
-static void ask(struct cv_persistent *steady)
+static void ask(struct cv_persistent *persistent)
 {
-    steady->given = true;
-    steady->refused = false;
-    steady->part = steady->begun = false;
-    steady->nhead = 0;
-    steady->left = 0;
+    persistent->given = true;
+    persistent->refused = false;
+    persistent->part = persistent->begun = false;
+    persistent->nhead = 0;
+    persistent->left = 0;
 }
 
 /* How far an answer reaches in the next bytes: who waits for answers never gets more. */
-static size_t due(const struct cv_persistent *steady)
+static size_t due(const struct cv_persistent *persistent)
 {
-    if (steady->nhead == CV_FRAME && steady->left == 0)
+    if (persistent->nhead == CV_FRAME && persistent->left == 0)
         return CV_FRAME; /* of the next part */
-    return steady->nhead < CV_FRAME ? CV_FRAME - steady->nhead
-           : steady->left < 1000    ? (size_t)steady->left
-                                    : 1000;
+    return persistent->nhead < CV_FRAME ? CV_FRAME - persistent->nhead
+           : persistent->left < 1000    ? (size_t)persistent->left
+                                        : 1000;
 }
 
 static void read_pieces(const uint8_t *lengths, const uint8_t *data, size_t size,
                         bool in_parts, struct heard *out)
 {
-    struct cv_persistent steady = { .given = false, .in_parts = in_parts };
+    struct cv_persistent persistent = { .given = false, .in_parts = in_parts };
     struct cv_answer_bytes kept;
     size_t turn = 0;
 
-    require(cv_persistent_read(&steady, "x", 1, &kept) == CV_ANSWER_UNASKED &&
+    require(cv_persistent_read(&persistent, "x", 1, &kept) == CV_ANSWER_UNASKED &&
             kept.length == 0);
-    ask(&steady);
+    ask(&persistent);
     for (size_t at = 0, some; at < size; at += some) {
         enum cv_answer answer;
         char *exact;
 
         some = 1 + lengths[turn++ % LENGTHS] % 64;
-        some = some < due(&steady) ? some : due(&steady);
+        some = some < due(&persistent) ? some : due(&persistent);
         some = some < size - at ? some : size - at;
         exact = malloc(some);
         require(exact != NULL);
         memcpy(exact, data + at, some);
-        answer = cv_persistent_read(&steady, exact, some, &kept);
+        answer = cv_persistent_read(&persistent, exact, some, &kept);
         require(kept.length <= some);
         if (kept.length > 0)
             memcpy(out->bytes + out->length, kept.bytes, kept.length);
@@ -117,31 +117,31 @@ static void read_pieces(const uint8_t *lengths, const uint8_t *data, size_t size
         if (out->no_length)
             return;
         require(answer == CV_ANSWER_GOOD);
-        if (!cv_persistent_answered(&steady))
+        if (!cv_persistent_answered(&persistent))
             continue;
-        require(cv_persistent_read(&steady, "x", 1, &kept) == CV_ANSWER_UNASKED);
+        require(cv_persistent_read(&persistent, "x", 1, &kept) == CV_ANSWER_UNASKED);
         out->answers++;
-        out->refusals += steady.refused;
-        ask(&steady);
+        out->refusals += persistent.refused;
+        ask(&persistent);
     }
 }
 
 /* More than the answer in one piece: its bytes are kept, and no others. */
 static void read_too_much(const uint8_t *data, size_t size)
 {
-    struct cv_persistent steady = { .given = false };
+    struct cv_persistent persistent = { .given = false };
     struct cv_answer_bytes kept;
     struct heard first = { .bytes = malloc(size + 1) };
     enum cv_answer answer;
 
     require(first.bytes != NULL);
-    ask(&steady);
-    answer = cv_persistent_read(&steady, (const char *)data, size, &kept);
+    ask(&persistent);
+    answer = cv_persistent_read(&persistent, (const char *)data, size, &kept);
     read_whole(data, size, false, &first);
     require(kept.length <= first.length);
     require(kept.length == 0 || memcmp(kept.bytes, first.bytes, kept.length) == 0);
     if (answer == CV_ANSWER_LONG)
-        require(cv_persistent_answered(&steady) && first.answers > 0);
+        require(cv_persistent_answered(&persistent) && first.answers > 0);
     if (answer == CV_ANSWER_NO_LENGTH)
         require(first.no_length && first.answers == 0);
     free(first.bytes);

@@ -19,7 +19,7 @@
 
 enum { SEATS = 2 };
 
-static struct feed feed;
+static struct writer writer;
 static struct bytes bytes;
 static struct cv_worker *worker; /* from the time that it is ready */
 static uint64_t numbered;        /* pieces that were announced     */
@@ -39,7 +39,7 @@ static enum cleave_status start_nothing(struct cv_slot *slot, struct cleave_erro
     require(!worker->noticed || task->open); /* it begins nothing new */
     require(task->open || /* it may have been cut, and more have come */
             task->end.come == task->bytes[0] + task->bytes[1] + task->bytes[2]);
-    CV_TRY(cv_chunk_output_open(slot->gather, &slot->store, err));
+    CV_TRY(cv_chunk_output_open(slot->outputs, &slot->store, err));
     cv_chunk_output_use_blocks(slot->store);
     slot->busy = true;
     slot->stopping = false;
@@ -194,7 +194,7 @@ static void read_some(void)
 static void say_packed(uint8_t type, uint16_t flags, struct cv_packer *packer)
 {
     require(!packer->failed);
-    feed_frame(&feed, (struct cv_frame_head){ .type = type, .flags = flags },
+    feed_frame(&writer, (struct cv_frame_head){ .type = type, .flags = flags },
                packer->bytes, packer->length);
     cv_pack_done(packer);
 }
@@ -230,7 +230,7 @@ static void say_piece(void)
                                                       .header = { 0, header },
                                                       .body = { 0, length },
                                                       .mate = { 0, length } });
-    feed_frame(&feed, head, packer.bytes, packer.length);
+    feed_frame(&writer, head, packer.bytes, packer.length);
     cv_pack_done(&packer);
 }
 
@@ -253,7 +253,7 @@ static void say_compressed(struct cv_frame_head head, uint64_t in, uint64_t out)
                                                .nblocks = (how & 8) != 0   ? 0
                                                           : (how & 4) != 0 ? 2
                                                                            : 1 });
-    feed_frame(&feed, head, packer.bytes, packer.length);
+    feed_frame(&writer, head, packer.bytes, packer.length);
     cv_pack_done(&packer);
 }
 
@@ -295,7 +295,7 @@ static void say_of_piece(void)
         head.value = what % 50;
         length = sizeof number;
     }
-    feed_frame(&feed, head, some, length);
+    feed_frame(&writer, head, some, length);
 }
 
 /* Jobs that name files or folders would have them opened. */
@@ -337,7 +337,7 @@ static void say_anything(void)
     if ((how & 8) != 0)
         payload = next_some(&bytes, next_byte(&bytes), &length);
     if (is_harmless(&head, payload, length))
-        feed_frame(&feed, head, payload, length);
+        feed_frame(&writer, head, payload, length);
 }
 
 /* Whether a master cannot say this, by what this test knows of the worker: then it has ended
@@ -373,8 +373,8 @@ static void weigh(void)
     struct cv_frame_head head;
 
     lied = false;
-    if (!feed.waits || worker == NULL || worker->ended ||
-        cv_frame_decode(feed.message, &head, NULL) != CLEAVE_OK)
+    if (!writer.waits || worker == NULL || worker->ended ||
+        cv_frame_decode(writer.message, &head, NULL) != CLEAVE_OK)
         return;
     lied = is_lie(&head);
     if (head.type == CV_FRAME_PIECE && head.chunk >= heard && head.chunk < UINT64_MAX)
@@ -388,11 +388,11 @@ static void next(void *context)
 
     (void)context;
     require(!lied || worker == NULL || worker->ended);
-    while (!feed.waits && !feed.ended) {
+    while (!writer.waits && !writer.ended) {
         const uint8_t what = bytes.left > 0 ? next_byte(&bytes) : 0;
 
         if (bytes.left == 0) {
-            feed.ended = true;
+            writer.ended = true;
         } else if (what % 16 == 15) {
             say_anything();
         } else if (step == 0) {
@@ -418,7 +418,7 @@ static void next(void *context)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct cv_worker_options options = {
-        .in = -1, .out = -1, .channel = &feed.channel, .ready = ready, .done = over
+        .in = -1, .out = -1, .channel = &writer.channel, .ready = ready, .done = over
     };
     struct cleave_error err = { .text = "" };
     enum cleave_status status;
@@ -430,10 +430,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     heard = 0;
     lied = false;
     step = 0;
-    feed_open(&feed);
-    feed.more = next;
+    feed_open(&writer);
+    writer.more = next;
     status = cv_worker_serve(&options, &err);
-    require(feed.left && worker == NULL);
+    require(writer.left && worker == NULL);
     require(status == CLEAVE_OK || err.text[0] != '\0');
     return 0;
 }

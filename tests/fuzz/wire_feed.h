@@ -50,7 +50,7 @@ static inline const uint8_t *next_some(struct bytes *bytes, size_t max, size_t *
 /* --- a channel ---------------------------------------------------------------------------- */
 
 /* One message to be read at a time; what is sent is dropped. */
-struct feed {
+struct writer {
     struct cleave_channel channel;
     unsigned char message[CV_FRAME_HEAD + CV_FRAME_MOST],
         sent[CV_FRAME_HEAD + (64 << 10)];
@@ -61,9 +61,9 @@ struct feed {
     void *context;
 };
 
-static inline struct feed *feed_of(struct cleave_channel *channel)
+static inline struct writer *feed_of(struct cleave_channel *channel)
 {
-    return (struct feed *)channel; /* it is its first member */
+    return (struct writer *)channel; /* it is its first member */
 }
 
 static inline void feed_nothing(struct cleave_channel *channel)
@@ -74,13 +74,13 @@ static inline void feed_nothing(struct cleave_channel *channel)
 static inline const unsigned char *feed_peek(struct cleave_channel *channel,
                                              size_t *out_length, bool *out_ended)
 {
-    struct feed *feed = feed_of(channel);
+    struct writer *writer = feed_of(channel);
 
-    if (!feed->waits && !feed->ended && feed->more != NULL)
-        feed->more(feed->context);
-    *out_ended = !feed->waits && feed->ended;
-    *out_length = feed->length;
-    return feed->waits ? feed->message : NULL;
+    if (!writer->waits && !writer->ended && writer->more != NULL)
+        writer->more(writer->context);
+    *out_ended = !writer->waits && writer->ended;
+    *out_length = writer->length;
+    return writer->waits ? writer->message : NULL;
 }
 
 static inline void feed_done(struct cleave_channel *channel)
@@ -96,12 +96,12 @@ static inline unsigned char *feed_place(struct cleave_channel *channel, bool *ou
 
 static inline void feed_send(struct cleave_channel *channel, size_t length)
 {
-    struct feed *feed = feed_of(channel);
+    struct writer *writer = feed_of(channel);
     struct cv_frame_head head;
 
     /* Whatever is sent is in order as well. */
     require(length >= CV_FRAME_HEAD && length <= channel->room);
-    require(cv_frame_decode(feed->sent, &head, NULL) == CLEAVE_OK);
+    require(cv_frame_decode(writer->sent, &head, NULL) == CLEAVE_OK);
     require(head.length + CV_FRAME_HEAD == length);
 }
 
@@ -122,29 +122,29 @@ static const struct cv_channel_calls feed_calls = {
 };
 
 /* Its descriptor can always be read. */
-static inline void feed_open(struct feed *feed)
+static inline void feed_open(struct writer *writer)
 {
-    if (feed->channel.calls == NULL) {
-        feed->channel.fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
-        require(feed->channel.fd >= 0);
+    if (writer->channel.calls == NULL) {
+        writer->channel.fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
+        require(writer->channel.fd >= 0);
     }
-    feed->channel.calls = &feed_calls;
-    feed->channel.room = sizeof feed->sent;
-    feed->waits = feed->ended = feed->left = false;
-    feed->more = NULL;
+    writer->channel.calls = &feed_calls;
+    writer->channel.room = sizeof writer->sent;
+    writer->waits = writer->ended = writer->left = false;
+    writer->more = NULL;
 }
 
 /* A frame is the next message; checksums are made here. */
-static inline void feed_frame(struct feed *feed, struct cv_frame_head head,
+static inline void feed_frame(struct writer *writer, struct cv_frame_head head,
                               const void *payload, size_t length)
 {
     head.length = (uint32_t)length;
     head.checksum = cv_frame_checksum(&head, payload);
-    cv_frame_encode(&head, feed->message);
+    cv_frame_encode(&head, writer->message);
     if (length > 0)
-        memcpy(feed->message + CV_FRAME_HEAD, payload, length);
-    feed->length = CV_FRAME_HEAD + length;
-    feed->waits = true;
+        memcpy(writer->message + CV_FRAME_HEAD, payload, length);
+    writer->length = CV_FRAME_HEAD + length;
+    writer->waits = true;
 }
 
 #endif

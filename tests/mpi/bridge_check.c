@@ -196,7 +196,7 @@ static void echo(const struct cv_mpi_bridge *bridge)
 }
 
 /* With many ranks messages are shorter, on both ends: the longest ones arrive, too. */
-static void wide(const struct cv_mpi_bridge *bridge)
+static void parallel(const struct cv_mpi_bridge *bridge)
 {
     if (bridge->rank > 0) {
         struct cleave_channel *channel = bridge->links[0];
@@ -442,8 +442,8 @@ static const struct {
     const char *name;
     void (*run)(const struct cv_mpi_bridge *bridge);
 } cases[] = {
-    { "echo", echo }, { "peers", peers }, { "early", early },
-    { "lost", lost }, { "wide", wide },   { "delay", delay },
+    { "echo", echo }, { "peers", peers },   { "early", early },
+    { "lost", lost }, { "wide", parallel }, { "delay", delay },
 };
 
 int main(int argc, char **argv)

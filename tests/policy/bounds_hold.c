@@ -41,14 +41,14 @@ static void build(struct scene *scene, unsigned number)
                                               CLEAVE_PORT_ONE, CLEAVE_PORT_MULTI };
     struct cleave_worker workers[MOST_WORKERS];
     struct cv_random random;
-    double spread, wide, fixed;
+    double spread, parallel, fixed;
 
     cv_random_at(&random, 2026, number, 0, 0);
     *scene = (struct scene){ .number = number };
     scene->nworkers =
         1 + (uint32_t)(cv_random_uniform(&random) * (number % 8 == 7 ? MOST_WORKERS : 6));
     spread = scale(&random, 1, 30);
-    wide = scene->nworkers * scale(&random, 0.3, 10);
+    parallel = scene->nworkers * scale(&random, 0.3, 10);
     fixed = number % 5 == 0 ? 0 : scale(&random, 0.003, 3);
     scene->ratio = number % 4 == 3 ? 0 : scale(&random, 0.05, 1.5);
     scene->load = scene->nworkers * scale(&random, 1, 1000);
@@ -58,11 +58,12 @@ static void build(struct scene *scene, unsigned number)
         for (int k = 0; k < 6; k++)
             factor[k] =
                 number % 7 == 0 ? 1 : scale(&random, 1 / sqrt(spread), sqrt(spread));
-        workers[i] = (struct cleave_worker){ factor[0],        fixed * factor[1],
-                                             wide * factor[2], fixed * factor[3],
-                                             wide * factor[2], fixed * factor[3] };
+        workers[i] = (struct cleave_worker){
+            factor[0],         fixed * factor[1],    parallel * factor[2],
+            fixed * factor[3], parallel * factor[2], fixed * factor[3]
+        };
         if (number % 3 == 0) {
-            workers[i].return_bandwidth_ups = wide * factor[4];
+            workers[i].return_bandwidth_ups = parallel * factor[4];
             workers[i].return_latency_s = fixed * factor[5];
         }
     }

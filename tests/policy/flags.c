@@ -22,11 +22,11 @@ enum { WORKERS = 3, LATE = 1, ITEMS = 100 };
 
 static const double LOAD = 100, JOINS_S = 10;
 
-static const struct cleave_worker steady = { 1, 0.01, 1e6, 0, 1e6, 0 };
+static const struct cleave_worker persistent = { 1, 0.01, 1e6, 0, 1e6, 0 };
 
 static struct cleave_platform *build(void)
 {
-    const struct cleave_worker workers[WORKERS] = { steady, steady, steady };
+    const struct cleave_worker workers[WORKERS] = { persistent, persistent, persistent };
     struct cleave_platform *platform = NULL;
 
     assert_int_equal(cleave_platform_new(CLEAVE_PORT_MULTI, workers, WORKERS, &platform,
@@ -128,8 +128,8 @@ static void drive(const struct cleave_policy *policy,
 static void joiners_get_work(void **state)
 {
     static const struct cleave_setting none[1];
-    const struct cleave_worker declared[WORKERS] = { steady, cv_reserved_worker(),
-                                                     steady };
+    const struct cleave_worker declared[WORKERS] = { persistent, cv_reserved_worker(),
+                                                     persistent };
     struct cleave_platform *platform = build();
     size_t count = 0;
 

@@ -131,7 +131,7 @@ static void try_case(struct scene *scene, const struct cv_load_case *load_case,
 static void try_policy(struct scene *scene, const struct cleave_policy *policy)
 {
     const struct cleave_setting limit = { "limit", TRIALS };
-    struct cv_step_budget meter = { 0, SEARCH };
+    struct cv_step_budget budget = { 0, SEARCH };
     struct cleave_job job = scene->drawn.job;
     struct cv_load_case load_case;
     struct cleave_error err;
@@ -143,7 +143,7 @@ static void try_policy(struct scene *scene, const struct cleave_policy *policy)
     }
     if (cv_load_case_open(&load_case, &job, &err) != CLEAVE_OK)
         fail_msg("platform %u: %s", scene->number, err.text);
-    load_case.load.meter = &meter;
+    load_case.load.budget = &budget;
     try_case(scene, &load_case, &job);
     cv_load_case_close(&load_case);
 }

@@ -71,7 +71,7 @@ static enum cleave_status plan_and_run(const struct cv_load_case *load_case,
 static struct outcome judge(const struct draw *drawn, const char *policy)
 {
     struct outcome outcome = { .value = INFINITY };
-    struct cv_step_budget meter = { 0, LIMIT };
+    struct cv_step_budget budget = { 0, LIMIT };
     struct cleave_job job = drawn->job;
     struct cv_load_case load_case;
     struct cleave_error err;
@@ -79,7 +79,7 @@ static struct outcome judge(const struct draw *drawn, const char *policy)
 
     job.policy = policy;
     status = cv_load_case_open(&load_case, &job, &err);
-    load_case.load.meter = &meter;
+    load_case.load.budget = &budget;
     if (status == CLEAVE_OK)
         status = plan_and_run(&load_case, &job, &outcome, &err);
     cv_load_case_close(&load_case);

@@ -15,7 +15,7 @@
 
 enum { MOST_WORKERS = 17, ORDERS = 256, RECORD = 7, RECORDS = 400 };
 
-struct desk {
+struct places {
     struct cv_arena arena;
     struct cleave_worker workers[MOST_WORKERS];
     struct cleave_view view;
@@ -26,104 +26,108 @@ struct desk {
     double given; /* to the first one */
 };
 
-static inline void tell(struct desk *desk, struct cleave_event event)
+static inline void tell(struct places *places, struct cleave_event event)
 {
-    desk->orders.count = 0;
-    desk->learn->decide(desk->state, &desk->view, &event, &desk->orders);
+    places->orders.count = 0;
+    places->learn->decide(places->state, &places->view, &event, &places->orders);
 }
 
 /* The order to that worker of that kind, or NULL. */
 static inline const struct cleave_order *
-ordered(const struct desk *desk, enum cleave_order_kind kind, uint32_t worker)
+ordered(const struct places *places, enum cleave_order_kind kind, uint32_t worker)
 {
-    for (size_t i = 0; i < desk->orders.count; i++)
-        if (desk->items[i].kind == kind && desk->items[i].worker == worker)
-            return &desk->items[i];
+    for (size_t i = 0; i < places->orders.count; i++)
+        if (places->items[i].kind == kind && places->items[i].worker == worker)
+            return &places->items[i];
     return NULL;
 }
 
 /* All of `workers` start, the first one on less than a record, of which it is given a whole one. It begins to
  * read after start_s. There is a place for one more. */
-static inline void desk_begin(struct desk *desk, uint32_t workers, double start_s)
+static inline void desk_begin(struct places *places, uint32_t workers, double start_s)
 {
-    struct cleave_setup setup = { .arena = &desk->arena };
+    struct cleave_setup setup = { .arena = &places->arena };
 
-    *desk = (struct desk){ .view = { .nworkers = workers + 1,
-                                     .port = CLEAVE_PORT_MULTI,
-                                     .units_total = RECORDS * RECORD,
-                                     .units_left = RECORDS * RECORD,
-                                     .real = true,
-                                     .opens = true,
-                                     .unequal = 4,
-                                     .burst_s = 0.16,
-                                     .varies = 0.05,
-                                     .ahead = 16 } };
+    *places = (struct places){ .view = { .nworkers = workers + 1,
+                                         .port = CLEAVE_PORT_MULTI,
+                                         .units_total = RECORDS * RECORD,
+                                         .units_left = RECORDS * RECORD,
+                                         .real = true,
+                                         .opens = true,
+                                         .unequal = 4,
+                                         .burst_s = 0.16,
+                                         .varies = 0.05,
+                                         .ahead = 16 } };
     for (uint32_t w = 0; w < workers; w++)
-        desk->workers[w] = (struct cleave_worker){ 1e8, 1e-3, 1e12, 0, 1e12, 0 };
-    desk->workers[workers] = cv_reserved_worker();
-    desk->view.workers = desk->workers;
-    desk->orders = (struct cleave_orders){ .items = desk->items,
-                                           .capacity = ORDERS,
-                                           .units_left = &desk->view.units_left };
-    assert_int_equal(cleave_policy_find(CLEAVE_TASK_LOAD, "learn", &desk->learn, NULL),
+        places->workers[w] = (struct cleave_worker){ 1e8, 1e-3, 1e12, 0, 1e12, 0 };
+    places->workers[workers] = cv_reserved_worker();
+    places->view.workers = places->workers;
+    places->orders = (struct cleave_orders){ .items = places->items,
+                                             .capacity = ORDERS,
+                                             .units_left = &places->view.units_left };
+    assert_int_equal(cleave_policy_find(CLEAVE_TASK_LOAD, "learn", &places->learn, NULL),
                      CLEAVE_OK);
-    assert_true(desk->learn->state_size <= sizeof desk->state);
-    assert_int_equal(cv_params_store(desk->learn, NULL, 0, desk->state, NULL), CLEAVE_OK);
-    assert_int_equal(desk->learn->start(desk->state, &desk->view, &setup, NULL),
+    assert_true(places->learn->state_size <= sizeof places->state);
+    assert_int_equal(cv_params_store(places->learn, NULL, 0, places->state, NULL),
                      CLEAVE_OK);
-    tell(desk, (struct cleave_event){ .kind = CLEAVE_START });
-    assert_true(ordered(desk, CLEAVE_OPEN, 0)->units < RECORD);
-    desk->given = RECORD;
-    tell(desk, (struct cleave_event){ .kind = CLEAVE_SENT, .units = RECORD });
+    assert_int_equal(places->learn->start(places->state, &places->view, &setup, NULL),
+                     CLEAVE_OK);
+    tell(places, (struct cleave_event){ .kind = CLEAVE_START });
+    assert_true(ordered(places, CLEAVE_OPEN, 0)->units < RECORD);
+    places->given = RECORD;
+    tell(places, (struct cleave_event){ .kind = CLEAVE_SENT, .units = RECORD });
     for (uint32_t w = 1; w < workers; w++)
-        tell(desk, (struct cleave_event){ .kind = CLEAVE_SENT, .worker = w });
-    tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = start_s });
-    tell(desk, (struct cleave_event){
-                   .kind = CLEAVE_PROGRESS, .units = RECORD, .time_s = start_s });
+        tell(places, (struct cleave_event){ .kind = CLEAVE_SENT, .worker = w });
+    tell(places, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = start_s });
+    tell(places, (struct cleave_event){
+                     .kind = CLEAVE_PROGRESS, .units = RECORD, .time_s = start_s });
 }
 
 /* It has read the first record, which shows nothing, and is given two or more of them. */
-static inline void desk_read_first(struct desk *desk, double time_s)
+static inline void desk_read_first(struct places *places, double time_s)
 {
     double more;
 
-    tell(desk, (struct cleave_event){
-                   .kind = CLEAVE_DRAINED, .units = RECORD, .time_s = time_s });
-    assert_null(ordered(desk, CLEAVE_CLOSE, 0));
-    assert_non_null(ordered(desk, CLEAVE_EXTEND, 0));
-    more = ordered(desk, CLEAVE_EXTEND, 0)->units;
+    tell(places, (struct cleave_event){
+                     .kind = CLEAVE_DRAINED, .units = RECORD, .time_s = time_s });
+    assert_null(ordered(places, CLEAVE_CLOSE, 0));
+    assert_non_null(ordered(places, CLEAVE_EXTEND, 0));
+    more = ordered(places, CLEAVE_EXTEND, 0)->units;
     assert_true(more > RECORD && more <= 3 * RECORD);
-    desk->given += 3 * RECORD;
-    tell(desk, (struct cleave_event){
-                   .kind = CLEAVE_EXTENDED, .units = 3 * RECORD, .time_s = time_s });
+    places->given += 3 * RECORD;
+    tell(places, (struct cleave_event){
+                     .kind = CLEAVE_EXTENDED, .units = 3 * RECORD, .time_s = time_s });
 }
 
 /* It has read the others, some more where shares are larger, and is closed as a test. */
-static inline void desk_read_rest(struct desk *desk, double time_s)
+static inline void desk_read_rest(struct places *places, double time_s)
 {
-    tell(desk, (struct cleave_event){
-                   .kind = CLEAVE_DRAINED, .units = desk->given, .time_s = time_s });
-    while (ordered(desk, CLEAVE_EXTEND, 0) != NULL) {
-        desk->given += 3 * RECORD;
-        tell(desk, (struct cleave_event){
-                       .kind = CLEAVE_EXTENDED, .units = 3 * RECORD, .time_s = time_s });
-        tell(desk, (struct cleave_event){
-                       .kind = CLEAVE_DRAINED, .units = desk->given, .time_s = time_s });
+    tell(places, (struct cleave_event){
+                     .kind = CLEAVE_DRAINED, .units = places->given, .time_s = time_s });
+    while (ordered(places, CLEAVE_EXTEND, 0) != NULL) {
+        places->given += 3 * RECORD;
+        tell(places, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                            .units = 3 * RECORD,
+                                            .time_s = time_s });
+        tell(places, (struct cleave_event){ .kind = CLEAVE_DRAINED,
+                                            .units = places->given,
+                                            .time_s = time_s });
     }
-    if (ordered(desk, CLEAVE_QUERY, 0) != NULL)
-        tell(desk, (struct cleave_event){
-                       .kind = CLEAVE_PROGRESS, .units = desk->given, .time_s = time_s });
-    assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
-    for (uint32_t w = 1; w < desk->view.nworkers; w++)
-        assert_null(ordered(desk, CLEAVE_EXTEND, w));
+    if (ordered(places, CLEAVE_QUERY, 0) != NULL)
+        tell(places, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
+                                            .units = places->given,
+                                            .time_s = time_s });
+    assert_non_null(ordered(places, CLEAVE_CLOSE, 0));
+    for (uint32_t w = 1; w < places->view.nworkers; w++)
+        assert_null(ordered(places, CLEAVE_EXTEND, w));
 }
 
-static inline void desk_end(struct desk *desk, double read_s, double time_s)
+static inline void desk_end(struct places *places, double read_s, double time_s)
 {
-    tell(desk, (struct cleave_event){ .kind = CLEAVE_DONE,
-                                      .units = desk->given,
-                                      .read_s = read_s,
-                                      .time_s = time_s });
+    tell(places, (struct cleave_event){ .kind = CLEAVE_DONE,
+                                        .units = places->given,
+                                        .read_s = read_s,
+                                        .time_s = time_s });
 }
 
 #endif

@@ -42,10 +42,10 @@ static inline struct cleave_worker random_worker(struct cv_random *random)
     return worker_of(speed, alpha, bandwidth, random_between(random, 0, 0.8));
 }
 
-static inline void assert_near(double got, double want, double relative)
+static inline void assert_near(double got, double pending, double relative)
 {
-    if (!(fabs(got - want) <= relative * fabs(want) + 1e-12))
-        fail_msg("expected %.17g within %g, got %.17g", want, relative, got);
+    if (!(fabs(got - pending) <= relative * fabs(pending) + 1e-12))
+        fail_msg("expected %.17g within %g, got %.17g", pending, relative, got);
 }
 
 /* All units are sent, none twice, in chunks of more than nothing to workers that exist;

@@ -256,25 +256,25 @@ static void cuts_are_looked_for_behind_ends_of_large_blocks(void **state)
     enum { LARGE = 24 << 20, SMALL = 65280, NEAR = 16 * 1024 };
     const uint64_t sizes[] = { LARGE, LARGE, SMALL, LARGE, 100 };
     struct cv_blocks blocks = { .items = NULL };
-    struct cv_decoded_file *unpacked;
+    struct cv_decoded_file *decoded;
 
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         assert_true(cv_blocks_add(&blocks, (struct cv_block){ i, blocks.out_end, i }));
         blocks.out_end += sizes[i];
     }
-    assert_int_equal(cv_decoded_file_new(&cv_codec_zstd, "x", &blocks, &unpacked, NULL),
+    assert_int_equal(cv_decoded_file_new(&cv_codec_zstd, "x", &blocks, &decoded, NULL),
                      CLEAVE_OK);
-    assert_int_equal(cv_decoded_file_round(unpacked, 1000000), LARGE + NEAR);
-    assert_int_equal(cv_decoded_file_round(unpacked, LARGE), LARGE + NEAR);
-    assert_int_equal(cv_decoded_file_round(unpacked, LARGE + NEAR), LARGE + NEAR);
-    assert_int_equal(cv_decoded_file_round(unpacked, LARGE + NEAR + 1), 2 * LARGE + NEAR);
+    assert_int_equal(cv_decoded_file_round(decoded, 1000000), LARGE + NEAR);
+    assert_int_equal(cv_decoded_file_round(decoded, LARGE), LARGE + NEAR);
+    assert_int_equal(cv_decoded_file_round(decoded, LARGE + NEAR), LARGE + NEAR);
+    assert_int_equal(cv_decoded_file_round(decoded, LARGE + NEAR + 1), 2 * LARGE + NEAR);
     /* A small one is soon decoded: cut where it is best. */
-    assert_int_equal(cv_decoded_file_round(unpacked, 2 * LARGE + 7), 2 * LARGE + 7);
+    assert_int_equal(cv_decoded_file_round(decoded, 2 * LARGE + 7), 2 * LARGE + 7);
     /* There is nothing behind the end. */
-    assert_int_equal(cv_decoded_file_round(unpacked, (uint64_t)3 * LARGE),
+    assert_int_equal(cv_decoded_file_round(decoded, (uint64_t)3 * LARGE),
                      3 * LARGE + SMALL + 100);
-    cv_decoded_file_free(unpacked);
+    cv_decoded_file_free(decoded);
 }
 
 int main(void)

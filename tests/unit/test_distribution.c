@@ -17,11 +17,11 @@ static double sample[DRAWS];
 static struct cv_distribution law_of(const char *text)
 {
     struct cleave_error err = { 0 };
-    struct cv_distribution law;
+    struct cv_distribution distribution;
 
-    if (cv_distribution_parse(text, &law, &err) != CLEAVE_OK)
+    if (cv_distribution_parse(text, &distribution, &err) != CLEAVE_OK)
         fail_msg("%s: %s", text, err.text);
-    return law;
+    return distribution;
 }
 
 static bool near(double a, double b)
@@ -63,12 +63,12 @@ static void laws_know_mean_and_cv(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct cv_distribution law = law_of(cases[i].text);
+        struct cv_distribution distribution = law_of(cases[i].text);
 
-        assert_true(near(cv_distribution_mean(&law), cases[i].mean));
-        assert_true(near(cv_distribution_cv(&law), cases[i].cv));
+        assert_true(near(cv_distribution_mean(&distribution), cases[i].mean));
+        assert_true(near(cv_distribution_cv(&distribution), cases[i].cv));
         for (uint32_t j = 0; j < 100; j++) {
-            double x = cv_distribution_draw(&law, 1, 2, 3, j);
+            double x = cv_distribution_draw(&distribution, 1, 2, 3, j);
 
             assert_true(x >= 0 && isfinite(x) && !signbit(x));
             if (cases[i].cv == 0)
@@ -138,16 +138,18 @@ static void bad_laws_are_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        struct cv_distribution law, before;
+        struct cv_distribution distribution, before;
         struct cleave_error err = { 0 };
 
-        memset(&law, 0x5a, sizeof law);
-        memcpy(&before, &law, sizeof law);
-        assert_int_equal(cv_distribution_parse(refused[i][0], &law, &err), CLEAVE_EINPUT);
+        memset(&distribution, 0x5a, sizeof distribution);
+        memcpy(&before, &distribution, sizeof distribution);
+        assert_int_equal(cv_distribution_parse(refused[i][0], &distribution, &err),
+                         CLEAVE_EINPUT);
         assert_int_equal(err.status, CLEAVE_EINPUT);
         assert_string_equal(err.text, refused[i][1]);
-        assert_memory_equal(&law, &before, sizeof law);
-        assert_int_equal(cv_distribution_parse(refused[i][0], &law, NULL), CLEAVE_EINPUT);
+        assert_memory_equal(&distribution, &before, sizeof distribution);
+        assert_int_equal(cv_distribution_parse(refused[i][0], &distribution, NULL),
+                         CLEAVE_EINPUT);
     }
 }
 
@@ -155,20 +157,20 @@ static void bad_laws_are_refused(void **state)
 static void long_texts_are_cut(void **state)
 {
     struct cleave_error err = { 0 };
-    struct cv_distribution law;
+    struct cv_distribution distribution;
     char text[5000];
 
     (void)state;
     memset(text, '1', sizeof text);
     text[sizeof text - 1] = '\0';
-    assert_int_equal(cv_distribution_parse(text, &law, &err), CLEAVE_EINPUT);
+    assert_int_equal(cv_distribution_parse(text, &distribution, &err), CLEAVE_EINPUT);
     assert_non_null(strstr(err.text, "expected a time from 0 to 1e100, got '111"));
     assert_non_null(strstr(err.text, "...'"));
     memset(text, 'g', sizeof text - 1);
-    assert_int_equal(cv_distribution_parse(text, &law, &err), CLEAVE_EINPUT);
+    assert_int_equal(cv_distribution_parse(text, &distribution, &err), CLEAVE_EINPUT);
     assert_non_null(strstr(err.text, "ggg...'; known: gamma"));
     memcpy(text, "gamma:1,", 8);
-    assert_int_equal(cv_distribution_parse(text, &law, &err), CLEAVE_EINPUT);
+    assert_int_equal(cv_distribution_parse(text, &distribution, &err), CLEAVE_EINPUT);
     assert_non_null(strstr(err.text, "ggg...'"));
 }
 
@@ -196,10 +198,10 @@ static void draws_follow_their_law(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct cv_distribution law = law_of(cases[i].text);
+        struct cv_distribution distribution = law_of(cases[i].text);
 
         for (uint32_t n = 0; n < DRAWS; n++)
-            sample[n] = cv_distribution_draw(&law, 77, n % 10, n / 10, 5);
+            sample[n] = cv_distribution_draw(&distribution, 77, n % 10, n / 10, 5);
         assert_true(kolmogorov(sample, DRAWS, cases[i].cdf, cases[i].parameter) < 1.95);
     }
 }
@@ -211,11 +213,11 @@ static void bernoulli_takes_its_two_values(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct cv_distribution law = law_of(texts[i]);
-        double high = 0, p = (law.mean - 1) / 4;
+        struct cv_distribution distribution = law_of(texts[i]);
+        double high = 0, p = (distribution.mean - 1) / 4;
 
         for (uint32_t n = 0; n < DRAWS; n++) {
-            double x = cv_distribution_draw(&law, 3, 1, 9, n);
+            double x = cv_distribution_draw(&distribution, 3, 1, 9, n);
 
             assert_true(x == 1 || x == 5);
             high += x == 5;
@@ -231,27 +233,28 @@ static void draws_are_functions_of_their_name(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct cv_distribution law = law_of(texts[i]), copy = law;
+        struct cv_distribution distribution = law_of(texts[i]), copy = distribution;
 
         for (uint32_t n = 0; n < 1000; n++) {
-            double x = cv_distribution_draw(&law, 1, 2, n, 4);
+            double x = cv_distribution_draw(&distribution, 1, 2, n, 4);
 
             assert_true(x == cv_distribution_draw(&copy, 1, 2, n, 4));
-            assert_true(x != cv_distribution_draw(&law, 2, 2, n, 4));
-            assert_true(x != cv_distribution_draw(&law, 1, 3, n, 4));
-            assert_true(x != cv_distribution_draw(&law, 1, 2, n + 1, 4));
-            assert_true(x != cv_distribution_draw(&law, 1, 2, n, 5));
+            assert_true(x != cv_distribution_draw(&distribution, 2, 2, n, 4));
+            assert_true(x != cv_distribution_draw(&distribution, 1, 3, n, 4));
+            assert_true(x != cv_distribution_draw(&distribution, 1, 2, n + 1, 4));
+            assert_true(x != cv_distribution_draw(&distribution, 1, 2, n, 5));
         }
     }
 }
 
 static void a_constant_needs_no_text(void **state)
 {
-    struct cv_distribution law = cv_distribution_constant(2.5), zero = { 0 };
+    struct cv_distribution distribution = cv_distribution_constant(2.5), zero = { 0 };
 
     (void)state;
-    assert_true(cv_distribution_mean(&law) == 2.5 && cv_distribution_cv(&law) == 0);
-    assert_true(cv_distribution_draw(&law, 1, 2, 3, 4) == 2.5);
+    assert_true(cv_distribution_mean(&distribution) == 2.5 &&
+                cv_distribution_cv(&distribution) == 0);
+    assert_true(cv_distribution_draw(&distribution, 1, 2, 3, 4) == 2.5);
     assert_true(cv_distribution_draw(&zero, 1, 2, 3, 4) == 0);
 }
 

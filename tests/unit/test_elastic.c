@@ -33,7 +33,7 @@ struct scene {
     const char *kind;
     double start_s, work_s;
     uint32_t n;
-    uint32_t coming; /* so many of them, the last ones, are expected and do not come */
+    uint32_t arriving; /* so many of them, the last ones, are expected and do not come */
     double speeds[MOST_WORKERS];
     double hold, record, spread;
     bool measured;                 /* the policy is told the speeds */
@@ -78,7 +78,7 @@ static double play(const struct scene *scene, struct cleave_trace *trace)
             declared[w].speed_ups = workers[w].speed_ups;
             declared[w].compute_latency_s = workers[w].compute_latency_s;
         }
-        if (w + scene->coming >= scene->n)
+        if (w + scene->arriving >= scene->n)
             declared[w] = cv_arriving_input_place();
     }
     for (uint32_t w = 0; w < scene->n; w++) {
@@ -607,7 +607,7 @@ static void no_chunk_is_larger_than_most(void **state)
 /* --- orders ----------------------------------------------------------------------------------- */
 
 /* The policy alone, told what the test likes. */
-struct desk {
+struct places {
     struct cv_arena arena;
     struct cleave_worker workers[3];
     struct cleave_view view;
@@ -616,68 +616,69 @@ struct desk {
     char state[4096];
 };
 
-static void desk_open(struct desk *desk)
+static void desk_open(struct places *places)
 {
-    struct cleave_setup setup = { .arena = &desk->arena };
+    struct cleave_setup setup = { .arena = &places->arena };
 
-    *desk = (struct desk){ .view = { .nworkers = 3,
-                                     .port = CLEAVE_PORT_MULTI,
-                                     .units_total = 768000,
-                                     .units_left = 768000,
-                                     .real = true,
-                                     .opens = true,
-                                     .ahead = 100 } };
+    *places = (struct places){ .view = { .nworkers = 3,
+                                         .port = CLEAVE_PORT_MULTI,
+                                         .units_total = 768000,
+                                         .units_left = 768000,
+                                         .real = true,
+                                         .opens = true,
+                                         .ahead = 100 } };
     for (int w = 0; w < 3; w++)
-        desk->workers[w] = (struct cleave_worker){ 1e8, 1e-3, 1e12, 0, 1e12, 0 };
-    desk->view.workers = desk->workers;
-    desk->orders = (struct cleave_orders){ .items = desk->items,
-                                           .capacity = 64,
-                                           .units_left = &desk->view.units_left };
-    assert_true(learn()->state_size <= sizeof desk->state);
-    assert_int_equal(cv_params_store(learn(), NULL, 0, desk->state, NULL), CLEAVE_OK);
-    assert_int_equal(learn()->start(desk->state, &desk->view, &setup, NULL), CLEAVE_OK);
+        places->workers[w] = (struct cleave_worker){ 1e8, 1e-3, 1e12, 0, 1e12, 0 };
+    places->view.workers = places->workers;
+    places->orders = (struct cleave_orders){ .items = places->items,
+                                             .capacity = 64,
+                                             .units_left = &places->view.units_left };
+    assert_true(learn()->state_size <= sizeof places->state);
+    assert_int_equal(cv_params_store(learn(), NULL, 0, places->state, NULL), CLEAVE_OK);
+    assert_int_equal(learn()->start(places->state, &places->view, &setup, NULL),
+                     CLEAVE_OK);
 }
 
-static void desk_tell(struct desk *desk, struct cleave_event event)
+static void desk_tell(struct places *places, struct cleave_event event)
 {
-    desk->orders.count = 0;
-    learn()->decide(desk->state, &desk->view, &event, &desk->orders);
+    places->orders.count = 0;
+    learn()->decide(places->state, &places->view, &event, &places->orders);
 }
 
 /* The order to that worker of that kind, or NULL. */
-static const struct cleave_order *ordered(const struct desk *desk,
+static const struct cleave_order *ordered(const struct places *places,
                                           enum cleave_order_kind kind, uint32_t worker)
 {
-    for (size_t i = 0; i < desk->orders.count; i++)
-        if (desk->items[i].kind == kind && desk->items[i].worker == worker)
-            return &desk->items[i];
+    for (size_t i = 0; i < places->orders.count; i++)
+        if (places->items[i].kind == kind && places->items[i].worker == worker)
+            return &places->items[i];
     return NULL;
 }
 
 /* All start at once, one of them on a 256th of its share, the others on nothing. */
-static void desk_begin(struct desk *desk)
+static void desk_begin(struct places *places)
 {
-    desk_open(desk);
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_START });
-    assert_true(ordered(desk, CLEAVE_OPEN, 0)->units == 1000);
-    assert_true(ordered(desk, CLEAVE_OPEN, 1)->units == 0);
-    assert_true(ordered(desk, CLEAVE_OPEN, 2)->units == 0);
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SENT, .units = 1000 });
+    desk_open(places);
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_START });
+    assert_true(ordered(places, CLEAVE_OPEN, 0)->units == 1000);
+    assert_true(ordered(places, CLEAVE_OPEN, 1)->units == 0);
+    assert_true(ordered(places, CLEAVE_OPEN, 2)->units == 0);
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_SENT, .units = 1000 });
     for (uint32_t w = 1; w < 3; w++)
-        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SENT, .worker = w });
+        desk_tell(places, (struct cleave_event){ .kind = CLEAVE_SENT, .worker = w });
 }
 
 /* Worker 0 reads at 50000 units a second, after a start of 2 s, and writes meanwhile. */
-static void desk_streams(struct desk *desk)
+static void desk_streams(struct places *places)
 {
-    desk_begin(desk);
-    desk_tell(desk,
+    desk_begin(places);
+    desk_tell(places,
               (struct cleave_event){ .kind = CLEAVE_STARTED, .start_s = 0, .time_s = 2 });
-    assert_non_null(ordered(desk, CLEAVE_QUERY, 0));
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = 2 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.01 });
-    assert_non_null(ordered(desk, CLEAVE_QUERY, 0));
-    desk_tell(desk,
+    assert_non_null(ordered(places, CLEAVE_QUERY, 0));
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = 2 });
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.01 });
+    assert_non_null(ordered(places, CLEAVE_QUERY, 0));
+    desk_tell(places,
               (struct cleave_event){
                   .kind = CLEAVE_PROGRESS, .units = 500, .output = 400, .time_s = 2.01 });
 }
@@ -686,217 +687,218 @@ static void desk_streams(struct desk *desk)
  * what the others turn out to be too slow for, as which half of what the first one has is thought of. */
 static void output_shows_that_it_works_as_it_reads(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
 
     (void)state;
-    desk_streams(desk);
+    desk_streams(places);
     for (uint32_t w = 0; w < 2; w++) {
-        assert_non_null(ordered(desk, CLEAVE_EXTEND, w));
-        assert_true(fabs(ordered(desk, CLEAVE_EXTEND, w)->units - 256000 * (2 - w)) <
+        assert_non_null(ordered(places, CLEAVE_EXTEND, w));
+        assert_true(fabs(ordered(places, CLEAVE_EXTEND, w)->units - 256000 * (2 - w)) <
                     2000);
     }
     for (uint32_t w = 0; w < 3; w++)
-        assert_null(ordered(desk, CLEAVE_CLOSE, w));
-    assert_null(ordered(desk, CLEAVE_EXTEND, 2));
-    assert_true(desk->view.units_left == 0);
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+        assert_null(ordered(places, CLEAVE_CLOSE, w));
+    assert_null(ordered(places, CLEAVE_EXTEND, 2));
+    assert_true(places->view.units_left == 0);
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* Worker 1 has begun to read at that pace; what is taken back then, from whom? */
-static const struct cleave_order *taken_back(struct desk *desk, double pace_ups,
+static const struct cleave_order *taken_back(struct places *places, double pace_ups,
                                              uint32_t from)
 {
-    desk_streams(desk);
+    desk_streams(places);
     for (uint32_t w = 0; w < 2; w++)
-        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
-                                               .worker = w,
-                                               .units = 383500,
-                                               .more = w == 0,
-                                               .time_s = 2.01 });
-    desk_tell(desk,
+        desk_tell(places, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                                 .worker = w,
+                                                 .units = 383500,
+                                                 .more = w == 0,
+                                                 .time_s = 2.01 });
+    desk_tell(places,
               (struct cleave_event){
                   .kind = CLEAVE_STARTED, .worker = 1, .start_s = 0, .time_s = 2.01 });
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_PROGRESS, .worker = 1, .time_s = 2.01 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.02 });
-    assert_non_null(ordered(desk, CLEAVE_QUERY, 1));
-    if (ordered(desk, CLEAVE_QUERY, 0) != NULL)
-        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
-                                               .units = 1000,
-                                               .more = true,
-                                               .time_s = 2.02 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
-                                           .worker = 1,
-                                           .units = 0.01 * pace_ups,
-                                           .time_s = 2.02 });
-    return ordered(desk, CLEAVE_RECALL, from);
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_PROGRESS, .worker = 1, .time_s = 2.01 });
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.02 });
+    assert_non_null(ordered(places, CLEAVE_QUERY, 1));
+    if (ordered(places, CLEAVE_QUERY, 0) != NULL)
+        desk_tell(places, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
+                                                 .units = 1000,
+                                                 .more = true,
+                                                 .time_s = 2.02 });
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
+                                             .worker = 1,
+                                             .units = 0.01 * pace_ups,
+                                             .time_s = 2.02 });
+    return ordered(places, CLEAVE_RECALL, from);
 }
 
 /* Nobody has to start again for the range of a slow one: nearly all of it goes to the one
  * that has started; half of it, if they are alike. */
 static void what_is_too_much_goes_to_who_was_kept(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
     const struct cleave_order *order;
 
     (void)state;
-    order = taken_back(desk, 2000, 1);
+    order = taken_back(places, 2000, 1);
     assert_non_null(order);
     assert_true(order->units > 350000);
-    desk->view.units_left += 350000;
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_RECALLED,
-                                           .worker = 1,
-                                           .units = 350000,
-                                           .time_s = 2.02 });
-    assert_non_null(ordered(desk, CLEAVE_EXTEND, 2));
-    assert_true(ordered(desk, CLEAVE_EXTEND, 2)->units == 350000);
-    cv_arena_done(&desk->arena);
-    order = taken_back(desk, 50000, 0);
+    places->view.units_left += 350000;
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                             .worker = 1,
+                                             .units = 350000,
+                                             .time_s = 2.02 });
+    assert_non_null(ordered(places, CLEAVE_EXTEND, 2));
+    assert_true(ordered(places, CLEAVE_EXTEND, 2)->units == 350000);
+    cv_arena_done(&places->arena);
+    order = taken_back(places, 50000, 0);
     assert_non_null(order);
     assert_true(fabs(order->units - 192000) < 2000);
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* A slow one gave nothing back, since it was just being fed, say: when it has been looked at, it is
  * asked again. */
 static void who_gave_nothing_is_asked_again(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
     bool request = false;
 
     (void)state;
-    assert_non_null(taken_back(desk, 2000, 1));
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_RECALLED, .worker = 1, .time_s = 2.02 });
+    assert_non_null(taken_back(places, 2000, 1));
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_RECALLED, .worker = 1, .time_s = 2.02 });
     for (int i = 1; i < 20 && !request; i++) {
         const double now_s = 2.02 + 0.1 * i;
 
-        if (ordered(desk, CLEAVE_RECALL, 0) != NULL)
-            desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_RECALLED,
-                                                   .time_s = now_s - 0.05 });
-        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = now_s });
+        if (ordered(places, CLEAVE_RECALL, 0) != NULL)
+            desk_tell(places, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                                     .time_s = now_s - 0.05 });
+        desk_tell(places, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = now_s });
         for (uint32_t w = 0; w < 2; w++)
-            desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
-                                                   .worker = w,
-                                                   .units = (w == 0 ? 50000 : 2000) *
-                                                            (now_s - 2),
-                                                   .more = w == 0,
-                                                   .time_s = now_s });
-        request = ordered(desk, CLEAVE_RECALL, 1) != NULL;
+            desk_tell(places, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
+                                                     .worker = w,
+                                                     .units = (w == 0 ? 50000 : 2000) *
+                                                              (now_s - 2),
+                                                     .more = w == 0,
+                                                     .time_s = now_s });
+        request = ordered(places, CLEAVE_RECALL, 1) != NULL;
     }
     assert_true(request);
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* That a command was started on nothing is told late, when it has been given its range. */
 static void a_start_on_nothing_answers_no_range(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
 
     (void)state;
-    desk_begin(desk);
-    desk_tell(desk,
+    desk_begin(places);
+    desk_tell(places,
               (struct cleave_event){ .kind = CLEAVE_STARTED, .start_s = 0, .time_s = 2 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = 2 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.01 });
-    desk_tell(desk,
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = 2 });
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.01 });
+    desk_tell(places,
               (struct cleave_event){
                   .kind = CLEAVE_PROGRESS, .units = 500, .output = 400, .time_s = 2.01 });
-    assert_non_null(ordered(desk, CLEAVE_EXTEND, 1));
-    desk_tell(desk,
+    assert_non_null(ordered(places, CLEAVE_EXTEND, 1));
+    desk_tell(places,
               (struct cleave_event){ .kind = CLEAVE_SENT, .worker = 1, .time_s = 2.01 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
-                                           .worker = 1,
-                                           .units = 255000,
-                                           .time_s = 2.02 });
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_STARTED, .worker = 1, .start_s = 0, .time_s = 3 });
-    assert_non_null(ordered(desk, CLEAVE_QUERY, 1)); /* it has something to read */
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                             .worker = 1,
+                                             .units = 255000,
+                                             .time_s = 2.02 });
+    desk_tell(places,
+              (struct cleave_event){
+                  .kind = CLEAVE_STARTED, .worker = 1, .start_s = 0, .time_s = 3 });
+    assert_non_null(ordered(places, CLEAVE_QUERY, 1)); /* it has something to read */
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* Worker 0 swallows what it is given: closed, as a test, and the others wait for that. It does
  * 10000 units a second. Its input is closed `later_s` after it had read all of it. */
-static void desk_slurps(struct desk *desk, double later_s)
+static void desk_slurps(struct places *places, double later_s)
 {
     const double closed_s = 2.000001 + later_s;
 
-    desk_begin(desk);
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_PROGRESS, .units = 1000, .time_s = 2 });
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 2.000001 });
-    assert_non_null(ordered(desk, CLEAVE_QUERY, 0)); /* has it written anything? */
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_PROGRESS, .units = 1000, .time_s = closed_s });
-    assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
-    assert_null(ordered(desk, CLEAVE_EXTEND, 1));
+    desk_begin(places);
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_PROGRESS, .units = 1000, .time_s = 2 });
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 2.000001 });
+    assert_non_null(ordered(places, CLEAVE_QUERY, 0)); /* has it written anything? */
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_PROGRESS, .units = 1000, .time_s = closed_s });
+    assert_non_null(ordered(places, CLEAVE_CLOSE, 0));
+    assert_null(ordered(places, CLEAVE_EXTEND, 1));
     /* It goes on for long after its end: others get sizes, and are closed with them. */
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_DONE,
-                                           .units = 1000,
-                                           .time_s = closed_s + 0.1,
-                                           .read_s = closed_s });
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_DONE,
+                                             .units = 1000,
+                                             .time_s = closed_s + 0.1,
+                                             .read_s = closed_s });
     for (uint32_t w = 1; w < 3; w++) {
-        assert_non_null(ordered(desk, CLEAVE_EXTEND, w));
-        assert_non_null(ordered(desk, CLEAVE_CLOSE, w));
+        assert_non_null(ordered(places, CLEAVE_EXTEND, w));
+        assert_non_null(ordered(places, CLEAVE_CLOSE, w));
     }
 }
 
 static void who_swallows_all_is_tested(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
 
     (void)state;
-    desk_slurps(desk, 0);
-    cv_arena_done(&desk->arena);
+    desk_slurps(places, 0);
+    cv_arena_done(&places->arena);
     /* That it waited for its end is not taken for work while it reads. */
-    desk_slurps(desk, 0.5);
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+    desk_slurps(places, 0.5);
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* Two have closed chunks and stand still, and the third has done what was its own: nothing else will
  * happen, so that it asks to be called when they are overdue, and then for what was not fed. */
 static void who_becomes_overdue_is_waited_for(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
     const struct cleave_order *order;
     double units[3], now_s = 2.2;
 
     (void)state;
-    desk_slurps(desk, 0);
-    units[0] = ordered(desk, CLEAVE_OPEN, 0)->units;
+    desk_slurps(places, 0);
+    units[0] = ordered(places, CLEAVE_OPEN, 0)->units;
     for (uint32_t w = 1; w < 3; w++)
-        units[w] = ordered(desk, CLEAVE_EXTEND, w)->units;
+        units[w] = ordered(places, CLEAVE_EXTEND, w)->units;
     for (uint32_t w = 1; w < 3; w++) {
-        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
-                                               .worker = w,
-                                               .units = units[w],
-                                               .time_s = now_s });
-        desk_tell(desk, (struct cleave_event){
-                            .kind = CLEAVE_STARTED, .worker = w, .time_s = now_s });
+        desk_tell(places, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                                 .worker = w,
+                                                 .units = units[w],
+                                                 .time_s = now_s });
+        desk_tell(places, (struct cleave_event){
+                              .kind = CLEAVE_STARTED, .worker = w, .time_s = now_s });
     }
-    desk->view.units_left = 0;
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_SENT, .units = units[0], .time_s = now_s });
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_STARTED, .start_s = now_s, .time_s = now_s });
+    places->view.units_left = 0;
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_SENT, .units = units[0], .time_s = now_s });
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_STARTED, .start_s = now_s, .time_s = now_s });
     now_s += units[0] / 1e4;
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_DONE, .units = units[0], .time_s = now_s });
-    order = ordered(desk, CLEAVE_WAKE_AT, 0);
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_DONE, .units = units[0], .time_s = now_s });
+    order = ordered(places, CLEAVE_WAKE_AT, 0);
     assert_true(order != NULL && order->time_s > now_s);
-    desk_tell(desk,
+    desk_tell(places,
               (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = order->time_s });
-    assert_true(ordered(desk, CLEAVE_RECALL, 1) != NULL ||
-                ordered(desk, CLEAVE_RECALL, 2) != NULL);
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+    assert_true(ordered(places, CLEAVE_RECALL, 1) != NULL ||
+                ordered(places, CLEAVE_RECALL, 2) != NULL);
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* Of three pieces a busy master hears of the first one only after 8 ms: it has been swallowed as
@@ -904,334 +906,334 @@ static void who_becomes_overdue_is_waited_for(void **state)
 static void what_is_heard_late_is_no_pace(void **state)
 {
     static const double sizes[] = { 1000, 3000, 4000 }, taken_s[] = { 8e-3, 1e-4, 1e-4 };
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
     double now_s = 2, given = 0;
 
     (void)state;
-    desk_begin(desk);
-    desk->view.burst_s = 0.02;
-    desk->view.ahead = 4096;
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = now_s });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = now_s });
+    desk_begin(places);
+    places->view.burst_s = 0.02;
+    places->view.ahead = 4096;
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = now_s });
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = now_s });
     for (int i = 0; i < 3; i++) {
         given += sizes[i];
         now_s += taken_s[i];
-        desk_tell(desk, (struct cleave_event){
-                            .kind = CLEAVE_DRAINED, .units = given, .time_s = now_s });
-        assert_null(ordered(desk, CLEAVE_CLOSE, 0));
-        assert_null(ordered(desk, CLEAVE_EXTEND, 1));
+        desk_tell(places, (struct cleave_event){
+                              .kind = CLEAVE_DRAINED, .units = given, .time_s = now_s });
+        assert_null(ordered(places, CLEAVE_CLOSE, 0));
+        assert_null(ordered(places, CLEAVE_EXTEND, 1));
         if (i == 2)
             break;
-        assert_true(ordered(desk, CLEAVE_EXTEND, 0)->units == sizes[i + 1]);
-        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
-                                               .units = sizes[i + 1],
-                                               .time_s = now_s });
+        assert_true(ordered(places, CLEAVE_EXTEND, 0)->units == sizes[i + 1]);
+        desk_tell(places, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                                 .units = sizes[i + 1],
+                                                 .time_s = now_s });
     }
-    assert_non_null(ordered(desk, CLEAVE_QUERY, 0));
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_PROGRESS, .units = given, .time_s = now_s });
-    assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
-    assert_null(ordered(desk, CLEAVE_EXTEND, 1));
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+    assert_non_null(ordered(places, CLEAVE_QUERY, 0));
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_PROGRESS, .units = given, .time_s = now_s });
+    assert_non_null(ordered(places, CLEAVE_CLOSE, 0));
+    assert_null(ordered(places, CLEAVE_EXTEND, 1));
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* One that is slow shows it by less than a window, if it takes longer than any gulp. */
 static void who_takes_long_has_a_pace(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
 
     (void)state;
-    desk_begin(desk);
-    desk->view.burst_s = 0.02;
-    desk->view.ahead = 4096;
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = 2 });
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 2.0001 });
-    assert_true(ordered(desk, CLEAVE_EXTEND, 0)->units == 3000);
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_EXTENDED, .units = 3000, .time_s = 2.0001 });
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_DRAINED, .units = 4000, .time_s = 2.1 });
-    assert_non_null(ordered(desk, CLEAVE_EXTEND, 1));
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+    desk_begin(places);
+    places->view.burst_s = 0.02;
+    places->view.ahead = 4096;
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = 2 });
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 2.0001 });
+    assert_true(ordered(places, CLEAVE_EXTEND, 0)->units == 3000);
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_EXTENDED, .units = 3000, .time_s = 2.0001 });
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_DRAINED, .units = 4000, .time_s = 2.1 });
+    assert_non_null(ordered(places, CLEAVE_EXTEND, 1));
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* Starts take 20 ms, and the first one has read 4000 units in 10 ms. Does that show how fast it works, where
  * commands may stand still for `burst_s`? */
-static void desk_reads_slowly(struct desk *desk, double burst_s)
+static void desk_reads_slowly(struct places *places, double burst_s)
 {
-    desk_begin(desk);
-    desk->view.burst_s = burst_s;
-    desk->view.ahead = 1000;
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 0.02 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = 0.02 });
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 0.0201 });
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_EXTENDED, .units = 3000, .time_s = 0.0201 });
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_DRAINED, .units = 4000, .time_s = 0.03 });
-    if (ordered(desk, CLEAVE_QUERY, 0) != NULL)
-        desk_tell(desk, (struct cleave_event){
-                            .kind = CLEAVE_PROGRESS, .units = 4000, .time_s = 0.03 });
-    assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
+    desk_begin(places);
+    places->view.burst_s = burst_s;
+    places->view.ahead = 1000;
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 0.02 });
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = 0.02 });
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 0.0201 });
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_EXTENDED, .units = 3000, .time_s = 0.0201 });
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_DRAINED, .units = 4000, .time_s = 0.03 });
+    if (ordered(places, CLEAVE_QUERY, 0) != NULL)
+        desk_tell(places, (struct cleave_event){
+                              .kind = CLEAVE_PROGRESS, .units = 4000, .time_s = 0.03 });
+    assert_non_null(ordered(places, CLEAVE_CLOSE, 0));
 }
 
 /* On a busy machine it does not: it is tested, and the others wait for that. Else they are given their
  * ranges, but nothing more before the test is done if they swallow them at once. */
 static void a_pace_by_chance_is_not_believed(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
     double range;
 
     (void)state;
-    desk_reads_slowly(desk, 0.16);
+    desk_reads_slowly(places, 0.16);
     for (uint32_t w = 1; w < 3; w++)
-        assert_null(ordered(desk, CLEAVE_EXTEND, w));
-    cv_arena_done(&desk->arena);
-    desk_reads_slowly(desk, 0.005);
-    assert_non_null(ordered(desk, CLEAVE_EXTEND, 1));
-    range = ordered(desk, CLEAVE_EXTEND, 1)->units;
+        assert_null(ordered(places, CLEAVE_EXTEND, w));
+    cv_arena_done(&places->arena);
+    desk_reads_slowly(places, 0.005);
+    assert_non_null(ordered(places, CLEAVE_EXTEND, 1));
+    range = ordered(places, CLEAVE_EXTEND, 1)->units;
     for (uint32_t w = 1; w < 3; w++)
-        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
-                                               .worker = w,
-                                               .units = range,
-                                               .more = w == 1,
-                                               .time_s = 0.03 });
-    assert_true(desk->view.units_left > 0);
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_STARTED, .worker = 1, .time_s = 0.0301 });
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_PROGRESS, .worker = 1, .time_s = 0.0301 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_DRAINED,
-                                           .worker = 1,
-                                           .units = range,
-                                           .time_s = 0.0302 });
-    assert_null(ordered(desk, CLEAVE_EXTEND, 1));
-    assert_null(ordered(desk, CLEAVE_CLOSE, 1));
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+        desk_tell(places, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                                 .worker = w,
+                                                 .units = range,
+                                                 .more = w == 1,
+                                                 .time_s = 0.03 });
+    assert_true(places->view.units_left > 0);
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_STARTED, .worker = 1, .time_s = 0.0301 });
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_PROGRESS, .worker = 1, .time_s = 0.0301 });
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_DRAINED,
+                                             .worker = 1,
+                                             .units = range,
+                                             .time_s = 0.0302 });
+    assert_null(ordered(places, CLEAVE_EXTEND, 1));
+    assert_null(ordered(places, CLEAVE_CLOSE, 1));
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* Answers of a host take 50 ms: what it read within 10 ms may have been read at once, and it is
  * tested like one that swallows all. */
 static void what_the_way_takes_is_no_pace(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
 
     (void)state;
-    desk_begin(desk);
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_PROGRESS, .units = 500, .time_s = 2.05 });
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 2.06 });
-    assert_non_null(ordered(desk, CLEAVE_QUERY, 0)); /* has it written anything? */
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_PROGRESS, .units = 1000, .time_s = 2.11 });
-    assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
+    desk_begin(places);
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_PROGRESS, .units = 500, .time_s = 2.05 });
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 2.06 });
+    assert_non_null(ordered(places, CLEAVE_QUERY, 0)); /* has it written anything? */
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_PROGRESS, .units = 1000, .time_s = 2.11 });
+    assert_non_null(ordered(places, CLEAVE_CLOSE, 0));
     for (uint32_t w = 0; w < 3; w++)
-        assert_null(ordered(desk, CLEAVE_EXTEND, w));
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+        assert_null(ordered(places, CLEAVE_EXTEND, w));
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* Over a link it may be heard that a command reads when it has ended: it was not done at once,
  * and does not get all that is left. */
 static void what_is_heard_late_is_no_speed(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
     double units, end_s, left;
 
     (void)state;
-    desk_slurps(desk, 0);
-    units = ordered(desk, CLEAVE_EXTEND, 1)->units;
+    desk_slurps(places, 0);
+    units = ordered(places, CLEAVE_EXTEND, 1)->units;
     end_s = 2.1 + units / 10000;
-    desk_tell(desk,
+    desk_tell(places,
               (struct cleave_event){
                   .kind = CLEAVE_EXTENDED, .worker = 1, .units = units, .time_s = 2.1 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED,
-                                           .worker = 1,
-                                           .start_s = 2.1,
-                                           .time_s = end_s - 2e-6,
-                                           .more = true });
-    left = desk->view.units_left;
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_DONE,
-                                           .worker = 1,
-                                           .units = units,
-                                           .start_s = 2.1,
-                                           .time_s = end_s,
-                                           .read_s = 2.101 });
-    assert_non_null(ordered(desk, CLEAVE_OPEN, 1));
-    assert_true(ordered(desk, CLEAVE_OPEN, 1)->units < 0.6 * left);
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_STARTED,
+                                             .worker = 1,
+                                             .start_s = 2.1,
+                                             .time_s = end_s - 2e-6,
+                                             .more = true });
+    left = places->view.units_left;
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_DONE,
+                                             .worker = 1,
+                                             .units = units,
+                                             .start_s = 2.1,
+                                             .time_s = end_s,
+                                             .read_s = 2.101 });
+    assert_non_null(ordered(places, CLEAVE_OPEN, 1));
+    assert_true(ordered(places, CLEAVE_OPEN, 1)->units < 0.6 * left);
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* What follows is another file: the chunk ends, without a question. */
 static void a_chunk_that_nothing_follows_is_closed(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
 
     (void)state;
-    desk_begin(desk);
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = 2 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.01 });
-    desk_tell(desk,
+    desk_begin(places);
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_PROGRESS, .time_s = 2 });
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.01 });
+    desk_tell(places,
               (struct cleave_event){
                   .kind = CLEAVE_PROGRESS, .units = 500, .output = 400, .time_s = 2.01 });
     for (uint32_t w = 0; w < 3; w++)
-        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
-                                               .worker = w,
-                                               .units = w == 0 ? 0 : 1000,
-                                               .time_s = 2.01 });
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 2.02 });
-    assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
-    assert_null(ordered(desk, CLEAVE_EXTEND, 0));
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+        desk_tell(places, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                                 .worker = w,
+                                                 .units = w == 0 ? 0 : 1000,
+                                                 .time_s = 2.01 });
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 2.02 });
+    assert_non_null(ordered(places, CLEAVE_CLOSE, 0));
+    assert_null(ordered(places, CLEAVE_EXTEND, 0));
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* The first two have their ranges, the third is kept; at 10 s the first is done, and of the
  * second nothing was heard. The order to take its range back. */
-static const struct cleave_order *desk_wait_for_one(struct desk *desk)
+static const struct cleave_order *desk_wait_for_one(struct places *places)
 {
-    desk_streams(desk);
+    desk_streams(places);
     for (uint32_t w = 0; w < 2; w++)
-        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
-                                               .worker = w,
-                                               .units = 383500,
-                                               .more = w == 0,
-                                               .time_s = 2.01 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_DONE,
-                                           .units = 384000,
-                                           .time_s = 10,
-                                           .start_s = 2,
-                                           .read_s = 9.9 });
-    return ordered(desk, CLEAVE_RECALL, 1);
+        desk_tell(places, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                                 .worker = w,
+                                                 .units = 383500,
+                                                 .more = w == 0,
+                                                 .time_s = 2.01 });
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_DONE,
+                                             .units = 384000,
+                                             .time_s = 10,
+                                             .start_s = 2,
+                                             .read_s = 9.9 });
+    return ordered(places, CLEAVE_RECALL, 1);
 }
 
 /* Who has not begun when others are done loses all of it, and is given nothing for a while. */
 static void who_does_not_begin_loses_all(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
     const struct cleave_order *recall;
 
     (void)state;
-    recall = desk_wait_for_one(desk);
+    recall = desk_wait_for_one(places);
     assert_non_null(recall);
     assert_true(recall->units == 383500);
-    desk->view.units_left = 383500;
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_RECALLED,
-                                           .worker = 1,
-                                           .units = 383500,
-                                           .time_s = 10,
-                                           .more = true });
-    assert_non_null(ordered(desk, CLEAVE_EXTEND, 2));
-    desk->view.units_left = 5000; /* of something else that came back */
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_DONE, .worker = 1, .time_s = 10.001 });
-    assert_null(ordered(desk, CLEAVE_OPEN, 1));
-    desk->view.units_left = 5000;
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 41 });
-    assert_null(ordered(desk, CLEAVE_OPEN, 1));
-    desk->view.units_left = 5000;
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 43 });
-    assert_non_null(ordered(desk, CLEAVE_OPEN, 1));
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+    places->view.units_left = 383500;
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                             .worker = 1,
+                                             .units = 383500,
+                                             .time_s = 10,
+                                             .more = true });
+    assert_non_null(ordered(places, CLEAVE_EXTEND, 2));
+    places->view.units_left = 5000; /* of something else that came back */
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_DONE, .worker = 1, .time_s = 10.001 });
+    assert_null(ordered(places, CLEAVE_OPEN, 1));
+    places->view.units_left = 5000;
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 41 });
+    assert_null(ordered(places, CLEAVE_OPEN, 1));
+    places->view.units_left = 5000;
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 43 });
+    assert_non_null(ordered(places, CLEAVE_OPEN, 1));
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* It is better than nobody. */
 static void who_is_late_serves_when_all_others_are_gone(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
     bool served = false;
 
     (void)state;
-    assert_non_null(desk_wait_for_one(desk));
-    desk->view.units_left = 383500;
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_RECALLED,
-                                           .worker = 1,
-                                           .units = 383500,
-                                           .time_s = 10,
-                                           .more = true });
-    desk_tell(desk, (struct cleave_event){
-                        .kind = CLEAVE_DONE, .worker = 1, .time_s = 10.001 });
+    assert_non_null(desk_wait_for_one(places));
+    places->view.units_left = 383500;
+    desk_tell(places, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                             .worker = 1,
+                                             .units = 383500,
+                                             .time_s = 10,
+                                             .more = true });
+    desk_tell(places, (struct cleave_event){
+                          .kind = CLEAVE_DONE, .worker = 1, .time_s = 10.001 });
     for (uint32_t i = 0; i < 6 && !served; i++) {
-        desk->view.units_left = 383500;
-        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_LOST,
-                                               .worker = 2 * (i % 2),
-                                               .units = 383500,
-                                               .time_s = 10.002 });
-        served = ordered(desk, CLEAVE_OPEN, 1) != NULL;
+        places->view.units_left = 383500;
+        desk_tell(places, (struct cleave_event){ .kind = CLEAVE_LOST,
+                                                 .worker = 2 * (i % 2),
+                                                 .units = 383500,
+                                                 .time_s = 10.002 });
+        served = ordered(places, CLEAVE_OPEN, 1) != NULL;
     }
     assert_true(served);
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* Whoever had the test is lost: another one begins it. */
 static void a_lost_test_is_begun_again(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
 
     (void)state;
-    desk_begin(desk);
-    desk->view.units_left += 1000;
-    desk_tell(desk,
+    desk_begin(places);
+    places->view.units_left += 1000;
+    desk_tell(places,
               (struct cleave_event){ .kind = CLEAVE_LOST, .units = 1000, .time_s = 1 });
-    assert_true(desk->orders.count > 0);
-    assert_true(ordered(desk, CLEAVE_OPEN, 0) != NULL ||
-                ordered(desk, CLEAVE_EXTEND, 1) != NULL);
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+    assert_true(places->orders.count > 0);
+    assert_true(ordered(places, CLEAVE_OPEN, 0) != NULL ||
+                ordered(places, CLEAVE_EXTEND, 1) != NULL);
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* A worker is lost in the middle of its range, half of all: that is cut like any other rest, for the one
  * that has started and for the one that has to start again. */
 static void what_was_lost_is_cut(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
     const struct cleave_order *kept, *again;
 
     (void)state;
-    desk_streams(desk);
+    desk_streams(places);
     for (uint32_t w = 0; w < 2; w++)
-        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
-                                               .worker = w,
-                                               .units = 383500,
-                                               .more = w == 0,
-                                               .time_s = 2.01 });
-    desk->view.units_left += 384000;
-    desk_tell(desk,
+        desk_tell(places, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                                 .worker = w,
+                                                 .units = 383500,
+                                                 .more = w == 0,
+                                                 .time_s = 2.01 });
+    places->view.units_left += 384000;
+    desk_tell(places,
               (struct cleave_event){
                   .kind = CLEAVE_LOST, .worker = 1, .units = 384000, .time_s = 2.02 });
-    if (ordered(desk, CLEAVE_QUERY, 0) != NULL)
-        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
-                                               .units = 1000,
-                                               .output = 900,
-                                               .time_s = 2.02 });
-    kept = ordered(desk, CLEAVE_EXTEND, 2);
-    again = ordered(desk, CLEAVE_OPEN, 1);
+    if (ordered(places, CLEAVE_QUERY, 0) != NULL)
+        desk_tell(places, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
+                                                 .units = 1000,
+                                                 .output = 900,
+                                                 .time_s = 2.02 });
+    kept = ordered(places, CLEAVE_EXTEND, 2);
+    again = ordered(places, CLEAVE_OPEN, 1);
     assert_non_null(kept);
     assert_non_null(again);
     assert_true(kept->units > again->units && again->units > 384000 / 4.0);
     assert_true(fabs(kept->units + again->units - 384000) < 1);
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* Who is expected is counted when it is shared out, for a while, and given nothing. */
 static void those_who_are_coming_are_counted(void **state)
 {
     const struct scene scene = {
-        .kind = "slurp", .start_s = 0.2, .work_s = 8, .n = 16, .coming = 15
+        .kind = "slurp", .start_s = 0.2, .work_s = 8, .n = 16, .arriving = 15
     };
     struct cleave_trace *trace = NULL;
     double now_s = 0, early = 0, late = 0;

@@ -10,48 +10,48 @@ enum { WORKERS = 16 };
  * read the last. What the others are given stays open then. */
 static void a_few_records_show_that_it_works_as_it_reads(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
     uint32_t open = 0;
 
     (void)state;
-    desk_begin(desk, WORKERS, 0.01);
-    desk_read_first(desk, 0.0101);
-    desk_read_rest(desk, 0.06);
+    desk_begin(places, WORKERS, 0.01);
+    desk_read_first(places, 0.0101);
+    desk_read_rest(places, 0.06);
     /* That the test takes its time is no reason to give the others anything. */
-    tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 0.09 });
+    tell(places, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 0.09 });
     for (uint32_t w = 1; w < WORKERS; w++)
-        assert_null(ordered(desk, CLEAVE_EXTEND, w));
-    desk_end(desk, 0.06, 0.21);
+        assert_null(ordered(places, CLEAVE_EXTEND, w));
+    desk_end(places, 0.06, 0.21);
     for (uint32_t w = 1; w < WORKERS; w++) {
-        open += ordered(desk, CLEAVE_EXTEND, w) != NULL;
-        assert_null(ordered(desk, CLEAVE_CLOSE, w));
+        open += ordered(places, CLEAVE_EXTEND, w) != NULL;
+        assert_null(ordered(places, CLEAVE_CLOSE, w));
     }
     assert_true(open > 0);
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 /* One that reads all first has read them at once, but for 10 ms without a processor: whoever is given
  * something is closed. */
 static void a_moment_without_a_processor_does_not(void **state)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
+    struct places *places = test_malloc(sizeof *places);
     uint32_t given = 0;
 
     (void)state;
-    desk_begin(desk, WORKERS, 0.01);
-    desk_read_first(desk, 0.0101);
-    desk_read_rest(desk, 0.02);
-    desk_end(desk, 0.02, 0.21);
+    desk_begin(places, WORKERS, 0.01);
+    desk_read_first(places, 0.0101);
+    desk_read_rest(places, 0.02);
+    desk_end(places, 0.02, 0.21);
     for (uint32_t w = 1; w < WORKERS; w++) {
-        const bool some = ordered(desk, CLEAVE_EXTEND, w) != NULL;
+        const bool some = ordered(places, CLEAVE_EXTEND, w) != NULL;
 
         given += some;
-        assert_int_equal(ordered(desk, CLEAVE_CLOSE, w) != NULL, some);
+        assert_int_equal(ordered(places, CLEAVE_CLOSE, w) != NULL, some);
     }
     assert_true(given > 0);
-    cv_arena_done(&desk->arena);
-    test_free(desk);
+    cv_arena_done(&places->arena);
+    test_free(places);
 }
 
 int main(void)

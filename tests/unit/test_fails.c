@@ -27,23 +27,23 @@ static void the_last_parties_are_remembered(void **state)
         assert_true(cv_failure_history_has(&past, p));
     /* Once more: it is the last one, and nobody is forgotten for it. */
     cv_failure_history_add(&past, 2 * CV_HISTORY_PARTIES, 7);
-    assert_int_equal(past.parties[CV_HISTORY_PARTIES - 1], 2 * CV_HISTORY_PARTIES);
+    assert_int_equal(past.domains[CV_HISTORY_PARTIES - 1], 2 * CV_HISTORY_PARTIES);
     assert_true(cv_failure_history_has(&past, 2 * CV_HISTORY_PARTIES + 1));
     assert_int_equal(past.ways[CV_HISTORY_PARTIES - 1], 7);
     for (uint32_t i = 0; i + 1 < CV_HISTORY_PARTIES; i++)
-        assert_int_equal(past.ways[i], past.parties[i]);
+        assert_int_equal(past.ways[i], past.domains[i]);
 }
 
-static void nothing_to_do(void *context, uint32_t party)
+static void nothing_to_do(void *context, uint32_t domain)
 {
     (void)context;
-    (void)party;
+    (void)domain;
 }
 
 /* A party fails with a piece that others succeed with, and then with one that is bad itself. */
 static void a_reason_names_the_failure_it_speaks_of(void **state)
 {
-    struct cv_worker_health trust = { .rests = nothing_to_do, .is_back = nothing_to_do };
+    struct cv_worker_health health = { .rests = nothing_to_do, .is_back = nothing_to_do };
     struct cv_failure_history good = { .count = 0 }, bad = { .count = 0 };
     const struct cv_health_record *at;
     struct cv_poller *poller;
@@ -52,45 +52,45 @@ static void a_reason_names_the_failure_it_speaks_of(void **state)
 
     (void)state;
     assert_ok(cv_poller_new(&poller, &err));
-    assert_ok(cv_worker_health_open(&trust, 2, poller, &err));
-    at = &trust.items[0];
-    cv_worker_health_note_failure(&trust, 0, "exited with status 3", &way);
+    assert_ok(cv_worker_health_open(&health, 2, poller, &err));
+    at = &health.items[0];
+    cv_worker_health_note_failure(&health, 0, "exited with status 3", &way);
     cv_failure_history_add(&good, 0, way);
-    cv_worker_health_note_failure(&trust, 0, "exited with status 5", &way);
+    cv_worker_health_note_failure(&health, 0, "exited with status 5", &way);
     cv_failure_history_add(&bad, 0, way);
-    assert_ok(cv_worker_health_note_success(&trust, 1, &good, &err));
+    assert_ok(cv_worker_health_note_success(&health, 1, &good, &err));
     cv_worker_health_reason(at, reason, sizeof reason);
     assert_string_equal(
         reason,
         "a command that failed there, as it exited with status 3, succeeded elsewhere");
-    cv_worker_health_clear_backoff(&trust);
-    assert_ok(cv_worker_health_note_success(&trust, 1, &bad, &err));
+    cv_worker_health_clear_backoff(&health);
+    assert_ok(cv_worker_health_note_success(&health, 1, &bad, &err));
     cv_worker_health_reason(at, reason, sizeof reason);
     assert_string_equal(reason, "its last 2 commands failed (the last one exited with "
                                 "status 5), the same chunks succeeded elsewhere");
     /* One that fails in many ways. */
-    cv_worker_health_clear_backoff(&trust);
+    cv_worker_health_clear_backoff(&health);
     for (int i = 0; i < 2 * CV_TRUST_WAYS; i++) {
         snprintf(how, sizeof how, "exited with status %d", 10 + i);
-        cv_worker_health_note_failure(&trust, 0, how, &way);
+        cv_worker_health_note_failure(&health, 0, how, &way);
     }
     cv_failure_history_add(&good, 0, way);
-    assert_ok(cv_worker_health_note_success(&trust, 1, &good, &err));
+    assert_ok(cv_worker_health_note_success(&health, 1, &good, &err));
     cv_worker_health_reason(at, reason, sizeof reason);
     assert_string_equal(reason, "a command that failed there succeeded elsewhere");
-    cv_worker_health_close(&trust);
+    cv_worker_health_close(&health);
     cv_poller_free(poller);
 }
 
 static void others_first(void **state)
 {
-    struct cv_retry again = { .past = { .parties = { 0, 1 }, .count = 2 } };
+    struct cv_retry again = { .past = { .domains = { 0, 1 }, .count = 2 } };
     struct cv_candidate who[] = {
-        { .party = 1, .can = CV_CAN_NOW },
-        { .party = 0, .can = CV_CAN_NOW },
-        { .party = 3, .can = CV_CAN_NOW, .suspect = true },
-        { .party = 2, .can = CV_CAN_NOW },
-        { .party = 2, .can = CV_CAN_NOW },
+        { .domain = 1, .can = CV_CAN_NOW },
+        { .domain = 0, .can = CV_CAN_NOW },
+        { .domain = 3, .can = CV_CAN_NOW, .suspect = true },
+        { .domain = 2, .can = CV_CAN_NOW },
+        { .domain = 2, .can = CV_CAN_NOW },
     };
 
     (void)state;
@@ -132,7 +132,7 @@ static void in_and_out(void **state)
     assert_int_equal(cv_retry_queue_take(&agains, 8).chunk, 0);
     assert_int_equal(cv_retry_queue_take(&agains, 8).chunk, 1);
     assert_int_equal(agains.count, 16);
-    agains.items[5].past = (struct cv_failure_history){ .parties = { 7 }, .count = 1 };
+    agains.items[5].past = (struct cv_failure_history){ .domains = { 7 }, .count = 1 };
     assert_true(cv_retry_queue_has_failure_of(&agains, 7));
     assert_false(cv_retry_queue_has_failure_of(&agains, 6));
     cv_retry_queue_done(&agains);

@@ -271,28 +271,31 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
 static void compressing_is_tried_only_where_it_can_pay(void **state)
 {
     static unsigned char bytes[100000], small[100000], again[100000];
-    struct cv_link_compressor squeeze;
+    struct cv_link_compressor compressor;
     size_t became, length;
 
     (void)state;
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)('a' + i % 7);
-    cv_link_compressor_init(&squeeze);
+    cv_link_compressor_init(&compressor);
     /* Nothing is known of the link; it is very fast; it is slow. */
-    assert_int_equal(cv_link_compressor_put(&squeeze, 0, bytes, sizeof bytes, small), 0);
-    assert_int_equal(cv_link_compressor_put(&squeeze, 1e18, bytes, sizeof bytes, small),
+    assert_int_equal(cv_link_compressor_put(&compressor, 0, bytes, sizeof bytes, small),
                      0);
-    became = cv_link_compressor_put(&squeeze, 1, bytes, sizeof bytes, small);
+    assert_int_equal(cv_link_compressor_put(&compressor, 1e18, bytes, sizeof bytes,
+                                            small),
+                     0);
+    became = cv_link_compressor_put(&compressor, 1, bytes, sizeof bytes, small);
     assert_true(became > 0 && became < sizeof bytes / 10);
     assert_true(
-        cv_link_compressor_get(&squeeze, small, became, again, sizeof again, &length));
+        cv_link_compressor_get(&compressor, small, became, again, sizeof again, &length));
     assert_int_equal(length, sizeof bytes);
     assert_memory_equal(again, bytes, sizeof bytes);
     /* More than there is room for, or damaged. */
-    assert_false(cv_link_compressor_get(&squeeze, small, became, again, 99999, &length));
-    assert_false(cv_link_compressor_get(&squeeze, small, became - 1, again, sizeof again,
-                                        &length));
-    cv_link_compressor_done(&squeeze);
+    assert_false(
+        cv_link_compressor_get(&compressor, small, became, again, 99999, &length));
+    assert_false(cv_link_compressor_get(&compressor, small, became - 1, again,
+                                        sizeof again, &length));
+    cv_link_compressor_done(&compressor);
 }
 
 int main(void)

@@ -36,12 +36,12 @@ static void check_layers(const double *edges, double (*density)(double), double 
 
     assert_true(fabs(edges[0] * density(edge) / area - 1) < 1e-14);
     for (int i = 0; i < CV_LAYERS; i++) {
-        double wide = edges[i], narrow = edges[i + 1];
+        double parallel = edges[i], narrow = edges[i + 1];
 
-        assert_true(narrow < wide);
+        assert_true(narrow < parallel);
         if (i > 0)
-            assert_true(fabs(wide * (density(narrow) - density(wide)) / area - 1) <
-                        1e-11);
+            assert_true(fabs(parallel * (density(narrow) - density(parallel)) / area -
+                             1) < 1e-11);
     }
     assert_true(edges[CV_LAYERS] == 0);
 }
@@ -60,16 +60,16 @@ static void layers_have_one_area(void **state)
 /* --- the short way ------------------------------------------------------------------ */
 
 /* The logarithm of the chance to accept x, as gamma_sampler.c has it. */
-static double exact_exponent(const struct cv_gamma *law, double x)
+static double exact_exponent(const struct cv_gamma *distribution, double x)
 {
-    double y = law->c * x, sum = 0, power = y * y * y;
+    double y = distribution->c * x, sum = 0, power = y * y * y;
 
     if (fabs(y) > 0.3)
-        return law->d * (4.5 * y * y + 1 - pow(1 + y, 3) + 3 * log1p(y));
+        return distribution->d * (4.5 * y * y + 1 - pow(1 + y, 3) + 3 * log1p(y));
     /* The first terms of the logarithm's series cancel the others exactly. */
     for (int n = 4; n < 40; n++)
         sum += (n % 2 == 0 ? -3.0 : 3.0) * (power *= y) / n;
-    return law->d * sum;
+    return distribution->d * sum;
 }
 
 static void squeeze_accepts_no_more_than_the_law(void **state)
@@ -77,22 +77,22 @@ static void squeeze_accepts_no_more_than_the_law(void **state)
     (void)state;
     for (int n = 0; n < 440; n++) {
         const double shape = pow(1.07, n);
-        struct cv_gamma law;
+        struct cv_gamma distribution;
 
-        cv_gamma_init(&law, 1, 1 / sqrt(shape * (1 + 1e-9)));
-        assert_int_equal(law.method, CV_GAMMA_CUBE);
+        cv_gamma_init(&distribution, 1, 1 / sqrt(shape * (1 + 1e-9)));
+        assert_int_equal(distribution.method, CV_GAMMA_CUBE);
         for (int m = -4000; m < 4000; m++) {
-            double x = fmax(0.01 * m, -0.99999 / law.c);
-            double bound = 1 - law.squeeze * x * x * x * x;
+            double x = fmax(0.01 * m, -0.99999 / distribution.c);
+            double bound = 1 - distribution.squeeze * x * x * x * x;
 
             /* Beside rounding, which at these x is far below one chance in 2^53. */
-            assert_true(bound <= exp(exact_exponent(&law, x)) + 1e-15);
+            assert_true(bound <= exp(exact_exponent(&distribution, x)) + 1e-15);
         }
-        if (law.always > 0) {
-            double x = 3.6542, all = (double)law.always * 0x1p-64;
+        if (distribution.always > 0) {
+            double x = 3.6542, all = (double)distribution.always * 0x1p-64;
 
-            assert_true(cv_normal_edges[1] < x && law.c * x < 1);
-            assert_true(all <= 1 - law.squeeze * x * x * x * x);
+            assert_true(cv_normal_edges[1] < x && distribution.c * x < 1);
+            assert_true(all <= 1 - distribution.squeeze * x * x * x * x);
         }
     }
 }
@@ -104,13 +104,13 @@ static void narrow_laws_accept_nearly_all(void **state)
 
     (void)state;
     for (size_t k = 0; k < sizeof narrow / sizeof *narrow; k++) {
-        struct cv_gamma law;
+        struct cv_gamma distribution;
 
-        cv_gamma_init(&law, 1, narrow[k]);
-        assert_true(law.always > UINT64_MAX - (UINT64_C(1) << 20));
+        cv_gamma_init(&distribution, 1, narrow[k]);
+        assert_true(distribution.always > UINT64_MAX - (UINT64_C(1) << 20));
         for (uint32_t i = 0; i < 1000; i++)
-            assert_true(cv_gamma_at(&law, 1, 2, i, 3) ==
-                        cv_gamma_at_slow(&law, 1, 2, i, 3));
+            assert_true(cv_gamma_at(&distribution, 1, 2, i, 3) ==
+                        cv_gamma_at_slow(&distribution, 1, 2, i, 3));
     }
 }
 
@@ -118,14 +118,14 @@ static void short_way_gives_the_same_value(void **state)
 {
     (void)state;
     for (size_t k = 0; k < NCVS; k++) {
-        struct cv_gamma law;
+        struct cv_gamma distribution;
 
-        cv_gamma_init(&law, 2.5, cvs[k]);
+        cv_gamma_init(&distribution, 2.5, cvs[k]);
         for (uint32_t i = 0; i < DRAWS; i++) {
-            double x = cv_gamma_at(&law, 5, 3, i, 8);
+            double x = cv_gamma_at(&distribution, 5, 3, i, 8);
 
             assert_true(x >= 0 && isfinite(x));
-            assert_true(x == cv_gamma_at_slow(&law, 5, 3, i, 8));
+            assert_true(x == cv_gamma_at_slow(&distribution, 5, 3, i, 8));
         }
     }
 }
@@ -137,28 +137,30 @@ static void layers_of_a_law_cover_it(void **state)
     (void)state;
     for (int n = 0; n < 36; n++) {
         const double cv = 1.0001 * pow(1.3, n);
-        struct cv_gamma law;
+        struct cv_gamma distribution;
         double area;
 
-        cv_gamma_init(&law, 1, cv);
-        assert_int_equal(law.method, CV_GAMMA_LOGARITHM);
-        area = law.height[1] * law.layer[0].width;
-        assert_true(law.height[0] == 0 && law.height[CV_LAYERS - 1] < 1);
+        cv_gamma_init(&distribution, 1, cv);
+        assert_int_equal(distribution.method, CV_GAMMA_LOGARITHM);
+        area = distribution.height[1] * distribution.layer[0].width;
+        assert_true(distribution.height[0] == 0 &&
+                    distribution.height[CV_LAYERS - 1] < 1);
         /* Little of the last layer is above the peak, where all points are refused. */
-        assert_true(law.height[CV_LAYERS] >= 1 && law.height[CV_LAYERS] < 1.01);
+        assert_true(distribution.height[CV_LAYERS] >= 1 &&
+                    distribution.height[CV_LAYERS] < 1.01);
         for (int i = 0; i < CV_LAYERS; i++) {
-            const struct cv_gamma_layer *layer = &law.layer[i];
-            double high = law.height[i + 1], low = law.height[i], right;
+            const struct cv_gamma_layer *layer = &distribution.layer[i];
+            double high = distribution.height[i + 1], low = distribution.height[i], right;
 
             assert_true(fabs((high - low) * layer->width / area - 1) < 1e-11);
             if (i == CV_LAYERS - 1)
                 break;
             right = layer->left + layer->width;
             assert_true(layer->left < layer->sure_low && layer->sure_high < right);
-            assert_true(fabs(cv_gamma_log_density(&law, layer->sure_low) - log(high)) <
-                        1e-11);
-            assert_true(fabs(cv_gamma_log_density(&law, layer->sure_high) - log(high)) <
-                        1e-11);
+            assert_true(fabs(cv_gamma_log_density(&distribution, layer->sure_low) -
+                             log(high)) < 1e-11);
+            assert_true(fabs(cv_gamma_log_density(&distribution, layer->sure_high) -
+                             log(high)) < 1e-11);
         }
     }
 }
@@ -172,11 +174,11 @@ static void gamma_follows_its_law(void **state)
         const double mean_cv[] = { 0.7, cvs[k] };
         /* The series of the reference takes some 8/CV terms. */
         const uint32_t n = cvs[k] < 0.05 ? DRAWS / 10 : DRAWS;
-        struct cv_gamma law;
+        struct cv_gamma distribution;
 
-        cv_gamma_init(&law, mean_cv[0], mean_cv[1]);
+        cv_gamma_init(&distribution, mean_cv[0], mean_cv[1]);
         for (uint32_t i = 0; i < n; i++)
-            sample[i] = cv_gamma_at(&law, 12345, 0, i / 100, i % 100);
+            sample[i] = cv_gamma_at(&distribution, 12345, 0, i / 100, i % 100);
         assert_true(kolmogorov(sample, n, gamma_cdf, mean_cv) < 1.95);
     }
 }
@@ -187,11 +189,11 @@ static void gamma_has_its_moments(void **state)
     for (size_t k = 0; k < NCVS; k++) {
         const double n = 10.0 * DRAWS, cv = cvs[k];
         double sum = 0, squares = 0, excess;
-        struct cv_gamma law;
+        struct cv_gamma distribution;
 
-        cv_gamma_init(&law, 4, cv);
+        cv_gamma_init(&distribution, 4, cv);
         for (uint32_t i = 0; i < 10 * DRAWS; i++) {
-            double x = cv_gamma_at(&law, 99, (uint32_t)k, 17, i) / 4 - 1;
+            double x = cv_gamma_at(&distribution, 99, (uint32_t)k, 17, i) / 4 - 1;
 
             sum += x;
             squares += x * x;
@@ -205,18 +207,18 @@ static void gamma_has_its_moments(void **state)
 
 static void no_spread_gives_the_mean(void **state)
 {
-    struct cv_gamma law;
+    struct cv_gamma distribution;
 
     (void)state;
-    cv_gamma_init(&law, 3, 0);
-    assert_true(cv_gamma_at(&law, 1, 2, 3, 4) == 3 &&
-                cv_gamma_at_slow(&law, 1, 2, 3, 4) == 3);
-    cv_gamma_init(&law, 3, 1e-13);
-    assert_true(cv_gamma_at(&law, 1, 2, 3, 4) == 3);
-    cv_gamma_init(&law, 3, 1e-9);
-    assert_true(fabs(cv_gamma_at(&law, 1, 2, 3, 4) / 3 - 1) < 1e-8);
-    cv_gamma_init(&law, 0, 2);
-    assert_true(cv_gamma_at(&law, 1, 2, 3, 4) == 0);
+    cv_gamma_init(&distribution, 3, 0);
+    assert_true(cv_gamma_at(&distribution, 1, 2, 3, 4) == 3 &&
+                cv_gamma_at_slow(&distribution, 1, 2, 3, 4) == 3);
+    cv_gamma_init(&distribution, 3, 1e-13);
+    assert_true(cv_gamma_at(&distribution, 1, 2, 3, 4) == 3);
+    cv_gamma_init(&distribution, 3, 1e-9);
+    assert_true(fabs(cv_gamma_at(&distribution, 1, 2, 3, 4) / 3 - 1) < 1e-8);
+    cv_gamma_init(&distribution, 0, 2);
+    assert_true(cv_gamma_at(&distribution, 1, 2, 3, 4) == 0);
 }
 
 static double shifted_exponential_tail(double x, const double *edge)
@@ -228,13 +230,13 @@ static double shifted_exponential_tail(double x, const double *edge)
 static void exponentials_have_their_tail(void **state)
 {
     const double edge = cv_exponential_edges[1], n = 5e6, chance = exp(-edge);
-    struct cv_gamma law;
+    struct cv_gamma distribution;
     size_t beyond = 0;
 
     (void)state;
-    cv_gamma_init(&law, 1, 1);
+    cv_gamma_init(&distribution, 1, 1);
     for (uint32_t i = 0; i < (uint32_t)n; i++) {
-        double e = cv_gamma_at(&law, 4, 1, i, 0);
+        double e = cv_gamma_at(&distribution, 4, 1, i, 0);
 
         if (e > edge)
             sample[beyond++] = e;
@@ -285,7 +287,7 @@ struct seldom {
     uint64_t first;
     double x, chance;
     double (*draw)(const struct seldom *seldom, const struct cv_word_source *words);
-    const struct cv_gamma *law;
+    const struct cv_gamma *distribution;
 };
 
 static double draw_normal(const struct seldom *seldom, const struct cv_word_source *words)
@@ -296,7 +298,7 @@ static double draw_normal(const struct seldom *seldom, const struct cv_word_sour
 
 static double draw_gamma(const struct seldom *seldom, const struct cv_word_source *words)
 {
-    return cv_gamma_from(seldom->law, words);
+    return cv_gamma_from(seldom->distribution, words);
 }
 
 static void check_chance(const struct seldom *seldom)
@@ -340,12 +342,12 @@ static void check_exponential(unsigned i, double part)
 {
     const double *edge = &cv_exponential_edges[i];
     double low = exponential_density(edge[0]);
-    struct cv_gamma law;
+    struct cv_gamma distribution;
     struct seldom point = { .first = word_of(i, in_doubt(edge, part)),
                             .draw = draw_gamma,
-                            .law = &law };
+                            .distribution = &distribution };
 
-    cv_gamma_init(&law, 1, 1);
+    cv_gamma_init(&distribution, 1, 1);
     point.x = cv_unit(point.first) * edge[0];
     point.chance =
         (exponential_density(point.x) - low) / (exponential_density(edge[1]) - low);
@@ -355,12 +357,12 @@ static void check_exponential(unsigned i, double part)
 /* Left of the sure part, right of it, or anywhere in the last layer. */
 static void check_logarithm(double cv, unsigned i, double part, bool negative)
 {
-    struct cv_gamma law;
-    const struct cv_gamma_layer *layer = &law.layer[i];
-    struct seldom point = { .draw = draw_gamma, .law = &law };
+    struct cv_gamma distribution;
+    const struct cv_gamma_layer *layer = &distribution.layer[i];
+    struct seldom point = { .draw = draw_gamma, .distribution = &distribution };
     double left, right, t;
 
-    cv_gamma_init(&law, 1, cv);
+    cv_gamma_init(&distribution, 1, cv);
     left = (layer->sure_low - layer->left) / layer->width;
     right = (layer->sure_high - layer->left) / layer->width;
     if (i == CV_LAYERS - 1)
@@ -368,9 +370,10 @@ static void check_logarithm(double cv, unsigned i, double part, bool negative)
     else
         point.first = word_of(i, negative ? part * left : right + part * (1 - right));
     t = layer->left + cv_unit(point.first) * layer->width;
-    point.x = cv_gamma_of_logarithm(&law, t);
-    point.chance = (exp(cv_gamma_log_density(&law, t)) - law.height[i]) /
-                   (law.height[i + 1] - law.height[i]);
+    point.x = cv_gamma_of_logarithm(&distribution, t);
+    point.chance =
+        (exp(cv_gamma_log_density(&distribution, t)) - distribution.height[i]) /
+        (distribution.height[i + 1] - distribution.height[i]);
     check_chance(&point);
 }
 
@@ -429,18 +432,19 @@ static void tails_follow_their_law(void **state)
     for (size_t k = 0; k < 2 * sizeof some / sizeof *some; k++) {
         bool high = k % 2 == 0;
         double parameter[] = { 0, 1, some[k / 2] };
-        struct cv_gamma law;
+        struct cv_gamma distribution;
         size_t n = 0;
 
-        cv_gamma_init(&law, 1, some[k / 2]);
-        parameter[0] = exp(high ? law.layer[0].sure_high : law.layer[0].sure_low);
+        cv_gamma_init(&distribution, 1, some[k / 2]);
+        parameter[0] =
+            exp(high ? distribution.layer[0].sure_high : distribution.layer[0].sure_low);
         for (uint32_t i = 0; i < DRAWS; i++) {
             struct forced forced = { .first = word_of(0, high ? 1 - 1e-9 : 1e-9) };
             struct cv_word_source words = { next_forced, &forced };
             double x;
 
             cv_random_at(&forced.random, 10, i, (uint32_t)k, 0);
-            x = cv_gamma_from(&law, &words);
+            x = cv_gamma_from(&distribution, &words);
             if (high ? x > parameter[0] : x < parameter[0])
                 sample[n++] = x;
         }
@@ -455,37 +459,37 @@ static void tails_follow_their_law(void **state)
 static void streams_are_functions_of_their_name(void **state)
 {
     struct cv_random_block block = cv_philox(1, 2, 3, 4, 0);
-    struct cv_gamma law;
+    struct cv_gamma distribution;
 
     (void)state;
     /* What a seed means must not change from one version to the next. */
     assert_true(block.word[0] == UINT64_C(0x87986bcde2b33067));
     assert_true(block.word[1] == UINT64_C(0xb39f47aaa1db6cd7));
-    cv_gamma_init(&law, 1, 0.5);
+    cv_gamma_init(&distribution, 1, 0.5);
     for (uint32_t i = 0; i < 1000; i++) {
-        double x = cv_gamma_at(&law, 7, 1, i, 1000 - i);
+        double x = cv_gamma_at(&distribution, 7, 1, i, 1000 - i);
 
         /* Others drawn in between change nothing. */
-        (void)cv_gamma_at(&law, 7, 1, i, i);
-        assert_true(x == cv_gamma_at(&law, 7, 1, i, 1000 - i));
-        assert_true(x != cv_gamma_at(&law, 8, 1, i, 1000 - i));
-        assert_true(x != cv_gamma_at(&law, 7, 2, i, 1000 - i));
-        assert_true(x != cv_gamma_at(&law, 7, 1, 1000 - i, i) || i == 500);
+        (void)cv_gamma_at(&distribution, 7, 1, i, i);
+        assert_true(x == cv_gamma_at(&distribution, 7, 1, i, 1000 - i));
+        assert_true(x != cv_gamma_at(&distribution, 8, 1, i, 1000 - i));
+        assert_true(x != cv_gamma_at(&distribution, 7, 2, i, 1000 - i));
+        assert_true(x != cv_gamma_at(&distribution, 7, 1, 1000 - i, i) || i == 500);
     }
 }
 
 /* Draw (u, v) under neighbouring names, as uniforms: unrelated ones have no correlation,
  * and u + v and u - v, wrapped to (0, 1), are uniform. */
-static void check_neighbours(const struct cv_gamma *law, const uint32_t *step)
+static void check_neighbours(const struct cv_gamma *distribution, const uint32_t *step)
 {
-    const double unit[] = { 0, 1 }, mean_cv[] = { law->mean, law->cv };
+    const double unit[] = { 0, 1 }, mean_cv[] = { distribution->mean, distribution->cv };
     double product = 0;
 
     for (uint32_t n = 0; n < DRAWS; n++) {
         uint32_t i = 3 * (n % 300), j = 3 * (n / 300);
-        double u = gamma_cdf(cv_gamma_at(law, 21, 6, i, j), mean_cv);
-        double v = gamma_cdf(cv_gamma_at(law, 21 + step[0], 6 + step[1], i + step[2],
-                                         j + step[3]),
+        double u = gamma_cdf(cv_gamma_at(distribution, 21, 6, i, j), mean_cv);
+        double v = gamma_cdf(cv_gamma_at(distribution, 21 + step[0], 6 + step[1],
+                                         i + step[2], j + step[3]),
                              mean_cv);
 
         product += (u - 0.5) * (v - 0.5);
@@ -508,11 +512,11 @@ static void neighbouring_streams_are_unrelated(void **state)
 
     (void)state;
     for (size_t k = 0; k < sizeof some / sizeof *some; k++) {
-        struct cv_gamma law;
+        struct cv_gamma distribution;
 
-        cv_gamma_init(&law, 1, some[k]);
+        cv_gamma_init(&distribution, 1, some[k]);
         for (size_t s = 0; s < sizeof steps / sizeof *steps; s++)
-            check_neighbours(&law, steps[s]);
+            check_neighbours(&distribution, steps[s]);
     }
 }
 

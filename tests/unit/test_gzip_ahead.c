@@ -226,28 +226,28 @@ static unsigned decode_into(struct gzip_made *made, int fd, size_t step)
 
     lseek(fd, 0, SEEK_SET);
     made->length = 0;
-    assert_int_equal(cv_handoff_buffer_new(1, &options.tray, NULL), CLEAVE_OK);
-    input.tray = options.tray;
+    assert_int_equal(cv_handoff_buffer_new(1, &options.buffer, NULL), CLEAVE_OK);
+    input.buffer = options.buffer;
     assert_int_equal(cv_decoder_open_with(&cv_codec_gzip_ahead,
                                           cv_gzip_ahead_open(&options), &input, &decoder,
                                           NULL),
                      CLEAVE_OK);
     do {
-        cv_handoff_buffer_lend(options.tray, made->bytes + made->length, step);
+        cv_handoff_buffer_lend(options.buffer, made->bytes + made->length, step);
         assert_int_equal(cv_decoder_next(decoder, &got, &length, NULL), CLEAVE_OK);
         in_place +=
-            length > 0 && got == cv_handoff_buffer_room(options.tray, &room) ? 1 : 0;
+            length > 0 && got == cv_handoff_buffer_room(options.buffer, &room) ? 1 : 0;
         for (size_t at = 0; at < length; at += room) {
             room = length - at < step ? length - at : step;
-            cv_handoff_buffer_lend(options.tray, made->bytes + made->length, step);
+            cv_handoff_buffer_lend(options.buffer, made->bytes + made->length, step);
             assert_true(
-                cv_handoff_buffer_write(options.tray, (const uint8_t *)got + at, room));
-            assert_int_equal(cv_handoff_buffer_take(options.tray, room), room);
+                cv_handoff_buffer_write(options.buffer, (const uint8_t *)got + at, room));
+            assert_int_equal(cv_handoff_buffer_take(options.buffer, room), room);
             made->length += room;
         }
     } while (length > 0);
     cv_decoder_free(decoder);
-    cv_handoff_buffer_free(options.tray);
+    cv_handoff_buffer_free(options.buffer);
     return in_place;
 }
 
@@ -279,16 +279,16 @@ static void pieces_are_made_where_they_stay(void **state)
 }
 
 /* As read, and waits; of `most` bytes of memory the first `all % most` are there. */
-static ssize_t read_unpacked(struct cv_decode_thread *unpacking, uint8_t *to, size_t max,
+static ssize_t read_unpacked(struct cv_decode_thread *decoding, uint8_t *to, size_t max,
                              size_t all)
 {
     const size_t at = all % max;
-    struct pollfd fd = { .fd = cv_decode_thread_fd(unpacking), .events = POLLIN };
+    struct pollfd fd = { .fd = cv_decode_thread_fd(decoding), .events = POLLIN };
     ssize_t got;
 
     do
         assert_int_equal(poll(&fd, 1, 60000), 1);
-    while ((got = cv_decode_thread_read(unpacking, to + at, max - at, max)) < 0 &&
+    while ((got = cv_decode_thread_read(decoding, to + at, max - at, max)) < 0 &&
            errno == EAGAIN);
     return got;
 }
@@ -317,7 +317,7 @@ static void a_large_file_comes_out_of_a_pipe(void **state)
     struct cv_decode_thread_options options = {
         .codec = &cv_codec_gzip, .name = "file", .fd = fd, .nfirst = 18, .cores = 3
     };
-    struct cv_decode_thread *unpacking;
+    struct cv_decode_thread *decoding;
     static uint8_t some[TIMES * LENGTH / 3]; /* room for some pieces */
     size_t all = 0;
     ssize_t got;
@@ -333,14 +333,14 @@ static void a_large_file_comes_out_of_a_pipe(void **state)
     assert_false(cv_gzip_ahead_pays(nfile, 3));
     lseek(fd, 18, SEEK_SET);
     options.first = file;
-    assert_int_equal(cv_decode_thread_start(&options, &unpacking, NULL), CLEAVE_OK);
-    while ((got = read_unpacked(unpacking, some, sizeof some, all)) > 0) {
+    assert_int_equal(cv_decode_thread_start(&options, &decoding, NULL), CLEAVE_OK);
+    while ((got = read_unpacked(decoding, some, sizeof some, all)) > 0) {
         for (const size_t end = all + (size_t)got; all < end; all++)
             assert_int_equal(some[all % sizeof some], bytes[all % LENGTH]);
     }
     assert_int_equal(all, (size_t)TIMES * LENGTH);
-    assert_int_equal(cv_decode_thread_end(unpacking, &torn, NULL), CLEAVE_OK);
-    cv_decode_thread_free(unpacking);
+    assert_int_equal(cv_decode_thread_end(decoding, &torn, NULL), CLEAVE_OK);
+    cv_decode_thread_free(decoding);
     look_at_members(fd, TIMES);
     close(fd);
 }
@@ -352,7 +352,7 @@ static void a_pipe_is_not_held_back(void **state)
     struct cv_decode_thread_options options = { .codec = &cv_codec_gzip,
                                                 .name = "pipe",
                                                 .cores = 4 };
-    struct cv_decode_thread *unpacking;
+    struct cv_decode_thread *decoding;
     static uint8_t some[LENGTH];
     size_t all = 0, times = 1;
     int ends[2];
@@ -365,7 +365,7 @@ static void a_pipe_is_not_held_back(void **state)
     add_member(SAMPLE_NUMBERS, 1);
     assert_int_equal(pipe(ends), 0);
     options.fd = ends[0];
-    assert_int_equal(cv_decode_thread_start(&options, &unpacking, NULL), CLEAVE_OK);
+    assert_int_equal(cv_decode_thread_start(&options, &decoding, NULL), CLEAVE_OK);
     while (all < (size_t)TIMES * LENGTH) {
         if (all == (times - 1) * LENGTH) { /* all that was written has been given out */
             const size_t more = times == 1 ? 1 : TIMES - 1;
@@ -381,7 +381,7 @@ static void a_pipe_is_not_held_back(void **state)
             }
             times += times == 1 ? 1 : TIMES;
         }
-        got = read_unpacked(unpacking, some, sizeof some, all);
+        got = read_unpacked(decoding, some, sizeof some, all);
         assert_true(got > 0);
         assert_memory_equal(some + all % LENGTH, bytes + all % LENGTH, (size_t)got);
         all += (size_t)got;
@@ -389,9 +389,9 @@ static void a_pipe_is_not_held_back(void **state)
     close(ends[1]);
     while (wait(NULL) > 0)
         continue;
-    assert_int_equal(read_unpacked(unpacking, some, sizeof some, all), 0);
-    assert_int_equal(cv_decode_thread_end(unpacking, &torn, NULL), CLEAVE_OK);
-    cv_decode_thread_free(unpacking);
+    assert_int_equal(read_unpacked(decoding, some, sizeof some, all), 0);
+    assert_int_equal(cv_decode_thread_end(decoding, &torn, NULL), CLEAVE_OK);
+    cv_decode_thread_free(decoding);
     close(ends[0]);
     alarm(0);
 }

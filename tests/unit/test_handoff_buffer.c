@@ -15,128 +15,128 @@
 
 enum { ROOM = 1000, ALL = 300000 };
 
-static bool is_readable(const struct cv_handoff_buffer *tray)
+static bool is_readable(const struct cv_handoff_buffer *buffer)
 {
-    struct pollfd fd = { .fd = cv_handoff_buffer_fd(tray), .events = POLLIN };
+    struct pollfd fd = { .fd = cv_handoff_buffer_fd(buffer), .events = POLLIN };
 
     return poll(&fd, 1, 0) == 1;
 }
 
 static void it_can_be_read_when_there_is_something(void **state)
 {
-    struct cv_handoff_buffer *tray;
+    struct cv_handoff_buffer *buffer;
     char bytes[ROOM];
     size_t at = 0;
 
     (void)state;
-    assert_int_equal(cv_handoff_buffer_new(1, &tray, NULL), CLEAVE_OK);
-    assert_true(is_readable(tray)); /* nothing is lent yet */
-    cv_handoff_buffer_lend(tray, bytes, sizeof bytes);
-    assert_int_equal(cv_handoff_buffer_take(tray, sizeof bytes), -1);
+    assert_int_equal(cv_handoff_buffer_new(1, &buffer, NULL), CLEAVE_OK);
+    assert_true(is_readable(buffer)); /* nothing is lent yet */
+    cv_handoff_buffer_lend(buffer, bytes, sizeof bytes);
+    assert_int_equal(cv_handoff_buffer_take(buffer, sizeof bytes), -1);
     assert_int_equal(errno, EAGAIN);
-    assert_false(is_readable(tray));
+    assert_false(is_readable(buffer));
     for (unsigned i = 0; i < 3; i++) {
-        assert_true(cv_handoff_buffer_write(tray, "abcdefg", 7));
-        assert_true(is_readable(tray));
-        assert_int_equal(cv_handoff_buffer_take(tray, 3), 3);
-        assert_true(is_readable(tray));
-        assert_int_equal(cv_handoff_buffer_take(tray, sizeof bytes), 4);
+        assert_true(cv_handoff_buffer_write(buffer, "abcdefg", 7));
+        assert_true(is_readable(buffer));
+        assert_int_equal(cv_handoff_buffer_take(buffer, 3), 3);
+        assert_true(is_readable(buffer));
+        assert_int_equal(cv_handoff_buffer_take(buffer, sizeof bytes), 4);
         assert_memory_equal(bytes + at, "abcdefg", 7);
-        assert_false(is_readable(tray));
+        assert_false(is_readable(buffer));
         at += 7;
-        cv_handoff_buffer_lend(tray, bytes + at, sizeof bytes - at);
+        cv_handoff_buffer_lend(buffer, bytes + at, sizeof bytes - at);
     }
-    assert_true(cv_handoff_buffer_write(tray, "x", 1));
-    cv_handoff_buffer_close(tray);
-    assert_int_equal(cv_handoff_buffer_take(tray, sizeof bytes), 1);
+    assert_true(cv_handoff_buffer_write(buffer, "x", 1));
+    cv_handoff_buffer_close(buffer);
+    assert_int_equal(cv_handoff_buffer_take(buffer, sizeof bytes), 1);
     assert_memory_equal(bytes + at, "x", 1);
-    assert_true(is_readable(tray)); /* the end is, for ever */
-    assert_int_equal(cv_handoff_buffer_take(tray, sizeof bytes), 0);
-    assert_int_equal(cv_handoff_buffer_take(tray, sizeof bytes), 0);
-    assert_true(is_readable(tray));
-    cv_handoff_buffer_free(tray);
+    assert_true(is_readable(buffer)); /* the end is, for ever */
+    assert_int_equal(cv_handoff_buffer_take(buffer, sizeof bytes), 0);
+    assert_int_equal(cv_handoff_buffer_take(buffer, sizeof bytes), 0);
+    assert_true(is_readable(buffer));
+    cv_handoff_buffer_free(buffer);
 }
 
 static void nobody_is_woken_for_little(void **state)
 {
     enum { LEAST = 300 };
-    struct cv_handoff_buffer *tray;
+    struct cv_handoff_buffer *buffer;
     char bytes[2 * ROOM] = "", zeros[ROOM] = "";
 
     (void)state;
-    assert_int_equal(cv_handoff_buffer_new(LEAST, &tray, NULL), CLEAVE_OK);
-    cv_handoff_buffer_lend(tray, bytes, sizeof bytes);
-    assert_int_equal(cv_handoff_buffer_take(tray, 1), -1);
+    assert_int_equal(cv_handoff_buffer_new(LEAST, &buffer, NULL), CLEAVE_OK);
+    cv_handoff_buffer_lend(buffer, bytes, sizeof bytes);
+    assert_int_equal(cv_handoff_buffer_take(buffer, 1), -1);
     for (unsigned i = 0; i < 3; i++) {
-        assert_true(cv_handoff_buffer_write(tray, zeros, LEAST - 1));
-        assert_false(is_readable(tray));
-        assert_true(cv_handoff_buffer_write(tray, zeros, 1));
-        assert_true(is_readable(tray));
-        assert_int_equal(cv_handoff_buffer_take(tray, 100), 100);
-        assert_true(is_readable(tray)); /* who takes is there */
-        while (cv_handoff_buffer_take(tray, ROOM) > 0)
+        assert_true(cv_handoff_buffer_write(buffer, zeros, LEAST - 1));
+        assert_false(is_readable(buffer));
+        assert_true(cv_handoff_buffer_write(buffer, zeros, 1));
+        assert_true(is_readable(buffer));
+        assert_int_equal(cv_handoff_buffer_take(buffer, 100), 100);
+        assert_true(is_readable(buffer)); /* who takes is there */
+        while (cv_handoff_buffer_take(buffer, ROOM) > 0)
             continue;
-        assert_false(is_readable(tray));
+        assert_false(is_readable(buffer));
     }
-    assert_true(cv_handoff_buffer_write(tray, zeros, 7));
-    assert_false(is_readable(tray));
-    cv_handoff_buffer_close(tray);
-    assert_true(is_readable(tray));
-    assert_int_equal(cv_handoff_buffer_take(tray, 6), 6);
-    assert_int_equal(cv_handoff_buffer_take(tray, 6), 1);
-    assert_int_equal(cv_handoff_buffer_take(tray, 6), 0);
-    cv_handoff_buffer_free(tray);
+    assert_true(cv_handoff_buffer_write(buffer, zeros, 7));
+    assert_false(is_readable(buffer));
+    cv_handoff_buffer_close(buffer);
+    assert_true(is_readable(buffer));
+    assert_int_equal(cv_handoff_buffer_take(buffer, 6), 6);
+    assert_int_equal(cv_handoff_buffer_take(buffer, 6), 1);
+    assert_int_equal(cv_handoff_buffer_take(buffer, 6), 0);
+    cv_handoff_buffer_free(buffer);
 }
 
 /* Less than it is worth to wake somebody for, but no more can come. */
 static void it_can_be_read_when_nothing_is_lent_any_more(void **state)
 {
-    struct cv_handoff_buffer *tray;
+    struct cv_handoff_buffer *buffer;
     char bytes[7], other[7];
 
     (void)state;
-    assert_int_equal(cv_handoff_buffer_new(ROOM, &tray, NULL), CLEAVE_OK);
-    cv_handoff_buffer_lend(tray, bytes, sizeof bytes);
-    assert_int_equal(cv_handoff_buffer_take(tray, 1), -1);
-    assert_true(cv_handoff_buffer_write(tray, "abcdef", 6));
-    assert_false(is_readable(tray));
-    assert_true(cv_handoff_buffer_write(tray, "g", 1));
-    assert_true(is_readable(tray));
-    assert_int_equal(cv_handoff_buffer_take(tray, ROOM), 7);
-    assert_true(is_readable(tray)); /* to lend more */
-    cv_handoff_buffer_lend(tray, other, sizeof other);
-    assert_int_equal(cv_handoff_buffer_take(tray, ROOM), -1);
-    assert_false(is_readable(tray));
-    assert_true(cv_handoff_buffer_write(tray, "hijklmn", 7));
-    assert_int_equal(cv_handoff_buffer_take(tray, ROOM), 7);
+    assert_int_equal(cv_handoff_buffer_new(ROOM, &buffer, NULL), CLEAVE_OK);
+    cv_handoff_buffer_lend(buffer, bytes, sizeof bytes);
+    assert_int_equal(cv_handoff_buffer_take(buffer, 1), -1);
+    assert_true(cv_handoff_buffer_write(buffer, "abcdef", 6));
+    assert_false(is_readable(buffer));
+    assert_true(cv_handoff_buffer_write(buffer, "g", 1));
+    assert_true(is_readable(buffer));
+    assert_int_equal(cv_handoff_buffer_take(buffer, ROOM), 7);
+    assert_true(is_readable(buffer)); /* to lend more */
+    cv_handoff_buffer_lend(buffer, other, sizeof other);
+    assert_int_equal(cv_handoff_buffer_take(buffer, ROOM), -1);
+    assert_false(is_readable(buffer));
+    assert_true(cv_handoff_buffer_write(buffer, "hijklmn", 7));
+    assert_int_equal(cv_handoff_buffer_take(buffer, ROOM), 7);
     assert_memory_equal(bytes, "abcdefg", 7);
     assert_memory_equal(other, "hijklmn", 7);
-    cv_handoff_buffer_free(tray);
+    cv_handoff_buffer_free(buffer);
 }
 
 /* Bytes that are made before those in front of them. */
 static void places_are_told_before(void **state)
 {
-    struct cv_handoff_buffer *tray;
+    struct cv_handoff_buffer *buffer;
     char bytes[ROOM];
     uint8_t *place;
 
     (void)state;
-    assert_int_equal(cv_handoff_buffer_new(1, &tray, NULL), CLEAVE_OK);
-    assert_null(cv_handoff_buffer_place(tray, 0, 1));
-    cv_handoff_buffer_lend(tray, bytes, 10);
-    assert_true(cv_handoff_buffer_write(tray, "ab", 2));
-    assert_int_equal(cv_handoff_buffer_take(tray, 1), 1);
-    place = cv_handoff_buffer_place(tray, 3, 5);
+    assert_int_equal(cv_handoff_buffer_new(1, &buffer, NULL), CLEAVE_OK);
+    assert_null(cv_handoff_buffer_place(buffer, 0, 1));
+    cv_handoff_buffer_lend(buffer, bytes, 10);
+    assert_true(cv_handoff_buffer_write(buffer, "ab", 2));
+    assert_int_equal(cv_handoff_buffer_take(buffer, 1), 1);
+    place = cv_handoff_buffer_place(buffer, 3, 5);
     assert_ptr_equal(place, bytes + 5);
     memcpy(place, "fghij", 5);
-    assert_null(cv_handoff_buffer_place(tray, 3, 6));
-    assert_null(cv_handoff_buffer_place(tray, 9, 1));
-    assert_true(cv_handoff_buffer_write(tray, "cde", 3));
-    assert_true(cv_handoff_buffer_write(tray, place, 5));
-    assert_int_equal(cv_handoff_buffer_take(tray, ROOM), 9);
+    assert_null(cv_handoff_buffer_place(buffer, 3, 6));
+    assert_null(cv_handoff_buffer_place(buffer, 9, 1));
+    assert_true(cv_handoff_buffer_write(buffer, "cde", 3));
+    assert_true(cv_handoff_buffer_write(buffer, place, 5));
+    assert_int_equal(cv_handoff_buffer_take(buffer, ROOM), 9);
     assert_memory_equal(bytes, "abcdefghij", 10);
-    cv_handoff_buffer_free(tray);
+    cv_handoff_buffer_free(buffer);
 }
 
 /* --- two threads ----------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ static uint8_t byte_at(size_t at)
 }
 
 struct writer {
-    struct cv_handoff_buffer *tray;
+    struct cv_handoff_buffer *buffer;
     pthread_t thread;
     bool wanted; /* to the end */
 };
@@ -159,16 +159,16 @@ static size_t write_some(struct writer *writer, size_t at, size_t some, bool in_
     size_t room = some;
 
     if (in_place) {
-        to = cv_handoff_buffer_room(writer->tray, &room);
+        to = cv_handoff_buffer_room(writer->buffer, &room);
         writer->wanted = to != NULL;
         some = some < room ? some : room;
     }
     for (size_t i = 0; writer->wanted && i < some; i++)
         to[i] = byte_at(at + i);
     if (!in_place)
-        writer->wanted = cv_handoff_buffer_write(writer->tray, bytes, some);
+        writer->wanted = cv_handoff_buffer_write(writer->buffer, bytes, some);
     else if (writer->wanted)
-        cv_handoff_buffer_put(writer->tray, some);
+        cv_handoff_buffer_put(writer->buffer, some);
     return some;
 }
 
@@ -185,7 +185,7 @@ static void *write_all(void *context)
         at += write_some(writer, at, some < ALL - at ? some : ALL - at,
                          cv_random_bits(&random) % 2 == 0);
     }
-    cv_handoff_buffer_close(writer->tray);
+    cv_handoff_buffer_close(writer->buffer);
     return NULL;
 }
 
@@ -200,15 +200,15 @@ static void come_in_order(size_t min, size_t stretch)
     ssize_t got;
 
     cv_random_at(&random, 2, 0, 0, 0);
-    assert_int_equal(cv_handoff_buffer_new(min, &writer.tray, NULL), CLEAVE_OK);
-    fd.fd = cv_handoff_buffer_fd(writer.tray);
+    assert_int_equal(cv_handoff_buffer_new(min, &writer.buffer, NULL), CLEAVE_OK);
+    fd.fd = cv_handoff_buffer_fd(writer.buffer);
     assert_int_equal(pthread_create(&writer.thread, NULL, write_all, &writer), 0);
     do {
         const size_t begin = at % stretch, room = stretch - begin;
 
         assert_int_equal(poll(&fd, 1, 60000), 1);
-        cv_handoff_buffer_lend(writer.tray, bytes + begin, room < ROOM ? room : ROOM);
-        got = cv_handoff_buffer_take(writer.tray,
+        cv_handoff_buffer_lend(writer.buffer, bytes + begin, room < ROOM ? room : ROOM);
+        got = cv_handoff_buffer_take(writer.buffer,
                                      1 + (size_t)(cv_random_bits(&random) % ROOM));
         assert_true(got >= 0 || errno == EAGAIN); /* what was told was taken before */
         for (ssize_t i = 0; i < got; i++)
@@ -217,7 +217,7 @@ static void come_in_order(size_t min, size_t stretch)
     assert_int_equal(at, ALL);
     pthread_join(writer.thread, NULL);
     assert_true(writer.wanted);
-    cv_handoff_buffer_free(writer.tray);
+    cv_handoff_buffer_free(writer.buffer);
 }
 
 static void all_comes_in_order(void **state)
@@ -236,13 +236,13 @@ static void who_writes_is_told_that_nobody_reads(void **state)
     uint8_t bytes[ROOM];
 
     (void)state;
-    assert_int_equal(cv_handoff_buffer_new(1, &writer.tray, NULL), CLEAVE_OK);
-    cv_handoff_buffer_lend(writer.tray, bytes, sizeof bytes);
+    assert_int_equal(cv_handoff_buffer_new(1, &writer.buffer, NULL), CLEAVE_OK);
+    cv_handoff_buffer_lend(writer.buffer, bytes, sizeof bytes);
     assert_int_equal(pthread_create(&writer.thread, NULL, write_all, &writer), 0);
-    cv_handoff_buffer_stop(writer.tray);
+    cv_handoff_buffer_stop(writer.buffer);
     pthread_join(writer.thread, NULL);
     assert_false(writer.wanted);
-    cv_handoff_buffer_free(writer.tray);
+    cv_handoff_buffer_free(writer.buffer);
 }
 
 int main(void)

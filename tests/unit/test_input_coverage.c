@@ -19,7 +19,7 @@ static char paths[2][32] = { "/tmp/cleave-ledger-XXXXXX", "/tmp/cleave-ledger-XX
 struct fixture {
     struct cv_splitter *splitter;
     struct cv_source *source;
-    struct cv_input_coverage ledger;
+    struct cv_input_coverage coverage;
 };
 
 static void make_file(char *path, int bytes)
@@ -66,7 +66,7 @@ static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
 
-    cv_input_coverage_done(&fixture->ledger);
+    cv_input_coverage_done(&fixture->coverage);
     cv_source_free(fixture->source);
     cv_splitter_free(fixture->splitter);
     return 0;
@@ -74,7 +74,7 @@ static int tear_down(void **state)
 
 static void add(struct fixture *fixture, uint64_t begin, uint64_t end)
 {
-    assert_int_equal(cv_input_coverage_add(&fixture->ledger, begin, end, NULL),
+    assert_int_equal(cv_input_coverage_add(&fixture->coverage, begin, end, NULL),
                      CLEAVE_OK);
 }
 
@@ -87,7 +87,7 @@ static void expect(struct fixture *fixture, bool ended_well, const char *bytes, 
 
     snprintf(line, sizeof line, "bytes %s of '%s' %s: a defect of cleave", bytes,
              paths[file], what);
-    assert_int_equal(cv_input_coverage_check(&fixture->ledger, fixture->source,
+    assert_int_equal(cv_input_coverage_check(&fixture->coverage, fixture->source,
                                              ended_well, &err),
                      CLEAVE_EACCOUNT);
     assert_int_equal(err.status, CLEAVE_EACCOUNT);
@@ -98,7 +98,7 @@ static void expect_good(struct fixture *fixture, bool ended_well)
 {
     struct cleave_error err = { .text = "" };
 
-    if (cv_input_coverage_check(&fixture->ledger, fixture->source, ended_well, &err) !=
+    if (cv_input_coverage_check(&fixture->coverage, fixture->source, ended_well, &err) !=
         CLEAVE_OK)
         fail_msg("%s", err.text);
 }
@@ -109,10 +109,11 @@ static void all_of_it_is_good(void **state)
 
     add(fixture, 40, 100);
     add(fixture, 0, 40);
-    assert_int_equal(cv_input_coverage_fail(&fixture->ledger, 100, 130, NULL), CLEAVE_OK);
+    assert_int_equal(cv_input_coverage_fail(&fixture->coverage, 100, 130, NULL),
+                     CLEAVE_OK);
     add(fixture, 130, TOTAL);
     expect_good(fixture, true);
-    assert_int_equal(cv_range_set_total(&fixture->ledger.failed), 30);
+    assert_int_equal(cv_range_set_total(&fixture->coverage.failed), 30);
 }
 
 static void a_gap_is_named(void **state)
@@ -136,7 +137,8 @@ static void twice_is_named(void **state)
     struct fixture *fixture = *state;
 
     add(fixture, 0, 110);
-    assert_int_equal(cv_input_coverage_fail(&fixture->ledger, 105, 130, NULL), CLEAVE_OK);
+    assert_int_equal(cv_input_coverage_fail(&fixture->coverage, 105, 130, NULL),
+                     CLEAVE_OK);
     expect(fixture, true, "5 to 10", 1, "were settled twice");
     expect(fixture, false, "5 to 10", 1, "were settled twice");
     /* The first one stays, whatever follows. */
@@ -149,12 +151,12 @@ static void what_is_lost_is_done_again(void **state)
     struct fixture *fixture = *state;
 
     add(fixture, 0, TOTAL);
-    assert_int_equal(cv_input_coverage_lose(&fixture->ledger, 20, 50, NULL), CLEAVE_OK);
+    assert_int_equal(cv_input_coverage_lose(&fixture->coverage, 20, 50, NULL), CLEAVE_OK);
     expect(fixture, true, "20 to 50", 0, "were neither done nor failed");
     add(fixture, 20, 50);
     expect_good(fixture, true);
-    assert_int_equal(cv_input_coverage_lose(&fixture->ledger, 20, 50, NULL), CLEAVE_OK);
-    assert_int_equal(cv_input_coverage_lose(&fixture->ledger, 40, 60, NULL), CLEAVE_OK);
+    assert_int_equal(cv_input_coverage_lose(&fixture->coverage, 20, 50, NULL), CLEAVE_OK);
+    assert_int_equal(cv_input_coverage_lose(&fixture->coverage, 40, 60, NULL), CLEAVE_OK);
     expect(fixture, false, "40 to 60", 0, "were lost without having been done");
 }
 
@@ -162,8 +164,8 @@ static void what_failed_cannot_be_lost(void **state)
 {
     struct fixture *fixture = *state;
 
-    assert_int_equal(cv_input_coverage_fail(&fixture->ledger, 0, 20, NULL), CLEAVE_OK);
-    assert_int_equal(cv_input_coverage_lose(&fixture->ledger, 0, 20, NULL), CLEAVE_OK);
+    assert_int_equal(cv_input_coverage_fail(&fixture->coverage, 0, 20, NULL), CLEAVE_OK);
+    assert_int_equal(cv_input_coverage_lose(&fixture->coverage, 0, 20, NULL), CLEAVE_OK);
     expect(fixture, false, "0 to 20", 0, "were lost without having been done");
 }
 
@@ -173,7 +175,7 @@ static void more_than_there_is(void **state)
     struct cleave_error err;
 
     add(fixture, 0, TOTAL + 1);
-    assert_int_equal(cv_input_coverage_check(&fixture->ledger, fixture->source, true,
+    assert_int_equal(cv_input_coverage_check(&fixture->coverage, fixture->source, true,
                                              &err),
                      CLEAVE_EACCOUNT);
     assert_string_equal(err.text, "161 bytes were done of an input that has 160: a "
@@ -193,7 +195,7 @@ static void agrees_with_a_table(void **state)
         uint64_t total = 0;
 
         cv_random_at(&random, 11, trial, 0, 0);
-        cv_input_coverage_done(&fixture->ledger);
+        cv_input_coverage_done(&fixture->coverage);
         for (int i = 0; i < 12; i++) {
             const uint64_t begin = cv_random_bits(&random) % TOTAL;
             const uint64_t end = begin + cv_random_bits(&random) % (TOTAL - begin) / 4;
@@ -204,11 +206,11 @@ static void agrees_with_a_table(void **state)
                 settled[at] = true;
             }
         }
-        assert_int_equal(cv_input_coverage_check(&fixture->ledger, fixture->source, false,
-                                                 NULL) != CLEAVE_OK,
+        assert_int_equal(cv_input_coverage_check(&fixture->coverage, fixture->source,
+                                                 false, NULL) != CLEAVE_OK,
                          twice);
         cv_range_set_init(&left);
-        assert_int_equal(cv_input_coverage_left(&fixture->ledger, TOTAL, &left, NULL),
+        assert_int_equal(cv_input_coverage_left(&fixture->coverage, TOTAL, &left, NULL),
                          CLEAVE_OK);
         for (uint64_t from = 0; cv_range_set_find(&left, from, &range);
              from = range.end) {
@@ -226,18 +228,18 @@ static void agrees_with_a_table(void **state)
 /* Orders that were neither begun nor called off are found, too. */
 static void books_balance(void **state)
 {
-    struct cv_order_queue books = { .wanted = 0 };
+    struct cv_order_queue queue = { .wanted = 0 };
     struct cleave_error err;
 
     (void)state;
-    assert_int_equal(cv_order_queue_check(&books, &err), CLEAVE_OK);
-    books.wanted = 7;
-    assert_int_equal(cv_order_queue_check(&books, &err), CLEAVE_EACCOUNT);
+    assert_int_equal(cv_order_queue_check(&queue, &err), CLEAVE_OK);
+    queue.wanted = 7;
+    assert_int_equal(cv_order_queue_check(&queue, &err), CLEAVE_EACCOUNT);
     assert_non_null(strstr(err.text, "0 orders for 7 bytes"));
-    books = (struct cv_order_queue){ .running = 1 };
-    assert_int_equal(cv_order_queue_check(&books, &err), CLEAVE_EACCOUNT);
-    books = (struct cv_order_queue){ .pending = 1 };
-    assert_int_equal(cv_order_queue_check(&books, &err), CLEAVE_EACCOUNT);
+    queue = (struct cv_order_queue){ .running = 1 };
+    assert_int_equal(cv_order_queue_check(&queue, &err), CLEAVE_EACCOUNT);
+    queue = (struct cv_order_queue){ .pending = 1 };
+    assert_int_equal(cv_order_queue_check(&queue, &err), CLEAVE_EACCOUNT);
 }
 
 int main(void)

@@ -119,10 +119,10 @@ static void searches_stop_when_they_should(void **state)
     cv_arena_init(&arena);
     for (size_t i = 0; i < 2; i++)
         for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
-            struct cv_step_budget meter = { 0, limits[k] };
+            struct cv_step_budget budget = { 0, limits[k] };
             const struct cv_returns returns = {
                 cv_trips(cleave_platform_workers(platform), WORKERS, 0.5, 0, &arena),
-                WORKERS, true, &meter
+                WORKERS, true, &budget
             };
             struct cv_round_trip trip;
             struct cleave_error err;
@@ -131,8 +131,8 @@ static void searches_stop_when_they_should(void **state)
                                                  &trip, &err),
                              CLEAVE_OK);
             assert_true(fabs(trip.work - 4000) < 1e-6);
-            assert_true(meter.spent >= limits[k]);
-            assert_true(meter.spent < limits[k] + 3e6);
+            assert_true(budget.spent >= limits[k]);
+            assert_true(budget.spent < limits[k] + 3e6);
         }
     cv_arena_done(&arena);
     cleave_platform_free(platform);
@@ -157,7 +157,7 @@ static void what_was_cut_short_is_not_proved(void **state)
     cv_arena_init(&arena);
     assert_int_equal(cv_returns_exact(&returns, 30, &arena, &trip, NULL), CLEAVE_OK);
     assert_true(trip.optimal);
-    returns.meter = &little;
+    returns.budget = &little;
     assert_int_equal(cv_returns_exact(&returns, 30, &arena, &trip, NULL), CLEAVE_OK);
     assert_false(trip.optimal);
     cv_arena_done(&arena);
@@ -184,20 +184,20 @@ static struct cleave_platform *build_away(void)
 /* Steps that a plan takes, counted by a meter without a limit of its own. */
 static double count_steps(struct cleave_job job, double limit, double *out_units)
 {
-    struct cv_step_budget meter = { 0, limit };
+    struct cv_step_budget budget = { 0, limit };
     struct cv_load_case load_case;
     struct cv_planned planned;
     struct cleave_error err;
     enum cleave_status status = cv_load_case_open(&load_case, &job, &err);
 
     assert_int_equal(status, CLEAVE_OK);
-    load_case.load.meter = &meter;
+    load_case.load.budget = &budget;
     if (cv_load_case_plan(&load_case, &job, &planned, &err) != CLEAVE_OK)
         fail_msg("%s", err.text);
     *out_units = planned.view.units_total;
     cv_planned_done(&planned);
     cv_load_case_close(&load_case);
-    return meter.spent;
+    return budget.spent;
 }
 
 /* As much as ends within a lifespan is found with one limit for all of it, half of which is

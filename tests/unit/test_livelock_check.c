@@ -120,10 +120,10 @@ static void idlers_are_stopped(void **state)
 
 /* --- events ------------------------------------------------------------------------------- */
 
-static bool note(struct cv_livelock_check *headway, enum cleave_event_kind kind,
+static bool note(struct cv_livelock_check *livelock, enum cleave_event_kind kind,
                  double units)
 {
-    return cv_livelock_check_note(headway,
+    return cv_livelock_check_note(livelock,
                                   &(struct cleave_event){ .kind = kind, .units = units });
 }
 
@@ -136,16 +136,16 @@ static void patience_begins_again(void **state)
 
     (void)state;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        struct cv_livelock_check headway = { .idle = 0 };
+        struct cv_livelock_check livelock = { .idle = 0 };
 
         for (int round = 0; round < 3; round++) {
             for (int i = 0; i < CV_HEADWAY_PATIENCE; i++)
-                assert_true(note(&headway, CLEAVE_WAKE, 0));
-            assert_true(note(&headway, kinds[k], 1));
+                assert_true(note(&livelock, CLEAVE_WAKE, 0));
+            assert_true(note(&livelock, kinds[k], 1));
         }
         for (int i = 0; i < CV_HEADWAY_PATIENCE; i++)
-            assert_true(note(&headway, CLEAVE_WAKE, 0));
-        assert_false(note(&headway, CLEAVE_WAKE, 0));
+            assert_true(note(&livelock, CLEAVE_WAKE, 0));
+        assert_false(note(&livelock, CLEAVE_WAKE, 0));
     }
 }
 
@@ -153,16 +153,16 @@ static void patience_begins_again(void **state)
  * which most come to nothing at its end, as records were larger than chunks. */
 static void many_chunks_are_no_fault(void **state)
 {
-    struct cv_livelock_check headway = { .idle = 0 };
+    struct cv_livelock_check livelock = { .idle = 0 };
 
     (void)state;
     for (int i = 0; i < 1000000; i++) {
-        cv_livelock_check_order(&headway);
-        assert_true(note(&headway, CLEAVE_SENT, 1e-3));
+        cv_livelock_check_order(&livelock);
+        assert_true(note(&livelock, CLEAVE_SENT, 1e-3));
     }
     for (int i = 0; i < 1000000; i++)
-        assert_true(note(&headway, CLEAVE_DONE, i == 0 ? 1000 : 0) ||
-                    headway.open < 500000);
+        assert_true(note(&livelock, CLEAVE_DONE, i == 0 ? 1000 : 0) ||
+                    livelock.open < 500000);
 }
 
 /* --- the policy learn --------------------------------------------------------------------- */

@@ -13,8 +13,8 @@ enum { WORKERS = 4, RECORDS = 300, RECORD = 10, HANDS = 6 };
 struct world {
     char path[64];
     struct cv_splitter *splitter;
-    struct cv_event_queue news;
-    struct cv_order_queue books;
+    struct cv_event_queue events;
+    struct cv_order_queue queue;
 };
 
 static int set_up(void **state)
@@ -32,10 +32,10 @@ static int set_up(void **state)
     world->splitter = parse("lines");
     assert_ok(cv_source_open((const char *[]){ world->path }, 1,
                              &(struct cv_source_options){ .splitter = world->splitter },
-                             &world->books.source, &err));
-    world->books.news = &world->news;
-    world->books.gets_losses = true;
-    assert_ok(cv_order_queue_open(&world->books, WORKERS, &err));
+                             &world->queue.source, &err));
+    world->queue.events = &world->events;
+    world->queue.gets_losses = true;
+    assert_ok(cv_order_queue_open(&world->queue, WORKERS, &err));
     *state = world;
     return 0;
 }
@@ -44,44 +44,45 @@ static int tear_down(void **state)
 {
     struct world *world = *state;
 
-    cv_order_queue_close(&world->books);
-    cv_event_queue_done(&world->news);
-    cv_source_free(world->books.source);
+    cv_order_queue_close(&world->queue);
+    cv_event_queue_done(&world->events);
+    cv_source_free(world->queue.source);
     cv_splitter_free(world->splitter);
     unlink(world->path);
     free(world);
     return 0;
 }
 
-static void assert_event(struct cv_event_queue *news, enum cleave_event_kind kind,
+static void assert_event(struct cv_event_queue *events, enum cleave_event_kind kind,
                          uint32_t worker, uint64_t chunk, double units)
 {
     struct cleave_event event;
 
-    assert_true(cv_event_queue_pop(news, &event));
+    assert_true(cv_event_queue_pop(events, &event));
     assert_int_equal(event.kind, kind);
     assert_int_equal(event.worker, worker);
     assert_int_equal(event.chunk, chunk);
     assert_true(event.units == units);
 }
 
-static void assert_no_event(struct cv_event_queue *news)
+static void assert_no_event(struct cv_event_queue *events)
 {
     struct cleave_event event;
 
-    assert_false(cv_event_queue_pop(news, &event));
+    assert_false(cv_event_queue_pop(events, &event));
 }
 
 /* The next order of a worker, begun. */
-static struct cv_piece begin(struct cv_order_queue *books, uint32_t worker)
+static struct cv_piece begin(struct cv_order_queue *queue, uint32_t worker)
 {
-    const struct cv_pending_order want = cv_order_queue_take(books, worker);
+    const struct cv_pending_order pending = cv_order_queue_take(queue, worker);
     struct cv_piece piece = { .begin = 0 };
     enum cv_take state;
 
-    assert_ok(cv_source_take(books->source, (uint64_t)want.units, &state, &piece, &err));
+    assert_ok(
+        cv_source_take(queue->source, (uint64_t)pending.units, &state, &piece, &err));
     assert_int_equal(state, CV_TAKE_PIECE);
-    books->running++;
+    queue->running++;
     return piece;
 }
 
@@ -89,148 +90,148 @@ static struct cv_piece begin(struct cv_order_queue *books, uint32_t worker)
 
 static void what_is_ordered_is_not_left(void **state)
 {
-    struct cv_order_queue *books = &((struct world *)*state)->books;
+    struct cv_order_queue *queue = &((struct world *)*state)->queue;
 
-    assert_true(cv_order_queue_unordered_bytes(books) == RECORDS * RECORD);
-    assert_ok(cv_order_queue_order(books, 2, 99.6, &err)); /* whole bytes */
-    assert_ok(cv_order_queue_order(books, 2, 0.1, &err));  /* at least one */
-    assert_ok(cv_order_queue_order(books, 1, 50, &err));
-    assert_true(cv_order_queue_unordered_bytes(books) == RECORDS * RECORD - 151);
-    assert_int_equal(books->pending, 3);
-    assert_null(cv_order_queue_next(books, 0));
-    assert_true(cv_order_queue_next(books, 2)->units == 100);
-    assert_int_equal(cv_order_queue_take(books, 2).chunk, 0);
-    assert_int_equal(cv_order_queue_take(books, 2).chunk, 1);
-    assert_null(cv_order_queue_next(books, 2));
-    assert_int_equal(cv_order_queue_take(books, 1).chunk, 2);
-    assert_int_equal(books->pending, 0);
-    assert_true(books->wanted == 0);
+    assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD);
+    assert_ok(cv_order_queue_order(queue, 2, 99.6, &err)); /* whole bytes */
+    assert_ok(cv_order_queue_order(queue, 2, 0.1, &err));  /* at least one */
+    assert_ok(cv_order_queue_order(queue, 1, 50, &err));
+    assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD - 151);
+    assert_int_equal(queue->pending, 3);
+    assert_null(cv_order_queue_next(queue, 0));
+    assert_true(cv_order_queue_next(queue, 2)->units == 100);
+    assert_int_equal(cv_order_queue_take(queue, 2).chunk, 0);
+    assert_int_equal(cv_order_queue_take(queue, 2).chunk, 1);
+    assert_null(cv_order_queue_next(queue, 2));
+    assert_int_equal(cv_order_queue_take(queue, 1).chunk, 2);
+    assert_int_equal(queue->pending, 0);
+    assert_true(queue->wanted == 0);
     /* A wish without end leaves nothing, and is no number that sums lose bytes to. */
-    assert_ok(cv_order_queue_order(books, 0, 1e300, &err));
-    assert_true(cv_order_queue_unordered_bytes(books) == 0);
-    cv_order_queue_take(books, 0);
-    assert_true(cv_order_queue_unordered_bytes(books) == RECORDS * RECORD);
+    assert_ok(cv_order_queue_order(queue, 0, 1e300, &err));
+    assert_true(cv_order_queue_unordered_bytes(queue) == 0);
+    cv_order_queue_take(queue, 0);
+    assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD);
 }
 
 static void orders_of_a_lost_worker_are_left_again(void **state)
 {
     struct world *world = *state;
-    struct cv_order_queue *books = &world->books;
+    struct cv_order_queue *queue = &world->queue;
 
-    assert_ok(cv_order_queue_order(books, 3, 400, &err));
-    assert_ok(cv_order_queue_order(books, 0, 70, &err));
-    assert_ok(cv_order_queue_order(books, 3, 600, &err));
-    cv_order_queue_cancel_worker(books, 3);
-    assert_true(cv_order_queue_unordered_bytes(books) == RECORDS * RECORD - 70);
-    assert_int_equal(books->pending, 1);
-    assert_null(cv_order_queue_next(books, 3));
-    assert_non_null(cv_order_queue_next(books, 0));
-    assert_event(&world->news, CLEAVE_LOST, 3, 0, 400);
-    assert_event(&world->news, CLEAVE_LOST, 3, 2, 600);
-    assert_no_event(&world->news);
+    assert_ok(cv_order_queue_order(queue, 3, 400, &err));
+    assert_ok(cv_order_queue_order(queue, 0, 70, &err));
+    assert_ok(cv_order_queue_order(queue, 3, 600, &err));
+    cv_order_queue_cancel_worker(queue, 3);
+    assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD - 70);
+    assert_int_equal(queue->pending, 1);
+    assert_null(cv_order_queue_next(queue, 3));
+    assert_non_null(cv_order_queue_next(queue, 0));
+    assert_event(&world->events, CLEAVE_LOST, 3, 0, 400);
+    assert_event(&world->events, CLEAVE_LOST, 3, 2, 600);
+    assert_no_event(&world->events);
 }
 
 static void what_was_too_large_is_not_made_again(void **state)
 {
-    const struct cv_pending_order want = { .units = 900 };
-    struct cv_order_queue books = { .largest = 0 };
+    const struct cv_pending_order pending = { .units = 900 };
+    struct cv_order_queue queue = { .largest = 0 };
 
     (void)state;
-    assert_true(cv_order_queue_size(&books, &want) == 900);
-    cv_order_queue_lower_size_limit(&books, 1001);
-    assert_true(cv_order_queue_size(&books, &want) == 500);
+    assert_true(cv_order_queue_size(&queue, &pending) == 900);
+    cv_order_queue_lower_size_limit(&queue, 1001);
+    assert_true(cv_order_queue_size(&queue, &pending) == 500);
     /* Of several, the smallest; but no less than was done before. */
-    cv_order_queue_lower_size_limit(&books, 4000);
-    assert_true(cv_order_queue_size(&books, &want) == 500);
-    books.largest = 400;
-    cv_order_queue_lower_size_limit(&books, 450);
-    assert_true(cv_order_queue_size(&books, &want) == 400);
+    cv_order_queue_lower_size_limit(&queue, 4000);
+    assert_true(cv_order_queue_size(&queue, &pending) == 500);
+    queue.largest = 400;
+    cv_order_queue_lower_size_limit(&queue, 450);
+    assert_true(cv_order_queue_size(&queue, &pending) == 400);
     /* As much has been done: it was not the size. */
-    cv_order_queue_lower_size_limit(&books, 399);
-    assert_true(cv_order_queue_size(&books, &want) == 400);
-    assert_true(cv_order_queue_size(&books, &(struct cv_pending_order){ .units = 7 }) ==
+    cv_order_queue_lower_size_limit(&queue, 399);
+    assert_true(cv_order_queue_size(&queue, &pending) == 400);
+    assert_true(cv_order_queue_size(&queue, &(struct cv_pending_order){ .units = 7 }) ==
                 7);
     /* Nor does it become so by and by. */
-    assert_true(cv_order_queue_fit_size(&books, 0, 900) == 400);
-    assert_true(cv_order_queue_fit_size(&books, 390, 900) == 10);
-    assert_true(cv_order_queue_fit_size(&books, 390, 7) == 7);
-    assert_true(cv_order_queue_fit_size(&books, 500, 7) == 0);
-    books.max = 0;
-    assert_true(cv_order_queue_fit_size(&books, 500, 7) == 7);
+    assert_true(cv_order_queue_fit_size(&queue, 0, 900) == 400);
+    assert_true(cv_order_queue_fit_size(&queue, 390, 900) == 10);
+    assert_true(cv_order_queue_fit_size(&queue, 390, 7) == 7);
+    assert_true(cv_order_queue_fit_size(&queue, 500, 7) == 0);
+    queue.max = 0;
+    assert_true(cv_order_queue_fit_size(&queue, 500, 7) == 7);
 }
 
 static void a_lost_chunk_is_left_again(void **state)
 {
     struct world *world = *state;
-    struct cv_order_queue *books = &world->books;
+    struct cv_order_queue *queue = &world->queue;
     struct cv_piece piece;
 
-    assert_ok(cv_order_queue_order(books, 1, 400, &err));
-    piece = begin(books, 1);
-    assert_true(cv_order_queue_unordered_bytes(books) == RECORDS * RECORD - 400);
-    books->running--;
+    assert_ok(cv_order_queue_order(queue, 1, 400, &err));
+    piece = begin(queue, 1);
+    assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD - 400);
+    queue->running--;
     assert_ok(
-        cv_order_queue_requeue(books, 1,
+        cv_order_queue_requeue(queue, 1,
                                &(struct cv_pending_order){ .units = 400, .told = true },
                                &piece, &err));
-    assert_true(cv_order_queue_unordered_bytes(books) == RECORDS * RECORD);
-    assert_int_equal(books->lost, 1);
-    assert_int_equal(books->pending, 0);
-    assert_event(&world->news, CLEAVE_LOST, 1, 0, 400);
-    assert_no_event(&world->news);
+    assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD);
+    assert_int_equal(queue->lost, 1);
+    assert_int_equal(queue->pending, 0);
+    assert_event(&world->events, CLEAVE_LOST, 1, 0, 400);
+    assert_no_event(&world->events);
 }
 
 /* A policy that does not hear of it must not be asked to hand it out again, either. */
 static void or_is_ordered_again_before_all_others(void **state)
 {
     struct world *world = *state;
-    struct cv_order_queue *books = &world->books;
+    struct cv_order_queue *queue = &world->queue;
     struct cv_piece piece;
 
-    books->gets_losses = false;
-    assert_ok(cv_order_queue_order(books, 1, 400, &err));
-    assert_ok(cv_order_queue_order(books, 1, 200, &err));
-    piece = begin(books, 1);
-    books->running--;
+    queue->gets_losses = false;
+    assert_ok(cv_order_queue_order(queue, 1, 400, &err));
+    assert_ok(cv_order_queue_order(queue, 1, 200, &err));
+    piece = begin(queue, 1);
+    queue->running--;
     assert_ok(
-        cv_order_queue_requeue(books, 1,
+        cv_order_queue_requeue(queue, 1,
                                &(struct cv_pending_order){ .units = 400, .told = true },
                                &piece, &err));
-    assert_true(cv_order_queue_unordered_bytes(books) == RECORDS * RECORD - 600);
-    assert_int_equal(books->lost, 1);
-    assert_int_equal(books->pending, 2);
-    assert_int_equal(cv_order_queue_next(books, 1)->chunk, 0);
-    assert_true(cv_order_queue_next(books, 1)->told);
-    cv_order_queue_take(books, 1);
-    assert_int_equal(cv_order_queue_next(books, 1)->chunk, 1);
-    assert_no_event(&world->news);
+    assert_true(cv_order_queue_unordered_bytes(queue) == RECORDS * RECORD - 600);
+    assert_int_equal(queue->lost, 1);
+    assert_int_equal(queue->pending, 2);
+    assert_int_equal(cv_order_queue_next(queue, 1)->chunk, 0);
+    assert_true(cv_order_queue_next(queue, 1)->told);
+    cv_order_queue_take(queue, 1);
+    assert_int_equal(cv_order_queue_next(queue, 1)->chunk, 1);
+    assert_no_event(&world->events);
 }
 
 static void an_order_for_which_nothing_is_left_is_done(void **state)
 {
     struct world *world = *state;
 
-    cv_order_queue_complete_empty(&world->books, 2,
+    cv_order_queue_complete_empty(&world->queue, 2,
                                   &(struct cv_pending_order){ .chunk = 7, .units = 30 });
-    assert_event(&world->news, CLEAVE_SENT, 2, 7, 0);
-    assert_event(&world->news, CLEAVE_DONE, 2, 7, 0);
-    cv_order_queue_complete_empty(&world->books, 2,
+    assert_event(&world->events, CLEAVE_SENT, 2, 7, 0);
+    assert_event(&world->events, CLEAVE_DONE, 2, 7, 0);
+    cv_order_queue_complete_empty(&world->queue, 2,
                                   &(struct cv_pending_order){
                                       .chunk = 8, .units = 30, .told = true });
-    assert_event(&world->news, CLEAVE_DONE, 2, 8, 0);
-    assert_no_event(&world->news);
+    assert_event(&world->events, CLEAVE_DONE, 2, 8, 0);
+    assert_no_event(&world->events);
 }
 
 static void closed_books_have_no_orders(void **state)
 {
-    struct cv_order_queue *books = &((struct world *)*state)->books;
+    struct cv_order_queue *queue = &((struct world *)*state)->queue;
 
-    assert_ok(cv_order_queue_order(books, 1, 400, &err));
-    books->done = 5;
-    cv_order_queue_close(books);
-    assert_false(books->open);
-    assert_null(cv_order_queue_next(books, 1));
-    assert_true(books->done == 5);
+    assert_ok(cv_order_queue_order(queue, 1, 400, &err));
+    queue->done = 5;
+    cv_order_queue_close(queue);
+    assert_false(queue->open);
+    assert_null(cv_order_queue_next(queue, 1));
+    assert_true(queue->done == 5);
 }
 
 /* --- all of it ---------------------------------------------------------------------------- */
@@ -238,78 +239,78 @@ static void closed_books_have_no_orders(void **state)
 /* A chunk under way in the run below. */
 struct hand {
     uint32_t worker;
-    struct cv_pending_order want;
+    struct cv_pending_order pending;
     struct cv_piece piece;
 };
 
 /* Begin the next order of a worker, if it has one and there is a hand for it. */
-static void begin_one(struct cv_order_queue *books, uint32_t worker, struct hand *hands,
+static void begin_one(struct cv_order_queue *queue, uint32_t worker, struct hand *hands,
                       size_t *nhands)
 {
     struct hand *hand = &hands[*nhands];
     enum cv_take state;
 
-    if (*nhands == HANDS || cv_order_queue_next(books, worker) == NULL)
+    if (*nhands == HANDS || cv_order_queue_next(queue, worker) == NULL)
         return;
     hand->worker = worker;
-    hand->want = cv_order_queue_take(books, worker);
-    assert_ok(cv_source_take(books->source, (uint64_t)hand->want.units, &state,
+    hand->pending = cv_order_queue_take(queue, worker);
+    assert_ok(cv_source_take(queue->source, (uint64_t)hand->pending.units, &state,
                              &hand->piece, &err));
     if (state == CV_TAKE_END) {
-        cv_order_queue_complete_empty(books, worker, &hand->want);
+        cv_order_queue_complete_empty(queue, worker, &hand->pending);
         return;
     }
-    books->running++;
+    queue->running++;
     ++*nhands;
 }
 
 /* Who has orders is known without asking all: as one would find out by asking. */
-static void assert_wanting(const struct cv_order_queue *books)
+static void assert_wanting(const struct cv_order_queue *queue)
 {
-    uint32_t found = cv_order_queue_next_worker(books, 0);
+    uint32_t found = cv_order_queue_next_worker(queue, 0);
 
-    for (uint32_t w = 0; w < books->nworkers; w++)
-        if (cv_order_queue_next(books, w) != NULL) {
+    for (uint32_t w = 0; w < queue->nworkers; w++)
+        if (cv_order_queue_next(queue, w) != NULL) {
             assert_int_equal(found, w);
-            found = cv_order_queue_next_worker(books, w + 1);
+            found = cv_order_queue_next_worker(queue, w + 1);
         }
-    assert_int_equal(found, books->nworkers);
+    assert_int_equal(found, queue->nworkers);
 }
 
 static void many_workers_are_not_all_asked(void **state)
 {
     static const uint32_t with[] = { 0, 63, 64, 127, 130, 191 };
-    struct cv_order_queue *books = &((struct world *)*state)->books;
+    struct cv_order_queue *queue = &((struct world *)*state)->queue;
 
-    cv_order_queue_close(books);
-    assert_ok(cv_order_queue_open(books, 192, &err));
-    assert_wanting(books);
+    cv_order_queue_close(queue);
+    assert_ok(cv_order_queue_open(queue, 192, &err));
+    assert_wanting(queue);
     for (size_t i = 0; i < sizeof with / sizeof *with; i++)
-        assert_ok(cv_order_queue_order(books, with[i], 10, &err));
-    assert_ok(cv_order_queue_order(books, 64, 10, &err));
-    assert_wanting(books);
-    (void)cv_order_queue_take(books, 64);
-    (void)cv_order_queue_take(books, 127);
-    assert_wanting(books);
-    assert_int_equal(cv_order_queue_next_worker(books, 65), 130);
-    (void)cv_order_queue_take(books, 64);
-    cv_order_queue_cancel_worker(books, 0);
-    assert_int_equal(cv_order_queue_next_worker(books, 0), 63);
-    assert_wanting(books);
+        assert_ok(cv_order_queue_order(queue, with[i], 10, &err));
+    assert_ok(cv_order_queue_order(queue, 64, 10, &err));
+    assert_wanting(queue);
+    (void)cv_order_queue_take(queue, 64);
+    (void)cv_order_queue_take(queue, 127);
+    assert_wanting(queue);
+    assert_int_equal(cv_order_queue_next_worker(queue, 65), 130);
+    (void)cv_order_queue_take(queue, 64);
+    cv_order_queue_cancel_worker(queue, 0);
+    assert_int_equal(cv_order_queue_next_worker(queue, 0), 63);
+    assert_wanting(queue);
 }
 
-static void end_one(struct cv_order_queue *books, struct hand *hand, bool lost)
+static void end_one(struct cv_order_queue *queue, struct hand *hand, bool lost)
 {
     const double units = (double)(hand->piece.end - hand->piece.begin);
 
     if (lost) {
-        books->running--;
-        hand->want.units = units;
-        assert_ok(
-            cv_order_queue_requeue(books, hand->worker, &hand->want, &hand->piece, &err));
+        queue->running--;
+        hand->pending.units = units;
+        assert_ok(cv_order_queue_requeue(queue, hand->worker, &hand->pending,
+                                         &hand->piece, &err));
     } else {
-        assert_ok(cv_source_finish(books->source, &hand->piece, &err));
-        cv_order_queue_complete(books, units);
+        assert_ok(cv_source_finish(queue->source, &hand->piece, &err));
+        cv_order_queue_complete(queue, units);
     }
 }
 
@@ -318,85 +319,85 @@ static void end_one(struct cv_order_queue *books, struct hand *hand, bool lost)
 static void nothing_is_lost_by_losses(void **state)
 {
     struct world *world = *state;
-    struct cv_order_queue *books = &world->books;
+    struct cv_order_queue *queue = &world->queue;
     struct hand hands[HANDS];
     size_t nhands = 0;
     struct cv_random random;
     uint64_t turn = 0;
 
     cv_random_at(&random, 1, 0, 0, 0);
-    while (cv_order_queue_unordered_bytes(books) > 0 || books->pending > 0 ||
+    while (cv_order_queue_unordered_bytes(queue) > 0 || queue->pending > 0 ||
            nhands > 0) {
         const uint64_t dice = cv_random_bits(&random);
         const uint32_t worker = (uint32_t)(dice >> 8) % WORKERS;
-        const double left = cv_order_queue_unordered_bytes(books);
+        const double left = cv_order_queue_unordered_bytes(queue);
         struct cleave_event event;
 
         assert_true(turn++ < 100000);
-        assert_wanting(books);
+        assert_wanting(queue);
         if (dice % 8 < 2 && left > 0)
             assert_ok(
-                cv_order_queue_order(books, worker, (double)((dice >> 16) % 90), &err));
+                cv_order_queue_order(queue, worker, (double)((dice >> 16) % 90), &err));
         else if (dice % 8 < 5)
-            begin_one(books, worker, hands, &nhands);
+            begin_one(queue, worker, hands, &nhands);
         else if (dice % 8 == 5)
-            cv_order_queue_cancel_worker(books, worker);
+            cv_order_queue_cancel_worker(queue, worker);
         else if (nhands > 0) {
-            end_one(books, &hands[nhands - 1], dice % 8 == 6 && turn < 2000);
+            end_one(queue, &hands[nhands - 1], dice % 8 == 6 && turn < 2000);
             nhands--;
         }
-        assert_int_equal(books->running, nhands);
-        while (cv_event_queue_pop(&world->news, &event))
+        assert_int_equal(queue->running, nhands);
+        while (cv_event_queue_pop(&world->events, &event))
             continue;
     }
-    assert_true(books->done == RECORDS * RECORD);
-    assert_true(books->wanted == 0);
-    assert_true(books->lost > 10);
+    assert_true(queue->done == RECORDS * RECORD);
+    assert_true(queue->wanted == 0);
+    assert_true(queue->lost > 10);
 }
 
 /* One that was killed for another reason does not make all others small for ever. */
 static void larger_ones_are_tried_again(void **state)
 {
-    struct cv_order_queue books = { .max = 0 };
+    struct cv_order_queue queue = { .max = 0 };
     int probes = 0;
 
     (void)state;
-    cv_order_queue_lower_size_limit(&books, 100);
-    assert_true(books.max == 50);
+    cv_order_queue_lower_size_limit(&queue, 100);
+    assert_true(queue.max == 50);
     for (int i = 0; i < 1000; i++)
-        cv_order_queue_raise_size_limit(&books, 50,
+        cv_order_queue_raise_size_limit(&queue, 50,
                                         false); /* what fails is not tried again */
     for (int i = 0; i < 1000; i++)
-        cv_order_queue_raise_size_limit(&books, 20, true); /* and this says nothing */
-    assert_true(books.max == 50);
+        cv_order_queue_raise_size_limit(&queue, 20, true); /* and this says nothing */
+    assert_true(queue.max == 50);
     for (int i = 0; i < 64; i++)
-        cv_order_queue_raise_size_limit(&books, 50, true);
-    assert_true(books.max == 100);
-    cv_order_queue_raise_size_limit(&books, 100, true); /* it takes as many again */
-    assert_true(books.max == 100);
-    books.largest = 50;
+        cv_order_queue_raise_size_limit(&queue, 50, true);
+    assert_true(queue.max == 100);
+    cv_order_queue_raise_size_limit(&queue, 100, true); /* it takes as many again */
+    assert_true(queue.max == 100);
+    queue.largest = 50;
     /* If it is too large indeed, that is found less and less often. */
     for (int i = 0; i < 64 * 100; i++) {
-        if (books.max > 50) {
+        if (queue.max > 50) {
             probes++;
-            cv_order_queue_lower_size_limit(&books, books.max);
-            assert_true(books.max == 50);
+            cv_order_queue_lower_size_limit(&queue, queue.max);
+            assert_true(queue.max == 50);
         }
-        cv_order_queue_raise_size_limit(&books, 50, true);
+        cv_order_queue_raise_size_limit(&queue, 50, true);
     }
     assert_in_range(probes, 4, 7);
     /* If not, it is as if nothing had been. */
     for (int i = 0; i < 64 * 200; i++)
-        cv_order_queue_raise_size_limit(&books, books.max, true);
-    assert_true(books.max >= 100);
+        cv_order_queue_raise_size_limit(&queue, queue.max, true);
+    assert_true(queue.max >= 100);
     /* What was done once is not too large. */
-    books = (struct cv_order_queue){ .max = 0 };
-    cv_order_queue_raise_size_limit(&books, 100, true);
-    cv_order_queue_raise_size_limit(&books, 10, true);
-    cv_order_queue_lower_size_limit(&books, 90);
-    assert_true(books.max == 0);
-    cv_order_queue_lower_size_limit(&books, 150);
-    assert_true(books.max == 100);
+    queue = (struct cv_order_queue){ .max = 0 };
+    cv_order_queue_raise_size_limit(&queue, 100, true);
+    cv_order_queue_raise_size_limit(&queue, 10, true);
+    cv_order_queue_lower_size_limit(&queue, 90);
+    assert_true(queue.max == 0);
+    cv_order_queue_lower_size_limit(&queue, 150);
+    assert_true(queue.max == 100);
 }
 
 int main(void)

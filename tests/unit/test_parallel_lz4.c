@@ -17,12 +17,12 @@ static uint8_t *text;
 
 static unsigned settled;
 
-static enum cleave_status count_settled(void *state, struct cv_parallel_decoder *wide,
+static enum cleave_status count_settled(void *state, struct cv_parallel_decoder *parallel,
                                         struct cv_parallel_decode_job *job,
                                         struct cleave_error *err)
 {
     settled++;
-    return cv_wide_lz4.settle(state, wide, job, err);
+    return cv_wide_lz4.settle(state, parallel, job, err);
 }
 
 /* How many jobs a file is cut into. */

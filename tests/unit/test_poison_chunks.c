@@ -11,90 +11,90 @@
 static const char hosts[8] = { 0 }; /* their addresses are their names */
 
 /* With how many hosts it was lost, if it is guilty now. */
-static uint32_t lose(struct cv_poison_tracker *blame, uint64_t begin, uint64_t end,
+static uint32_t lose(struct cv_poison_tracker *tracker, uint64_t begin, uint64_t end,
                      int host, uint32_t machines)
 {
     uint32_t guilty = 99;
 
-    assert_int_equal(cv_poison_tracker_lost(blame, begin, end, &hosts[host], machines,
+    assert_int_equal(cv_poison_tracker_lost(tracker, begin, end, &hosts[host], machines,
                                             &guilty, NULL),
                      CLEAVE_OK);
     return guilty;
 }
 
-static void clear(struct cv_poison_tracker *blame, uint64_t begin, uint64_t end)
+static void clear(struct cv_poison_tracker *tracker, uint64_t begin, uint64_t end)
 {
-    assert_int_equal(cv_poison_tracker_clear(blame, begin, end, NULL), CLEAVE_OK);
+    assert_int_equal(cv_poison_tracker_clear(tracker, begin, end, NULL), CLEAVE_OK);
 }
 
 static void three_hosts_make_it_guilty(void **state)
 {
-    struct cv_poison_tracker blame = { .count = 0 };
+    struct cv_poison_tracker tracker = { .count = 0 };
 
     (void)state;
-    assert_int_equal(lose(&blame, 10, 20, 0, 5), 0);
-    assert_int_equal(lose(&blame, 10, 20, 1, 5), 0);
-    assert_int_equal(lose(&blame, 10, 20, 2, 5), 3);
-    cv_poison_tracker_done(&blame);
+    assert_int_equal(lose(&tracker, 10, 20, 0, 5), 0);
+    assert_int_equal(lose(&tracker, 10, 20, 1, 5), 0);
+    assert_int_equal(lose(&tracker, 10, 20, 2, 5), 3);
+    cv_poison_tracker_done(&tracker);
 }
 
 /* However often it is lost with that one. */
 static void a_bad_host_makes_nothing_guilty(void **state)
 {
-    struct cv_poison_tracker blame = { .count = 0 };
+    struct cv_poison_tracker tracker = { .count = 0 };
 
     (void)state;
     for (int i = 0; i < 50; i++)
-        assert_int_equal(lose(&blame, 10, 20, i % 2, 3), 0);
+        assert_int_equal(lose(&tracker, 10, 20, i % 2, 3), 0);
     for (int i = 0; i < 50; i++)
-        assert_int_equal(lose(&blame, 30, 40, 0, 2), 0);
-    cv_poison_tracker_done(&blame);
+        assert_int_equal(lose(&tracker, 30, 40, 0, 2), 0);
+    cv_poison_tracker_done(&tracker);
 }
 
 /* There is nobody else that it could be done by. */
 static void fewer_hosts_are_enough(void **state)
 {
-    struct cv_poison_tracker blame = { .count = 0 };
+    struct cv_poison_tracker tracker = { .count = 0 };
 
     (void)state;
-    assert_int_equal(lose(&blame, 0, 5, 0, 1), 0);
-    assert_int_equal(lose(&blame, 0, 5, 0, 1), 0);
-    assert_int_equal(lose(&blame, 0, 5, 0, 1), 1);
-    assert_int_equal(lose(&blame, 5, 9, 0, 2), 0);
-    assert_int_equal(lose(&blame, 5, 9, 1, 2), 0);
-    assert_int_equal(lose(&blame, 5, 9, 1, 2), 2);
-    cv_poison_tracker_done(&blame);
+    assert_int_equal(lose(&tracker, 0, 5, 0, 1), 0);
+    assert_int_equal(lose(&tracker, 0, 5, 0, 1), 0);
+    assert_int_equal(lose(&tracker, 0, 5, 0, 1), 1);
+    assert_int_equal(lose(&tracker, 5, 9, 0, 2), 0);
+    assert_int_equal(lose(&tracker, 5, 9, 1, 2), 0);
+    assert_int_equal(lose(&tracker, 5, 9, 1, 2), 2);
+    cv_poison_tracker_done(&tracker);
 }
 
 /* Chunks are not cut alike each time: only what was in all of them is suspected. */
 static void only_what_was_there_each_time(void **state)
 {
-    struct cv_poison_tracker blame = { .count = 0 };
+    struct cv_poison_tracker tracker = { .count = 0 };
 
     (void)state;
-    assert_int_equal(lose(&blame, 0, 100, 0, 3), 0);
-    assert_int_equal(lose(&blame, 50, 150, 1, 3), 0);
+    assert_int_equal(lose(&tracker, 0, 100, 0, 3), 0);
+    assert_int_equal(lose(&tracker, 50, 150, 1, 3), 0);
     /* What was in the first one alone is not lost for the third time here. */
-    assert_int_equal(lose(&blame, 0, 50, 2, 3), 0);
-    assert_int_equal(lose(&blame, 90, 95, 2, 3), 3);
-    cv_poison_tracker_done(&blame);
+    assert_int_equal(lose(&tracker, 0, 50, 2, 3), 0);
+    assert_int_equal(lose(&tracker, 90, 95, 2, 3), 3);
+    cv_poison_tracker_done(&tracker);
 }
 
 static void what_is_done_is_innocent(void **state)
 {
-    struct cv_poison_tracker blame = { .count = 0 };
+    struct cv_poison_tracker tracker = { .count = 0 };
 
     (void)state;
-    lose(&blame, 0, 100, 0, 3);
-    lose(&blame, 0, 100, 1, 3);
-    clear(&blame, 40, 60);
-    assert_int_equal(lose(&blame, 40, 60, 2, 3), 0);
-    assert_int_equal(lose(&blame, 0, 40, 2, 3), 3);
-    assert_int_equal(lose(&blame, 60, 100, 2, 3), 3);
-    clear(&blame, 0, 200);
-    assert_int_equal(blame.count, 0);
-    assert_int_equal(lose(&blame, 0, 100, 2, 3), 0);
-    cv_poison_tracker_done(&blame);
+    lose(&tracker, 0, 100, 0, 3);
+    lose(&tracker, 0, 100, 1, 3);
+    clear(&tracker, 40, 60);
+    assert_int_equal(lose(&tracker, 40, 60, 2, 3), 0);
+    assert_int_equal(lose(&tracker, 0, 40, 2, 3), 3);
+    assert_int_equal(lose(&tracker, 60, 100, 2, 3), 3);
+    clear(&tracker, 0, 200);
+    assert_int_equal(tracker.count, 0);
+    assert_int_equal(lose(&tracker, 0, 100, 2, 3), 0);
+    cv_poison_tracker_done(&tracker);
 }
 
 /* One poisonous byte among chunks of all sizes is found out, and no other chunk fails as
@@ -105,7 +105,7 @@ static void the_poison_is_found(void **state)
 
     (void)state;
     for (uint32_t trial = 0; trial < 200; trial++) {
-        struct cv_poison_tracker blame = { .count = 0 };
+        struct cv_poison_tracker tracker = { .count = 0 };
         bool settled[BYTES] = { false };
         struct cv_random random;
         uint64_t poison, left = BYTES;
@@ -125,18 +125,18 @@ static void the_poison_is_found(void **state)
                 const int host = (int)(cv_random_bits(&random) % HOSTS);
 
                 losses++;
-                if (lose(&blame, begin, end, host, HOSTS) == 0)
+                if (lose(&tracker, begin, end, host, HOSTS) == 0)
                     continue;
                 failed++;
             }
-            clear(&blame, begin, end);
+            clear(&tracker, begin, end);
             for (uint64_t at = begin; at < end; at++, left--)
                 settled[at] = true;
         }
         assert_int_equal(failed, 1);
         assert_true(losses >= 3 && losses < 60);
-        assert_int_equal(blame.count, 0);
-        cv_poison_tracker_done(&blame);
+        assert_int_equal(tracker.count, 0);
+        cv_poison_tracker_done(&tracker);
     }
 }
 

@@ -59,15 +59,17 @@ static void samples_follow_their_law(void **state)
 
     (void)state;
     assert_non_null(sample);
-    for (size_t law = 0; law < sizeof laws / sizeof *laws; law++) {
+    for (size_t distribution = 0; distribution < sizeof laws / sizeof *laws;
+         distribution++) {
         struct cv_random random;
 
         /* One draw per stream, as the simulator uses it. */
         for (uint32_t i = 0; i < DRAWS; i++) {
-            cv_random_at(&random, 12345, i, 0, (uint32_t)law);
-            sample[i] = laws[law].draw(&random);
+            cv_random_at(&random, 12345, i, 0, (uint32_t)distribution);
+            sample[i] = laws[distribution].draw(&random);
         }
-        assert_true(kolmogorov(sample, DRAWS, laws[law].cdf, laws[law].parameter) < 1.95);
+        assert_true(kolmogorov(sample, DRAWS, laws[distribution].cdf,
+                               laws[distribution].parameter) < 1.95);
     }
     free(sample);
 }

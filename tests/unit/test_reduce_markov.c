@@ -105,7 +105,7 @@ static void means_agree_with_play(void **state)
 
     (void)state;
     for (uint32_t n = 5; n <= 34; n += 29) {
-        const struct cv_markov want = with_reductions(n, 1, 0.7);
+        const struct cv_markov pending = with_reductions(n, 1, 0.7);
         double sum = 0, squares = 0, mean, variance;
         struct cv_random random;
 
@@ -118,8 +118,8 @@ static void means_agree_with_play(void **state)
         }
         mean = sum / RUNS;
         variance = squares / RUNS - mean * mean;
-        assert_true(fabs(mean - want.mean_s) < 4 * sqrt(want.variance / RUNS));
-        assert_near(variance, want.variance, 0.06);
+        assert_true(fabs(mean - pending.mean_s) < 4 * sqrt(pending.variance / RUNS));
+        assert_near(variance, pending.variance, 0.06);
     }
 }
 

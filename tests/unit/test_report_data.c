@@ -61,7 +61,7 @@ static void load_is_summed_up(void **state)
 {
     const struct cleave_left_out left = { 2, "too slow" };
     struct fixture fixture;
-    struct cv_report_data sheet;
+    struct cv_report_data data;
 
     (void)state;
     open_load(&fixture, 3, CLEAVE_PORT_ONE);
@@ -77,38 +77,38 @@ static void load_is_summed_up(void **state)
                                                .left_out = &left, .nleft_out = 1 },
                                            NULL),
                      CLEAVE_OK);
-    assert_int_equal(cv_report_data_make(&fixture.file, &sheet, NULL), CLEAVE_OK);
-    assert_true(sheet.makespan_s == 10);
-    assert_true(sheet.units == 10);
-    assert_true(sheet.send_s == 3);
-    assert_true(sheet.return_s == 2);
-    assert_true(fabs(sheet.utilisation - 10.0 / 30) < 1e-15);
-    assert_true(sheet.first_end_s == 6);
-    assert_int_equal(sheet.used, 2);
-    assert_int_equal(sheet.nodes[1].chunks, 1);
-    assert_true(sheet.nodes[1].busy_s == 6);
-    assert_true(sheet.nodes[1].receive_s == 2);
-    assert_true(sheet.nodes[1].first_s == 1);
-    assert_true(sheet.nodes[1].last_s == 10);
-    assert_true(isnan(sheet.nodes[2].last_s));
-    assert_string_equal(sheet.nodes[2].reason, "too slow");
+    assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+    assert_true(data.makespan_s == 10);
+    assert_true(data.units == 10);
+    assert_true(data.send_s == 3);
+    assert_true(data.return_s == 2);
+    assert_true(fabs(data.utilisation - 10.0 / 30) < 1e-15);
+    assert_true(data.first_end_s == 6);
+    assert_int_equal(data.used, 2);
+    assert_int_equal(data.nodes[1].chunks, 1);
+    assert_true(data.nodes[1].busy_s == 6);
+    assert_true(data.nodes[1].receive_s == 2);
+    assert_true(data.nodes[1].first_s == 1);
+    assert_true(data.nodes[1].last_s == 10);
+    assert_true(isnan(data.nodes[2].last_s));
+    assert_string_equal(data.nodes[2].reason, "too slow");
     /* Sorted by row, links before processors, then by start. */
-    assert_int_equal(sheet.nspans, 6);
-    assert_int_equal(sheet.spans[0].kind, CV_SPAN_SEND);
-    assert_int_equal(sheet.spans[1].kind, CV_SPAN_RETURN);
-    assert_int_equal(sheet.spans[2].kind, CV_SPAN_COMPUTE);
-    assert_int_equal(sheet.spans[3].row, 1);
-    assert_int_equal(cv_report_data_reduce(&sheet, NULL), CLEAVE_OK);
-    assert_int_equal(sheet.nspans, 6);
-    assert_true(sheet.block_s == 0);
-    cv_report_data_done(&sheet);
+    assert_int_equal(data.nspans, 6);
+    assert_int_equal(data.spans[0].kind, CV_SPAN_SEND);
+    assert_int_equal(data.spans[1].kind, CV_SPAN_RETURN);
+    assert_int_equal(data.spans[2].kind, CV_SPAN_COMPUTE);
+    assert_int_equal(data.spans[3].row, 1);
+    assert_int_equal(cv_report_data_reduce(&data, NULL), CLEAVE_OK);
+    assert_int_equal(data.nspans, 6);
+    assert_true(data.block_s == 0);
+    cv_report_data_done(&data);
     cv_trace_file_done(&fixture.file);
 }
 
 static void reduction_is_summed_up(void **state)
 {
     struct fixture fixture;
-    struct cv_report_data sheet;
+    struct cv_report_data data;
 
     (void)state;
     open_reduce(&fixture, 3);
@@ -116,25 +116,25 @@ static void reduction_is_summed_up(void **state)
     add(&fixture, CLEAVE_COMBINED, 2, 1, 0, 1, 3);
     add(&fixture, CLEAVE_ARRIVED, 2, 0, 0, 1, 2);
     add(&fixture, CLEAVE_COMBINED, 2, 0, 0, 3, 4);
-    assert_int_equal(cv_report_data_make(&fixture.file, &sheet, NULL), CLEAVE_OK);
-    assert_int_equal(sheet.root, 2);
-    assert_false(sheet.joined);
-    assert_int_equal(sheet.nodes[0].parent, 2);
-    assert_true(sheet.nodes[0].parent_s == 1);
-    assert_true(sheet.nodes[0].return_s == 1);
-    assert_true(sheet.nodes[2].busy_s == 3);
-    assert_true(sheet.nodes[2].receive_s == 2);
-    cv_report_data_done(&sheet);
+    assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+    assert_int_equal(data.root, 2);
+    assert_false(data.joined);
+    assert_int_equal(data.nodes[0].parent, 2);
+    assert_true(data.nodes[0].parent_s == 1);
+    assert_true(data.nodes[0].return_s == 1);
+    assert_true(data.nodes[2].busy_s == 3);
+    assert_true(data.nodes[2].receive_s == 2);
+    cv_report_data_done(&data);
     cv_trace_file_done(&fixture.file);
 
     /* Without arrivals a combination stands for both. */
     open_reduce(&fixture, 2);
     add(&fixture, CLEAVE_COMBINED, 0, 1, 0, 0, 3);
-    assert_int_equal(cv_report_data_make(&fixture.file, &sheet, NULL), CLEAVE_OK);
-    assert_true(sheet.joined);
-    assert_int_equal(sheet.root, 0);
-    assert_true(sheet.nodes[1].parent_s == 0);
-    cv_report_data_done(&sheet);
+    assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+    assert_true(data.joined);
+    assert_int_equal(data.root, 0);
+    assert_true(data.nodes[1].parent_s == 0);
+    cv_report_data_done(&data);
     cv_trace_file_done(&fixture.file);
 }
 
@@ -142,7 +142,7 @@ static void many_spans_become_blocks(void **state)
 {
     enum { MANY = 400000 };
     struct fixture fixture;
-    struct cv_report_data sheet;
+    struct cv_report_data data;
     double busy_s = 0, units = 0, last_end = 0;
     uint64_t count = 0;
 
@@ -151,18 +151,18 @@ static void many_spans_become_blocks(void **state)
     for (uint32_t i = 0; i < MANY; i++)
         add(&fixture, CLEAVE_DONE, i % 4, i, 0.5, (double)(i >> 2),
             (double)(i >> 2) + 0.75);
-    assert_int_equal(cv_report_data_make(&fixture.file, &sheet, NULL), CLEAVE_OK);
-    assert_int_equal(sheet.nspans, MANY);
-    assert_int_equal(cv_report_data_reduce(&sheet, NULL), CLEAVE_OK);
-    assert_true(sheet.nspans <= 200000);
-    assert_true(sheet.nspans > 1000);
-    assert_true(sheet.block_s > 0);
-    for (size_t i = 0; i < sheet.nspans; i++) {
-        const struct cv_report_data_span *span = &sheet.spans[i];
+    assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+    assert_int_equal(data.nspans, MANY);
+    assert_int_equal(cv_report_data_reduce(&data, NULL), CLEAVE_OK);
+    assert_true(data.nspans <= 200000);
+    assert_true(data.nspans > 1000);
+    assert_true(data.block_s > 0);
+    for (size_t i = 0; i < data.nspans; i++) {
+        const struct cv_report_data_span *span = &data.spans[i];
 
-        assert_true(span->end_s - span->start_s <= sheet.block_s ||
+        assert_true(span->end_s - span->start_s <= data.block_s ||
                     fabs(span->end_s - span->start_s - 0.75) < 1e-9);
-        if (i > 0 && sheet.spans[i - 1].row == span->row)
+        if (i > 0 && data.spans[i - 1].row == span->row)
             assert_true(span->start_s >= last_end);
         last_end = span->end_s;
         busy_s += span->busy_s;
@@ -173,7 +173,7 @@ static void many_spans_become_blocks(void **state)
     assert_int_equal(count, MANY);
     assert_true(fabs(busy_s - 0.75 * MANY) < 1e-6 * MANY);
     assert_true(fabs(units - 0.5 * MANY) < 1e-6 * MANY);
-    cv_report_data_done(&sheet);
+    cv_report_data_done(&data);
     cv_trace_file_done(&fixture.file);
 }
 
@@ -181,25 +181,25 @@ static void many_nodes_become_groups(void **state)
 {
     enum { NODES = 9000 };
     struct fixture fixture;
-    struct cv_report_data sheet;
+    struct cv_report_data data;
     double busy_s = 0;
 
     (void)state;
     open_reduce(&fixture, NODES);
     for (uint32_t i = 0; i + 1 < NODES; i++)
         add(&fixture, CLEAVE_COMBINED, i + 1, i, 0, i, i + 1);
-    assert_int_equal(cv_report_data_make(&fixture.file, &sheet, NULL), CLEAVE_OK);
-    assert_int_equal(cv_report_data_reduce(&sheet, NULL), CLEAVE_OK);
-    assert_int_equal(sheet.group, 9);
-    assert_true(sheet.nspans <= 300000);
-    for (size_t i = 0; i < sheet.nspans; i++) {
-        assert_true(sheet.spans[i].row < 1000);
-        assert_true(sheet.spans[i].busy_s <=
-                    (sheet.spans[i].end_s - sheet.spans[i].start_s) * (1 + 1e-9));
-        busy_s += sheet.spans[i].busy_s * sheet.group;
+    assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+    assert_int_equal(cv_report_data_reduce(&data, NULL), CLEAVE_OK);
+    assert_int_equal(data.group, 9);
+    assert_true(data.nspans <= 300000);
+    for (size_t i = 0; i < data.nspans; i++) {
+        assert_true(data.spans[i].row < 1000);
+        assert_true(data.spans[i].busy_s <=
+                    (data.spans[i].end_s - data.spans[i].start_s) * (1 + 1e-9));
+        busy_s += data.spans[i].busy_s * data.group;
     }
     assert_true(fabs(busy_s - (NODES - 1)) < 1e-6 * NODES);
-    cv_report_data_done(&sheet);
+    cv_report_data_done(&data);
     cv_trace_file_done(&fixture.file);
 }
 
@@ -272,7 +272,7 @@ static char *write_page(const struct cv_report *report)
 static void drawing_is_to_scale(void **state)
 {
     struct fixture fixture;
-    struct cv_report_data sheet;
+    struct cv_report_data data;
     char *text;
 
     (void)state;
@@ -284,21 +284,21 @@ static void drawing_is_to_scale(void **state)
                                                .bound = { "price", 50 } },
                                            NULL),
                      CLEAVE_OK);
-    assert_int_equal(cv_report_data_make(&fixture.file, &sheet, NULL), CLEAVE_OK);
-    text = write_page(&(struct cv_report){ .measured = &sheet, .measured_name = "x" });
+    assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+    text = write_page(&(struct cv_report){ .measured = &data, .measured_name = "x" });
     /* 884 pixels for 100 s, from 104 on. */
     assert_non_null(strstr(text, "m104.00 0h221.00\"/>"));
     assert_non_null(strstr(text, "m325.00 0h663.00\"/>"));
     assert_non_null(strstr(text, "<path class=\"edge\" d=\"M546.0 18V"));
     free(text);
-    cv_report_data_done(&sheet);
+    cv_report_data_done(&data);
     cv_trace_file_done(&fixture.file);
 }
 
 static void strange_names_stay_text(void **state)
 {
     struct fixture fixture;
-    struct cv_report_data sheet;
+    struct cv_report_data data;
     char *text;
 
     (void)state;
@@ -307,8 +307,8 @@ static void strange_names_stay_text(void **state)
     fixture.names[1] = "\xff\x01";
     fixture.file.header.policy = "<i>";
     add(&fixture, CLEAVE_DONE, 0, 0, 1, 0, 1);
-    assert_int_equal(cv_report_data_make(&fixture.file, &sheet, NULL), CLEAVE_OK);
-    text = write_page(&(struct cv_report){ .measured = &sheet, .measured_name = "a<b" });
+    assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+    text = write_page(&(struct cv_report){ .measured = &data, .measured_name = "a<b" });
     assert_null(strstr(text, "<b>\"&'"));
     assert_null(strstr(text, "<i>"));
     assert_non_null(strstr(text, "&lt;/script&gt;&lt;b&gt;&quot;&amp;'"));
@@ -316,14 +316,14 @@ static void strange_names_stay_text(void **state)
         strstr(text, "\"\\u003c/script>\\u003cb>\\u0022&'\",\"\\ufffd\\u0001\""));
     assert_non_null(strstr(text, "a&lt;b"));
     free(text);
-    cv_report_data_done(&sheet);
+    cv_report_data_done(&data);
     cv_trace_file_done(&fixture.file);
 }
 
 static void nothing_happened(void **state)
 {
     struct fixture fixture;
-    struct cv_report_data sheet;
+    struct cv_report_data data;
     char *text;
 
     (void)state;
@@ -333,17 +333,17 @@ static void nothing_happened(void **state)
         else
             open_load(&fixture, 2, CLEAVE_PORT_DUPLEX);
         add(&fixture, CLEAVE_START, 0, 0, 0, 0, 0);
-        assert_int_equal(cv_report_data_make(&fixture.file, &sheet, NULL), CLEAVE_OK);
-        assert_int_equal(cv_report_data_reduce(&sheet, NULL), CLEAVE_OK);
-        text = write_page(&(struct cv_report){ .measured = &sheet,
-                                               .predicted = &sheet,
+        assert_int_equal(cv_report_data_make(&fixture.file, &data, NULL), CLEAVE_OK);
+        assert_int_equal(cv_report_data_reduce(&data, NULL), CLEAVE_OK);
+        text = write_page(&(struct cv_report){ .measured = &data,
+                                               .predicted = &data,
                                                .measured_name = "x",
                                                .predicted_name = "y" });
         assert_null(strstr(text, "nan"));
         assert_null(strstr(text, ">inf"));
         assert_non_null(strstr(text, "</html>"));
         free(text);
-        cv_report_data_done(&sheet);
+        cv_report_data_done(&data);
         cv_trace_file_done(&fixture.file);
     }
 }

@@ -88,16 +88,16 @@ static void one_worker_has_it_all(void **state)
     for (int fixed = 0; fixed < 2; fixed++)
         for (int port = 0; port < 2; port++) {
             const struct cv_returns returns = { &trip_s, 1, port == 1, NULL };
-            const double want = (9 - (fixed == 0 ? 0.6 : 0)) / 4.5;
+            const double pending = (9 - (fixed == 0 ? 0.6 : 0)) / 4.5;
             struct cv_round_trip trip;
 
             for (int s = 0; s < 3; s++) {
                 trip = solved(solvers[s], &returns, 9, &arena);
-                assert_near(trip.work, want, 1e-14);
+                assert_near(trip.work, pending, 1e-14);
                 assert_true(s == 2 || trip.optimal);
             }
             trip = given(&returns, only, only, 1, 9, &arena);
-            assert_near(trip.work, want, 1e-14);
+            assert_near(trip.work, pending, 1e-14);
             assert_true(trip.optimal);
             if (port == 1)
                 trip_s = (struct cv_trip){ 1, 3, 0.5, 0, 0, 0 };
@@ -297,7 +297,7 @@ static void many_workers_on_a_single_port(void **state)
     for (uint32_t number = 0; number < 40; number++) {
         const uint32_t n = 20 + number;
         uint32_t send[MOST_WORKERS], back[MOST_WORKERS];
-        struct cv_round_trip trip, wide;
+        struct cv_round_trip trip, parallel;
         struct cv_random random;
         struct cluster c;
 
@@ -306,7 +306,7 @@ static void many_workers_on_a_single_port(void **state)
         random_order(&random, send, n);
         random_order(&random, back, n);
         trip = given(&c.single, send, back, n, c.lifespan_s, &arena);
-        wide = given(&c.duplex, send, back, n, c.lifespan_s, &arena);
+        parallel = given(&c.duplex, send, back, n, c.lifespan_s, &arena);
         assert_true(trip.optimal);
         /* Leaving out any one worker never helps the optimum of a linear program. */
         for (uint32_t gone = 0; gone < n; gone += 5) {
@@ -322,9 +322,9 @@ static void many_workers_on_a_single_port(void **state)
                 given(&c.single, some_send, some_back, m, c.lifespan_s, &arena).work <=
                 trip.work * (1 + 1e-9));
         }
-        if (wide.work < trip.work * (1 - 1e-3)) /* found by search only */
+        if (parallel.work < trip.work * (1 - 1e-3)) /* found by search only */
             fail_msg("expected more on a wide port than %.17g, got %.17g", trip.work,
-                     wide.work);
+                     parallel.work);
         cv_arena_reset(&arena);
     }
     cv_arena_done(&arena);

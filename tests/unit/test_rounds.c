@@ -21,20 +21,21 @@ static void make(struct cv_rounds *rounds, struct cv_trip *trips, uint32_t n,
                  uint32_t number)
 {
     struct cv_random random;
-    double fixed, wide, ratio;
+    double fixed, parallel, ratio;
 
     cv_random_at(&random, 77, number, n, 0);
     fixed = number % 3 == 0 ? 0 : pow(10, -2 + 2 * cv_random_uniform(&random));
-    wide = n * pow(10, -0.2 + cv_random_uniform(&random));
+    parallel = n * pow(10, -0.2 + cv_random_uniform(&random));
     ratio = 0.1 + 1.1 * cv_random_uniform(&random);
     for (uint32_t i = 0; i < n; i++) {
         double f[5];
 
         for (int k = 0; k < 5; k++)
             f[k] = 0.4 + 1.2 * cv_random_uniform(&random);
-        trips[i] =
-            (struct cv_trip){ 1 / (wide * f[0]), 1 / f[1],     ratio / (wide * f[2]),
-                              fixed * f[3],      fixed * f[4], fixed * f[2] };
+        trips[i] = (struct cv_trip){
+            1 / (parallel * f[0]), 1 / f[1],     ratio / (parallel * f[2]),
+            fixed * f[3],          fixed * f[4], fixed * f[2]
+        };
     }
     *rounds = (struct cv_rounds){ { trips, n, number % 2 == 0, NULL },
                                   n * pow(10, 1 + cv_random_uniform(&random)),

@@ -88,7 +88,7 @@ static bool decode(const struct made *made, bool *good, struct cleave_error *err
 {
     const int fd = file_of(made);
     struct cv_blocks blocks = { .items = NULL };
-    struct cv_decoded_file *unpacked = NULL;
+    struct cv_decoded_file *decoded = NULL;
     enum cleave_status status = CLEAVE_OK;
     uint64_t begins[FRAMES + 1];
     size_t count;
@@ -102,14 +102,14 @@ static bool decode(const struct made *made, bool *good, struct cleave_error *err
         begins[i] = blocks.items[i].out;
     begins[*good ? count : 0] = made->length;
     if (*good)
-        assert_int_equal(cv_decoded_file_new(&cv_codec_zstd, "x", &blocks, &unpacked,
+        assert_int_equal(cv_decoded_file_new(&cv_codec_zstd, "x", &blocks, &decoded,
                                              NULL),
                          CLEAVE_OK);
     if (*good)
-        cv_decoded_file_use(unpacked, fd);
+        cv_decoded_file_use(decoded, fd);
     for (size_t i = count; *good && i > 0 && status == CLEAVE_OK; i--)
         for (uint64_t at = begins[i - 1]; at < begins[i] && status == CLEAVE_OK;) {
-            struct cv_lazy_reader *well = cv_decoded_file_well(unpacked);
+            struct cv_lazy_reader *well = cv_decoded_file_well(decoded);
             char got[ROOM];
             size_t length = 0;
 
@@ -119,7 +119,7 @@ static bool decode(const struct made *made, bool *good, struct cleave_error *err
         }
     *good = *good && status == CLEAVE_OK;
     assert_true(same || !*good); /* what is wrong is an error at the latest at its end */
-    cv_decoded_file_free(unpacked);
+    cv_decoded_file_free(decoded);
     cv_blocks_done(&blocks);
     close(fd);
     return whole;
@@ -249,7 +249,7 @@ static bool reads_to_the_end(const uint8_t *bytes, size_t n, size_t length)
 {
     const int fd = memfd_create("frame", MFD_CLOEXEC);
     struct cv_blocks blocks = { .items = NULL };
-    struct cv_decoded_file *unpacked = NULL;
+    struct cv_decoded_file *decoded = NULL;
     enum cleave_status status = CLEAVE_OK;
     struct cv_lazy_reader *well;
     uint64_t at = 0;
@@ -260,10 +260,10 @@ static bool reads_to_the_end(const uint8_t *bytes, size_t n, size_t length)
     assert_int_equal(cv_blocks_find(&blocks, &cv_codec_zstd, fd, n, &whole, NULL),
                      CLEAVE_OK);
     assert_true(whole && blocks.out_end == length);
-    assert_int_equal(cv_decoded_file_new(&cv_codec_zstd, "x", &blocks, &unpacked, NULL),
+    assert_int_equal(cv_decoded_file_new(&cv_codec_zstd, "x", &blocks, &decoded, NULL),
                      CLEAVE_OK);
-    cv_decoded_file_use(unpacked, fd);
-    well = cv_decoded_file_well(unpacked);
+    cv_decoded_file_use(decoded, fd);
+    well = cv_decoded_file_well(decoded);
     while (at < length && status == CLEAVE_OK) {
         char got[5000];
         const size_t room = length - at < sizeof got ? (size_t)(length - at) : sizeof got;
@@ -272,7 +272,7 @@ static bool reads_to_the_end(const uint8_t *bytes, size_t n, size_t length)
         status = well->read(well, at, got, room, &count, NULL);
         at += count;
     }
-    cv_decoded_file_free(unpacked);
+    cv_decoded_file_free(decoded);
     cv_blocks_done(&blocks);
     close(fd);
     return status == CLEAVE_OK;

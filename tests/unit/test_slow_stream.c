@@ -12,14 +12,13 @@
 enum { LITTLE = 1000, MUCH = 16 << 20 };
 
 static struct cv_poller *poller;
-static struct cv_slow_stream trickle;
+static struct cv_slow_stream slow;
 
-static bool look(struct cv_incoming supply)
+static bool look(struct cv_incoming input)
 {
     bool out;
 
-    assert_int_equal(cv_slow_stream_look(&trickle, poller, &supply, &out, NULL),
-                     CLEAVE_OK);
+    assert_int_equal(cv_slow_stream_look(&slow, poller, &input, &out, NULL), CLEAVE_OK);
     return out;
 }
 
@@ -55,47 +54,47 @@ static void nothing_is_not_waited_for(void **state)
 {
     (void)state;
     assert_false(may_begin(0, UINT64_MAX, 2));
-    assert_true(trickle.since_s <= 0);
+    assert_true(slow.since_s <= 0);
 }
 
 /* Who starts for a second and does 10 bytes in it: what is less work than the start waits, even if nobody is
  * at work; other work only while somebody is. */
 static void what_is_less_than_a_start_waits(void **state)
 {
-    struct cv_incoming supply = { .ready = 11,
-                                  .wanted = LITTLE,
-                                  .start_s = 1,
-                                  .speed_ups = 10,
-                                  .workers = 2,
-                                  .idle = true };
+    struct cv_incoming input = { .ready = 11,
+                                 .wanted = LITTLE,
+                                 .start_s = 1,
+                                 .speed_ups = 10,
+                                 .workers = 2,
+                                 .idle = true };
 
     (void)state;
-    assert_true(look(supply));
-    supply.ready = 9;
-    assert_false(look(supply));
-    while (!look(supply))
+    assert_true(look(input));
+    input.ready = 9;
+    assert_false(look(input));
+    while (!look(input))
         assert_int_equal(cv_poller_wait(poller, -1, NULL), CLEAVE_OK);
-    supply.ready = 11;
-    supply.idle = false;
-    assert_false(look(supply));
-    trickle.since_s = 0;
+    input.ready = 11;
+    input.idle = false;
+    assert_false(look(input));
+    slow.since_s = 0;
 }
 
 static void nobody_has_more_than_its_part(void **state)
 {
-    struct cv_incoming supply = { .ready = LITTLE, .wanted = LITTLE, .workers = 4 };
+    struct cv_incoming input = { .ready = LITTLE, .wanted = LITTLE, .workers = 4 };
 
     (void)state;
-    assert_int_equal(cv_slow_stream_part(&supply), LITTLE / 4);
+    assert_int_equal(cv_slow_stream_part(&input), LITTLE / 4);
     /* What makes up for a start is not divided, nor what is done in 20 ms. */
-    supply.start_s = 1;
-    supply.speed_ups = 500;
-    assert_int_equal(cv_slow_stream_part(&supply), LITTLE / 2);
-    supply.start_s = 0;
-    supply.speed_ups = 100 * LITTLE;
-    assert_int_equal(cv_slow_stream_part(&supply), LITTLE);
-    supply = (struct cv_incoming){ .ready = 3, .workers = 16 };
-    assert_int_equal(cv_slow_stream_part(&supply), 1);
+    input.start_s = 1;
+    input.speed_ups = 500;
+    assert_int_equal(cv_slow_stream_part(&input), LITTLE / 2);
+    input.start_s = 0;
+    input.speed_ups = 100 * LITTLE;
+    assert_int_equal(cv_slow_stream_part(&input), LITTLE);
+    input = (struct cv_incoming){ .ready = 3, .workers = 16 };
+    assert_int_equal(cv_slow_stream_part(&input), 1);
 }
 
 /* --- what commands have in hand ------------------------------------------------------------- */
@@ -170,7 +169,7 @@ static int open_poller(void **state)
 static int close_poller(void **state)
 {
     (void)state;
-    cv_poller_cancel(poller, &trickle.timer);
+    cv_poller_cancel(poller, &slow.timer);
     cv_poller_free(poller);
     return 0;
 }

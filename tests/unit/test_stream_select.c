@@ -237,8 +237,8 @@ static void reasons_for_being_left_out(void **state)
         { 1, 0.01, 1e5, 0.45, 1e5, 0.01 },   /* fits, but not with a better one */
         { 100, 0.01, 1e5, 0.1, 1e5, 0.01 },
     };
-    const enum cv_left_why want[] = { CV_TAKEN,    CV_NO_GAIN,    CV_NO_GAIN,
-                                      CV_TOO_LONG, CV_LESS_VALUE, CV_TAKEN };
+    const enum cv_left_why pending[] = { CV_TAKEN,    CV_NO_GAIN,    CV_NO_GAIN,
+                                         CV_TOO_LONG, CV_LESS_VALUE, CV_TAKEN };
     struct cv_stream_task task = {
         { workers, 6, 1, 1, NULL, NULL }, 1, CV_SELECT_OWN, 0
     };
@@ -253,7 +253,7 @@ static void reasons_for_being_left_out(void **state)
         MUST(cv_stream_select(&task, &arena, &choice, &err));
         check_choice(&task, &choice);
         for (uint32_t w = 0; w < 6 && weights == CV_SELECT_OWN; w++)
-            assert_int_equal(choice.reason[w], want[w]);
+            assert_int_equal(choice.reason[w], pending[w]);
     }
     /* More streams than workers of use; and none of use at all. */
     task.nstreams = 9;

@@ -103,7 +103,7 @@ static void outputs_that_come_back_end_computations(void **state)
     cleave_trace_free(trace);
 }
 
-static char *write_story(const struct cv_trace_context *story,
+static char *write_story(const struct cv_trace_context *context,
                          enum cv_trace_format format)
 {
     char *text = NULL;
@@ -112,7 +112,7 @@ static char *write_story(const struct cv_trace_context *story,
     struct cleave_error err = { .text = "" };
 
     assert_non_null(file);
-    if (cv_trace_export(story, format, file, &err) != CLEAVE_OK)
+    if (cv_trace_export(context, format, file, &err) != CLEAVE_OK)
         fail_msg("%s", err.text);
     fclose(file);
     return text;
@@ -273,21 +273,21 @@ static void reductions_too(void **state)
         { .kind = CLEAVE_COMBINED, .worker = 0, .peer = 2, .start_s = 3, .time_s = 4 },
     };
     struct cleave_trace *trace = make_trace(events, sizeof events / sizeof *events);
-    const struct cv_trace_context story = { .trace = trace,
-                                            .nodes = 3,
-                                            .policy = "greedy" };
-    char *text = write_story(&story, CV_TRACE_CHROME);
+    const struct cv_trace_context context = { .trace = trace,
+                                              .nodes = 3,
+                                              .policy = "greedy" };
+    char *text = write_story(&context, CV_TRACE_CHROME);
 
     (void)state;
     assert_non_null(strstr(text, "\"send to 0\""));
     assert_non_null(strstr(text, "\"receive from 2\""));
     assert_int_equal(count_of(text, "\"cat\": \"combine\""), 2);
     free(text);
-    text = write_story(&story, CV_TRACE_PAJE);
+    text = write_story(&context, CV_TRACE_PAJE);
     check_paje(text, 4, 2);
     assert_null(strstr(text, "master\"\n5"));
     free(text);
-    text = write_story(&story, CV_TRACE_OWN);
+    text = write_story(&context, CV_TRACE_OWN);
     assert_int_equal(strncmp(text, "{\"format\":\"cleave-trace-1\"", 26), 0);
     free(text);
     cleave_trace_free(trace);

@@ -159,8 +159,8 @@ static void known_ratios(void **state)
 {
     static const struct {
         uint32_t n;
-        double low, high;   /* binomial, d = c     */
-        double flow, fhigh; /* Fibonacci, c = 0  */
+        double low, high;       /* binomial, d = c     */
+        double threaded, fhigh; /* Fibonacci, c = 0  */
     } cases[] = {
         { 3, 1, 4.0 / 3, 1, 1 },
         { 4, 1, 1, 1.5, 1 },
@@ -183,7 +183,7 @@ static void known_ratios(void **state)
         assert_near(strategy_length(both[0], CV_TIES_HIGH, n, same, &arena) / one,
                     cases[i].high, 1e-15);
         assert_near(strategy_length(both[1], CV_TIES_LOW, n, nothing, &arena) / other,
-                    cases[i].flow, 1e-15);
+                    cases[i].threaded, 1e-15);
         assert_near(strategy_length(both[1], CV_TIES_HIGH, n, nothing, &arena) / other,
                     cases[i].fhigh, 1e-15);
     }

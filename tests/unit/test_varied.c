@@ -19,7 +19,7 @@ static struct cleave_platform *parse(const char *text)
 }
 
 static void check(const char *text, double load, double lifespan_s, const char *policy,
-                  double want, double bound)
+                  double pending, double bound)
 {
     struct cleave_platform *platform = parse(text);
     const struct cleave_job job = {
@@ -29,7 +29,7 @@ static void check(const char *text, double load, double lifespan_s, const char *
     struct cleave_error err;
 
     MUST(cleave_plan_load(&job, &schedule, &err));
-    assert_near(lifespan_s > 0 ? schedule->load : schedule->makespan_s, want, 1e-6);
+    assert_near(lifespan_s > 0 ? schedule->load : schedule->makespan_s, pending, 1e-6);
     assert_near(schedule->bound.value_s, bound, 1e-6);
     assert_string_equal(schedule->bound.name, "available");
     cleave_schedule_free(schedule);

@@ -270,7 +270,7 @@ static enum cv_worker_stage worker_stage(const struct cv_worker *worker, uint8_t
 /* Pieces 3 and 4 are slot 0's, the numbers up to 4 have been heard. */
 static void a_worker_knows_which_pieces_it_has_heard_of(void **state)
 {
-    struct cv_task coming = { .chunk = 3 }, complete = { .chunk = 4, .complete = true };
+    struct cv_task arriving = { .chunk = 3 }, complete = { .chunk = 4, .complete = true };
     struct cv_worker_slot seats[2];
     struct cv_worker worker = { .seats = seats };
 
@@ -286,7 +286,7 @@ static void a_worker_knows_which_pieces_it_has_heard_of(void **state)
     for (int i = 0; i < 2; i++)
         cv_tasks_init(&seats[i].tasks);
     assert_int_equal(worker_stage(&worker, CV_FRAME_PIECE, 0, 0), CV_WORKER_UNHEARD);
-    cv_tasks_add(&seats[0].tasks, &coming);
+    cv_tasks_add(&seats[0].tasks, &arriving);
     cv_tasks_add(&seats[0].tasks, &complete);
     worker.next_chunk = 5;
     complete.open = true;

@@ -12,7 +12,7 @@ enum { PLACES = 4, HOSTS = 3 };
 
 /* Two places of a worker here and nobody, and two that the first host has taken. */
 struct world {
-    struct cv_worker_pool staff;
+    struct cv_worker_pool pool;
     struct cv_host hosts[HOSTS], *items[HOSTS], *host_of[PLACES];
     const char *names[PLACES];
     bool absent[PLACES];
@@ -34,16 +34,16 @@ static void set_up(struct world *world)
     }
     for (int p = 0; p < PLACES; p++)
         world->names[p] = p < 2 ? "here" : "spare";
-    world->staff = (struct cv_worker_pool){ .names = world->names,
-                                            .host_of = world->host_of,
-                                            .absent = world->absent,
-                                            .arena = &world->arena,
-                                            .nworkers = PLACES,
-                                            .first_spare = 2 };
-    world->staff.hosts.items = world->items;
-    world->staff.hosts.count = HOSTS;
-    world->staff.trust.items = world->standing;
-    world->staff.trust.count = PLACES;
+    world->pool = (struct cv_worker_pool){ .names = world->names,
+                                           .host_of = world->host_of,
+                                           .absent = world->absent,
+                                           .arena = &world->arena,
+                                           .nworkers = PLACES,
+                                           .first_spare = 2 };
+    world->pool.hosts.items = world->items;
+    world->pool.hosts.count = HOSTS;
+    world->pool.health.items = world->standing;
+    world->pool.health.count = PLACES;
 }
 
 static void places_of_those_who_have_gone_are_given_to_others(void **state)
@@ -53,29 +53,29 @@ static void places_of_those_who_have_gone_are_given_to_others(void **state)
 
     (void)state;
     set_up(&world);
-    assert_int_equal(cv_worker_pool_bind_slot(&world.staff, &world.hosts[0], &err),
+    assert_int_equal(cv_worker_pool_bind_slot(&world.pool, &world.hosts[0], &err),
                      CLEAVE_OK);
     assert_int_equal(world.hosts[0].first, 2);
     assert_string_equal(world.names[3], "join1.1");
     /* While it is there, nobody else can have them; nor as long as it may come again. */
-    assert_int_equal(cv_worker_pool_bind_slot(&world.staff, &world.hosts[1], &err),
+    assert_int_equal(cv_worker_pool_bind_slot(&world.pool, &world.hosts[1], &err),
                      CLEAVE_EREFUSED);
     assert_string_equal(err.text, "there is no place left for its 2 slots");
     world.hosts[0].state = CV_HOST_DOWN;
-    assert_int_equal(cv_worker_pool_bind_slot(&world.staff, &world.hosts[1], &err),
+    assert_int_equal(cv_worker_pool_bind_slot(&world.pool, &world.hosts[1], &err),
                      CLEAVE_EREFUSED);
     world.hosts[0].state = CV_HOST_OUT;
-    assert_int_equal(cv_worker_pool_bind_slot(&world.staff, &world.hosts[1], &err),
+    assert_int_equal(cv_worker_pool_bind_slot(&world.pool, &world.hosts[1], &err),
                      CLEAVE_OK);
     assert_int_equal(world.hosts[1].first, 2);
     assert_int_equal(world.hosts[0].first, CV_HOST_NOWHERE);
     assert_ptr_equal(world.host_of[3], &world.hosts[1]);
     assert_string_equal(world.names[2], "join2.0");
-    assert_int_equal(world.staff.first_spare, PLACES);
+    assert_int_equal(world.pool.first_spare, PLACES);
     /* Not those of one that was left out for its failures. */
     world.hosts[1].state = CV_HOST_OUT;
     world.standing[2].out = true;
-    assert_int_equal(cv_worker_pool_bind_slot(&world.staff, &world.hosts[2], &err),
+    assert_int_equal(cv_worker_pool_bind_slot(&world.pool, &world.hosts[2], &err),
                      CLEAVE_EREFUSED);
     cv_arena_done(&world.arena);
 }
@@ -83,16 +83,16 @@ static void places_of_those_who_have_gone_are_given_to_others(void **state)
 static void starts_and_speeds_are_those_of_all(void **state)
 {
     struct cv_worker_stats tallies[2] = { 0 };
-    struct cv_worker_pool staff = { .tallies = tallies, .nworkers = 2 };
+    struct cv_worker_pool pool = { .tallies = tallies, .nworkers = 2 };
 
     (void)state;
-    assert_true(cv_worker_pool_start_s(&staff) == 0 && cv_worker_pool_speed(&staff) == 0);
-    cv_worker_pool_started(&staff, 0, 1);
-    cv_worker_pool_started(&staff, 1, 3);
-    cv_worker_pool_was_busy(&staff, 0, 600, 2);
-    cv_worker_pool_was_busy(&staff, 1, 0, 4);
-    assert_true(cv_worker_pool_start_s(&staff) == 2);
-    assert_true(cv_worker_pool_speed(&staff) == 300);
+    assert_true(cv_worker_pool_start_s(&pool) == 0 && cv_worker_pool_speed(&pool) == 0);
+    cv_worker_pool_started(&pool, 0, 1);
+    cv_worker_pool_started(&pool, 1, 3);
+    cv_worker_pool_was_busy(&pool, 0, 600, 2);
+    cv_worker_pool_was_busy(&pool, 1, 0, 4);
+    assert_true(cv_worker_pool_start_s(&pool) == 2);
+    assert_true(cv_worker_pool_speed(&pool) == 300);
     assert_true(tallies[1].starts == 1 && tallies[1].starts_s == 3);
     assert_true(tallies[0].units == 600 && tallies[1].busy_s == 4);
 }

@@ -26,16 +26,16 @@ static const struct cost_pair some_costs[] = {
 };
 enum { SOME_COSTS = sizeof some_costs / sizeof *some_costs };
 
-static inline void assert_near(double got, double want, double relative)
+static inline void assert_near(double got, double pending, double relative)
 {
-    if (!(fabs(got - want) <= relative * fabs(want) + 1e-13))
-        fail_msg("expected %.17g within %g, got %.17g", want, relative, got);
+    if (!(fabs(got - pending) <= relative * fabs(pending) + 1e-13))
+        fail_msg("expected %.17g within %g, got %.17g", pending, relative, got);
 }
 
-static inline void assert_equal(double got, double want)
+static inline void assert_equal(double got, double pending)
 {
-    if (!(got == want))
-        fail_msg("expected %.17g, got %.17g", want, got);
+    if (!(got == pending))
+        fail_msg("expected %.17g, got %.17g", pending, got);
 }
 
 static inline void assert_ok(enum cleave_status status, const struct cleave_error *err)

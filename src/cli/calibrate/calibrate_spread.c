@@ -60,7 +60,7 @@ double cv_spread_units(const struct cv_spread *spread)
 
 double cv_spread_fit(const struct cv_spread *spread, double *out_latency_s)
 {
-    double n = 0, units = 0, time_s = 0, units2 = 0, cross = 0, wide, mean, slope;
+    double n = 0, units = 0, time_s = 0, units2 = 0, cross = 0, parallel, mean, slope;
 
     for (size_t i = 0; i < spread->count; i++) {
         const struct cv_measured *one = &spread->items[i];
@@ -71,9 +71,9 @@ double cv_spread_fit(const struct cv_spread *spread, double *out_latency_s)
         units2 += one->units * one->units;
         cross += one->units * one->seconds;
     }
-    wide = n * units2 - units * units;
+    parallel = n * units2 - units * units;
     mean = time_s / units;
-    slope = wide > 0 ? (n * cross - units * time_s) / wide : mean;
+    slope = parallel > 0 ? (n * cross - units * time_s) / parallel : mean;
     slope = fmin(mean, fmax(slope, mean / 1000));
     *out_latency_s = fmax(0, (time_s - slope * units) / n);
     return 1 / slope;
@@ -92,7 +92,7 @@ void cv_spread_tell(const struct cv_spread *spread, const char *const *names,
     double *parts = calloc(spread->count + 1, sizeof *parts);
     char counted[CV_COUNTED_ROOM];
     size_t count = 0;
-    double wide;
+    double parallel;
 
     for (size_t i = 0; parts != NULL && !spread->failed && i < spread->count; i++)
         if (cv_is_one_of(spread->items[i].worker, names, nnames))
@@ -106,14 +106,14 @@ void cv_spread_tell(const struct cv_spread *spread, const char *const *names,
                     "%.2f.",
                     names[0], cv_counted(count, "measurement", counted), parts[0],
                     parts[count - 1], quantile(parts, count, 0.5));
-        wide = quantile(parts, count, 0.9) / quantile(parts, count, 0.1);
-        if (count > FEW && wide > WIDE)
+        parallel = quantile(parts, count, 0.9) / quantile(parts, count, 0.1);
+        if (count > FEW && parallel > WIDE)
             cv_print_error(
                 CV_EXIT_DONE,
                 "%s: measurements differ by a factor of %.1f, 8 of 10 of them: "
                 "was the machine busy? Measure again when it is not, or take a "
                 "larger sample",
-                names[0], wide);
+                names[0], parallel);
     }
     free(parts);
 }

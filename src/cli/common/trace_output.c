@@ -59,7 +59,7 @@ int cv_trace_plan_facts(struct cleave_trace *trace, const struct cleave_job *job
     return status;
 }
 
-int cv_trace_write(const char *path, const struct cv_trace_context *story)
+int cv_trace_write(const char *path, const struct cv_trace_context *context)
 {
     struct cv_output_file out;
     struct cleave_error err;
@@ -70,7 +70,7 @@ int cv_trace_write(const char *path, const struct cv_trace_context *story)
     if (status != CV_EXIT_DONE)
         return status;
     failed =
-        cv_trace_export(story, cv_trace_format_of(path), out.file, &err) != CLEAVE_OK;
+        cv_trace_export(context, cv_trace_format_of(path), out.file, &err) != CLEAVE_OK;
     if (failed)
         cv_print_error(CV_EXIT_FAILED, "--trace: %s", err.text);
     return cv_output_close(&out, failed);

@@ -28,6 +28,6 @@ int cv_trace_plan_facts(struct cleave_trace *trace, const struct cleave_job *job
 
 /* Write the trace to the file that --trace named, in the format that its name asks for;
  * a file of that name is replaced. Only its owner may read it. */
-int cv_trace_write(const char *path, const struct cv_trace_context *story);
+int cv_trace_write(const char *path, const struct cv_trace_context *context);
 
 #endif

@@ -47,7 +47,7 @@ static bool make_curve(const struct cv_comparison *found, size_t policy,
 }
 
 static bool make_curves(const struct cv_comparison *found, struct cv_arena *arena,
-                        struct cv_compare_sheet *sheet)
+                        struct cv_compare_sheet *data)
 {
     struct cv_compare_curve *curves = cv_array(arena, found->npolicies, sizeof *curves);
     double *bound = cv_array(arena, found->sweep.count, sizeof *bound);
@@ -60,17 +60,17 @@ static bool make_curves(const struct cv_comparison *found, struct cv_arena *aren
         for (size_t p = 0; p < found->npolicies; p++) {
             if (applies(found, p) != (turn == 0))
                 continue;
-            if (!make_curve(found, p, arena, &curves[sheet->ncurves++]))
+            if (!make_curve(found, p, arena, &curves[data->ncurves++]))
                 return false;
-            sheet->napplicable += turn == 0;
+            data->napplicable += turn == 0;
         }
     }
-    sheet->curves = curves;
-    sheet->bound = bound;
+    data->curves = curves;
+    data->bound = bound;
     return true;
 }
 
-static int write_page(const struct cv_compare_sheet *sheet,
+static int write_page(const struct cv_compare_sheet *data,
                       const struct cv_compare_output *output)
 {
     struct cv_output_file out;
@@ -79,7 +79,7 @@ static int write_page(const struct cv_compare_sheet *sheet,
 
     if (status != CV_EXIT_DONE)
         return status;
-    cv_compare_write(sheet, out.file);
+    cv_compare_write(data, out.file);
     return cv_output_close(&out, false);
 }
 
@@ -88,27 +88,27 @@ int cv_compare_page(const struct cv_comparison *found,
                     const struct cv_compare_words *words, const struct cv_call *call)
 {
     const bool sweep = cv_compare_is_sweep(found);
-    struct cv_compare_sheet sheet = { .title = words->title,
-                                      .measure = words->measure,
-                                      .facts = words->facts,
-                                      .what = sweep ? found->sweep.name : NULL,
-                                      .unit = cv_sweep_unit(&found->sweep),
-                                      .at = found->sweep.values,
-                                      .nvalues = found->sweep.count,
-                                      .by_factors = found->sweep.by_factors,
-                                      .more_is_better = found->lives,
-                                      .bound_name = found->bounds[0].name != NULL
-                                                        ? found->bounds[0].name
-                                                        : "not known" };
+    struct cv_compare_sheet data = { .title = words->title,
+                                     .measure = words->measure,
+                                     .facts = words->facts,
+                                     .what = sweep ? found->sweep.name : NULL,
+                                     .unit = cv_sweep_unit(&found->sweep),
+                                     .at = found->sweep.values,
+                                     .nvalues = found->sweep.count,
+                                     .by_factors = found->sweep.by_factors,
+                                     .more_is_better = found->lives,
+                                     .bound_name = found->bounds[0].name != NULL
+                                                       ? found->bounds[0].name
+                                                       : "not known" };
     struct cv_text command = { NULL, 0, 0, false };
     int status = CV_EXIT_DONE;
 
     cv_command_line(call, &command);
-    sheet.command = command.bytes;
-    if (command.failed || !make_curves(found, call->arena, &sheet))
+    data.command = command.bytes;
+    if (command.failed || !make_curves(found, call->arena, &data))
         status = cv_print_error(CV_EXIT_FAILED, "out of memory for the page");
     else
-        status = write_page(&sheet, output);
+        status = write_page(&data, output);
     cv_text_done(&command);
     return status;
 }

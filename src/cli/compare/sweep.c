@@ -313,43 +313,44 @@ static int keep_law(char *text, struct cv_arena *arena, const char **out)
 
 /* A law with another spread. One that is always 0 has none. */
 static int replace_cv(const char *option, double cv, struct cv_arena *arena,
-                      const char **law)
+                      const char **distribution)
 {
-    const char *comma = strchr(*law, ',');
+    const char *comma = strchr(*distribution, ',');
     char text[256], number[CV_NUMBER_SIZE], shown[CV_ECHO_ROOM];
     double zero = 1;
 
-    if (cv_quantity_parse(*law, CV_SECONDS, &zero) == NULL && zero == 0)
+    if (cv_quantity_parse(*distribution, CV_SECONDS, &zero) == NULL && zero == 0)
         return CV_EXIT_DONE;
-    if (!begins(*law, "gamma:") || comma == NULL)
+    if (!begins(*distribution, "gamma:") || comma == NULL)
         return cv_print_error(CV_EXIT_USAGE,
                               "--sweep: cv needs laws gamma:MEAN,CV, but %s is '%s'",
-                              option, cv_echo(*law, shown));
-    snprintf(text, sizeof text, "%.*s,%s", (int)(comma - *law < 200 ? comma - *law : 200),
-             *law, cv_number_full(cv, number));
-    return keep_law(text, arena, law);
+                              option, cv_echo(*distribution, shown));
+    snprintf(text, sizeof text, "%.*s,%s",
+             (int)(comma - *distribution < 200 ? comma - *distribution : 200),
+             *distribution, cv_number_full(cv, number));
+    return keep_law(text, arena, distribution);
 }
 
 /* A law with another mean; the coefficient of variation stays. */
 static int replace_mean(const char *option, double mean, struct cv_arena *arena,
-                        const char **law)
+                        const char **distribution)
 {
-    const char *colon = *law != NULL ? strchr(*law, ':') : NULL;
-    const char *comma = *law != NULL ? strchr(*law, ',') : NULL;
+    const char *colon = *distribution != NULL ? strchr(*distribution, ':') : NULL;
+    const char *comma = *distribution != NULL ? strchr(*distribution, ',') : NULL;
     char text[256], number[CV_NUMBER_SIZE], shown[CV_ECHO_ROOM];
 
     cv_number_full(mean, number);
     if (colon == NULL)
-        return keep_law(number, arena, law);
-    if (begins(*law, "uniform:") || begins(*law, "bernoulli:"))
+        return keep_law(number, arena, distribution);
+    if (begins(*distribution, "uniform:") || begins(*distribution, "bernoulli:"))
         return cv_print_error(CV_EXIT_USAGE,
                               "--sweep: %s needs a law with a mean (const, exp, gamma or "
                               "lognormal), but it is '%s'",
-                              option, cv_echo(*law, shown));
+                              option, cv_echo(*distribution, shown));
     snprintf(text, sizeof text, "%.*s:%s%.100s",
-             (int)(colon - *law < 20 ? colon - *law : 20), *law, number,
-             comma != NULL ? comma : "");
-    return keep_law(text, arena, law);
+             (int)(colon - *distribution < 20 ? colon - *distribution : 20),
+             *distribution, number, comma != NULL ? comma : "");
+    return keep_law(text, arena, distribution);
 }
 
 int cv_sweep_apply(const struct cv_sweep *sweep, size_t index, struct cv_arena *arena,

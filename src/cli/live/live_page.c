@@ -20,7 +20,7 @@ struct scene {
 
 static void show(const struct cv_live_page *live, const struct scene *scene, bool last)
 {
-    struct cv_report_data sheet = { .file = NULL };
+    struct cv_report_data data = { .file = NULL };
     char *bytes = NULL;
     size_t length = 0;
     FILE *file = open_memstream(&bytes, &length);
@@ -28,16 +28,16 @@ static void show(const struct cv_live_page *live, const struct scene *scene, boo
 
     if (file == NULL)
         return;
-    whole = cv_report_data_make_now(&scene->file, scene->under_way, scene->count, &sheet,
+    whole = cv_report_data_make_now(&scene->file, scene->under_way, scene->count, &data,
                                     NULL) == CLEAVE_OK &&
-            cv_report_data_reduce(&sheet, NULL) == CLEAVE_OK;
+            cv_report_data_reduce(&data, NULL) == CLEAVE_OK;
     if (whole)
-        cv_report_write(&(struct cv_report){ .measured = &sheet,
+        cv_report_write(&(struct cv_report){ .measured = &data,
                                              .now = scene->now,
                                              .running = !last },
                         file);
     whole = fclose(file) == 0 && whole;
-    cv_report_data_done(&sheet);
+    cv_report_data_done(&data);
     if (whole)
         cv_http_show(live->http, bytes, length, last);
     else

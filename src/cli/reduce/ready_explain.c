@@ -12,13 +12,13 @@ static double *planned_times(const struct cv_reduce_job *reduce)
 {
     const uint32_t n = cv_reduce_nodes(reduce);
     double *times = malloc(n * sizeof *times);
-    struct cv_distribution law = cv_distribution_constant(0);
+    struct cv_distribution distribution = cv_distribution_constant(0);
 
     if (reduce->job.ready != NULL)
-        cv_distribution_parse(reduce->job.ready, &law, NULL);
+        cv_distribution_parse(reduce->job.ready, &distribution, NULL);
     for (uint32_t i = 0; times != NULL && i < n; i++)
         times[i] = reduce->job.ready_s != NULL ? reduce->job.ready_s[i]
-                                               : cv_distribution_mean(&law);
+                                               : cv_distribution_mean(&distribution);
     return times;
 }
 

@@ -49,7 +49,7 @@ static bool is_law(const char *text)
 int cv_ready_read(const struct cv_reduce_options *options, struct cv_reduce_job *out)
 {
     struct cleave_error err;
-    struct cv_distribution law;
+    struct cv_distribution distribution;
     size_t count = 0;
     const uint64_t nodes =
         out->costs != NULL ? cleave_costs_nodes(out->costs) : options->nodes;
@@ -66,7 +66,7 @@ int cv_ready_read(const struct cv_reduce_options *options, struct cv_reduce_job 
                          CV_EXIT_USAGE,
                          "--ready-model goes with --ready FILE or --ready LAW");
     if (is_law(options->ready)) {
-        if (cv_distribution_parse(options->ready, &law, &err) != CLEAVE_OK)
+        if (cv_distribution_parse(options->ready, &distribution, &err) != CLEAVE_OK)
             return cv_print_error(CV_EXIT_USAGE, "--ready: %s", err.text);
         out->job.ready = options->ready;
         return CV_EXIT_DONE;
@@ -85,11 +85,11 @@ int cv_ready_read(const struct cv_reduce_options *options, struct cv_reduce_job 
 
 bool cv_ready_is_random(const struct cleave_reduction *job)
 {
-    struct cv_distribution law;
+    struct cv_distribution distribution;
 
     return job->ready != NULL &&
-           cv_distribution_parse(job->ready, &law, NULL) == CLEAVE_OK &&
-           cv_distribution_cv(&law) > 0;
+           cv_distribution_parse(job->ready, &distribution, NULL) == CLEAVE_OK &&
+           cv_distribution_cv(&distribution) > 0;
 }
 
 /* --- what is known ----------------------------------------------------------------------- */

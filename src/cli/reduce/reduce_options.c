@@ -136,9 +136,9 @@ static int read_settings(const struct cv_reduce_options *options, struct cv_aren
 static int read_law(const char *option, const char *text)
 {
     struct cleave_error err;
-    struct cv_distribution law;
+    struct cv_distribution distribution;
 
-    if (text != NULL && cv_distribution_parse(text, &law, &err) != CLEAVE_OK)
+    if (text != NULL && cv_distribution_parse(text, &distribution, &err) != CLEAVE_OK)
         return cv_print_error(CV_EXIT_USAGE, "%s: %s", option, err.text);
     return CV_EXIT_DONE;
 }

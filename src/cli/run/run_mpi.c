@@ -338,7 +338,7 @@ static const char *const *lead_words(const struct cv_call *call, uint32_t rank,
 /* Another rank works instead: wait until rank 0 says that all is over. */
 static void await_end(struct cleave_channel *link)
 {
-    struct pollfd news = { .fd = link->fd, .events = POLLIN };
+    struct pollfd events = { .fd = link->fd, .events = POLLIN };
     bool ended = false;
     size_t length;
 
@@ -347,7 +347,7 @@ static void await_end(struct cleave_channel *link)
 
         if (bytes != NULL)
             link->calls->done(link);
-        else if (!ended && poll(&news, 1, -1) > 0)
+        else if (!ended && poll(&events, 1, -1) > 0)
             link->calls->heed(link);
     }
 }

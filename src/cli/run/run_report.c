@@ -99,16 +99,16 @@ static void draw_bar(struct cv_run_report *report, double part, const char *fact
 {
     const struct cv_screen screen = cv_screen_of(STDERR_FILENO);
     const size_t room = screen.width - 1;
-    const size_t wide = strlen(facts) + (isnan(part) ? 0 : sizeof " 100%  " - 1);
+    const size_t parallel = strlen(facts) + (isnan(part) ? 0 : sizeof " 100%  " - 1);
     struct cv_text text = { NULL, 0, 0, false };
 
-    report->facts_wide = wide > report->facts_wide ? wide : report->facts_wide;
+    report->facts_wide = parallel > report->facts_wide ? parallel : report->facts_wide;
     if (!isnan(part) && room >= report->facts_wide + LEAST_BAR)
         cv_bar_add(&text, part, (unsigned)(room - report->facts_wide), screen.utf8);
     if (!isnan(part))
         cv_text_add(&text, " %3.0f%%  ", floor(100 * part));
     cv_text_add(&text, "%s", facts);
-    if (!text.failed && wide > room) /* ASCII, there is no bar */
+    if (!text.failed && parallel > room) /* ASCII, there is no bar */
         text.bytes[room] = '\0';
     if (report->live) {
         cv_text_add(&text, "\033[K");

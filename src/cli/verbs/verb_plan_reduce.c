@@ -172,13 +172,13 @@ static const char *length_conflict(const struct cv_reduce_options *values)
 static int read_mean(const char *option, const char *text, double *out)
 {
     struct cleave_error err;
-    struct cv_distribution law;
+    struct cv_distribution distribution;
 
     if (text == NULL)
         return cv_print_error(CV_EXIT_USAGE, "%s TIME is required", option);
-    if (cv_distribution_parse(text, &law, &err) != CLEAVE_OK)
+    if (cv_distribution_parse(text, &distribution, &err) != CLEAVE_OK)
         return cv_print_error(CV_EXIT_USAGE, "%s: %s", option, err.text);
-    *out = cv_distribution_mean(&law);
+    *out = cv_distribution_mean(&distribution);
     return CV_EXIT_DONE;
 }
 

@@ -32,12 +32,12 @@ static const struct cv_option options[] = {
 static const struct cv_option_group groups[] = { { "Page", options }, { NULL, NULL } };
 
 /* A trace that was read, and what it comes to. */
-struct story {
+struct context {
     struct cv_trace_file file;
-    struct cv_report_data sheet;
+    struct cv_report_data data;
 };
 
-static int read_story(const char *path, struct story *out)
+static int read_story(const char *path, struct context *out)
 {
     struct cleave_error err;
     char shown[CV_ECHO_ROOM];
@@ -48,8 +48,8 @@ static int read_story(const char *path, struct story *out)
                               "--trace a name with another ending",
                               cv_echo(path, shown));
     if (cv_trace_file_load(path, &out->file, &err) != CLEAVE_OK ||
-        cv_report_data_make(&out->file, &out->sheet, &err) != CLEAVE_OK ||
-        cv_report_data_reduce(&out->sheet, &err) != CLEAVE_OK)
+        cv_report_data_make(&out->file, &out->data, &err) != CLEAVE_OK ||
+        cv_report_data_reduce(&out->data, &err) != CLEAVE_OK)
         return cv_print_status(&err);
     return CV_EXIT_DONE;
 }
@@ -69,9 +69,9 @@ static int write_page(const struct cv_report *report, const struct report_option
 static int run(const struct cv_call *call)
 {
     const struct report_options *values = call->values;
-    struct story measured = { .sheet = { .file = NULL } };
-    struct story predicted = { .sheet = { .file = NULL } };
-    struct cv_report report = { .measured = &measured.sheet };
+    struct context measured = { .data = { .file = NULL } };
+    struct context predicted = { .data = { .file = NULL } };
+    struct cv_report report = { .measured = &measured.data };
     struct cleave_error err;
     int status;
 
@@ -82,17 +82,17 @@ static int run(const struct cv_call *call)
     report.measured_name = cv_input_name(call->operands[0]);
     if (status == CV_EXIT_DONE && values->predicted != NULL) {
         status = read_story(values->predicted, &predicted);
-        report.predicted = &predicted.sheet;
+        report.predicted = &predicted.data;
         report.predicted_name = cv_input_name(values->predicted);
     }
     if (status == CV_EXIT_DONE && values->predicted != NULL &&
-        cv_report_data_match(&measured.sheet, &predicted.sheet, report.predicted_name,
+        cv_report_data_match(&measured.data, &predicted.data, report.predicted_name,
                              &err) != CLEAVE_OK)
         status = cv_print_status(&err);
     if (status == CV_EXIT_DONE)
         status = write_page(&report, values);
-    cv_report_data_done(&measured.sheet);
-    cv_report_data_done(&predicted.sheet);
+    cv_report_data_done(&measured.data);
+    cv_report_data_done(&predicted.data);
     cv_trace_file_done(&measured.file);
     cv_trace_file_done(&predicted.file);
     return status;

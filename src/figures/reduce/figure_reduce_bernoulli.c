@@ -26,9 +26,9 @@ struct means {
     double of[LAWS][POINTS][POLICIES];
 };
 
-static enum cleave_status simulate(const struct cv_figure_job *job, int law, double cv,
-                                   uint64_t runs, const char *policy, double *out,
-                                   struct cleave_error *err)
+static enum cleave_status simulate(const struct cv_figure_job *job, int distribution,
+                                   double cv, uint64_t runs, const char *policy,
+                                   double *out, struct cleave_error *err)
 {
     char text[80];
     const struct cleave_reduction reduction = {
@@ -37,7 +37,7 @@ static enum cleave_status simulate(const struct cv_figure_job *job, int law, dou
     const struct cleave_trial trial = { .runs = runs, .threads = job->threads };
     struct cleave_stats stats;
 
-    if (law == GAMMA)
+    if (distribution == GAMMA)
         snprintf(text, sizeof text, "gamma:1,%.17g", cv);
     else
         snprintf(text, sizeof text, "bernoulli:0,%.17g,%.17g", 1 + cv * cv,
@@ -104,12 +104,12 @@ static enum cleave_status draw(const struct means *means, struct cv_figure_resul
 {
     static const char *const titles[LAWS] = { "Gamma", "Bernoulli" };
 
-    for (int law = 0; law < LAWS; law++) {
+    for (int distribution = 0; distribution < LAWS; distribution++) {
         struct cv_figure_plot *plot;
 
         CV_TRY(cv_plot_add(result,
                            &(struct cv_figure_plot){
-                               .title = titles[law],
+                               .title = titles[distribution],
                                .x_label = "coefficient of variation of the transfers",
                                .y_label = "length, 64 nodes (mean transfer = 1)",
                                .log_x = true,
@@ -124,7 +124,7 @@ static enum cleave_status draw(const struct means *means, struct cv_figure_resul
                 cv_plot_series(result, plot, policies[p], POINTS, false, &series, err));
             for (int i = 0; i < POINTS; i++) {
                 series->x[i] = spreads[i];
-                series->y[i] = means->of[law][i][p];
+                series->y[i] = means->of[distribution][i][p];
             }
         }
     }
@@ -139,9 +139,9 @@ static enum cleave_status fill(const struct means *means, struct cv_figure_resul
 
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
-        for (int law = 0; law < LAWS; law++)
-            memcpy(values + (size_t)law * POLICIES, means->of[law][i],
-                   sizeof means->of[law][i]);
+        for (int distribution = 0; distribution < LAWS; distribution++)
+            memcpy(values + (size_t)distribution * POLICIES, means->of[distribution][i],
+                   sizeof means->of[distribution][i]);
     }
     CV_TRY(draw(means, result, err));
     return judge(means, result, err);
@@ -166,11 +166,11 @@ static enum cleave_status make(const struct cv_figure_job *job,
     result->columns = columns;
     result->ncolumns = result->nshown = sizeof columns / sizeof *columns;
     result->note = "Mean length of 64 nodes' reductions, by both laws.";
-    for (int law = 0; law < LAWS; law++)
+    for (int distribution = 0; distribution < LAWS; distribution++)
         for (int i = 0; i < POINTS; i++)
             for (int p = 0; p < POLICIES; p++) {
-                CV_TRY(simulate(job, law, spreads[i], runs, policies[p],
-                                &means->of[law][i][p], err));
+                CV_TRY(simulate(job, distribution, spreads[i], runs, policies[p],
+                                &means->of[distribution][i][p], err));
                 if (job->progress != NULL)
                     job->progress(job->context, ++done * runs, all * runs);
             }

@@ -38,17 +38,19 @@ static enum cleave_status simulate(struct progress *progress, double cv, uint64_
                                    const char *policy, struct cleave_stats *out,
                                    struct cleave_error *err)
 {
-    char law[48];
-    struct cleave_reduction job = {
-        .nodes = NODES, .transfer = law, .compute = "0", .policy = policy, .seed = 1
-    };
+    char distribution[48];
+    struct cleave_reduction job = { .nodes = NODES,
+                                    .transfer = distribution,
+                                    .compute = "0",
+                                    .policy = policy,
+                                    .seed = 1 };
     struct cleave_trial trial = { .runs = runs, .threads = progress->job->threads };
 
     if (progress->job->progress != NULL) {
         trial.progress = show_progress;
         trial.context = progress;
     }
-    snprintf(law, sizeof law, "gamma:1,%.17g", cv);
+    snprintf(distribution, sizeof distribution, "gamma:1,%.17g", cv);
     CV_TRY(cleave_simulate_reduce(&job, &trial, out, err));
     progress->before += runs;
     return CLEAVE_OK;

@@ -265,7 +265,7 @@ static const struct {
 
 enum { LAWS = sizeof laws / sizeof *laws };
 
-static enum cleave_status check_law(int law, uint32_t count, double *values,
+static enum cleave_status check_law(int distribution, uint32_t count, double *values,
                                     struct cleave_error *err)
 {
     enum cleave_status status = CLEAVE_OK;
@@ -279,11 +279,11 @@ static enum cleave_status check_law(int law, uint32_t count, double *values,
 
         cv_arena_reset(&arena);
         t.arena = &arena;
-        cv_random_at(&t.random, 10, i, (uint32_t)law, 0);
+        cv_random_at(&t.random, 10, i, (uint32_t)distribution, 0);
         cv_star_random(&t.cluster, &t.random, 2 + i % (MOST - 1));
         cv_star_order(&t.random, t.cluster.n, t.order);
         t.lifespan_s = cv_random_scale(&t.random, 0.1, 10);
-        status = laws[law].check(&t, &broken, err);
+        status = laws[distribution].check(&t, &broken, err);
         values[CHECKED] += broken >= 0;
         values[BROKEN] += broken > 0;
     }

@@ -76,12 +76,12 @@ enum { NFORMS = sizeof forms / sizeof *forms };
 
 static struct cv_distribution gamma_law(double mean, double cv)
 {
-    struct cv_distribution law = { .kind = CV_LAW_GAMMA,
-                                   .mean = mean,
-                                   .cv = mean > 0 ? cv : 0 };
+    struct cv_distribution distribution = { .kind = CV_LAW_GAMMA,
+                                            .mean = mean,
+                                            .cv = mean > 0 ? cv : 0 };
 
-    cv_gamma_init(&law.gamma, mean, cv);
-    return law;
+    cv_gamma_init(&distribution.gamma, mean, cv);
+    return distribution;
 }
 
 static struct cv_distribution make_gamma(const double *field)
@@ -106,63 +106,68 @@ struct cv_distribution cv_distribution_constant(double x)
 
 static struct cv_distribution make_bernoulli(const double *field)
 {
-    struct cv_distribution law = {
+    struct cv_distribution distribution = {
         .kind = CV_LAW_BERNOULLI, .low = field[0], .high = field[1], .p = field[2]
     };
 
-    law.mean = (1 - law.p) * law.low + law.p * law.high;
-    if (law.mean > 0)
-        law.cv = (law.high - law.low) * sqrt(law.p * (1 - law.p)) / law.mean;
-    return law;
+    distribution.mean =
+        (1 - distribution.p) * distribution.low + distribution.p * distribution.high;
+    if (distribution.mean > 0)
+        distribution.cv = (distribution.high - distribution.low) *
+                          sqrt(distribution.p * (1 - distribution.p)) / distribution.mean;
+    return distribution;
 }
 
 static struct cv_distribution make_uniform(const double *field)
 {
-    struct cv_distribution law = { .kind = CV_LAW_UNIFORM,
-                                   .low = field[0],
-                                   .high = field[1] };
+    struct cv_distribution distribution = { .kind = CV_LAW_UNIFORM,
+                                            .low = field[0],
+                                            .high = field[1] };
 
-    law.mean = law.low / 2 + law.high / 2;
-    if (law.mean > 0)
-        law.cv = (law.high - law.low) / sqrt(12) / law.mean;
-    return law;
+    distribution.mean = distribution.low / 2 + distribution.high / 2;
+    if (distribution.mean > 0)
+        distribution.cv =
+            (distribution.high - distribution.low) / sqrt(12) / distribution.mean;
+    return distribution;
 }
 
 static struct cv_distribution make_lognormal(const double *field)
 {
-    struct cv_distribution law = { .kind = CV_LAW_LOGNORMAL,
-                                   .mean = field[0],
-                                   .cv = field[1] };
+    struct cv_distribution distribution = { .kind = CV_LAW_LOGNORMAL,
+                                            .mean = field[0],
+                                            .cv = field[1] };
 
     /* Without spread, or with a mean that has no logarithm, it is a constant. */
-    if (law.mean == 0 || law.cv == 0)
-        return gamma_law(law.mean, 0);
-    law.sigma = sqrt(log1p(law.cv * law.cv));
-    law.mu = log(law.mean) - law.sigma * law.sigma / 2;
-    return law;
+    if (distribution.mean == 0 || distribution.cv == 0)
+        return gamma_law(distribution.mean, 0);
+    distribution.sigma = sqrt(log1p(distribution.cv * distribution.cv));
+    distribution.mu =
+        log(distribution.mean) - distribution.sigma * distribution.sigma / 2;
+    return distribution;
 }
 
-double cv_distribution_draw_other(const struct cv_distribution *law, uint64_t seed,
-                                  uint32_t run, uint32_t i, uint32_t j)
+double cv_distribution_draw_other(const struct cv_distribution *distribution,
+                                  uint64_t seed, uint32_t run, uint32_t i, uint32_t j)
 {
     const struct cv_random_block block = cv_philox(seed, run, i, j, 0);
-    const double ends[] = { law->low, law->high };
+    const double ends[] = { distribution->low, distribution->high };
     double x;
 
-    switch (law->kind) {
+    switch (distribution->kind) {
     case CV_LAW_GAMMA:
-        return cv_gamma_at(&law->gamma, seed, run, i, j);
+        return cv_gamma_at(&distribution->gamma, seed, run, i, j);
     case CV_LAW_LOGNORMAL:
         if (!cv_normal_sure(block.word[0], &x))
             x = cv_normal_at(seed, run, i, j);
-        return exp(law->mu + law->sigma * x);
+        return exp(distribution->mu + distribution->sigma * x);
     case CV_LAW_UNIFORM:
-        return law->low + (law->high - law->low) * cv_unit(block.word[0]);
+        return distribution->low +
+               (distribution->high - distribution->low) * cv_unit(block.word[0]);
     case CV_LAW_BERNOULLI:
         return ends[cv_unit(block.word[0]) <
-                    law->p]; /* no jump, as none can be guessed */
+                    distribution->p]; /* no jump, as none can be guessed */
     }
-    return law->mean;
+    return distribution->mean;
 }
 
 /* --- reading ------------------------------------------------------------------------ */

@@ -38,30 +38,30 @@ enum cleave_status cv_distribution_parse(const char *text, struct cv_distributio
 /* Always `x`, which must be finite and not negative. */
 struct cv_distribution cv_distribution_constant(double x);
 
-static inline double cv_distribution_mean(const struct cv_distribution *law)
+static inline double cv_distribution_mean(const struct cv_distribution *distribution)
 {
-    return law->mean;
+    return distribution->mean;
 }
 
 /* Standard deviation over mean; 0 for a law that only gives 0. */
-static inline double cv_distribution_cv(const struct cv_distribution *law)
+static inline double cv_distribution_cv(const struct cv_distribution *distribution)
 {
-    return law->cv;
+    return distribution->cv;
 }
 
-double cv_distribution_draw_other(const struct cv_distribution *law, uint64_t seed,
-                                  uint32_t run, uint32_t i, uint32_t j);
+double cv_distribution_draw_other(const struct cv_distribution *distribution,
+                                  uint64_t seed, uint32_t run, uint32_t i, uint32_t j);
 
 /* The value named (seed, run, i, j), never negative. Two laws drawn under one name give
  * values made of the same bits; for independent ones each needs a seed of its own
  * (cv_random_derive). */
-static inline double cv_distribution_draw(const struct cv_distribution *law,
+static inline double cv_distribution_draw(const struct cv_distribution *distribution,
                                           uint64_t seed, uint32_t run, uint32_t i,
                                           uint32_t j)
 {
-    if (law->kind == CV_LAW_GAMMA)
-        return cv_gamma_at(&law->gamma, seed, run, i, j);
-    return cv_distribution_draw_other(law, seed, run, i, j);
+    if (distribution->kind == CV_LAW_GAMMA)
+        return cv_gamma_at(&distribution->gamma, seed, run, i, j);
+    return cv_distribution_draw_other(distribution, seed, run, i, j);
 }
 
 #endif

@@ -253,7 +253,7 @@ enum cleave_status cv_returns_interchange(const struct cv_returns *returns,
             .back_fixed_s = t->send_fixed_s,
         };
     }
-    *out = (struct cv_returns){ trips, returns->n, returns->single, returns->meter };
+    *out = (struct cv_returns){ trips, returns->n, returns->single, returns->budget };
     return CLEAVE_OK;
 }
 

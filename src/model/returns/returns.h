@@ -35,7 +35,7 @@ struct cv_returns {
     uint32_t n;
     bool single; /* one message at a time in all; false: one each way */
     struct cv_step_budget
-        *meter; /* borrowed: how far searches may go; NULL: as they like */
+        *budget; /* borrowed: how far searches may go; NULL: as they like */
 };
 
 /* Who takes part, in which orders, with how much. */

@@ -46,8 +46,8 @@ static void place_all(struct cv_exact *exact, struct cv_exact_level *levels, uin
     const uint32_t first = first_place(exact, levels, x), m = levels->m;
     struct cv_exact_sums sums;
 
-    cv_step_budget_spend(exact->returns->meter, level_steps);
-    exact->stopped = exact->stopped || cv_step_budget_over(exact->returns->meter);
+    cv_step_budget_spend(exact->returns->budget, level_steps);
+    exact->stopped = exact->stopped || cv_step_budget_over(exact->returns->budget);
     if (exact->stopped)
         return;
     if (x + 1 == exact->n) {

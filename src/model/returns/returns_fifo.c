@@ -194,7 +194,7 @@ static enum cleave_status polish(const struct cv_returns *returns, double lifesp
     struct cv_round_trip other;
 
     if (!returns->single || trip->optimal || returns->n > POLISH_MOST ||
-        cv_step_budget_over(returns->meter))
+        cv_step_budget_over(returns->budget))
         return CLEAVE_OK;
     memcpy(order, trip->send, n * sizeof *order);
     for (uint32_t i = 0; i < returns->n; i++)

@@ -262,7 +262,7 @@ bool cv_chain_improve(const struct cv_returns *returns, enum cv_chain kind,
         for (uint32_t i = 0; i < returns->n && im.steps < MOST_STEPS; i++)
             gained = move_worker(&im, i) || gained;
     }
-    cv_step_budget_spend(returns->meter, share_steps[kind] * (double)im.steps);
+    cv_step_budget_spend(returns->budget, share_steps[kind] * (double)im.steps);
     *out_n = im.n;
     return true;
 }

@@ -174,7 +174,7 @@ static double solve(struct program *p)
     if (!(lifespan_s > 0) || !set_up(p))
         return -1;
     (void)cv_tableau_run(&p->tableau, NULL);
-    cv_step_budget_spend(p->rows->returns->meter, node_steps * p->ncols * p->ncols);
+    cv_step_budget_spend(p->rows->returns->budget, node_steps * p->ncols * p->ncols);
     fresh = solve_basis(p);
     for (uint32_t i = 0; i <= p->ncols; i++)
         if (p->tableau.simplex.basic[i] < p->ncols) {
@@ -260,12 +260,12 @@ static uint32_t branch_on(const struct program *p)
 static bool search(struct program *p, enum choice *kept)
 {
     const bool small = p->rows->n <= EXACT_MOST;
-    struct cv_step_budget *meter = p->rows->returns->meter;
+    struct cv_step_budget *budget = p->rows->returns->budget;
     uint32_t col;
     double bound;
     bool complete;
 
-    if (p->nodes++ >= p->most_nodes || (p->nodes > 1 && cv_step_budget_over(meter)))
+    if (p->nodes++ >= p->most_nodes || (p->nodes > 1 && cv_step_budget_over(budget)))
         return false;
     bound = solve(p);
     if (bound < 0 || bound <= p->best_work * (1 + 1e-13))

@@ -211,12 +211,12 @@ static void kick(struct search *search, uint32_t number)
 /* Steps after which nothing new begins. */
 static double step_limit(const struct search *search)
 {
-    const struct cv_step_budget *meter = search->returns->meter;
+    const struct cv_step_budget *budget = search->returns->budget;
     const double limit = search->effort.budget_s > 0
                              ? search->effort.budget_s * CV_STEPS_A_SECOND
                              : INFINITY;
 
-    return meter != NULL ? fmin(limit, meter->limit - meter->spent) : limit;
+    return budget != NULL ? fmin(limit, budget->limit - budget->spent) : limit;
 }
 
 static void look_around(struct search *search)
@@ -237,7 +237,7 @@ static void look_around(struct search *search)
         improve(search);
         keep_best(search);
     }
-    cv_step_budget_spend(search->returns->meter, search->places.steps);
+    cv_step_budget_spend(search->returns->budget, search->places.steps);
 }
 
 /* --- the result --------------------------------------------------------------------- */

@@ -106,7 +106,7 @@ static enum cleave_status close_in(struct quest *quest, struct cv_round_trip *ou
         double middle = low_s + width / 2, work;
 
         if (width <= enough * high_s || high_work <= quest->work * (1 + enough) ||
-            cv_step_budget_over(quest->returns->meter))
+            cv_step_budget_over(quest->returns->budget))
             break;
         /* A little above the line, so that one more turn ends it. */
         if (!halve)
@@ -163,7 +163,7 @@ static enum cleave_status search_again(const struct quest *quest,
     CV_TRY(close_in(&with, &best, err));
     with.solver = &as_found;
     for (int turn = 0;
-         turn < MOST_SEARCHES && !cv_step_budget_over(quest->returns->meter); turn++) {
+         turn < MOST_SEARCHES && !cv_step_budget_over(quest->returns->budget); turn++) {
         CV_TRY(search->solve(search->context, quest->returns, best.lifespan_s,
                              quest->arena, &found, err));
         best.optimal = found.optimal;

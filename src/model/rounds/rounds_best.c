@@ -248,7 +248,7 @@ static enum cleave_status look(const struct cv_rounds *rounds,
         change_thoroughly(&making);
     else
         change_fast(&making);
-    cv_step_budget_spend(rounds->returns.meter, making.search.spent);
+    cv_step_budget_spend(rounds->returns.budget, making.search.spent);
     if (isinf(making.search.best.end_s) && isinf(making.one_round.makespan_s))
         return cv_fail(err, CLEAVE_EINPUT, "found no plan for these costs");
     return finish(&making, out);

@@ -39,7 +39,7 @@ struct bounding {
     struct cv_arena *arena;
     struct cv_kinds kinds;
     struct cv_rounds_guide guide;
-    struct cv_price_steps shape, tariff; /* of the guide, from 0 to 1; of a value */
+    struct cv_price_steps shape, prices; /* of the guide, from 0 to 1; of a value */
     double *room;
     double send_scale, back_scale; /* floors that matter */
     double send_until, back_from;  /* the guide sends until, and returns from */
@@ -59,7 +59,7 @@ static bool set_cells(struct bounding *b, uint32_t cells)
     size_t count = 0;
 
     if (times == NULL || !cv_price_steps_init(shape, (uint32_t)max, b->arena) ||
-        !cv_price_steps_init(&b->tariff, (uint32_t)max, b->arena))
+        !cv_price_steps_init(&b->prices, (uint32_t)max, b->arena))
         return false;
     b->room = cv_array(b->arena, max + 1, sizeof *b->room);
     for (uint32_t k = 0; k < guide->nsend; k++)
@@ -104,21 +104,21 @@ static void set_shape(struct bounding *b)
 static double value_at(struct bounding *b, const struct mix *mix, double time_s)
 {
     const struct cv_price_steps *shape = &b->shape;
-    struct cv_price_steps *tariff = &b->tariff;
+    struct cv_price_steps *prices = &b->prices;
 
-    tariff->cells = shape->cells;
-    tariff->edge[0] = 0;
+    prices->cells = shape->cells;
+    prices->edge[0] = 0;
     for (uint32_t i = 0; i < shape->cells; i++) {
         const double middle = 0.5 * (shape->edge[i] + shape->edge[i + 1]);
 
-        tariff->edge[i + 1] = shape->edge[i + 1] * time_s;
-        tariff->send[i] =
+        prices->edge[i + 1] = shape->edge[i + 1] * time_s;
+        prices->send[i] =
             mix->guide * shape->send[i] + (middle < b->send_until ? mix->send : 0);
-        tariff->back[i] =
+        prices->back[i] =
             mix->guide * shape->back[i] + (middle > b->back_from ? mix->back : 0);
     }
-    cv_price_steps_sum(tariff);
-    return cv_rounds_lagrangian(b->rounds, &b->kinds, tariff, b->room);
+    cv_price_steps_sum(prices);
+    return cv_rounds_lagrangian(b->rounds, &b->kinds, prices, b->room);
 }
 
 /* Times at which these prices do and do not prove that it is too short. */

@@ -228,7 +228,7 @@ enum cleave_status cv_rounds_links(const struct cv_rounds *rounds, double lifesp
     }
     CV_TRY(
         fill(&links, rounds, time_s, lifespan_s > 0 ? 0 : rounds->load, arena, out, err));
-    cv_step_budget_spend(rounds->returns.meter, links.room.spent);
+    cv_step_budget_spend(rounds->returns.budget, links.room.spent);
     *out_load = rounds->load;
     if (lifespan_s > 0) {
         *out_load = 0;

@@ -13,27 +13,27 @@
 #include <math.h>
 #include <string.h>
 
-bool cv_price_steps_init(struct cv_price_steps *tariff, uint32_t max,
+bool cv_price_steps_init(struct cv_price_steps *prices, uint32_t max,
                          struct cv_arena *arena)
 {
-    *tariff =
+    *prices =
         (struct cv_price_steps){ .edge = cv_array(arena, max + 1, sizeof(double)),
                                  .send = cv_array(arena, max + 1, sizeof(double)),
                                  .back = cv_array(arena, max + 1, sizeof(double)),
                                  .send_sum = cv_array(arena, max + 1, sizeof(double)),
                                  .back_sum = cv_array(arena, max + 1, sizeof(double)) };
-    return tariff->edge != NULL && tariff->send != NULL && tariff->back != NULL &&
-           tariff->send_sum != NULL && tariff->back_sum != NULL;
+    return prices->edge != NULL && prices->send != NULL && prices->back != NULL &&
+           prices->send_sum != NULL && prices->back_sum != NULL;
 }
 
-void cv_price_steps_sum(struct cv_price_steps *tariff)
+void cv_price_steps_sum(struct cv_price_steps *prices)
 {
-    tariff->send_sum[0] = tariff->back_sum[0] = 0;
-    for (uint32_t i = 0; i < tariff->cells; i++) {
-        const double length_s = tariff->edge[i + 1] - tariff->edge[i];
+    prices->send_sum[0] = prices->back_sum[0] = 0;
+    for (uint32_t i = 0; i < prices->cells; i++) {
+        const double length_s = prices->edge[i + 1] - prices->edge[i];
 
-        tariff->send_sum[i + 1] = tariff->send_sum[i] + tariff->send[i] * length_s;
-        tariff->back_sum[i + 1] = tariff->back_sum[i] + tariff->back[i] * length_s;
+        prices->send_sum[i + 1] = prices->send_sum[i] + prices->send[i] * length_s;
+        prices->back_sum[i + 1] = prices->back_sum[i] + prices->back[i] * length_s;
     }
 }
 
@@ -46,7 +46,7 @@ struct worth {
 };
 
 struct response {
-    const struct cv_price_steps *tariff;
+    const struct cv_price_steps *prices;
     const struct cv_trip *trip;
     double speed, end_s;
     uint32_t
@@ -67,7 +67,7 @@ struct corners {
 static struct corners corners_of(const struct response *r, const struct worth *worth,
                                  uint32_t k, uint32_t q)
 {
-    const struct cv_price_steps *t = r->tariff;
+    const struct cv_price_steps *t = r->prices;
     const double rate = worth->part * r->speed, fixed_s = r->trip->compute_fixed_s;
     struct corners out;
 
@@ -98,7 +98,7 @@ enum limit { BY_TIME, BY_SENDS, BY_RETURNS };
 static struct touch touch_limit(const struct response *r, struct touch touch,
                                 enum limit limit)
 {
-    const struct cv_price_steps *t = r->tariff;
+    const struct cv_price_steps *t = r->prices;
     const struct cv_trip *w = r->trip;
 
     if (limit == BY_SENDS) {
@@ -125,7 +125,7 @@ static struct touch touch_limit(const struct response *r, struct touch touch,
 static struct touch find_touch(const struct response *r, uint32_t back_cell, double u,
                                double v, double max)
 {
-    const struct cv_price_steps *t = r->tariff;
+    const struct cv_price_steps *t = r->prices;
     const struct cv_trip *w = r->trip;
     const double early = (u - w->send_fixed_s) / w->send_s;
     const double late =
@@ -170,7 +170,7 @@ static struct touch find_touch(const struct response *r, uint32_t back_cell, dou
 
 static struct worth flat_worth(const struct response *r, uint32_t k, uint32_t q)
 {
-    const struct cv_price_steps *t = r->tariff;
+    const struct cv_price_steps *t = r->prices;
     const struct cv_trip *w = r->trip;
 
     return (struct worth){
@@ -188,7 +188,7 @@ static double larger(double a, double b)
 static struct worth tangent_worth(const struct response *r, uint32_t k, uint32_t q,
                                   uint32_t back_cell)
 {
-    const struct cv_price_steps *t = r->tariff;
+    const struct cv_price_steps *t = r->prices;
     const struct cv_trip *w = r->trip;
     const double u = 0.5 * (t->edge[k] + t->edge[k + 1]);
     const double v = 0.5 * (t->edge[q] + t->edge[q + 1]);
@@ -244,7 +244,7 @@ static double highest(const struct corners *corners)
 /* Chunks that begin in cell k: best[k + 1], best[k] become what is worth from there on. */
 static void best_from(const struct response *r, uint32_t k, double *best)
 {
-    const struct cv_price_steps *t = r->tariff;
+    const struct cv_price_steps *t = r->prices;
     const struct cv_trip *w = r->trip;
     struct begin begin = { best[k + 1], best[k + 1], 0 };
     struct worth tangent = { .tangent = false };
@@ -289,24 +289,24 @@ static void best_from(const struct response *r, uint32_t k, double *best)
 
 /* No less than the most that units, less the price of their messages, can come to for one
  * worker who has the port for itself. */
-static double respond(const struct cv_price_steps *tariff, const struct cv_trip *trip,
+static double respond(const struct cv_price_steps *prices, const struct cv_trip *trip,
                       double *room)
 {
-    struct response r = { .tariff = tariff,
+    struct response r = { .prices = prices,
                           .trip = trip,
                           .speed = 1 / trip->compute_s,
-                          .end_s = tariff->edge[tariff->cells] };
+                          .end_s = prices->edge[prices->cells] };
 
-    memset(room, 0, (tariff->cells + 1) * sizeof *room);
-    r.send_cell = tariff->cells - 1;
-    for (uint32_t k = tariff->cells; k-- > 0;) {
+    memset(room, 0, (prices->cells + 1) * sizeof *room);
+    r.send_cell = prices->cells - 1;
+    for (uint32_t k = prices->cells; k-- > 0;) {
         const double starts_s =
-            0.5 * (tariff->edge[k] + tariff->edge[k + 1]) - trip->send_fixed_s;
+            0.5 * (prices->edge[k] + prices->edge[k + 1]) - trip->send_fixed_s;
 
-        while (r.send_cell > 0 && tariff->edge[r.send_cell] > starts_s)
+        while (r.send_cell > 0 && prices->edge[r.send_cell] > starts_s)
             r.send_cell--;
         room[k] = room[k + 1];
-        if (tariff->edge[k + 1] >= trip->send_fixed_s)
+        if (prices->edge[k + 1] >= trip->send_fixed_s)
             best_from(&r, k, room);
     }
     return fmax(0, room[0]);
@@ -340,18 +340,18 @@ bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
 }
 
 double cv_rounds_lagrangian(const struct cv_rounds *rounds, const struct cv_kinds *kinds,
-                            const struct cv_price_steps *tariff, double *room)
+                            const struct cv_price_steps *prices, double *room)
 {
     double value = -rounds->load;
 
-    for (uint32_t i = 0; i < tariff->cells; i++) {
-        const double length_s = tariff->edge[i + 1] - tariff->edge[i];
+    for (uint32_t i = 0; i < prices->cells; i++) {
+        const double length_s = prices->edge[i + 1] - prices->edge[i];
 
         value +=
-            length_s * (rounds->returns.single ? fmax(tariff->send[i], tariff->back[i])
-                                               : tariff->send[i] + tariff->back[i]);
+            length_s * (rounds->returns.single ? fmax(prices->send[i], prices->back[i])
+                                               : prices->send[i] + prices->back[i]);
     }
     for (uint32_t k = 0; k < kinds->n; k++)
-        value += kinds->count[k] * respond(tariff, &kinds->trips[k], room);
+        value += kinds->count[k] * respond(prices, &kinds->trips[k], room);
     return value;
 }

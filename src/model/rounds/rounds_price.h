@@ -14,10 +14,10 @@ struct cv_price_steps {
 };
 
 /* For up to so many cells; false when memory is short. */
-bool cv_price_steps_init(struct cv_price_steps *tariff, uint32_t max,
+bool cv_price_steps_init(struct cv_price_steps *prices, uint32_t max,
                          struct cv_arena *arena);
 /* After edges and prices are set: the sums. */
-void cv_price_steps_sum(struct cv_price_steps *tariff);
+void cv_price_steps_sum(struct cv_price_steps *prices);
 
 /* Kinds of workers of an instance. */
 struct cv_kinds {
@@ -31,6 +31,6 @@ bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
 /* What the port's time and all workers are worth less the load. Negative: no schedule ends
  * by the last edge. `room`: numbers, as many as edges. */
 double cv_rounds_lagrangian(const struct cv_rounds *rounds, const struct cv_kinds *kinds,
-                            const struct cv_price_steps *tariff, double *room);
+                            const struct cv_price_steps *prices, double *room);
 
 #endif

@@ -160,16 +160,16 @@ void cv_bridge_end_close(struct cv_bridge_end *end)
 
 struct cv_end_events cv_bridge_end_look(struct cv_bridge_end *end)
 {
-    struct cv_end_events news;
+    struct cv_end_events events;
 
     pthread_mutex_lock(&end->lock);
     if (end->left)
         end->taken = end->came;
-    news = (struct cv_end_events){ .filled = end->filled,
-                                   .taken = end->taken,
-                                   .said = end->said };
+    events = (struct cv_end_events){ .filled = end->filled,
+                                     .taken = end->taken,
+                                     .said = end->said };
     pthread_mutex_unlock(&end->lock);
-    return news;
+    return events;
 }
 
 void cv_bridge_end_tell(struct cv_bridge_end *end, unsigned freed, unsigned came,

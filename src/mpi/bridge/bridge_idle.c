@@ -14,7 +14,7 @@ double cv_idle_wait_clock_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static struct timespec nap(double nap_s)
+static struct timespec idle(double nap_s)
 {
     return (struct timespec){ 0, (long)(1e9 * nap_s) };
 }
@@ -28,7 +28,7 @@ struct timespec cv_idle_wait_for(double silence_s)
         most_s = NAP_S;
     if (most_s > LONGEST_NAP_S)
         most_s = LONGEST_NAP_S;
-    return nap(nap_s < NO_NAP_S ? 0 : nap_s < most_s ? nap_s : most_s);
+    return idle(nap_s < NO_NAP_S ? 0 : nap_s < most_s ? nap_s : most_s);
 }
 
 int cv_idle_wait_reset(MPI_Request *request)

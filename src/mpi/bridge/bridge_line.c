@@ -125,18 +125,18 @@ static bool hand_over(struct cv_bridge *bridge, struct cv_bridge_line *line,
 
 bool cv_bridge_link_move(struct cv_bridge *bridge, struct cv_bridge_line *line)
 {
-    const struct cv_end_events news = cv_bridge_end_look(&line->end);
+    const struct cv_end_events events = cv_bridge_end_look(&line->end);
     struct cv_ring *out = &line->out;
-    bool moved = hand_over(bridge, line, news.taken);
+    bool moved = hand_over(bridge, line, events.taken);
 
-    for (; !out->ended && out->first + out->count != news.filled; moved = true) {
+    for (; !out->ended && out->first + out->count != events.filled; moved = true) {
         const unsigned next = out->first + out->count;
 
         if (!cv_bridge_line_send(bridge, line, line->rank,
                                  cv_ring_slab(out, next)->length))
             return true;
     }
-    out->ended = out->ended || news.said;
+    out->ended = out->ended || events.said;
     moved |= cv_bridge_line_settle(bridge, line);
     cv_bridge_end_tell(&line->end, out->first, line->came, line->in.ended, line->broken);
     return moved;

@@ -68,7 +68,7 @@ static enum cleave_status send_chunk(struct cv_map_chunk *chunk, struct cleave_e
                                          .bytes = chunk->buffer.size };
 
     chunk->send_s = cv_idle_wait_clock_s() - master->began_s;
-    CV_TRY(cv_map_tell(&master->mail, rank, &note, err));
+    CV_TRY(cv_map_tell(&master->requests, rank, &note, err));
     if (chunk->buffer.size == 0) {
         tell_sent(chunk);
         return CLEAVE_OK;
@@ -82,7 +82,7 @@ static enum cleave_status send_chunk(struct cv_map_chunk *chunk, struct cleave_e
     chunk->sending = true;
     master->port_busy = true;
     master->counts.master_bytes += chunk->buffer.size;
-    return cv_map_requests_begin(&master->mail, &chunk->item, err);
+    return cv_map_requests_begin(&master->requests, &chunk->item, err);
 }
 
 static void send_next(struct cv_map_master *master)

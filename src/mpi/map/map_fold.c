@@ -82,7 +82,7 @@ static enum cleave_status fetch(struct cv_map_chunk *chunk, struct cleave_error 
                                                  .rank = (int)chunk->worker + 1,
                                                  .tag = cv_map_requests_tag(chunk->id),
                                                  .in = true };
-    return cv_map_requests_begin(&master->mail, &chunk->item, err);
+    return cv_map_requests_begin(&master->requests, &chunk->item, err);
 }
 
 void cv_map_partial(struct cv_map_master *master, struct cv_map_chunk *chunk)
@@ -126,7 +126,7 @@ static enum cleave_status let_give(struct cv_map_master *master,
                                          .peer = to + 1 };
 
     master->counts.peer_bytes += part->bytes;
-    return cv_map_tell(&master->mail, (int)from + 1, &give, err);
+    return cv_map_tell(&master->requests, (int)from + 1, &give, err);
 }
 
 /* Tell who gives and who combines. */
@@ -157,7 +157,7 @@ static enum cleave_status order_step(struct cv_map_master *master,
         note.moves = part->id;
         note.bytes = part->bytes;
     }
-    return cv_map_tell(&master->mail, (int)step->at + 1, &note, err);
+    return cv_map_tell(&master->requests, (int)step->at + 1, &note, err);
 }
 
 /* A partial that nothing can be done with goes to a worker that will soon have combined. */
@@ -172,7 +172,7 @@ static enum cleave_status send_one(struct cv_map_master *master,
 
     CV_TRY(let_give(master, part, part->holder, part->ahead, err));
     master->counts.ahead++;
-    return cv_map_tell(&master->mail, (int)part->ahead + 1, &await, err);
+    return cv_map_tell(&master->requests, (int)part->ahead + 1, &await, err);
 }
 
 static enum cleave_status send_ahead(struct cv_map_master *master, double *out_next_s,
@@ -289,7 +289,7 @@ static enum cleave_status fetch_value(struct cv_map_master *master,
         return CLEAVE_OK;
     give = (struct cv_map_message){ .kind = CV_MAP_GIVE, .id = id, .peer = 0 };
     master->counts.master_bytes += bytes;
-    CV_TRY(cv_map_tell(&master->mail, (int)holder + 1, &give, err));
+    CV_TRY(cv_map_tell(&master->requests, (int)holder + 1, &give, err));
     master->value_item = (struct cv_map_requests_item){ .done = value_came,
                                                         .context = master,
                                                         .bytes = master->value.bytes,
@@ -297,7 +297,7 @@ static enum cleave_status fetch_value(struct cv_map_master *master,
                                                         .rank = (int)holder + 1,
                                                         .tag = cv_map_requests_tag(id),
                                                         .in = true };
-    CV_TRY(cv_map_requests_begin(&master->mail, &master->value_item, err));
+    CV_TRY(cv_map_requests_begin(&master->requests, &master->value_item, err));
     while (!master->value_came)
         CV_TRY(cv_map_step(master, INFINITY, err));
     return CLEAVE_OK;

@@ -45,7 +45,7 @@ struct cv_map_message {
 };
 
 /* Send a copy of a note. */
-enum cleave_status cv_map_tell(struct cv_map_requests *mail, int rank,
+enum cleave_status cv_map_tell(struct cv_map_requests *requests, int rank,
                                const struct cv_map_message *note,
                                struct cleave_error *err);
 /* A note that says what went wrong, and back. */
@@ -56,7 +56,7 @@ enum cleave_status cv_map_error_of(const struct cv_map_message *note,
 /* See what MPI and the tasks have done; nap when it is nothing. `silent` items of mail
  * are only there to listen. *last_s is when something happened last; no nap goes past
  * until_s. */
-enum cleave_status cv_map_progress(struct cv_map_requests *mail,
+enum cleave_status cv_map_progress(struct cv_map_requests *requests,
                                    struct cv_map_tasks *tasks, size_t silent,
                                    double *last_s, double until_s,
                                    struct cleave_error *err);

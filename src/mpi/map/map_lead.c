@@ -22,7 +22,7 @@ static void event_came(void *context, struct cv_map_requests_item *item, int fro
         master->left++;
     /* Nothing more comes when all have left. */
     if (master->left < master->nworkers &&
-        cv_map_requests_begin(&master->mail, item, &err) != CLEAVE_OK)
+        cv_map_requests_begin(&master->requests, item, &err) != CLEAVE_OK)
         cv_map_fail(master, &err);
     if (note.kind == CV_MAP_COMPUTED) {
         cv_map_computed(master, (uint32_t)from - 1, &note);
@@ -44,7 +44,7 @@ static enum cleave_status listen(struct cv_map_master *master, struct cleave_err
                                        .rank = MPI_ANY_SOURCE,
                                        .tag = CV_MAIL_EVENT,
                                        .in = true };
-    return cv_map_requests_begin(&master->mail, &master->listen, err);
+    return cv_map_requests_begin(&master->requests, &master->listen, err);
 }
 
 /* --- the run ------------------------------------------------------------------------------ */
@@ -154,11 +154,11 @@ static enum cleave_status stop(struct cv_map_master *master, enum cleave_status 
     master->failed = true; /* whatever else comes is of no meaning */
     cv_map_tasks_drop(master->tasks);
     for (uint32_t w = 0; w < master->nworkers; w++)
-        CV_TRY(cv_map_tell(&master->mail, (int)w + 1, &note, err));
-    while (master->left < master->nworkers || master->mail.count > 0 ||
+        CV_TRY(cv_map_tell(&master->requests, (int)w + 1, &note, err));
+    while (master->left < master->nworkers || master->requests.count > 0 ||
            cv_map_tasks_any(master->tasks))
-        CV_TRY(cv_map_progress(&master->mail, master->tasks, 1, &master->last_s, INFINITY,
-                               err));
+        CV_TRY(cv_map_progress(&master->requests, master->tasks, 1, &master->last_s,
+                               INFINITY, err));
     return CLEAVE_OK;
 }
 
@@ -192,7 +192,7 @@ static void forget(struct cv_map_master *master)
     free(master->may);
     free(master->events);
     free(master->wakes);
-    cv_map_requests_done(&master->mail);
+    cv_map_requests_done(&master->requests);
 }
 
 enum cleave_status cv_map_lead(const struct cleave_mpi_map *map, MPI_Comm comm,
@@ -208,7 +208,7 @@ enum cleave_status cv_map_lead(const struct cleave_mpi_map *map, MPI_Comm comm,
     master.nworkers = (uint32_t)size - 1;
     master.queue_end = &master.queue;
     master.began_s = master.last_s = cv_idle_wait_clock_s();
-    cv_map_requests_init(&master.mail, comm);
+    cv_map_requests_init(&master.requests, comm);
     status = listen(&master, err);
     if (status == CLEAVE_OK) {
         status = run(&master, err);

@@ -41,8 +41,8 @@ void cv_map_event(struct cv_map_master *master, struct cleave_event event)
 enum cleave_status cv_map_step(struct cv_map_master *master, double until_s,
                                struct cleave_error *err)
 {
-    CV_TRY(
-        cv_map_progress(&master->mail, master->tasks, 1, &master->last_s, until_s, err));
+    CV_TRY(cv_map_progress(&master->requests, master->tasks, 1, &master->last_s, until_s,
+                           err));
     if (!master->failed)
         return CLEAVE_OK;
     *err = master->err;

@@ -60,7 +60,7 @@ struct cv_map_wake {
 struct cv_map_master {
     const struct cleave_mpi_map *map;
     const struct cleave_platform *platform;
-    struct cv_map_requests mail;
+    struct cv_map_requests requests;
     struct cv_map_tasks *tasks; /* borrowed                                           */
     struct cv_map_message note; /* the next event                                     */
     struct cv_map_requests_item listen;

@@ -37,16 +37,16 @@ struct cv_map_requests {
     int code; /* of the MPI call that failed first                                    */
 };
 
-void cv_map_requests_init(struct cv_map_requests *mail, MPI_Comm comm);
-void cv_map_requests_done(struct cv_map_requests *mail);
+void cv_map_requests_init(struct cv_map_requests *requests, MPI_Comm comm);
+void cv_map_requests_done(struct cv_map_requests *requests);
 /* The tag for bytes with a name. */
 int cv_map_requests_tag(uint64_t id);
 /* Begin to send or receive; the item is the mail's until it is done. */
-enum cleave_status cv_map_requests_begin(struct cv_map_requests *mail,
+enum cleave_status cv_map_requests_begin(struct cv_map_requests *requests,
                                          struct cv_map_requests_item *item,
                                          struct cleave_error *err);
 /* Make calls for what is done; *out_any: there was something. Fails when MPI does. */
-enum cleave_status cv_map_requests_look(struct cv_map_requests *mail, bool *out_any,
+enum cleave_status cv_map_requests_look(struct cv_map_requests *requests, bool *out_any,
                                         struct cleave_error *err);
 
 #endif

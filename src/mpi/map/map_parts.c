@@ -103,7 +103,7 @@ static void letter_sent(void *context, struct cv_map_requests_item *item, int fr
     free(context);
 }
 
-enum cleave_status cv_map_tell(struct cv_map_requests *mail, int rank,
+enum cleave_status cv_map_tell(struct cv_map_requests *requests, int rank,
                                const struct cv_map_message *note,
                                struct cleave_error *err)
 {
@@ -122,7 +122,7 @@ enum cleave_status cv_map_tell(struct cv_map_requests *mail, int rank,
         .rank = rank,
         .tag = rank == 0 ? CV_MAIL_EVENT : CV_MAIL_ORDER,
     };
-    status = cv_map_requests_begin(mail, &letter->item, err);
+    status = cv_map_requests_begin(requests, &letter->item, err);
     if (status != CLEAVE_OK)
         free(letter);
     return status;
@@ -143,28 +143,28 @@ enum cleave_status cv_map_error_of(const struct cv_map_message *note,
                    (int)sizeof note->text - 1, note->text);
 }
 
-enum cleave_status cv_map_progress(struct cv_map_requests *mail,
+enum cleave_status cv_map_progress(struct cv_map_requests *requests,
                                    struct cv_map_tasks *tasks, size_t silent,
                                    double *last_s, double until_s,
                                    struct cleave_error *err)
 {
-    struct timespec nap;
+    struct timespec idle;
     double now_s, left_s;
     bool any;
 
-    CV_TRY(cv_map_requests_look(mail, &any, err));
+    CV_TRY(cv_map_requests_look(requests, &any, err));
     any |= cv_map_tasks_fetch(tasks) > 0;
     now_s = cv_idle_wait_clock_s();
     if (any) {
         *last_s = now_s;
         return CLEAVE_OK;
     }
-    nap = cv_idle_wait_for(now_s - *last_s);
-    if (mail->count > silent && nap.tv_nsec > MOVING_NAP_NS)
-        nap.tv_nsec = MOVING_NAP_NS;
+    idle = cv_idle_wait_for(now_s - *last_s);
+    if (requests->count > silent && idle.tv_nsec > MOVING_NAP_NS)
+        idle.tv_nsec = MOVING_NAP_NS;
     left_s = until_s - now_s;
-    if (left_s < 1e-9 * (double)nap.tv_nsec)
-        nap.tv_nsec = left_s > 0 ? (long)(1e9 * left_s) : 0;
-    cv_map_tasks_nap(tasks, &nap);
+    if (left_s < 1e-9 * (double)idle.tv_nsec)
+        idle.tv_nsec = left_s > 0 ? (long)(1e9 * left_s) : 0;
+    cv_map_tasks_nap(tasks, &idle);
     return CLEAVE_OK;
 }

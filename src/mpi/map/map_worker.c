@@ -21,7 +21,7 @@ struct held {
 
 struct worker {
     const struct cleave_mpi_map *map;
-    struct cv_map_requests mail;
+    struct cv_map_requests requests;
     struct cv_map_tasks *tasks;
     struct cv_map_message
         note; /* the next order                                         */
@@ -75,7 +75,7 @@ static void tell(struct worker *worker, const struct cv_map_message *note)
 {
     struct cleave_error err;
 
-    if (cv_map_tell(&worker->mail, 0, note, &err) != CLEAVE_OK)
+    if (cv_map_tell(&worker->requests, 0, note, &err) != CLEAVE_OK)
         break_off(worker, &err);
 }
 
@@ -130,7 +130,7 @@ static void send_partial(struct job *job, int rank)
                                                .rank = rank,
                                                .tag = cv_map_requests_tag(job->note.id) };
     if (job->item.size > 0 &&
-        cv_map_requests_begin(&worker->mail, &job->item, &err) == CLEAVE_OK)
+        cv_map_requests_begin(&worker->requests, &job->item, &err) == CLEAVE_OK)
         return;
     if (job->item.size > 0)
         break_off(worker, &err);
@@ -251,7 +251,7 @@ static enum cleave_status begin_after(struct job *job, struct cleave_mpi_buffer 
                                                .rank = rank,
                                                .tag = cv_map_requests_tag(id),
                                                .in = true };
-    return cv_map_requests_begin(&job->worker->mail, &job->item, err);
+    return cv_map_requests_begin(&job->worker->requests, &job->item, err);
 }
 
 /* --- orders ------------------------------------------------------------------------------- */
@@ -337,7 +337,7 @@ static enum cleave_status await(struct worker *worker, struct cleave_error *err)
                                                 .rank = (int)note->peer,
                                                 .tag = cv_map_requests_tag(note->id),
                                                 .in = true };
-    return cv_map_requests_begin(&worker->mail, &held->item, err);
+    return cv_map_requests_begin(&worker->requests, &held->item, err);
 }
 
 static void order_came(void *context, struct cv_map_requests_item *item, int from)
@@ -356,7 +356,7 @@ static void order_came(void *context, struct cv_map_requests_item *item, int fro
     status =
         worker->note.kind == CV_MAP_AWAIT ? await(worker, &err) : begin_job(worker, &err);
     if (status == CLEAVE_OK)
-        status = cv_map_requests_begin(&worker->mail, item, &err);
+        status = cv_map_requests_begin(&worker->requests, item, &err);
     if (status != CLEAVE_OK)
         break_off(worker, &err);
 }
@@ -369,9 +369,9 @@ static enum cleave_status settle(struct worker *worker, bool stopped,
 {
     double last_s = cv_idle_wait_clock_s();
 
-    while (stopped ? worker->mail.count > 0 || cv_map_tasks_any(worker->tasks)
+    while (stopped ? worker->requests.count > 0 || cv_map_tasks_any(worker->tasks)
                    : !worker->stopped) {
-        CV_TRY(cv_map_progress(&worker->mail, worker->tasks, stopped ? 0 : 1, &last_s,
+        CV_TRY(cv_map_progress(&worker->requests, worker->tasks, stopped ? 0 : 1, &last_s,
                                INFINITY, err));
         if (worker->broken) {
             *err = worker->err;
@@ -388,7 +388,7 @@ enum cleave_status cv_map_work(const struct cleave_mpi_map *map, MPI_Comm comm,
     const struct cv_map_message leave = { .kind = CV_MAP_LEFT };
     enum cleave_status status;
 
-    cv_map_requests_init(&worker.mail, comm);
+    cv_map_requests_init(&worker.requests, comm);
     worker.listen = (struct cv_map_requests_item){ .done = order_came,
                                                    .context = &worker,
                                                    .bytes = (unsigned char *)&worker.note,
@@ -396,7 +396,7 @@ enum cleave_status cv_map_work(const struct cleave_mpi_map *map, MPI_Comm comm,
                                                    .rank = 0,
                                                    .tag = CV_MAIL_ORDER,
                                                    .in = true };
-    status = cv_map_requests_begin(&worker.mail, &worker.listen, err);
+    status = cv_map_requests_begin(&worker.requests, &worker.listen, err);
     if (status == CLEAVE_OK)
         status = settle(&worker, false, err);
     if (status == CLEAVE_OK)
@@ -415,6 +415,6 @@ enum cleave_status cv_map_work(const struct cleave_mpi_map *map, MPI_Comm comm,
     }
     while (worker.held != NULL)
         free_held(take_held(&worker, worker.held->id));
-    cv_map_requests_done(&worker.mail);
+    cv_map_requests_done(&worker.requests);
     return status;
 }

@@ -30,30 +30,30 @@ struct cv_atomic_words {
 };
 
 /* Collective. `width` words in a row. */
-int cv_atomic_words_make(struct cv_atomic_words *board, MPI_Comm comm, int width,
+int cv_atomic_words_make(struct cv_atomic_words *atomics, MPI_Comm comm, int width,
                          bool share);
-void cv_atomic_words_free(struct cv_atomic_words *board);
+void cv_atomic_words_free(struct cv_atomic_words *atomics);
 
 /* What has to be complete before the next row is turned to, or NULL: it is not if another
  * rank is half a board behind. */
-MPI_Request *cv_atomic_words_due(struct cv_atomic_words *board);
+MPI_Request *cv_atomic_words_due(struct cv_atomic_words *atomics);
 /* Turn to the next row. */
-int cv_atomic_words_turn(struct cv_atomic_words *board, MPI_Comm comm);
+int cv_atomic_words_turn(struct cv_atomic_words *atomics, MPI_Comm comm);
 
 /* The first of `count` tickets that ranks draw from one word of this row, by adding 1 to it:
  * it is not cleared between reductions, whose ranks draw as many each time. */
-uint64_t cv_atomic_words_tickets(struct cv_atomic_words *board, uint64_t count);
+uint64_t cv_atomic_words_tickets(struct cv_atomic_words *atomics, uint64_t count);
 
 /* On a word of the current row. Both give what was there before. */
-int cv_atomic_words_add(struct cv_atomic_words *board, int word, uint64_t amount,
+int cv_atomic_words_add(struct cv_atomic_words *atomics, int word, uint64_t amount,
                         uint64_t *out_old);
-int cv_atomic_words_swap(struct cv_atomic_words *board, int word, uint64_t value,
+int cv_atomic_words_swap(struct cv_atomic_words *atomics, int word, uint64_t value,
                          uint64_t *out_old);
 
 /* What a rank writes under its name in this reduction, and what it writes to withdraw. */
-uint64_t cv_atomic_words_name(const struct cv_atomic_words *board, int rank);
-uint64_t cv_atomic_words_nobody(const struct cv_atomic_words *board);
+uint64_t cv_atomic_words_name(const struct cv_atomic_words *atomics, int rank);
+uint64_t cv_atomic_words_nobody(const struct cv_atomic_words *atomics);
 /* The rank that wrote a word in this reduction, or -1. */
-int cv_atomic_words_rank(const struct cv_atomic_words *board, uint64_t word);
+int cv_atomic_words_rank(const struct cv_atomic_words *atomics, uint64_t word);
 
 #endif

@@ -44,42 +44,42 @@ double cv_shared_vectors_bytes(int ranks, size_t bytes)
 }
 
 /* Whoever still takes a result from the old ones has them mapped. */
-int cv_shared_vectors_make(struct cv_shared_vectors *bays, MPI_Comm comm, size_t bytes)
+int cv_shared_vectors_make(struct cv_shared_vectors *vectors, MPI_Comm comm, size_t bytes)
 {
     int rank;
 
-    cv_shared_vectors_free(bays);
+    cv_shared_vectors_free(vectors);
     CV_MPI_TRY(PMPI_Comm_rank(comm, &rank));
-    CV_MPI_TRY(PMPI_Comm_size(comm, &bays->ranks));
-    bays->room = room_for(bytes);
-    CV_MPI_TRY(cv_shared_memory_make(comm, rank, size_of(bays->ranks, bays->room),
-                                     &bays->memory));
-    bays->refused = bays->memory == NULL;
+    CV_MPI_TRY(PMPI_Comm_size(comm, &vectors->ranks));
+    vectors->room = room_for(bytes);
+    CV_MPI_TRY(cv_shared_memory_make(comm, rank, size_of(vectors->ranks, vectors->room),
+                                     &vectors->memory));
+    vectors->refused = vectors->memory == NULL;
     return MPI_SUCCESS;
 }
 
-void cv_shared_vectors_free(struct cv_shared_vectors *bays)
+void cv_shared_vectors_free(struct cv_shared_vectors *vectors)
 {
-    if (bays->memory != NULL)
-        cv_shared_memory_free(bays->memory, size_of(bays->ranks, bays->room));
-    bays->memory = NULL;
-    bays->room = 0;
-    bays->takes[0] = bays->takes[1] = 0;
+    if (vectors->memory != NULL)
+        cv_shared_memory_free(vectors->memory, size_of(vectors->ranks, vectors->room));
+    vectors->memory = NULL;
+    vectors->room = 0;
+    vectors->takes[0] = vectors->takes[1] = 0;
 }
 
-static struct said *said(const struct cv_shared_vectors *bays)
+static struct said *said(const struct cv_shared_vectors *vectors)
 {
-    return &((struct said *)bays->memory)[bays->number % 2];
+    return &((struct said *)vectors->memory)[vectors->number % 2];
 }
 
-int cv_shared_vectors_turn(struct cv_shared_vectors *bays, MPI_Comm comm, int takers)
+int cv_shared_vectors_turn(struct cv_shared_vectors *vectors, MPI_Comm comm, int takers)
 {
     uint64_t *takes;
     int there;
 
-    bays->number++;
-    takes = &bays->takes[bays->number % 2];
-    while (atomic_load_explicit(&said(bays)->taken.value, memory_order_acquire) <
+    vectors->number++;
+    takes = &vectors->takes[vectors->number % 2];
+    while (atomic_load_explicit(&said(vectors)->taken.value, memory_order_acquire) <
            *takes) {
         /* So that the MPI library goes on, and notices when a rank dies. */
         CV_MPI_TRY(
@@ -90,35 +90,35 @@ int cv_shared_vectors_turn(struct cv_shared_vectors *bays, MPI_Comm comm, int ta
     return MPI_SUCCESS;
 }
 
-void cv_shared_vectors_taken(struct cv_shared_vectors *bays)
+void cv_shared_vectors_taken(struct cv_shared_vectors *vectors)
 {
-    atomic_fetch_add_explicit(&said(bays)->taken.value, 1, memory_order_release);
+    atomic_fetch_add_explicit(&said(vectors)->taken.value, 1, memory_order_release);
 }
 
-char *cv_shared_vector_at(const struct cv_shared_vectors *bays, int rank)
+char *cv_shared_vector_at(const struct cv_shared_vectors *vectors, int rank)
 {
-    const size_t before = bays->number % 2 * (size_t)bays->ranks + (size_t)rank;
+    const size_t before = vectors->number % 2 * (size_t)vectors->ranks + (size_t)rank;
 
-    return (char *)((struct said *)bays->memory + 2) + before * bays->room;
+    return (char *)((struct said *)vectors->memory + 2) + before * vectors->room;
 }
 
-bool cv_shared_vectors_second(struct cv_shared_vectors *bays)
+bool cv_shared_vectors_second(struct cv_shared_vectors *vectors)
 {
-    return atomic_exchange_explicit(&said(bays)->came.value, bays->number,
-                                    memory_order_acq_rel) == bays->number;
+    return atomic_exchange_explicit(&said(vectors)->came.value, vectors->number,
+                                    memory_order_acq_rel) == vectors->number;
 }
 
-void cv_shared_vectors_say(struct cv_shared_vectors *bays, int speaker, int segments)
+void cv_shared_vectors_say(struct cv_shared_vectors *vectors, int speaker, int segments)
 {
-    atomic_store_explicit(&said(bays)->segments[speaker].value,
-                          (uint64_t)bays->number << 32 | (uint32_t)segments,
+    atomic_store_explicit(&said(vectors)->segments[speaker].value,
+                          (uint64_t)vectors->number << 32 | (uint32_t)segments,
                           memory_order_release);
 }
 
-int cv_shared_vectors_said(const struct cv_shared_vectors *bays, int speaker)
+int cv_shared_vectors_said(const struct cv_shared_vectors *vectors, int speaker)
 {
-    const uint64_t word =
-        atomic_load_explicit(&said(bays)->segments[speaker].value, memory_order_acquire);
+    const uint64_t word = atomic_load_explicit(&said(vectors)->segments[speaker].value,
+                                               memory_order_acquire);
 
-    return word >> 32 == bays->number ? (int)(uint32_t)word : 0;
+    return word >> 32 == vectors->number ? (int)(uint32_t)word : 0;
 }

@@ -24,23 +24,24 @@ struct cv_shared_vectors {
 };
 
 /* Bays for vectors of so many bytes, in place of those there are: collective. */
-int cv_shared_vectors_make(struct cv_shared_vectors *bays, MPI_Comm comm, size_t bytes);
-void cv_shared_vectors_free(struct cv_shared_vectors *bays);
+int cv_shared_vectors_make(struct cv_shared_vectors *vectors, MPI_Comm comm,
+                           size_t bytes);
+void cv_shared_vectors_free(struct cv_shared_vectors *vectors);
 /* What they take together. */
 double cv_shared_vectors_bytes(int ranks, size_t bytes);
 
 /* Turn to the next reduction, whose result so many ranks will take; all others do so as well.
  * Waits for those that have not taken the result of the one before the last. */
-int cv_shared_vectors_turn(struct cv_shared_vectors *bays, MPI_Comm comm, int takers);
+int cv_shared_vectors_turn(struct cv_shared_vectors *vectors, MPI_Comm comm, int takers);
 /* This rank has taken the result. */
-void cv_shared_vectors_taken(struct cv_shared_vectors *bays);
-char *cv_shared_vector_at(const struct cv_shared_vectors *bays, int rank);
+void cv_shared_vectors_taken(struct cv_shared_vectors *vectors);
+char *cv_shared_vector_at(const struct cv_shared_vectors *vectors, int rank);
 /* Whether the other one of two ranks has asked that before, in this reduction. */
-bool cv_shared_vectors_second(struct cv_shared_vectors *bays);
+bool cv_shared_vectors_second(struct cv_shared_vectors *vectors);
 
 /* So many segments are there, of the result or of what a rank has to give. One or two ranks say so,
  * by different numbers below CV_SPEAKERS, and all others see it. */
-void cv_shared_vectors_say(struct cv_shared_vectors *bays, int speaker, int segments);
-int cv_shared_vectors_said(const struct cv_shared_vectors *bays, int speaker);
+void cv_shared_vectors_say(struct cv_shared_vectors *vectors, int speaker, int segments);
+int cv_shared_vectors_said(const struct cv_shared_vectors *vectors, int speaker);
 
 #endif

@@ -42,11 +42,11 @@ static double expected(const double *thought_s, const double *by)
     return known_lesser(thought_s) * (by[0] == 0 ? 1 : known_lesser(by));
 }
 
-static void judge(struct cv_replan_history *habit)
+static void judge(struct cv_replan_history *history)
 {
-    habit->hopeless = habit->own_s > 0 &&
-                      known_lesser(habit->least_s) > quicker * habit->own_s &&
-                      known_lesser(habit->slices_s) > quicker * habit->own_s;
+    history->hopeless = history->own_s > 0 &&
+                        known_lesser(history->least_s) > quicker * history->own_s &&
+                        known_lesser(history->slices_s) > quicker * history->own_s;
 }
 
 /* Whoever came before the root is seen when that one comes: as if those had come at the
@@ -63,7 +63,7 @@ static double spread(const struct cv_replan_history_call *call)
     return later == 0 ? 0 : (call->last_s - call->since_s) * call->job.n / later;
 }
 
-void cv_replan_history_see(struct cv_replan_history *habit,
+void cv_replan_history_see(struct cv_replan_history *history,
                            const struct cv_replan_history_call *call)
 {
     const struct cv_ready_job job = { (uint32_t)call->job.n, call->came_s, call->job.d,
@@ -73,76 +73,76 @@ void cv_replan_history_see(struct cv_replan_history *habit,
     bool late;
 
     slices.spread_s = spread(call);
-    note(habit->spread_s, slices.spread_s);
-    note(habit->slices_s,
+    note(history->spread_s, slices.spread_s);
+    note(history->slices_s,
          cv_slice_time(&slices) + (slices.max > 0 ? cv_slice_backlog(&slices, 0) : 0));
     for (int i = 0; i < call->job.n; i++)
         first = call->came_s[i] < first ? call->came_s[i] : first;
     for (int i = 0; i < call->job.n; i++)
         call->came_s[i] -= first;
-    note(habit->least_s, cv_ready_bound(&job) - (call->last_s - first));
+    note(history->least_s, cv_ready_bound(&job) - (call->last_s - first));
     late = call->last_s > call->since_s + call->job.d + call->job.c;
     /* Where plans work, once does not count: then the root may have come last. */
-    habit->apart = late || (habit->worked && !habit->together);
-    habit->together = !late;
-    judge(habit);
+    history->apart = late || (history->worked && !history->together);
+    history->together = !late;
+    judge(history);
 }
 
-double cv_replan_history_spread(const struct cv_replan_history *habit)
+double cv_replan_history_spread(const struct cv_replan_history *history)
 {
-    return habit->spread_s[0] > habit->spread_s[1] ? habit->spread_s[0]
-                                                   : habit->spread_s[1];
+    return history->spread_s[0] > history->spread_s[1] ? history->spread_s[0]
+                                                       : history->spread_s[1];
 }
 
-enum cv_plan_kind cv_replan_history_choose(const struct cv_replan_history *habit,
+enum cv_plan_kind cv_replan_history_choose(const struct cv_replan_history *history,
                                            const struct cv_slice_job *job, int there)
 {
-    const double usual_s = expected(habit->slices_s, habit->slices_by);
-    const double tree_s = expected(habit->least_s, habit->tree_by);
+    const double usual_s = expected(history->slices_s, history->slices_by);
+    const double tree_s = expected(history->least_s, history->tree_by);
     const double thought_s[2] = { cv_slice_time(job), 0 };
 
     if (!(usual_s < tree_s))
-        return tree_s < habit->own_s ? CV_BY_TREE : CV_BY_MPI;
-    return expected(thought_s, habit->slices_by) + cv_slice_backlog(job, there) <
-                   habit->own_s
+        return tree_s < history->own_s ? CV_BY_TREE : CV_BY_MPI;
+    return expected(thought_s, history->slices_by) + cv_slice_backlog(job, there) <
+                   history->own_s
                ? CV_BY_SLICES
                : CV_BY_MPI;
 }
 
-void cv_replan_history_own(struct cv_replan_history *habit, double took_s)
+void cv_replan_history_own(struct cv_replan_history *history, double took_s)
 {
-    habit->own_s = took_s;
-    judge(habit);
+    history->own_s = took_s;
+    judge(history);
 }
 
-void cv_replan_history_planned(struct cv_replan_history *habit, double took_s,
+void cv_replan_history_planned(struct cv_replan_history *history, double took_s,
                                bool by_slices)
 {
-    const double thought_s = by_slices ? habit->slices_s[0] : habit->least_s[0];
+    const double thought_s = by_slices ? history->slices_s[0] : history->least_s[0];
 
-    habit->declined = 0;
-    note(habit->planned_s, took_s);
+    history->declined = 0;
+    note(history->planned_s, took_s);
     if (thought_s > 0)
-        note(by_slices ? habit->slices_by : habit->tree_by, took_s / thought_s);
-    habit->worked = habit->worked || took_s < quicker * habit->own_s;
-    if (habit->own_s > 0 && lesser(habit->planned_s) > quicker * habit->own_s)
-        habit->hopeless = true;
+        note(by_slices ? history->slices_by : history->tree_by, took_s / thought_s);
+    history->worked = history->worked || took_s < quicker * history->own_s;
+    if (history->own_s > 0 && lesser(history->planned_s) > quicker * history->own_s)
+        history->hopeless = true;
     else
-        habit->doublings = 0;
+        history->doublings = 0;
 }
 
-void cv_replan_history_rest(struct cv_replan_history *habit, bool was_hopeless,
+void cv_replan_history_rest(struct cv_replan_history *history, bool was_hopeless,
                             bool declined)
 {
-    habit->declined = declined ? habit->declined + 1 : 0;
+    history->declined = declined ? history->declined + 1 : 0;
     /* That no plan can be quicker is seen at once, that some prove not to be is not. */
-    if (!(was_hopeless && habit->planned_s[0] > 0) && !habit->hopeless && habit->apart &&
-        habit->declined < OFTEN)
+    if (!(was_hopeless && history->planned_s[0] > 0) && !history->hopeless &&
+        history->apart && history->declined < OFTEN)
         return;
-    if (!habit->worked && lesser(habit->planned_s) > much_slower * habit->own_s &&
-        habit->doublings < MANY_DOUBLINGS)
-        habit->doublings = MANY_DOUBLINGS;
-    habit->unasked = 1 << habit->doublings;
-    if (habit->doublings < MOST_DOUBLINGS)
-        habit->doublings++;
+    if (!history->worked && lesser(history->planned_s) > much_slower * history->own_s &&
+        history->doublings < MANY_DOUBLINGS)
+        history->doublings = MANY_DOUBLINGS;
+    history->unasked = 1 << history->doublings;
+    if (history->doublings < MOST_DOUBLINGS)
+        history->doublings++;
 }

@@ -44,23 +44,23 @@ struct cv_replan_history_call {
 };
 
 /* All have come to a call, and so had others before. */
-void cv_replan_history_see(struct cv_replan_history *habit,
+void cv_replan_history_see(struct cv_replan_history *history,
                            const struct cv_replan_history_call *call);
 /* How long after that the result was there. */
-void cv_replan_history_own(struct cv_replan_history *habit, double took_s);
-void cv_replan_history_planned(struct cv_replan_history *habit, double took_s,
+void cv_replan_history_own(struct cv_replan_history *history, double took_s);
+void cv_replan_history_planned(struct cv_replan_history *history, double took_s,
                                bool by_slices);
 /* Within which time ranks come. */
-double cv_replan_history_spread(const struct cv_replan_history *habit);
+double cv_replan_history_spread(const struct cv_replan_history *history);
 /* How to go on in a call for which `there` ranks have come when the root comes. Where slices
  * are quickest in general, they may not be if most ranks begin to send at once: then
  * MPI_Reduce, once all have come. */
 enum cv_plan_kind { CV_BY_TREE, CV_BY_SLICES, CV_BY_MPI };
-enum cv_plan_kind cv_replan_history_choose(const struct cv_replan_history *habit,
+enum cv_plan_kind cv_replan_history_choose(const struct cv_replan_history *history,
                                            const struct cv_slice_job *job, int there);
 /* A call for which all have come goes to MPI_Reduce: how many more do, then. was_hopeless:
  * before this call was seen; declined: some had not come when that was chosen. */
-void cv_replan_history_rest(struct cv_replan_history *habit, bool was_hopeless,
+void cv_replan_history_rest(struct cv_replan_history *history, bool was_hopeless,
                             bool declined);
 
 #endif

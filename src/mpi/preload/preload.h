@@ -22,7 +22,7 @@ int cv_preload_call(const struct cv_mpi_call *call);
 int cv_preload_parts(struct cv_mpi_call *call, const int *counts, int block);
 
 /* Tell what was chosen and gained, where CLEAVE_MPI asks for it. */
-void cv_preload_report(const struct cv_comm_state *team);
+void cv_preload_report(const struct cv_comm_state *state);
 void cv_preload_sum_up(const struct cv_preload *preload);
 
 #endif

@@ -18,9 +18,9 @@ static void tell_size(double bytes, char *text, size_t size)
     snprintf(text, size, "%g %s", bytes, units[unit]);
 }
 
-static void tell_choice(const struct cv_comm_state *team, int sort)
+static void tell_choice(const struct cv_comm_state *state, int sort)
 {
-    const struct cv_choice *choice = &team->chooser.choices[sort];
+    const struct cv_choice *choice = &state->chooser.choices[sort];
     const struct cv_arm *own = &choice->arms[CV_ARM_OWN],
                         *best = &choice->arms[choice->best];
     static const char *const reaches[] = { "reduce", "all-reduce", "reduce-scatter" };
@@ -35,7 +35,7 @@ static void tell_choice(const struct cv_comm_state *team, int sort)
     tell_size(cv_chooser_bytes(sort), from, sizeof from);
     fprintf(stderr, "cleave:   %s from %s%s: %u calls, %s", reaches[sort / CV_SIZES / 2],
             from, sort / CV_SIZES % 2 ? "" : " in order", choice->calls,
-            cv_mpi_policy_text(cv_chooser_policy(&team->chooser, sort, choice->best)));
+            cv_mpi_policy_text(cv_chooser_policy(&state->chooser, sort, choice->best)));
     if (choice->spreads > 0)
         fprintf(stderr, ", arrivals within %.3g ms, result %.3g ms after the last",
                 choice->median_spread_s * 1e3, best->median_s * 1e3);
@@ -44,23 +44,24 @@ static void tell_choice(const struct cv_comm_state *team, int sort)
     fprintf(stderr, ", gained %.3g s\n", gained);
 }
 
-void cv_preload_report(const struct cv_comm_state *team)
+void cv_preload_report(const struct cv_comm_state *state)
 {
-    const int machines = cv_cluster_machines(team->cluster);
+    const int machines = cv_cluster_machines(state->cluster);
 
-    if (team->rank != 0 || (team->chooser.choices == NULL && machines == 0 &&
-                            team->ahead == 0 && team->bays.number == 0))
+    if (state->rank != 0 || (state->chooser.choices == NULL && machines == 0 &&
+                             state->ahead == 0 && state->vectors.number == 0))
         return;
-    fprintf(stderr, "cleave: communicator of %d ranks", team->size);
+    fprintf(stderr, "cleave: communicator of %d ranks", state->size);
     if (machines > 0)
         fprintf(stderr, " on %d machines", machines);
-    if (team->ahead > 0)
-        fprintf(stderr, ", rank 0 met the next %u times while it combined", team->ahead);
-    if (team->bays.number > 0)
-        fprintf(stderr, ", %u reductions in memory that all share", team->bays.number);
-    fprintf(stderr, "%s\n", team->chooser.choices != NULL ? ":" : "");
-    for (int sort = 0; team->chooser.choices != NULL && sort < CV_SORTS; sort++)
-        tell_choice(team, sort);
+    if (state->ahead > 0)
+        fprintf(stderr, ", rank 0 met the next %u times while it combined", state->ahead);
+    if (state->vectors.number > 0)
+        fprintf(stderr, ", %u reductions in memory that all share",
+                state->vectors.number);
+    fprintf(stderr, "%s\n", state->chooser.choices != NULL ? ":" : "");
+    for (int sort = 0; state->chooser.choices != NULL && sort < CV_SORTS; sort++)
+        tell_choice(state, sort);
 }
 
 void cv_preload_sum_up(const struct cv_preload *preload)

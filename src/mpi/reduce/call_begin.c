@@ -11,22 +11,22 @@ static const double least_segment = 262144, most_segment = 16777216;
 /* Between machines, pieces that MPI libraries send without asking the receiver first. */
 static const double least_apart = 32768;
 
-static double dynamic_segment(const struct cv_comm_state *team, enum cv_mpi_policy policy,
-                              double bytes)
+static double dynamic_segment(const struct cv_comm_state *state,
+                              enum cv_mpi_policy policy, double bytes)
 {
     const double min = policy == CV_MPI_TREE_REPLAN ? least_apart : least_segment;
 
-    if (team->settings.segment_bytes > 0)
-        return team->settings.segment_bytes;
+    if (state->settings.segment_bytes > 0)
+        return state->settings.segment_bytes;
     return fmin(fmax(bytes / CV_DEPTH, min), most_segment);
 }
 
 int cv_call_begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                  struct cv_comm_state *team, struct cv_reduction *r)
+                  struct cv_comm_state *state, struct cv_reduction *r)
 {
-    bool at_root = team->rank == call->root;
+    bool at_root = state->rank == call->root;
 
-    r->team = team;
+    r->state = state;
     CV_MPI_TRY(cv_vector_init(&r->vector, call->count, call->type, call->op));
     if (policy == CV_MPI_TREE_DYN && !r->vector.commutes)
         return cv_mpi_process_error("tree-dyn needs an operator that commutes; "
@@ -45,7 +45,7 @@ int cv_call_begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
     r->blocks = false;
     if (policy == CV_MPI_TREE_DYN || policy == CV_MPI_ORDERED ||
         policy == CV_MPI_TREE_REPLAN)
-        cv_vector_cut(&r->vector, dynamic_segment(team, policy, r->vector.bytes));
+        cv_vector_cut(&r->vector, dynamic_segment(state, policy, r->vector.bytes));
     cv_reduction_add(r);
     return MPI_SUCCESS;
 }

@@ -36,18 +36,18 @@ static void free_cluster(struct cv_cluster *cluster)
     free(cluster);
 }
 
-static int split(const struct cv_comm_state *team, MPI_Comm *out)
+static int split(const struct cv_comm_state *state, MPI_Comm *out)
 {
-    const int ranks = team->settings.machine_ranks;
+    const int ranks = state->settings.machine_ranks;
 
     if (ranks > 0)
-        return PMPI_Comm_split(team->comm, team->rank / ranks, team->rank, out);
-    return PMPI_Comm_split_type(team->comm, MPI_COMM_TYPE_SHARED, team->rank,
+        return PMPI_Comm_split(state->comm, state->rank / ranks, state->rank, out);
+    return PMPI_Comm_split_type(state->comm, MPI_COMM_TYPE_SHARED, state->rank,
                                 MPI_INFO_NULL, out);
 }
 
 /* Who is where: all know the number in `fore` of everybody's machine. */
-static int look(struct cv_cluster *cluster, const struct cv_comm_state *team)
+static int look(struct cv_cluster *cluster, const struct cv_comm_state *state)
 {
     int ranks, max, machines = 0, index = 0;
     int rows = 1;
@@ -57,9 +57,9 @@ static int look(struct cv_cluster *cluster, const struct cv_comm_state *team)
         CV_MPI_TRY(PMPI_Comm_rank(cluster->fore, &index));
     CV_MPI_TRY(PMPI_Bcast(&index, 1, MPI_INT, 0, cluster->machine));
     CV_MPI_TRY(
-        PMPI_Allgather(&index, 1, MPI_INT, cluster->first, 1, MPI_INT, team->comm));
-    CV_MPI_TRY(PMPI_Allreduce(&ranks, &max, 1, MPI_INT, MPI_MAX, team->comm));
-    for (int i = 0; i < team->size; i++) {
+        PMPI_Allgather(&index, 1, MPI_INT, cluster->first, 1, MPI_INT, state->comm));
+    CV_MPI_TRY(PMPI_Allreduce(&ranks, &max, 1, MPI_INT, MPI_MAX, state->comm));
+    for (int i = 0; i < state->size; i++) {
         machines = cluster->first[i] >= machines ? cluster->first[i] + 1 : machines;
         rows += i > 0 && cluster->first[i] != cluster->first[i - 1];
     }
@@ -69,93 +69,93 @@ static int look(struct cv_cluster *cluster, const struct cv_comm_state *team)
     return MPI_SUCCESS;
 }
 
-static int make(struct cv_cluster *cluster, struct cv_comm_state *team)
+static int make(struct cv_cluster *cluster, struct cv_comm_state *state)
 {
     int here, ranks;
 
     cluster->machine = cluster->fore = MPI_COMM_NULL;
     /* One call tells, in general. With MPICH and more ranks than processors what follows
      * takes as long as a few reductions. */
-    if (team->settings.machine_ranks == 0) {
-        CV_MPI_TRY(cv_link_costs_look(&team->costs, team->comm));
-        if (team->costs.together)
+    if (state->settings.machine_ranks == 0) {
+        CV_MPI_TRY(cv_link_costs_look(&state->costs, state->comm));
+        if (state->costs.together)
             return MPI_SUCCESS;
     }
-    cluster->first = malloc((size_t)team->size * sizeof *cluster->first);
+    cluster->first = malloc((size_t)state->size * sizeof *cluster->first);
     if (cluster->first == NULL)
         return MPI_ERR_NO_MEM;
-    CV_MPI_TRY(split(team, &cluster->machine));
+    CV_MPI_TRY(split(state, &cluster->machine));
     CV_MPI_TRY(PMPI_Comm_rank(cluster->machine, &here));
     CV_MPI_TRY(PMPI_Comm_size(cluster->machine, &ranks));
-    if (ranks == team->size)
+    if (ranks == state->size)
         return MPI_SUCCESS; /* all are here */
-    CV_MPI_TRY(PMPI_Comm_split(team->comm, here == 0 ? 0 : MPI_UNDEFINED, team->rank,
+    CV_MPI_TRY(PMPI_Comm_split(state->comm, here == 0 ? 0 : MPI_UNDEFINED, state->rank,
                                &cluster->fore));
-    CV_MPI_TRY(look(cluster, team));
+    CV_MPI_TRY(look(cluster, state));
     if (!cluster->useful)
         return MPI_SUCCESS;
-    CV_MPI_TRY(cv_comm_state_new(cluster->machine, &team->settings, &cluster->inside));
+    CV_MPI_TRY(cv_comm_state_new(cluster->machine, &state->settings, &cluster->inside));
     cluster->inside->settings.machine_ranks = 1; /* there are no machines within one */
     CV_MPI_TRY(cv_comm_state_open(cluster->inside));
     if (cluster->fore == MPI_COMM_NULL)
         return MPI_SUCCESS;
-    CV_MPI_TRY(cv_comm_state_new(cluster->fore, &team->settings, &cluster->across));
+    CV_MPI_TRY(cv_comm_state_new(cluster->fore, &state->settings, &cluster->across));
     return cv_comm_state_open(cluster->across);
 }
 
 int cv_cluster_fits(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                    struct cv_comm_state *team, bool *out)
+                    struct cv_comm_state *state, bool *out)
 {
     int commutes = 0;
 
     *out = false;
     if ((policy != CV_MPI_TREE_DYN && policy != CV_MPI_ORDERED &&
          policy != CV_MPI_TREE_REPLAN) ||
-        team->settings.machine_ranks == 1 || team->size < 3)
+        state->settings.machine_ranks == 1 || state->size < 3)
         return MPI_SUCCESS;
-    if (team->cluster == NULL) {
+    if (state->cluster == NULL) {
         /* Others may be in a reduction that was begun before, and wait for this rank. */
-        CV_MPI_TRY(cv_reduction_drain(team));
-        team->cluster = calloc(1, sizeof *team->cluster);
-        if (team->cluster == NULL)
+        CV_MPI_TRY(cv_reduction_drain(state));
+        state->cluster = calloc(1, sizeof *state->cluster);
+        if (state->cluster == NULL)
             return MPI_ERR_NO_MEM;
-        team->free_cluster = free_cluster;
-        CV_MPI_TRY(make(team->cluster, team));
+        state->free_cluster = free_cluster;
+        CV_MPI_TRY(make(state->cluster, state));
     }
     CV_MPI_TRY(PMPI_Op_commutative(call->op, &commutes));
-    *out = team->cluster->useful &&
-           (policy == CV_MPI_ORDERED ? team->cluster->in_a_row : commutes != 0);
+    *out = state->cluster->useful &&
+           (policy == CV_MPI_ORDERED ? state->cluster->in_a_row : commutes != 0);
     return MPI_SUCCESS;
 }
 
 static int reduce(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                  struct cv_comm_state *team)
+                  struct cv_comm_state *state)
 {
     struct cv_reduction r;
     bool shares;
 
-    if (team->broken != MPI_SUCCESS)
-        return team->broken;
-    if (team->size == 1) {
+    if (state->broken != MPI_SUCCESS)
+        return state->broken;
+    if (state->size == 1) {
         struct cv_vector vector;
 
         if (call->send == MPI_IN_PLACE)
             return MPI_SUCCESS;
         CV_MPI_TRY(cv_vector_init(&vector, call->count, call->type, call->op));
-        return cv_vector_copy(&vector, call->send, call->recv, call->count, team->comm,
+        return cv_vector_copy(&vector, call->send, call->recv, call->count, state->comm,
                               0);
     }
-    CV_MPI_TRY(cv_shared_sum_fits(call, policy, team, &shares));
+    CV_MPI_TRY(cv_shared_sum_fits(call, policy, state, &shares));
     if (shares)
-        return cv_shared_sum_run(call, team);
-    CV_MPI_TRY(cv_call_begin(call, policy, team, &r));
+        return cv_shared_sum_run(call, state);
+    CV_MPI_TRY(cv_call_begin(call, policy, state, &r));
     r.blocks = true;
     return cv_reduction_drive(&r, true);
 }
 
 /* The result is with the first rank of the root's machine: the root wants it. */
 static int hand_over(const struct cv_mpi_call *call, const struct cv_cluster *cluster,
-                     const struct cv_comm_state *team, const void *held)
+                     const struct cv_comm_state *state, const void *held)
 {
     int from = 0;
 
@@ -163,27 +163,27 @@ static int hand_over(const struct cv_mpi_call *call, const struct cv_cluster *cl
         from++;
     if (from == call->root)
         return MPI_SUCCESS;
-    if (team->rank == from)
+    if (state->rank == from)
         return PMPI_Send(held, call->count, call->type, call->root, CV_TAG_RESULT,
-                         team->comm);
-    if (team->rank == call->root)
+                         state->comm);
+    if (state->rank == call->root)
         return PMPI_Recv(call->recv, call->count, call->type, from, CV_TAG_RESULT,
-                         team->comm, MPI_STATUS_IGNORE);
+                         state->comm, MPI_STATUS_IGNORE);
     return MPI_SUCCESS;
 }
 
 int cv_cluster_run(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                   struct cv_comm_state *team)
+                   struct cv_comm_state *state)
 {
-    struct cv_cluster *cluster = team->cluster;
+    struct cv_cluster *cluster = state->cluster;
     struct cv_mpi_call part = *call;
     char *held = NULL;
 
     /* What was begun before comes first: others may wait for it. */
-    CV_MPI_TRY(cv_reduction_drain(team));
+    CV_MPI_TRY(cv_reduction_drain(state));
     if (call->send == MPI_IN_PLACE)
         part.send = call->recv;
-    if (cluster->across != NULL && team->rank == call->root) {
+    if (cluster->across != NULL && state->rank == call->root) {
         held = call->recv;
         if (call->send == MPI_IN_PLACE)
             part.send = MPI_IN_PLACE;
@@ -207,7 +207,7 @@ int cv_cluster_run(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
         part.send = cluster->across->rank == part.root ? MPI_IN_PLACE : held;
         CV_MPI_TRY(reduce(&part, policy, cluster->across));
     }
-    return hand_over(call, cluster, team, held);
+    return hand_over(call, cluster, state, held);
 }
 
 int cv_cluster_machines(const struct cv_cluster *cluster)

@@ -16,10 +16,10 @@ struct cv_cluster;
  * several ranks, and, if order matters, those of each stand in a row. Collective at its first
  * call on a team. */
 int cv_cluster_fits(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                    struct cv_comm_state *team, bool *out);
+                    struct cv_comm_state *state, bool *out);
 /* Carry it out, to the root. */
 int cv_cluster_run(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                   struct cv_comm_state *team);
+                   struct cv_comm_state *state);
 /* How many machines partials cross between; 0: none do, as far as is known. NULL is fine. */
 int cv_cluster_machines(const struct cv_cluster *cluster);
 

@@ -45,8 +45,8 @@ struct cv_comm_state {
     MPI_Datatype checked_type;
     struct cv_reduction *first, *last; /* under way or to come, linked by `next` */
     struct cv_chooser chooser;
-    struct cv_atomic_words board;
-    struct cv_shared_vectors bays;
+    struct cv_atomic_words atomics;
+    struct cv_shared_vectors vectors;
     struct cv_mpi_settings settings;
     struct cv_scratch whole, berths; /* a vector; segments that arrive */
     struct cv_scratch parted;        /* a result, before it is shared out */
@@ -64,11 +64,11 @@ int cv_comm_state_new(MPI_Comm comm, const struct cv_mpi_settings *settings,
                       struct cv_comm_state **out);
 /* Give it a communicator of its own, if it has none yet: collective. Fails, on all ranks and
  * without a word, where the MPI library has none left. */
-int cv_comm_state_open(struct cv_comm_state *team);
+int cv_comm_state_open(struct cv_comm_state *state);
 /* Give that one back, when nothing on it is under way and nothing else was made of it: collective. */
-void cv_comm_state_close(struct cv_comm_state *team);
+void cv_comm_state_close(struct cv_comm_state *state);
 /* The board, made at the first call: collective. */
-int cv_comm_state_board(struct cv_comm_state *team);
-void cv_comm_state_free(struct cv_comm_state *team);
+int cv_comm_state_board(struct cv_comm_state *state);
+void cv_comm_state_free(struct cv_comm_state *state);
 
 #endif

@@ -238,11 +238,11 @@ int cv_link_costs_measure(struct cv_link_costs *costs, MPI_Comm comm)
     return code;
 }
 
-void cv_link_costs_hop(const struct cv_comm_state *team, double bytes, double *out_d,
+void cv_link_costs_hop(const struct cv_comm_state *state, double bytes, double *out_d,
                        double *out_c)
 {
-    const struct cv_link_costs *costs = &team->costs;
-    const struct cv_mpi_settings *settings = &team->settings;
+    const struct cv_link_costs *costs = &state->costs;
+    const struct cv_mpi_settings *settings = &state->settings;
 
     *out_d = settings->transfer_s > 0 ? settings->transfer_s
                                       : costs->latency_s + bytes * costs->byte_s;

@@ -98,40 +98,40 @@ static int begin_mpis(const struct cv_mpi_call *call, struct cleave_mpi_request 
 }
 
 static int begin_ours(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                      struct cv_comm_state *team, struct cleave_mpi_request *request)
+                      struct cv_comm_state *state, struct cleave_mpi_request *request)
 {
-    if (team->broken != MPI_SUCCESS)
-        return team->broken;
+    if (state->broken != MPI_SUCCESS)
+        return state->broken;
     if (policy == CV_MPI_AUTO) {
         struct cv_vector vector;
         struct cv_kind kind;
 
         CV_MPI_TRY(cv_vector_init(&vector, call->count, call->type, call->op));
         kind = (struct cv_kind){ vector.bytes, vector.commutes, CV_TO_ROOT };
-        policy = cv_chooser_best(&team->chooser, &kind);
+        policy = cv_chooser_best(&state->chooser, &kind);
     }
     request->is_mpis = false;
-    CV_MPI_TRY(cv_call_begin(call, policy, team, &request->reduction));
+    CV_MPI_TRY(cv_call_begin(call, policy, state, &request->reduction));
     return cv_reduction_drive(&request->reduction, false);
 }
 
 static int begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
                  struct cleave_mpi_request *request)
 {
-    struct cv_comm_state *team;
+    struct cv_comm_state *state;
     int code;
     bool may = true;
 
     if (call->count < 0 && call->comm != MPI_COMM_NULL)
         return cv_mpi_process_raise(call->comm, MPI_ERR_COUNT);
-    code = cv_call_team(call, &team);
-    if (code == MPI_SUCCESS && team != NULL && !cv_mpi_policy_is_fixed(policy))
-        code = cv_mpi_process_place(team, &may);
+    code = cv_call_team(call, &state);
+    if (code == MPI_SUCCESS && state != NULL && !cv_mpi_policy_is_fixed(policy))
+        code = cv_mpi_process_place(state, &may);
     if (code == MPI_SUCCESS &&
-        (team == NULL || !may || cv_comm_state_open(team) != MPI_SUCCESS))
+        (state == NULL || !may || cv_comm_state_open(state) != MPI_SUCCESS))
         return begin_mpis(call, request); /* which raises what there is to raise */
     if (code == MPI_SUCCESS)
-        code = begin_ours(call, policy, team, request);
+        code = begin_ours(call, policy, state, request);
     return cv_mpi_process_raise(call->comm, code);
 }
 
@@ -214,26 +214,26 @@ static int team_for(MPI_Comm comm, struct cv_comm_state **out)
 
 int cleave_mpi_prepare(MPI_Comm comm)
 {
-    struct cv_comm_state *team;
-    int code = team_for(comm, &team);
+    struct cv_comm_state *state;
+    int code = team_for(comm, &state);
 
-    if (code == MPI_SUCCESS && team != NULL)
-        code = cv_reduction_drain(team);
-    if (code == MPI_SUCCESS && team != NULL)
-        code = cv_comm_state_board(team);
-    if (code == MPI_SUCCESS && team != NULL)
-        code = cv_link_costs_measure(&team->costs, team->comm);
+    if (code == MPI_SUCCESS && state != NULL)
+        code = cv_reduction_drain(state);
+    if (code == MPI_SUCCESS && state != NULL)
+        code = cv_comm_state_board(state);
+    if (code == MPI_SUCCESS && state != NULL)
+        code = cv_link_costs_measure(&state->costs, state->comm);
     return cv_mpi_process_raise(comm, code);
 }
 
 int cleave_mpi_tune(MPI_Comm comm, const char *settings)
 {
     struct cleave_error err;
-    struct cv_comm_state *team;
-    int code = team_for(comm, &team);
+    struct cv_comm_state *state;
+    int code = team_for(comm, &state);
 
-    if (code == MPI_SUCCESS && team != NULL &&
-        cv_mpi_settings_read(settings, &team->settings, NULL, NULL, &err) != CLEAVE_OK)
+    if (code == MPI_SUCCESS && state != NULL &&
+        cv_mpi_settings_read(settings, &state->settings, NULL, NULL, &err) != CLEAVE_OK)
         code = cv_mpi_process_error(err.text);
     return cv_mpi_process_raise(comm, code);
 }

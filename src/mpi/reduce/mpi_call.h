@@ -32,7 +32,7 @@ bool cv_call_is_short(int count, MPI_Datatype type);
 
 /* Make `r` ready for its turn, with a policy other than auto. Says what is wrong. */
 int cv_call_begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                  struct cv_comm_state *team, struct cv_reduction *r);
+                  struct cv_comm_state *state, struct cv_reduction *r);
 /* The policy of a name, or the error. */
 int cv_call_policy(const char *name, enum cv_mpi_policy *out);
 

@@ -41,46 +41,46 @@ int cv_parts_by_mpi(const struct cv_mpi_call *call)
                                call->comm);
 }
 
-void *cv_parts_whole(const struct cv_mpi_call *call, struct cv_comm_state *team,
+void *cv_parts_whole(const struct cv_mpi_call *call, struct cv_comm_state *state,
                      int *out_code)
 {
     struct cv_vector vector;
     char *bytes;
 
     *out_code = MPI_SUCCESS;
-    if (team->rank != call->root)
+    if (state->rank != call->root)
         return call->send == MPI_IN_PLACE ? call->recv : NULL;
     if (call->send == MPI_IN_PLACE)
         return call->recv;
     *out_code = cv_vector_init(&vector, call->count, call->type, call->op);
     if (*out_code != MPI_SUCCESS)
         return NULL;
-    bytes = cv_scratch_get(&team->parted, vector.span);
+    bytes = cv_scratch_get(&state->parted, vector.span);
     if (bytes == NULL)
         *out_code = MPI_ERR_NO_MEM;
     return bytes != NULL ? bytes - vector.lower : NULL;
 }
 
-int cv_parts_share(const struct cv_mpi_call *call, struct cv_comm_state *team,
+int cv_parts_share(const struct cv_mpi_call *call, struct cv_comm_state *state,
                    const void *whole)
 {
     /* The root's own part is the first, and so in its place. */
-    void *recv = call->send == MPI_IN_PLACE && team->rank == call->root ? MPI_IN_PLACE
-                                                                        : call->recv;
+    void *recv = call->send == MPI_IN_PLACE && state->rank == call->root ? MPI_IN_PLACE
+                                                                         : call->recv;
     int *displacements;
     int code;
 
     if (call->parts == NULL)
         return PMPI_Scatter(whole, call->block, call->type, recv, call->block, call->type,
-                            call->root, team->comm);
-    displacements = malloc((size_t)team->size * sizeof *displacements);
+                            call->root, state->comm);
+    displacements = malloc((size_t)state->size * sizeof *displacements);
     if (displacements == NULL)
         return MPI_ERR_NO_MEM;
     displacements[0] = 0;
-    for (int i = 1; i < team->size; i++)
+    for (int i = 1; i < state->size; i++)
         displacements[i] = displacements[i - 1] + call->parts[i - 1];
     code = PMPI_Scatterv(whole, call->parts, displacements, call->type, recv,
-                         call->parts[team->rank], call->type, call->root, team->comm);
+                         call->parts[state->rank], call->type, call->root, state->comm);
     free(displacements);
     return code;
 }

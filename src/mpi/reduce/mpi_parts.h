@@ -16,10 +16,10 @@ int cv_parts_by_mpi(const struct cv_mpi_call *call);
 
 /* Where the vector is reduced to: at the root memory of the team or, if all is in place, the
  * buffer it was given. NULL elsewhere, and where memory is short, which *out_code says. */
-void *cv_parts_whole(const struct cv_mpi_call *call, struct cv_comm_state *team,
+void *cv_parts_whole(const struct cv_mpi_call *call, struct cv_comm_state *state,
                      int *out_code);
 /* The root has the vector there: everybody gets its part. */
-int cv_parts_share(const struct cv_mpi_call *call, struct cv_comm_state *team,
+int cv_parts_share(const struct cv_mpi_call *call, struct cv_comm_state *state,
                    const void *whole);
 
 #endif

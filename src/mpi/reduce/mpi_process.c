@@ -28,7 +28,7 @@ static struct {
     atomic_int pending;           /* reductions that have begun and not ended        */
     atomic_int places;            /* of teams that may have a communicator           */
     struct cv_mpi_settings defaults;
-    void (*told)(const struct cv_comm_state *team);
+    void (*told)(const struct cv_comm_state *state);
 } home = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* The team that this thread asked for last: looking up an attribute takes longer than all
@@ -36,21 +36,21 @@ static struct {
  * been closed since, because the name of its communicator may be given to another one. */
 static _Thread_local struct {
     MPI_Comm comm;
-    struct cv_comm_state *team; /* NULL: none yet */
+    struct cv_comm_state *state; /* NULL: none yet */
     unsigned closed;
 } recent;
 
 /* Whether it was there. */
-static bool unlink_team(const struct cv_comm_state *team)
+static bool unlink_team(const struct cv_comm_state *state)
 {
     bool found = false;
 
     pthread_mutex_lock(&home.lock);
     for (struct cv_comm_state **at = &home.oldest; *at != NULL; at = &(*at)->next)
-        if (*at == team) {
-            *at = team->next;
+        if (*at == state) {
+            *at = state->next;
             found = true;
-            atomic_fetch_sub(&home.places, team->placed ? 1 : 0);
+            atomic_fetch_sub(&home.places, state->placed ? 1 : 0);
             atomic_fetch_add(&home.closed, 1);
             break;
         }
@@ -74,12 +74,12 @@ static int close_home(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)comm, (void)key, (void)value, (void)extra;
     while (home.oldest != NULL) {
-        struct cv_comm_state *team = home.oldest;
+        struct cv_comm_state *state = home.oldest;
 
         /* Not every MPI library calls back here. */
-        PMPI_Comm_delete_attr(team->users, home.key);
-        if (home.oldest == team)
-            forget_team(team->users, home.key, team, NULL);
+        PMPI_Comm_delete_attr(state->users, home.key);
+        if (home.oldest == state)
+            forget_team(state->users, home.key, state, NULL);
     }
     PMPI_Comm_free_keyval(&home.key);
     PMPI_Comm_free(&home.self);
@@ -131,54 +131,54 @@ unsigned cv_mpi_process_closed(void)
 struct cv_comm_state *cv_mpi_process_find(MPI_Comm comm)
 {
     unsigned closed = cv_mpi_process_closed();
-    void *team = NULL;
+    void *state = NULL;
     int found = 0;
 
-    if (recent.team != NULL && recent.comm == comm && recent.closed == closed)
-        return recent.team;
+    if (recent.state != NULL && recent.comm == comm && recent.closed == closed)
+        return recent.state;
     /* Another thread may be opening it: then this communicator has no team yet. */
     if (!atomic_load_explicit(&home.open, memory_order_acquire) ||
-        PMPI_Comm_get_attr(comm, home.key, &team, &found) != MPI_SUCCESS || !found)
+        PMPI_Comm_get_attr(comm, home.key, &state, &found) != MPI_SUCCESS || !found)
         return NULL;
     recent.comm = comm;
-    recent.team = team;
+    recent.state = state;
     recent.closed = closed;
-    return team;
+    return state;
 }
 
 /* Keep a team with its communicator, to be closed when that one is freed or, at the
  * latest, when MPI is finalized. */
-static int keep(struct cv_comm_state *team)
+static int keep(struct cv_comm_state *state)
 {
     int code = open_home();
 
     if (code == MPI_SUCCESS)
-        code = PMPI_Comm_set_attr(team->users, home.key, team);
+        code = PMPI_Comm_set_attr(state->users, home.key, state);
     if (code != MPI_SUCCESS)
         return code;
     pthread_mutex_lock(&home.lock);
     struct cv_comm_state **at = &home.oldest;
     while (*at != NULL)
         at = &(*at)->next;
-    *at = team;
+    *at = state;
     pthread_mutex_unlock(&home.lock);
     return MPI_SUCCESS;
 }
 
 int cv_mpi_process_meet(MPI_Comm comm, struct cv_comm_state **out)
 {
-    struct cv_comm_state *team = cv_mpi_process_find(comm);
+    struct cv_comm_state *state = cv_mpi_process_find(comm);
 
-    if (team == NULL) {
-        CV_MPI_TRY(cv_comm_state_new(comm, &home.defaults, &team));
-        int code = keep(team);
+    if (state == NULL) {
+        CV_MPI_TRY(cv_comm_state_new(comm, &home.defaults, &state));
+        int code = keep(state);
 
         if (code != MPI_SUCCESS) {
-            cv_comm_state_free(team);
+            cv_comm_state_free(state);
             return code;
         }
     }
-    *out = team;
+    *out = state;
     return MPI_SUCCESS;
 }
 
@@ -192,18 +192,18 @@ bool cv_mpi_process_pending(void)
     return atomic_load_explicit(&home.pending, memory_order_relaxed) != 0;
 }
 
-int cv_mpi_process_place(struct cv_comm_state *team, bool *out)
+int cv_mpi_process_place(struct cv_comm_state *state, bool *out)
 {
     int mine = atomic_load(&home.places) < MOST_PLACES, all = 0;
 
-    if (team->comm == MPI_COMM_NULL && !team->request) {
-        CV_MPI_TRY(PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, team->users));
-        team->request = true;
-        team->placed = all != 0;
-        if (team->placed)
+    if (state->comm == MPI_COMM_NULL && !state->request) {
+        CV_MPI_TRY(PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, state->users));
+        state->request = true;
+        state->placed = all != 0;
+        if (state->placed)
             atomic_fetch_add(&home.places, 1);
     }
-    *out = team->comm != MPI_COMM_NULL || team->placed;
+    *out = state->comm != MPI_COMM_NULL || state->placed;
     return MPI_SUCCESS;
 }
 
@@ -212,7 +212,7 @@ struct cv_mpi_settings *cv_mpi_process_defaults(void)
     return &home.defaults;
 }
 
-void cv_mpi_process_on_close(void (*told)(const struct cv_comm_state *team))
+void cv_mpi_process_on_close(void (*told)(const struct cv_comm_state *state))
 {
     home.told = told;
 }

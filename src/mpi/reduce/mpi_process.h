@@ -29,12 +29,12 @@ bool cv_mpi_process_pending(void);
 /* Whether a team may have a communicator of its own, as all its ranks see it: collective at the
  * first call. An MPI library has only so many (MPICH 2048), and a program may want most of them:
  * where it reduces on hundreds, later ones go without. */
-int cv_mpi_process_place(struct cv_comm_state *team, bool *out);
+int cv_mpi_process_place(struct cv_comm_state *state, bool *out);
 
 /* Settings that a new team begins with, and who is told before a team is closed; may be
  * NULL. */
 struct cv_mpi_settings *cv_mpi_process_defaults(void);
-void cv_mpi_process_on_close(void (*told)(const struct cv_comm_state *team));
+void cv_mpi_process_on_close(void (*told)(const struct cv_comm_state *state));
 
 /* Whether `op` may be applied to `type`, as the MPI library sees it. */
 bool cv_mpi_process_allows(MPI_Op op, MPI_Datatype type);

@@ -25,12 +25,12 @@ enum { TURN, VISIT, LISTEN, RECEIVE, SEND, FORWARD };
 
 static int neighbour_begin(struct cv_reduction *r)
 {
-    struct cv_comm_state *team = r->team;
+    struct cv_comm_state *state = r->state;
 
     r->at.among = (struct cv_among_neighbours){
-        .step = TURN, .lo = team->rank, .hi = team->rank, .promised = -1
+        .step = TURN, .lo = state->rank, .hi = state->rank, .promised = -1
     };
-    return cv_comm_state_board(team);
+    return cv_comm_state_board(state);
 }
 
 /* The word of a boundary, or 0 at the ends of the row of ranks. */
@@ -38,7 +38,7 @@ static int boundary(const struct cv_reduction *r, enum cv_side side)
 {
     if (side == CV_LEFT)
         return r->at.among.lo;
-    return r->at.among.hi + 1 < r->team->size ? r->at.among.hi + 1 : 0;
+    return r->at.among.hi + 1 < r->state->size ? r->at.among.hi + 1 : 0;
 }
 
 /* The partial goes to `other`, who is on side `side`. */
@@ -46,38 +46,38 @@ static int promise(struct cv_reduction *r, enum cv_side side, int other)
 {
     struct cv_among_neighbours *among = &r->at.among;
     enum cv_side back = side == CV_LEFT ? CV_RIGHT : CV_LEFT;
-    struct cv_atomic_words *board = &r->team->board;
+    struct cv_atomic_words *atomics = &r->state->atomics;
     uint64_t found;
 
     among->promised = other;
     among->waits[side] = false;
     if (!among->waits[back])
         return MPI_SUCCESS;
-    CV_MPI_TRY(cv_atomic_words_swap(board, boundary(r, back),
-                                    cv_atomic_words_nobody(board), &found));
+    CV_MPI_TRY(cv_atomic_words_swap(atomics, boundary(r, back),
+                                    cv_atomic_words_nobody(atomics), &found));
     among->waits[back] = false;
-    among->expects[back] = cv_atomic_words_rank(board, found) != r->team->rank;
+    among->expects[back] = cv_atomic_words_rank(atomics, found) != r->state->rank;
     return MPI_SUCCESS;
 }
 
 static int visit_side(struct cv_reduction *r, enum cv_side side)
 {
     struct cv_among_neighbours *among = &r->at.among;
-    struct cv_comm_state *team = r->team;
+    struct cv_comm_state *state = r->state;
     int word = boundary(r, side), other;
     uint64_t found;
 
     if (word == 0 || among->waits[side] || among->expects[side] || among->promised >= 0)
         return MPI_SUCCESS;
-    CV_MPI_TRY(cv_atomic_words_swap(&team->board, word,
-                                    cv_atomic_words_name(&team->board, team->rank),
+    CV_MPI_TRY(cv_atomic_words_swap(&state->atomics, word,
+                                    cv_atomic_words_name(&state->atomics, state->rank),
                                     &found));
-    other = cv_atomic_words_rank(&team->board, found);
+    other = cv_atomic_words_rank(&state->atomics, found);
     if (other < 0) {
         among->waits[side] = true;
         return MPI_SUCCESS;
     }
-    if (team->rank != r->root)
+    if (state->rank != r->root)
         return promise(r, side, other);
     among->expects[side] = true;
     return cv_partial_transfer_tell(r, other, CV_HEADER_TAKE, among->lo, among->hi);
@@ -165,7 +165,7 @@ static int visit_ahead(struct cv_reduction *r)
     extend(r);
     if (boundary(r, (enum cv_side)among->side) == 0)
         return MPI_SUCCESS;
-    r->team->ahead++;
+    r->state->ahead++;
     return visit_side(r, (enum cv_side)among->side);
 }
 
@@ -174,10 +174,10 @@ static int neighbour_advance(struct cv_reduction *r, MPI_Request **out)
     struct cv_among_neighbours *among = &r->at.among;
 
     if (among->step == TURN) {
-        *out = cv_atomic_words_due(&r->team->board);
+        *out = cv_atomic_words_due(&r->state->atomics);
         if (*out != NULL)
             return MPI_SUCCESS;
-        CV_MPI_TRY(cv_atomic_words_turn(&r->team->board, r->team->comm));
+        CV_MPI_TRY(cv_atomic_words_turn(&r->state->atomics, r->state->comm));
         among->step = VISIT;
     }
     if (among->step == LISTEN)
@@ -196,7 +196,7 @@ static int neighbour_advance(struct cv_reduction *r, MPI_Request **out)
             among->extended = false;
             among->step = VISIT;
         }
-        if (among->lo == 0 && among->hi == r->team->size - 1)
+        if (among->lo == 0 && among->hi == r->state->size - 1)
             return MPI_SUCCESS;
         if (among->step == VISIT)
             CV_MPI_TRY(visit(r));

@@ -26,16 +26,16 @@ enum { TURN, MEET, LISTEN, RECEIVE, SEND };
 static int pair_begin(struct cv_reduction *r)
 {
     r->at.pairs = (struct cv_in_pairs){ .step = TURN };
-    return cv_comm_state_board(r->team);
+    return cv_comm_state_board(r->state);
 }
 
 static int turn(struct cv_reduction *r)
 {
-    struct cv_comm_state *team = r->team;
+    struct cv_comm_state *state = r->state;
 
-    CV_MPI_TRY(cv_atomic_words_turn(&team->board, team->comm));
+    CV_MPI_TRY(cv_atomic_words_turn(&state->atomics, state->comm));
     r->at.pairs.first_ticket =
-        cv_atomic_words_tickets(&team->board, 2 * ((uint64_t)team->size - 1));
+        cv_atomic_words_tickets(&state->atomics, 2 * ((uint64_t)state->size - 1));
     r->at.pairs.step = MEET;
     return MPI_SUCCESS;
 }
@@ -43,17 +43,17 @@ static int turn(struct cv_reduction *r)
 /* Draw a ticket. *out_other: who was there before; -1: nobody, who comes will tell. */
 static int draw(struct cv_reduction *r, bool *out_last, int *out_other)
 {
-    struct cv_comm_state *team = r->team;
+    struct cv_comm_state *state = r->state;
     uint64_t ticket, found;
     int pair;
 
-    CV_MPI_TRY(cv_atomic_words_add(&team->board, WORD_TICKETS, 1, &ticket));
+    CV_MPI_TRY(cv_atomic_words_add(&state->atomics, WORD_TICKETS, 1, &ticket));
     pair = (int)((ticket - r->at.pairs.first_ticket) / 2);
-    *out_last = pair == team->size - 2;
-    CV_MPI_TRY(cv_atomic_words_swap(&team->board, WORD_PAIRS + pair,
-                                    cv_atomic_words_name(&team->board, team->rank),
+    *out_last = pair == state->size - 2;
+    CV_MPI_TRY(cv_atomic_words_swap(&state->atomics, WORD_PAIRS + pair,
+                                    cv_atomic_words_name(&state->atomics, state->rank),
                                     &found));
-    *out_other = cv_atomic_words_rank(&team->board, found);
+    *out_other = cv_atomic_words_rank(&state->atomics, found);
     return MPI_SUCCESS;
 }
 
@@ -78,7 +78,7 @@ static int find(struct cv_reduction *r, bool busy, bool *out_last, int *out_step
         return MPI_SUCCESS;
     }
     *out_step =
-        r->team->rank == r->root || (busy && *out_peer != r->root) ? RECEIVE : SEND;
+        r->state->rank == r->root || (busy && *out_peer != r->root) ? RECEIVE : SEND;
     return cv_partial_transfer_tell(r, *out_peer,
                                     *out_step == SEND ? CV_HEADER_DATA : CV_HEADER_TAKE,
                                     0, 0);
@@ -99,7 +99,7 @@ static int meet_ahead(struct cv_reduction *r)
     if (at->last || at->ahead || !cv_partial_transfer_may_overlap(r))
         return MPI_SUCCESS;
     at->ahead = true;
-    r->team->ahead++;
+    r->state->ahead++;
     return find(r, true, &at->next_last, &at->next_step, &at->next_peer);
 }
 
@@ -116,7 +116,7 @@ static int pair_advance(struct cv_reduction *r, MPI_Request **out)
     struct cv_in_pairs *at = &r->at.pairs;
 
     if (at->step == TURN) {
-        *out = cv_atomic_words_due(&r->team->board);
+        *out = cv_atomic_words_due(&r->state->atomics);
         if (*out != NULL)
             return MPI_SUCCESS;
         CV_MPI_TRY(turn(r));

@@ -12,14 +12,14 @@ int cv_partial_transfer_tell(struct cv_reduction *r, int to, enum cv_header_kind
 {
     const struct cv_header header = { (int)kind, lo, hi };
 
-    return PMPI_Send(&header, HEADER_INTS, MPI_INT, to, CV_TAG_HEADER, r->team->comm);
+    return PMPI_Send(&header, HEADER_INTS, MPI_INT, to, CV_TAG_HEADER, r->state->comm);
 }
 
 int cv_partial_transfer_listen(struct cv_reduction *r, MPI_Request **out)
 {
     *out = &r->request;
     return PMPI_Irecv(&r->header, HEADER_INTS, MPI_INT, MPI_ANY_SOURCE, CV_TAG_HEADER,
-                      r->team->comm, &r->request);
+                      r->state->comm, &r->request);
 }
 
 static void stream_begin(struct cv_segment_stream *stream, int peer)
@@ -45,7 +45,7 @@ static int post_sends(struct cv_reduction *r, const char *from, int ready)
 
         CV_MPI_TRY(PMPI_Isend(from + cv_vector_offset(vector, i),
                               cv_vector_part(vector, i), vector->type, stream->peer,
-                              CV_TAG_DATA, r->team->comm, &stream->ring[i % CV_DEPTH]));
+                              CV_TAG_DATA, r->state->comm, &stream->ring[i % CV_DEPTH]));
     }
     return MPI_SUCCESS;
 }
@@ -81,7 +81,7 @@ int cv_partial_transfer_receive(struct cv_reduction *r, int from, enum cv_side s
             return MPI_SUCCESS;
         }
         CV_MPI_TRY(cv_vector_copy(&r->vector, r->held, r->whole, r->vector.count,
-                                  r->team->comm, r->team->rank));
+                                  r->state->comm, r->state->rank));
         r->held = r->whole;
         r->writable = true;
     }
@@ -110,7 +110,7 @@ static int combine_segment(struct cv_reduction *r, int i)
     if (r->in.way == CV_WAY_INTO_WHOLE)
         return MPI_SUCCESS;
     return cv_vector_copy(&r->vector, arrived, (char *)r->held + offset, count,
-                          r->team->comm, r->team->rank);
+                          r->state->comm, r->state->rank);
 }
 
 /* Combine what has arrived, if that was waited for, and make room for more. */
@@ -127,7 +127,7 @@ static int take_segments(struct cv_reduction *r)
         int i = stream->posted++;
 
         CV_MPI_TRY(PMPI_Irecv(arrives_at(r, i), cv_vector_part(vector, i), vector->type,
-                              stream->peer, CV_TAG_DATA, r->team->comm,
+                              stream->peer, CV_TAG_DATA, r->state->comm,
                               &stream->ring[i % CV_DEPTH]));
     }
     return MPI_SUCCESS;
@@ -152,9 +152,9 @@ bool cv_partial_transfer_may_overlap(const struct cv_reduction *r)
     double d, c;
 
     if (!r->in.waiting || r->in.done != vector->segments - 1 ||
-        (!r->team->costs.known && r->team->settings.transfer_s == 0))
+        (!r->state->costs.known && r->state->settings.transfer_s == 0))
         return false;
-    cv_link_costs_hop(r->team, vector->bytes, &d, &c);
+    cv_link_costs_hop(r->state, vector->bytes, &d, &c);
     if (r->combined_bytes > 0)
         c = r->combine_s / r->combined_bytes * vector->bytes;
     return c * cv_vector_part(vector, vector->segments - 1) / vector->count <= d;

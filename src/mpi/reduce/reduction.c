@@ -9,17 +9,17 @@
 
 void cv_reduction_add(struct cv_reduction *r)
 {
-    struct cv_comm_state *team = r->team;
+    struct cv_comm_state *state = r->state;
 
     r->next = NULL;
     r->begun = r->ended = false;
     r->held = r->send;
     r->writable = r->in_place;
-    if (team->first == NULL)
-        team->first = r;
+    if (state->first == NULL)
+        state->first = r;
     else
-        team->last->next = r;
-    team->last = r;
+        state->last->next = r;
+    state->last = r;
     cv_mpi_process_pend(1);
 }
 
@@ -27,7 +27,7 @@ void cv_reduction_add(struct cv_reduction *r)
 static int mpi_begin(struct cv_reduction *r)
 {
     return PMPI_Ireduce(r->in_place ? MPI_IN_PLACE : r->send, r->recv, r->vector.count,
-                        r->vector.type, r->vector.op, r->root, r->team->comm,
+                        r->vector.type, r->vector.op, r->root, r->state->comm,
                         &r->request);
 }
 
@@ -63,10 +63,10 @@ static int begin(struct cv_reduction *r)
     r->combine_s = r->combined_bytes = 0;
     r->awaited = NULL;
     r->nany = 0;
-    r->scheme = scheme_of(r->policy);
+    r->algorithm = scheme_of(r->policy);
     r->begun = true;
-    CV_MPI_TRY(r->scheme->begin(r));
-    return r->scheme->advance(r, &r->awaited);
+    CV_MPI_TRY(r->algorithm->begin(r));
+    return r->algorithm->advance(r, &r->awaited);
 }
 
 /* Wait for what the reduction named, or ask for it. */
@@ -89,7 +89,7 @@ static int await_once(struct cv_reduction *r, bool block, int *complete)
  * to that, and then those that have something to do wait for the end of a time slice. */
 static int await(struct cv_reduction *r, bool block, int *complete)
 {
-    if (!block || !r->team->costs.crowded)
+    if (!block || !r->state->costs.crowded)
         return await_once(r, block, complete);
     for (;;) {
         CV_MPI_TRY(await_once(r, false, complete));
@@ -100,9 +100,9 @@ static int await(struct cv_reduction *r, bool block, int *complete)
 }
 
 /* One step of the reduction at the head of the queue; *out: it has to wait for others. */
-static int step(struct cv_comm_state *team, bool block, bool *out_stuck)
+static int step(struct cv_comm_state *state, bool block, bool *out_stuck)
 {
-    struct cv_reduction *r = team->first;
+    struct cv_reduction *r = state->first;
     int complete = 1;
 
     if (!r->begun) {
@@ -111,13 +111,13 @@ static int step(struct cv_comm_state *team, bool block, bool *out_stuck)
         CV_MPI_TRY(await(r, block, &complete));
         if (complete) {
             r->nany = 0;
-            CV_MPI_TRY(r->scheme->advance(r, &r->awaited));
+            CV_MPI_TRY(r->algorithm->advance(r, &r->awaited));
         }
     }
     *out_stuck = !complete;
     if (r->awaited == NULL) {
         r->ended = true;
-        team->first = r->next;
+        state->first = r->next;
         cv_mpi_process_pend(-1);
     }
     return MPI_SUCCESS;
@@ -125,15 +125,15 @@ static int step(struct cv_comm_state *team, bool block, bool *out_stuck)
 
 int cv_reduction_drive(struct cv_reduction *r, bool block)
 {
-    struct cv_comm_state *team = r->team;
+    struct cv_comm_state *state = r->state;
     bool stuck = false;
 
-    while (!r->ended && !stuck && team->broken == MPI_SUCCESS)
-        team->broken = step(team, block, &stuck);
-    return r->ended ? MPI_SUCCESS : team->broken;
+    while (!r->ended && !stuck && state->broken == MPI_SUCCESS)
+        state->broken = step(state, block, &stuck);
+    return r->ended ? MPI_SUCCESS : state->broken;
 }
 
-int cv_reduction_drain(struct cv_comm_state *team)
+int cv_reduction_drain(struct cv_comm_state *state)
 {
-    return team->first == NULL ? MPI_SUCCESS : cv_reduction_drive(team->last, true);
+    return state->first == NULL ? MPI_SUCCESS : cv_reduction_drive(state->last, true);
 }

@@ -93,7 +93,7 @@ struct cv_reduction_algorithm {
 };
 
 struct cv_reduction {
-    struct cv_comm_state *team; /* borrowed */
+    struct cv_comm_state *state; /* borrowed */
     struct cv_vector vector;
     const void *send; /* borrowed; where the own values are, also if in place */
     void *recv;       /* borrowed; at the root only                           */
@@ -101,7 +101,7 @@ struct cv_reduction {
     int root;
     enum cv_mpi_policy policy;
     bool keeps_order; /* combine in the order of the ranks */
-    const struct cv_reduction_algorithm *scheme;
+    const struct cv_reduction_algorithm *algorithm;
     const char *held; /* the partial                                   */
     bool writable;    /* it is not the user's                          */
     char *whole;      /* where a vector may be put: `recv` at the root */
@@ -137,7 +137,7 @@ void cv_reduction_add(struct cv_reduction *r);
 /* Advance the team until `r` has ended or, unless `block`, as far as it goes. */
 int cv_reduction_drive(struct cv_reduction *r, bool block);
 /* Advance the team until all its reductions have ended. */
-int cv_reduction_drain(struct cv_comm_state *team);
+int cv_reduction_drain(struct cv_comm_state *state);
 
 /* --- reduction_room.c: for the schemes --- */
 

@@ -19,7 +19,7 @@ int cv_reduction_recv_buffers(struct cv_reduction *r)
 
     if (r->berths == NULL)
         r->berths =
-            cv_scratch_get(&r->team->berths, (span + 63) / 64 * 64 * (CV_DEPTH + 1));
+            cv_scratch_get(&r->state->berths, (span + 63) / 64 * 64 * (CV_DEPTH + 1));
     return r->berths != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
@@ -36,11 +36,11 @@ int cv_reduction_whole(struct cv_reduction *r)
 
     if (r->whole != NULL)
         return MPI_SUCCESS;
-    if (r->team->rank == r->root) {
+    if (r->state->rank == r->root) {
         r->whole = r->recv;
         return MPI_SUCCESS;
     }
-    bytes = cv_scratch_get(&r->team->whole, r->vector.span);
+    bytes = cv_scratch_get(&r->state->whole, r->vector.span);
     if (bytes == NULL)
         return MPI_ERR_NO_MEM;
     r->whole = bytes - r->vector.lower;

@@ -32,20 +32,20 @@ struct cv_replanning {
 };
 
 /* Requests of slices (CV_SLICE_REQUESTS). */
-static inline MPI_Request *cv_replan_requests(const struct cv_comm_state *team)
+static inline MPI_Request *cv_replan_requests(const struct cv_comm_state *state)
 {
-    return team->replanning->listening + team->size + 1;
+    return state->replanning->listening + state->size + 1;
 }
 
 static inline struct cv_replan_history *cv_replan_habit(const struct cv_reduction *r)
 {
-    return &r->team->replanning->habits[cv_replan_history_of(r->vector.bytes)];
+    return &r->state->replanning->habits[cv_replan_history_of(r->vector.bytes)];
 }
 
 static inline int cv_replan_by_mpi(struct cv_reduction *r)
 {
     return PMPI_Reduce(r->in_place ? MPI_IN_PLACE : r->send, r->recv, r->vector.count,
-                       r->vector.type, r->vector.op, r->root, r->team->comm);
+                       r->vector.type, r->vector.op, r->root, r->state->comm);
 }
 
 /* --- replan_root.c --- */

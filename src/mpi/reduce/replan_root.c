@@ -9,15 +9,15 @@
 
 static int listen_to(struct cv_reduction *r, int rank)
 {
-    struct cv_replanning *of = r->team->replanning;
+    struct cv_replanning *of = r->state->replanning;
 
-    return PMPI_Irecv(&of->heard[rank], 1, MPI_INT, rank, CV_TAG_TOLD, r->team->comm,
+    return PMPI_Irecv(&of->heard[rank], 1, MPI_INT, rank, CV_TAG_TOLD, r->state->comm,
                       &of->listening[rank + 1]);
 }
 
 int cv_replan_root_hear(struct cv_reduction *r, int rank)
 {
-    struct cv_replanning *of = r->team->replanning;
+    struct cv_replanning *of = r->state->replanning;
     struct cv_in_replan *at = &r->at.replan;
     const double now = PMPI_Wtime();
 
@@ -30,7 +30,7 @@ int cv_replan_root_hear(struct cv_reduction *r, int rank)
 
 static int tell(struct cv_reduction *r, int rank, int to)
 {
-    struct cv_replanning *of = r->team->replanning;
+    struct cv_replanning *of = r->state->replanning;
     int count = CV_TOLD_FROM;
 
     of->told[CV_TOLD_TO] = to;
@@ -45,12 +45,12 @@ static int tell(struct cv_reduction *r, int rank, int to)
     if (to == CV_TO_NOBODY && of->listening[rank + 1] == MPI_REQUEST_NULL)
         CV_MPI_TRY(listen_to(r, rank));
     /* Whoever is told listens, so that this does not wait long. */
-    return PMPI_Send(of->told, count, MPI_INT, rank, CV_TAG_TOLD, r->team->comm);
+    return PMPI_Send(of->told, count, MPI_INT, rank, CV_TAG_TOLD, r->state->comm);
 }
 
 int cv_replan_root_direct(struct cv_reduction *r)
 {
-    struct cv_replanning *of = r->team->replanning;
+    struct cv_replanning *of = r->state->replanning;
     struct cv_in_replan *at = &r->at.replan;
     int rank;
 
@@ -71,11 +71,11 @@ int cv_replan_root_direct(struct cv_reduction *r)
 /* What has been said is heard. */
 static int hear_some(struct cv_reduction *r, bool block, int *out)
 {
-    struct cv_replanning *of = r->team->replanning;
+    struct cv_replanning *of = r->state->replanning;
 
-    CV_MPI_TRY(block ? PMPI_Waitsome(r->team->size, of->listening + 1, out, of->which,
+    CV_MPI_TRY(block ? PMPI_Waitsome(r->state->size, of->listening + 1, out, of->which,
                                      of->statuses)
-                     : PMPI_Testsome(r->team->size, of->listening + 1, out, of->which,
+                     : PMPI_Testsome(r->state->size, of->listening + 1, out, of->which,
                                      of->statuses));
     for (int i = 0; i < *out; i++)
         CV_MPI_TRY(cv_replan_root_hear(r, of->which[i]));
@@ -85,7 +85,7 @@ static int hear_some(struct cv_reduction *r, bool block, int *out)
 /* Whether so many come until some time. */
 static int wait_for(struct cv_reduction *r, int ranks, double until, bool *out)
 {
-    struct cv_replanning *of = r->team->replanning;
+    struct cv_replanning *of = r->state->replanning;
     int complete;
 
     while (!(*out = cv_replan_there(of->plan) >= ranks)) {
@@ -100,46 +100,46 @@ static int wait_for(struct cv_reduction *r, int ranks, double until, bool *out)
 /* Where ranks share processors, slices would only make more messages. */
 static int most_slices(const struct cv_reduction *r)
 {
-    const struct cv_comm_state *team = r->team;
+    const struct cv_comm_state *state = r->state;
     struct cv_vector cut = r->vector;
-    int wish = team->settings.slices;
+    int wish = state->settings.slices;
 
     cv_vector_slice(&cut, wish > 0 ? wish : CV_MOST_SLICES);
     if (!r->blocks || wish == 1 || cut.segments < 2)
         return 0;
     if (wish > 1)
-        return wish < team->size ? wish : team->size;
-    return team->costs.crowded
+        return wish < state->size ? wish : state->size;
+    return state->costs.crowded
                ? 0
-               : cv_slice_most(team->size, r->vector.count, r->vector.bytes);
+               : cv_slice_most(state->size, r->vector.count, r->vector.bytes);
 }
 
 /* What a transfer and a combination take, and by how much ranks differ. */
 static void open_plan(struct cv_reduction *r)
 {
-    struct cv_comm_state *team = r->team;
-    struct cv_replanning *of = team->replanning;
-    const double *rank_s = team->costs.rank_s;
+    struct cv_comm_state *state = r->state;
+    struct cv_replanning *of = state->replanning;
+    const double *rank_s = state->costs.rank_s;
     double d, c, sum = 0, max = 0;
 
-    cv_link_costs_hop(team, r->vector.bytes, &d, &c);
-    if (of->combine_byte_s > 0 && team->settings.combine_s == 0)
+    cv_link_costs_hop(state, r->vector.bytes, &d, &c);
+    if (of->combine_byte_s > 0 && state->settings.combine_s == 0)
         c = of->combine_byte_s * r->vector.bytes;
-    for (int i = 0; rank_s != NULL && i < team->size; i++) {
+    for (int i = 0; rank_s != NULL && i < state->size; i++) {
         sum += rank_s[i];
         max = rank_s[i] > max ? rank_s[i] : max;
     }
-    for (int i = 0; rank_s != NULL && max > 0 && i < team->size; i++)
-        of->pace[i] = rank_s[i] > 0 ? rank_s[i] * team->size / sum : 1; /* no partner */
-    if (max > 0 && team->settings.transfer_s == 0)
-        d *= sum / team->size / max;
+    for (int i = 0; rank_s != NULL && max > 0 && i < state->size; i++)
+        of->pace[i] = rank_s[i] > 0 ? rank_s[i] * state->size / sum : 1; /* no partner */
+    if (max > 0 && state->settings.transfer_s == 0)
+        d *= sum / state->size / max;
     r->at.replan.job = (struct cv_slice_job){
-        .n = team->size,
+        .n = state->size,
         .d = d,
         .c = c,
-        .port_s = team->settings.transfer_s > 0 || team->costs.latency_s > d
+        .port_s = state->settings.transfer_s > 0 || state->costs.latency_s > d
                       ? d
-                      : d - team->costs.latency_s,
+                      : d - state->costs.latency_s,
         .max = most_slices(r),
     };
     cv_replan_begin(of->plan, r->root, d, c, max > 0 ? of->pace : NULL);
@@ -151,15 +151,15 @@ static void look_back(struct cv_reduction *r)
     const struct cv_in_replan *at = &r->at.replan;
 
     cv_replan_history_see(cv_replan_habit(r), &(struct cv_replan_history_call){
-                                                  r->team->replanning->came_s,
+                                                  r->state->replanning->came_s,
                                                   at->since_s, at->last_s, at->job });
 }
 
 /* Those that are there are told the same. */
 static int tell_all(struct cv_reduction *r, int to)
 {
-    for (int i = 0; i < r->team->size; i++)
-        if (i != r->root && cv_replan_is_idle(r->team->replanning->plan, i))
+    for (int i = 0; i < r->state->size; i++)
+        if (i != r->root && cv_replan_is_idle(r->state->replanning->plan, i))
             CV_MPI_TRY(tell(r, i, to));
     return MPI_SUCCESS;
 }
@@ -167,38 +167,38 @@ static int tell_all(struct cv_reduction *r, int to)
 /* All use MPI_Reduce, the root among them. */
 static int all_by_mpi(struct cv_reduction *r)
 {
-    struct cv_replan_history *habit = cv_replan_habit(r);
-    const bool was_hopeless = habit->hopeless;
-    const bool declined = cv_replan_there(r->team->replanning->plan) < r->team->size;
+    struct cv_replan_history *history = cv_replan_habit(r);
+    const bool was_hopeless = history->hopeless;
+    const bool declined = cv_replan_there(r->state->replanning->plan) < r->state->size;
     bool all;
     double since;
 
-    CV_MPI_TRY(wait_for(r, r->team->size, HUGE_VAL, &all));
+    CV_MPI_TRY(wait_for(r, r->state->size, HUGE_VAL, &all));
     look_back(r);
-    cv_replan_history_rest(habit, was_hopeless, declined);
+    cv_replan_history_rest(history, was_hopeless, declined);
     CV_MPI_TRY(tell_all(r, CV_TO_MPI));
     since = PMPI_Wtime();
     CV_MPI_TRY(cv_replan_by_mpi(r));
-    cv_replan_history_own(habit, PMPI_Wtime() - since);
+    cv_replan_history_own(history, PMPI_Wtime() - since);
     return MPI_SUCCESS;
 }
 
 /* Who keeps the slices, of those that are there. */
 static int choose_keepers(struct cv_reduction *r)
 {
-    struct cv_replanning *of = r->team->replanning;
+    struct cv_replanning *of = r->state->replanning;
     struct cv_in_replan *at = &r->at.replan;
     struct cv_vector cut = r->vector;
     int count = at->job.max;
     bool enough;
 
-    if (r->team->settings.slices == 0)
+    if (r->state->settings.slices == 0)
         count = cv_slice_count(&at->job, cv_replan_there(of->plan));
     CV_MPI_TRY(wait_for(r, count, HUGE_VAL, &enough));
-    for (int i = 0; i < r->team->size; i++)
+    for (int i = 0; i < r->state->size; i++)
         of->there[i] = cv_replan_is_idle(of->plan, i);
-    count = cv_slice_owners(r->team->size, r->root, of->there,
-                            r->team->costs.rank_s != NULL ? of->pace : NULL, count,
+    count = cv_slice_owners(r->state->size, r->root, of->there,
+                            r->state->costs.rank_s != NULL ? of->pace : NULL, count,
                             of->expect);
     cv_vector_slice(&cut, count);
     at->expected = cut.segments;
@@ -208,8 +208,8 @@ static int choose_keepers(struct cv_reduction *r)
 /* All send slices, the root among them, which tells whoever comes who keeps them. */
 static int all_by_slices(struct cv_reduction *r)
 {
-    struct cv_comm_state *team = r->team;
-    struct cv_replanning *of = team->replanning;
+    struct cv_comm_state *state = r->state;
+    struct cv_replanning *of = state->replanning;
     struct cv_slices slices;
     int which;
 
@@ -217,12 +217,12 @@ static int all_by_slices(struct cv_reduction *r)
     r->at.replan.by_slices = true;
     CV_MPI_TRY(tell_all(r, CV_TO_SLICES));
     CV_MPI_TRY(cv_slices_begin(&slices, r, of->expect, r->at.replan.expected,
-                               cv_replan_requests(team)));
+                               cv_replan_requests(state)));
     while (!cv_slices_are_done(&slices)) {
-        CV_MPI_TRY(PMPI_Waitany(team->size + CV_SLICE_REQUESTS, of->listening + 1, &which,
-                                MPI_STATUS_IGNORE));
-        if (which >= team->size) {
-            CV_MPI_TRY(cv_slices_take(&slices, which - team->size));
+        CV_MPI_TRY(PMPI_Waitany(state->size + CV_SLICE_REQUESTS, of->listening + 1,
+                                &which, MPI_STATUS_IGNORE));
+        if (which >= state->size) {
+            CV_MPI_TRY(cv_slices_take(&slices, which - state->size));
             continue;
         }
         CV_MPI_TRY(cv_replan_root_hear(r, which));
@@ -236,14 +236,14 @@ static int all_by_slices(struct cv_reduction *r)
  * how many these are. */
 static int hear_who_waits(struct cv_reduction *r)
 {
-    struct cv_replanning *of = r->team->replanning;
+    struct cv_replanning *of = r->state->replanning;
     const double since = r->at.replan.since_s;
     bool all;
 
     if (r->at.replan.job.max < 2)
         return MPI_SUCCESS;
-    CV_MPI_TRY(wait_for(r, r->team->size, since + r->team->costs.latency_s, &all));
-    for (int i = 0; i < r->team->size; i++)
+    CV_MPI_TRY(wait_for(r, r->state->size, since + r->state->costs.latency_s, &all));
+    for (int i = 0; i < r->state->size; i++)
         if (cv_replan_is_idle(of->plan, i))
             of->came_s[i] = since;
     return MPI_SUCCESS;
@@ -252,15 +252,15 @@ static int hear_who_waits(struct cv_reduction *r)
 /* Some may not have come yet. */
 static enum cv_plan_kind choose(struct cv_reduction *r)
 {
-    const struct cv_comm_state *team = r->team;
+    const struct cv_comm_state *state = r->state;
     struct cv_slice_job *job = &r->at.replan.job;
-    const int there = cv_replan_there(team->replanning->plan);
+    const int there = cv_replan_there(state->replanning->plan);
 
     if (!r->blocks)
         return CV_BY_TREE;
-    if (team->settings.slices > 1 && job->max > 1)
+    if (state->settings.slices > 1 && job->max > 1)
         return CV_BY_SLICES;
-    if (there == team->size)
+    if (there == state->size)
         return CV_BY_MPI;
     if (job->max < 2)
         return CV_BY_TREE;
@@ -270,26 +270,26 @@ static enum cv_plan_kind choose(struct cv_reduction *r)
 
 int cv_replan_root_open(struct cv_reduction *r, bool *out)
 {
-    struct cv_replanning *of = r->team->replanning;
+    struct cv_replanning *of = r->state->replanning;
     struct cv_in_replan *at = &r->at.replan;
-    const struct cv_replan_history *habit = cv_replan_habit(r);
+    const struct cv_replan_history *history = cv_replan_habit(r);
     double until = 0;
 
-    for (int i = 0; i < r->team->size; i++)
+    for (int i = 0; i < r->state->size; i++)
         if (i != r->root)
             CV_MPI_TRY(listen_to(r, i));
     open_plan(r);
     at->since_s = at->last_s = of->came_s[r->root] = PMPI_Wtime();
     cv_replan_hear(of->plan, r->root, 0, at->since_s);
-    if (r->blocks && (habit->own_s == 0 || habit->hopeless))
+    if (r->blocks && (history->own_s == 0 || history->hopeless))
         until = HUGE_VAL;
-    else if (r->blocks && !habit->apart)
+    else if (r->blocks && !history->apart)
         until = at->since_s + at->job.d + at->job.c;
-    if (r->team->settings.slices > 1 && at->job.max > 1)
+    if (r->state->settings.slices > 1 && at->job.max > 1)
         until = 0;
     if (r->blocks)
         CV_MPI_TRY(hear_who_waits(r));
-    CV_MPI_TRY(wait_for(r, r->team->size, until, out));
+    CV_MPI_TRY(wait_for(r, r->state->size, until, out));
     *out = r->blocks;
     switch (choose(r)) {
     case CV_BY_SLICES:
@@ -307,7 +307,7 @@ void cv_replan_root_learn(struct cv_reduction *r)
     const double took_s = PMPI_Wtime() - r->at.replan.last_s;
 
     if (r->combined_bytes > 0)
-        r->team->replanning->combine_byte_s = r->combine_s / r->combined_bytes;
+        r->state->replanning->combine_byte_s = r->combine_s / r->combined_bytes;
     look_back(r);
     cv_replan_history_planned(cv_replan_habit(r), took_s, r->at.replan.by_slices);
 }

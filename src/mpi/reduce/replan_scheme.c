@@ -39,15 +39,15 @@ static void free_replanning(struct cv_replanning *of)
     free(of);
 }
 
-static int make_replanning(struct cv_comm_state *team)
+static int make_replanning(struct cv_comm_state *state)
 {
-    const size_t n = (size_t)team->size;
+    const size_t n = (size_t)state->size;
     struct cv_replanning *of = calloc(1, sizeof *of);
 
     if (of == NULL)
         return MPI_ERR_NO_MEM;
     of->saying = MPI_REQUEST_NULL;
-    of->plan = cv_replan_new(team->size);
+    of->plan = cv_replan_new(state->size);
     of->told = calloc(3 * n + CV_TOLD_FROM, sizeof *of->told);
     of->heard = calloc(n, sizeof *of->heard);
     of->listening = calloc(n + 1 + CV_SLICE_REQUESTS, sizeof(MPI_Request));
@@ -65,14 +65,14 @@ static int make_replanning(struct cv_comm_state *team)
     of->came_s = of->pace + n;
     for (size_t i = 0; i <= n + CV_SLICE_REQUESTS; i++)
         of->listening[i] = MPI_REQUEST_NULL;
-    team->replanning = of;
-    team->free_replanning = free_replanning;
+    state->replanning = of;
+    state->free_replanning = free_replanning;
     return MPI_SUCCESS;
 }
 
 static bool is_root(const struct cv_reduction *r)
 {
-    return r->team->rank == r->root;
+    return r->state->rank == r->root;
 }
 
 /* --- the others ------------------------------------------------------------------------- */
@@ -80,25 +80,25 @@ static bool is_root(const struct cv_reduction *r)
 /* To the root: this rank is there, and has combined so many. */
 static int say(struct cv_reduction *r)
 {
-    struct cv_replanning *of = r->team->replanning;
+    struct cv_replanning *of = r->state->replanning;
 
     CV_MPI_TRY(PMPI_Wait(&of->saying, MPI_STATUS_IGNORE));
     of->said = r->at.replan.said = r->at.replan.done;
-    return PMPI_Isend(&of->said, 1, MPI_INT, r->root, CV_TAG_TOLD, r->team->comm,
+    return PMPI_Isend(&of->said, 1, MPI_INT, r->root, CV_TAG_TOLD, r->state->comm,
                       &of->saying);
 }
 
 static int listen_to_root(struct cv_reduction *r)
 {
-    struct cv_replanning *of = r->team->replanning;
+    struct cv_replanning *of = r->state->replanning;
 
-    return PMPI_Irecv(of->told, r->team->size + CV_TOLD_FROM, MPI_INT, r->root,
-                      CV_TAG_TOLD, r->team->comm, of->listening);
+    return PMPI_Irecv(of->told, r->state->size + CV_TOLD_FROM, MPI_INT, r->root,
+                      CV_TAG_TOLD, r->state->comm, of->listening);
 }
 
 static int hear_root(struct cv_reduction *r)
 {
-    struct cv_replanning *of = r->team->replanning;
+    struct cv_replanning *of = r->state->replanning;
     struct cv_in_replan *at = &r->at.replan;
     int count;
 
@@ -114,11 +114,11 @@ static int hear_root(struct cv_reduction *r)
 
 static int replan_begin(struct cv_reduction *r)
 {
-    struct cv_comm_state *team = r->team;
+    struct cv_comm_state *state = r->state;
 
-    if (team->replanning == NULL)
-        CV_MPI_TRY(make_replanning(team));
-    CV_MPI_TRY(cv_link_costs_measure(&team->costs, team->comm));
+    if (state->replanning == NULL)
+        CV_MPI_TRY(make_replanning(state));
+    CV_MPI_TRY(cv_link_costs_measure(&state->costs, state->comm));
     r->at.replan = (struct cv_in_replan){ .step = BEGIN, .to = CV_TO_NOBODY, .said = -1 };
     if (r->blocks && cv_replan_habit(r)->unasked > 0) {
         cv_replan_habit(r)->unasked--;
@@ -147,14 +147,14 @@ static int take(struct cv_reduction *r)
     at->step = AWAIT;
     if (!is_root(r))
         return MPI_SUCCESS;
-    cv_replan_hear(r->team->replanning->plan, r->root, at->done, PMPI_Wtime());
+    cv_replan_hear(r->state->replanning->plan, r->root, at->done, PMPI_Wtime());
     return cv_replan_root_direct(r);
 }
 
 /* What to wait for: a segment, what is said, or at the root either. */
 static int await_next(struct cv_reduction *r, MPI_Request **out)
 {
-    struct cv_replanning *of = r->team->replanning;
+    struct cv_replanning *of = r->state->replanning;
     struct cv_in_replan *at = &r->at.replan;
 
     *out = at->step == AWAIT ? NULL : at->data;
@@ -162,7 +162,7 @@ static int await_next(struct cv_reduction *r, MPI_Request **out)
         if (cv_replan_is_complete(of->plan))
             return MPI_SUCCESS;
         r->any = of->listening;
-        r->nany = r->team->size + 1;
+        r->nany = r->state->size + 1;
         if (*out == NULL)
             *out = of->listening;
         return MPI_SUCCESS;
@@ -176,11 +176,11 @@ static int await_next(struct cv_reduction *r, MPI_Request **out)
 
 static int go_on(struct cv_reduction *r, MPI_Request **out)
 {
-    struct cv_replanning *of = r->team->replanning;
+    struct cv_replanning *of = r->state->replanning;
     struct cv_in_replan *at = &r->at.replan;
 
     if (at->step == AWAIT && at->to == CV_TO_SLICES) {
-        return cv_slices_run(r, of->expect, at->expected, cv_replan_requests(r->team));
+        return cv_slices_run(r, of->expect, at->expected, cv_replan_requests(r->state));
     } else if (at->step == AWAIT && at->done < at->expected) {
         at->step = RECEIVE;
         CV_MPI_TRY(cv_partial_transfer_receive(r, of->expect[at->done], CV_RIGHT));
@@ -198,7 +198,7 @@ static int go_on(struct cv_reduction *r, MPI_Request **out)
 /* For the next time, when a plan has been carried out. */
 static void learn(struct cv_reduction *r)
 {
-    struct cv_replanning *of = r->team->replanning;
+    struct cv_replanning *of = r->state->replanning;
     const struct cv_in_replan *at = &r->at.replan;
 
     if (r->combined_bytes > 0)

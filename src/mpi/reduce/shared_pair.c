@@ -23,7 +23,7 @@ static const double least_made_once = 131072;
 enum { LOOKS = 100 };
 
 struct shared_pair {
-    struct cv_comm_state *team; /* borrowed */
+    struct cv_comm_state *state; /* borrowed */
     struct cv_vector vector;
     const char *own; /* borrowed: the rank's vector                        */
     char *recv;      /* borrowed; NULL: it does not want the result        */
@@ -39,14 +39,14 @@ static int copy(const struct shared_pair *pair, int segment, const char *from, c
     const MPI_Aint offset = cv_vector_offset(&pair->vector, segment);
 
     return cv_vector_copy(&pair->vector, from + offset, to + offset,
-                          cv_vector_part(&pair->vector, segment), pair->team->comm,
-                          pair->team->rank);
+                          cv_vector_part(&pair->vector, segment), pair->state->comm,
+                          pair->state->rank);
 }
 
 static int give(struct shared_pair *pair)
 {
     CV_MPI_TRY(copy(pair, pair->given, pair->own, pair->own_bay));
-    cv_shared_vectors_say(&pair->team->bays, pair->team->rank, ++pair->given);
+    cv_shared_vectors_say(&pair->state->vectors, pair->state->rank, ++pair->given);
     return MPI_SUCCESS;
 }
 
@@ -78,21 +78,21 @@ static int combine(struct shared_pair *pair)
 /* There is nothing to do before the other one has come further. */
 static int look_again(struct shared_pair *pair)
 {
-    struct cv_comm_state *team = pair->team;
+    struct cv_comm_state *state = pair->state;
     int there;
 
-    if (++pair->looks % LOOKS != 0 && !team->costs.crowded)
+    if (++pair->looks % LOOKS != 0 && !state->costs.crowded)
         return MPI_SUCCESS;
     /* So that the MPI library goes on, and notices when a rank dies. */
     CV_MPI_TRY(
-        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, team->comm, &there, MPI_STATUS_IGNORE));
+        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, state->comm, &there, MPI_STATUS_IGNORE));
     sched_yield();
     return MPI_SUCCESS;
 }
 
 static int others(const struct shared_pair *pair)
 {
-    return cv_shared_vectors_said(&pair->team->bays, 1 - pair->team->rank);
+    return cv_shared_vectors_said(&pair->state->vectors, 1 - pair->state->rank);
 }
 
 /* What is there is combined at once; meanwhile the own vector is given, or made ready. */
@@ -146,7 +146,8 @@ static int make_there(struct shared_pair *pair)
         CV_MPI_TRY(PMPI_Reduce_local(pair->own + offset, pair->other_bay + offset,
                                      cv_vector_part(vector, pair->combined), vector->type,
                                      vector->op));
-        cv_shared_vectors_say(&pair->team->bays, pair->team->rank, pair->combined + 1);
+        cv_shared_vectors_say(&pair->state->vectors, pair->state->rank,
+                              pair->combined + 1);
         CV_MPI_TRY(copy(pair, pair->combined++, pair->other_bay, pair->recv));
     }
     return MPI_SUCCESS;
@@ -157,35 +158,37 @@ static int exchange(struct shared_pair *pair)
 {
     if (pair->vector.bytes < least_made_once)
         return go_on(pair);
-    return cv_shared_vectors_second(&pair->team->bays) ? make_there(pair)
-                                                       : give_and_take(pair);
+    return cv_shared_vectors_second(&pair->state->vectors) ? make_there(pair)
+                                                           : give_and_take(pair);
 }
 
-bool cv_shared_pair_fits(const struct cv_mpi_call *call, const struct cv_comm_state *team)
+bool cv_shared_pair_fits(const struct cv_mpi_call *call,
+                         const struct cv_comm_state *state)
 {
-    return team->size == 2 && call->reach != CV_TO_PARTS;
+    return state->size == 2 && call->reach != CV_TO_PARTS;
 }
 
-int cv_shared_pair_run(const struct cv_mpi_call *call, struct cv_comm_state *team)
+int cv_shared_pair_run(const struct cv_mpi_call *call, struct cv_comm_state *state)
 {
-    const bool all = call->reach == CV_TO_ALL, wants = all || team->rank == call->root;
-    const double segment = team->settings.segment_bytes;
-    struct shared_pair pair = { .team = team,
+    const bool all = call->reach == CV_TO_ALL, wants = all || state->rank == call->root;
+    const double segment = state->settings.segment_bytes;
+    struct shared_pair pair = { .state = state,
                                 .recv = wants ? call->recv : NULL,
                                 .gives = all || !wants,
-                                .first = all && team->rank == 1 };
+                                .first = all && state->rank == 1 };
 
     pair.own = call->send == MPI_IN_PLACE ? call->recv : call->send;
     CV_MPI_TRY(cv_vector_init(&pair.vector, call->count, call->type, call->op));
     cv_vector_cut(&pair.vector, segment > 0 ? segment : usual_segment);
-    CV_MPI_TRY(cv_shared_vectors_turn(&team->bays, team->comm, all ? 2 : 1));
-    pair.own_bay = cv_shared_vector_at(&team->bays, team->rank) - pair.vector.lower;
-    pair.other_bay = cv_shared_vector_at(&team->bays, 1 - team->rank) - pair.vector.lower;
+    CV_MPI_TRY(cv_shared_vectors_turn(&state->vectors, state->comm, all ? 2 : 1));
+    pair.own_bay = cv_shared_vector_at(&state->vectors, state->rank) - pair.vector.lower;
+    pair.other_bay =
+        cv_shared_vector_at(&state->vectors, 1 - state->rank) - pair.vector.lower;
     while (!wants && pair.given < pair.vector.segments)
         CV_MPI_TRY(give(&pair));
     if (!wants)
         return MPI_SUCCESS;
     CV_MPI_TRY(all ? exchange(&pair) : go_on(&pair));
-    cv_shared_vectors_taken(&team->bays);
+    cv_shared_vectors_taken(&state->vectors);
     return MPI_SUCCESS;
 }

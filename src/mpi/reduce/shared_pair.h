@@ -11,7 +11,7 @@
 
 /* Whether a call for which shared_sum.h fits is one for this. */
 bool cv_shared_pair_fits(const struct cv_mpi_call *call,
-                         const struct cv_comm_state *team);
-int cv_shared_pair_run(const struct cv_mpi_call *call, struct cv_comm_state *team);
+                         const struct cv_comm_state *state);
+int cv_shared_pair_run(const struct cv_mpi_call *call, struct cv_comm_state *state);
 
 #endif

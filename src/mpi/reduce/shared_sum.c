@@ -6,7 +6,7 @@
  * So nobody has to be the one who never sends, and the last combination is made by the last to
  * come, in general.
  *
- * With n ranks there are at most n copies into bays, n - 1 combinations, and a copy of the
+ * With n ranks there are at most n copies into vectors, n - 1 combinations, and a copy of the
  * result for each that wants it. After the last arrival it is one combination, and the copies
  * while it goes on. */
 #include "mpi/reduce/shared_sum.h"
@@ -22,14 +22,14 @@ enum { WORD_TICKETS = 0, WORD_PAIRS = 1 };
 enum { NO_BAY = -1, ALL = -1 };
 /* How often whoever follows the last combination looks for more before it waits. */
 enum { MOST_LOOKS = 1000 };
-/* Of all bays together; beyond that partials and results are sent. */
+/* Of all vectors together; beyond that partials and results are sent. */
 static const double usual_share = 67108864;
 /* The last combination goes by segments of at least that many bytes, about, and by so many of
  * them at most. */
 static const double least_segment = 32768, most_segments = 8;
 
 struct shared_sum {
-    struct cv_comm_state *team; /* borrowed */
+    struct cv_comm_state *state; /* borrowed */
     struct cv_vector vector;
     const char *own;  /* borrowed: the rank's vector                           */
     char *recv;       /* borrowed                                              */
@@ -41,7 +41,7 @@ struct shared_sum {
 
 static char *bay_at(const struct shared_sum *sum, int bay)
 {
-    return cv_shared_vector_at(&sum->team->bays, bay) - sum->vector.lower;
+    return cv_shared_vector_at(&sum->state->vectors, bay) - sum->vector.lower;
 }
 
 static int receive_bay(struct shared_sum *sum)
@@ -49,20 +49,20 @@ static int receive_bay(struct shared_sum *sum)
     MPI_Request request;
 
     CV_MPI_TRY(PMPI_Irecv(&sum->bay, 1, MPI_INT, MPI_ANY_SOURCE, CV_TAG_BAY,
-                          sum->team->comm, &request));
+                          sum->state->comm, &request));
     return cv_mpi_wait(&request);
 }
 
 /* Those that want the result. */
 static int tell(const struct shared_sum *sum)
 {
-    const struct cv_comm_state *team = sum->team;
+    const struct cv_comm_state *state = sum->state;
 
     if (sum->root != ALL)
-        return PMPI_Send(&sum->bay, 1, MPI_INT, sum->root, CV_TAG_BAY, team->comm);
-    for (int i = 1; i < team->size; i++)
-        CV_MPI_TRY(PMPI_Send(&sum->bay, 1, MPI_INT, (team->rank + i) % team->size,
-                             CV_TAG_BAY, team->comm));
+        return PMPI_Send(&sum->bay, 1, MPI_INT, sum->root, CV_TAG_BAY, state->comm);
+    for (int i = 1; i < state->size; i++)
+        CV_MPI_TRY(PMPI_Send(&sum->bay, 1, MPI_INT, (state->rank + i) % state->size,
+                             CV_TAG_BAY, state->comm));
     return MPI_SUCCESS;
 }
 
@@ -82,7 +82,7 @@ static int take(struct shared_sum *sum, int segments)
         return MPI_SUCCESS;
     return cv_vector_copy(vector, bay_at(sum, sum->bay) + from * vector->extent,
                           sum->recv + (from - sum->first) * vector->extent, to - from,
-                          sum->team->comm, sum->team->rank);
+                          sum->state->comm, sum->state->rank);
 }
 
 /* Somebody else makes the result. It tells all when some of it is there, and again when all of
@@ -94,7 +94,7 @@ static int follow(struct shared_sum *sum)
 
     CV_MPI_TRY(receive_bay(sum));
     while (segments > 1 && sum->taken < segments && looks++ < MOST_LOOKS) {
-        const int said = cv_shared_vectors_said(&sum->team->bays, 0);
+        const int said = cv_shared_vectors_said(&sum->state->vectors, 0);
 
         if (said == sum->taken) {
             sched_yield();
@@ -119,7 +119,7 @@ static int combine_here(struct shared_sum *sum, const char *held, const char *ot
 
         if (held != sum->recv)
             CV_MPI_TRY(cv_vector_copy(vector, held + offset, sum->recv + offset, count,
-                                      sum->team->comm, sum->team->rank));
+                                      sum->state->comm, sum->state->rank));
         CV_MPI_TRY(PMPI_Reduce_local(other + offset, sum->recv + offset, count,
                                      vector->type, vector->op));
     }
@@ -137,7 +137,7 @@ static int combine_for_others(struct shared_sum *sum, const char *held, char *ot
         CV_MPI_TRY(PMPI_Reduce_local(held + offset, other + offset,
                                      cv_vector_part(vector, i), vector->type,
                                      vector->op));
-        cv_shared_vectors_say(&sum->team->bays, 0, i + 1);
+        cv_shared_vectors_say(&sum->state->vectors, 0, i + 1);
         if (i == 0 || i == vector->segments - 1)
             CV_MPI_TRY(tell(sum));
         CV_MPI_TRY(take(sum, i + 1));
@@ -156,7 +156,7 @@ static int combine(struct shared_sum *sum, int bay, bool last)
     sum->bay = bay;
     if (!last)
         return PMPI_Reduce_local(held, other, vector->count, vector->type, vector->op);
-    if (sum->root == sum->team->rank)
+    if (sum->root == sum->state->rank)
         return combine_here(sum, held, other);
     return combine_for_others(sum, held, other);
 }
@@ -165,56 +165,57 @@ static int combine(struct shared_sum *sum, int bay, bool last)
 static int meet(struct shared_sum *sum, uint64_t first_ticket, bool *out_last,
                 int *out_other)
 {
-    struct cv_comm_state *team = sum->team;
+    struct cv_comm_state *state = sum->state;
     uint64_t ticket, found;
     int pair;
 
-    CV_MPI_TRY(cv_atomic_words_add(&team->board, WORD_TICKETS, 1, &ticket));
+    CV_MPI_TRY(cv_atomic_words_add(&state->atomics, WORD_TICKETS, 1, &ticket));
     pair = (int)((ticket - first_ticket) / 2);
-    *out_last = pair == team->size - 2;
+    *out_last = pair == state->size - 2;
     /* Where somebody is already nothing has to be put into a bay. */
-    CV_MPI_TRY(cv_atomic_words_add(&team->board, WORD_PAIRS + pair, 0, &found));
-    if (sum->bay == NO_BAY && cv_atomic_words_rank(&team->board, found) < 0) {
-        CV_MPI_TRY(cv_vector_copy(&sum->vector, sum->own, bay_at(sum, team->rank),
-                                  sum->vector.count, team->comm, team->rank));
-        sum->bay = team->rank;
+    CV_MPI_TRY(cv_atomic_words_add(&state->atomics, WORD_PAIRS + pair, 0, &found));
+    if (sum->bay == NO_BAY && cv_atomic_words_rank(&state->atomics, found) < 0) {
+        CV_MPI_TRY(cv_vector_copy(&sum->vector, sum->own, bay_at(sum, state->rank),
+                                  sum->vector.count, state->comm, state->rank));
+        sum->bay = state->rank;
     }
-    CV_MPI_TRY(cv_atomic_words_swap(
-        &team->board, WORD_PAIRS + pair,
-        cv_atomic_words_name(&team->board, sum->bay == NO_BAY ? team->rank : sum->bay),
-        &found));
-    *out_other = cv_atomic_words_rank(&team->board, found);
+    CV_MPI_TRY(cv_atomic_words_swap(&state->atomics, WORD_PAIRS + pair,
+                                    cv_atomic_words_name(&state->atomics,
+                                                         sum->bay == NO_BAY ? state->rank
+                                                                            : sum->bay),
+                                    &found));
+    *out_other = cv_atomic_words_rank(&state->atomics, found);
     return MPI_SUCCESS;
 }
 
 int cv_shared_sum_fits(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                       struct cv_comm_state *team, bool *out)
+                       struct cv_comm_state *state, bool *out)
 {
     const double share =
-        team->settings.share_bytes > 0 ? team->settings.share_bytes : usual_share;
+        state->settings.share_bytes > 0 ? state->settings.share_bytes : usual_share;
     struct cv_vector vector;
 
     *out = false;
-    if (policy != CV_MPI_TREE_DYN || team->bays.refused ||
-        team->settings.machine_ranks > 1)
+    if (policy != CV_MPI_TREE_DYN || state->vectors.refused ||
+        state->settings.machine_ranks > 1)
         return MPI_SUCCESS;
     CV_MPI_TRY(cv_vector_init(&vector, call->count, call->type, call->op));
-    if (!vector.commutes || cv_shared_vectors_bytes(team->size, vector.span) > share)
+    if (!vector.commutes || cv_shared_vectors_bytes(state->size, vector.span) > share)
         return MPI_SUCCESS;
     /* Others may be in a reduction that was begun before, and wait for this rank. */
-    CV_MPI_TRY(cv_reduction_drain(team));
-    CV_MPI_TRY(cv_comm_state_board(team));
-    if (!team->board.shared)
+    CV_MPI_TRY(cv_reduction_drain(state));
+    CV_MPI_TRY(cv_comm_state_board(state));
+    if (!state->atomics.shared)
         return MPI_SUCCESS;
-    if (team->bays.room < vector.span)
-        CV_MPI_TRY(cv_shared_vectors_make(&team->bays, team->comm, vector.span));
-    *out = !team->bays.refused;
+    if (state->vectors.room < vector.span)
+        CV_MPI_TRY(cv_shared_vectors_make(&state->vectors, state->comm, vector.span));
+    *out = !state->vectors.refused;
     return MPI_SUCCESS;
 }
 
 static void want(struct shared_sum *sum, const struct cv_mpi_call *call)
 {
-    const bool wants = call->reach != CV_TO_ROOT || sum->team->rank == call->root;
+    const bool wants = call->reach != CV_TO_ROOT || sum->state->rank == call->root;
 
     sum->root = call->reach == CV_TO_ROOT ? call->root : ALL;
     sum->count = wants ? call->count : 0;
@@ -222,16 +223,16 @@ static void want(struct shared_sum *sum, const struct cv_mpi_call *call)
     sum->own = call->send == MPI_IN_PLACE ? call->recv : call->send;
     if (call->reach != CV_TO_PARTS)
         return;
-    for (int i = 0; i <= sum->team->rank; i++) {
+    for (int i = 0; i <= sum->state->rank; i++) {
         sum->first += i > 0 ? sum->count : 0;
         sum->count = call->parts != NULL ? call->parts[i] : call->block;
     }
 }
 
-static double segment_bytes(const struct cv_comm_state *team, double bytes)
+static double segment_bytes(const struct cv_comm_state *state, double bytes)
 {
-    if (team->settings.segment_bytes > 0)
-        return team->settings.segment_bytes;
+    if (state->settings.segment_bytes > 0)
+        return state->settings.segment_bytes;
     return fmax(bytes / most_segments, least_segment);
 }
 
@@ -251,29 +252,30 @@ static int combine_all(struct shared_sum *sum, uint64_t first_ticket, bool *out_
     return MPI_SUCCESS;
 }
 
-int cv_shared_sum_run(const struct cv_mpi_call *call, struct cv_comm_state *team)
+int cv_shared_sum_run(const struct cv_mpi_call *call, struct cv_comm_state *state)
 {
-    struct shared_sum sum = { .team = team, .bay = NO_BAY };
-    MPI_Request *due = cv_atomic_words_due(&team->board);
+    struct shared_sum sum = { .state = state, .bay = NO_BAY };
+    MPI_Request *due = cv_atomic_words_due(&state->atomics);
     uint64_t first_ticket;
     bool made = false;
 
-    if (cv_shared_pair_fits(call, team))
-        return cv_shared_pair_run(call, team);
+    if (cv_shared_pair_fits(call, state))
+        return cv_shared_pair_run(call, state);
     CV_MPI_TRY(cv_vector_init(&sum.vector, call->count, call->type, call->op));
-    cv_vector_cut(&sum.vector, segment_bytes(team, sum.vector.bytes));
+    cv_vector_cut(&sum.vector, segment_bytes(state, sum.vector.bytes));
     want(&sum, call);
     if (due != NULL)
         CV_MPI_TRY(cv_mpi_wait(due));
-    CV_MPI_TRY(cv_atomic_words_turn(&team->board, team->comm));
-    first_ticket = cv_atomic_words_tickets(&team->board, 2 * ((uint64_t)team->size - 1));
-    CV_MPI_TRY(cv_shared_vectors_turn(&team->bays, team->comm,
-                                      sum.root == ALL ? team->size : 1));
+    CV_MPI_TRY(cv_atomic_words_turn(&state->atomics, state->comm));
+    first_ticket =
+        cv_atomic_words_tickets(&state->atomics, 2 * ((uint64_t)state->size - 1));
+    CV_MPI_TRY(cv_shared_vectors_turn(&state->vectors, state->comm,
+                                      sum.root == ALL ? state->size : 1));
     CV_MPI_TRY(combine_all(&sum, first_ticket, &made));
-    if (sum.root != ALL && sum.root != team->rank)
+    if (sum.root != ALL && sum.root != state->rank)
         return MPI_SUCCESS;
     if (!made)
         CV_MPI_TRY(follow(&sum));
-    cv_shared_vectors_taken(&team->bays);
+    cv_shared_vectors_taken(&state->vectors);
     return MPI_SUCCESS;
 }

@@ -11,8 +11,8 @@
 
 /* Whether a call is one for this: collective, the first time and when vectors get longer. */
 int cv_shared_sum_fits(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                       struct cv_comm_state *team, bool *out);
+                       struct cv_comm_state *state, bool *out);
 /* To the end, after what was begun before. */
-int cv_shared_sum_run(const struct cv_mpi_call *call, struct cv_comm_state *team);
+int cv_shared_sum_run(const struct cv_mpi_call *call, struct cv_comm_state *state);
 
 #endif

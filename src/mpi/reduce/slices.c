@@ -32,7 +32,7 @@ static int receive(struct cv_slices *slices, int i)
     slices->posted++;
     return PMPI_Irecv(berth(slices, i), cv_vector_part(&slices->cut, slices->own),
                       slices->cut.type, MPI_ANY_SOURCE, CV_TAG_SLICE,
-                      slices->r->team->comm, &slices->requests[i]);
+                      slices->r->state->comm, &slices->requests[i]);
 }
 
 static int keep(struct cv_slices *slices)
@@ -41,15 +41,15 @@ static int keep(struct cv_slices *slices)
     const size_t span = (cv_vector_segment_span(&slices->cut) + 63) / 64 * 64;
 
     CV_MPI_TRY(cv_reduction_whole(r));
-    slices->berths = cv_scratch_get(&r->team->berths, span * CV_SLICE_BERTHS);
+    slices->berths = cv_scratch_get(&r->state->berths, span * CV_SLICE_BERTHS);
     if (slices->berths == NULL)
         return MPI_ERR_NO_MEM;
     if (!r->in_place)
         CV_MPI_TRY(cv_vector_copy(&r->vector, place(slices, r->send, slices->own),
                                   sum(slices), cv_vector_part(&slices->cut, slices->own),
-                                  r->team->comm, r->team->rank));
-    slices->left += r->team->size - 1;
-    for (int i = 0; i < CV_SLICE_BERTHS && slices->posted < r->team->size - 1; i++)
+                                  r->state->comm, r->state->rank));
+    slices->left += r->state->size - 1;
+    for (int i = 0; i < CV_SLICE_BERTHS && slices->posted < r->state->size - 1; i++)
         CV_MPI_TRY(receive(slices, i));
     return MPI_SUCCESS;
 }
@@ -61,7 +61,7 @@ static int send_slices(struct cv_slices *slices)
     const int count = slices->cut.segments;
 
     for (int k = 0; k < count; k++) {
-        const int slice = (r->team->rank + k) % count;
+        const int slice = (r->state->rank + k) % count;
 
         if (slice == slices->own)
             continue;
@@ -69,7 +69,7 @@ static int send_slices(struct cv_slices *slices)
         slices->left++;
         CV_MPI_TRY(PMPI_Isend(place(slices, r->send, slice),
                               cv_vector_part(&slices->cut, slice), slices->cut.type,
-                              slices->keepers[slice], CV_TAG_SLICE, r->team->comm,
+                              slices->keepers[slice], CV_TAG_SLICE, r->state->comm,
                               &slices->requests[CV_SLICE_BERTHS + slice]));
     }
     return MPI_SUCCESS;
@@ -85,7 +85,7 @@ int cv_slices_begin(struct cv_slices *slices, struct cv_reduction *r, const int 
     for (int i = 0; i < CV_SLICE_REQUESTS; i++)
         requests[i] = MPI_REQUEST_NULL;
     for (int i = 0; i < count; i++)
-        if (keepers[i] == r->team->rank)
+        if (keepers[i] == r->state->rank)
             slices->own = i;
     if (slices->own >= 0)
         CV_MPI_TRY(keep(slices));
@@ -103,7 +103,7 @@ static int await_results(struct cv_slices *slices)
     for (int i = 1; i < slices->cut.segments; i++)
         CV_MPI_TRY(PMPI_Irecv((char *)slices->r->recv + cv_vector_offset(&slices->cut, i),
                               cv_vector_part(&slices->cut, i), slices->cut.type,
-                              slices->keepers[i], CV_TAG_RESULT, slices->r->team->comm,
+                              slices->keepers[i], CV_TAG_RESULT, slices->r->state->comm,
                               &slices->requests[CV_SLICE_BERTHS + CV_MOST_SLICES + i]));
     return MPI_SUCCESS;
 }
@@ -115,12 +115,13 @@ static int combine(struct cv_slices *slices, int i)
 
     CV_MPI_TRY(cv_reduction_combine(r, berth(slices, i), sum(slices), count));
     slices->arrived++;
-    if (slices->posted < r->team->size - 1)
+    if (slices->posted < r->state->size - 1)
         return receive(slices, i);
-    if (slices->arrived < r->team->size - 1 || is_root(slices))
+    if (slices->arrived < r->state->size - 1 || is_root(slices))
         return MPI_SUCCESS;
     return PMPI_Isend(sum(slices), count, slices->cut.type, r->root, CV_TAG_RESULT,
-                      r->team->comm, &slices->requests[CV_SLICE_BERTHS + CV_MOST_SLICES]);
+                      r->state->comm,
+                      &slices->requests[CV_SLICE_BERTHS + CV_MOST_SLICES]);
 }
 
 int cv_slices_take(struct cv_slices *slices, int which)

@@ -35,7 +35,7 @@ int cv_link_costs_measure(struct cv_link_costs *costs, MPI_Comm comm);
 /* What a vector takes from one rank to another, and to be combined: as was told or, if
  * not, measured. The former is more than 0. */
 struct cv_comm_state;
-void cv_link_costs_hop(const struct cv_comm_state *team, double bytes, double *out_d,
+void cv_link_costs_hop(const struct cv_comm_state *state, double bytes, double *out_d,
                        double *out_c);
 /* Note what the operator took in a reduction, and agree on it now and then. */
 int cv_link_costs_note(struct cv_link_costs *costs, MPI_Comm comm, double seconds,

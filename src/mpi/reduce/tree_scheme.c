@@ -16,11 +16,11 @@ enum { AGREE, START, TAKE_IN, SEND_ON, COLLECT };
 
 static int plan_tree(struct cv_reduction *r)
 {
-    const struct cv_mpi_settings *settings = &r->team->settings;
-    struct cv_link_costs *costs = &r->team->costs;
+    const struct cv_mpi_settings *settings = &r->state->settings;
+    struct cv_link_costs *costs = &r->state->costs;
     struct cv_tree_request wish = { .policy = r->policy,
-                                    .rank = r->team->rank,
-                                    .size = r->team->size,
+                                    .rank = r->state->rank,
+                                    .size = r->state->size,
                                     .root = r->root,
                                     .commutes = r->vector.commutes,
                                     .bytes = r->vector.bytes,
@@ -40,7 +40,7 @@ static int plan_tree(struct cv_reduction *r)
         if (settings->combine_s > 0)
             wish.combine_byte_s = settings->combine_s / wish.bytes;
     }
-    if (!cv_tree_plan_make(&r->team->plan, &wish))
+    if (!cv_tree_plan_make(&r->state->plan, &wish))
         return MPI_ERR_NO_MEM;
     return MPI_SUCCESS;
 }
@@ -50,13 +50,13 @@ static int tree_begin(struct cv_reduction *r)
     r->at.tree.step = AGREE;
     if (r->policy != CV_MPI_GREEDY)
         return MPI_SUCCESS;
-    return cv_link_costs_measure(&r->team->costs, r->team->comm);
+    return cv_link_costs_measure(&r->state->costs, r->state->comm);
 }
 
 /* What has to be known before the tree is, or NULL. */
 static MPI_Request *agreement(struct cv_reduction *r)
 {
-    MPI_Request *agreeing = &r->team->costs.agreeing;
+    MPI_Request *agreeing = &r->state->costs.agreeing;
 
     return r->policy == CV_MPI_GREEDY && *agreeing != MPI_REQUEST_NULL ? agreeing : NULL;
 }
@@ -64,18 +64,18 @@ static MPI_Request *agreement(struct cv_reduction *r)
 static int grow_tree(struct cv_reduction *r)
 {
     struct cv_in_tree *tree = &r->at.tree;
-    struct cv_comm_state *team = r->team;
+    struct cv_comm_state *state = r->state;
     bool moves;
 
     CV_MPI_TRY(plan_tree(r));
-    cv_vector_cut(&r->vector, team->plan.segment_bytes);
-    *tree = (struct cv_in_tree){ .step = START, .parent = team->plan.parent };
-    tree->items = (long)team->plan.nchildren * r->vector.segments;
+    cv_vector_cut(&r->vector, state->plan.segment_bytes);
+    *tree = (struct cv_in_tree){ .step = START, .parent = state->plan.parent };
+    tree->items = (long)state->plan.nchildren * r->vector.segments;
     /* In order, the tree is rooted at rank 0, whence the result moves on. */
     moves = !r->vector.commutes && r->root != 0;
-    if (moves && team->rank == 0)
+    if (moves && state->rank == 0)
         tree->parent = r->root;
-    tree->collects = moves && team->rank == r->root;
+    tree->collects = moves && state->rank == r->root;
     tree->own_place = r->writable && !tree->collects;
     if (tree->items > 0)
         CV_MPI_TRY(cv_reduction_recv_buffers(r));
@@ -83,7 +83,7 @@ static int grow_tree(struct cv_reduction *r)
         return cv_reduction_whole(r);
     if (tree->items > 0) {
         /* What is collected later goes where the own values may be now. */
-        char *bytes = cv_scratch_get(&team->whole, r->vector.span);
+        char *bytes = cv_scratch_get(&state->whole, r->vector.span);
 
         if (bytes == NULL)
             return MPI_ERR_NO_MEM;
@@ -95,7 +95,7 @@ static int grow_tree(struct cv_reduction *r)
 /* Where an item arrives. */
 static char *item_place(const struct cv_reduction *r, long item)
 {
-    int nchildren = r->team->plan.nchildren;
+    int nchildren = r->state->plan.nchildren;
     bool last = (item + 1) % nchildren == 0;
 
     if (last && !r->at.tree.own_place)
@@ -109,13 +109,14 @@ static int combine_in_place(struct cv_reduction *r, char *arrived, char *own, in
     if (r->vector.commutes)
         return cv_reduction_combine(r, arrived, own, count);
     CV_MPI_TRY(cv_reduction_combine(r, own, arrived, count));
-    return cv_vector_copy(&r->vector, arrived, own, count, r->team->comm, r->team->rank);
+    return cv_vector_copy(&r->vector, arrived, own, count, r->state->comm,
+                          r->state->rank);
 }
 
 static int take_item(struct cv_reduction *r)
 {
     struct cv_in_tree *tree = &r->at.tree;
-    int nchildren = r->team->plan.nchildren;
+    int nchildren = r->state->plan.nchildren;
     int segment = (int)(tree->done / nchildren);
     int count = cv_vector_part(&r->vector, segment);
     MPI_Aint offset = cv_vector_offset(&r->vector, segment);
@@ -136,7 +137,7 @@ static int take_item(struct cv_reduction *r)
 static int post_items(struct cv_reduction *r)
 {
     struct cv_in_tree *tree = &r->at.tree;
-    const struct cv_tree_plan *plan = &r->team->plan;
+    const struct cv_tree_plan *plan = &r->state->plan;
 
     while (tree->posted < tree->items && tree->posted < tree->done + CV_DEPTH) {
         long item = tree->posted++;
@@ -144,7 +145,7 @@ static int post_items(struct cv_reduction *r)
         CV_MPI_TRY(PMPI_Irecv(item_place(r, item),
                               cv_vector_part(&r->vector, (int)(item / plan->nchildren)),
                               r->vector.type, plan->children[item % plan->nchildren],
-                              CV_TAG_TREE, r->team->comm, &tree->in[item % CV_DEPTH]));
+                              CV_TAG_TREE, r->state->comm, &tree->in[item % CV_DEPTH]));
     }
     return MPI_SUCCESS;
 }
@@ -153,11 +154,11 @@ static int post_items(struct cv_reduction *r)
 static int send_on(struct cv_reduction *r, MPI_Request **out)
 {
     struct cv_in_tree *tree = &r->at.tree;
-    int nchildren = r->team->plan.nchildren;
+    int nchildren = r->state->plan.nchildren;
     int ready = nchildren > 0 ? (int)(tree->done / nchildren) : r->vector.segments;
     const char *from = nchildren > 0 ? r->whole : r->send;
     /* The result travels apart from what the root still receives from rank 0's tree. */
-    int tag = r->team->plan.parent < 0 ? CV_TAG_RESULT : CV_TAG_TREE;
+    int tag = r->state->plan.parent < 0 ? CV_TAG_RESULT : CV_TAG_TREE;
 
     *out = NULL;
     if (tree->parent < 0)
@@ -167,7 +168,7 @@ static int send_on(struct cv_reduction *r, MPI_Request **out)
 
         CV_MPI_TRY(PMPI_Isend(from + cv_vector_offset(&r->vector, i),
                               cv_vector_part(&r->vector, i), r->vector.type, tree->parent,
-                              tag, r->team->comm, &tree->out[i % CV_DEPTH]));
+                              tag, r->state->comm, &tree->out[i % CV_DEPTH]));
     }
     /* Once all has arrived there is nothing else to do than to see it go. The result is
      * not waited for earlier: the root takes it when all that it has to send is gone, which
@@ -194,7 +195,7 @@ static int collect(struct cv_reduction *r, MPI_Request **out)
 
         CV_MPI_TRY(PMPI_Irecv((char *)r->recv + cv_vector_offset(&r->vector, i),
                               cv_vector_part(&r->vector, i), r->vector.type, 0,
-                              CV_TAG_RESULT, r->team->comm, &tree->in[i % CV_DEPTH]));
+                              CV_TAG_RESULT, r->state->comm, &tree->in[i % CV_DEPTH]));
     }
     *out = tree->gone < segments ? &tree->in[tree->gone % CV_DEPTH] : NULL;
     return MPI_SUCCESS;
@@ -203,9 +204,9 @@ static int collect(struct cv_reduction *r, MPI_Request **out)
 static int finish(struct cv_reduction *r)
 {
     /* What is given need not be found out. */
-    if (r->policy != CV_MPI_GREEDY || r->team->settings.combine_s > 0)
+    if (r->policy != CV_MPI_GREEDY || r->state->settings.combine_s > 0)
         return MPI_SUCCESS;
-    return cv_link_costs_note(&r->team->costs, r->team->comm, r->combine_s,
+    return cv_link_costs_note(&r->state->costs, r->state->comm, r->combine_s,
                               r->combined_bytes);
 }
 

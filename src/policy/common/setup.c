@@ -109,7 +109,7 @@ enum cleave_status cleave_setup_forecast(struct cleave_setup *setup,
     if (setup->forecast == NULL || runs == 0)
         return not_offered(policy, err);
     return setup->forecast->mean(setup->forecast->context, policy, view, runs,
-                                 setup->meter, out_s, err);
+                                 setup->budget, out_s, err);
 }
 
 enum cleave_status cv_setup_work(struct cleave_setup *setup,
@@ -119,7 +119,7 @@ enum cleave_status cv_setup_work(struct cleave_setup *setup,
 {
     if (setup->forecast == NULL)
         return not_offered(policy, err);
-    return setup->forecast->work(setup->forecast->context, policy, view, setup->meter,
+    return setup->forecast->work(setup->forecast->context, policy, view, setup->budget,
                                  out, err);
 }
 

@@ -37,12 +37,12 @@ struct cv_left_out {
 struct cv_forecast {
     enum cleave_status (*mean)(void *context, const struct cleave_policy *policy,
                                const struct cleave_view *view, uint32_t runs,
-                               struct cv_step_budget *meter, double *out,
+                               struct cv_step_budget *budget, double *out,
                                struct cleave_error *err);
     /* How many units the policy does within the view's lifespan, with the declared costs. */
     enum cleave_status (*work)(void *context, const struct cleave_policy *policy,
                                const struct cleave_view *view,
-                               struct cv_step_budget *meter, double *out,
+                               struct cv_step_budget *budget, double *out,
                                struct cleave_error *err);
     void *context;
 };
@@ -51,7 +51,7 @@ struct cleave_setup {
     struct cv_arena *arena;
     struct cv_notes *notes;             /* NULL: nobody listens */
     const struct cv_forecast *forecast; /* NULL: none           */
-    struct cv_step_budget *meter; /* how long plans may be searched for; NULL: any */
+    struct cv_step_budget *budget; /* how long plans may be searched for; NULL: any */
     /* Set by the start of a policy whose `go` needs no row: see row_lane.h. */
     void (*take)(struct cv_row_lane *lane);
 };

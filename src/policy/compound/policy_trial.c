@@ -68,17 +68,17 @@ static enum cleave_status enter(struct cv_policy_trial *contest,
                                 const struct cleave_view *view, uint32_t runs,
                                 struct cleave_setup *setup, struct cleave_error *err)
 {
-    const struct cv_step_budget allowed = cv_step_budget_half(setup->meter);
-    const double before = setup->meter->spent;
+    const struct cv_step_budget allowed = cv_step_budget_half(setup->budget);
+    const double before = setup->budget->spent;
     enum cleave_status status;
     double end_s;
 
-    if (cv_step_budget_over(setup->meter)) {
+    if (cv_step_budget_over(setup->budget)) {
         contest->late++;
         return CLEAVE_OK;
     }
     status = measure(policy, view, runs, setup, &end_s, err);
-    if (setup->meter->spent - before >= allowed.limit)
+    if (setup->budget->spent - before >= allowed.limit)
         contest->late++;
     if (status == CLEAVE_EINPUT || status == CLEAVE_EPOLICY)
         return CLEAVE_OK;
@@ -109,12 +109,12 @@ static enum cleave_status enter_however_long(struct cv_policy_trial *contest,
                                              uint32_t runs, struct cleave_setup *setup,
                                              struct cleave_error *err)
 {
-    const double limit = setup->meter->limit;
+    const double limit = setup->budget->limit;
     enum cleave_status status;
 
-    setup->meter->limit = INFINITY;
+    setup->budget->limit = INFINITY;
     status = enter(contest, policy, view, runs, setup, err);
-    setup->meter->limit = limit;
+    setup->budget->limit = limit;
     return status;
 }
 
@@ -156,7 +156,7 @@ static enum cleave_status enter_all(struct cv_policy_trial *contest,
     if (contest->best == NULL && contest->late > 0)
         CV_TRY(enter_anybody(contest, view, runs, setup, &aside));
     if (contest->best == NULL) { /* its reason is as good as any */
-        setup->meter->limit = INFINITY;
+        setup->budget->limit = INFINITY;
         return measure(planner, view, runs, setup, &contest->best_s, err);
     }
     return CLEAVE_OK;
@@ -166,20 +166,20 @@ enum cleave_status cv_policy_trial(const struct cleave_view *view, uint32_t runs
                                    double limit_s, struct cleave_setup *setup,
                                    struct cv_policy_trial *out, struct cleave_error *err)
 {
-    struct cv_step_budget meter = { .limit = limit_s / 2 * CV_STEPS_A_SECOND };
-    struct cv_step_budget *outer = setup->meter;
+    struct cv_step_budget budget = { .limit = limit_s / 2 * CV_STEPS_A_SECOND };
+    struct cv_step_budget *outer = setup->budget;
     enum cleave_status status;
 
     if (outer !=
         NULL) { /* one of several contests: they share it, and all that is between */
-        outer->limit = fmin(outer->limit, meter.limit);
-        meter.limit = fmax(meter.limit - outer->spent, meter.limit / LEAST_PART);
+        outer->limit = fmin(outer->limit, budget.limit);
+        budget.limit = fmax(budget.limit - outer->spent, budget.limit / LEAST_PART);
     }
     *out = (struct cv_policy_trial){ .best = NULL };
-    setup->meter = &meter;
+    setup->budget = &budget;
     status = enter_all(out, view, runs, setup, err);
-    setup->meter = outer;
-    cv_step_budget_spend(outer, meter.spent);
+    setup->budget = outer;
+    cv_step_budget_spend(outer, budget.spent);
     return status;
 }
 
@@ -189,8 +189,8 @@ enum cleave_status cv_policy_trial_plan(const struct cv_policy_trial *contest,
                                         struct cleave_setup *setup,
                                         struct cleave_error *err)
 {
-    struct cv_step_budget meter = { .limit = contest->allowed };
-    struct cv_step_budget *outer = setup->meter;
+    struct cv_step_budget budget = { .limit = contest->allowed };
+    struct cv_step_budget *outer = setup->budget;
     struct cleave_view told = *view;
     enum cleave_status status;
 
@@ -198,10 +198,10 @@ enum cleave_status cv_policy_trial_plan(const struct cv_policy_trial *contest,
         told.lifespan_s = 0;
         told.units_total = told.units_left = cv_policy_trial_units(contest, view);
     }
-    setup->meter = &meter;
+    setup->budget = &budget;
     status = cv_inner_plan(inner, contest->best, NULL, 0, &told, setup, err);
-    setup->meter = outer;
-    cv_step_budget_spend(outer, meter.spent);
+    setup->budget = outer;
+    cv_step_budget_spend(outer, budget.spent);
     return status;
 }
 

@@ -90,7 +90,7 @@ static enum cleave_status find_tail(const struct cleave_view *view,
 
         status = cleave_setup_forecast(setup, candidates[i].policy, view, TRIALS, &mean_s,
                                        err);
-        if (status == CLEAVE_EPOLICY && cv_step_budget_over(setup->meter))
+        if (status == CLEAVE_EPOLICY && cv_step_budget_over(setup->budget))
             break;
         CV_TRY(status);
         if (mean_s < best_s) {

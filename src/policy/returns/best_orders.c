@@ -39,7 +39,7 @@ static enum cleave_status solve(void *context, const struct cv_returns *returns,
         return cv_returns_exact(returns, lifespan_s, arena, out, err);
     CV_TRY(cv_returns_search(returns, lifespan_s, &search->effort, arena, out, err));
     if (out->optimal || returns->n > CV_CONVEX_MOST ||
-        cv_step_budget_over(returns->meter))
+        cv_step_budget_over(returns->budget))
         return CLEAVE_OK;
     bound = cv_returns_bound_convex(returns, lifespan_s, arena);
     out->optimal = out->work >= bound * (1 - EQUAL);

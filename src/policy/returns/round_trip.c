@@ -12,7 +12,7 @@ struct cv_returns cv_returns_of(const struct cleave_view *view,
             cv_trips(view->workers, view->nworkers, view->result_ratio, 0, setup->arena),
         .n = view->nworkers,
         .single = view->port == CLEAVE_PORT_ONE,
-        .meter = setup->meter,
+        .budget = setup->budget,
     };
 }
 

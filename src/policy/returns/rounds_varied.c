@@ -182,7 +182,7 @@ static enum cleave_status plan_until(const struct varied *v, double until_s,
         .trips = cv_trips(workers, n, view->result_ratio, 0, arena),
         .n = n,
         .single = view->port == CLEAVE_PORT_ONE,
-        .meter = v->setup->meter,
+        .budget = v->setup->budget,
     };
     if (instance.returns.trips == NULL)
         return cv_fail_memory(err, "the plan");
@@ -240,7 +240,7 @@ static enum cleave_status find_end(const struct varied *v, double until_s,
     const int max = v->view->nworkers > LARGE ? LARGE_PLANS : MOST_PLANS;
     double before_s = NAN, late_before_s = NAN;
 
-    for (int i = 0; i < max && !(i > 0 && cv_step_budget_over(v->setup->meter)); i++) {
+    for (int i = 0; i < max && !(i > 0 && cv_step_budget_over(v->setup->budget)); i++) {
         struct cv_rounds_plan plan;
         double late_s, next_s;
 

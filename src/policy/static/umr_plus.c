@@ -203,7 +203,7 @@ static enum cleave_status umr_plus_plan(void *state, const struct cleave_view *v
         return cv_fail_memory(err, "the plan");
     CV_TRY(cv_umr_plus_plan(view->workers, view->nworkers, view->units_total, max_chunks,
                             effort, setup->arena, &found, err));
-    cv_step_budget_spend(setup->meter, size_steps * (double)found.steps);
+    cv_step_budget_spend(setup->budget, size_steps * (double)found.steps);
     if (view->profiles != NULL)
         CV_TRY(cv_varied_plan(view, false, &found.plan, setup, &found.plan,
                               &found.makespan_s, err));

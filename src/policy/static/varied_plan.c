@@ -42,7 +42,7 @@ struct fill {
     struct cv_plan plan;                  /* room for so many chunks as it says     */
     size_t room;
     bool one_round;
-    struct cv_step_budget *meter; /* how far the search may go; NULL: to its end */
+    struct cv_step_budget *budget; /* how far the search may go; NULL: to its end */
 };
 
 static double send_end(const struct cleave_view *view, uint32_t w, double begin_s,
@@ -226,8 +226,8 @@ static double hand_out(struct fill *fill, const struct shape *shape, double end_
         if (!last)
             push(fill, w);
     }
-    cv_step_budget_spend(fill->meter, chunk_steps * (double)fill->plan.nchunks +
-                                          last_steps * view->nworkers);
+    cv_step_budget_spend(fill->budget, chunk_steps * (double)fill->plan.nchunks +
+                                           last_steps * view->nworkers);
     return load - fmax(0, left);
 }
 
@@ -298,7 +298,7 @@ static struct shape best_shape(struct fill *fill, double *end_s)
 
             if (i == 0 && g > 0)
                 break; /* one chunk for each */
-            if (i > 0 && cv_step_budget_over(fill->meter))
+            if (i > 0 && cv_step_budget_over(fill->budget))
                 return best;
             if (try_shape(fill, &shape, end_s))
                 best = shape;
@@ -310,7 +310,7 @@ static struct shape best_shape(struct fill *fill, double *end_s)
                                        { best.first_s, fmax(1, best.growth / factor) } };
 
         for (size_t i = 0; i < sizeof tries / sizeof *tries; i++)
-            if (!cv_step_budget_over(fill->meter) && try_shape(fill, &tries[i], end_s))
+            if (!cv_step_budget_over(fill->budget) && try_shape(fill, &tries[i], end_s))
                 best = tries[i];
     }
     return best;
@@ -336,7 +336,7 @@ enum cleave_status cv_varied_plan(const struct cleave_view *view, bool one_round
                                   struct cv_plan *out, double *out_s,
                                   struct cleave_error *err)
 {
-    struct fill fill = { .view = view, .one_round = one_round, .meter = setup->meter };
+    struct fill fill = { .view = view, .one_round = one_round, .budget = setup->budget };
     struct shape best;
     double end_s, other_s = INFINITY;
 

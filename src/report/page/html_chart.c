@@ -12,7 +12,7 @@ enum { FEW = 20000, CELLS = 600 };
 
 struct drawing {
     FILE *file;
-    const struct cv_report_data *sheet;
+    const struct cv_report_data *data;
     double scale; /* of seconds */
     double close; /* nearer pieces are drawn as one */
 };
@@ -30,9 +30,9 @@ static const char *class_of(enum cv_span_kind kind)
     return classes[kind];
 }
 
-uint32_t cv_page_chart_rows(const struct cv_report_data *sheet)
+uint32_t cv_page_chart_rows(const struct cv_report_data *data)
 {
-    const uint32_t rows = (sheet->nnodes + sheet->group - 1) / sheet->group;
+    const uint32_t rows = (data->nnodes + data->group - 1) / data->group;
 
     return rows < MOST_SHOWN ? rows : MOST_SHOWN;
 }
@@ -147,16 +147,16 @@ static void put_axis(struct drawing *drawing, double end_s, double height)
  * taken. */
 static void put_port(struct drawing *drawing, enum cv_span_kind kind, double y)
 {
-    const struct cv_report_data *sheet = drawing->sheet;
+    const struct cv_report_data *data = drawing->data;
     const double cell = (double)(WIDTH - GUTTER - 12) / CELLS;
     double cover[CELLS] = { 0 };
     struct stroke stroke = { 0, -1, 0 };
 
-    for (size_t i = 0; i < sheet->nspans; i++) {
-        const double from = sheet->spans[i].start_s * drawing->scale / cell;
-        const double to = sheet->spans[i].end_s * drawing->scale / cell;
+    for (size_t i = 0; i < data->nspans; i++) {
+        const double from = data->spans[i].start_s * drawing->scale / cell;
+        const double to = data->spans[i].end_s * drawing->scale / cell;
 
-        if (sheet->spans[i].kind != kind)
+        if (data->spans[i].kind != kind)
             continue;
         for (size_t c = (size_t)fmax(0, from); c < CELLS && (double)c < to; c++)
             cover[c] += fmin(to, (double)c + 1) - fmax(from, (double)c);
@@ -178,50 +178,50 @@ static void put_port(struct drawing *drawing, enum cv_span_kind kind, double y)
 
 static void put_rows(struct drawing *drawing, uint32_t rows, double y)
 {
-    const struct cv_report_data *sheet = drawing->sheet;
+    const struct cv_report_data *data = drawing->data;
     char number[CV_SHEET_NAME_ROOM];
     size_t at = 0;
 
     for (uint32_t row = 0; row < rows; row++, y += ROW) {
         size_t link = at, cpu;
 
-        while (link < sheet->nspans && sheet->spans[link].row == row &&
-               cv_report_data_on_link((enum cv_span_kind)sheet->spans[link].kind))
+        while (link < data->nspans && data->spans[link].row == row &&
+               cv_report_data_on_link((enum cv_span_kind)data->spans[link].kind))
             link++;
         cpu = link;
-        while (cpu < sheet->nspans && sheet->spans[cpu].row == row)
+        while (cpu < data->nspans && data->spans[cpu].row == row)
             cpu++;
         put_label(drawing, y + ROW / 2.0,
-                  cv_report_data_name(sheet, row * sheet->group, number));
-        put_strip(drawing, sheet->spans + at, link - at, y + 3.5, 3.5);
-        put_strip(drawing, sheet->spans + link, cpu - link, y + 11.5, 10);
+                  cv_report_data_name(data, row * data->group, number));
+        put_strip(drawing, data->spans + at, link - at, y + 3.5, 3.5);
+        put_strip(drawing, data->spans + link, cpu - link, y + 11.5, 10);
         at = cpu;
     }
 }
 
-void cv_page_chart(FILE *file, const struct cv_report_data *sheet)
+void cv_page_chart(FILE *file, const struct cv_report_data *data)
 {
-    const struct cv_trace_header *header = &sheet->file->header;
-    const struct cleave_trace_facts *facts = cleave_trace_facts(sheet->file->trace);
-    const uint32_t rows = cv_page_chart_rows(sheet);
+    const struct cv_trace_header *header = &data->file->header;
+    const struct cleave_trace_facts *facts = cleave_trace_facts(data->file->trace);
+    const uint32_t rows = cv_page_chart_rows(data);
     const bool load = header->task == CLEAVE_TASK_LOAD;
-    const bool port = load && header->port != CLEAVE_PORT_MULTI && sheet->group == 1;
-    const bool both = port && sheet->counts[CV_SPAN_RETURN] > 0;
+    const bool port = load && header->port != CLEAVE_PORT_MULTI && data->group == 1;
+    const bool both = port && data->counts[CV_SPAN_RETURN] > 0;
     const bool two = both && header->port == CLEAVE_PORT_DUPLEX;
     const double height = AXIS + (rows + (port ? 1u : 0u) + (two ? 1u : 0u)) * ROW + 4.0;
     struct drawing drawing = { .file = file,
-                               .sheet = sheet,
-                               .close = sheet->nspans < FEW ? 0.35 : 1.5 };
+                               .data = data,
+                               .close = data->nspans < FEW ? 0.35 : 1.5 };
     double y = AXIS;
 
-    if (sheet->makespan_s > 0)
-        drawing.scale = (WIDTH - GUTTER - 12) / sheet->makespan_s;
+    if (data->makespan_s > 0)
+        drawing.scale = (WIDTH - GUTTER - 12) / data->makespan_s;
     fprintf(
         file,
         "<svg viewBox=\"0 0 %d %.0f\" role=\"img\" aria-label=\"Gantt chart of %u %s; "
         "the tables below hold the numbers\">\n",
         WIDTH, height, rows, load ? "workers" : "nodes");
-    put_axis(&drawing, sheet->makespan_s, height);
+    put_axis(&drawing, data->makespan_s, height);
     if (port) {
         put_label(&drawing, y + ROW / 2.0, two ? "port out" : "port");
         put_port(&drawing, CV_SPAN_SEND, y + ROW / 2.0);
@@ -235,13 +235,13 @@ void cv_page_chart(FILE *file, const struct cv_report_data *sheet)
     }
     put_rows(&drawing, rows, y);
     if (facts->bound.name != NULL && !(facts->lifespan_s > 0) &&
-        facts->bound.value_s <= sheet->makespan_s)
+        facts->bound.value_s <= data->makespan_s)
         fprintf(file, "<path class=\"edge\" d=\"M%.1f 18V%.1f\"/>\n",
                 GUTTER + facts->bound.value_s * drawing.scale, height);
     fputs("</svg>\n", file);
 }
 
-void cv_page_legend(FILE *file, const struct cv_report_data *sheet)
+void cv_page_legend(FILE *file, const struct cv_report_data *data)
 {
     static const struct {
         enum cv_span_kind kind;
@@ -256,14 +256,14 @@ void cv_page_legend(FILE *file, const struct cv_report_data *sheet)
         { CV_SPAN_LOST, "lost: done again elsewhere", "" },
         { CV_SPAN_RECALL, "taken back", "" },
     };
-    const bool load = sheet->file->header.task == CLEAVE_TASK_LOAD;
+    const bool load = data->file->header.task == CLEAVE_TASK_LOAD;
 
     fputs("<ul class=\"legend\">\n", file);
     for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
         const enum cv_span_kind kind = items[i].kind;
         const bool link = cv_report_data_on_link(kind);
 
-        if (sheet->counts[kind] == 0)
+        if (data->counts[kind] == 0)
             continue;
         fprintf(file,
                 "<li><svg width=\"22\" height=\"16\" aria-hidden=\"true\"><rect "
@@ -276,12 +276,12 @@ void cv_page_legend(FILE *file, const struct cv_report_data *sheet)
         if (kind == CV_SPAN_RETURN || kind == CV_SPAN_LOST)
             fputs("<path stroke=\"var(--page)\" d=\"M1 11l6-6m0 6l6-6m0 6l6-6\"/>", file);
         fprintf(file, "</svg>%s</li>\n",
-                kind == CV_SPAN_COMBINE && sheet->joined
+                kind == CV_SPAN_COMBINE && data->joined
                     ? "receiving and combining, shades alternate"
                 : load ? items[i].load
                        : items[i].reduce);
     }
-    if (cleave_trace_facts(sheet->file->trace)->bound.name != NULL)
+    if (cleave_trace_facts(data->file->trace)->bound.name != NULL)
         fputs("<li><svg width=\"22\" height=\"16\" aria-hidden=\"true\"><path "
               "class=\"edge\" "
               "d=\"M11 0V16\"/></svg>bound</li>\n",
@@ -289,11 +289,11 @@ void cv_page_legend(FILE *file, const struct cv_report_data *sheet)
     fputs("</ul>\n", file);
 }
 
-void cv_page_meter(FILE *file, const struct cv_report_data *sheet,
+void cv_page_meter(FILE *file, const struct cv_report_data *data,
                    const struct cv_report_data_node *node)
 {
-    const bool load = sheet->file->header.task == CLEAVE_TASK_LOAD;
-    const double scale = sheet->makespan_s > 0 ? 100 / sheet->makespan_s : 0;
+    const bool load = data->file->header.task == CLEAVE_TASK_LOAD;
+    const double scale = data->makespan_s > 0 ? 100 / data->makespan_s : 0;
     const double receive = fmin(100, node->receive_s * scale);
     const double back = fmin(100 - receive, node->return_s * scale);
 

@@ -8,77 +8,77 @@
 enum { MOST_CURVES = 64 }; /* in a plot; the tables have all */
 
 /* Which is best for a value; napplicable when none is. */
-static size_t best_at(const struct cv_compare_sheet *sheet, size_t i)
+static size_t best_at(const struct cv_compare_sheet *data, size_t i)
 {
-    size_t best = sheet->napplicable;
+    size_t best = data->napplicable;
 
-    for (size_t c = 0; c < sheet->napplicable; c++) {
-        const double value = sheet->curves[c].value[i];
+    for (size_t c = 0; c < data->napplicable; c++) {
+        const double value = data->curves[c].value[i];
 
         if (isnan(value))
             continue;
-        if (best == sheet->napplicable ||
-            (sheet->more_is_better ? value > sheet->curves[best].value[i]
-                                   : value < sheet->curves[best].value[i]))
+        if (best == data->napplicable ||
+            (data->more_is_better ? value > data->curves[best].value[i]
+                                  : value < data->curves[best].value[i]))
             best = c;
     }
     return best;
 }
 
-static void put_head(const struct cv_compare_sheet *sheet, FILE *file)
+static void put_head(const struct cv_compare_sheet *data, FILE *file)
 {
     fputs("<header>\n<p class=\"eyebrow\">cleave comparison</p>\n<h1>", file);
-    cv_page_text(file, sheet->title);
+    cv_page_text(file, data->title);
     fputs("</h1>\n<p class=\"lead\">", file);
-    fprintf(file, "%zu %s", sheet->napplicable,
-            sheet->napplicable == 1 ? "policy" : "policies");
-    if (sheet->what != NULL) {
-        fprintf(file, " for %zu values of ", sheet->nvalues);
-        cv_page_text(file, sheet->what);
+    fprintf(file, "%zu %s", data->napplicable,
+            data->napplicable == 1 ? "policy" : "policies");
+    if (data->what != NULL) {
+        fprintf(file, " for %zu values of ", data->nvalues);
+        cv_page_text(file, data->what);
     }
     fputs("; ", file);
-    cv_page_text(file, sheet->facts);
+    cv_page_text(file, data->facts);
     fputs(".</p>\n</header>\n<main>\n", file);
 }
 
 /* "latency, s" */
-static const char *axis_label(const struct cv_compare_sheet *sheet, char *label,
+static const char *axis_label(const struct cv_compare_sheet *data, char *label,
                               size_t size)
 {
-    if (sheet->what == NULL)
+    if (data->what == NULL)
         return "";
-    snprintf(label, size, "%s%s%s", sheet->what, sheet->unit[0] != '\0' ? ", " : "",
-             sheet->unit);
+    snprintf(label, size, "%s%s%s", data->what, data->unit[0] != '\0' ? ", " : "",
+             data->unit);
     return label;
 }
 
 /* --- plots -------------------------------------------------------------------------- */
 
-static size_t curves_drawn(const struct cv_compare_sheet *sheet)
+static size_t curves_drawn(const struct cv_compare_sheet *data)
 {
-    return sheet->napplicable < MOST_CURVES ? sheet->napplicable : MOST_CURVES;
+    return data->napplicable < MOST_CURVES ? data->napplicable : MOST_CURVES;
 }
 
-static void put_keys(const struct cv_compare_sheet *sheet, FILE *file)
+static void put_keys(const struct cv_compare_sheet *data, FILE *file)
 {
     fputs("<ul class=\"keys\">\n", file);
-    for (size_t c = 0; c < curves_drawn(sheet); c++) {
+    for (size_t c = 0; c < curves_drawn(data); c++) {
         fprintf(file,
                 "<li><button type=\"button\" data-series=\"%zu\" aria-pressed=\"true\">",
                 c);
         cv_plot_key(file, c);
         fputc(' ', file);
-        cv_page_text(file, sheet->curves[c].name);
+        cv_page_text(file, data->curves[c].name);
         fputs("</button></li>\n", file);
     }
     fputs("</ul>\n", file);
 }
 
-static void put_figure(const struct cv_compare_sheet *sheet, const struct cv_plot *plot,
+static void put_figure(const struct cv_compare_sheet *data, const struct cv_plot *plot,
                        const char *caption, FILE *file)
 {
     fputs("<figure class=\"figure\">\n", file);
-    if (sheet->what != NULL)
+    if (data->what != NULL)
         cv_plot_curves(file, plot);
     else
         cv_plot_bars(file, plot);
@@ -87,102 +87,102 @@ static void put_figure(const struct cv_compare_sheet *sheet, const struct cv_plo
     fputs("</figcaption>\n</figure>\n", file);
 }
 
-static void put_values_plot(const struct cv_compare_sheet *sheet, FILE *file)
+static void put_values_plot(const struct cv_compare_sheet *data, FILE *file)
 {
     struct cv_plot_series series[MOST_CURVES];
     char label[64];
-    struct cv_plot plot = { .x_label = axis_label(sheet, label, sizeof label),
-                            .y_label = sheet->measure,
-                            .x = sheet->at,
-                            .nx = sheet->nvalues,
-                            .log_x = sheet->by_factors,
+    struct cv_plot plot = { .x_label = axis_label(data, label, sizeof label),
+                            .y_label = data->measure,
+                            .x = data->at,
+                            .nx = data->nvalues,
+                            .log_x = data->by_factors,
                             .series = series,
-                            .nseries = curves_drawn(sheet),
-                            .bound = sheet->bound };
+                            .nseries = curves_drawn(data),
+                            .bound = data->bound };
     bool bands = false;
 
     for (size_t c = 0; c < plot.nseries; c++) {
-        const struct cv_compare_curve *curve = &sheet->curves[c];
+        const struct cv_compare_curve *curve = &data->curves[c];
 
         series[c] =
             (struct cv_plot_series){ curve->name, curve->value, curve->low, curve->high };
         bands = bands || curve->low != NULL;
     }
     fputs("<section aria-labelledby=\"values\">\n<h2 id=\"values\">", file);
-    fputs(sheet->more_is_better ? "How much is done" : "How long it takes", file);
+    fputs(data->more_is_better ? "How much is done" : "How long it takes", file);
     fputs("</h2>\n", file);
-    put_figure(sheet, &plot,
+    put_figure(data, &plot,
                bands
-                   ? sheet->what != NULL
+                   ? data->what != NULL
                          ? "Dashed: the bound that no schedule can beat for the costs as "
                            "declared. Bands hold 80% of the runs. A line of several "
                            "colours is several curves."
                          : "Dashed: the bound that no schedule can beat for the costs as "
                            "declared. Whiskers hold 80% of the runs."
-               : sheet->what != NULL
+               : data->what != NULL
                    ? "Dashed: the bound that no schedule can beat. A line of several "
                      "colours is several curves."
                    : "Dashed: the bound that no schedule can beat.",
                file);
-    if (sheet->what != NULL)
-        put_keys(sheet, file);
+    if (data->what != NULL)
+        put_keys(data, file);
     fputs("</section>\n", file);
 }
 
-static void put_over_plot(const struct cv_compare_sheet *sheet, FILE *file)
+static void put_over_plot(const struct cv_compare_sheet *data, FILE *file)
 {
     struct cv_plot_series series[MOST_CURVES];
     char label[64];
-    struct cv_plot plot = { .x_label = axis_label(sheet, label, sizeof label),
-                            .y_label = sheet->more_is_better ? "bound above work, %"
-                                                             : "over the bound, %",
-                            .x = sheet->at,
-                            .nx = sheet->nvalues,
-                            .log_x = sheet->by_factors,
+    struct cv_plot plot = { .x_label = axis_label(data, label, sizeof label),
+                            .y_label = data->more_is_better ? "bound above work, %"
+                                                            : "over the bound, %",
+                            .x = data->at,
+                            .nx = data->nvalues,
+                            .log_x = data->by_factors,
                             .series = series,
-                            .nseries = curves_drawn(sheet) };
+                            .nseries = curves_drawn(data) };
 
-    if (sheet->what == NULL)
+    if (data->what == NULL)
         return;
     for (size_t c = 0; c < plot.nseries; c++)
-        series[c] = (struct cv_plot_series){ sheet->curves[c].name, sheet->curves[c].over,
+        series[c] = (struct cv_plot_series){ data->curves[c].name, data->curves[c].over,
                                              NULL, NULL };
     fputs("<section aria-labelledby=\"over\">\n<h2 id=\"over\">How far from the "
           "bound</h2>\n",
           file);
-    put_figure(sheet, &plot, "The same, relative to the bound for each value.", file);
+    put_figure(data, &plot, "The same, relative to the bound for each value.", file);
     fputs("</section>\n", file);
 }
 
 /* --- tables ------------------------------------------------------------------------- */
 
 /* Runs of values with the same best policy. */
-static void put_best(const struct cv_compare_sheet *sheet, FILE *file)
+static void put_best(const struct cv_compare_sheet *data, FILE *file)
 {
-    if (sheet->what == NULL)
+    if (data->what == NULL)
         return;
     fputs("<section aria-labelledby=\"best\">\n<h2 id=\"best\">Which is best where</h2>\n"
           "<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">",
           file);
-    cv_page_text(file, sheet->what);
+    cv_page_text(file, data->what);
     fputs("</th><th scope=\"col\">Best</th><th scope=\"col\" class=\"n\">Over the "
           "bound</th>"
           "</tr></thead>\n<tbody>\n",
           file);
-    for (size_t i = 0; i < sheet->nvalues;) {
-        const size_t best = best_at(sheet, i), first = i;
+    for (size_t i = 0; i < data->nvalues;) {
+        const size_t best = best_at(data, i), first = i;
         double max = 0;
 
-        for (; i < sheet->nvalues && best_at(sheet, i) == best; i++)
-            if (best < sheet->napplicable)
-                max = fmax(max, sheet->curves[best].over[i]);
-        fprintf(file, "<tr><td class=\"num\">%.6g", sheet->at[first]);
+        for (; i < data->nvalues && best_at(data, i) == best; i++)
+            if (best < data->napplicable)
+                max = fmax(max, data->curves[best].over[i]);
+        fprintf(file, "<tr><td class=\"num\">%.6g", data->at[first]);
         if (i - first > 1)
-            fprintf(file, " to %.6g", sheet->at[i - 1]);
+            fprintf(file, " to %.6g", data->at[i - 1]);
         fputs("</td><td>", file);
-        cv_page_text(file, best < sheet->napplicable ? sheet->curves[best].name
-                                                     : "none applies");
-        if (best < sheet->napplicable)
+        cv_page_text(file,
+                     best < data->napplicable ? data->curves[best].name : "none applies");
+        if (best < data->napplicable)
             fprintf(file, "</td><td class=\"n\">at most %.2f%%</td></tr>\n", max);
         else
             fputs("</td><td></td></tr>\n", file);
@@ -190,66 +190,66 @@ static void put_best(const struct cv_compare_sheet *sheet, FILE *file)
     fputs("</tbody></table></div>\n</section>\n", file);
 }
 
-static int decimals_of(const struct cv_compare_sheet *sheet)
+static int decimals_of(const struct cv_compare_sheet *data)
 {
     double max = 0;
 
-    for (size_t c = 0; c < sheet->napplicable; c++)
-        for (size_t i = 0; i < sheet->nvalues; i++)
-            max = fmax(max,
-                       isnan(sheet->curves[c].value[i]) ? 0 : sheet->curves[c].value[i]);
+    for (size_t c = 0; c < data->napplicable; c++)
+        for (size_t i = 0; i < data->nvalues; i++)
+            max =
+                fmax(max, isnan(data->curves[c].value[i]) ? 0 : data->curves[c].value[i]);
     return cv_page_decimals(max);
 }
 
-static void put_sweep_table(const struct cv_compare_sheet *sheet, FILE *file)
+static void put_sweep_table(const struct cv_compare_sheet *data, FILE *file)
 {
-    const int decimals = decimals_of(sheet);
+    const int decimals = decimals_of(data);
 
     fputs(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"all numbers\">"
         "<table class=\"sort\">\n<thead><tr><th scope=\"col\" class=\"n\">",
         file);
-    cv_page_text(file, sheet->what);
+    cv_page_text(file, data->what);
     fputs("</th><th scope=\"col\" class=\"n\">bound</th>", file);
-    for (size_t c = 0; c < sheet->napplicable; c++) {
+    for (size_t c = 0; c < data->napplicable; c++) {
         fputs("<th scope=\"col\" class=\"n\">", file);
-        cv_page_text(file, sheet->curves[c].name);
+        cv_page_text(file, data->curves[c].name);
         fputs("</th>", file);
     }
     fputs("</tr></thead>\n<tbody>\n", file);
-    for (size_t i = 0; i < sheet->nvalues; i++) {
-        const size_t best = best_at(sheet, i);
+    for (size_t i = 0; i < data->nvalues; i++) {
+        const size_t best = best_at(data, i);
 
-        fprintf(file, "<tr><td class=\"n\" data-v=\"%.17g\">%.6g</td>", sheet->at[i],
-                sheet->at[i]);
-        cv_page_number_cell(file, sheet->bound[i], decimals);
-        for (size_t c = 0; c < sheet->napplicable; c++) {
-            cv_page_best_cell(file, sheet->curves[c].value[i], decimals, c == best);
+        fprintf(file, "<tr><td class=\"n\" data-v=\"%.17g\">%.6g</td>", data->at[i],
+                data->at[i]);
+        cv_page_number_cell(file, data->bound[i], decimals);
+        for (size_t c = 0; c < data->napplicable; c++) {
+            cv_page_best_cell(file, data->curves[c].value[i], decimals, c == best);
         }
         fputs("</tr>\n", file);
     }
     fputs("</tbody></table></div>\n", file);
 }
 
-static void put_rows_table(const struct cv_compare_sheet *sheet, FILE *file)
+static void put_rows_table(const struct cv_compare_sheet *data, FILE *file)
 {
-    const int decimals = decimals_of(sheet);
-    const bool bands = sheet->napplicable > 0 && sheet->curves[0].low != NULL;
+    const int decimals = decimals_of(data);
+    const bool bands = data->napplicable > 0 && data->curves[0].low != NULL;
 
     fputs(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"all numbers\">"
         "<table class=\"sort\">\n<thead><tr><th scope=\"col\">Policy</th>"
         "<th scope=\"col\" class=\"n\">",
         file);
-    cv_page_text(file, sheet->measure);
+    cv_page_text(file, data->measure);
     fputs("</th><th scope=\"col\" class=\"n\">Over the bound</th>", file);
     if (bands)
         fputs("<th scope=\"col\" class=\"n\">10% below</th>"
               "<th scope=\"col\" class=\"n\">90% below</th>",
               file);
     fputs("</tr></thead>\n<tbody>\n", file);
-    for (size_t c = 0; c < sheet->napplicable; c++) {
-        const struct cv_compare_curve *curve = &sheet->curves[c];
+    for (size_t c = 0; c < data->napplicable; c++) {
+        const struct cv_compare_curve *curve = &data->curves[c];
 
         fputs("<tr><th scope=\"row\">", file);
         cv_page_text(file, curve->name);
@@ -266,55 +266,55 @@ static void put_rows_table(const struct cv_compare_sheet *sheet, FILE *file)
     fputs("</tbody></table></div>\n", file);
 }
 
-static void put_reasons(const struct cv_compare_sheet *sheet, FILE *file)
+static void put_reasons(const struct cv_compare_sheet *data, FILE *file)
 {
-    if (sheet->napplicable == sheet->ncurves)
+    if (data->napplicable == data->ncurves)
         return;
     fputs("<section aria-labelledby=\"not\">\n<h2 id=\"not\">Not compared</h2>\n"
           "<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">Policy</th>"
           "<th scope=\"col\">Why</th></tr></thead>\n<tbody>\n",
           file);
-    for (size_t c = sheet->napplicable; c < sheet->ncurves; c++) {
+    for (size_t c = data->napplicable; c < data->ncurves; c++) {
         fputs("<tr><th scope=\"row\">", file);
-        cv_page_text(file, sheet->curves[c].name);
+        cv_page_text(file, data->curves[c].name);
         fputs("</th><td class=\"wrap\">", file);
-        cv_page_text(file, sheet->curves[c].reason);
+        cv_page_text(file, data->curves[c].reason);
         fputs("</td></tr>\n", file);
     }
     fputs("</tbody></table></div>\n</section>\n", file);
 }
 
-static void put_again(const struct cv_compare_sheet *sheet, FILE *file)
+static void put_again(const struct cv_compare_sheet *data, FILE *file)
 {
     fputs("<section aria-labelledby=\"again\">\n<h2 id=\"again\">Do it again</h2>\n"
           "<div class=\"again\"><pre><code>",
           file);
-    cv_page_text(file, sheet->command);
+    cv_page_text(file, data->command);
     fputs("</code></pre><button type=\"button\" class=\"copy live\">Copy</button></div>\n"
           "<dl class=\"facts\"><dt>Made with</dt><dd>",
           file);
-    cv_page_text(file, sheet->facts);
+    cv_page_text(file, data->facts);
     fputs("</dd><dt>Bound</dt><dd>", file);
-    cv_page_text(file, sheet->bound_name);
+    cv_page_text(file, data->bound_name);
     fputs("</dd></dl>\n</section>\n", file);
 }
 
-void cv_compare_write(const struct cv_compare_sheet *sheet, FILE *file)
+void cv_compare_write(const struct cv_compare_sheet *data, FILE *file)
 {
-    cv_page_open(file, sheet->title, false);
-    put_head(sheet, file);
-    put_values_plot(sheet, file);
-    put_over_plot(sheet, file);
-    put_best(sheet, file);
+    cv_page_open(file, data->title, false);
+    put_head(data, file);
+    put_values_plot(data, file);
+    put_over_plot(data, file);
+    put_best(data, file);
     fputs("<section aria-labelledby=\"numbers\">\n<h2 id=\"numbers\">Numbers</h2>\n",
           file);
-    if (sheet->what != NULL)
-        put_sweep_table(sheet, file);
+    if (data->what != NULL)
+        put_sweep_table(data, file);
     else
-        put_rows_table(sheet, file);
+        put_rows_table(data, file);
     fputs("</section>\n", file);
-    put_reasons(sheet, file);
-    put_again(sheet, file);
+    put_reasons(data, file);
+    put_again(data, file);
     fputs("</main>\n", file);
     cv_page_close(file, false);
 }

@@ -29,6 +29,6 @@ struct cv_compare_sheet {
 };
 
 /* Whoever opened the file looks whether all was written. */
-void cv_compare_write(const struct cv_compare_sheet *sheet, FILE *file);
+void cv_compare_write(const struct cv_compare_sheet *data, FILE *file);
 
 #endif

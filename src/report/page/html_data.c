@@ -94,7 +94,7 @@ static void close_column(struct column *column)
 }
 
 /* Where the link and the processor of each row begin, and the end of all. */
-static void put_places(FILE *file, const struct cv_report_data *sheet, uint32_t rows)
+static void put_places(FILE *file, const struct cv_report_data *data, uint32_t rows)
 {
     struct column column = { .file = file };
     size_t at = 0;
@@ -102,57 +102,57 @@ static void put_places(FILE *file, const struct cv_report_data *sheet, uint32_t 
     fputs(",\n\"at\":\"", file);
     for (uint32_t row = 0; row < rows; row++) {
         put_bytes(&column, at, 4);
-        while (at < sheet->nspans && sheet->spans[at].row == row &&
-               cv_report_data_on_link((enum cv_span_kind)sheet->spans[at].kind))
+        while (at < data->nspans && data->spans[at].row == row &&
+               cv_report_data_on_link((enum cv_span_kind)data->spans[at].kind))
             at++;
         put_bytes(&column, at, 4);
-        while (at < sheet->nspans && sheet->spans[at].row == row)
+        while (at < data->nspans && data->spans[at].row == row)
             at++;
     }
     put_bytes(&column, at, 4);
     close_column(&column);
 }
 
-static void put_trace(FILE *file, const struct cv_report_data *sheet, const char *label,
+static void put_trace(FILE *file, const struct cv_report_data *data, const char *label,
                       uint32_t rows)
 {
     static const char *const names[FIELDS] = { "kind",  "start", "length",
                                                "units", "ref",   "busy" };
 
     fprintf(file, "{\"label\":\"%s\",\"makespan\":", label);
-    cv_page_json_number(file, sheet->makespan_s);
+    cv_page_json_number(file, data->makespan_s);
     fputs(",\"block\":", file);
-    cv_page_json_number(file, sheet->block_s);
-    put_places(file, sheet, rows);
+    cv_page_json_number(file, data->block_s);
+    put_places(file, data, rows);
     for (int field = 0; field < FIELDS; field++) {
         struct column column = { .file = file };
 
-        if (field == BUSY && !(sheet->block_s > 0))
+        if (field == BUSY && !(data->block_s > 0))
             continue;
         fprintf(file, ",\n\"%s\":\"", names[field]);
-        for (size_t i = 0; i < sheet->nspans; i++)
-            put_field(&column, (enum field)field, &sheet->spans[i]);
+        for (size_t i = 0; i < data->nspans; i++)
+            put_field(&column, (enum field)field, &data->spans[i]);
         close_column(&column);
     }
     fputc('}', file);
 }
 
-static void put_rows(FILE *file, const struct cv_report_data *sheet, uint32_t rows)
+static void put_rows(FILE *file, const struct cv_report_data *data, uint32_t rows)
 {
     char number[CV_SHEET_NAME_ROOM], other[CV_SHEET_NAME_ROOM], label[600];
 
     fputs(",\"rows\":[", file);
     for (uint32_t row = 0; row < rows; row++) {
-        const uint32_t first = row * sheet->group;
+        const uint32_t first = row * data->group;
         const uint32_t last =
-            first + sheet->group < sheet->nnodes ? first + sheet->group : sheet->nnodes;
+            first + data->group < data->nnodes ? first + data->group : data->nnodes;
 
-        if (sheet->group == 1)
-            snprintf(label, sizeof label, "%s", cv_report_data_name(sheet, row, number));
+        if (data->group == 1)
+            snprintf(label, sizeof label, "%s", cv_report_data_name(data, row, number));
         else
             snprintf(label, sizeof label, "%.250s \xe2\x80\x93 %.250s",
-                     cv_report_data_name(sheet, first, number),
-                     cv_report_data_name(sheet, last - 1, other));
+                     cv_report_data_name(data, first, number),
+                     cv_report_data_name(data, last - 1, other));
         fputs(row > 0 ? "," : "", file);
         cv_page_json_text(file, label);
     }

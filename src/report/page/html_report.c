@@ -138,18 +138,18 @@ static void put_bound_tile(const struct cv_report *report, FILE *file)
     fputs("</dd></div>\n", file);
 }
 
-static void put_port_tile(const struct cv_report_data *sheet, FILE *file)
+static void put_port_tile(const struct cv_report_data *data, FILE *file)
 {
-    const struct cv_trace_header *header = &sheet->file->header;
-    double busy_s = sheet->send_s;
+    const struct cv_trace_header *header = &data->file->header;
+    double busy_s = data->send_s;
 
-    if (header->port == CLEAVE_PORT_MULTI || !(sheet->makespan_s > 0))
+    if (header->port == CLEAVE_PORT_MULTI || !(data->makespan_s > 0))
         return;
     if (header->port == CLEAVE_PORT_ONE)
-        busy_s += sheet->return_s;
+        busy_s += data->return_s;
     open_tile(file, "Port busy");
     fprintf(file, "%.1f%%</dd><dd class=\"sub\">%s</dd></div>\n",
-            100 * fmin(1, busy_s / sheet->makespan_s),
+            100 * fmin(1, busy_s / data->makespan_s),
             header->port == CLEAVE_PORT_ONE ? "one message at a time" : "sending");
 }
 
@@ -176,45 +176,44 @@ static void put_undone_tiles(const struct cv_report *report, FILE *file)
 
 static void put_load_tiles(const struct cv_report *report, FILE *file)
 {
-    const struct cv_report_data *sheet = report->measured;
-    const double spread_s = sheet->makespan_s - sheet->first_end_s;
+    const struct cv_report_data *data = report->measured;
+    const double spread_s = data->makespan_s - data->first_end_s;
 
     open_tile(file, "Chunks");
     fprintf(file, "%llu</dd><dd class=\"sub\">",
-            (unsigned long long)sheet->counts[CV_SPAN_COMPUTE]);
-    if (sheet->counts[CV_SPAN_LOST] > 0)
-        fprintf(file, "%llu lost", (unsigned long long)sheet->counts[CV_SPAN_LOST]);
-    else if (sheet->counts[CV_SPAN_RETURN] > 0)
+            (unsigned long long)data->counts[CV_SPAN_COMPUTE]);
+    if (data->counts[CV_SPAN_LOST] > 0)
+        fprintf(file, "%llu lost", (unsigned long long)data->counts[CV_SPAN_LOST]);
+    else if (data->counts[CV_SPAN_RETURN] > 0)
         fprintf(file, "%llu results back",
-                (unsigned long long)sheet->counts[CV_SPAN_RETURN]);
+                (unsigned long long)data->counts[CV_SPAN_RETURN]);
     else
         fputs(report->running ? "begun" : "computed", file);
     fputs("</dd></div>\n", file);
     put_undone_tiles(report, file);
-    put_port_tile(sheet, file);
+    put_port_tile(data, file);
     if (report->running)
         return;
     open_tile(file, "All end within");
     /* What is left of adding up is no time. */
-    cv_page_number(file, spread_s > 1e-9 * sheet->makespan_s ? spread_s : 0);
+    cv_page_number(file, spread_s > 1e-9 * data->makespan_s ? spread_s : 0);
     fputs(" s</dd><dd class=\"sub\">first to last worker</dd></div>\n", file);
 }
 
 static void put_tiles(const struct cv_report *report, FILE *file)
 {
-    const struct cv_report_data *sheet = report->measured;
+    const struct cv_report_data *data = report->measured;
     const struct cleave_bound *bound = &facts_of(report)->bound;
     const bool lives = facts_of(report)->lifespan_s > 0;
 
     fputs("<dl class=\"tiles\">\n", file);
     open_tile(file, report->running ? "So far" : is_load(report) ? "Makespan" : "Length");
-    cv_page_number(file, sheet->makespan_s);
+    cv_page_number(file, data->makespan_s);
     fputs(" s</dd><dd class=\"sub\">", file);
     if (report->predicted != NULL)
-        put_over(file, sheet->makespan_s, report->predicted->makespan_s,
-                 "the prediction");
+        put_over(file, data->makespan_s, report->predicted->makespan_s, "the prediction");
     else if (bound->name != NULL && !lives)
-        put_over(file, sheet->makespan_s, bound->value_s, "the bound");
+        put_over(file, data->makespan_s, bound->value_s, "the bound");
     fputs("</dd></div>\n", file);
     if (report->predicted != NULL) {
         open_tile(file, "Predicted");
@@ -229,14 +228,14 @@ static void put_tiles(const struct cv_report *report, FILE *file)
         put_bound_tile(report, file);
     open_tile(file, "Utilisation");
     fprintf(file, "%.1f%%</dd><dd class=\"sub\">%u of %u %s used</dd></div>\n",
-            100 * sheet->utilisation, sheet->used, sheet->nnodes,
+            100 * data->utilisation, data->used, data->nnodes,
             is_load(report) ? "workers" : "nodes");
     if (is_load(report)) {
         put_load_tiles(report, file);
     } else {
         open_tile(file, "Root");
         fprintf(file, "%u</dd><dd class=\"sub\">%llu combinations</dd></div>\n",
-                sheet->root, (unsigned long long)sheet->counts[CV_SPAN_COMBINE]);
+                data->root, (unsigned long long)data->counts[CV_SPAN_COMBINE]);
     }
     fputs("</dl>\n", file);
 }
@@ -244,27 +243,27 @@ static void put_tiles(const struct cv_report *report, FILE *file)
 /* What the chart does not show as it was. */
 static void put_chart_notes(const struct cv_report *report, FILE *file)
 {
-    const struct cv_report_data *sheet = report->measured;
+    const struct cv_report_data *data = report->measured;
     char number[CV_NUMBER_ROOM];
 
-    if (sheet->group > 1)
+    if (data->group > 1)
         fprintf(
             file,
             "<p class=\"note\">There are %u %s: each row of the chart stands for %u of "
             "them, and shows what part of the time they are busy.</p>\n",
-            sheet->nnodes, is_load(report) ? "workers" : "nodes", sheet->group);
-    else if (sheet->block_s > 0)
+            data->nnodes, is_load(report) ? "workers" : "nodes", data->group);
+    else if (data->block_s > 0)
         fprintf(file,
                 "<p class=\"note\">There are more spans than a page should hold: those "
                 "shorter than %s s are put together with their neighbours, and the chart "
                 "says how many.</p>\n",
-                cv_show_number(sheet->block_s, number));
-    if (cv_page_chart_rows(sheet) < sheet->nnodes)
+                cv_show_number(data->block_s, number));
+    if (cv_page_chart_rows(data) < data->nnodes)
         fprintf(
             file,
             "<p class=\"note nojs\">Shown are the first %u of %u. With scripts the chart "
             "shows all and zooms.</p>\n",
-            cv_page_chart_rows(sheet), sheet->nnodes);
+            cv_page_chart_rows(data), data->nnodes);
 }
 
 static void put_gantt(const struct cv_report *report, FILE *file)

@@ -8,9 +8,9 @@
 /* What a page still shows well; the rest is summed up. */
 enum { MOST_NODES = 400, MOST_CHUNKS = 1000 };
 
-static bool is_load(const struct cv_report_data *sheet)
+static bool is_load(const struct cv_report_data *data)
 {
-    return sheet->file->header.task == CLEAVE_TASK_LOAD;
+    return data->file->header.task == CLEAVE_TASK_LOAD;
 }
 
 static void put_heads(FILE *file, const char *const *heads)
@@ -40,64 +40,64 @@ static void close_table(FILE *file)
     fputs("</tbody></table></div>\n", file);
 }
 
-static void put_name_cell(FILE *file, const struct cv_report_data *sheet, uint32_t node)
+static void put_name_cell(FILE *file, const struct cv_report_data *data, uint32_t node)
 {
     char number[CV_SHEET_NAME_ROOM];
 
     fputs("<tr><th scope=\"row\">", file);
-    cv_page_text(file, cv_report_data_name(sheet, node, number));
+    cv_page_text(file, cv_report_data_name(data, node, number));
     fputs("</th>", file);
 }
 
 /* Decimals of times, and of units per node. */
-static int time_decimals(const struct cv_report_data *sheet)
+static int time_decimals(const struct cv_report_data *data)
 {
-    return cv_page_decimals(sheet->makespan_s);
+    return cv_page_decimals(data->makespan_s);
 }
 
-static int unit_decimals(const struct cv_report_data *sheet)
+static int unit_decimals(const struct cv_report_data *data)
 {
     double max = 0;
 
-    for (uint32_t i = 0; i < sheet->nnodes; i++)
-        max = fmax(max, sheet->nodes[i].units);
+    for (uint32_t i = 0; i < data->nnodes; i++)
+        max = fmax(max, data->nodes[i].units);
     return cv_page_decimals(max);
 }
 
-static void put_load_row(FILE *file, const struct cv_report_data *sheet, uint32_t i,
+static void put_load_row(FILE *file, const struct cv_report_data *data, uint32_t i,
                          int decimals)
 {
-    const struct cv_report_data_node *node = &sheet->nodes[i];
-    const int places = time_decimals(sheet);
+    const struct cv_report_data_node *node = &data->nodes[i];
+    const int places = time_decimals(data);
 
-    put_name_cell(file, sheet, i);
-    cv_page_meter(file, sheet, node);
-    cv_page_percent_cell(file, sheet->makespan_s > 0
-                                   ? fmin(1, node->busy_s / sheet->makespan_s)
+    put_name_cell(file, data, i);
+    cv_page_meter(file, data, node);
+    cv_page_percent_cell(file, data->makespan_s > 0
+                                   ? fmin(1, node->busy_s / data->makespan_s)
                                    : 0);
     cv_page_number_cell(file, node->units, decimals);
-    cv_page_percent_cell(file, sheet->units > 0 ? node->units / sheet->units : 0);
+    cv_page_percent_cell(file, data->units > 0 ? node->units / data->units : 0);
     cv_page_count_cell(file, node->chunks);
     cv_page_number_cell(file, node->first_s, places);
     cv_page_number_cell(file, node->last_s, places);
     fputs("</tr>\n", file);
 }
 
-static void put_reduce_row(FILE *file, const struct cv_report_data *sheet, uint32_t i)
+static void put_reduce_row(FILE *file, const struct cv_report_data *data, uint32_t i)
 {
-    const struct cv_report_data_node *node = &sheet->nodes[i];
+    const struct cv_report_data_node *node = &data->nodes[i];
 
-    put_name_cell(file, sheet, i);
-    cv_page_meter(file, sheet, node);
+    put_name_cell(file, data, i);
+    cv_page_meter(file, data, node);
     cv_page_percent_cell(file,
-                         sheet->makespan_s > 0 ? node->busy_s / sheet->makespan_s : 0);
+                         data->makespan_s > 0 ? node->busy_s / data->makespan_s : 0);
     cv_page_count_cell(file, node->chunks);
     if (isnan(node->parent_s))
         fputs("<td class=\"n\" data-v=\"-1\">root</td>", file);
     else
         cv_page_count_cell(file, node->parent);
-    cv_page_number_cell(file, node->parent_s, time_decimals(sheet));
-    cv_page_number_cell(file, node->last_s, time_decimals(sheet));
+    cv_page_number_cell(file, node->parent_s, time_decimals(data));
+    cv_page_number_cell(file, node->last_s, time_decimals(data));
     fputs("</tr>\n", file);
 }
 
@@ -111,22 +111,22 @@ void cv_report_nodes(const struct cv_report *report, FILE *file)
                                                 "#Busy",     "#Combined",
                                                 "#Sends to", "#Sends at s",
                                                 "#Ends s",   NULL };
-    const struct cv_report_data *sheet = report->measured;
-    const uint32_t shown = sheet->nnodes < MOST_NODES ? sheet->nnodes : MOST_NODES;
-    const bool load = is_load(sheet);
-    const int decimals = unit_decimals(sheet);
+    const struct cv_report_data *data = report->measured;
+    const uint32_t shown = data->nnodes < MOST_NODES ? data->nnodes : MOST_NODES;
+    const bool load = is_load(data);
+    const int decimals = unit_decimals(data);
 
     fprintf(file, "<section aria-labelledby=\"nodes\">\n<h2 id=\"nodes\">%s</h2>\n",
             load ? "Workers" : "Nodes");
-    if (shown < sheet->nnodes)
+    if (shown < data->nnodes)
         fprintf(file, "<p class=\"note\">The first %u of %u; the trace holds all.</p>\n",
-                shown, sheet->nnodes);
+                shown, data->nnodes);
     open_table(file, load ? "workers" : "nodes", load ? load_heads : reduce_heads);
     for (uint32_t i = 0; i < shown; i++) {
         if (load)
-            put_load_row(file, sheet, i, decimals);
+            put_load_row(file, data, i, decimals);
         else
-            put_reduce_row(file, sheet, i);
+            put_reduce_row(file, data, i);
     }
     close_table(file);
     fputs("</section>\n", file);
@@ -185,12 +185,12 @@ static void put_total(FILE *file, const char *name, double predicted, double mea
     fputs("</tr>\n", file);
 }
 
-static double busy_sum(const struct cv_report_data *sheet)
+static double busy_sum(const struct cv_report_data *data)
 {
     double sum = 0;
 
-    for (uint32_t i = 0; i < sheet->nnodes; i++)
-        sum += sheet->nodes[i].busy_s;
+    for (uint32_t i = 0; i < data->nnodes; i++)
+        sum += data->nodes[i].busy_s;
     return sum;
 }
 
@@ -289,13 +289,13 @@ void cv_report_difference(const struct cv_report *report, FILE *file)
 void cv_report_left_out(const struct cv_report *report, FILE *file)
 {
     static const char *const heads[] = { "Worker", "!Why", NULL };
-    const struct cv_report_data *sheet = report->measured;
+    const struct cv_report_data *data = report->measured;
     uint32_t idle = 0, shown = 0;
 
-    if (!is_load(sheet))
+    if (!is_load(data))
         return;
-    for (uint32_t i = 0; i < sheet->nnodes; i++)
-        idle += sheet->nodes[i].chunks == 0;
+    for (uint32_t i = 0; i < data->nnodes; i++)
+        idle += data->nodes[i].chunks == 0;
     fputs("<section aria-labelledby=\"left\">\n<h2 id=\"left\">Left out</h2>\n", file);
     if (idle == 0) {
         fputs("<p>Nobody: every worker computed something.</p>\n</section>\n", file);
@@ -304,12 +304,12 @@ void cv_report_left_out(const struct cv_report *report, FILE *file)
     if (idle > MOST_NODES)
         fprintf(file, "<p class=\"note\">The first %d of %u.</p>\n", MOST_NODES, idle);
     open_table(file, "left out", heads);
-    for (uint32_t i = 0; i < sheet->nnodes && shown < MOST_NODES; i++) {
-        const char *reason = sheet->nodes[i].reason;
+    for (uint32_t i = 0; i < data->nnodes && shown < MOST_NODES; i++) {
+        const char *reason = data->nodes[i].reason;
 
-        if (sheet->nodes[i].chunks > 0)
+        if (data->nodes[i].chunks > 0)
             continue;
-        put_name_cell(file, sheet, i);
+        put_name_cell(file, data, i);
         fputs("<td class=\"wrap\">", file);
         cv_page_text(file, reason != NULL && reason[0] != '\0'
                                ? reason
@@ -330,15 +330,15 @@ void cv_report_chunks(const struct cv_report *report, FILE *file)
     static const char *const reduce_heads[] = { "#Start s", "#End s", "#Takes s",
                                                 "Node",     "What",   "#Partial of",
                                                 NULL };
-    const struct cv_report_data *sheet = report->measured;
-    const struct cleave_trace *trace = sheet->file->trace;
-    const bool load = is_load(sheet);
-    const int decimals = time_decimals(sheet), units = unit_decimals(sheet);
+    const struct cv_report_data *data = report->measured;
+    const struct cleave_trace *trace = data->file->trace;
+    const bool load = is_load(data);
+    const int decimals = time_decimals(data), units = unit_decimals(data);
     size_t shown = 0, all = 0;
     struct cv_span span;
 
     for (int kind = 0; kind < CV_SPAN_KINDS; kind++)
-        all += sheet->counts[kind];
+        all += data->counts[kind];
     fprintf(file, "<details>\n<summary>%s (%zu)</summary>\n",
             all > MOST_CHUNKS ? "The first things that happened, as a table"
                               : "All that happened, as a table",
@@ -354,7 +354,7 @@ void cv_report_chunks(const struct cv_report *report, FILE *file)
         cv_page_number_cell(file, span.end_s, decimals);
         cv_page_number_cell(file, span.end_s - span.start_s, decimals);
         fputs("<td>", file);
-        cv_page_text(file, cv_report_data_name(sheet, span.worker, number));
+        cv_page_text(file, cv_report_data_name(data, span.worker, number));
         fprintf(file, "</td><td>%s</td>", cv_span_name(span.kind));
         cv_page_count_cell(file, load ? span.chunk : span.peer);
         if (load)

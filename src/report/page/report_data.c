@@ -11,11 +11,11 @@ bool cv_report_data_on_link(enum cv_span_kind kind)
     return kind == CV_SPAN_SEND || kind == CV_SPAN_RETURN || kind == CV_SPAN_TRANSFER;
 }
 
-const char *cv_report_data_name(const struct cv_report_data *sheet, uint32_t node,
+const char *cv_report_data_name(const struct cv_report_data *data, uint32_t node,
                                 char buffer[CV_SHEET_NAME_ROOM])
 {
-    if (sheet->file->header.task == CLEAVE_TASK_LOAD)
-        return sheet->file->header.names[node];
+    if (data->file->header.task == CLEAVE_TASK_LOAD)
+        return data->file->header.names[node];
     snprintf(buffer, CV_SHEET_NAME_ROOM, "%lu", (unsigned long)node);
     return buffer;
 }
@@ -29,9 +29,9 @@ static void touch(struct cv_report_data_node *node, const struct cv_span *span)
 }
 
 /* A partial has gone from `peer` to `worker`. */
-static void add_partial(struct cv_report_data *sheet, const struct cv_span *span)
+static void add_partial(struct cv_report_data *data, const struct cv_span *span)
 {
-    struct cv_report_data_node *sender = &sheet->nodes[span->peer];
+    struct cv_report_data_node *sender = &data->nodes[span->peer];
 
     if (isnan(sender->parent_s)) {
         sender->parent = span->worker;
@@ -39,43 +39,43 @@ static void add_partial(struct cv_report_data *sheet, const struct cv_span *span
     }
     if (span->kind == CV_SPAN_TRANSFER) {
         sender->return_s += span->end_s - span->start_s;
-        sheet->nodes[span->worker].receive_s += span->end_s - span->start_s;
+        data->nodes[span->worker].receive_s += span->end_s - span->start_s;
         touch(sender, span);
     }
 }
 
-static void add_span(struct cv_report_data *sheet, const struct cv_span *span)
+static void add_span(struct cv_report_data *data, const struct cv_span *span)
 {
-    struct cv_report_data_node *node = &sheet->nodes[span->worker];
+    struct cv_report_data_node *node = &data->nodes[span->worker];
     const double length_s = span->end_s - span->start_s;
 
-    sheet->counts[span->kind]++;
-    if (span->end_s > sheet->makespan_s)
-        sheet->makespan_s = span->end_s;
+    data->counts[span->kind]++;
+    if (span->end_s > data->makespan_s)
+        data->makespan_s = span->end_s;
     touch(node, span);
     switch (span->kind) {
     case CV_SPAN_SEND:
         node->receive_s += length_s;
-        sheet->send_s += length_s;
+        data->send_s += length_s;
         break;
     case CV_SPAN_RETURN:
         node->return_s += length_s;
-        sheet->return_s += length_s;
+        data->return_s += length_s;
         break;
     case CV_SPAN_COMPUTE:
         node->chunks++;
         node->units += span->units;
         node->busy_s += length_s;
-        sheet->units += span->units;
+        data->units += span->units;
         break;
     case CV_SPAN_COMBINE:
         node->chunks++;
         node->busy_s += length_s;
-        add_partial(sheet, span);
+        add_partial(data, span);
         break;
     case CV_SPAN_TRANSFER:
-        sheet->send_s += length_s;
-        add_partial(sheet, span);
+        data->send_s += length_s;
+        add_partial(data, span);
         break;
     case CV_SPAN_FOLD: /* drawn; what a unit of the load takes is another matter */
     case CV_SPAN_LOST:
@@ -85,11 +85,11 @@ static void add_span(struct cv_report_data *sheet, const struct cv_span *span)
     }
 }
 
-static void keep_span(struct cv_report_data *sheet, const struct cv_span *span)
+static void keep_span(struct cv_report_data *data, const struct cv_span *span)
 {
-    const bool load = sheet->file->header.task == CLEAVE_TASK_LOAD;
+    const bool load = data->file->header.task == CLEAVE_TASK_LOAD;
 
-    sheet->spans[sheet->nspans++] =
+    data->spans[data->nspans++] =
         (struct cv_report_data_span){ .row = span->worker,
                                       .kind = (uint8_t)span->kind,
                                       .ref = load ? (uint32_t)span->chunk : span->peer,
@@ -113,23 +113,23 @@ static int by_place(const void *a, const void *b)
     return x->ref < y->ref ? -1 : x->ref > y->ref;
 }
 
-static void sum_up(struct cv_report_data *sheet)
+static void sum_up(struct cv_report_data *data)
 {
     double busy_s = 0;
 
-    sheet->first_end_s = NAN;
-    for (uint32_t i = 0; i < sheet->nnodes; i++) {
-        const struct cv_report_data_node *node = &sheet->nodes[i];
+    data->first_end_s = NAN;
+    for (uint32_t i = 0; i < data->nnodes; i++) {
+        const struct cv_report_data_node *node = &data->nodes[i];
 
-        busy_s += fmin(node->busy_s, sheet->makespan_s);
-        sheet->used += isnan(node->last_s) ? 0u : 1u;
-        if (node->chunks > 0 && !(sheet->first_end_s <= node->last_s))
-            sheet->first_end_s = node->last_s;
+        busy_s += fmin(node->busy_s, data->makespan_s);
+        data->used += isnan(node->last_s) ? 0u : 1u;
+        if (node->chunks > 0 && !(data->first_end_s <= node->last_s))
+            data->first_end_s = node->last_s;
         if (isnan(node->parent_s))
-            sheet->root = i;
+            data->root = i;
     }
-    if (sheet->makespan_s > 0)
-        sheet->utilisation = busy_s / (sheet->makespan_s * sheet->nnodes);
+    if (data->makespan_s > 0)
+        data->utilisation = busy_s / (data->makespan_s * data->nnodes);
 }
 
 static enum cleave_status open_sheet(const struct cv_trace_file *file, size_t max,
@@ -189,10 +189,10 @@ enum cleave_status cv_report_data_make_now(const struct cv_trace_file *file,
     return CLEAVE_OK;
 }
 
-void cv_report_data_done(struct cv_report_data *sheet)
+void cv_report_data_done(struct cv_report_data *data)
 {
-    cv_arena_done(&sheet->arena);
-    memset(sheet, 0, sizeof *sheet);
+    cv_arena_done(&data->arena);
+    memset(data, 0, sizeof *data);
 }
 
 /* --- putting spans together --------------------------------------------------------- */
@@ -208,13 +208,13 @@ static bool same_strip(const struct cv_report_data_span *a,
 }
 
 /* Merge neighbours of a strip and kind into blocks of at most `block_s`, in place. */
-static void merge(struct cv_report_data *sheet, double block_s)
+static void merge(struct cv_report_data *data, double block_s)
 {
-    struct cv_report_data_span *spans = sheet->spans;
-    const bool again = sheet->block_s > 0;
+    struct cv_report_data_span *spans = data->spans;
+    const bool again = data->block_s > 0;
     size_t kept = 0;
 
-    for (size_t i = 0; i < sheet->nspans; i++) {
+    for (size_t i = 0; i < data->nspans; i++) {
         struct cv_report_data_span span = spans[i];
         struct cv_report_data_span *last = kept > 0 ? &spans[kept - 1] : NULL;
 
@@ -230,25 +230,25 @@ static void merge(struct cv_report_data *sheet, double block_s)
             spans[kept++] = span;
         }
     }
-    sheet->nspans = kept;
-    sheet->block_s = block_s;
+    data->nspans = kept;
+    data->block_s = block_s;
 }
 
 /* One row per group of nodes: what part of the time in a bin they compute or transfer. */
-static enum cleave_status group_rows(struct cv_report_data *sheet,
+static enum cleave_status group_rows(struct cv_report_data *data,
                                      struct cleave_error *err)
 {
-    const uint32_t group = (sheet->nnodes + GROUPS - 1) / GROUPS;
-    const double bin_s = sheet->makespan_s / BINS;
+    const uint32_t group = (data->nnodes + GROUPS - 1) / GROUPS;
+    const double bin_s = data->makespan_s / BINS;
     const size_t per_row = (size_t)CV_SPAN_KINDS * BINS;
     struct cv_report_data_span *bins =
-        cv_array(&sheet->arena, GROUPS * per_row, sizeof *bins);
+        cv_array(&data->arena, GROUPS * per_row, sizeof *bins);
     size_t kept = 0;
 
     if (bins == NULL)
         return cv_fail_memory(err, "the report");
-    for (size_t i = 0; i < sheet->nspans; i++) {
-        const struct cv_report_data_span *span = &sheet->spans[i];
+    for (size_t i = 0; i < data->nspans; i++) {
+        const struct cv_report_data_span *span = &data->spans[i];
         struct cv_report_data_span *row =
             bins + span->row / group * per_row + (size_t)span->kind * BINS;
         size_t from = (size_t)(span->start_s / bin_s);
@@ -272,26 +272,26 @@ static enum cleave_status group_rows(struct cv_report_data *sheet,
         kept++;
     }
     qsort(bins, kept, sizeof *bins, by_place);
-    sheet->spans = bins;
-    sheet->nspans = kept;
-    sheet->group = group;
-    sheet->block_s = bin_s;
+    data->spans = bins;
+    data->nspans = kept;
+    data->group = group;
+    data->block_s = bin_s;
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_report_data_reduce(struct cv_report_data *sheet,
+enum cleave_status cv_report_data_reduce(struct cv_report_data *data,
                                          struct cleave_error *err)
 {
-    double block_s = sheet->makespan_s / 65536;
+    double block_s = data->makespan_s / 65536;
 
-    if (sheet->nnodes > MOST_ROWS && sheet->makespan_s > 0)
-        return group_rows(sheet, err);
-    if (sheet->nspans <= MOST_SPANS)
+    if (data->nnodes > MOST_ROWS && data->makespan_s > 0)
+        return group_rows(data, err);
+    if (data->nspans <= MOST_SPANS)
         return CLEAVE_OK;
     do {
-        merge(sheet, block_s);
+        merge(data, block_s);
         block_s *= 2;
-    } while (sheet->nspans > MOST_BLOCKS && block_s <= sheet->makespan_s);
+    } while (data->nspans > MOST_BLOCKS && block_s <= data->makespan_s);
     return CLEAVE_OK;
 }
 

@@ -61,11 +61,11 @@ enum cleave_status cv_report_data_make_now(const struct cv_trace_file *file,
                                            const struct cv_span *under_way, size_t count,
                                            struct cv_report_data *out,
                                            struct cleave_error *err);
-void cv_report_data_done(struct cv_report_data *sheet);
+void cv_report_data_done(struct cv_report_data *data);
 
 /* Put spans together until there are few enough for a page: neighbours in a strip first, and
  * rows if there are very many. */
-enum cleave_status cv_report_data_reduce(struct cv_report_data *sheet,
+enum cleave_status cv_report_data_reduce(struct cv_report_data *data,
                                          struct cleave_error *err);
 
 /* Whether a kind of span belongs to the link of a worker; else to its processor. */
@@ -73,7 +73,7 @@ bool cv_report_data_on_link(enum cv_span_kind kind);
 
 /* The name of a node; a number is written into `buffer`. */
 enum { CV_SHEET_NAME_ROOM = 24 };
-const char *cv_report_data_name(const struct cv_report_data *sheet, uint32_t node,
+const char *cv_report_data_name(const struct cv_report_data *data, uint32_t node,
                                 char buffer[CV_SHEET_NAME_ROOM]);
 
 /* Complain when the second is not a prediction of the first. Names stand for the files in

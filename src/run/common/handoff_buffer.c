@@ -32,205 +32,206 @@ struct cv_handoff_buffer {
 };
 
 /* Without the lock: let it be readable. */
-static void tell(const struct cv_handoff_buffer *tray)
+static void tell(const struct cv_handoff_buffer *buffer)
 {
     const uint64_t count = 1;
 
-    while (write(tray->event, &count, sizeof count) < 0 && errno == EINTR)
+    while (write(buffer->event, &count, sizeof count) < 0 && errno == EINTR)
         continue;
 }
 
 /* Whether there is enough to be woken for, or nothing can come before more is lent. */
-static bool has_enough(const struct cv_handoff_buffer *tray)
+static bool has_enough(const struct cv_handoff_buffer *buffer)
 {
-    const uint64_t there = tray->come - tray->taken;
+    const uint64_t there = buffer->come - buffer->taken;
 
-    return tray->closed || there >= tray->min || tray->come == tray->lent;
+    return buffer->closed || there >= buffer->min || buffer->come == buffer->lent;
 }
 
 /* Without the lock: let it not be readable, unless bytes have come meanwhile. */
-static void take_back(struct cv_handoff_buffer *tray)
+static void take_back(struct cv_handoff_buffer *buffer)
 {
     uint64_t count;
 
-    while (read(tray->event, &count, sizeof count) < 0 && errno == EINTR)
+    while (read(buffer->event, &count, sizeof count) < 0 && errno == EINTR)
         continue;
-    pthread_mutex_lock(&tray->lock);
-    tray->told = has_enough(tray);
-    count = tray->told;
-    pthread_mutex_unlock(&tray->lock);
+    pthread_mutex_lock(&buffer->lock);
+    buffer->told = has_enough(buffer);
+    count = buffer->told;
+    pthread_mutex_unlock(&buffer->lock);
     if (count > 0)
-        tell(tray);
+        tell(buffer);
 }
 
 enum cleave_status cv_handoff_buffer_new(size_t min, struct cv_handoff_buffer **out,
                                          struct cleave_error *err)
 {
-    struct cv_handoff_buffer *tray = calloc(1, sizeof *tray);
+    struct cv_handoff_buffer *buffer = calloc(1, sizeof *buffer);
     enum cleave_status status;
 
-    if (tray == NULL)
+    if (buffer == NULL)
         return cv_fail_memory(err, "a buffer");
-    tray->min = min;
-    tray->told = true; /* that nothing is lent */
-    tray->event = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-    pthread_mutex_init(&tray->lock, NULL);
-    pthread_cond_init(&tray->more, NULL);
-    if (tray->event >= 0) {
-        *out = tray;
+    buffer->min = min;
+    buffer->told = true; /* that nothing is lent */
+    buffer->event = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_init(&buffer->lock, NULL);
+    pthread_cond_init(&buffer->more, NULL);
+    if (buffer->event >= 0) {
+        *out = buffer;
         return CLEAVE_OK;
     }
     status = cv_fail(err, CLEAVE_EENGINE, "cannot make an event: %s", strerror(errno));
-    cv_handoff_buffer_free(tray);
+    cv_handoff_buffer_free(buffer);
     return status;
 }
 
-void cv_handoff_buffer_free(struct cv_handoff_buffer *tray)
+void cv_handoff_buffer_free(struct cv_handoff_buffer *buffer)
 {
-    if (tray == NULL)
+    if (buffer == NULL)
         return;
-    if (tray->event >= 0)
-        close(tray->event);
-    pthread_cond_destroy(&tray->more);
-    pthread_mutex_destroy(&tray->lock);
-    free(tray);
+    if (buffer->event >= 0)
+        close(buffer->event);
+    pthread_cond_destroy(&buffer->more);
+    pthread_mutex_destroy(&buffer->lock);
+    free(buffer);
 }
 
 /* --- by who makes them ----------------------------------------------------------------------- */
 
-uint8_t *cv_handoff_buffer_room(struct cv_handoff_buffer *tray, size_t *room)
+uint8_t *cv_handoff_buffer_room(struct cv_handoff_buffer *buffer, size_t *room)
 {
     uint8_t *to = NULL;
 
-    pthread_mutex_lock(&tray->lock);
-    tray->waiting = tray->come == tray->lent;
-    while (tray->waiting && !tray->stopped)
-        pthread_cond_wait(&tray->more, &tray->lock);
-    if (!tray->stopped) {
-        to = tray->at + (tray->come - tray->taken);
-        *room = (size_t)(tray->lent - tray->come);
+    pthread_mutex_lock(&buffer->lock);
+    buffer->waiting = buffer->come == buffer->lent;
+    while (buffer->waiting && !buffer->stopped)
+        pthread_cond_wait(&buffer->more, &buffer->lock);
+    if (!buffer->stopped) {
+        to = buffer->at + (buffer->come - buffer->taken);
+        *room = (size_t)(buffer->lent - buffer->come);
     }
-    pthread_mutex_unlock(&tray->lock);
+    pthread_mutex_unlock(&buffer->lock);
     return to;
 }
 
-void cv_handoff_buffer_put(struct cv_handoff_buffer *tray, size_t length)
+void cv_handoff_buffer_put(struct cv_handoff_buffer *buffer, size_t length)
 {
     bool tells;
 
-    pthread_mutex_lock(&tray->lock);
-    assert(length <= tray->lent - tray->come);
-    tray->come += length;
-    tells = !tray->told && has_enough(tray);
-    tray->told = tray->told || tells;
-    pthread_mutex_unlock(&tray->lock);
+    pthread_mutex_lock(&buffer->lock);
+    assert(length <= buffer->lent - buffer->come);
+    buffer->come += length;
+    tells = !buffer->told && has_enough(buffer);
+    buffer->told = buffer->told || tells;
+    pthread_mutex_unlock(&buffer->lock);
     if (tells)
-        tell(tray);
+        tell(buffer);
 }
 
-bool cv_handoff_buffer_write(struct cv_handoff_buffer *tray, const void *bytes,
+bool cv_handoff_buffer_write(struct cv_handoff_buffer *buffer, const void *bytes,
                              size_t length)
 {
     const uint8_t *from = bytes;
 
     while (length > 0) {
         size_t some;
-        uint8_t *to = cv_handoff_buffer_room(tray, &some);
+        uint8_t *to = cv_handoff_buffer_room(buffer, &some);
 
         if (to == NULL)
             return false;
         some = some < length ? some : length;
         if (to != from)
             memcpy(to, from, some);
-        cv_handoff_buffer_put(tray, some);
+        cv_handoff_buffer_put(buffer, some);
         from += some;
         length -= some;
     }
     return true;
 }
 
-uint8_t *cv_handoff_buffer_place(struct cv_handoff_buffer *tray, uint64_t behind,
+uint8_t *cv_handoff_buffer_place(struct cv_handoff_buffer *buffer, uint64_t behind,
                                  size_t length)
 {
     uint8_t *place = NULL;
 
-    pthread_mutex_lock(&tray->lock);
-    if (tray->lent - tray->come >= behind + length)
-        place = tray->at + (tray->come - tray->taken) + behind;
-    pthread_mutex_unlock(&tray->lock);
+    pthread_mutex_lock(&buffer->lock);
+    if (buffer->lent - buffer->come >= behind + length)
+        place = buffer->at + (buffer->come - buffer->taken) + behind;
+    pthread_mutex_unlock(&buffer->lock);
     return place;
 }
 
-void cv_handoff_buffer_close(struct cv_handoff_buffer *tray)
+void cv_handoff_buffer_close(struct cv_handoff_buffer *buffer)
 {
-    pthread_mutex_lock(&tray->lock);
-    tray->closed = tray->told = true;
-    pthread_mutex_unlock(&tray->lock);
-    tell(tray);
+    pthread_mutex_lock(&buffer->lock);
+    buffer->closed = buffer->told = true;
+    pthread_mutex_unlock(&buffer->lock);
+    tell(buffer);
 }
 
 /* --- by who gets them ------------------------------------------------------------------------ */
 
-int cv_handoff_buffer_fd(const struct cv_handoff_buffer *tray)
+int cv_handoff_buffer_fd(const struct cv_handoff_buffer *buffer)
 {
-    return tray->event;
+    return buffer->event;
 }
 
 /* Whether who waits for room is to be woken: there is much, or nothing else to be done. */
-static bool stops_waiting(struct cv_handoff_buffer *tray)
+static bool stops_waiting(struct cv_handoff_buffer *buffer)
 {
-    const uint64_t room = tray->lent - tray->come;
+    const uint64_t room = buffer->lent - buffer->come;
 
-    if (!tray->waiting || room == 0 || (room < tray->max / 2 && tray->come > tray->taken))
+    if (!buffer->waiting || room == 0 ||
+        (room < buffer->max / 2 && buffer->come > buffer->taken))
         return false;
-    tray->waiting = false;
+    buffer->waiting = false;
     return true;
 }
 
-void cv_handoff_buffer_lend(struct cv_handoff_buffer *tray, void *at, size_t room)
+void cv_handoff_buffer_lend(struct cv_handoff_buffer *buffer, void *at, size_t room)
 {
     bool wakes;
 
-    pthread_mutex_lock(&tray->lock);
-    assert(tray->taken + room >= tray->lent); /* somebody may be writing to it */
-    assert(at == tray->at || tray->taken == tray->lent);
-    tray->at = at;
-    tray->lent = tray->taken + room;
-    tray->max = room > tray->max ? room : tray->max;
-    wakes = stops_waiting(tray);
-    pthread_mutex_unlock(&tray->lock);
+    pthread_mutex_lock(&buffer->lock);
+    assert(buffer->taken + room >= buffer->lent); /* somebody may be writing to it */
+    assert(at == buffer->at || buffer->taken == buffer->lent);
+    buffer->at = at;
+    buffer->lent = buffer->taken + room;
+    buffer->max = room > buffer->max ? room : buffer->max;
+    wakes = stops_waiting(buffer);
+    pthread_mutex_unlock(&buffer->lock);
     if (wakes)
-        pthread_cond_signal(&tray->more);
+        pthread_cond_signal(&buffer->more);
 }
 
-ssize_t cv_handoff_buffer_take(struct cv_handoff_buffer *tray, size_t max)
+ssize_t cv_handoff_buffer_take(struct cv_handoff_buffer *buffer, size_t max)
 {
     bool closed, last, wakes;
     size_t some;
 
-    pthread_mutex_lock(&tray->lock);
-    some = (size_t)(tray->come - tray->taken);
+    pthread_mutex_lock(&buffer->lock);
+    some = (size_t)(buffer->come - buffer->taken);
     some = some < max ? some : max;
-    closed = tray->closed;
-    tray->taken += some;
-    tray->at += some;
-    last = tray->taken == tray->come && !closed;
-    wakes = stops_waiting(tray);
-    pthread_mutex_unlock(&tray->lock);
+    closed = buffer->closed;
+    buffer->taken += some;
+    buffer->at += some;
+    last = buffer->taken == buffer->come && !closed;
+    wakes = stops_waiting(buffer);
+    pthread_mutex_unlock(&buffer->lock);
     if (wakes)
-        pthread_cond_signal(&tray->more);
+        pthread_cond_signal(&buffer->more);
     if (last)
-        take_back(tray);
+        take_back(buffer);
     if (some > 0 || closed)
         return (ssize_t)some;
     errno = EAGAIN;
     return -1;
 }
 
-void cv_handoff_buffer_stop(struct cv_handoff_buffer *tray)
+void cv_handoff_buffer_stop(struct cv_handoff_buffer *buffer)
 {
-    pthread_mutex_lock(&tray->lock);
-    tray->stopped = true;
-    pthread_mutex_unlock(&tray->lock);
-    pthread_cond_signal(&tray->more);
+    pthread_mutex_lock(&buffer->lock);
+    buffer->stopped = true;
+    pthread_mutex_unlock(&buffer->lock);
+    pthread_cond_signal(&buffer->more);
 }

@@ -19,15 +19,16 @@ struct cv_lazy_reader {
     /* Let bytes from `begin` on come out of a pipe (writer_thread.h) until it is stopped: those before
      * `end` are wanted, and if it is `bounded` no others come. If it is `direct` they may go into
      * the pipe of a command instead; else, and if there is none, `into` is NULL. */
-    enum cleave_status (*flow)(struct cv_lazy_reader *well, uint64_t begin, uint64_t end,
-                               const struct cv_writer_thread_into *into,
-                               struct cv_writer_thread **out, struct cleave_error *err);
+    enum cleave_status (*threaded)(struct cv_lazy_reader *well, uint64_t begin,
+                                   uint64_t end, const struct cv_writer_thread_into *into,
+                                   struct cv_writer_thread **out,
+                                   struct cleave_error *err);
     /* Of a flow without a thread (CV_FLOW_HERE), for when there is no room for one: bytes at `at`,
      * which is before its end, borrowed until it is asked again. NULL: there is no such flow. */
-    enum cleave_status (*give)(struct cv_writer_thread *flow, uint64_t at,
+    enum cleave_status (*give)(struct cv_writer_thread *threaded, uint64_t at,
                                const char **bytes, size_t *length,
                                struct cleave_error *err);
-    void (*stop)(struct cv_writer_thread *flow);
+    void (*stop)(struct cv_writer_thread *threaded);
     bool bounded, direct;
 };
 

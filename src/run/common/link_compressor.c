@@ -14,28 +14,28 @@ enum {
 /* What is measured counts so much beside what was before. */
 static const double NEW = 0.3;
 
-void cv_link_compressor_init(struct cv_link_compressor *squeeze)
+void cv_link_compressor_init(struct cv_link_compressor *compressor)
 {
-    *squeeze = (struct cv_link_compressor){ .saves_Bps = -1 };
+    *compressor = (struct cv_link_compressor){ .saves_Bps = -1 };
 }
 
-void cv_link_compressor_done(struct cv_link_compressor *squeeze)
+void cv_link_compressor_done(struct cv_link_compressor *compressor)
 {
-    ZSTD_freeCCtx(squeeze->out);
-    ZSTD_freeDCtx(squeeze->in);
-    cv_link_compressor_init(squeeze);
+    ZSTD_freeCCtx(compressor->out);
+    ZSTD_freeDCtx(compressor->in);
+    cv_link_compressor_init(compressor);
 }
 
-static void note(struct cv_link_compressor *squeeze, double saved, double seconds)
+static void note(struct cv_link_compressor *compressor, double saved, double seconds)
 {
     const double rate_Bps = saved / (seconds > 1e-7 ? seconds : 1e-7);
 
-    squeeze->saves_Bps = squeeze->saves_Bps < 0
-                             ? rate_Bps
-                             : (1 - NEW) * squeeze->saves_Bps + NEW * rate_Bps;
+    compressor->saves_Bps = compressor->saves_Bps < 0
+                                ? rate_Bps
+                                : (1 - NEW) * compressor->saves_Bps + NEW * rate_Bps;
 }
 
-size_t cv_link_compressor_put(struct cv_link_compressor *squeeze, double link_Bps,
+size_t cv_link_compressor_put(struct cv_link_compressor *compressor, double link_Bps,
                               const void *bytes, size_t length, void *out)
 {
     double began_s;
@@ -43,32 +43,32 @@ size_t cv_link_compressor_put(struct cv_link_compressor *squeeze, double link_Bp
 
     if (length < LEAST || !(link_Bps > 0))
         return 0;
-    if (squeeze->saves_Bps >= 0 && squeeze->saves_Bps <= link_Bps &&
-        ++squeeze->skipped < AGAIN)
+    if (compressor->saves_Bps >= 0 && compressor->saves_Bps <= link_Bps &&
+        ++compressor->skipped < AGAIN)
         return 0;
-    squeeze->skipped = 0;
-    if (squeeze->out == NULL)
-        squeeze->out = ZSTD_createCCtx();
-    if (squeeze->out == NULL)
+    compressor->skipped = 0;
+    if (compressor->out == NULL)
+        compressor->out = ZSTD_createCCtx();
+    if (compressor->out == NULL)
         return 0;
     began_s = cv_clock_s();
-    became = ZSTD_compressCCtx(squeeze->out, out, length, bytes, length, LEVEL);
+    became = ZSTD_compressCCtx(compressor->out, out, length, bytes, length, LEVEL);
     if (ZSTD_isError(became)) /* it would have become longer */
         became = length;
-    note(squeeze, (double)length - (double)became, cv_clock_s() - began_s);
-    return became < length && squeeze->saves_Bps > link_Bps ? became : 0;
+    note(compressor, (double)length - (double)became, cv_clock_s() - began_s);
+    return became < length && compressor->saves_Bps > link_Bps ? became : 0;
 }
 
-bool cv_link_compressor_get(struct cv_link_compressor *squeeze, const void *bytes,
+bool cv_link_compressor_get(struct cv_link_compressor *compressor, const void *bytes,
                             size_t length, void *out, size_t max, size_t *out_length)
 {
     size_t got;
 
-    if (squeeze->in == NULL)
-        squeeze->in = ZSTD_createDCtx();
-    if (squeeze->in == NULL)
+    if (compressor->in == NULL)
+        compressor->in = ZSTD_createDCtx();
+    if (compressor->in == NULL)
         return false;
-    got = ZSTD_decompressDCtx(squeeze->in, out, max, bytes, length);
+    got = ZSTD_decompressDCtx(compressor->in, out, max, bytes, length);
     if (ZSTD_isError(got))
         return false;
     *out_length = got;

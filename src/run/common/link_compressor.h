@@ -15,14 +15,14 @@ struct cv_link_compressor {
     uint32_t skipped; /* times it has not been tried since                          */
 };
 
-void cv_link_compressor_init(struct cv_link_compressor *squeeze);
-void cv_link_compressor_done(struct cv_link_compressor *squeeze);
+void cv_link_compressor_init(struct cv_link_compressor *compressor);
+void cv_link_compressor_done(struct cv_link_compressor *compressor);
 /* Compress into `out`, which has room for `length` bytes, if that pays on a link of
  * `link_Bps` (0: not known). Returns how many bytes it became, 0: better as it is. */
-size_t cv_link_compressor_put(struct cv_link_compressor *squeeze, double link_Bps,
+size_t cv_link_compressor_put(struct cv_link_compressor *compressor, double link_Bps,
                               const void *bytes, size_t length, void *out);
 /* The bytes again, at most `most`; false when they are damaged or more. */
-bool cv_link_compressor_get(struct cv_link_compressor *squeeze, const void *bytes,
+bool cv_link_compressor_get(struct cv_link_compressor *compressor, const void *bytes,
                             size_t length, void *out, size_t max, size_t *out_length);
 
 #endif

@@ -14,14 +14,14 @@
 struct cv_pipe_feeder {
     struct cv_poller *poller; /* borrowed                                             */
     /* All has been fed, or the command does not want it. Not called by cv_pipe_feeder_begin. */
-    void (*over)(void *context, struct cv_pipe_feeder *inlet);
+    void (*over)(void *context, struct cv_pipe_feeder *feeder);
     /* Some was fed, and the pipe had no room before. May be NULL. */
-    void (*moved)(void *context, struct cv_pipe_feeder *inlet);
+    void (*moved)(void *context, struct cv_pipe_feeder *feeder);
     void (*broke)(void *context, const struct cleave_error *err); /* reading failed    */
     void *context;                                                /* borrowed          */
 
     int fd; /* owned: the end to write to; -1: closed                                 */
-    struct cv_pipe_writer feed;
+    struct cv_pipe_writer writer;
     struct cv_watch watch;
     struct cv_watch source; /* of a well that has nothing at hand                     */
     bool dry;               /* ... it is waited for                                   */
@@ -39,21 +39,21 @@ struct cv_pipe_feeder {
     struct cv_read_monitor drain;
 };
 
-void cv_pipe_feeder_init(struct cv_pipe_feeder *inlet);
+void cv_pipe_feeder_init(struct cv_pipe_feeder *feeder);
 /* Begin to feed these parts: as much as fits goes in at once. Unless that was all
  * (`feeding`), cv_pipe_feeder_watch lets it go on; the process may be started in between. */
-enum cleave_status cv_pipe_feeder_begin(struct cv_pipe_feeder *inlet,
+enum cleave_status cv_pipe_feeder_begin(struct cv_pipe_feeder *feeder,
                                         const struct cv_part *parts, size_t count,
                                         struct cleave_error *err);
 /* If a thread makes what is fed, stop it: another one, or none, goes on later. False: there is none. */
-bool cv_pipe_feeder_pause(struct cv_pipe_feeder *inlet);
-enum cleave_status cv_pipe_feeder_watch(struct cv_pipe_feeder *inlet,
+bool cv_pipe_feeder_pause(struct cv_pipe_feeder *feeder);
+enum cleave_status cv_pipe_feeder_watch(struct cv_pipe_feeder *feeder,
                                         struct cleave_error *err);
 /* The parts are longer, or there are more (cv_pipe_writer_grow): go on. If all is fed at once,
  * `over` is called. */
-enum cleave_status cv_pipe_feeder_grow(struct cv_pipe_feeder *inlet,
+enum cleave_status cv_pipe_feeder_grow(struct cv_pipe_feeder *feeder,
                                        const struct cv_part *parts, size_t count,
                                        struct cleave_error *err);
-void cv_pipe_feeder_close(struct cv_pipe_feeder *inlet);
+void cv_pipe_feeder_close(struct cv_pipe_feeder *feeder);
 
 #endif

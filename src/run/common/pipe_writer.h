@@ -47,7 +47,7 @@ struct cv_pipe_writer {
     bool copies;        /* splice does not work for the part               */
     bool dry;           /* the flow had nothing at hand                    */
     double here_s;      /* since when there was no room for a thread that makes bytes */
-    struct cv_writer_thread *flow; /* owned: of the part of a well; NULL: none    */
+    struct cv_writer_thread *threaded; /* owned: of the part of a well; NULL: none    */
     size_t flow_part;
     uint64_t flow_at;    /* what comes out of it next                       */
     uint64_t flow_until; /* what was wanted of it                        */
@@ -55,38 +55,38 @@ struct cv_pipe_writer {
 
 /* Feed `nparts` parts (at most CV_FEED_PARTS), one after the other, into `pipe`, whose
  * file description is not shared with the reader. To be released if a part is of a well. */
-void cv_pipe_writer_init(struct cv_pipe_writer *feed, int pipe,
+void cv_pipe_writer_init(struct cv_pipe_writer *writer, int pipe,
                          const struct cv_part *parts, size_t nparts);
-void cv_pipe_writer_done(struct cv_pipe_writer *feed);
+void cv_pipe_writer_done(struct cv_pipe_writer *writer);
 /* Where it has to wait for a well; -1: nowhere. */
-int cv_pipe_writer_source(const struct cv_pipe_writer *feed);
+int cv_pipe_writer_source(const struct cv_pipe_writer *writer);
 /* Put in as much as fits, but no more than about `most` bytes. SIGPIPE must be blocked or
  * ignored. Fails when a file cannot be read or is shorter than its range. */
-enum cleave_status cv_pipe_writer_pump(struct cv_pipe_writer *feed, uint64_t max,
+enum cleave_status cv_pipe_writer_pump(struct cv_pipe_writer *writer, uint64_t max,
                                        enum cv_pipe_writer_state *out,
                                        struct cleave_error *err);
 
 /* Let nothing be put in by a thread in between. Each may be called again inside. */
-void cv_pipe_writer_hold(const struct cv_pipe_writer *feed);
-void cv_pipe_writer_go_on(const struct cv_pipe_writer *feed);
+void cv_pipe_writer_hold(const struct cv_pipe_writer *writer);
+void cv_pipe_writer_go_on(const struct cv_pipe_writer *writer);
 /* Bytes put into the pipe so far; bytes of them that the reader has not taken. */
-uint64_t cv_pipe_writer_fed(const struct cv_pipe_writer *feed);
-uint64_t cv_pipe_writer_unread(const struct cv_pipe_writer *feed);
+uint64_t cv_pipe_writer_fed(const struct cv_pipe_writer *writer);
+uint64_t cv_pipe_writer_unread(const struct cv_pipe_writer *writer);
 /* Where feeding stands in part `part`: `begin` .. `end` of it. */
-uint64_t cv_pipe_writer_at(const struct cv_pipe_writer *feed, size_t part);
+uint64_t cv_pipe_writer_at(const struct cv_pipe_writer *writer, size_t part);
 /* Let part `part` end at `end` instead of later. False, and nothing has changed, if bytes
  * from `end` on have been fed already or the part ends before. */
-bool cv_pipe_writer_cut(struct cv_pipe_writer *feed, size_t part, uint64_t end);
+bool cv_pipe_writer_cut(struct cv_pipe_writer *writer, size_t part, uint64_t end);
 
 /* A feed that grows. Before anything is fed: let there be room for a page in the pipe, or for
  * `small_write` bytes if that is less and not 0, and more only as the reader proves to be fast. */
-void cv_pipe_writer_narrow(struct cv_pipe_writer *feed, size_t small_write);
+void cv_pipe_writer_narrow(struct cv_pipe_writer *writer, size_t small_write);
 /* There is said to be room though what was fed last has not been read: this pipe cannot tell when it
  * is empty, so that no sips can be fed into it. */
-void cv_pipe_writer_gulp(struct cv_pipe_writer *feed);
+void cv_pipe_writer_gulp(struct cv_pipe_writer *writer);
 /* The same parts, some of which end later, and maybe others behind them: what is new is fed
  * from now on. */
-void cv_pipe_writer_grow(struct cv_pipe_writer *feed, const struct cv_part *parts,
+void cv_pipe_writer_grow(struct cv_pipe_writer *writer, const struct cv_part *parts,
                          size_t nparts);
 
 #endif

@@ -18,7 +18,7 @@ static void look(void *context);
 /* Whether nobody is left who could read it. */
 static bool has_no_reader(const struct cv_read_monitor *drain)
 {
-    struct pollfd at = { .fd = drain->feed->pipe, .events = 0 };
+    struct pollfd at = { .fd = drain->writer->pipe, .events = 0 };
 
     return poll(&at, 1, 0) == 1 && (at.revents & POLLERR) != 0;
 }
@@ -51,10 +51,10 @@ static void ready(void *context, unsigned events)
 /* What is in the pipe fills it, if it is no wider than a page. */
 static enum cleave_status watch(struct cv_read_monitor *drain, struct cleave_error *err)
 {
-    if (drain->watch.added || fcntl(drain->feed->pipe, F_SETPIPE_SZ, PAGE) < 0)
+    if (drain->watch.added || fcntl(drain->writer->pipe, F_SETPIPE_SZ, PAGE) < 0)
         return CLEAVE_OK;
     drain->shrunk = true;
-    return cv_poller_add(drain->poller, &drain->watch, drain->feed->pipe, CV_WRITABLE,
+    return cv_poller_add(drain->poller, &drain->watch, drain->writer->pipe, CV_WRITABLE,
                          ready, drain, err);
 }
 
@@ -64,9 +64,9 @@ void cv_read_monitor_note(struct cv_read_monitor *drain)
 
     if (drain->poller == NULL || drain->has_begun)
         return;
-    cv_pipe_writer_hold(drain->feed);
-    begun = cv_pipe_writer_unread(drain->feed) < cv_pipe_writer_fed(drain->feed);
-    cv_pipe_writer_go_on(drain->feed);
+    cv_pipe_writer_hold(drain->writer);
+    begun = cv_pipe_writer_unread(drain->writer) < cv_pipe_writer_fed(drain->writer);
+    cv_pipe_writer_go_on(drain->writer);
     if (!begun)
         return;
     drain->has_begun = true;
@@ -81,7 +81,7 @@ static enum cleave_status go_on(struct cv_read_monitor *drain, struct cleave_err
     cv_poller_cancel(drain->poller, &drain->timer);
     cv_read_monitor_note(drain);
     if (drain->waits) {
-        read = cv_pipe_writer_unread(drain->feed) == 0;
+        read = cv_pipe_writer_unread(drain->writer) == 0;
         if (read) /* it may have begun just now */
             cv_read_monitor_note(drain);
         if (read || has_no_reader(drain)) {
@@ -127,7 +127,7 @@ void cv_read_monitor_rest(struct cv_read_monitor *drain)
     drain->waits = false;
     cv_poller_remove(drain->poller, &drain->watch);
     if (drain->shrunk)
-        cv_pipe_widen(drain->feed->pipe, drain->feed->width.bytes);
+        cv_pipe_widen(drain->writer->pipe, drain->writer->width.bytes);
     drain->shrunk = false;
 }
 

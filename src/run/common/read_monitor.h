@@ -12,7 +12,7 @@
 
 struct cv_read_monitor {
     struct cv_poller *poller; /* borrowed, as the feed; NULL: nobody wants to hear     */
-    struct cv_pipe_writer *feed;
+    struct cv_pipe_writer *writer;
     /* The first byte has been read: called once. */
     void (*began)(void *context);
     /* There is nothing in the pipe any more or, if not `read`, nobody who would read it. */

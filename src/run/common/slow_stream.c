@@ -23,99 +23,99 @@ static void woken(void *context)
     (void)context;
 }
 
-enum cleave_status cv_slow_stream_look(struct cv_slow_stream *trickle,
+enum cleave_status cv_slow_stream_look(struct cv_slow_stream *slow,
                                        struct cv_poller *poller,
-                                       const struct cv_incoming *supply, bool *out,
+                                       const struct cv_incoming *input, bool *out,
                                        struct cleave_error *err)
 {
     const double now_s = cv_clock_s();
-    const double ready = (double)supply->ready;
-    const double longest_s = ready < supply->speed_ups * supply->start_s ? CHEAP_S
-                             : supply->idle                              ? 0
-                                            : LONGEST_S / supply->workers;
+    const double ready = (double)input->ready;
+    const double longest_s = ready < input->speed_ups * input->start_s ? CHEAP_S
+                             : input->idle                             ? 0
+                                           : LONGEST_S / input->workers;
 
-    if (!(trickle->since_s > 0))
-        trickle->since_s = now_s;
+    if (!(slow->since_s > 0))
+        slow->since_s = now_s;
     *out = ready > 0 &&
-           (ready >= (double)supply->wanted || ready >= (double)MUCH / supply->workers ||
-            now_s >= trickle->since_s + longest_s);
+           (ready >= (double)input->wanted || ready >= (double)MUCH / input->workers ||
+            now_s >= slow->since_s + longest_s);
     if (*out || !(ready > 0)) {
-        trickle->since_s = 0;
+        slow->since_s = 0;
         return CLEAVE_OK;
     }
-    return cv_poller_set(poller, &trickle->timer, trickle->since_s + longest_s, woken,
-                         trickle, err);
+    return cv_poller_set(poller, &slow->timer, slow->since_s + longest_s, woken, slow,
+                         err);
 }
 
-uint64_t cv_slow_stream_part(const struct cv_incoming *supply)
+uint64_t cv_slow_stream_part(const struct cv_incoming *input)
 {
-    const double ready = (double)supply->ready;
-    const double part = fmax(ready / supply->workers,
-                             supply->speed_ups * fmax(supply->start_s, LITTLE_S));
+    const double ready = (double)input->ready;
+    const double part =
+        fmax(ready / input->workers, input->speed_ups * fmax(input->start_s, LITTLE_S));
 
-    return part < 1 ? 1 : part < ready ? (uint64_t)part : supply->ready;
+    return part < 1 ? 1 : part < ready ? (uint64_t)part : input->ready;
 }
 
-enum cleave_status cv_slow_stream_wake(struct cv_slow_stream *trickle,
+enum cleave_status cv_slow_stream_wake(struct cv_slow_stream *slow,
                                        struct cv_poller *poller, double time_s,
                                        struct cleave_error *err)
 {
-    if (trickle->look_s > cv_clock_s() && trickle->look_s <= time_s)
+    if (slow->look_s > cv_clock_s() && slow->look_s <= time_s)
         return CLEAVE_OK;
-    trickle->look_s = time_s;
-    return cv_poller_set(poller, &trickle->looks, time_s, woken, trickle, err);
+    slow->look_s = time_s;
+    return cv_poller_set(poller, &slow->looks, time_s, woken, slow, err);
 }
 
 /* --- what commands have in hand ------------------------------------------------------------- */
 
-static void learn(struct cv_slow_stream *trickle, double bytes, double work_s)
+static void learn(struct cv_slow_stream *slow, double bytes, double work_s)
 {
-    if (trickle->work_s > MEMORY_S) {
-        trickle->bytes /= 2;
-        trickle->work_s /= 2;
+    if (slow->work_s > MEMORY_S) {
+        slow->bytes /= 2;
+        slow->work_s /= 2;
     }
-    trickle->bytes += bytes;
-    trickle->work_s += work_s;
+    slow->bytes += bytes;
+    slow->work_s += work_s;
 }
 
-void cv_unread_input_give(struct cv_unread_input *hand, uint64_t bytes, double now_s)
+void cv_unread_input_give(struct cv_unread_input *unread, uint64_t bytes, double now_s)
 {
-    hand->given = (double)bytes;
-    hand->given_s = now_s;
+    unread->given = (double)bytes;
+    unread->given_s = now_s;
 }
 
 /* What it reads late was given while it worked on what it had; of more than it reads at once, all but the last
  * is work that is done. */
-void cv_unread_input_read(struct cv_unread_input *hand, struct cv_slow_stream *trickle,
+void cv_unread_input_read(struct cv_unread_input *unread, struct cv_slow_stream *slow,
                           double now_s)
 {
-    const double last = fmin(hand->given, GULP);
-    const bool late = now_s - hand->given_s > AT_ONCE_S;
+    const double last = fmin(unread->given, GULP);
+    const bool late = now_s - unread->given_s > AT_ONCE_S;
 
-    if (!(hand->given > 0))
+    if (!(unread->given > 0))
         return;
-    if (hand->since_s > 0 && hand->given > GULP)
-        learn(trickle, hand->given - last, now_s - hand->given_s);
-    else if (hand->since_s > 0 && late)
-        learn(trickle, hand->bytes, now_s - hand->since_s);
-    *hand = (struct cv_unread_input){ .bytes = last, .since_s = now_s };
+    if (unread->since_s > 0 && unread->given > GULP)
+        learn(slow, unread->given - last, now_s - unread->given_s);
+    else if (unread->since_s > 0 && late)
+        learn(slow, unread->bytes, now_s - unread->since_s);
+    *unread = (struct cv_unread_input){ .bytes = last, .since_s = now_s };
 }
 
-void cv_unread_input_end(struct cv_unread_input *hand, struct cv_slow_stream *trickle,
+void cv_unread_input_end(struct cv_unread_input *unread, struct cv_slow_stream *slow,
                          double read_s, double now_s)
 {
     if (!(read_s > 0))
         return;
-    cv_unread_input_read(hand, trickle, read_s);
-    if (hand->since_s > 0 && now_s - read_s > AT_ONCE_S)
-        learn(trickle, hand->bytes, now_s - hand->since_s);
+    cv_unread_input_read(unread, slow, read_s);
+    if (unread->since_s > 0 && now_s - read_s > AT_ONCE_S)
+        learn(slow, unread->bytes, now_s - unread->since_s);
 }
 
-double cv_unread_input_rest(const struct cv_unread_input *hand,
-                            const struct cv_slow_stream *trickle, double now_s)
+double cv_unread_input_rest(const struct cv_unread_input *unread,
+                            const struct cv_slow_stream *slow, double now_s)
 {
-    if (!(trickle->bytes > 0) || !(hand->since_s > 0))
+    if (!(slow->bytes > 0) || !(unread->since_s > 0))
         return 0;
     return fmax(0,
-                hand->bytes * trickle->work_s / trickle->bytes - (now_s - hand->since_s));
+                unread->bytes * slow->work_s / slow->bytes - (now_s - unread->since_s));
 }

@@ -45,26 +45,26 @@ struct cv_incoming {
 };
 
 /* Whether it may begin. If not, the poller will wake up when it may. */
-enum cleave_status cv_slow_stream_look(struct cv_slow_stream *trickle,
+enum cleave_status cv_slow_stream_look(struct cv_slow_stream *slow,
                                        struct cv_poller *poller,
-                                       const struct cv_incoming *supply, bool *out,
+                                       const struct cv_incoming *input, bool *out,
                                        struct cleave_error *err);
 /* How much of what is ready it may have: no more than its part, but as much as makes up for its start, and what is
  * done at once is not divided. */
-uint64_t cv_slow_stream_part(const struct cv_incoming *supply);
+uint64_t cv_slow_stream_part(const struct cv_incoming *input);
 /* Let the poller wake up at that time, or before. */
-enum cleave_status cv_slow_stream_wake(struct cv_slow_stream *trickle,
+enum cleave_status cv_slow_stream_wake(struct cv_slow_stream *slow,
                                        struct cv_poller *poller, double time_s,
                                        struct cleave_error *err);
 
 /* It is given so many bytes; it has read them all; it has ended, after it had read its end at read_s. */
-void cv_unread_input_give(struct cv_unread_input *hand, uint64_t bytes, double now_s);
-void cv_unread_input_read(struct cv_unread_input *hand, struct cv_slow_stream *trickle,
+void cv_unread_input_give(struct cv_unread_input *unread, uint64_t bytes, double now_s);
+void cv_unread_input_read(struct cv_unread_input *unread, struct cv_slow_stream *slow,
                           double now_s);
-void cv_unread_input_end(struct cv_unread_input *hand, struct cv_slow_stream *trickle,
+void cv_unread_input_end(struct cv_unread_input *unread, struct cv_slow_stream *slow,
                          double read_s, double now_s);
 /* For how long it is likely to work on what it has read; 0: it is idle, or nothing is known. */
-double cv_unread_input_rest(const struct cv_unread_input *hand,
-                            const struct cv_slow_stream *trickle, double now_s);
+double cv_unread_input_rest(const struct cv_unread_input *unread,
+                            const struct cv_slow_stream *slow, double now_s);
 
 #endif

@@ -44,17 +44,17 @@ static uint64_t memory_now(void)
 }
 
 /* Whether this machine is too busy, or has too little memory, and which of them. */
-static bool is_closed(const struct cv_start_limiter *gate, char *why, size_t room)
+static bool is_closed(const struct cv_start_limiter *limiter, char *why, size_t room)
 {
-    const double load = gate->most_load > 0 ? load_now() : 0;
-    const uint64_t memory = gate->least_memory > 0 ? memory_now() : UINT64_MAX;
+    const double load = limiter->most_load > 0 ? load_now() : 0;
+    const uint64_t memory = limiter->least_memory > 0 ? memory_now() : UINT64_MAX;
 
-    if (load > gate->most_load)
+    if (load > limiter->most_load)
         snprintf(why, room, "the load of this machine is %.1f, more than %g (--load)",
-                 load, gate->most_load);
-    else if (memory < gate->least_memory)
+                 load, limiter->most_load);
+    else if (memory < limiter->least_memory)
         snprintf(why, room, "%.1f GB of memory are left, less than %.1f GB (--memfree)",
-                 (double)memory * 1e-9, (double)gate->least_memory * 1e-9);
+                 (double)memory * 1e-9, (double)limiter->least_memory * 1e-9);
     else
         return false;
     return true;
@@ -63,98 +63,101 @@ static bool is_closed(const struct cv_start_limiter *gate, char *why, size_t roo
 /* Only to wake up: whoever waits looks by himself. */
 static void woken(void *context)
 {
-    const struct cv_start_limiter *gate = context;
+    const struct cv_start_limiter *limiter = context;
 
-    if (gate->opens != NULL)
-        gate->opens(gate->context);
+    if (limiter->opens != NULL)
+        limiter->opens(limiter->context);
 }
 
-static struct cv_start_usage look(const struct cv_start_limiter *gate)
+static struct cv_start_usage look(const struct cv_start_limiter *limiter)
 {
-    return gate->look != NULL ? gate->look(gate->context)
-                              : (struct cv_start_usage){ .busy = 0 };
+    return limiter->look != NULL ? limiter->look(limiter->context)
+                                 : (struct cv_start_usage){ .busy = 0 };
 }
 
 /* A run of which nothing has been under way for a while looks as if it hung. */
-static void tell_closed(struct cv_start_limiter *gate, double now_s, const char *why)
+static void tell_closed(struct cv_start_limiter *limiter, double now_s, const char *why)
 {
-    if (!(gate->closed_s > 0) || look(gate).busy > 0)
-        gate->closed_s = now_s;
-    if (gate->told || gate->tell == NULL || now_s - gate->closed_s < HOPE_S)
+    if (!(limiter->closed_s > 0) || look(limiter).busy > 0)
+        limiter->closed_s = now_s;
+    if (limiter->told || limiter->tell == NULL || now_s - limiter->closed_s < HOPE_S)
         return;
-    gate->tell(gate->context, why);
-    gate->told = true;
+    limiter->tell(limiter->context, why);
+    limiter->told = true;
 }
 
-enum cleave_status cv_start_limiter_look(struct cv_start_limiter *gate,
+enum cleave_status cv_start_limiter_look(struct cv_start_limiter *limiter,
                                          struct cv_poller *poller, bool starts, bool *out,
                                          struct cleave_error *err)
 {
     const double now_s = cv_clock_s();
-    double again_s = starts && gate->room_s > gate->next_s ? gate->room_s : gate->next_s;
+    double again_s =
+        starts && limiter->room_s > limiter->next_s ? limiter->room_s : limiter->next_s;
     char why[128];
 
     *out = true;
     if (now_s >= again_s) {
-        if (!is_closed(gate, why, sizeof why)) {
-            gate->closed_s = 0;
+        if (!is_closed(limiter, why, sizeof why)) {
+            limiter->closed_s = 0;
             return CLEAVE_OK;
         }
-        tell_closed(gate, now_s, why);
+        tell_closed(limiter, now_s, why);
         again_s = now_s + AGAIN_S;
     }
     *out = false;
-    return cv_poller_set(poller, &gate->timer, again_s, woken, gate, err);
+    return cv_poller_set(poller, &limiter->timer, again_s, woken, limiter, err);
 }
 
-void cv_start_limiter_passed(struct cv_start_limiter *gate)
+void cv_start_limiter_passed(struct cv_start_limiter *limiter)
 {
-    if (gate->delay_s > 0)
-        gate->next_s = cv_clock_s() + gate->delay_s;
+    if (limiter->delay_s > 0)
+        limiter->next_s = cv_clock_s() + limiter->delay_s;
 }
 
 /* --- no room for another one --------------------------------------------------------------- */
 
-bool cv_start_limiter_wait(struct cv_start_limiter *gate, struct cv_poller *poller,
+bool cv_start_limiter_wait(struct cv_start_limiter *limiter, struct cv_poller *poller,
                            const struct cleave_error *why)
 {
     const double now_s = cv_clock_s();
 
     if (why->status != CLEAVE_ERESOURCES)
         return false;
-    if (!(gate->crowded_s > 0))
-        gate->crowded_s = now_s;
-    if (look(gate).busy == 0 && now_s - gate->crowded_s > HOPE_S)
+    if (!(limiter->crowded_s > 0))
+        limiter->crowded_s = now_s;
+    if (look(limiter).busy == 0 && now_s - limiter->crowded_s > HOPE_S)
         return false;
-    gate->room_s = now_s + MOMENT_S;
-    if (cv_poller_set(poller, &gate->timer, gate->room_s, woken, gate, NULL) != CLEAVE_OK)
+    limiter->room_s = now_s + MOMENT_S;
+    if (cv_poller_set(poller, &limiter->timer, limiter->room_s, woken, limiter, NULL) !=
+        CLEAVE_OK)
         return false;
-    if (!gate->told && gate->tell != NULL)
-        gate->tell(gate->context, why->text);
-    gate->told = true;
+    if (!limiter->told && limiter->tell != NULL)
+        limiter->tell(limiter->context, why->text);
+    limiter->told = true;
     return true;
 }
 
-bool cv_start_limiter_is_crowded(const struct cv_start_limiter *gate)
+bool cv_start_limiter_is_crowded(const struct cv_start_limiter *limiter)
 {
-    return gate->crowded_s > 0 && cv_clock_s() < gate->room_s;
+    return limiter->crowded_s > 0 && cv_clock_s() < limiter->room_s;
 }
 
 /* Where nothing is under way that ends by itself, one of them is enough. */
-bool cv_start_limiter_is_stuck(const struct cv_start_limiter *gate)
+bool cv_start_limiter_is_stuck(const struct cv_start_limiter *limiter)
 {
-    return gate->crowded_s > 0 && cv_clock_s() - gate->crowded_s >
-                                      MOMENT_S * (look(gate).busy > 0 ? MOMENTS : 1);
+    return limiter->crowded_s > 0 &&
+           cv_clock_s() - limiter->crowded_s >
+               MOMENT_S * (look(limiter).busy > 0 ? MOMENTS : 1);
 }
 
-void cv_start_limiter_begun(struct cv_start_limiter *gate)
+void cv_start_limiter_begun(struct cv_start_limiter *limiter)
 {
-    gate->crowded_s = 0;
+    limiter->crowded_s = 0;
 }
 
-void cv_start_limiter_ended(struct cv_start_limiter *gate)
+void cv_start_limiter_ended(struct cv_start_limiter *limiter)
 {
-    gate->room_s = 0;
+    limiter->room_s = 0;
 }
 
 uint64_t cv_start_limiter_files(void)
@@ -167,32 +170,33 @@ uint64_t cv_start_limiter_files(void)
 }
 
 /* Whether it could be that descriptors do not suffice for so many workers. */
-static bool is_narrow(const struct cv_start_limiter *gate, uint32_t workers)
+static bool is_narrow(const struct cv_start_limiter *limiter, uint32_t workers)
 {
-    return gate->most_files > 0 && gate->most_files < PLENTY + (uint64_t)EACH * workers;
+    return limiter->most_files > 0 &&
+           limiter->most_files < PLENTY + (uint64_t)EACH * workers;
 }
 
 /* Whether there are some for another command, beside those that `busy` others may need yet. They are
  * counted one by one, as any number may have become free before others; the highest first, which
  * are free as a rule. */
-static bool has_files(const struct cv_start_limiter *gate, uint32_t busy)
+static bool has_files(const struct cv_start_limiter *limiter, uint32_t busy)
 {
     uint64_t needed = AT_FIRST + ELSE + (uint64_t)LATER * (busy + 1);
 
-    if (!is_narrow(gate, busy + 1))
+    if (!is_narrow(limiter, busy + 1))
         return true;
-    for (uint64_t fd = gate->most_files; fd > 0 && needed > 0; fd--)
+    for (uint64_t fd = limiter->most_files; fd > 0 && needed > 0; fd--)
         needed -= fcntl((int)fd - 1, F_GETFD) < 0;
     return needed == 0;
 }
 
-enum cleave_status cv_start_limiter_room(const struct cv_start_limiter *gate,
+enum cleave_status cv_start_limiter_room(const struct cv_start_limiter *limiter,
                                          struct cleave_error *err)
 {
-    const struct cv_start_usage crowd = look(gate);
+    const struct cv_start_usage crowd = look(limiter);
     const uint32_t others = crowd.busy + crowd.held;
 
-    if (!is_narrow(gate, crowd.workers) || others == 0 || has_files(gate, others))
+    if (!is_narrow(limiter, crowd.workers) || others == 0 || has_files(limiter, others))
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_ERESOURCES,
                    "too few open files for %u workers (ulimit -n says how many)",

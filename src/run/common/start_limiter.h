@@ -39,28 +39,28 @@ struct cv_start_limiter {
 
 /* Whether a command may begin now; with `starts`, it takes a process that is not there yet. If
  * not, the poller will wake up. */
-enum cleave_status cv_start_limiter_look(struct cv_start_limiter *gate,
+enum cleave_status cv_start_limiter_look(struct cv_start_limiter *limiter,
                                          struct cv_poller *poller, bool starts, bool *out,
                                          struct cleave_error *err);
 /* One has begun. */
-void cv_start_limiter_passed(struct cv_start_limiter *gate);
+void cv_start_limiter_passed(struct cv_start_limiter *limiter);
 
 /* Whether there are descriptors for another command, beside those that others need to go on
  * with: CLEAVE_ERESOURCES if not. */
-enum cleave_status cv_start_limiter_room(const struct cv_start_limiter *gate,
+enum cleave_status cv_start_limiter_room(const struct cv_start_limiter *limiter,
                                          struct cleave_error *err);
 /* One could not begin, as `why` says, and is to be tried again: not at once. While others are
  * under way their end is waited for, else it is worth a few seconds. false: there has been no room
  * for longer, or that is not why. */
-bool cv_start_limiter_wait(struct cv_start_limiter *gate, struct cv_poller *poller,
+bool cv_start_limiter_wait(struct cv_start_limiter *limiter, struct cv_poller *poller,
                            const struct cleave_error *why);
 /* Whether that was a moment ago, and nothing has ended since; and whether it has been so for many
  * moments. */
-bool cv_start_limiter_is_crowded(const struct cv_start_limiter *gate);
-bool cv_start_limiter_is_stuck(const struct cv_start_limiter *gate);
+bool cv_start_limiter_is_crowded(const struct cv_start_limiter *limiter);
+bool cv_start_limiter_is_stuck(const struct cv_start_limiter *limiter);
 /* There was room for one; something has ended. */
-void cv_start_limiter_begun(struct cv_start_limiter *gate);
-void cv_start_limiter_ended(struct cv_start_limiter *gate);
+void cv_start_limiter_begun(struct cv_start_limiter *limiter);
+void cv_start_limiter_ended(struct cv_start_limiter *limiter);
 
 /* What most_files is by the limits of this process. */
 uint64_t cv_start_limiter_files(void);

@@ -74,40 +74,41 @@ static void ring(int bell)
 
 static void *begin(void *context)
 {
-    struct cv_writer_thread *flow = context;
+    struct cv_writer_thread *threaded = context;
 
-    flow->status = flow->work(flow, &flow->err);
-    if (!flow->direct) {
-        cv_close(&flow->pipe.write);
+    threaded->status = threaded->work(threaded, &threaded->err);
+    if (!threaded->direct) {
+        cv_close(&threaded->pipe.write);
         return NULL;
     }
-    pthread_mutex_lock(&flow->lock);
-    flow->over = true;
-    ring(flow->bell);
-    pthread_mutex_unlock(&flow->lock);
+    pthread_mutex_lock(&threaded->lock);
+    threaded->over = true;
+    ring(threaded->bell);
+    pthread_mutex_unlock(&threaded->lock);
     return NULL;
 }
 
 /* How long to sleep when the pipe is full: until half of it has been read, if the reader goes on as it did since the
  * pipe was last full; 0: until there is room. To be woken for each few kilobytes would take turns with the reader. */
-static double nap_s(struct cv_writer_thread *flow)
+static double nap_s(struct cv_writer_thread *threaded)
 {
-    const double now_s = cv_clock_s(), since_s = now_s - flow->paced_s;
-    const double put = (double)(flow->into.fed - flow->paced);
+    const double now_s = cv_clock_s(), since_s = now_s - threaded->paced_s;
+    const double put = (double)(threaded->into.fed - threaded->paced);
     int unread = 0;
     double wait_s = 0;
 
-    if (flow->paced_s > 0 && put > 0 && ioctl(flow->into.pipe, FIONREAD, &unread) == 0)
+    if (threaded->paced_s > 0 && put > 0 &&
+        ioctl(threaded->into.pipe, FIONREAD, &unread) == 0)
         wait_s = since_s * (double)unread / 2 / put;
-    flow->paced_s = now_s;
-    flow->paced = flow->into.fed;
+    threaded->paced_s = now_s;
+    threaded->paced = threaded->into.fed;
     return cv_writer_thread_pause_s(wait_s);
 }
 
-static void wait_for_room(struct cv_writer_thread *flow, double sleep_s)
+static void wait_for_room(struct cv_writer_thread *threaded, double sleep_s)
 {
-    struct pollfd at[] = { { .fd = flow->halt, .events = POLLIN },
-                           { .fd = flow->into.pipe, .events = POLLOUT } };
+    struct pollfd at[] = { { .fd = threaded->halt, .events = POLLIN },
+                           { .fd = threaded->into.pipe, .events = POLLOUT } };
     const struct timespec sleep = { .tv_nsec = (long)(1e9 * sleep_s) };
 
     if (sleep_s > 0)
@@ -117,45 +118,46 @@ static void wait_for_room(struct cv_writer_thread *flow, double sleep_s)
 }
 
 /* With the lock: wait until it may write; false: nobody wants it any more. */
-static bool may_write(struct cv_writer_thread *flow)
+static bool may_write(struct cv_writer_thread *threaded)
 {
-    struct cv_writer_thread_into *into = &flow->into;
+    struct cv_writer_thread_into *into = &threaded->into;
 
-    while (into->at >= into->until && !flow->stopped) {
-        ring(flow->bell);
-        pthread_cond_wait(&flow->more, &flow->lock);
-        flow->paced_s = 0; /* that was not the reader's pace */
+    while (into->at >= into->until && !threaded->stopped) {
+        ring(threaded->bell);
+        pthread_cond_wait(&threaded->more, &threaded->lock);
+        threaded->paced_s = 0; /* that was not the reader's pace */
     }
-    return !flow->stopped;
+    return !threaded->stopped;
 }
 
 /* With the lock: some of the bytes; *sleep_s: how long there will be no room, 0: nobody knows, less: there was some. */
-static size_t write_some(struct cv_writer_thread *flow, const char *bytes, size_t length,
-                         double *sleep_s)
+static size_t write_some(struct cv_writer_thread *threaded, const char *bytes,
+                         size_t length, double *sleep_s)
 {
-    struct cv_writer_thread_into *into = &flow->into;
+    struct cv_writer_thread_into *into = &threaded->into;
     const uint64_t max = into->until - into->at;
     const ssize_t put = write(into->pipe, bytes, length < max ? length : (size_t)max);
 
     *sleep_s = -1;
     if (put < 0 && errno == EAGAIN) {
         cv_pipe_adapt(into->width, into->pipe, into->fed);
-        *sleep_s = nap_s(flow);
+        *sleep_s = nap_s(threaded);
     } else if (put < 0 && errno != EINTR) {
-        flow->refused = flow->stopped = true;
+        threaded->refused = threaded->stopped = true;
     }
     if (put <= 0)
         return 0;
     into->at += (uint64_t)put;
     into->fed += (uint64_t)put;
-    if (into->step > 0 && into->at - flow->told >= into->step) {
-        flow->told = into->at;
-        ring(flow->bell);
+    if (into->step > 0 && into->at - threaded->told >= into->step) {
+        threaded->told = into->at;
+        ring(threaded->bell);
     }
     return (size_t)put;
 }
 
-static bool write_into(struct cv_writer_thread *flow, const char *bytes, size_t length)
+static bool write_into(struct cv_writer_thread *threaded, const char *bytes,
+                       size_t length)
 {
     bool wanted = true;
 
@@ -163,42 +165,42 @@ static bool write_into(struct cv_writer_thread *flow, const char *bytes, size_t 
         double sleep_s = -1;
         size_t put = 0;
 
-        pthread_mutex_lock(&flow->lock);
-        wanted = may_write(flow);
+        pthread_mutex_lock(&threaded->lock);
+        wanted = may_write(threaded);
         if (wanted)
-            put = write_some(flow, bytes, length, &sleep_s);
-        pthread_mutex_unlock(&flow->lock);
+            put = write_some(threaded, bytes, length, &sleep_s);
+        pthread_mutex_unlock(&threaded->lock);
         bytes += put;
         length -= put;
         if (sleep_s >= 0)
-            wait_for_room(flow, sleep_s);
+            wait_for_room(threaded, sleep_s);
     }
     return wanted;
 }
 
-bool cv_writer_thread_write(struct cv_writer_thread *flow, const char *bytes,
+bool cv_writer_thread_write(struct cv_writer_thread *threaded, const char *bytes,
                             size_t length)
 {
-    return flow->direct ? write_into(flow, bytes, length)
-                        : cv_write_all(flow->pipe.write, bytes, length) == 0;
+    return threaded->direct ? write_into(threaded, bytes, length)
+                            : cv_write_all(threaded->pipe.write, bytes, length) == 0;
 }
 
 /* --- its beginning and end ------------------------------------------------------------------ */
 
 /* The end to write to is nobody else's, so that it may be told not to wait. */
-static enum cleave_status open_into(struct cv_writer_thread *flow,
+static enum cleave_status open_into(struct cv_writer_thread *threaded,
                                     const struct cv_writer_thread_into *into,
                                     struct cleave_error *err)
 {
     pthread_mutexattr_t kind;
 
-    flow->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    flow->halt = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (flow->bell < 0 || flow->halt < 0 || !cv_never_wait(into->pipe)) {
+    threaded->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    threaded->halt = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (threaded->bell < 0 || threaded->halt < 0 || !cv_never_wait(into->pipe)) {
         const int error = errno;
 
-        cv_close(&flow->bell);
-        cv_close(&flow->halt);
+        cv_close(&threaded->bell);
+        cv_close(&threaded->halt);
         return cv_fail(err,
                        error == EMFILE || error == ENFILE ? CLEAVE_ERESOURCES
                                                           : CLEAVE_EENGINE,
@@ -207,50 +209,52 @@ static enum cleave_status open_into(struct cv_writer_thread *flow,
     }
     pthread_mutexattr_init(&kind);
     pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&flow->lock, &kind);
+    pthread_mutex_init(&threaded->lock, &kind);
     pthread_mutexattr_destroy(&kind);
-    pthread_cond_init(&flow->more, NULL);
-    flow->direct = true;
-    flow->into = *into;
-    flow->told = into->at;
+    pthread_cond_init(&threaded->more, NULL);
+    threaded->direct = true;
+    threaded->into = *into;
+    threaded->told = into->at;
     return CLEAVE_OK;
 }
 
-static void close_all(struct cv_writer_thread *flow)
+static void close_all(struct cv_writer_thread *threaded)
 {
-    cv_pipe_close(&flow->pipe);
-    if (!flow->direct)
+    cv_pipe_close(&threaded->pipe);
+    if (!threaded->direct)
         return;
-    cv_close(&flow->bell);
-    cv_close(&flow->halt);
-    pthread_mutex_destroy(&flow->lock);
-    pthread_cond_destroy(&flow->more);
-    flow->direct = false;
+    cv_close(&threaded->bell);
+    cv_close(&threaded->halt);
+    pthread_mutex_destroy(&threaded->lock);
+    pthread_cond_destroy(&threaded->more);
+    threaded->direct = false;
 }
 
-enum cleave_status cv_writer_thread_start(
-    struct cv_writer_thread *flow,
-    enum cleave_status (*work)(struct cv_writer_thread *flow, struct cleave_error *err),
-    const char *what, const struct cv_writer_thread_into *into, struct cleave_error *err)
+enum cleave_status
+cv_writer_thread_start(struct cv_writer_thread *threaded,
+                       enum cleave_status (*work)(struct cv_writer_thread *threaded,
+                                                  struct cleave_error *err),
+                       const char *what, const struct cv_writer_thread_into *into,
+                       struct cleave_error *err)
 {
     int error;
 
-    flow->work = work;
-    flow->pipe = (struct cv_pipe){ -1, -1 };
-    flow->here = into != NULL && into->pipe == CV_FLOW_HERE;
-    if (flow->here)
+    threaded->work = work;
+    threaded->pipe = (struct cv_pipe){ -1, -1 };
+    threaded->here = into != NULL && into->pipe == CV_FLOW_HERE;
+    if (threaded->here)
         return CLEAVE_OK;
     if (into != NULL) {
-        CV_TRY(open_into(flow, into, err));
+        CV_TRY(open_into(threaded, into, err));
     } else {
-        CV_TRY(cv_pipe_open(&flow->pipe, err));
-        cv_pipe_widen(flow->pipe.write, room());
+        CV_TRY(cv_pipe_open(&threaded->pipe, err));
+        cv_pipe_widen(threaded->pipe.write, room());
     }
-    error = cv_nosignal_thread_create(&flow->thread, NULL, begin, flow);
-    flow->running = error == 0;
+    error = cv_nosignal_thread_create(&threaded->thread, NULL, begin, threaded);
+    threaded->running = error == 0;
     if (error == 0)
         return CLEAVE_OK;
-    close_all(flow);
+    close_all(threaded);
     /* Threads count as processes, and others end. */
     if (error == EAGAIN)
         return cv_fail(err, CLEAVE_ERESOURCES,
@@ -261,89 +265,90 @@ enum cleave_status cv_writer_thread_start(
                    strerror(error));
 }
 
-int cv_writer_thread_fd(const struct cv_writer_thread *flow)
+int cv_writer_thread_fd(const struct cv_writer_thread *threaded)
 {
-    return flow->direct ? flow->bell : flow->pipe.read;
+    return threaded->direct ? threaded->bell : threaded->pipe.read;
 }
 
-enum cleave_status cv_writer_thread_end(struct cv_writer_thread *flow,
+enum cleave_status cv_writer_thread_end(struct cv_writer_thread *threaded,
                                         struct cleave_error *err)
 {
-    if (flow->running)
-        pthread_join(flow->thread, NULL);
-    flow->running = false;
-    if (flow->status != CLEAVE_OK && err != NULL)
-        *err = flow->err;
-    return flow->status;
+    if (threaded->running)
+        pthread_join(threaded->thread, NULL);
+    threaded->running = false;
+    if (threaded->status != CLEAVE_OK && err != NULL)
+        *err = threaded->err;
+    return threaded->status;
 }
 
-void cv_writer_thread_halt(struct cv_writer_thread *flow)
+void cv_writer_thread_halt(struct cv_writer_thread *threaded)
 {
-    pthread_mutex_lock(&flow->lock);
-    flow->stopped = true;
-    ring(flow->halt);
-    pthread_cond_signal(&flow->more);
-    pthread_mutex_unlock(&flow->lock);
+    pthread_mutex_lock(&threaded->lock);
+    threaded->stopped = true;
+    ring(threaded->halt);
+    pthread_cond_signal(&threaded->more);
+    pthread_mutex_unlock(&threaded->lock);
 }
 
-void cv_writer_thread_stop(struct cv_writer_thread *flow)
+void cv_writer_thread_stop(struct cv_writer_thread *threaded)
 {
-    cv_close(&flow->pipe.read);
-    if (flow->direct)
-        cv_writer_thread_halt(flow);
-    if (flow->running)
-        pthread_join(flow->thread, NULL);
-    flow->running = false;
-    close_all(flow);
+    cv_close(&threaded->pipe.read);
+    if (threaded->direct)
+        cv_writer_thread_halt(threaded);
+    if (threaded->running)
+        pthread_join(threaded->thread, NULL);
+    threaded->running = false;
+    close_all(threaded);
 }
 
 /* --- who feeds a command -------------------------------------------------------------------- */
 
-uint64_t cv_writer_thread_at(struct cv_writer_thread *flow)
+uint64_t cv_writer_thread_at(struct cv_writer_thread *threaded)
 {
     uint64_t at;
 
-    cv_writer_thread_hold(flow);
-    at = flow->into.at;
-    cv_writer_thread_go_on(flow);
+    cv_writer_thread_hold(threaded);
+    at = threaded->into.at;
+    cv_writer_thread_go_on(threaded);
     return at;
 }
 
-bool cv_writer_thread_until(struct cv_writer_thread *flow, uint64_t until)
+bool cv_writer_thread_until(struct cv_writer_thread *threaded, uint64_t until)
 {
     bool good;
 
-    cv_writer_thread_hold(flow);
-    good = flow->into.at <= until;
-    if (good && flow->into.until != until) {
-        flow->into.until = until;
-        pthread_cond_signal(&flow->more);
+    cv_writer_thread_hold(threaded);
+    good = threaded->into.at <= until;
+    if (good && threaded->into.until != until) {
+        threaded->into.until = until;
+        pthread_cond_signal(&threaded->more);
     }
-    if (good && flow->into.at == until)
-        ring(flow->bell); /* it may be waiting for room */
-    cv_writer_thread_go_on(flow);
+    if (good && threaded->into.at == until)
+        ring(threaded->bell); /* it may be waiting for room */
+    cv_writer_thread_go_on(threaded);
     return good;
 }
 
-uint64_t cv_writer_thread_heard(struct cv_writer_thread *flow, bool *ended, bool *refused)
+uint64_t cv_writer_thread_heard(struct cv_writer_thread *threaded, bool *ended,
+                                bool *refused)
 {
     uint64_t rings, at;
 
-    cv_writer_thread_hold(flow);
-    (void)!read(flow->bell, &rings, sizeof rings);
-    at = flow->into.at;
-    *ended = flow->over;
-    *refused = flow->refused;
-    cv_writer_thread_go_on(flow);
+    cv_writer_thread_hold(threaded);
+    (void)!read(threaded->bell, &rings, sizeof rings);
+    at = threaded->into.at;
+    *ended = threaded->over;
+    *refused = threaded->refused;
+    cv_writer_thread_go_on(threaded);
     return at;
 }
 
-void cv_writer_thread_hold(struct cv_writer_thread *flow)
+void cv_writer_thread_hold(struct cv_writer_thread *threaded)
 {
-    pthread_mutex_lock(&flow->lock);
+    pthread_mutex_lock(&threaded->lock);
 }
 
-void cv_writer_thread_go_on(struct cv_writer_thread *flow)
+void cv_writer_thread_go_on(struct cv_writer_thread *threaded)
 {
-    pthread_mutex_unlock(&flow->lock);
+    pthread_mutex_unlock(&threaded->lock);
 }

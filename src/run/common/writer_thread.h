@@ -39,7 +39,8 @@ struct cv_writer_thread {
     pthread_t thread;
     bool running;
     bool here; /* there is no thread, and no pipe */
-    enum cleave_status (*work)(struct cv_writer_thread *flow, struct cleave_error *err);
+    enum cleave_status (*work)(struct cv_writer_thread *threaded,
+                               struct cleave_error *err);
     enum cleave_status status; /* of the thread, when it has ended */
     struct cleave_error err;
     /* Of a flow into the pipe of a command. */
@@ -56,36 +57,38 @@ struct cv_writer_thread {
 };
 
 /* `what` it does, for messages: "decodes". `flow` is all zero. `into`: NULL: a pipe of its own. */
-enum cleave_status cv_writer_thread_start(
-    struct cv_writer_thread *flow,
-    enum cleave_status (*work)(struct cv_writer_thread *flow, struct cleave_error *err),
-    const char *what, const struct cv_writer_thread_into *into, struct cleave_error *err);
+enum cleave_status
+cv_writer_thread_start(struct cv_writer_thread *threaded,
+                       enum cleave_status (*work)(struct cv_writer_thread *threaded,
+                                                  struct cleave_error *err),
+                       const char *what, const struct cv_writer_thread_into *into,
+                       struct cleave_error *err);
 /* The end to read from, or, if it goes into the pipe of a command, what is readable when it has come to the end of what
  * it may write, or a step further, or has ended: borrowed. */
-int cv_writer_thread_fd(const struct cv_writer_thread *flow);
+int cv_writer_thread_fd(const struct cv_writer_thread *threaded);
 /* For the thread: false if nobody reads any more. */
-bool cv_writer_thread_write(struct cv_writer_thread *flow, const char *bytes,
+bool cv_writer_thread_write(struct cv_writer_thread *threaded, const char *bytes,
                             size_t length);
 /* That had an end: why. CLEAVE_OK: there are no more bytes. */
-enum cleave_status cv_writer_thread_end(struct cv_writer_thread *flow,
+enum cleave_status cv_writer_thread_end(struct cv_writer_thread *threaded,
                                         struct cleave_error *err);
 /* Nobody reads any more: wait for the thread, which learns of it by its pipe. */
-void cv_writer_thread_stop(struct cv_writer_thread *flow);
+void cv_writer_thread_stop(struct cv_writer_thread *threaded);
 
 /* --- into the pipe of a command ------------------------------------------------------------- */
 
 /* How far it has come. */
-uint64_t cv_writer_thread_at(struct cv_writer_thread *flow);
+uint64_t cv_writer_thread_at(struct cv_writer_thread *threaded);
 /* Let it go as far as `until`; false: it has gone further, and nothing has changed. */
-bool cv_writer_thread_until(struct cv_writer_thread *flow, uint64_t until);
+bool cv_writer_thread_until(struct cv_writer_thread *threaded, uint64_t until);
 /* As cv_writer_thread_at, after the bell: *ended: it writes no more, *refused: because nobody reads. */
-uint64_t cv_writer_thread_heard(struct cv_writer_thread *flow, bool *ended,
+uint64_t cv_writer_thread_heard(struct cv_writer_thread *threaded, bool *ended,
                                 bool *refused);
 /* Let it write nothing more. */
-void cv_writer_thread_halt(struct cv_writer_thread *flow);
+void cv_writer_thread_halt(struct cv_writer_thread *threaded);
 /* Let it write nothing in between. */
-void cv_writer_thread_hold(struct cv_writer_thread *flow);
-void cv_writer_thread_go_on(struct cv_writer_thread *flow);
+void cv_writer_thread_hold(struct cv_writer_thread *threaded);
+void cv_writer_thread_go_on(struct cv_writer_thread *threaded);
 
 /* A nap of this length, or 0 for none: a shorter one is not worth the trouble, and in a longer
  * one too much may change. */

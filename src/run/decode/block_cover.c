@@ -35,76 +35,75 @@ static size_t find(const struct cv_blocks *blocks, uint64_t in)
     return n > 0 ? n - 1 : 0;
 }
 
-bool cv_cover_holds(const struct cv_decoded_file *unpacked, uint64_t offset)
+bool cv_cover_holds(const struct cv_decoded_file *decoded, uint64_t offset)
 {
-    const struct cv_blocks *blocks = cv_decoded_file_blocks(unpacked);
+    const struct cv_blocks *blocks = cv_decoded_file_blocks(decoded);
     const struct cv_block *block;
 
     if (offset >= blocks->out_end)
         return false;
     block = &blocks->items[cv_blocks_at(blocks, offset)];
-    return cv_decoded_file_codec(unpacked) != &cv_codec_xz || block->head != block->in;
+    return cv_decoded_file_codec(decoded) != &cv_codec_xz || block->head != block->in;
 }
 
-bool cv_cover_begins(const struct cv_decoded_file *unpacked, uint64_t offset)
+bool cv_cover_begins(const struct cv_decoded_file *decoded, uint64_t offset)
 {
-    const struct cv_blocks *blocks = cv_decoded_file_blocks(unpacked);
+    const struct cv_blocks *blocks = cv_decoded_file_blocks(decoded);
 
-    return cv_cover_holds(unpacked, offset) &&
+    return cv_cover_holds(decoded, offset) &&
            offset - blocks->items[cv_blocks_at(blocks, offset)].out <= BEFORE;
 }
 
-struct cv_range cv_cover_span(const struct cv_decoded_file *unpacked, struct cv_range out,
+struct cv_range cv_cover_span(const struct cv_decoded_file *decoded, struct cv_range out,
                               uint64_t size)
 {
-    const struct cv_blocks *blocks = cv_decoded_file_blocks(unpacked);
+    const struct cv_blocks *blocks = cv_decoded_file_blocks(decoded);
 
     return (struct cv_range){ blocks->items[cv_blocks_at(blocks, out.begin)].in,
                               in_end(blocks, cv_blocks_at(blocks, out.end - 1), size) };
 }
 
-struct cv_range cv_cover_find(struct cv_decoded_file *unpacked, struct cv_range out,
+struct cv_range cv_cover_find(struct cv_decoded_file *decoded, struct cv_range out,
                               uint64_t size)
 {
-    const struct cv_blocks *blocks = cv_decoded_file_blocks(unpacked);
+    const struct cv_blocks *blocks = cv_decoded_file_blocks(decoded);
     const size_t last = cv_blocks_at(blocks, out.end - 1);
     const uint64_t begin = blocks->items[last].out;
-    struct cv_range in = cv_cover_span(unpacked, out, size);
+    struct cv_range in = cv_cover_span(decoded, out, size);
     uint64_t read;
 
     if (out.end - begin < BEHIND &&
         out.end - begin < (out_end(blocks, last) - begin) / 2 &&
         in.end - blocks->items[last].in > (uint64_t)2 * SPARE &&
-        cv_decoded_file_look(unpacked, out.end - 1, &read) == CLEAVE_OK &&
+        cv_decoded_file_look(decoded, out.end - 1, &read) == CLEAVE_OK &&
         read + SPARE < in.end)
         in.end = read + SPARE;
     return in;
 }
 
-uint64_t cv_cover_whole(const struct cv_decoded_file *unpacked, uint64_t in)
+uint64_t cv_cover_whole(const struct cv_decoded_file *decoded, uint64_t in)
 {
-    const struct cv_blocks *blocks = cv_decoded_file_blocks(unpacked);
+    const struct cv_blocks *blocks = cv_decoded_file_blocks(decoded);
 
     return blocks->items[find(blocks, in)].out;
 }
 
-uint64_t cv_cover_touched(const struct cv_decoded_file *unpacked, uint64_t in)
+uint64_t cv_cover_touched(const struct cv_decoded_file *decoded, uint64_t in)
 {
-    const struct cv_blocks *blocks = cv_decoded_file_blocks(unpacked);
+    const struct cv_blocks *blocks = cv_decoded_file_blocks(decoded);
 
     return in > 0 ? out_end(blocks, find(blocks, in - 1)) : 0;
 }
 
-size_t cv_cover_index(const struct cv_decoded_file *unpacked, uint64_t offset)
+size_t cv_cover_index(const struct cv_decoded_file *decoded, uint64_t offset)
 {
-    return cv_blocks_at(cv_decoded_file_blocks(unpacked), offset);
+    return cv_blocks_at(cv_decoded_file_blocks(decoded), offset);
 }
 
-static enum cleave_status read_head(const struct cv_decoded_file *unpacked, uint64_t at,
+static enum cleave_status read_head(const struct cv_decoded_file *decoded, uint64_t at,
                                     uint8_t to[CV_PACKED_HEAD], struct cleave_error *err)
 {
-    const ssize_t got =
-        pread(cv_decoded_file_fd(unpacked), to, CV_PACKED_HEAD, (off_t)at);
+    const ssize_t got = pread(cv_decoded_file_fd(decoded), to, CV_PACKED_HEAD, (off_t)at);
 
     return got == CV_PACKED_HEAD
                ? CLEAVE_OK
@@ -112,13 +111,13 @@ static enum cleave_status read_head(const struct cv_decoded_file *unpacked, uint
                          got < 0 ? strerror(errno) : "the file has become shorter");
 }
 
-enum cleave_status cv_cover_list(const struct cv_decoded_file *unpacked, uint64_t in,
+enum cleave_status cv_cover_list(const struct cv_decoded_file *decoded, uint64_t in,
                                  size_t *next, struct cv_packed_block *blocks, size_t max,
                                  size_t *count, uint64_t *out_end_of,
                                  struct cleave_error *err)
 {
-    const struct cv_blocks *from = cv_decoded_file_blocks(unpacked);
-    const bool checks = cv_decoded_file_codec(unpacked) == &cv_codec_bgzf;
+    const struct cv_blocks *from = cv_decoded_file_blocks(decoded);
+    const bool checks = cv_decoded_file_codec(decoded) == &cv_codec_bgzf;
     uint64_t before = 0;
 
     *count = 0;
@@ -128,8 +127,8 @@ enum cleave_status cv_cover_list(const struct cv_decoded_file *unpacked, uint64_
         if (checks && *count > 0 && block->in - before < APART)
             continue;
         blocks[*count] = (struct cv_packed_block){ .in = block->in, .out = block->out };
-        if (cv_decoded_file_codec(unpacked) == &cv_codec_xz)
-            CV_TRY(read_head(unpacked, block->head, blocks[*count].head, err));
+        if (cv_decoded_file_codec(decoded) == &cv_codec_xz)
+            CV_TRY(read_head(decoded, block->head, blocks[*count].head, err));
         before = block->in;
         ++*count;
     }

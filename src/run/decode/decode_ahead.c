@@ -14,7 +14,7 @@ struct alone {
     struct cv_ahead ahead;
     struct cv_decoder *decoder; /* owned */
     struct cv_stream_reader
-        *reel; /* owned: it reads the input; NULL: nobody does before it is asked for */
+        *reader; /* owned: it reads the input; NULL: nobody does before it is asked for */
 };
 
 static enum cleave_status next(struct cv_ahead *ahead, const void **bytes, size_t *length,
@@ -38,7 +38,7 @@ static void free_alone(struct cv_ahead *ahead)
     struct alone *alone = (struct alone *)ahead;
 
     cv_decoder_free(alone->decoder);
-    cv_stream_reader_free(alone->reel);
+    cv_stream_reader_free(alone->reader);
     free(alone);
 }
 
@@ -93,14 +93,14 @@ enum cleave_status cv_ahead_open(const struct cv_codec *codec,
     return open_wide(codec, input, threads, false, out, err);
 }
 
-static void *open_pieces(const struct cv_ahead_file *file, struct cv_handoff_buffer *tray,
-                         unsigned threads)
+static void *open_pieces(const struct cv_ahead_file *file,
+                         struct cv_handoff_buffer *buffer, unsigned threads)
 {
     return cv_gzip_ahead_open(&(struct cv_gzip_ahead_options){ .fd = file->fd,
                                                                .offset = file->offset,
                                                                .size = file->size,
                                                                .cores = threads,
-                                                               .tray = tray });
+                                                               .buffer = buffer });
 }
 
 /* One big gzip that comes once. *done is false if it cannot be had so: nothing was read then. */
@@ -109,25 +109,25 @@ static enum cleave_status open_once(const struct cv_decoder_input *input,
                                     struct cleave_error *err)
 {
     struct cv_decoder_input once = *input;
-    struct cv_stream_reader *reel;
+    struct cv_stream_reader *reader;
     enum cleave_status status;
     void *state;
 
     *done = false;
-    if (cv_stream_reader_open(input, cv_gzip_ahead_room(threads, 0), &reel, NULL) !=
+    if (cv_stream_reader_open(input, cv_gzip_ahead_room(threads, 0), &reader, NULL) !=
         CLEAVE_OK)
         return CLEAVE_OK;
     *done = true; /* the reel may have read some of it */
     state = cv_gzip_ahead_open(&(struct cv_gzip_ahead_options){
-        .reel = reel, .cores = threads, .tray = input->tray });
+        .reader = reader, .cores = threads, .buffer = input->buffer });
     once.read = cv_stream_reader_read;
-    once.context = reel;
+    once.context = reader;
     status = state != NULL ? open_alone(&cv_codec_gzip_ahead, state, &once, out, err)
                            : cv_fail_memory(err, "a decoder");
     if (status == CLEAVE_OK)
-        ((struct alone *)*out)->reel = reel;
+        ((struct alone *)*out)->reader = reader;
     else
-        cv_stream_reader_free(reel);
+        cv_stream_reader_free(reader);
     return status;
 }
 
@@ -148,7 +148,7 @@ enum cleave_status cv_ahead_open_file(const struct cv_codec *codec,
     }
     if (file != NULL && codec == &cv_codec_gzip && threads > 1 &&
         cv_gzip_ahead_pays(file->size, threads - 1))
-        state = open_pieces(file, input->tray, threads);
+        state = open_pieces(file, input->buffer, threads);
     return state != NULL ? open_alone(&cv_codec_gzip_ahead, state, input, out, err)
                          : cv_ahead_open(codec, input, threads, out, err);
 }

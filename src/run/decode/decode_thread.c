@@ -24,7 +24,7 @@ enum {
 
 struct cv_decode_thread {
     struct cv_handoff_buffer
-        *tray;   /* owned: what is decoded                             */
+        *buffer; /* owned: what is decoded                             */
     size_t room; /* bytes that it may write ahead                      */
     pthread_t thread;
     bool running;
@@ -40,16 +40,16 @@ struct cv_decode_thread {
 /* As read, but it ends when nobody wants it any more. */
 static ssize_t read_more(void *context, void *to, size_t max)
 {
-    struct cv_decode_thread *unpacking = context;
-    struct pollfd fds[] = { { .fd = unpacking->in, .events = POLLIN },
-                            { .fd = unpacking->stop.read, .events = POLLIN } };
-    const size_t left = unpacking->nfirst - unpacking->at;
+    struct cv_decode_thread *decoding = context;
+    struct pollfd fds[] = { { .fd = decoding->in, .events = POLLIN },
+                            { .fd = decoding->stop.read, .events = POLLIN } };
+    const size_t left = decoding->nfirst - decoding->at;
 
     if (left > 0) {
         const size_t some = left < max ? left : max;
 
-        memcpy(to, unpacking->first + unpacking->at, some);
-        unpacking->at += some;
+        memcpy(to, decoding->first + decoding->at, some);
+        decoding->at += some;
         return (ssize_t)some;
     }
     if (poll(fds, 2, -1) < 0)
@@ -58,31 +58,30 @@ static ssize_t read_more(void *context, void *to, size_t max)
         errno = ECANCELED;
         return -1;
     }
-    return read(unpacking->in, to, max);
+    return read(decoding->in, to, max);
 }
 
 static void *work(void *context)
 {
-    struct cv_decode_thread *unpacking = context;
-    struct cv_ahead *ahead = unpacking->ahead;
+    struct cv_decode_thread *decoding = context;
+    struct cv_ahead *ahead = decoding->ahead;
     const void *bytes;
     size_t length;
 
     do
-        unpacking->status = ahead->next(ahead, &bytes, &length, &unpacking->err);
-    while (unpacking->status == CLEAVE_OK && length > 0 &&
-           cv_handoff_buffer_write(unpacking->tray, bytes, length));
-    cv_handoff_buffer_close(unpacking->tray);
+        decoding->status = ahead->next(ahead, &bytes, &length, &decoding->err);
+    while (decoding->status == CLEAVE_OK && length > 0 &&
+           cv_handoff_buffer_write(decoding->buffer, bytes, length));
+    cv_handoff_buffer_close(decoding->buffer);
     return NULL;
 }
 
-static enum cleave_status start(struct cv_decode_thread *unpacking,
+static enum cleave_status start(struct cv_decode_thread *decoding,
                                 struct cleave_error *err)
 {
-    const int error =
-        cv_nosignal_thread_create(&unpacking->thread, NULL, work, unpacking);
+    const int error = cv_nosignal_thread_create(&decoding->thread, NULL, work, decoding);
 
-    unpacking->running = error == 0;
+    decoding->running = error == 0;
     return error == 0
                ? CLEAVE_OK
                : cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that decodes: %s",
@@ -109,86 +108,86 @@ enum cleave_status cv_decode_thread_start(const struct cv_decode_thread_options 
                                           struct cv_decode_thread **out,
                                           struct cleave_error *err)
 {
-    struct cv_decode_thread *unpacking = calloc(1, sizeof *unpacking);
+    struct cv_decode_thread *decoding = calloc(1, sizeof *decoding);
     struct cv_decoder_input input = { .read = read_more,
-                                      .context = unpacking,
+                                      .context = decoding,
                                       .name = options->name };
     const unsigned threads = options->cores > 0 ? options->cores : cv_usable_cores();
     struct cv_ahead_file file;
     const bool is_file = find_file(options, &file);
     enum cleave_status status;
 
-    if (unpacking == NULL)
+    if (decoding == NULL)
         return cv_fail_memory(err, "a decoder");
-    unpacking->stop = (struct cv_pipe){ -1, -1 };
-    unpacking->in = options->fd;
-    unpacking->nfirst = options->nfirst;
-    unpacking->first = malloc(options->nfirst + 1);
-    if (unpacking->first == NULL)
+    decoding->stop = (struct cv_pipe){ -1, -1 };
+    decoding->in = options->fd;
+    decoding->nfirst = options->nfirst;
+    decoding->first = malloc(options->nfirst + 1);
+    if (decoding->first == NULL)
         status = cv_fail_memory(err, "a decoder");
     else
-        status = cv_pipe_open(&unpacking->stop, err);
+        status = cv_pipe_open(&decoding->stop, err);
     if (status == CLEAVE_OK && options->nfirst > 0)
-        memcpy(unpacking->first, options->first, options->nfirst);
-    unpacking->room = options->codec == &cv_codec_gzip && threads > 2 ? WIDE : ROOM;
+        memcpy(decoding->first, options->first, options->nfirst);
+    decoding->room = options->codec == &cv_codec_gzip && threads > 2 ? WIDE : ROOM;
     if (status == CLEAVE_OK)
-        status = cv_handoff_buffer_new(is_file ? MUCH : 1, &unpacking->tray, err);
-    input.tray = unpacking->tray;
+        status = cv_handoff_buffer_new(is_file ? MUCH : 1, &decoding->buffer, err);
+    input.buffer = decoding->buffer;
     if (status == CLEAVE_OK)
         status =
             cv_ahead_open_file(options->codec, &input, is_file ? &file : NULL,
-                               threads < MOST ? threads : MOST, &unpacking->ahead, err);
+                               threads < MOST ? threads : MOST, &decoding->ahead, err);
     if (status == CLEAVE_OK)
-        status = start(unpacking, err);
+        status = start(decoding, err);
     if (status == CLEAVE_OK)
-        *out = unpacking;
+        *out = decoding;
     else
-        cv_decode_thread_free(unpacking);
+        cv_decode_thread_free(decoding);
     return status;
 }
 
-int cv_decode_thread_fd(const struct cv_decode_thread *unpacking)
+int cv_decode_thread_fd(const struct cv_decode_thread *decoding)
 {
-    return cv_handoff_buffer_fd(unpacking->tray);
+    return cv_handoff_buffer_fd(decoding->buffer);
 }
 
-ssize_t cv_decode_thread_read(struct cv_decode_thread *unpacking, void *to, size_t room,
+ssize_t cv_decode_thread_read(struct cv_decode_thread *decoding, void *to, size_t room,
                               size_t max)
 {
-    cv_handoff_buffer_lend(unpacking->tray, to,
-                           room < unpacking->room ? room : unpacking->room);
-    return cv_handoff_buffer_take(unpacking->tray, max);
+    cv_handoff_buffer_lend(decoding->buffer, to,
+                           room < decoding->room ? room : decoding->room);
+    return cv_handoff_buffer_take(decoding->buffer, max);
 }
 
-static void join(struct cv_decode_thread *unpacking)
+static void join(struct cv_decode_thread *decoding)
 {
-    if (unpacking->running)
-        pthread_join(unpacking->thread, NULL);
-    unpacking->running = false;
+    if (decoding->running)
+        pthread_join(decoding->thread, NULL);
+    decoding->running = false;
 }
 
-enum cleave_status cv_decode_thread_end(struct cv_decode_thread *unpacking, bool *torn,
+enum cleave_status cv_decode_thread_end(struct cv_decode_thread *decoding, bool *torn,
                                         struct cleave_error *err)
 {
-    join(unpacking);
-    if (unpacking->status != CLEAVE_OK && err != NULL)
-        *err = unpacking->err;
-    *torn = unpacking->status != CLEAVE_OK && unpacking->ahead->inside(unpacking->ahead);
-    return unpacking->status;
+    join(decoding);
+    if (decoding->status != CLEAVE_OK && err != NULL)
+        *err = decoding->err;
+    *torn = decoding->status != CLEAVE_OK && decoding->ahead->inside(decoding->ahead);
+    return decoding->status;
 }
 
-void cv_decode_thread_free(struct cv_decode_thread *unpacking)
+void cv_decode_thread_free(struct cv_decode_thread *decoding)
 {
-    if (unpacking == NULL)
+    if (decoding == NULL)
         return;
-    cv_close(&unpacking->stop.write);
-    if (unpacking->tray != NULL)
-        cv_handoff_buffer_stop(unpacking->tray);
-    join(unpacking);
-    if (unpacking->ahead != NULL)
-        unpacking->ahead->free(unpacking->ahead);
-    cv_handoff_buffer_free(unpacking->tray);
-    cv_pipe_close(&unpacking->stop);
-    free(unpacking->first);
-    free(unpacking);
+    cv_close(&decoding->stop.write);
+    if (decoding->buffer != NULL)
+        cv_handoff_buffer_stop(decoding->buffer);
+    join(decoding);
+    if (decoding->ahead != NULL)
+        decoding->ahead->free(decoding->ahead);
+    cv_handoff_buffer_free(decoding->buffer);
+    cv_pipe_close(&decoding->stop);
+    free(decoding->first);
+    free(decoding);
 }

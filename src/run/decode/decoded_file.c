@@ -17,7 +17,7 @@ enum { XZ_HEAD = CV_PACKED_HEAD, SMALL = 128 * 1024, NEAR = 16 * 1024 };
 /* A decoder at some place of the file. */
 struct tap {
     const struct cv_decoded_file *from;
-    struct cv_decoded_file *unpacked; /* the same: for notes about damage */
+    struct cv_decoded_file *decoded; /* the same: for notes about damage */
     struct cv_decoder *decoder; /* owned; NULL: none                                   */
     uint64_t head, in;          /* of the file: what is read next                      */
     unsigned head_left;
@@ -43,7 +43,7 @@ struct cv_decoded_file {
 };
 
 struct decoding {
-    struct cv_writer_thread flow;
+    struct cv_writer_thread threaded;
     struct tap tap;
     uint64_t begin, end;
 };
@@ -162,31 +162,31 @@ static enum cleave_status next_bytes(struct tap *tap, struct cleave_error *err)
 static void note_damage(const struct tap *tap, enum cleave_status status,
                         const struct cleave_error *err)
 {
-    struct cv_decoded_file *unpacked = tap->unpacked;
+    struct cv_decoded_file *decoded = tap->decoded;
     const uint64_t begin =
-        unpacked->blocks.items[cv_blocks_at(&unpacked->blocks, tap->out)].out;
+        decoded->blocks.items[cv_blocks_at(&decoded->blocks, tap->out)].out;
 
     if (status != CLEAVE_EINPUT || err == NULL)
         return;
-    pthread_mutex_lock(&unpacked->lock);
-    if (begin < unpacked->good_end) {
-        unpacked->good_end = begin;
-        unpacked->damage = *err;
+    pthread_mutex_lock(&decoded->lock);
+    if (begin < decoded->good_end) {
+        decoded->good_end = begin;
+        decoded->damage = *err;
     }
-    pthread_mutex_unlock(&unpacked->lock);
+    pthread_mutex_unlock(&decoded->lock);
 }
 
-bool cv_decoded_file_damaged(struct cv_decoded_file *unpacked, uint64_t *good_end,
+bool cv_decoded_file_damaged(struct cv_decoded_file *decoded, uint64_t *good_end,
                              struct cleave_error *err)
 {
     bool damaged;
 
-    pthread_mutex_lock(&unpacked->lock);
-    damaged = unpacked->good_end < unpacked->blocks.out_end;
-    *good_end = unpacked->good_end;
+    pthread_mutex_lock(&decoded->lock);
+    damaged = decoded->good_end < decoded->blocks.out_end;
+    *good_end = decoded->good_end;
     if (damaged)
-        *err = unpacked->damage;
-    pthread_mutex_unlock(&unpacked->lock);
+        *err = decoded->damage;
+    pthread_mutex_unlock(&decoded->lock);
     return damaged;
 }
 
@@ -214,13 +214,13 @@ static enum cleave_status read_well(struct cv_lazy_reader *well, uint64_t offset
                                     void *out, size_t max, size_t *got,
                                     struct cleave_error *err)
 {
-    struct cv_decoded_file *unpacked = (struct cv_decoded_file *)well;
-    struct tap *tap = &unpacked->tap;
+    struct cv_decoded_file *decoded = (struct cv_decoded_file *)well;
+    struct tap *tap = &decoded->tap;
     struct cleave_error ignored;
     size_t some;
 
     *got = 0;
-    if (offset >= unpacked->blocks.out_end || max == 0)
+    if (offset >= decoded->blocks.out_end || max == 0)
         return CLEAVE_OK;
     CV_TRY(seek(tap, offset, err != NULL ? err : &ignored));
     some = (size_t)(tap->out + tap->length - offset);
@@ -232,9 +232,10 @@ static enum cleave_status read_well(struct cv_lazy_reader *well, uint64_t offset
 
 /* --- flows ---------------------------------------------------------------------------------- */
 
-static enum cleave_status work(struct cv_writer_thread *flow, struct cleave_error *err)
+static enum cleave_status work(struct cv_writer_thread *threaded,
+                               struct cleave_error *err)
 {
-    struct decoding *decoding = (struct decoding *)flow;
+    struct decoding *decoding = (struct decoding *)threaded;
     struct tap *tap = &decoding->tap;
     const uint64_t end = decoding->end;
     uint64_t at = decoding->begin;
@@ -246,18 +247,18 @@ static enum cleave_status work(struct cv_writer_thread *flow, struct cleave_erro
         skipped = (size_t)(at - tap->out);
         some = tap->length - skipped;
         some = end - at < some ? (size_t)(end - at) : some;
-        if (!cv_writer_thread_write(flow, tap->bytes + skipped, some))
+        if (!cv_writer_thread_write(threaded, tap->bytes + skipped, some))
             break;
         at += some;
     }
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_decoded_file_give(struct cv_writer_thread *flow, uint64_t at,
+enum cleave_status cv_decoded_file_give(struct cv_writer_thread *threaded, uint64_t at,
                                         const char **bytes, size_t *length,
                                         struct cleave_error *err)
 {
-    struct tap *tap = &((struct decoding *)flow)->tap;
+    struct tap *tap = &((struct decoding *)threaded)->tap;
 
     CV_TRY(seek(tap, at, err));
     *bytes = tap->bytes + (at - tap->out);
@@ -265,11 +266,11 @@ enum cleave_status cv_decoded_file_give(struct cv_writer_thread *flow, uint64_t 
     return CLEAVE_OK;
 }
 
-static void stop_flow(struct cv_writer_thread *flow)
+static void stop_flow(struct cv_writer_thread *threaded)
 {
-    struct decoding *decoding = (struct decoding *)flow;
+    struct decoding *decoding = (struct decoding *)threaded;
 
-    cv_writer_thread_stop(flow);
+    cv_writer_thread_stop(threaded);
     close_tap(&decoding->tap);
     free(decoding);
 }
@@ -286,18 +287,18 @@ static enum cleave_status start_flow(struct cv_lazy_reader *well, uint64_t begin
 
     if (decoding == NULL)
         return cv_fail_memory(err, "a decoder");
-    decoding->tap.from = decoding->tap.unpacked = (struct cv_decoded_file *)well;
+    decoding->tap.from = decoding->tap.decoded = (struct cv_decoded_file *)well;
     decoding->begin = begin;
     decoding->end = well->bounded ? end : decoding->tap.from->blocks.out_end;
-    status = cv_writer_thread_start(&decoding->flow, work, "decodes", into, err);
+    status = cv_writer_thread_start(&decoding->threaded, work, "decodes", into, err);
     if (status == CLEAVE_OK)
-        *out = &decoding->flow;
+        *out = &decoding->threaded;
     else
         free(decoding);
     return status;
 }
 
-enum cleave_status cv_decoded_file_flow_alone(struct cv_decoded_file *unpacked,
+enum cleave_status cv_decoded_file_flow_alone(struct cv_decoded_file *decoded,
                                               uint64_t begin, uint64_t end,
                                               const struct cv_writer_thread_into *into,
                                               struct cv_writer_thread **out,
@@ -305,19 +306,19 @@ enum cleave_status cv_decoded_file_flow_alone(struct cv_decoded_file *unpacked,
 {
     enum cleave_status status;
 
-    unpacked->well.bounded = true;
-    status = start_flow(&unpacked->well, begin, end, into, out, err);
+    decoded->well.bounded = true;
+    status = start_flow(&decoded->well, begin, end, into, out, err);
     if (status != CLEAVE_OK)
-        cv_decoded_file_free(unpacked);
+        cv_decoded_file_free(decoded);
     return status;
 }
 
-void cv_decoded_file_stop_alone(struct cv_writer_thread *flow)
+void cv_decoded_file_stop_alone(struct cv_writer_thread *threaded)
 {
-    struct cv_decoded_file *unpacked = ((struct decoding *)flow)->tap.unpacked;
+    struct cv_decoded_file *decoded = ((struct decoding *)threaded)->tap.decoded;
 
-    stop_flow(flow);
-    cv_decoded_file_free(unpacked);
+    stop_flow(threaded);
+    cv_decoded_file_free(decoded);
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
@@ -327,88 +328,88 @@ enum cleave_status cv_decoded_file_new(const struct cv_codec *codec, const char 
                                        struct cv_decoded_file **out,
                                        struct cleave_error *err)
 {
-    struct cv_decoded_file *unpacked = calloc(1, sizeof *unpacked);
+    struct cv_decoded_file *decoded = calloc(1, sizeof *decoded);
 
-    if (unpacked == NULL)
+    if (decoded == NULL)
         return cv_fail_memory(err, "a decoder");
-    unpacked->well = (struct cv_lazy_reader){ .read = read_well,
-                                              .flow = start_flow,
-                                              .give = cv_decoded_file_give,
-                                              .stop = stop_flow,
-                                              .direct = true };
-    unpacked->codec = codec;
-    unpacked->name = name;
-    unpacked->fd = -1;
-    unpacked->blocks = *blocks;
-    unpacked->tap.from = unpacked->tap.unpacked = unpacked;
-    unpacked->good_end = UINT64_MAX;
-    pthread_mutex_init(&unpacked->lock, NULL);
+    decoded->well = (struct cv_lazy_reader){ .read = read_well,
+                                             .threaded = start_flow,
+                                             .give = cv_decoded_file_give,
+                                             .stop = stop_flow,
+                                             .direct = true };
+    decoded->codec = codec;
+    decoded->name = name;
+    decoded->fd = -1;
+    decoded->blocks = *blocks;
+    decoded->tap.from = decoded->tap.decoded = decoded;
+    decoded->good_end = UINT64_MAX;
+    pthread_mutex_init(&decoded->lock, NULL);
     *blocks = (struct cv_blocks){ .items = NULL };
-    *out = unpacked;
+    *out = decoded;
     return CLEAVE_OK;
 }
 
-void cv_decoded_file_free(struct cv_decoded_file *unpacked)
+void cv_decoded_file_free(struct cv_decoded_file *decoded)
 {
-    if (unpacked == NULL)
+    if (decoded == NULL)
         return;
-    close_tap(&unpacked->tap);
-    cv_blocks_done(&unpacked->blocks);
-    free(unpacked->heads);
-    pthread_mutex_destroy(&unpacked->lock);
-    free(unpacked);
+    close_tap(&decoded->tap);
+    cv_blocks_done(&decoded->blocks);
+    free(decoded->heads);
+    pthread_mutex_destroy(&decoded->lock);
+    free(decoded);
 }
 
-void cv_decoded_file_use(struct cv_decoded_file *unpacked, int fd)
+void cv_decoded_file_use(struct cv_decoded_file *decoded, int fd)
 {
-    close_tap(&unpacked->tap);
-    unpacked->fd = fd;
+    close_tap(&decoded->tap);
+    decoded->fd = fd;
 }
 
-void cv_decoded_file_behead(struct cv_decoded_file *unpacked,
+void cv_decoded_file_behead(struct cv_decoded_file *decoded,
                             uint8_t (*heads)[CV_PACKED_HEAD])
 {
-    unpacked->heads = heads;
+    decoded->heads = heads;
 }
 
-enum cleave_status cv_decoded_file_look(struct cv_decoded_file *unpacked, uint64_t offset,
+enum cleave_status cv_decoded_file_look(struct cv_decoded_file *decoded, uint64_t offset,
                                         uint64_t *in)
 {
     struct cleave_error ignored;
 
-    CV_TRY(seek(&unpacked->tap, offset, &ignored));
-    *in = unpacked->tap.in;
+    CV_TRY(seek(&decoded->tap, offset, &ignored));
+    *in = decoded->tap.in;
     return CLEAVE_OK;
 }
 
-const struct cv_blocks *cv_decoded_file_blocks(const struct cv_decoded_file *unpacked)
+const struct cv_blocks *cv_decoded_file_blocks(const struct cv_decoded_file *decoded)
 {
-    return &unpacked->blocks;
+    return &decoded->blocks;
 }
 
-const struct cv_codec *cv_decoded_file_codec(const struct cv_decoded_file *unpacked)
+const struct cv_codec *cv_decoded_file_codec(const struct cv_decoded_file *decoded)
 {
-    return unpacked->codec;
+    return decoded->codec;
 }
 
-int cv_decoded_file_fd(const struct cv_decoded_file *unpacked)
+int cv_decoded_file_fd(const struct cv_decoded_file *decoded)
 {
-    return unpacked->fd;
+    return decoded->fd;
 }
 
-struct cv_lazy_reader *cv_decoded_file_well(struct cv_decoded_file *unpacked)
+struct cv_lazy_reader *cv_decoded_file_well(struct cv_decoded_file *decoded)
 {
-    return &unpacked->well;
+    return &decoded->well;
 }
 
-uint64_t cv_decoded_file_size(const struct cv_decoded_file *unpacked)
+uint64_t cv_decoded_file_size(const struct cv_decoded_file *decoded)
 {
-    return unpacked->blocks.out_end;
+    return decoded->blocks.out_end;
 }
 
-uint64_t cv_decoded_file_round(const struct cv_decoded_file *unpacked, uint64_t offset)
+uint64_t cv_decoded_file_round(const struct cv_decoded_file *decoded, uint64_t offset)
 {
-    const struct cv_blocks *blocks = &unpacked->blocks;
+    const struct cv_blocks *blocks = &decoded->blocks;
     size_t index;
     uint64_t begin, end, near;
 

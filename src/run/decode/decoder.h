@@ -24,7 +24,7 @@ struct cv_decoder_input {
     uint64_t before;  /* bytes of the file that the first member has before it */
     /* Borrowed: what it makes is written to it, one behind the other, before it is asked for more, so that it may be
      * made there; NULL: nobody knows where it goes. */
-    struct cv_handoff_buffer *tray;
+    struct cv_handoff_buffer *buffer;
 };
 
 /* The row of a name, as in --decode; NULL: there is none. */

@@ -38,8 +38,8 @@ struct ahead {
     struct cv_gzip_piece *given[MOST];            /* a ring: borrowed from `decoding` */
     unsigned first, ngiven;
     unsigned nresolving;
-    struct cv_handoff_buffer *tray; /* borrowed: where all goes; NULL */
-    uint64_t coming; /* bytes of pieces that were passed over and not given out */
+    struct cv_handoff_buffer *buffer; /* borrowed: where all goes; NULL */
+    uint64_t arriving; /* bytes of pieces that were passed over and not given out */
     struct cv_gzip_piece *held;  /* owned: taken, but it begins further on; NULL */
     struct cv_gzip_piece *shown; /* owned: whose bytes are given out; NULL */
     bool rest;                   /* of these, the rest is still to be given */
@@ -124,13 +124,13 @@ void *cv_gzip_ahead_open(const struct cv_gzip_ahead_options *options)
 
     if (ahead == NULL)
         return NULL;
-    ahead->file.reel = options->reel;
+    ahead->file.reader = options->reader;
     ahead->file.fd = options->fd;
     ahead->file.offset = options->offset;
     ahead->file.piece = options->piece > 0 ? options->piece : CV_GZIP_PIECE;
     ahead->size = options->size;
     ahead->helpers = helpers_of(options->cores);
-    ahead->tray = options->tray;
+    ahead->buffer = options->buffer;
     if (start_threads(ahead))
         return ahead;
     close_ahead(ahead);
@@ -156,9 +156,9 @@ static uint64_t known_end(const struct ahead *ahead)
     uint64_t come;
     bool whole;
 
-    if (ahead->file.reel == NULL)
+    if (ahead->file.reader == NULL)
         return ahead->size;
-    come = cv_stream_reader_come(ahead->file.reel, &whole);
+    come = cv_stream_reader_come(ahead->file.reader, &whole);
     if (whole)
         return come;
     return come > ahead->file.piece
@@ -234,10 +234,10 @@ static void pass_over(struct ahead *ahead, struct cv_gzip_piece *piece)
     ahead->misses = 0;
     ahead->used++;
     ahead->nresolving++;
-    piece->place = ahead->tray != NULL
-                       ? cv_handoff_buffer_place(ahead->tray, ahead->coming, length)
+    piece->place = ahead->buffer != NULL
+                       ? cv_handoff_buffer_place(ahead->buffer, ahead->arriving, length)
                        : NULL;
-    ahead->coming += length;
+    ahead->arriving += length;
     cv_ordered_jobs_submit(ahead->resolving, piece);
 }
 
@@ -325,7 +325,7 @@ static enum cv_codec_step show(struct ahead *ahead, struct cv_codec_io *io)
         io->out = piece->place != NULL ? piece->place : cv_gzip_piece_first(piece);
         io->made = piece->cells + (piece->place != NULL ? piece->bytes : 0);
     }
-    ahead->coming -= io->made;
+    ahead->arriving -= io->made;
     return CV_CODEC_MADE;
 }
 

@@ -16,7 +16,7 @@ extern const struct cv_codec cv_codec_gzip_ahead;
 
 struct cv_gzip_ahead_options {
     /* Borrowed: what comes once, whose bytes are the decoder's input; NULL: it is a file, */
-    struct cv_stream_reader *reel;
+    struct cv_stream_reader *reader;
     int fd; /* borrowed                                                         */
     uint64_t
         offset;     /* in it, of the first byte that is decoded                         */
@@ -24,7 +24,7 @@ struct cv_gzip_ahead_options {
     unsigned cores; /* at least 2                                                       */
     size_t piece;   /* bytes of a piece; 0: CV_GZIP_PIECE                               */
     struct cv_handoff_buffer
-        *tray; /* borrowed: as that of the decoder's input; NULL                   */
+        *buffer; /* borrowed: as that of the decoder's input; NULL                   */
 };
 
 /* NULL: it cannot be had; to decode by cv_codec_gzip does the same. */

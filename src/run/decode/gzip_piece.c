@@ -76,8 +76,8 @@ static size_t read_at(const struct cv_gzip_file *file, uint64_t at, uint8_t *to,
 {
     size_t got = 0;
 
-    if (file->reel != NULL)
-        return cv_stream_reader_look(file->reel, at, to, max);
+    if (file->reader != NULL)
+        return cv_stream_reader_look(file->reader, at, to, max);
     while (got < max) {
         const ssize_t some =
             pread(file->fd, to + got, max - got, (off_t)(file->offset + at + got));

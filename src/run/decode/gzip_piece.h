@@ -18,7 +18,7 @@ enum {
 /* The file that pieces are of. */
 struct cv_gzip_file {
     struct cv_stream_reader
-        *reel;               /* borrowed: what has come of it; NULL: it is              */
+        *reader;             /* borrowed: what has come of it; NULL: it is              */
     int fd;                  /* borrowed                                            */
     uint64_t offset;         /* in it: what counts as byte 0                        */
     size_t piece;            /* bytes of each                                       */

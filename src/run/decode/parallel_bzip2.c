@@ -38,10 +38,11 @@ static void close_blocks(void *state)
 }
 
 /* What was read before bit `end` of the raw bytes is a part. */
-static bool end_part(struct cv_bzip2_blocks *blocks, struct cv_parallel_decoder *wide,
+static bool end_part(struct cv_bzip2_blocks *blocks, struct cv_parallel_decoder *parallel,
                      uint64_t end, bool followed, int error)
 {
-    struct cv_bzip2_part *part = (struct cv_bzip2_part *)cv_wide_begin(wide, blocks->at);
+    struct cv_bzip2_part *part =
+        (struct cv_bzip2_part *)cv_wide_begin(parallel, blocks->at);
     struct cv_bits bits = { .bytes = NULL };
     bool good;
 
@@ -55,17 +56,17 @@ static bool end_part(struct cv_bzip2_blocks *blocks, struct cv_parallel_decoder 
     good = cv_bits_copy(&bits, blocks->raw, blocks->begin, end - blocks->begin) &&
            cv_bzip2_fill(part, &bits, error);
     cv_bits_done(&bits);
-    return cv_wide_give(wide, &part->job) && good;
+    return cv_wide_give(parallel, &part->job) && good;
 }
 
 /* A mark begins at a bit of the raw bytes. If the head of a stream is right before it, behind an end, it is one. */
-static bool begin_part(struct cv_bzip2_blocks *blocks, struct cv_parallel_decoder *wide,
-                       uint64_t bit, bool ends)
+static bool begin_part(struct cv_bzip2_blocks *blocks,
+                       struct cv_parallel_decoder *parallel, uint64_t bit, bool ends)
 {
     const size_t gone = (size_t)(bit / 8);
     const uint64_t head = (blocks->begin + CV_BZIP2_MARK + CV_BZIP2_CHECK + 7) / 8;
 
-    if (blocks->marked && !end_part(blocks, wide, bit, true, 0))
+    if (blocks->marked && !end_part(blocks, parallel, bit, true, 0))
         return false;
     if ((blocks->ends && bit == (head + CV_BZIP2_HEAD_SIZE) * 8 &&
          cv_bzip2_head(blocks->raw + head)) ||
@@ -82,7 +83,7 @@ static bool begin_part(struct cv_bzip2_blocks *blocks, struct cv_parallel_decode
     return true;
 }
 
-static bool look(struct cv_bzip2_blocks *blocks, struct cv_parallel_decoder *wide)
+static bool look(struct cv_bzip2_blocks *blocks, struct cv_parallel_decoder *parallel)
 {
     const uint64_t mask = (UINT64_C(1) << CV_BZIP2_MARK) - 1;
     bool good = true;
@@ -95,30 +96,31 @@ static bool look(struct cv_bzip2_blocks *blocks, struct cv_parallel_decoder *wid
         if ((word == CV_BZIP2_BLOCK || word == CV_BZIP2_END) &&
             (blocks->marked || shift == 0) &&
             end > blocks->begin + (blocks->marked ? (uint64_t)CV_BZIP2_MARK : 0))
-            good = begin_part(blocks, wide, end - CV_BZIP2_MARK, word == CV_BZIP2_END);
+            good =
+                begin_part(blocks, parallel, end - CV_BZIP2_MARK, word == CV_BZIP2_END);
     }
     return good;
 }
 
 /* It does not begin as bzip2: let the decoder say what is wrong. */
-static bool pass_on(struct cv_bzip2_blocks *blocks, struct cv_parallel_decoder *wide,
+static bool pass_on(struct cv_bzip2_blocks *blocks, struct cv_parallel_decoder *parallel,
                     const uint8_t *bytes, size_t length)
 {
     struct cv_bzip2_part *part = blocks->plain;
 
     if (part == NULL) {
-        part = (struct cv_bzip2_part *)cv_wide_begin(wide, blocks->at);
+        part = (struct cv_bzip2_part *)cv_wide_begin(parallel, blocks->at);
         if (part == NULL)
             return false;
         part->plain = true;
-        if (!cv_wide_give(wide, &part->job))
+        if (!cv_wide_give(parallel, &part->job))
             return false;
         blocks->plain = part;
     }
     return length == 0 || cv_wide_put(&part->job, bytes, length);
 }
 
-static bool cut(void *state, struct cv_parallel_decoder *wide, const uint8_t *bytes,
+static bool cut(void *state, struct cv_parallel_decoder *parallel, const uint8_t *bytes,
                 size_t length)
 {
     enum { FIRST = CV_BZIP2_HEAD_SIZE + CV_BZIP2_MARK / 8 };
@@ -127,33 +129,33 @@ static bool cut(void *state, struct cv_parallel_decoder *wide, const uint8_t *by
 
     for (size_t i = 0; good && i < length; i++) {
         if (blocks->plain != NULL)
-            return pass_on(blocks, wide, bytes + i, length - i);
+            return pass_on(blocks, parallel, bytes + i, length - i);
         if (blocks->count ==
             CV_BZIP2_MOST) { /* no block is that long: it ends with an error */
-            end_part(blocks, wide, (uint64_t)CV_BZIP2_MOST * 8, false, 0);
+            end_part(blocks, parallel, (uint64_t)CV_BZIP2_MOST * 8, false, 0);
             return false;
         }
         blocks->raw[blocks->count++] = bytes[i];
         blocks->window = blocks->window << 8 | bytes[i];
         if (blocks->shifts[blocks->window >> 16 & 0xFF] != 0 &&
             (blocks->marked || (blocks->count == FIRST && cv_bzip2_head(blocks->raw))))
-            good = look(blocks, wide);
+            good = look(blocks, parallel);
         if (!blocks->marked && blocks->count == FIRST)
-            good = pass_on(blocks, wide, blocks->raw, blocks->count);
+            good = pass_on(blocks, parallel, blocks->raw, blocks->count);
     }
     return good;
 }
 
-static void end(void *state, struct cv_parallel_decoder *wide, int error)
+static void end(void *state, struct cv_parallel_decoder *parallel, int error)
 {
     struct cv_bzip2_blocks *blocks = state;
 
     if (!blocks->marked && blocks->plain == NULL && (blocks->count > 0 || error != 0))
-        pass_on(blocks, wide, blocks->raw, blocks->count);
+        pass_on(blocks, parallel, blocks->raw, blocks->count);
     if (blocks->plain != NULL)
         cv_wide_complete(&blocks->plain->job, error);
     else if (blocks->marked)
-        end_part(blocks, wide, (uint64_t)blocks->count * 8, false, error);
+        end_part(blocks, parallel, (uint64_t)blocks->count * 8, false, error);
 }
 
 const struct cv_parallel_decode_format cv_wide_bzip2 = {

@@ -29,7 +29,7 @@ struct cv_parallel_decode_slice {
 
 /* A part of the input, which one decoder decodes. Forms may have more behind it. */
 struct cv_parallel_decode_job {
-    struct cv_parallel_decoder *wide;
+    struct cv_parallel_decoder *parallel;
     uint64_t offset; /* in the file: where it begins                               */
     uint64_t before; /* bytes that the member there has before                     */
     size_t given;    /* bytes of it; the reader's                                  */
@@ -61,13 +61,13 @@ struct cv_parallel_decode_format {
     void (*close)(void *state);
     /* By the reader: the next bytes, and the end of them, with the error that ended them or 0. False: no
      * more are wanted. */
-    bool (*cut)(void *state, struct cv_parallel_decoder *wide, const uint8_t *bytes,
+    bool (*cut)(void *state, struct cv_parallel_decoder *parallel, const uint8_t *bytes,
                 size_t length);
-    void (*end)(void *state, struct cv_parallel_decoder *wide, int error);
+    void (*end)(void *state, struct cv_parallel_decoder *parallel, int error);
     /* By who asks: look at what a job has made, before it is given out. NULL: nobody does. */
     void (*look)(void *state, struct cv_parallel_decode_job *job);
     /* ... see to a job that was done, or has failed. NULL: it stands as it is. */
-    enum cleave_status (*settle)(void *state, struct cv_parallel_decoder *wide,
+    enum cleave_status (*settle)(void *state, struct cv_parallel_decoder *parallel,
                                  struct cv_parallel_decode_job *job,
                                  struct cleave_error *err);
 };
@@ -85,10 +85,11 @@ enum cleave_status cv_wide_open(const struct cv_parallel_decode_format *form,
 
 /* By the reader: a job that begins at a place of the file. NULL: no memory, which the input then ends
  * with. */
-struct cv_parallel_decode_job *cv_wide_begin(struct cv_parallel_decoder *wide,
+struct cv_parallel_decode_job *cv_wide_begin(struct cv_parallel_decoder *parallel,
                                              uint64_t offset);
 /* ... which the pool gets. False: no more are wanted. */
-bool cv_wide_give(struct cv_parallel_decoder *wide, struct cv_parallel_decode_job *job);
+bool cv_wide_give(struct cv_parallel_decoder *parallel,
+                  struct cv_parallel_decode_job *job);
 /* ... more of its bytes, before or after it was given; false: no more are wanted. */
 bool cv_wide_put(struct cv_parallel_decode_job *job, const uint8_t *bytes, size_t length);
 void cv_wide_complete(struct cv_parallel_decode_job *job, int error);

@@ -87,14 +87,14 @@ static bool step_zstd(struct cv_frame_walk *walk)
 /* --- jobs ----------------------------------------------------------------------------------- */
 
 /* Let there be a job. Blocks of a frame get a head of their own, before which they seem to begin. */
-static bool begin_job(struct cv_frame_walk *walk, struct cv_parallel_decoder *wide)
+static bool begin_job(struct cv_frame_walk *walk, struct cv_parallel_decoder *parallel)
 {
     uint8_t head[CV_LZ4_LEAST];
     struct cv_parallel_decode_job *job;
 
     if (walk->job != NULL)
         return true;
-    job = cv_wide_begin(wide, walk->at - (walk->apart ? sizeof head : 0));
+    job = cv_wide_begin(parallel, walk->at - (walk->apart ? sizeof head : 0));
     if (job == NULL)
         return false;
     job->made_some = !walk->first;
@@ -107,7 +107,7 @@ static bool begin_job(struct cv_frame_walk *walk, struct cv_parallel_decoder *wi
         walk->job->head = walk->lz4;
         walk->fresh = false;
     }
-    if (!cv_wide_give(wide, job)) {
+    if (!cv_wide_give(parallel, job)) {
         walk->job = NULL;
         return false;
     }
@@ -131,12 +131,12 @@ static bool end_job(struct cv_frame_walk *walk)
 }
 
 /* Bytes for the last job, which begins with them if there is none. */
-static bool pass_on(struct cv_frame_walk *walk, struct cv_parallel_decoder *wide,
+static bool pass_on(struct cv_frame_walk *walk, struct cv_parallel_decoder *parallel,
                     const uint8_t *bytes, size_t length)
 {
     if (length == 0)
         return true;
-    if (!begin_job(walk, wide))
+    if (!begin_job(walk, parallel))
         return false;
     walk->at += length;
     return cv_wide_put(&walk->job->job, bytes, length);
@@ -144,48 +144,48 @@ static bool pass_on(struct cv_frame_walk *walk, struct cv_parallel_decoder *wide
 
 /* Blocks of the frame that begins here are for jobs of their own. Its head was not passed on: one is made in its
  * place. */
-static bool open_frame(struct cv_frame_walk *walk, struct cv_parallel_decoder *wide)
+static bool open_frame(struct cv_frame_walk *walk, struct cv_parallel_decoder *parallel)
 {
     const size_t length = walk->have - CV_LZ4_BLOCK;
 
     walk->frame = walk->at;
     walk->at += length;
     walk->apart = walk->fresh = true;
-    return pass_on(walk, wide, walk->head + length, CV_LZ4_BLOCK);
+    return pass_on(walk, parallel, walk->head + length, CV_LZ4_BLOCK);
 }
 
 /* A head is there that a job may begin with, and ends before `at`. What is before it belongs to the last job;
  * it and what follows to the next one, if the last one has enough, or must not have more. *begin is what was
  * passed on of the bytes. */
-static bool end_head(struct cv_frame_walk *walk, struct cv_parallel_decoder *wide,
+static bool end_head(struct cv_frame_walk *walk, struct cv_parallel_decoder *parallel,
                      const uint8_t *bytes, size_t at, size_t *begin)
 {
     const size_t here = walk->have - walk->carried;
     const size_t before = at - here - *begin;
-    const size_t batch = wide->form->batch;
+    const size_t batch = parallel->form->batch;
     const bool enough = walk->job != NULL && walk->job->job.given + before >= batch;
     const bool opens = walk->opens && walk->pass >= batch / SMALL;
     bool good = true;
 
     walk->opens = false;
     if (enough || opens) {
-        good = pass_on(walk, wide, bytes + *begin, before) &&
+        good = pass_on(walk, parallel, bytes + *begin, before) &&
                (walk->job == NULL || end_job(walk));
         *begin = opens ? at : at - here;
     }
     if (good)
-        good = opens ? open_frame(walk, wide)
-                     : pass_on(walk, wide, walk->head, walk->carried);
+        good = opens ? open_frame(walk, parallel)
+                     : pass_on(walk, parallel, walk->head, walk->carried);
     walk->carried = 0;
     return good;
 }
 
 /* The check of a frame is there: it is for who asks, as no job has all of its blocks. */
-static bool end_frame(struct cv_frame_walk *walk, struct cv_parallel_decoder *wide,
+static bool end_frame(struct cv_frame_walk *walk, struct cv_parallel_decoder *parallel,
                       const uint8_t *bytes, size_t at, size_t *begin)
 {
     const size_t here = walk->have - walk->carried;
-    const bool good = pass_on(walk, wide, bytes + *begin, at - here - *begin);
+    const bool good = pass_on(walk, parallel, bytes + *begin, at - here - *begin);
 
     *begin = at;
     walk->at += walk->have;
@@ -202,23 +202,23 @@ static bool end_frame(struct cv_frame_walk *walk, struct cv_parallel_decoder *wi
     return end_job(walk);
 }
 
-static bool pass_head(struct cv_frame_walk *walk, struct cv_parallel_decoder *wide,
+static bool pass_head(struct cv_frame_walk *walk, struct cv_parallel_decoder *parallel,
                       enum cv_walk_part was, const uint8_t *bytes, size_t at,
                       size_t *begin)
 {
     bool good = true;
 
     if (was == CV_WALK_CHECK)
-        good = end_frame(walk, wide, bytes, at, begin);
+        good = end_frame(walk, parallel, bytes, at, begin);
     else if (walk->part == CV_WALK_LOST)
-        good = pass_on(walk, wide, walk->head, walk->carried);
+        good = pass_on(walk, parallel, walk->head, walk->carried);
     else if (was == CV_WALK_MEMBER || walk->apart)
-        good = end_head(walk, wide, bytes, at, begin);
+        good = end_head(walk, parallel, bytes, at, begin);
     walk->have = walk->carried = 0;
     return good;
 }
 
-bool cv_walk_cut(void *state, struct cv_parallel_decoder *wide, const uint8_t *bytes,
+bool cv_walk_cut(void *state, struct cv_parallel_decoder *parallel, const uint8_t *bytes,
                  size_t length)
 {
     struct cv_frame_walk *walk = state;
@@ -226,8 +226,8 @@ bool cv_walk_cut(void *state, struct cv_parallel_decoder *wide, const uint8_t *b
     bool good = true;
 
     while (good && at < length && walk->part != CV_WALK_LOST) {
-        const uint64_t want = walk->pass > 0 ? walk->pass : walk->need - walk->have;
-        const size_t some = want < length - at ? (size_t)want : length - at;
+        const uint64_t pending = walk->pass > 0 ? walk->pass : walk->need - walk->have;
+        const size_t some = pending < length - at ? (size_t)pending : length - at;
         const enum cv_walk_part was = walk->part;
 
         at += some;
@@ -239,17 +239,17 @@ bool cv_walk_cut(void *state, struct cv_parallel_decoder *wide, const uint8_t *b
         walk->have += some;
         if (walk->have < walk->need || !walk->step(walk))
             continue;
-        good = pass_head(walk, wide, was, bytes, at, &begin);
+        good = pass_head(walk, parallel, was, bytes, at, &begin);
     }
     /* A head that is not whole waits until it is. */
     if ((walk->part == CV_WALK_MEMBER || walk->apart) && walk->pass == 0 && good) {
         length -= walk->have - walk->carried;
         walk->carried = walk->have;
     }
-    return good && pass_on(walk, wide, bytes + begin, length - begin);
+    return good && pass_on(walk, parallel, bytes + begin, length - begin);
 }
 
-void cv_walk_end(void *state, struct cv_parallel_decoder *wide, int error)
+void cv_walk_end(void *state, struct cv_parallel_decoder *parallel, int error)
 {
     struct cv_frame_walk *walk = state;
 
@@ -259,9 +259,9 @@ void cv_walk_end(void *state, struct cv_parallel_decoder *wide, int error)
         walk->job->check_at = walk->at;
         walk->job->check_end = walk->at + walk->carried;
     } else {
-        pass_on(walk, wide, walk->head, walk->carried);
+        pass_on(walk, parallel, walk->head, walk->carried);
     }
-    if (error != 0 ? begin_job(walk, wide) : walk->job != NULL)
+    if (error != 0 ? begin_job(walk, parallel) : walk->job != NULL)
         cv_wide_complete(&walk->job->job, error);
 }
 

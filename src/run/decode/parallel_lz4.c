@@ -82,14 +82,14 @@ static void look(void *state, struct cv_parallel_decode_job *job)
             XXH32_update(sum->state, chunk->bytes, chunk->length);
 }
 
-static enum cleave_status settle(void *state, struct cv_parallel_decoder *wide,
+static enum cleave_status settle(void *state, struct cv_parallel_decoder *parallel,
                                  struct cv_parallel_decode_job *job,
                                  struct cleave_error *err)
 {
     const struct cv_lz4_sum *sum = ((struct cv_frame_walk *)state)->sum;
     const struct cv_walk_job *part = (const struct cv_walk_job *)job;
 
-    (void)wide;
+    (void)parallel;
     if (job->status != CLEAVE_OK)
         *err = job->err;
     if (job->status != CLEAVE_OK || !part->apart || !part->last)

@@ -51,7 +51,7 @@ bool cv_bzip2_fill(struct cv_bzip2_part *part, const struct cv_bits *bits, int e
 /* Whether a stream begins with these bytes. */
 bool cv_bzip2_head(const uint8_t *bytes);
 /* See to a part that was decoded. */
-enum cleave_status cv_bzip2_settle(void *state, struct cv_parallel_decoder *wide,
+enum cleave_status cv_bzip2_settle(void *state, struct cv_parallel_decoder *parallel,
                                    struct cv_parallel_decode_job *job,
                                    struct cleave_error *err);
 

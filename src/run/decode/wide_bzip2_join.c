@@ -45,14 +45,15 @@ static const uint8_t *bytes_of(const struct cv_bzip2_part *part)
 }
 
 /* Put the next part behind some bits; *followed: whether there is one behind that. False: there is none. */
-static bool join_next(struct cv_parallel_decoder *wide, struct cv_bits *bits,
+static bool join_next(struct cv_parallel_decoder *parallel, struct cv_bits *bits,
                       bool *followed)
 {
     struct cv_bzip2_part *next;
     void *job;
     bool more, good;
 
-    if (!*followed || cv_ordered_jobs_wait(wide->pool, &job, &more, NULL) != CLEAVE_OK ||
+    if (!*followed ||
+        cv_ordered_jobs_wait(parallel->pool, &job, &more, NULL) != CLEAVE_OK ||
         job == NULL)
         return false;
     next = job;
@@ -91,7 +92,7 @@ static enum cleave_status try_again(const struct cv_bzip2_blocks *blocks,
                                     struct cleave_error *err)
 {
     struct cv_bzip2_part *other =
-        (struct cv_bzip2_part *)cv_wide_begin(part->job.wide, 0);
+        (struct cv_bzip2_part *)cv_wide_begin(part->job.parallel, 0);
 
     if (other == NULL)
         return cv_fail_memory(err, "a decoder");
@@ -109,7 +110,7 @@ static enum cleave_status try_again(const struct cv_bzip2_blocks *blocks,
 
 /* If it was cut at what only looked like a mark, more bits make it whole. */
 static enum cleave_status mend_block(const struct cv_bzip2_blocks *blocks,
-                                     struct cv_parallel_decoder *wide,
+                                     struct cv_parallel_decoder *parallel,
                                      struct cv_bzip2_part *part, struct cleave_error *err)
 {
     struct cv_bits bits = { .bytes = NULL };
@@ -119,14 +120,14 @@ static enum cleave_status mend_block(const struct cv_bzip2_blocks *blocks,
                                     : cv_fail_memory(err, "a decoder");
 
     while (status == CLEAVE_EINPUT && bits.count < (uint64_t)CV_BZIP2_MOST * 8 &&
-           join_next(wide, &bits, &followed))
+           join_next(parallel, &bits, &followed))
         status = try_again(blocks, part, &bits, followed, err);
     cv_bits_done(&bits);
     return status;
 }
 
 static enum cleave_status settle_block(struct cv_bzip2_blocks *blocks,
-                                       struct cv_parallel_decoder *wide,
+                                       struct cv_parallel_decoder *parallel,
                                        struct cv_bzip2_part *part,
                                        struct cleave_error *err)
 {
@@ -137,7 +138,7 @@ static enum cleave_status settle_block(struct cv_bzip2_blocks *blocks,
         *err = job->err;
     if (status == CLEAVE_OK ? part->level != blocks->level_now
                             : status == CLEAVE_EINPUT && part->followed)
-        status = mend_block(blocks, wide, part, err);
+        status = mend_block(blocks, parallel, part, err);
     if (status == CLEAVE_OK)
         blocks->check =
             (blocks->check << 1 | blocks->check >> 31) ^
@@ -153,7 +154,7 @@ static enum cleave_status settle_block(struct cv_bzip2_blocks *blocks,
 /* What is wrong with the end of a stream, or behind it, is said by a decoder that gets the end of a stream without
  * blocks, whose check is 0, and then what is behind. */
 static enum cleave_status refuse_end(const struct cv_bzip2_blocks *blocks,
-                                     struct cv_parallel_decoder *wide,
+                                     struct cv_parallel_decoder *parallel,
                                      struct cv_bzip2_part *part, struct cleave_error *err)
 {
     const uint64_t head = (part->begin + CV_BZIP2_MARK + CV_BZIP2_CHECK + 7) / 8,
@@ -161,7 +162,7 @@ static enum cleave_status refuse_end(const struct cv_bzip2_blocks *blocks,
     const bool whole = part->count >= CV_BZIP2_MARK + CV_BZIP2_CHECK;
     const uint64_t gone = begin - part->begin;
     struct cv_bits bits = { .bytes = NULL };
-    struct cv_bzip2_part *other = (struct cv_bzip2_part *)cv_wide_begin(wide, 0);
+    struct cv_bzip2_part *other = (struct cv_bzip2_part *)cv_wide_begin(parallel, 0);
     bool followed = part->followed;
     bool good = other != NULL && cv_bits_copy(&bits, bytes_of(part), 0,
                                               whole ? CV_BZIP2_MARK : part->count);
@@ -174,7 +175,7 @@ static enum cleave_status refuse_end(const struct cv_bzip2_blocks *blocks,
     if (good && part->count > gone)
         good = cv_bits_copy(&bits, bytes_of(part), gone, part->count - gone);
     while (good && bits.count < UINT64_C(8) * (CV_BZIP2_MARK + CV_BZIP2_CHECK) &&
-           join_next(wide, &bits, &followed))
+           join_next(parallel, &bits, &followed))
         continue;
     if (good) {
         other->begin = part->begin;
@@ -196,7 +197,7 @@ static enum cleave_status refuse_end(const struct cv_bzip2_blocks *blocks,
 
 /* The next stream has to begin where this one ends, or the input ends there. */
 static enum cleave_status settle_end(struct cv_bzip2_blocks *blocks,
-                                     struct cv_parallel_decoder *wide,
+                                     struct cv_parallel_decoder *parallel,
                                      struct cv_bzip2_part *part, struct cleave_error *err)
 {
     const uint64_t gone =
@@ -218,10 +219,10 @@ static enum cleave_status settle_end(struct cv_bzip2_blocks *blocks,
             return CLEAVE_OK;
         }
     }
-    return refuse_end(blocks, wide, part, err);
+    return refuse_end(blocks, parallel, part, err);
 }
 
-enum cleave_status cv_bzip2_settle(void *state, struct cv_parallel_decoder *wide,
+enum cleave_status cv_bzip2_settle(void *state, struct cv_parallel_decoder *parallel,
                                    struct cv_parallel_decode_job *job,
                                    struct cleave_error *err)
 {
@@ -238,6 +239,6 @@ enum cleave_status cv_bzip2_settle(void *state, struct cv_parallel_decoder *wide
     }
     if (blocks->level_now == 0)
         blocks->level_now = part->level;
-    return part->ends ? settle_end(blocks, wide, part, err)
-                      : settle_block(blocks, wide, part, err);
+    return part->ends ? settle_end(blocks, parallel, part, err)
+                      : settle_block(blocks, parallel, part, err);
 }

@@ -59,8 +59,8 @@ bool cv_walk_skippable(const uint8_t *head);
 bool cv_walk_skip(struct cv_frame_walk *walk, size_t need);
 struct cv_frame_walk *cv_walk_open(uint64_t offset,
                                    bool (*step)(struct cv_frame_walk *walk), size_t need);
-bool cv_walk_cut(void *state, struct cv_parallel_decoder *wide, const uint8_t *bytes,
+bool cv_walk_cut(void *state, struct cv_parallel_decoder *parallel, const uint8_t *bytes,
                  size_t length);
-void cv_walk_end(void *state, struct cv_parallel_decoder *wide, int error);
+void cv_walk_end(void *state, struct cv_parallel_decoder *parallel, int error);
 
 #endif

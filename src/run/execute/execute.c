@@ -13,7 +13,7 @@ static enum cleave_status open_parts(struct cv_execution *execution,
 
     CV_TRY(cv_execution_open_base(execution, err));
     CV_TRY(cv_execution_open_input(execution, err));
-    CV_TRY(cv_worker_setup_connect(&execution->muster, &run->staff, execution->request,
+    CV_TRY(cv_worker_setup_connect(&execution->setup, &run->pool, execution->request,
                                    cv_splitter_frames(execution->splitter),
                                    &run->stopped_by, err));
     return cv_execution_open_outlet(execution, err);
@@ -28,8 +28,8 @@ static enum cleave_status note_folds(const struct cv_exec_run *run,
 
     if (run->folds.count == 0)
         return status;
-    written = cv_fold_log_write(&run->folds, run->news.began_s, run->request->tell.trace,
-                                &other);
+    written = cv_fold_log_write(&run->folds, run->events.began_s,
+                                run->request->tell.trace, &other);
     if (status != CLEAVE_OK || written == CLEAVE_OK)
         return status;
     if (err != NULL)
@@ -58,8 +58,8 @@ enum cleave_status cleave_execute(const struct cleave_execution *request,
         status = cv_execution_run(&execution, err);
         status = note_folds(&execution.run, status, err);
         cv_note_failures_end(&execution.run.failures, &filled);
-        cv_note_rests(&filled, &execution.run.staff);
-        *out = cv_run_sum_up(&execution.run, &execution.muster,
+        cv_note_rests(&filled, &execution.run.pool);
+        *out = cv_run_sum_up(&execution.run, &execution.setup,
                              cv_clock_s() - execution.began_s);
         if (*out == NULL && status == CLEAVE_OK)
             status = cv_fail_memory(err, "the summary");

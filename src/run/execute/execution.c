@@ -72,22 +72,22 @@ void cv_execution_prepare(struct cv_execution *execution, struct cleave_executio
         filled->items.max <= 1 && !(filled->sharing.block > 0))
         filled->sharing.block = 1;
     fill_items_away(filled);
-    run->gate = (struct cv_start_limiter){ .delay_s = filled->crew.delay_s,
-                                           .most_load = filled->crew.most_load,
-                                           .least_memory = filled->crew.least_memory,
-                                           .most_files = cv_start_limiter_files() };
+    run->limiter = (struct cv_start_limiter){ .delay_s = filled->crew.delay_s,
+                                              .most_load = filled->crew.most_load,
+                                              .least_memory = filled->crew.least_memory,
+                                              .most_files = cv_start_limiter_files() };
     if (filled->items.sizes != NULL && filled->sharing.policy == NULL &&
         filled->sharing.own_policy == NULL)
         filled->sharing.policy = cv_policy_of_items()->name;
-    cv_worker_setup_init(&execution->muster);
-    cv_hosts_init(&run->staff.hosts);
+    cv_worker_setup_init(&execution->setup);
+    cv_hosts_init(&run->pool.hosts);
     run->request = filled;
     cv_resource_wait_watch(run);
-    run->books.news = &run->news;
-    run->staff.hosts.terms = host_terms(filled);
-    run->staff.hosts.changed = cv_joining_workers_changed;
-    run->staff.hosts.context = run;
-    run->staff.hosts.stopped_by = &run->stopped_by;
+    run->queue.events = &run->events;
+    run->pool.hosts.terms = host_terms(filled);
+    run->pool.hosts.changed = cv_joining_workers_changed;
+    run->pool.hosts.context = run;
+    run->pool.hosts.stopped_by = &run->stopped_by;
 }
 
 /* --- opening ------------------------------------------------------------------------------ */
@@ -137,7 +137,7 @@ static enum cleave_status open_source(struct cv_execution *execution, bool raw,
                                     (request->items.max > 1 ? MANY_HELD : ITEMS_HELD) *
                                         (uint64_t)(cv_worker_setup_count(request) +
                                                    ITEMS_HELD),
-                                    execution->splitter, &execution->run.books.source,
+                                    execution->splitter, &execution->run.queue.source,
                                     err);
     CV_TRY(cv_source_open(request->input.files, request->input.count,
                           &(struct cv_source_options){
@@ -154,13 +154,13 @@ static enum cleave_status open_source(struct cv_execution *execution, bool raw,
                               .hold = hold_for(request),
                               .shares = shares_of(cv_worker_setup_count(request)),
                               .numbers = true },
-                          &execution->run.books.source, err));
-    if (request->tell.note != NULL && cv_source_lone(execution->run.books.source, &note))
+                          &execution->run.queue.source, err));
+    if (request->tell.note != NULL && cv_source_lone(execution->run.queue.source, &note))
         request->tell.note(request->tell.context, note.text);
     if (request->tell.note != NULL &&
-        cv_source_unended(execution->run.books.source, &note))
+        cv_source_unended(execution->run.queue.source, &note))
         request->tell.note(request->tell.context, note.text);
-    return cv_source_validate(execution->run.books.source, err);
+    return cv_source_validate(execution->run.queue.source, err);
 }
 
 /* What to do about compressed and other binary inputs: whether to take them as they are,
@@ -236,7 +236,7 @@ enum cleave_status cv_execution_open_base(struct cv_execution *execution,
     CV_TRY(open_splitters(execution, err));
     CV_TRY(cv_poller_new(&run->poller, err));
     CV_TRY(cv_poller_signals(run->poller, signals, 4, signalled, execution, err));
-    run->staff.hosts.poller = run->poller;
+    run->pool.hosts.poller = run->poller;
     return request->crew.guard ? cv_poller_set_guard(run->poller, guard_failed,
                                                      (void *)&request->tell, err)
                                : CLEAVE_OK;
@@ -268,9 +268,9 @@ enum cleave_status cv_execution_open_input(struct cv_execution *execution,
             .files = request->reduce.command != NULL || request->journal.path != NULL,
             .before = request->output.before,
             .context = request->output.context },
-        &run->gather, err));
-    run->staff.hosts.source = run->books.source;
-    return cv_ordered_output_attach(run->gather, run->poller, err);
+        &run->outputs, err));
+    run->pool.hosts.source = run->queue.source;
+    return cv_ordered_output_attach(run->outputs, run->poller, err);
 }
 
 enum cleave_status cv_execution_open_outlet(struct cv_execution *execution,
@@ -282,16 +282,16 @@ enum cleave_status cv_execution_open_outlet(struct cv_execution *execution,
     CV_TRY(cv_result_sink_open(
         &(struct cv_result_sink_options){ .request = request,
                                           .poller = run->poller,
-                                          .gather = run->gather,
-                                          .staff = &run->staff,
-                                          .books = &run->books,
-                                          .desks = &run->desks,
+                                          .outputs = run->outputs,
+                                          .pool = &run->pool,
+                                          .queue = &run->queue,
+                                          .table = &run->table,
                                           .log = request->tell.trace != NULL ? &run->folds
                                                                              : NULL,
-                                          .gate = &run->gate },
-        &run->outlet, err));
+                                          .limiter = &run->limiter },
+        &run->results, err));
     return request->journal.path != NULL
-               ? cv_resume_open(&run->books, request, execution->splitter, err)
+               ? cv_resume_open(&run->queue, request, execution->splitter, err)
                : CLEAVE_OK;
 }
 
@@ -319,16 +319,16 @@ void cv_execution_close_input(struct cv_execution *execution)
     if (execution->is_planned)
         cv_planned_done(&execution->planned);
     execution->is_planned = false;
-    cv_journal_close(run->books.journal);
-    cv_item_keys_free(run->books.keys);
-    cv_result_sink_free(run->outlet);
-    if (run->gather != NULL) {
-        cv_ordered_output_detach(run->gather);
-        cv_ordered_output_free(run->gather);
+    cv_journal_close(run->queue.journal);
+    cv_item_keys_free(run->queue.keys);
+    cv_result_sink_free(run->results);
+    if (run->outputs != NULL) {
+        cv_ordered_output_detach(run->outputs);
+        cv_ordered_output_free(run->outputs);
     }
-    cv_input_coverage_done(&run->books.ledger);
-    cv_poison_tracker_done(&run->blame);
-    cv_worker_health_close(&run->staff.trust);
+    cv_input_coverage_done(&run->queue.coverage);
+    cv_poison_tracker_done(&run->poison);
+    cv_worker_health_close(&run->pool.health);
     cv_failure_notes_done(&run->failures);
     cv_fold_log_done(&run->folds);
 }
@@ -338,11 +338,11 @@ void cv_execution_close(struct cv_execution *execution)
     struct cv_exec_run *run = &execution->run;
 
     cv_execution_close_input(execution);
-    cv_desks_close(&run->desks);
-    cv_hosts_done(&run->staff.hosts);
-    cv_source_free(run->books.source);
+    cv_desks_close(&run->table);
+    cv_hosts_done(&run->pool.hosts);
+    cv_source_free(run->queue.source);
     cv_poller_free(run->poller);
     cv_splitter_free(execution->splitter);
     cv_splitter_free(execution->outputs);
-    cv_worker_setup_done(&execution->muster);
+    cv_worker_setup_done(&execution->setup);
 }

@@ -10,7 +10,7 @@
 /* All that a run needs; closed in reverse. */
 struct cv_execution {
     const struct cleave_execution *request;
-    struct cv_worker_setup muster;
+    struct cv_worker_setup setup;
     struct cv_splitter *splitter; /* owned               */
     struct cv_splitter *outputs;  /* owned: of a header that each output has, or NULL */
     struct cv_exec_run run;       /* its parts are owned */

@@ -28,7 +28,7 @@ static bool may_open(const struct cv_execution *execution,
                      const struct cleave_policy *policy)
 {
     const struct cleave_execution *request = execution->request;
-    const struct cv_hosts *hosts = &execution->run.staff.hosts;
+    const struct cv_hosts *hosts = &execution->run.pool.hosts;
 
     if (hosts->count > 0 && (!policy->gets_losses || hosts->keeps || hosts->leads ||
                              request->input.pairs != NULL))
@@ -45,41 +45,41 @@ static enum cleave_status declare(struct cv_execution *execution,
 {
     if (execution->declared != NULL)
         return CLEAVE_OK;
-    execution->declared = cleave_platform_workers(execution->muster.platform);
-    if (execution->run.books.journal == NULL || !policy->opens_chunks ||
+    execution->declared = cleave_platform_workers(execution->setup.platform);
+    if (execution->run.queue.journal == NULL || !policy->opens_chunks ||
         !may_open(execution, policy))
         return CLEAVE_OK;
-    return cv_resume_speeds(&execution->run, &execution->muster.arena,
+    return cv_resume_speeds(&execution->run, &execution->setup.arena,
                             &execution->declared, err);
 }
 
 /* Whether all that is told of workers was measured. */
 static bool is_measured(const struct cv_execution *execution)
 {
-    for (uint32_t w = 0; w < cleave_platform_nworkers(execution->muster.platform); w++)
+    for (uint32_t w = 0; w < cleave_platform_nworkers(execution->setup.platform); w++)
         if (cv_is_nominal(&execution->declared[w]))
             return false;
     return true;
 }
 
 /* So many commands have a core of this machine between them. */
-static double crowd_of(const struct cv_worker_pool *staff)
+static double crowd_of(const struct cv_worker_pool *pool)
 {
     uint32_t here = 0;
 
-    for (uint32_t w = 0; w < staff->nworkers; w++)
-        here += staff->host_of[w] == NULL && !staff->absent[w];
+    for (uint32_t w = 0; w < pool->nworkers; w++)
+        here += pool->host_of[w] == NULL && !pool->absent[w];
     return fmax(1, (double)here / cv_usable_cores());
 }
 
 /* What is in the pipe of a command that has not shown how fast it reads: a page or, where a share is
  * less than many of these, a sip (run/common/pipe_writer.h). Other machines know nothing of sips. */
-static size_t ahead_of(const struct cv_worker_pool *staff, double total)
+static size_t ahead_of(const struct cv_worker_pool *pool, double total)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const double small_write = total / (SIPS * fmax(1, staff->nworkers));
+    const double small_write = total / (SIPS * fmax(1, pool->nworkers));
 
-    if (staff->hosts.count > 0 || !(small_write < (double)page))
+    if (pool->hosts.count > 0 || !(small_write < (double)page))
         return page;
     return small_write > LEAST_SIP ? (size_t)small_write : LEAST_SIP;
 }
@@ -91,7 +91,7 @@ static struct cv_load describe(const struct cv_execution *execution,
     const struct cleave_items *items = &execution->request->items;
     struct cv_load load = { .units = total,
                             .real = true,
-                            .folders = cv_result_sink_folders(&execution->run.staff,
+                            .folders = cv_result_sink_folders(&execution->run.pool,
                                                               execution->request),
                             .folds_apart = cv_result_sink_apart(execution->request) };
 
@@ -107,11 +107,11 @@ static struct cv_load describe(const struct cv_execution *execution,
     if (!policy->opens_chunks)
         return load;
     load.measured = is_measured(execution);
-    load.unequal = execution->run.staff.hosts.count > 0 ? UNEQUAL_AWAY : UNEQUAL_HERE;
-    load.hold = cv_source_hold(execution->run.books.source);
+    load.unequal = execution->run.pool.hosts.count > 0 ? UNEQUAL_AWAY : UNEQUAL_HERE;
+    load.hold = cv_source_hold(execution->run.queue.source);
     load.opens = policy->gets_losses && may_open(execution, policy);
-    load.ahead = load.opens ? (double)ahead_of(&execution->run.staff, total) : 0;
-    load.burst_s = load.opens ? BURST_S * crowd_of(&execution->run.staff) : 0;
+    load.ahead = load.opens ? (double)ahead_of(&execution->run.pool, total) : 0;
+    load.burst_s = load.opens ? BURST_S * crowd_of(&execution->run.pool) : 0;
     load.varies = load.opens ? VARIES : 0;
     return load;
 }
@@ -126,15 +126,15 @@ enum cleave_status cv_execution_plan(struct cv_execution *execution, double tota
     size_t nsettings;
 
     CV_TRY(cv_run_policy_find(sharing, &policy, err));
-    CV_TRY(cv_run_policy_settings(sharing, &execution->muster.arena, &settings,
-                                  &nsettings, err));
-    execution->run.books.gets_losses = policy->gets_losses;
-    execution->run.books.gets_joins = policy->gets_losses || policy->takes_joiners;
+    CV_TRY(cv_run_policy_settings(sharing, &execution->setup.arena, &settings, &nsettings,
+                                  err));
+    execution->run.queue.gets_losses = policy->gets_losses;
+    execution->run.queue.gets_joins = policy->gets_losses || policy->takes_joiners;
     CV_TRY(declare(execution, policy, err));
     load = describe(execution, policy, total);
     execution->run.small_write = (size_t)load.ahead;
     CV_TRY(cv_planned_init(&execution->planned, policy, settings, nsettings,
-                           execution->muster.platform, execution->declared, &load, NULL,
+                           execution->setup.platform, execution->declared, &load, NULL,
                            err));
     execution->is_planned = true;
     return CLEAVE_OK;

@@ -8,13 +8,13 @@
 
 static enum cleave_status drive(struct cv_execution *execution, struct cleave_error *err)
 {
-    struct cv_run run = { .platform = execution->muster.platform };
+    struct cv_run run = { .platform = execution->setup.platform };
     struct cv_driver *driver;
     struct cv_outcome outcome;
     enum cleave_status status;
 
-    CV_TRY(cv_driver_open(&execution->planned, &cv_engine_exec,
-                          execution->muster.platform, &execution->run, &driver, err));
+    CV_TRY(cv_driver_open(&execution->planned, &cv_engine_exec, execution->setup.platform,
+                          &execution->run, &driver, err));
     status = cv_driver_run(driver, &run, execution->request->tell.trace, &outcome, err);
     cv_driver_close(driver);
     return cv_execution_name_signal(&execution->run, status);
@@ -29,7 +29,7 @@ static enum cleave_status flush(struct cv_execution *execution, struct cleave_er
 
     for (;;) {
         const enum cleave_status status =
-            cv_ordered_output_pump(run->gather, 0, &state, err);
+            cv_ordered_output_pump(run->outputs, 0, &state, err);
 
         CV_TRY(cv_exec_run_written(run, err));
         if (status != CLEAVE_OK || state == CV_GATHER_IDLE)
@@ -54,11 +54,11 @@ static enum cleave_status pass_over_left(struct cv_execution *execution,
         run->request->reduce.command != NULL)
         return CLEAVE_OK;
     cv_range_set_init(&left);
-    status = cv_input_coverage_left(&run->books.ledger,
-                                    cv_source_extent(run->books.source), &left, err);
+    status = cv_input_coverage_left(&run->queue.coverage,
+                                    cv_source_extent(run->queue.source), &left, err);
     for (uint64_t at = 0; status == CLEAVE_OK && cv_range_set_find(&left, at, &range);
          at = range.end)
-        status = cv_result_sink_skip(run->outlet, range.begin, range.end, err);
+        status = cv_result_sink_skip(run->results, range.begin, range.end, err);
     cv_range_set_done(&left);
     return status;
 }
@@ -71,7 +71,7 @@ static enum cleave_status check_torn(const struct cv_execution *execution,
     struct cleave_error note;
     bool torn = false;
 
-    CV_TRY(cv_source_ends_in_record(execution->run.books.source, &torn, &note, err));
+    CV_TRY(cv_source_ends_in_record(execution->run.queue.source, &torn, &note, err));
     if (!torn)
         return CLEAVE_OK;
     if (err != NULL)
@@ -82,11 +82,12 @@ static enum cleave_status check_torn(const struct cv_execution *execution,
 /* What was done twice is worth a word whatever else has failed. */
 static void note_fault(const struct cv_execution *execution)
 {
-    const struct cv_order_queue *books = &execution->run.books;
+    const struct cv_order_queue *queue = &execution->run.queue;
     struct cleave_error err;
 
     if (execution->request->tell.note != NULL &&
-        cv_input_coverage_check(&books->ledger, books->source, false, &err) != CLEAVE_OK)
+        cv_input_coverage_check(&queue->coverage, queue->source, false, &err) !=
+            CLEAVE_OK)
         execution->request->tell.note(execution->request->tell.context, err.text);
 }
 
@@ -94,23 +95,23 @@ static void note_fault(const struct cv_execution *execution)
 static bool begin_again(struct cv_execution *execution)
 {
     struct cv_exec_run *run = &execution->run;
-    struct cv_order_queue *books = &run->books;
+    struct cv_order_queue *queue = &run->queue;
     struct cv_range_set left;
     bool again = false;
 
-    if (run->stopped_by != 0 || run->halted || run->staff.hosts.count > 0)
+    if (run->stopped_by != 0 || run->halted || run->pool.hosts.count > 0)
         return false;
     cv_range_set_init(&left);
-    if (cv_input_coverage_left(&books->ledger, cv_source_extent(books->source), &left,
+    if (cv_input_coverage_left(&queue->coverage, cv_source_extent(queue->source), &left,
                                NULL) == CLEAVE_OK)
-        again = cv_source_shorten(books->source, &left);
+        again = cv_source_shorten(queue->source, &left);
     cv_range_set_done(&left);
     if (!again)
         return false;
-    books->pending = books->growing = 0;
-    books->wanted = 0;
-    books->running = 0;
-    run->news.broken = false;
+    queue->pending = queue->growing = 0;
+    queue->wanted = 0;
+    queue->running = 0;
+    run->events.broken = false;
     cv_planned_done(&execution->planned);
     execution->is_planned = false;
     return true;
@@ -123,13 +124,13 @@ static enum cleave_status drive_all(struct cv_execution *execution,
     double left;
 
     CV_TRY(cv_short_stream_await(execution, err));
-    left = cv_source_left(execution->run.books.source);
+    left = cv_source_left(execution->run.queue.source);
     while (left > 0) {
         CV_TRY(cv_execution_plan(execution, left, err));
         status = drive(execution, err);
         if (status == CLEAVE_OK || !begin_again(execution))
             return status;
-        left = cv_source_left(execution->run.books.source);
+        left = cv_source_left(execution->run.queue.source);
     }
     return CLEAVE_OK;
 }
@@ -140,7 +141,7 @@ static enum cleave_status run_all(struct cv_execution *execution,
     struct cv_exec_run *run = &execution->run;
     enum cleave_status status;
 
-    if (run->books.journal != NULL)
+    if (run->queue.journal != NULL)
         CV_TRY(cv_resume_known(run, err));
     status = drive_all(execution, err);
     if (status == CLEAVE_OK)

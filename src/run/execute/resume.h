@@ -4,7 +4,7 @@
 #include "run/master/exec_run.h"
 
 /* Open the journal that was asked for, for a new run or to resume one. */
-enum cleave_status cv_resume_open(struct cv_order_queue *books,
+enum cleave_status cv_resume_open(struct cv_order_queue *queue,
                                   const struct cleave_execution *request,
                                   const struct cv_splitter *splitter,
                                   struct cleave_error *err);

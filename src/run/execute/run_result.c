@@ -42,17 +42,17 @@ static void sum_worker(const struct cv_exec_run *run, uint32_t place,
                        struct cleave_execution_result *result,
                        struct cleave_worker_result *out)
 {
-    const struct cv_worker_stats *worker = &run->staff.tallies[place];
+    const struct cv_worker_stats *worker = &run->pool.tallies[place];
 
-    out->name = keep(result, run->staff.names[place]);
+    out->name = keep(result, run->pool.names[place]);
     out->chunks = worker->chunks;
     out->failures = worker->failures;
-    if (run->staff.trust.count > 0)
+    if (run->pool.health.count > 0)
         out->rests =
-            run->staff.trust.items[cv_worker_pool_domain(&run->staff, place)].rests;
+            run->pool.health.items[cv_worker_pool_domain(&run->pool, place)].rests;
     out->units = worker->units;
     out->busy_s = worker->busy_s;
-    out->remote = run->staff.host_of[place] != NULL;
+    out->remote = run->pool.host_of[place] != NULL;
     cv_time_fit_line(&worker->compute, &out->latency_s, &out->speed_ups);
     cv_time_fit_line(&worker->link, &out->link_latency_s, &out->bandwidth_ups);
     cv_time_fit_line(&worker->back, &out->return_latency_s, &out->return_bandwidth_ups);
@@ -100,8 +100,8 @@ static bool is_too_slow(const struct cv_exec_run *run, const struct cv_host *hos
     double longest_s = 0;
 
     for (uint32_t i = 0; host->first != CV_HOST_NOWHERE && i < host->slots; i++) {
-        chunks += run->staff.tallies[host->first + i].chunks;
-        longest_s = fmax(longest_s, run->staff.tallies[host->first + i].taken_back_s);
+        chunks += run->pool.tallies[host->first + i].chunks;
+        longest_s = fmax(longest_s, run->pool.tallies[host->first + i].taken_back_s);
     }
     if (host->state != CV_HOST_READY || host->shares || host->sees || chunks > 0 ||
         longest_s < SLOW_S)
@@ -123,17 +123,17 @@ static enum cleave_status list_absent(const struct cv_exec_run *run,
 {
     char reason[200];
 
-    const struct cv_hosts *hosts = &run->staff.hosts;
+    const struct cv_hosts *hosts = &run->pool.hosts;
 
     result->absent =
-        cv_array(&((struct owned *)result)->arena, hosts->count + run->staff.nworkers + 1,
+        cv_array(&((struct owned *)result)->arena, hosts->count + run->pool.nworkers + 1,
                  sizeof *result->absent);
     if (result->absent == NULL)
         return CLEAVE_ENOMEM;
-    for (uint32_t p = 0; p < run->staff.trust.count; p++)
-        if (run->staff.trust.items[p].out) {
-            cv_worker_health_reason(&run->staff.trust.items[p], reason, sizeof reason);
-            note_absent(result, cv_worker_pool_domain_name(&run->staff, p), reason);
+    for (uint32_t p = 0; p < run->pool.health.count; p++)
+        if (run->pool.health.items[p].out) {
+            cv_worker_health_reason(&run->pool.health.items[p], reason, sizeof reason);
+            note_absent(result, cv_worker_pool_domain_name(&run->pool, p), reason);
         }
     for (size_t i = 0; i < hosts->count; i++)
         if (hosts->items[i]->state <= CV_HOST_GREETED) {
@@ -211,7 +211,7 @@ static enum cleave_status list_bad(const struct cv_exec_run *run,
     qsort(bad, count, sizeof *bad, in_order);
     for (size_t i = 0; i < count; i++) {
         const struct cv_source_span file =
-            cv_source_span_at(run->books.source, bad[i].begin);
+            cv_source_span_at(run->queue.source, bad[i].begin);
 
         result->bad_records[i] = (struct cleave_bad_records){ { keep(result, file.name),
                                                                 bad[i].begin - file.begin,
@@ -223,24 +223,25 @@ static enum cleave_status list_bad(const struct cv_exec_run *run,
     return CLEAVE_OK;
 }
 
-static enum cleave_status account(const struct cv_order_queue *books,
+static enum cleave_status account(const struct cv_order_queue *queue,
                                   struct cleave_execution_result *result)
 {
-    const struct cv_input_coverage *ledger = &books->ledger;
+    const struct cv_input_coverage *coverage = &queue->coverage;
     enum cleave_status status;
     struct cv_range_set left;
 
     cv_range_set_init(&left);
-    status = cv_input_coverage_left(ledger, cv_source_extent(books->source), &left, NULL);
+    status =
+        cv_input_coverage_left(coverage, cv_source_extent(queue->source), &left, NULL);
     if (status == CLEAVE_OK)
-        status = list_ranges(books->source, &left, result, &result->left_ranges,
+        status = list_ranges(queue->source, &left, result, &result->left_ranges,
                              &result->nleft_ranges);
     if (status == CLEAVE_OK)
-        status = list_ranges(books->source, &ledger->failed, result,
+        status = list_ranges(queue->source, &coverage->failed, result,
                              &result->failed_ranges, &result->nfailed_ranges);
     result->left_bytes = (double)cv_range_set_total(&left);
-    result->failed_bytes = (double)cv_range_set_total(&ledger->failed);
-    result->left_unread = isinf(cv_source_total(books->source));
+    result->failed_bytes = (double)cv_range_set_total(&coverage->failed);
+    result->left_unread = isinf(cv_source_total(queue->source));
     cv_range_set_done(&left);
     return status;
 }
@@ -253,7 +254,7 @@ static uint32_t count_there(const struct cv_exec_run *run,
     uint32_t count = 0;
 
     for (uint32_t w = 0; w < result->nworkers; w++)
-        count += result->workers[w].chunks > 0 || cv_worker_pool_there(&run->staff, w);
+        count += result->workers[w].chunks > 0 || cv_worker_pool_there(&run->pool, w);
     return count;
 }
 
@@ -291,10 +292,10 @@ static void sum_time(struct cleave_execution_result *result, double folds_s)
 static void sum_master(const struct cv_exec_run *run,
                        struct cleave_execution_result *result)
 {
-    result->master_s = fmax(0, cv_cpu_clock_s() - run->staff.cpu_s);
-    result->port_s = run->staff.hosts.count > 0 && run->staff.hosts.one_port ? 0 : NAN;
-    for (uint32_t w = 0; w < run->staff.first_spare; w++)
-        result->port_s += run->staff.tallies[w].link.time_s;
+    result->master_s = fmax(0, cv_cpu_clock_s() - run->pool.cpu_s);
+    result->port_s = run->pool.hosts.count > 0 && run->pool.hosts.one_port ? 0 : NAN;
+    for (uint32_t w = 0; w < run->pool.first_spare; w++)
+        result->port_s += run->pool.tallies[w].link.time_s;
 }
 
 /* --- all of it ---------------------------------------------------------------------------- */
@@ -303,32 +304,33 @@ static void sum_master(const struct cv_exec_run *run,
 static void copy_counts(const struct cv_exec_run *run, const struct cv_fold_counts *folds,
                         struct cleave_execution_result *result)
 {
-    const struct cv_order_queue *books = &run->books;
+    const struct cv_order_queue *queue = &run->queue;
 
-    result->chunks = books->chunks;
-    result->retries = books->retries + folds->retries;
+    result->chunks = queue->chunks;
+    result->retries = queue->retries + folds->retries;
     result->folds = folds->calls;
-    result->failed = books->failed;
-    result->parted = books->parted;
-    result->resumed = books->resumed;
-    result->resumed_bytes = books->resumed_units;
-    result->lost = books->lost;
-    result->bad_ends = books->bad_ends;
-    result->input_bytes = books->done;
-    result->sent_bytes = (double)run->staff.hosts.sent_bytes;
-    result->connect_s = run->staff.connect_s;
+    result->failed = queue->failed;
+    result->parted = queue->parted;
+    result->resumed = queue->resumed;
+    result->resumed_bytes = queue->resumed_units;
+    result->lost = queue->lost;
+    result->bad_ends = queue->bad_ends;
+    result->input_bytes = queue->done;
+    result->sent_bytes = (double)run->pool.hosts.sent_bytes;
+    result->connect_s = run->pool.connect_s;
     result->stopped_by = run->stopped_by;
     result->halted = run->halted;
     result->output_closed = run->output_closed;
     result->reduce_failed = run->reduce_failed;
-    if (run->gather != NULL) {
-        const struct cv_ordered_output_usage usage = cv_ordered_output_usage(run->gather);
+    if (run->outputs != NULL) {
+        const struct cv_ordered_output_usage usage =
+            cv_ordered_output_usage(run->outputs);
 
         result->output_bytes = (double)usage.written;
         result->blocked_s = usage.blocked_s;
         result->header_goes_on = usage.head_goes_on;
         snprintf(result->same_line, sizeof result->same_line, "%s",
-                 cv_ordered_output_same_line(run->gather));
+                 cv_ordered_output_same_line(run->outputs));
     }
 }
 
@@ -356,22 +358,22 @@ static void sum_workers(const struct cv_exec_run *run,
 {
     double speed = 0;
 
-    for (uint32_t w = 0; w < run->staff.first_spare; w++) {
+    for (uint32_t w = 0; w < run->pool.first_spare; w++) {
         struct cleave_worker_result *worker = &result->workers[result->nworkers++];
 
         sum_worker(run, w, result, worker);
-        speed += rate_of(worker, run->staff.tallies[w].link.time_s);
+        speed += rate_of(worker, run->pool.tallies[w].link.time_s);
     }
     if (speed > 0)
-        result->bound_s = run->books.done / speed;
+        result->bound_s = run->queue.done / speed;
     result->there = count_there(run, result);
 }
 
 struct cleave_execution_result *cv_run_sum_up(const struct cv_exec_run *run,
-                                              const struct cv_worker_setup *muster,
+                                              const struct cv_worker_setup *setup,
                                               double seconds)
 {
-    const struct cv_fold_counts folds = cv_result_sink_counts(run->outlet);
+    const struct cv_fold_counts folds = cv_result_sink_counts(run->results);
     struct owned *owned = calloc(1, sizeof *owned);
     struct cleave_execution_result *result;
     const double began_s = cv_clock_s() - seconds;
@@ -381,17 +383,17 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_exec_run *run,
     result = &owned->result;
     cv_arena_init(&owned->arena);
     result->workers =
-        cv_array(&owned->arena, run->staff.nworkers + 1u, sizeof *result->workers);
+        cv_array(&owned->arena, run->pool.nworkers + 1u, sizeof *result->workers);
     if (result->workers == NULL || list_absent(run, result) != CLEAVE_OK ||
-        account(&run->books, result) != CLEAVE_OK || list_bad(run, result) != CLEAVE_OK ||
-        cv_worker_setup_platform(muster, &run->staff, run->request->tell.trace,
+        account(&run->queue, result) != CLEAVE_OK || list_bad(run, result) != CLEAVE_OK ||
+        cv_worker_setup_platform(setup, &run->pool, run->request->tell.trace,
                                  &result->platform, NULL) != CLEAVE_OK) {
         cleave_execution_free(result);
         return NULL;
     }
     result->seconds = seconds;
     copy_counts(run, &folds, result);
-    note_input(run->books.source, began_s, result);
+    note_input(run->queue.source, began_s, result);
     sum_workers(run, result);
     sum_time(result, folds.seconds);
     sum_master(run, result);

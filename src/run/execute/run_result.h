@@ -6,7 +6,7 @@
 
 /* NULL when memory is short. */
 struct cleave_execution_result *cv_run_sum_up(const struct cv_exec_run *run,
-                                              const struct cv_worker_setup *muster,
+                                              const struct cv_worker_setup *setup,
                                               double seconds);
 
 /* Of a run that was stopped before it had begun. */

@@ -11,18 +11,18 @@ static void forget_input(struct cv_execution *execution)
     const struct cv_exec_run before = *run;
 
     cv_execution_close_input(execution);
-    cv_source_free(run->books.source);
+    cv_source_free(run->queue.source);
     *run = (struct cv_exec_run){ .request = before.request,
                                  .poller = before.poller,
-                                 .staff = before.staff,
-                                 .desks = before.desks,
+                                 .pool = before.pool,
+                                 .table = before.table,
                                  .stay = before.stay,
-                                 .gate = before.gate,
+                                 .limiter = before.limiter,
                                  .stopped_by = before.stopped_by };
-    run->staff.trust = (struct cv_worker_health){ .count = 0 };
+    run->pool.health = (struct cv_worker_health){ .count = 0 };
     execution->declared = NULL; /* who is there will have changed */
-    run->staff.hosts.source = NULL;
-    run->books.news = &run->news;
+    run->pool.hosts.source = NULL;
+    run->queue.events = &run->events;
 }
 
 static enum cleave_status open_next(struct cv_execution *execution, bool first,
@@ -32,12 +32,11 @@ static enum cleave_status open_next(struct cv_execution *execution, bool first,
 
     CV_TRY(cv_execution_open_input(execution, err));
     if (first)
-        CV_TRY(cv_worker_setup_connect(&execution->muster, &run->staff,
-                                       execution->request,
+        CV_TRY(cv_worker_setup_connect(&execution->setup, &run->pool, execution->request,
                                        cv_splitter_frames(execution->splitter),
                                        &run->stopped_by, err));
     else
-        CV_TRY(cv_worker_setup_refresh(&execution->muster, &run->staff, err));
+        CV_TRY(cv_worker_setup_refresh(&execution->setup, &run->pool, err));
     return cv_execution_open_outlet(execution, err);
 }
 
@@ -54,7 +53,7 @@ static enum cleave_status run_one(struct cv_execution *execution, bool first,
     if (status == CLEAVE_OK)
         status = cv_execution_run(execution, err);
     cv_note_failures_end(&run->failures, execution->request);
-    *out_failed = run->books.failed > 0;
+    *out_failed = run->queue.failed > 0;
     /* That its commands fail is no fault of this run. */
     if (run->halted && *out_failed && status == CLEAVE_EENGINE)
         status = CLEAVE_OK;
@@ -65,7 +64,7 @@ static enum cleave_status run_one(struct cv_execution *execution, bool first,
 /* There is no other input: let commands that stay end, as they do behind the last chunk. */
 static enum cleave_status let_leave(struct cv_exec_run *run, struct cleave_error *err)
 {
-    while (!cv_attempt_table_drain(&run->desks, false)) {
+    while (!cv_attempt_table_drain(&run->table, false)) {
         CV_TRY(cv_poller_wait(run->poller, -1, err));
         if (run->stopped_by != 0)
             return cv_fail_stopped(err);

@@ -31,8 +31,8 @@ static void input_ready(void *context, unsigned events)
     (void)events;
     if (!(wait->until_s > 0))
         wait->until_s = cv_clock_s() + SOON_S;
-    if (cv_source_pump(wait->run->books.source, &err) != CLEAVE_OK)
-        cv_event_queue_fail(&wait->run->news, &err);
+    if (cv_source_pump(wait->run->queue.source, &err) != CLEAVE_OK)
+        cv_event_queue_fail(&wait->run->events, &err);
 }
 
 /* Whether sizes are chosen by those of the input, and by those who can be given a little at a time. */
@@ -43,8 +43,8 @@ static enum cleave_status is_worth_it(const struct cv_execution *execution, bool
     const struct cleave_policy *policy;
 
     CV_TRY(cv_run_policy_find(&execution->request->sharing, &policy, err));
-    *out = policy->opens_chunks && run->staff.hosts.count == 0 &&
-           execution->request->items.words == NULL && cv_source_flows(run->books.source);
+    *out = policy->opens_chunks && run->pool.hosts.count == 0 &&
+           execution->request->items.words == NULL && cv_source_flows(run->queue.source);
     return CLEAVE_OK;
 }
 
@@ -53,9 +53,9 @@ static enum cleave_status is_worth_it(const struct cv_execution *execution, bool
 static bool may_be_short(struct wait *wait, int fd)
 {
     struct cv_exec_run *run = wait->run;
-    const struct cv_source *source = run->books.source;
+    const struct cv_source *source = run->queue.source;
 
-    return !run->news.broken && run->stopped_by == 0 &&
+    return !run->events.broken && run->stopped_by == 0 &&
            cv_exec_run_written(run, NULL) == CLEAVE_OK && cv_source_wants(source) &&
            cv_source_poll_fd(source) == fd && cv_source_extent(source) < MUCH &&
            !(wait->until_s > 0 && cv_clock_s() >= wait->until_s);
@@ -65,7 +65,7 @@ enum cleave_status cv_short_stream_await(struct cv_execution *execution,
                                          struct cleave_error *err)
 {
     struct cv_exec_run *run = &execution->run;
-    const int fd = cv_source_poll_fd(run->books.source);
+    const int fd = cv_source_poll_fd(run->queue.source);
     const double look_s = run->request->tell.progress != NULL ? CV_LOOK_S : -1;
     struct wait wait = { .run = run };
     struct cv_watch watch = { 0 };
@@ -76,7 +76,7 @@ enum cleave_status cv_short_stream_await(struct cv_execution *execution,
     CV_TRY(is_worth_it(execution, &worth_it, err));
     if (!worth_it)
         return CLEAVE_OK;
-    run->news.began_s = execution->began_s;
+    run->events.began_s = execution->began_s;
     status = cv_poller_add(run->poller, &watch, fd, CV_READABLE, input_ready, &wait, err);
     while (status == CLEAVE_OK && may_be_short(&wait, fd)) {
         cv_progress_look(run, &shown_s);

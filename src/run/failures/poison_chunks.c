@@ -8,19 +8,19 @@
 #include "base/arena.h"
 #include "base/fail.h"
 
-void cv_poison_tracker_done(struct cv_poison_tracker *blame)
+void cv_poison_tracker_done(struct cv_poison_tracker *poison)
 {
-    free(blame->suspects);
-    *blame = (struct cv_poison_tracker){ .count = 0 };
+    free(poison->suspects);
+    *poison = (struct cv_poison_tracker){ .count = 0 };
 }
 
-static enum cleave_status add(struct cv_poison_tracker *blame,
+static enum cleave_status add(struct cv_poison_tracker *poison,
                               const struct cv_poison_suspect *suspect,
                               struct cleave_error *err)
 {
-    if (!CV_ROOM(blame->suspects, &blame->room, blame->count + 1))
+    if (!CV_ROOM(poison->suspects, &poison->room, poison->count + 1))
         return cv_fail_memory(err, "chunks that were lost");
-    blame->suspects[blame->count++] = *suspect;
+    poison->suspects[poison->count++] = *suspect;
     return CLEAVE_OK;
 }
 
@@ -43,16 +43,16 @@ static bool is_guilty(const struct cv_poison_suspect *suspect, uint32_t machines
 
 /* What is in both is more suspicious than what was in one of them: the rest of a suspect
  * was not there this time. */
-enum cleave_status cv_poison_tracker_lost(struct cv_poison_tracker *blame, uint64_t begin,
-                                          uint64_t end, const void *host,
+enum cleave_status cv_poison_tracker_lost(struct cv_poison_tracker *poison,
+                                          uint64_t begin, uint64_t end, const void *host,
                                           uint32_t machines, uint32_t *out_hosts,
                                           struct cleave_error *err)
 {
     bool known = false;
 
     *out_hosts = 0;
-    for (size_t i = 0; i < blame->count; i++) {
-        struct cv_poison_suspect *suspect = &blame->suspects[i];
+    for (size_t i = 0; i < poison->count; i++) {
+        struct cv_poison_suspect *suspect = &poison->suspects[i];
 
         if (suspect->end <= begin || suspect->begin >= end)
             continue;
@@ -66,18 +66,18 @@ enum cleave_status cv_poison_tracker_lost(struct cv_poison_tracker *blame, uint6
     if (known)
         return CLEAVE_OK;
     return add(
-        blame,
+        poison,
         &(struct cv_poison_suspect){
             .begin = begin, .end = end, .losses = 1, .nhosts = 1, .hosts = { host } },
         err);
 }
 
-enum cleave_status cv_poison_tracker_clear(struct cv_poison_tracker *blame,
+enum cleave_status cv_poison_tracker_clear(struct cv_poison_tracker *poison,
                                            uint64_t begin, uint64_t end,
                                            struct cleave_error *err)
 {
-    for (size_t i = blame->count; i-- > 0;) {
-        struct cv_poison_suspect *suspect = &blame->suspects[i];
+    for (size_t i = poison->count; i-- > 0;) {
+        struct cv_poison_suspect *suspect = &poison->suspects[i];
         struct cv_poison_suspect behind = *suspect;
 
         if (suspect->end <= begin || suspect->begin >= end)
@@ -86,11 +86,11 @@ enum cleave_status cv_poison_tracker_clear(struct cv_poison_tracker *blame,
         if (suspect->begin < begin) {
             suspect->end = begin;
         } else {
-            memmove(suspect, suspect + 1, (blame->count - i - 1) * sizeof *suspect);
-            blame->count--;
+            memmove(suspect, suspect + 1, (poison->count - i - 1) * sizeof *suspect);
+            poison->count--;
         }
         if (behind.begin < behind.end)
-            CV_TRY(add(blame, &behind, err));
+            CV_TRY(add(poison, &behind, err));
     }
     return CLEAVE_OK;
 }

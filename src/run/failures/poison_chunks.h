@@ -31,16 +31,16 @@ struct cv_poison_tracker {
     size_t count, room;
 };
 
-void cv_poison_tracker_done(struct cv_poison_tracker *blame);
+void cv_poison_tracker_done(struct cv_poison_tracker *poison);
 
 /* [begin, end) was being worked on by a host that is lost, one of `machines` that take part
  * in the run. *out_hosts is with how many it was lost if it is guilty, else 0. */
-enum cleave_status cv_poison_tracker_lost(struct cv_poison_tracker *blame, uint64_t begin,
-                                          uint64_t end, const void *host,
+enum cleave_status cv_poison_tracker_lost(struct cv_poison_tracker *poison,
+                                          uint64_t begin, uint64_t end, const void *host,
                                           uint32_t machines, uint32_t *out_hosts,
                                           struct cleave_error *err);
 /* [begin, end) is done, or given up. */
-enum cleave_status cv_poison_tracker_clear(struct cv_poison_tracker *blame,
+enum cleave_status cv_poison_tracker_clear(struct cv_poison_tracker *poison,
                                            uint64_t begin, uint64_t end,
                                            struct cleave_error *err);
 

@@ -37,10 +37,10 @@ struct cv_retry cv_retry_queue_take(struct cv_retry_queue *agains, size_t index)
     return taken;
 }
 
-bool cv_retry_queue_has_failure_of(const struct cv_retry_queue *agains, uint32_t party)
+bool cv_retry_queue_has_failure_of(const struct cv_retry_queue *agains, uint32_t domain)
 {
     for (size_t i = 0; i < agains->count; i++)
-        if (cv_failure_history_doubts(&agains->items[i].past, party))
+        if (cv_failure_history_doubts(&agains->items[i].past, domain))
             return true;
     return false;
 }
@@ -50,9 +50,9 @@ static unsigned rank(const struct cv_retry *again, const struct cv_candidate *ca
 {
     const struct cv_failure_history *past = &again->past;
 
-    if (!cv_failure_history_has(past, candidate->party))
+    if (!cv_failure_history_has(past, candidate->domain))
         return candidate->suspect ? 1 : 0;
-    return candidate->party != past->parties[past->count - 1] ? 2 : 3;
+    return candidate->domain != past->domains[past->count - 1] ? 2 : 3;
 }
 
 static bool is_readier(const struct cv_candidate *one, const struct cv_candidate *other)

@@ -33,7 +33,7 @@ enum cleave_status cv_retry_queue_push(struct cv_retry_queue *agains,
                                        struct cleave_error *err);
 struct cv_retry cv_retry_queue_take(struct cv_retry_queue *agains, size_t index);
 /* Whether one of them failed with this party. */
-bool cv_retry_queue_has_failure_of(const struct cv_retry_queue *agains, uint32_t party);
+bool cv_retry_queue_has_failure_of(const struct cv_retry_queue *agains, uint32_t domain);
 
 /* What is known of a party that could do it. */
 enum cv_availability {
@@ -42,7 +42,7 @@ enum cv_availability {
     CV_CAN_NOW,
 };
 struct cv_candidate {
-    uint32_t party;
+    uint32_t domain;
     enum cv_availability can;
     bool proven;  /* it has succeeded before                                           */
     bool suspect; /* it waits for others to try what it failed with itself             */

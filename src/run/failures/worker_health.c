@@ -14,30 +14,30 @@ static const double REST_S = 1;
 /* No more failures in a row are believed than this. */
 enum { PATIENCE_MOST = 1 << 20 };
 
-enum cleave_status cv_worker_health_open(struct cv_worker_health *trust,
+enum cleave_status cv_worker_health_open(struct cv_worker_health *health,
                                          uint32_t nworkers, struct cv_poller *poller,
                                          struct cleave_error *err)
 {
-    trust->items = calloc(nworkers, sizeof *trust->items);
-    if (trust->items == NULL)
+    health->items = calloc(nworkers, sizeof *health->items);
+    if (health->items == NULL)
         return cv_fail_memory(err, "the workers");
-    trust->count = nworkers;
-    trust->poller = poller;
+    health->count = nworkers;
+    health->poller = poller;
     for (uint32_t p = 0; p < nworkers; p++) {
-        trust->items[p].trust = trust;
-        trust->items[p].party = p;
-        trust->items[p].patience = 1;
+        health->items[p].health = health;
+        health->items[p].domain = p;
+        health->items[p].patience = 1;
     }
     return CLEAVE_OK;
 }
 
-void cv_worker_health_close(struct cv_worker_health *trust)
+void cv_worker_health_close(struct cv_worker_health *health)
 {
-    for (uint32_t p = 0; p < trust->count; p++)
-        cv_poller_cancel(trust->poller, &trust->items[p].timer);
-    free(trust->items);
-    trust->items = NULL;
-    trust->count = trust->nresting = 0;
+    for (uint32_t p = 0; p < health->count; p++)
+        cv_poller_cancel(health->poller, &health->items[p].timer);
+    free(health->items);
+    health->items = NULL;
+    health->count = health->nresting = 0;
 }
 
 /* The number of that way to fail. */
@@ -54,10 +54,10 @@ static uint8_t number_way(struct cv_health_record *at, const char *how)
     return (uint8_t)(way + 1);
 }
 
-bool cv_worker_health_note_failure(struct cv_worker_health *trust, uint32_t party,
+bool cv_worker_health_note_failure(struct cv_worker_health *health, uint32_t domain,
                                    const char *how, uint8_t *way)
 {
-    struct cv_health_record *at = &trust->items[party];
+    struct cv_health_record *at = &health->items[domain];
 
     *way = at->last_way = number_way(at, how);
     at->failures++;
@@ -69,10 +69,10 @@ static void end_backoff(struct cv_health_record *at)
 {
     if (!at->resting)
         return;
-    cv_poller_cancel(at->trust->poller, &at->timer);
+    cv_poller_cancel(at->health->poller, &at->timer);
     at->resting = false;
-    at->trust->nresting--;
-    at->trust->is_back(at->trust->context, at->party);
+    at->health->nresting--;
+    at->health->is_back(at->health->context, at->domain);
 }
 
 static void rest_over(void *context)
@@ -94,38 +94,38 @@ static enum cleave_status refute(struct cv_health_record *at, uint8_t way,
     at->refuted++;
     at->out = at->refuted >= CV_TRUST_REFUTED;
     at->resting = true;
-    at->trust->nresting++;
+    at->health->nresting++;
     if (!at->out) {
         at->rests++;
-        CV_TRY(cv_poller_set(at->trust->poller, &at->timer, cv_clock_s() + rest_s,
+        CV_TRY(cv_poller_set(at->health->poller, &at->timer, cv_clock_s() + rest_s,
                              rest_over, at, err));
     }
-    at->trust->rests(at->trust->context, at->party);
+    at->health->rests(at->health->context, at->domain);
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_worker_health_note_success(struct cv_worker_health *trust,
-                                                 uint32_t party,
+enum cleave_status cv_worker_health_note_success(struct cv_worker_health *health,
+                                                 uint32_t domain,
                                                  const struct cv_failure_history *history,
                                                  struct cleave_error *err)
 {
-    struct cv_health_record *at = &trust->items[party];
+    struct cv_health_record *at = &health->items[domain];
 
-    trust->anybody = true;
+    health->anybody = true;
     at->proven = true;
     at->streak = at->refuted = 0;
     at->patience = at->patience < 2 ? 2 : at->patience;
     for (uint32_t i = 0; i < history->count; i++)
-        if (history->parties[i] != party)
-            CV_TRY(refute(&trust->items[history->parties[i]], history->ways[i], err));
+        if (history->domains[i] != domain)
+            CV_TRY(refute(&health->items[history->domains[i]], history->ways[i], err));
     return CLEAVE_OK;
 }
 
-void cv_worker_health_confirm_failure(struct cv_worker_health *trust,
+void cv_worker_health_confirm_failure(struct cv_worker_health *health,
                                       const struct cv_failure_history *history)
 {
     for (uint32_t i = 0; history->count > 1 && i < history->count; i++) {
-        struct cv_health_record *at = &trust->items[history->parties[i]];
+        struct cv_health_record *at = &health->items[history->domains[i]];
 
         at->streak = 0;
         if (at->patience < PATIENCE_MOST)
@@ -133,37 +133,37 @@ void cv_worker_health_confirm_failure(struct cv_worker_health *trust,
     }
 }
 
-bool cv_worker_health_in_backoff(const struct cv_worker_health *trust, uint32_t party)
+bool cv_worker_health_in_backoff(const struct cv_worker_health *health, uint32_t domain)
 {
-    return party < trust->count && trust->items[party].resting;
+    return domain < health->count && health->items[domain].resting;
 }
 
-bool cv_worker_health_is_probing(const struct cv_worker_health *trust, uint32_t party)
+bool cv_worker_health_is_probing(const struct cv_worker_health *health, uint32_t domain)
 {
-    return trust->items[party].refuted > 0;
+    return health->items[domain].refuted > 0;
 }
 
-bool cv_worker_health_suspects(const struct cv_worker_health *trust, uint32_t party)
+bool cv_worker_health_suspects(const struct cv_worker_health *health, uint32_t domain)
 {
-    const struct cv_health_record *at = &trust->items[party];
+    const struct cv_health_record *at = &health->items[domain];
 
     return at->streak > 0 && (!at->proven || at->streak > 1 || at->refuted > 0);
 }
 
-bool cv_worker_health_awaits(const struct cv_worker_health *trust)
+bool cv_worker_health_awaits(const struct cv_worker_health *health)
 {
-    for (uint32_t p = 0; p < trust->count && trust->nresting > 0; p++)
-        if (trust->items[p].resting && !trust->items[p].out)
+    for (uint32_t p = 0; p < health->count && health->nresting > 0; p++)
+        if (health->items[p].resting && !health->items[p].out)
             return true;
     return false;
 }
 
-void cv_worker_health_clear_backoff(struct cv_worker_health *trust)
+void cv_worker_health_clear_backoff(struct cv_worker_health *health)
 {
-    for (uint32_t p = 0; p < trust->count && trust->nresting > 0; p++) {
-        trust->items[p].out = false;
-        trust->items[p].refuted = 0;
-        end_backoff(&trust->items[p]);
+    for (uint32_t p = 0; p < health->count && health->nresting > 0; p++) {
+        health->items[p].out = false;
+        health->items[p].refuted = 0;
+        end_backoff(&health->items[p]);
     }
 }
 

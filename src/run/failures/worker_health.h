@@ -25,8 +25,8 @@ enum {
 struct cv_worker_health;
 
 struct cv_health_record {
-    struct cv_worker_health *trust;
-    uint32_t party;
+    struct cv_worker_health *health;
+    uint32_t domain;
     bool proven;       /* it has succeeded                                             */
     uint32_t streak;   /* failures since then that others have not confirmed           */
     uint32_t patience; /* so many in a row are in doubt; 0 is 1                        */
@@ -49,40 +49,40 @@ struct cv_worker_health {
     struct cv_poller *poller; /* borrowed                                              */
     bool anybody;             /* has succeeded                                         */
     uint32_t nresting;        /* those left out included                               */
-    void (*rests)(void *context, uint32_t party);   /* it begins to, or is left out    */
-    void (*is_back)(void *context, uint32_t party); /* its rest is over                */
+    void (*rests)(void *context, uint32_t domain);   /* it begins to, or is left out    */
+    void (*is_back)(void *context, uint32_t domain); /* its rest is over                */
     void *context;
 };
 
-enum cleave_status cv_worker_health_open(struct cv_worker_health *trust,
+enum cleave_status cv_worker_health_open(struct cv_worker_health *health,
                                          uint32_t nworkers, struct cv_poller *poller,
                                          struct cleave_error *err);
-void cv_worker_health_close(struct cv_worker_health *trust);
+void cv_worker_health_close(struct cv_worker_health *health);
 
 /* A command of the party has failed, as `how` says behind "the command". Whether that is in doubt; *way is
  * for the history of the piece. */
-bool cv_worker_health_note_failure(struct cv_worker_health *trust, uint32_t party,
+bool cv_worker_health_note_failure(struct cv_worker_health *health, uint32_t domain,
                                    const char *how, uint8_t *way);
 /* A command of the party has succeeded, on a piece with that history. */
-enum cleave_status cv_worker_health_note_success(struct cv_worker_health *trust,
-                                                 uint32_t party,
+enum cleave_status cv_worker_health_note_success(struct cv_worker_health *health,
+                                                 uint32_t domain,
                                                  const struct cv_failure_history *history,
                                                  struct cleave_error *err);
 /* A piece is given up: those who failed with it were right. */
-void cv_worker_health_confirm_failure(struct cv_worker_health *trust,
+void cv_worker_health_confirm_failure(struct cv_worker_health *health,
                                       const struct cv_failure_history *history);
 
 /* Whether the party is to get nothing. */
-bool cv_worker_health_in_backoff(const struct cv_worker_health *trust, uint32_t party);
+bool cv_worker_health_in_backoff(const struct cv_worker_health *health, uint32_t domain);
 /* Whether so little is known of it that, while others try what it failed, it is to get
  * nothing new. */
-bool cv_worker_health_suspects(const struct cv_worker_health *trust, uint32_t party);
+bool cv_worker_health_suspects(const struct cv_worker_health *health, uint32_t domain);
 /* Whether it is back from a rest, and has not succeeded since: one chunk at a time. */
-bool cv_worker_health_is_probing(const struct cv_worker_health *trust, uint32_t party);
+bool cv_worker_health_is_probing(const struct cv_worker_health *health, uint32_t domain);
 /* Whether the rest of somebody will be over. */
-bool cv_worker_health_awaits(const struct cv_worker_health *trust);
+bool cv_worker_health_awaits(const struct cv_worker_health *health);
 /* Nobody else is there, or somebody has mended it: all are to go on. */
-void cv_worker_health_clear_backoff(struct cv_worker_health *trust);
+void cv_worker_health_clear_backoff(struct cv_worker_health *health);
 
 /* Why it rests, or is left out: "its last 5 commands failed, ...". */
 void cv_worker_health_reason(const struct cv_health_record *standing, char *out,

@@ -136,7 +136,7 @@ static enum cleave_status start_at(const struct cv_fetch *fetch, uint64_t at,
     fill_line(&line, fetch->line, at, fetch->end);
     status = line.failed
                  ? cv_fail_memory(err, "a command")
-                 : cv_fetching_start(out, line.bytes, fetch->name, fetch->outlet, err);
+                 : cv_fetching_start(out, line.bytes, fetch->name, fetch->results, err);
     cv_text_done(&line);
     return status;
 }
@@ -158,9 +158,9 @@ static enum cleave_status start_again(const struct attempt *attempt,
 
     for (int waits = 0;; waits++) {
         status = start_at(fetch, attempt->at, out, err);
-        if (status != CLEAVE_ERESOURCES || fetch->outlet < 0 || waits == MOST_WAITS)
+        if (status != CLEAVE_ERESOURCES || fetch->results < 0 || waits == MOST_WAITS)
             return status;
-        *stopped = cv_fetching_pause(FIRST_PAUSE_MS, fetch->outlet);
+        *stopped = cv_fetching_pause(FIRST_PAUSE_MS, fetch->results);
         if (*stopped)
             return status;
     }
@@ -237,7 +237,7 @@ enum cleave_status cv_fetch_range(const struct cv_fetch *fetch, struct cv_fetchi
         }
         if (tries == CV_FETCH_TRIES)
             break;
-        *stopped = cv_fetching_pause(pause_ms, fetch->outlet);
+        *stopped = cv_fetching_pause(pause_ms, fetch->results);
         status = CLEAVE_OK;
         pause_ms *= LONGER;
     }

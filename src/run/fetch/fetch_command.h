@@ -25,7 +25,7 @@ struct cv_fetch {
     void *context;
     /* A pipe to write to, whose reader is gone when nobody waits any more; -1: a signal says
      * so. */
-    int outlet;
+    int results;
 };
 
 /* Whether the line has the places that it needs. */

@@ -24,22 +24,22 @@ static bool is_signalled(void)
 
 /* Until `fd` (-1: none) has something to say, or so long (-1: as long as it takes). Whether
  * nobody wants it any more. */
-static bool wait_for(int fd, int outlet, int most_ms)
+static bool wait_for(int fd, int results, int most_ms)
 {
     /* Of the end to write to, that its reader is gone is all that is asked. */
-    struct pollfd both[] = { { .fd = fd, .events = POLLIN }, { .fd = outlet } };
+    struct pollfd both[] = { { .fd = fd, .events = POLLIN }, { .fd = results } };
 
     for (;;) {
         int now = most_ms;
         int ready;
 
-        if (outlet < 0) {
+        if (results < 0) {
             if (is_signalled())
                 return true;
             now = most_ms < 0 || most_ms > LOOK_MS ? LOOK_MS : most_ms;
         }
         ready = poll(both, 2, now);
-        if (outlet >= 0 && both[1].revents != 0)
+        if (results >= 0 && both[1].revents != 0)
             return true;
         if (ready > 0 || (ready < 0 && errno != EINTR))
             return false;
@@ -49,13 +49,13 @@ static bool wait_for(int fd, int outlet, int most_ms)
 }
 
 enum cleave_status cv_fetching_start(struct cv_fetching *fetching, const char *line,
-                                     const char *name, int outlet,
+                                     const char *name, int results,
                                      struct cleave_error *err)
 {
     const char *const words[] = { "/bin/sh", "-c", line, NULL };
     enum cleave_status status;
 
-    *fetching = (struct cv_fetching){ .pipe = { -1, -1 }, .outlet = outlet };
+    *fetching = (struct cv_fetching){ .pipe = { -1, -1 }, .results = results };
     CV_TRY(cv_command_init(&fetching->command, NULL, words, err));
     status = cv_command_set(&fetching->command, "CLEAVE_INPUT", name, err);
     if (status == CLEAVE_OK)
@@ -81,7 +81,7 @@ ssize_t cv_fetching_read(struct cv_fetching *fetching, char *out, size_t max,
     ssize_t got;
 
     do {
-        *stopped = wait_for(fetching->pipe.read, fetching->outlet, -1);
+        *stopped = wait_for(fetching->pipe.read, fetching->results, -1);
         got = *stopped ? 0 : read(fetching->pipe.read, out, max);
     } while (got < 0 && errno == EINTR);
     return got > 0 ? got : 0;
@@ -100,7 +100,7 @@ bool cv_fetching_end(struct cv_fetching *fetching, bool *stopped, char *why, siz
     bool well;
 
     while (!*stopped && !cv_process_reap(process))
-        *stopped = wait_for(process->pidfd, fetching->outlet, -1);
+        *stopped = wait_for(process->pidfd, fetching->results, -1);
     well = process->exit_code == 0;
     if (process->signal != 0)
         snprintf(why, room, "by signal %d", process->signal);
@@ -110,7 +110,7 @@ bool cv_fetching_end(struct cv_fetching *fetching, bool *stopped, char *why, siz
     return well || *stopped;
 }
 
-bool cv_fetching_pause(int pause_ms, int outlet)
+bool cv_fetching_pause(int pause_ms, int results)
 {
-    return wait_for(-1, outlet, pause_ms);
+    return wait_for(-1, results, pause_ms);
 }

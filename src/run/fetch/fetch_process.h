@@ -11,12 +11,12 @@ struct cv_fetching {
     struct cv_command command;
     struct cv_process process;
     struct cv_pipe pipe;
-    int outlet; /* borrowed */
+    int results; /* borrowed */
 };
 
 /* The line for /bin/sh, with CLEAVE_INPUT. */
 enum cleave_status cv_fetching_start(struct cv_fetching *fetching, const char *line,
-                                     const char *name, int outlet,
+                                     const char *name, int results,
                                      struct cleave_error *err);
 /* Some bytes; 0: there are no more, or *stopped. */
 ssize_t cv_fetching_read(struct cv_fetching *fetching, char *out, size_t max,
@@ -25,6 +25,6 @@ ssize_t cv_fetching_read(struct cv_fetching *fetching, char *out, size_t max,
 bool cv_fetching_end(struct cv_fetching *fetching, bool *stopped, char *why, size_t room);
 void cv_fetching_kill(struct cv_fetching *fetching);
 /* Whether that was ended early. */
-bool cv_fetching_pause(int pause_ms, int outlet);
+bool cv_fetching_pause(int pause_ms, int results);
 
 #endif

@@ -24,7 +24,7 @@ struct cv_fetched {
 };
 
 struct fetching {
-    struct cv_writer_thread flow;
+    struct cv_writer_thread threaded;
     const struct cv_fetched *from;
     uint64_t begin, end;
     struct cv_fetching command; /* owned by the thread: what gives the first bytes */
@@ -68,7 +68,7 @@ static enum cleave_status fetch_more(struct cv_fetched *fetched, uint64_t offset
                                               .end = offset + many,
                                               .take = keep,
                                               .context = fetched,
-                                              .outlet = -1 },
+                                              .results = -1 },
                           NULL, &stopped, err));
     return stopped ? cv_fail_stopped(err) : CLEAVE_OK;
 }
@@ -105,31 +105,32 @@ static bool give(void *context, const char *bytes, size_t length)
     return cv_writer_thread_write(context, bytes, length);
 }
 
-static struct cv_fetch describe(struct fetching *fetching, int outlet)
+static struct cv_fetch describe(struct fetching *fetching, int results)
 {
     return (struct cv_fetch){ .line = fetching->from->line,
                               .name = fetching->from->name,
                               .begin = fetching->begin,
                               .end = fetching->end,
                               .take = give,
-                              .context = &fetching->flow,
-                              .outlet = outlet };
+                              .context = &fetching->threaded,
+                              .results = results };
 }
 
-static enum cleave_status work(struct cv_writer_thread *flow, struct cleave_error *err)
+static enum cleave_status work(struct cv_writer_thread *threaded,
+                               struct cleave_error *err)
 {
-    struct fetching *fetching = (struct fetching *)flow;
-    const struct cv_fetch fetch = describe(fetching, flow->pipe.write);
+    struct fetching *fetching = (struct fetching *)threaded;
+    const struct cv_fetch fetch = describe(fetching, threaded->pipe.write);
     bool stopped;
 
-    fetching->command.outlet = fetch.outlet;
+    fetching->command.results = fetch.results;
     return cv_fetch_range(&fetch, &fetching->command, &stopped, err);
 }
 
-static void stop_flow(struct cv_writer_thread *flow)
+static void stop_flow(struct cv_writer_thread *threaded)
 {
-    cv_writer_thread_stop(flow);
-    free(flow);
+    cv_writer_thread_stop(threaded);
+    free(threaded);
 }
 
 /* The command is started here and not by the thread: who has no room for it is told so before anybody else is
@@ -155,9 +156,9 @@ static enum cleave_status start_flow(struct cv_lazy_reader *well, uint64_t begin
         free(fetching);
         return status;
     }
-    status = cv_writer_thread_start(&fetching->flow, work, "fetches", into, err);
+    status = cv_writer_thread_start(&fetching->threaded, work, "fetches", into, err);
     if (status == CLEAVE_OK) {
-        *out = &fetching->flow;
+        *out = &fetching->threaded;
         return CLEAVE_OK;
     }
     cv_fetching_kill(&fetching->command);
@@ -175,7 +176,7 @@ enum cleave_status cv_fetched_new(const char *line, const char *name, uint64_t s
     if (fetched == NULL)
         return cv_fail_memory(err, "an input");
     fetched->well = (struct cv_lazy_reader){
-        .read = read_well, .flow = start_flow, .stop = stop_flow, .bounded = true
+        .read = read_well, .threaded = start_flow, .stop = stop_flow, .bounded = true
     };
     fetched->line = line;
     fetched->name = name;

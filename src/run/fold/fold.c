@@ -60,11 +60,11 @@ static enum cleave_status launch(struct cv_fold *fold, struct job *job,
 
     for (size_t i = 0; i < job->npartials; i++)
         CV_TRY(cv_ordered_output_take(job->partials[i].store, &taken[i], err));
-    if (fold->options.gate != NULL)
-        CV_TRY(cv_start_limiter_room(fold->options.gate, err));
+    if (fold->options.limiter != NULL)
+        CV_TRY(cv_start_limiter_room(fold->options.limiter, err));
     CV_TRY(cv_fold_call_start(&job->call, &job->slot, taken, job->npartials, err));
-    if (fold->options.gate != NULL)
-        cv_start_limiter_begun(fold->options.gate);
+    if (fold->options.limiter != NULL)
+        cv_start_limiter_begun(fold->options.limiter);
     fold->counts.calls++;
     return CLEAVE_OK;
 }
@@ -75,8 +75,8 @@ static enum cleave_status put_off(struct cv_fold *fold, struct job *job,
                                   const struct cleave_error *why,
                                   struct cleave_error *err)
 {
-    if (fold->options.gate == NULL ||
-        !cv_start_limiter_wait(fold->options.gate, fold->options.poller, why)) {
+    if (fold->options.limiter == NULL ||
+        !cv_start_limiter_wait(fold->options.limiter, fold->options.poller, why)) {
         if (err != NULL)
             *err = *why;
         return why->status;
@@ -140,8 +140,8 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
     enum cleave_status status = CLEAVE_OK;
     struct cleave_error err, why;
 
-    if (fold->options.gate != NULL)
-        cv_start_limiter_ended(fold->options.gate);
+    if (fold->options.limiter != NULL)
+        cv_start_limiter_ended(fold->options.limiter);
     fold->counts.seconds += cv_clock_s() - slot->start_s;
     if (end != CV_SLOT_DONE) {
         cv_chunk_output_drop(slot->store);
@@ -190,7 +190,8 @@ enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t
 
     assert(!job->slot.busy && among > 0);
     if (fold->stopped || fold->failed || fold->set.ready == 0 ||
-        (fold->options.gate != NULL && cv_start_limiter_is_crowded(fold->options.gate)))
+        (fold->options.limiter != NULL &&
+         cv_start_limiter_is_crowded(fold->options.limiter)))
         return CLEAVE_OK;
     if (!fold->takes_files) {
         max = (fold->set.ready + among - 1) / among;
@@ -209,8 +210,8 @@ enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t
 /* Where each result is a file that takes a descriptor, and these are few, they are folded sooner. */
 static size_t crowd_of(const struct cv_fold *fold)
 {
-    const struct cv_start_limiter *gate = fold->options.gate;
-    const uint64_t files = gate != NULL ? gate->most_files : 0;
+    const struct cv_start_limiter *limiter = fold->options.limiter;
+    const uint64_t files = limiter != NULL ? limiter->most_files : 0;
 
     if (!fold->takes_files || files == 0 || files / 4 >= CROWD)
         return CROWD;
@@ -240,7 +241,7 @@ enum cleave_status cv_fold_new(const struct cv_fold_options *options,
 
         cv_slot_init(slot);
         slot->poller = options->poller;
-        slot->gather = options->gather;
+        slot->outputs = options->outputs;
         slot->timeout_s = options->timeout_s;
         slot->ended = job_ended;
         slot->broke = job_broke;

@@ -35,10 +35,10 @@ struct cv_fold_options {
     double timeout_s;                   /* 0: none                                      */
     struct cv_poller *poller;
     struct cv_ordered_output
-        *gather;             /* `separate` if the command takes files                  */
+        *outputs;            /* `separate` if the command takes files                  */
     struct cv_fold_log *log; /* folds that were made; NULL: nobody wants to know       */
     struct cv_start_limiter
-        *gate; /* folds for which there is no room wait there; NULL: they fail */
+        *limiter; /* folds for which there is no room wait there; NULL: they fail */
 };
 
 enum cleave_status cv_fold_new(const struct cv_fold_options *options,

@@ -21,7 +21,7 @@ void cv_host_send_hello(struct cv_host *host)
     const uint64_t mark = host->words != NULL ? cv_begin_mark_key() : 0;
 
     if (mark != 0)
-        cv_connect_stderr_expect(&host->aside, mark);
+        cv_connect_stderr_expect(&host->login_stderr, mark);
     cv_pack_hello(&packer, &(struct cv_hello){ .version = CLEAVE_VERSION,
                                                .host = "master",
                                                .cores = cv_usable_cores() });

@@ -49,7 +49,7 @@ void cv_host_tell_absent(const struct cv_host *host, const char *reason)
     char forget[200];
     /* Somebody may stand in between: that is not to be found among fifty that are switched off. */
     const bool alarms =
-        cv_connect_stderr_key_changed(&host->aside, forget, sizeof forget) &&
+        cv_connect_stderr_key_changed(&host->login_stderr, forget, sizeof forget) &&
         ++hosts->nchanged <= CV_TOLD_MOST;
 
     if (alarms || ++hosts->nabsent <= CV_TOLD_MOST)
@@ -106,14 +106,14 @@ void cv_host_quote_words(const struct cv_host *host, const struct cleave_error *
     char line[330];
 
     out[0] = '\0';
-    if (cv_connect_stderr_key_changed(&host->aside, line, sizeof line))
+    if (cv_connect_stderr_key_changed(&host->login_stderr, line, sizeof line))
         snprintf(out, size,
                  "; its HOST KEY HAS CHANGED: it was set up anew, or somebody stands in "
                  "between%s%s",
                  line[0] != '\0' ? "; if you know that it was, this forgets the old one: "
                                  : "",
                  line);
-    else if (cv_connect_stderr_last(&host->aside, line, sizeof line))
+    else if (cv_connect_stderr_last(&host->login_stderr, line, sizeof line))
         snprintf(out, size, ": %s", line);
     else if (doubt != NULL)
         snprintf(out, size, "%s", doubt);
@@ -134,12 +134,12 @@ static void tell_words(void *context)
     char line[sizeof hosts->words[0]], forget[200], more[40] = "";
     size_t others;
 
-    if (cv_connect_stderr_key_changed(&host->aside, forget, sizeof forget)) {
+    if (cv_connect_stderr_key_changed(&host->login_stderr, forget, sizeof forget)) {
         cv_hosts_note(hosts,
                       "%s: its HOST KEY HAS CHANGED, and ssh went on as it is told to: "
                       "somebody may stand in between",
                       host->name);
-    } else if (cv_connect_stderr_first(&host->aside, line, sizeof line, &others) &&
+    } else if (cv_connect_stderr_first(&host->login_stderr, line, sizeof line, &others) &&
                !was_told(hosts, line) && ++hosts->nwords <= CV_TOLD_MOST) {
         memcpy(hosts->words[hosts->nwords - 1], line, sizeof line);
         if (others > 0)
@@ -152,7 +152,7 @@ static void tell_words(void *context)
 
 void cv_host_tell_words(struct cv_host *host)
 {
-    cv_connect_stderr_ready(&host->aside, host->marks, tell_words, host);
+    cv_connect_stderr_ready(&host->login_stderr, host->marks, tell_words, host);
 }
 
 /* --- those who come twice ------------------------------------------------------------------ */

@@ -315,7 +315,7 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
     describe_words(host, err, words, sizeof words);
     cv_link_close(&host->link);
     describe_exit(host, how, sizeof how);
-    cv_connect_stderr_end(&host->aside);
+    cv_connect_stderr_end(&host->login_stderr);
     copy = was_ready || host->pushed
                ? NULL
                : cv_push_asked(&host->push, host->process.exit_code);
@@ -378,8 +378,8 @@ static enum cleave_status start_command(struct cv_host *host, int *in, int *out,
     if (status == CLEAVE_OK)
         status = cv_pipe_open(&errors, err);
     if (status == CLEAVE_OK) {
-        status =
-            cv_connect_stderr_open(&host->aside, host->hosts->poller, errors.read, err);
+        status = cv_connect_stderr_open(&host->login_stderr, host->hosts->poller,
+                                        errors.read, err);
         errors.read = -1;
     }
     if (status == CLEAVE_OK)
@@ -451,7 +451,7 @@ void cv_host_leave_out(struct cv_host *host)
     cv_push_done(&host->push);
     cv_link_close(&host->link);
     cv_process_kill(&host->process);
-    cv_connect_stderr_end(&host->aside);
+    cv_connect_stderr_end(&host->login_stderr);
     host->state = CV_HOST_OUT;
     tell_why(host, false);
 }
@@ -463,7 +463,7 @@ void cv_host_done(struct cv_host *host)
     cv_push_done(&host->push);
     cv_link_close(&host->link);
     cv_process_kill(&host->process);
-    cv_connect_stderr_done(&host->aside);
+    cv_connect_stderr_done(&host->login_stderr);
     cv_close(&host->given);
     free(host->seats);
     free(host->owed);

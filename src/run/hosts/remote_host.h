@@ -78,7 +78,7 @@ struct cv_host {
     struct cv_link link;
     struct cv_process process;
     struct cv_connect_stderr
-        aside;             /* what that says on standard error                          */
+        login_stderr;      /* what that says on standard error                          */
     struct cv_timer timer; /* to be ready, or until the next try                        */
     uint32_t tries;        /* one after the other that failed                           */
     bool shares;           /* it sees the input                                         */

@@ -83,51 +83,51 @@ enum cleave_status cv_hosts_base(struct cv_hosts *hosts, struct cleave_error *er
 
 /* What is wrong with a file is said by the host as the fault of the item, like any other. */
 static enum cleave_status look_at_files(const struct cv_slot *slot,
-                                        struct cv_item_message_out *parcel,
+                                        struct cv_item_message_out *message,
                                         struct cleave_error *err)
 {
     struct cv_host *host = slot->remote.host;
     const char *const *base = host->hosts->terms.base_files;
-    const size_t nsends = count(parcel->sends);
+    const size_t nsends = count(message->sends);
     struct cleave_error why;
     const char *there;
     size_t nbase = 0;
 
     while (!host->based && base != NULL && base[nbase] != NULL)
         nbase++;
-    parcel->files = calloc(nbase + nsends + 1, sizeof *parcel->files);
-    parcel->here = calloc(nbase + nsends + 1, sizeof *parcel->here);
-    if (parcel->files == NULL || parcel->here == NULL)
+    message->files = calloc(nbase + nsends + 1, sizeof *message->files);
+    message->here = calloc(nbase + nsends + 1, sizeof *message->here);
+    if (message->files == NULL || message->here == NULL)
         return cv_fail_memory(err, "the files of an item");
     for (size_t i = 0; i < nbase; i++)
-        parcel->here[i] = base[i];
-    for (size_t i = 0; parcel->sends != NULL && i < nsends; i++)
-        parcel->here[nbase + i] = parcel->sends[i];
-    for (size_t i = 0; parcel->here[i] != NULL && parcel->fault[0] == '\0'; i++) {
-        if (look(parcel->here[i], host->may_share && !host->blind, &parcel->files[i],
+        message->here[i] = base[i];
+    for (size_t i = 0; message->sends != NULL && i < nsends; i++)
+        message->here[nbase + i] = message->sends[i];
+    for (size_t i = 0; message->here[i] != NULL && message->fault[0] == '\0'; i++) {
+        if (look(message->here[i], host->may_share && !host->blind, &message->files[i],
                  &why) != CLEAVE_OK)
-            snprintf(parcel->fault, sizeof parcel->fault, "%.290s", why.text);
+            snprintf(message->fault, sizeof message->fault, "%.290s", why.text);
         else
-            parcel->body += parcel->files[i].travels ? parcel->files[i].size : 0;
+            message->body += message->files[i].travels ? message->files[i].size : 0;
     }
-    for (size_t i = 0; parcel->returns != NULL && parcel->returns[i] != NULL &&
-                       parcel->fault[0] == '\0';
+    for (size_t i = 0; message->returns != NULL && message->returns[i] != NULL &&
+                       message->fault[0] == '\0';
          i++)
-        if (cv_item_transfer_name(parcel->returns[i], &there, &why) != CLEAVE_OK)
-            snprintf(parcel->fault, sizeof parcel->fault, "%.290s", why.text);
-    parcel->nbase = nbase;
-    parcel->nfiles = nbase + nsends;
-    if (parcel->fault[0] != '\0') /* nothing is sent then */
-        parcel->nbase = parcel->nfiles = parcel->body = 0;
-    parcel->body++; /* the byte behind them */
+        if (cv_item_transfer_name(message->returns[i], &there, &why) != CLEAVE_OK)
+            snprintf(message->fault, sizeof message->fault, "%.290s", why.text);
+    message->nbase = nbase;
+    message->nfiles = nbase + nsends;
+    if (message->fault[0] != '\0') /* nothing is sent then */
+        message->nbase = message->nfiles = message->body = 0;
+    message->body++; /* the byte behind them */
     return CLEAVE_OK;
 }
 
-static enum cleave_status pack(struct cv_slot *slot, struct cv_item_message_out *parcel,
+static enum cleave_status pack(struct cv_slot *slot, struct cv_item_message_out *message,
                                char **words, struct cleave_error *err)
 {
     const struct cleave_items *items = slot->items;
-    const size_t nreturns = count(parcel->returns);
+    const size_t nreturns = count(message->returns);
     const char **there = calloc(nreturns + 1, sizeof *there);
     char chunk[40], place[40];
     const char *told[] = { chunk, place, NULL };
@@ -142,23 +142,23 @@ static enum cleave_status pack(struct cv_slot *slot, struct cv_item_message_out 
         return cv_fail_memory(err, "the files of an item");
     for (size_t i = 0; i < nreturns; i++) {
         there[i] = ""; /* of one with a fault */
-        (void)cv_item_transfer_name(parcel->returns[i], &there[i], &ignored);
+        (void)cv_item_transfer_name(message->returns[i], &there[i], &ignored);
     }
     snprintf(chunk, sizeof chunk, "CLEAVE_CHUNK=%llu",
              (unsigned long long)slot->piece.begin + 1);
     snprintf(place, sizeof place, "CLEAVE_SLOT=%lu", (unsigned long)slot->worker + 1);
-    cv_pack_parcel(&parcel->head,
+    cv_pack_parcel(&message->head,
                    &(struct cv_item_message){ .item = slot->piece.begin,
                                               .words = said.out,
                                               .told = told,
                                               .returns = there,
-                                              .files = parcel->files,
-                                              .nfiles = parcel->nfiles,
-                                              .nbase = parcel->nbase,
+                                              .files = message->files,
+                                              .nfiles = message->nfiles,
+                                              .nbase = message->nbase,
                                               .errors = items->errors != NULL,
-                                              .fault = parcel->fault });
+                                              .fault = message->fault });
     free(there);
-    return parcel->head.failed ? cv_fail_memory(err, "the words of an item") : CLEAVE_OK;
+    return message->head.failed ? cv_fail_memory(err, "the words of an item") : CLEAVE_OK;
 }
 
 enum cleave_status cv_item_pack(struct cv_slot *slot, struct cleave_error *err)
@@ -166,98 +166,98 @@ enum cleave_status cv_item_pack(struct cv_slot *slot, struct cleave_error *err)
     const struct cleave_items *items = slot->items;
     const uint64_t item = slot->piece.begin;
     const uint32_t place = slot->worker + 1;
-    struct cv_item_message_out *parcel = calloc(1, sizeof *parcel);
+    struct cv_item_message_out *message = calloc(1, sizeof *message);
     enum cleave_status status = CLEAVE_OK;
     char **words = NULL;
 
     cv_item_forget(slot);
-    slot->remote.parcel = parcel;
-    if (parcel == NULL)
+    slot->remote.message = message;
+    if (message == NULL)
         return cv_fail_memory(err, "an item");
-    parcel->fd = -1;
+    message->fd = -1;
     if (items->sends != NULL)
-        status = items->sends(items->context, item, place, &parcel->sends, err);
+        status = items->sends(items->context, item, place, &message->sends, err);
     if (status == CLEAVE_OK && items->returns != NULL)
-        status = items->returns(items->context, item, place, &parcel->returns, err);
+        status = items->returns(items->context, item, place, &message->returns, err);
     if (status == CLEAVE_OK)
-        status = look_at_files(slot, parcel, err);
+        status = look_at_files(slot, message, err);
     if (status == CLEAVE_OK)
         status = cv_item_piece_words(items, &slot->piece, place, &words, err);
     if (status == CLEAVE_OK)
-        status = pack(slot, parcel, words, err);
+        status = pack(slot, message, words, err);
     free(words);
-    if (status == CLEAVE_OK && parcel->fault[0] == '\0')
+    if (status == CLEAVE_OK && message->fault[0] == '\0')
         slot->remote.host->based = true;
     return status;
 }
 
 uint64_t cv_item_head(const struct cv_slot *slot)
 {
-    return slot->remote.parcel != NULL ? slot->remote.parcel->head.length : 0;
+    return slot->remote.message != NULL ? slot->remote.message->head.length : 0;
 }
 
 uint64_t cv_item_body(const struct cv_slot *slot)
 {
-    return slot->remote.parcel != NULL ? slot->remote.parcel->body : 0;
+    return slot->remote.message != NULL ? slot->remote.message->body : 0;
 }
 
 bool cv_item_is_shared(const struct cv_slot *slot)
 {
-    const struct cv_item_message_out *parcel = slot->remote.parcel;
+    const struct cv_item_message_out *message = slot->remote.message;
 
-    for (size_t i = 0; parcel != NULL && i < parcel->nfiles; i++)
-        if (!parcel->files[i].travels)
+    for (size_t i = 0; message != NULL && i < message->nfiles; i++)
+        if (!message->files[i].travels)
             return true;
     return false;
 }
 
 /* Zeros are sent in the place of what is not there any more: so much was announced. */
-static size_t read_file(struct cv_item_message_out *parcel, size_t which, uint64_t offset,
-                        void *out, size_t max)
+static size_t read_file(struct cv_item_message_out *message, size_t which,
+                        uint64_t offset, void *out, size_t max)
 {
-    const uint64_t left = parcel->files[which].size - offset;
+    const uint64_t left = message->files[which].size - offset;
     const size_t wanted = left < max ? (size_t)left : max;
     struct stat facts;
     ssize_t got;
 
-    if (parcel->open != which + 1) {
-        cv_close(&parcel->fd);
-        parcel->fd = open(parcel->here[which], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        parcel->open = which + 1;
-        if (parcel->fd < 0 || fstat(parcel->fd, &facts) != 0 ||
-            (uint64_t)facts.st_size != parcel->files[which].size)
-            parcel->bad = true;
+    if (message->open != which + 1) {
+        cv_close(&message->fd);
+        message->fd = open(message->here[which], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        message->open = which + 1;
+        if (message->fd < 0 || fstat(message->fd, &facts) != 0 ||
+            (uint64_t)facts.st_size != message->files[which].size)
+            message->bad = true;
     }
-    got = parcel->fd >= 0 ? pread(parcel->fd, out, wanted, (off_t)offset) : -1;
+    got = message->fd >= 0 ? pread(message->fd, out, wanted, (off_t)offset) : -1;
     if (got > 0)
         return (size_t)got;
-    parcel->bad = true;
+    message->bad = true;
     memset(out, 0, wanted);
     return wanted;
 }
 
 size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t max)
 {
-    struct cv_item_message_out *parcel = slot->remote.parcel;
+    struct cv_item_message_out *message = slot->remote.message;
     unsigned char end;
 
-    if (at < parcel->head.length) {
-        const size_t left = parcel->head.length - (size_t)at;
+    if (at < message->head.length) {
+        const size_t left = message->head.length - (size_t)at;
         const size_t some = left < max ? left : max;
 
-        memcpy(out, parcel->head.bytes + at, some);
+        memcpy(out, message->head.bytes + at, some);
         return some;
     }
-    at -= parcel->head.length;
-    for (size_t i = 0; i < parcel->nfiles; i++) {
-        const uint64_t size = parcel->files[i].travels ? parcel->files[i].size : 0;
+    at -= message->head.length;
+    for (size_t i = 0; i < message->nfiles; i++) {
+        const uint64_t size = message->files[i].travels ? message->files[i].size : 0;
 
         if (at < size)
-            return read_file(parcel, i, at, out, max);
+            return read_file(message, i, at, out, max);
         at -= size;
     }
-    cv_close(&parcel->fd);
-    end = parcel->bad ? CV_PARCEL_BAD : CV_PARCEL_GOOD;
+    cv_close(&message->fd);
+    end = message->bad ? CV_PARCEL_BAD : CV_PARCEL_GOOD;
     memcpy(out, &end, 1);
     return 1;
 }
@@ -268,7 +268,7 @@ enum cleave_status cv_item_take_back(struct cv_slot *slot, const void *bytes,
                                      size_t length, struct cleave_error *err)
 {
     if (slot->remote.back == NULL)
-        CV_TRY(cv_chunk_output_open(slot->gather, &slot->remote.back, err));
+        CV_TRY(cv_chunk_output_open(slot->outputs, &slot->remote.back, err));
     return cv_chunk_output_write(slot->remote.back, bytes, length, err);
 }
 
@@ -302,7 +302,7 @@ static void put_files(const struct cv_slot *slot, const struct cv_item_message_b
                       const struct cv_taken *taken, uint64_t at, bool done, char *fault,
                       size_t size)
 {
-    char *const *names = slot->remote.parcel->returns;
+    char *const *names = slot->remote.message->returns;
     const size_t first = slot->items->errors != NULL;
 
     for (size_t i = 0; i < back->nfiles; i++) {
@@ -354,7 +354,7 @@ static bool read_back(const struct cv_slot *slot, const struct cv_taken *taken,
            pread(taken->fd, head, (size_t)length, (off_t)(*out_at - length)) ==
                (ssize_t)length &&
            cv_unpack_back(head, (size_t)length, arena, out) &&
-           out->nfiles == count(slot->remote.parcel->returns) +
+           out->nfiles == count(slot->remote.message->returns) +
                               (slot->items->errors != NULL ? 1 : 0);
     for (uint64_t i = 0; good && i < out->nfiles; i++)
         files += out->files[i].travels ? out->files[i].size : 0;
@@ -373,7 +373,7 @@ bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
 
     if (store == NULL)
         return !done ||
-               (count(slot->remote.parcel->returns) == 0 && slot->items->errors == NULL);
+               (count(slot->remote.message->returns) == 0 && slot->items->errors == NULL);
     if (cv_ordered_output_take(store, &taken, &err) != CLEAVE_OK) {
         slot->broke(slot->context, &err);
         return true;
@@ -390,21 +390,21 @@ bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
 
 void cv_item_forget(struct cv_slot *slot)
 {
-    struct cv_item_message_out *parcel = slot->remote.parcel;
+    struct cv_item_message_out *message = slot->remote.message;
 
     if (slot->remote.back != NULL)
         cv_chunk_output_drop(slot->remote.back);
     slot->remote.back = NULL;
-    slot->remote.parcel = NULL;
-    if (parcel == NULL)
+    slot->remote.message = NULL;
+    if (message == NULL)
         return;
-    if (parcel->nbase > 0 && !slot->remote.arrived)
+    if (message->nbase > 0 && !slot->remote.arrived)
         slot->remote.host->based = false; /* they may not have come */
-    cv_close(&parcel->fd);
-    cv_pack_done(&parcel->head);
-    free(parcel->sends);
-    free(parcel->returns);
-    free(parcel->files);
-    free(parcel->here);
-    free(parcel);
+    cv_close(&message->fd);
+    cv_pack_done(&message->head);
+    free(message->sends);
+    free(message->returns);
+    free(message->files);
+    free(message->here);
+    free(message);
 }

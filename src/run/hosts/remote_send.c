@@ -454,9 +454,9 @@ void cv_send_got(struct cv_slot *slot, uint64_t bytes)
 {
     struct cv_host *host = slot->remote.host;
     const double now_s = cv_clock_s();
-    uint64_t news;
+    uint64_t events;
 
-    news = bytes - slot->remote.acked;
+    events = bytes - slot->remote.acked;
     slot->remote.acked = bytes;
     if (host->probe_s > 0 &&
         (host->probe_chunk != slot->remote.number || bytes >= host->probe_bytes)) {
@@ -466,13 +466,13 @@ void cv_send_got(struct cv_slot *slot, uint64_t bytes)
             host->rtt_s = host->rtt_s < 0 ? sample_s : fmin(host->rtt_s, sample_s);
         host->probe_s = 0;
     }
-    if (news > 0) {
+    if (events > 0) {
         host->moved = true;
         host->moved_s = now_s;
     }
     if (host->since_s > 0)
-        measure(host, now_s, news);
-    host->in_flight -= news;
+        measure(host, now_s, events);
+    host->in_flight -= events;
     note_burst(slot, now_s);
     cv_link_wake(&host->link);
 }

@@ -30,7 +30,7 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
 {
     struct cv_remote *remote = &slot->remote;
 
-    CV_TRY(cv_chunk_output_open(slot->gather, &slot->store, err));
+    CV_TRY(cv_chunk_output_open(slot->outputs, &slot->store, err));
     cv_chunk_output_use_blocks(slot->store);
     if (slot->by_lines)
         CV_TRY(cv_line_output_begin(slot, err));

@@ -239,8 +239,8 @@ struct cv_input cv_source_input(const struct cv_source *source, size_t index)
     return (struct cv_input){ .path = file->path,
                               .device = file->device,
                               .inode = file->inode,
-                              .size = (int64_t)(file->unpacked != NULL ? file->packed_size
-                                                                       : file->size),
+                              .size = (int64_t)(file->decoded != NULL ? file->packed_size
+                                                                      : file->size),
                               .mtime_ns = file->mtime_ns,
-                              .packed = file->unpacked != NULL };
+                              .packed = file->decoded != NULL };
 }

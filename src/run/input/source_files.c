@@ -111,8 +111,8 @@ enum cleave_status cv_source_file_fetch(struct cv_source_file *file, const char 
 void cv_source_file_done(struct cv_source_file *file)
 {
     cv_source_file_close(file);
-    cv_decoded_file_free(file->unpacked);
-    file->unpacked = NULL;
+    cv_decoded_file_free(file->decoded);
+    file->decoded = NULL;
     cv_fetched_free(file->fetched);
     file->fetched = NULL;
     free(file->name);
@@ -126,8 +126,8 @@ void cv_source_file_close(struct cv_source_file *file)
 {
     if (file->fd >= 0) {
         cv_cut_file_done(&file->cut);
-        if (file->unpacked != NULL)
-            cv_decoded_file_use(file->unpacked, -1);
+        if (file->decoded != NULL)
+            cv_decoded_file_use(file->decoded, -1);
         if (!file->borrowed)
             close(file->fd);
     }
@@ -147,9 +147,9 @@ enum cleave_status cv_source_file_use(struct cv_source_file *file,
     if (file->fd < 0)
         return cannot(err, file->name, "read");
     cv_cut_file_init(&file->cut, splitter, file->name, file->fd, file->size);
-    if (file->unpacked != NULL) {
-        cv_decoded_file_use(file->unpacked, file->fd);
-        file->cut.well = cv_decoded_file_well(file->unpacked);
+    if (file->decoded != NULL) {
+        cv_decoded_file_use(file->decoded, file->fd);
+        file->cut.well = cv_decoded_file_well(file->decoded);
     }
     if (file->fetched != NULL)
         file->cut.well = cv_fetched_well(file->fetched);
@@ -161,7 +161,7 @@ enum cleave_status cv_source_file_unchanged(struct cv_source_file *file,
                                             struct cleave_error *err)
 {
     const struct cv_place place = { file->name, 0, 0, NULL };
-    const uint64_t size = file->unpacked != NULL ? file->packed_size : file->size;
+    const uint64_t size = file->decoded != NULL ? file->packed_size : file->size;
     struct stat now;
 
     if (file->fetched != NULL)

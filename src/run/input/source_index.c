@@ -31,7 +31,7 @@ bool cv_index_is_useful(const struct cv_splitter *splitter)
 
 void cv_index_add_head(struct cv_text *out, const struct cv_source_file *file)
 {
-    const uint64_t bytes = file->unpacked != NULL ? file->packed_size : file->size;
+    const uint64_t bytes = file->decoded != NULL ? file->packed_size : file->size;
 
     cv_text_add(out, "cleave index 1\nsplit %s\n", cv_splitter_text(file->cut.splitter));
     cv_text_add(out, "file %" PRIu64 " %" PRId64 "\n", bytes, file->mtime_ns);

@@ -16,7 +16,7 @@ struct cv_source_file {
     char *path;   /* owned: as in struct cv_input  */
     uint64_t device, inode, size;
     struct cv_decoded_file
-        *unpacked; /* owned: it is decoded, to `size` bytes; NULL: it is not */
+        *decoded; /* owned: it is decoded, to `size` bytes; NULL: it is not */
     struct cv_fetched
         *fetched;         /* owned: a command gives it by ranges; NULL: it is a file */
     uint64_t packed_size; /* then: bytes of the file                              */
@@ -96,10 +96,10 @@ struct cv_stream {
     const struct cv_format_guess
         *like; /* what it seems to be, as text; NULL             */
     struct cv_decode_thread
-        *unpacking; /* owned; NULL: it comes as it is                 */
-    int packed_fd;  /* then: what is decoded                          */
-    bool damaged;   /* it could not be decoded to its end: why        */
-    bool stunted;   /* ... and its last record has bytes missing      */
+        *decoding; /* owned; NULL: it comes as it is                 */
+    int packed_fd; /* then: what is decoded                          */
+    bool damaged;  /* it could not be decoded to its end: why        */
+    bool stunted;  /* ... and its last record has bytes missing      */
     struct cleave_error damage;
     struct cv_spool
         spool; /* what came and is not finished                              */

@@ -59,8 +59,8 @@ enum cleave_status cv_source_cut(struct cv_source *source, size_t index, uint64_
     if (begin == 0 && target <= header)
         target = header + 1;
     if (source->stream == NULL && source->mate == NULL &&
-        source->files[index].unpacked != NULL)
-        target = cv_decoded_file_round(source->files[index].unpacked, target);
+        source->files[index].decoded != NULL)
+        target = cv_decoded_file_round(source->files[index].decoded, target);
     if (target >= end) {
         *out = end;
         return CLEAVE_OK;

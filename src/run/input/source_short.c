@@ -46,7 +46,7 @@ static enum cleave_status shorten(struct cv_source *source, struct cv_source_fil
     CV_TRY(cv_source_file_use(file, source->splitter, err));
     cv_cut_file_done(&file->cut);
     cv_cut_file_init(&file->cut, source->splitter, file->name, file->fd, good_end);
-    file->cut.well = cv_decoded_file_well(file->unpacked);
+    file->cut.well = cv_decoded_file_well(file->decoded);
     file->size = good_end;
     if (record > 0)
         end -= end % record;
@@ -54,7 +54,7 @@ static enum cleave_status shorten(struct cv_source *source, struct cv_source_fil
         CV_TRY(last_record(file, &end, err));
     cv_cut_file_done(&file->cut);
     cv_cut_file_init(&file->cut, source->splitter, file->name, file->fd, end);
-    file->cut.well = cv_decoded_file_well(file->unpacked);
+    file->cut.well = cv_decoded_file_well(file->decoded);
     file->size = end;
     source->total_good =
         file->base + end; /* outputs are in order: none behind could be written */
@@ -91,8 +91,8 @@ bool cv_source_shorten(struct cv_source *source, const struct cv_range_set *left
         uint64_t good_end;
 
         file->at_work = 0;
-        if (file->unpacked == NULL ||
-            !cv_decoded_file_damaged(file->unpacked, &good_end, &damage) ||
+        if (file->decoded == NULL ||
+            !cv_decoded_file_damaged(file->decoded, &good_end, &damage) ||
             good_end >= file->size)
             continue;
         if (shorten(source, file, good_end, NULL) != CLEAVE_OK)

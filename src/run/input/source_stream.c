@@ -124,8 +124,8 @@ void cv_stream_free(struct cv_stream *stream)
 {
     if (stream == NULL)
         return;
-    if (stream->unpacking != NULL) {
-        cv_decode_thread_free(stream->unpacking);
+    if (stream->decoding != NULL) {
+        cv_decode_thread_free(stream->decoding);
         stream->fd = stream->packed_fd;
     }
     if (stream->fd >= 0 && !stream->borrowed)
@@ -158,8 +158,8 @@ static enum cleave_status read_once(struct cv_stream *stream, size_t *got,
 
     CV_TRY(cv_spool_room(&stream->spool, stream->settled, stream->received, &to, &room,
                          err));
-    length = stream->unpacking != NULL
-                 ? cv_decode_thread_read(stream->unpacking, to, room, TURN)
+    length = stream->decoding != NULL
+                 ? cv_decode_thread_read(stream->decoding, to, room, TURN)
                  : read(stream->fd, to, room < TURN ? room : TURN);
     *got = 0;
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
@@ -169,7 +169,7 @@ static enum cleave_status read_once(struct cv_stream *stream, size_t *got,
     stream->ended = length == 0;
     if (stream->ended)
         stream->ended_s = cv_clock_s();
-    if (stream->ended && stream->unpacking != NULL)
+    if (stream->ended && stream->decoding != NULL)
         cv_stream_unpacked(stream);
     if (stream->received == 0 && length > 0)
         stream->first_s = cv_clock_s();

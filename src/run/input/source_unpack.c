@@ -29,9 +29,9 @@ static enum cleave_status unpack(struct cv_stream *stream, const struct cv_codec
                                             .fd = stream->fd,
                                             .first = bytes,
                                             .nfirst = (size_t)stream->received },
-        &stream->unpacking, err));
+        &stream->decoding, err));
     stream->packed_fd = stream->fd;
-    stream->fd = cv_decode_thread_fd(stream->unpacking);
+    stream->fd = cv_decode_thread_fd(stream->decoding);
     stream->polls = true;
     stream->ended = false;
     stream->received = 0; /* what is decoded is written over it */
@@ -75,7 +75,7 @@ enum cleave_status cv_stream_look(struct cv_stream *stream, struct cleave_error 
     if (stream->received == 0 && !stream->ended)
         return CLEAVE_OK; /* a decoder was asked before it had anything */
     magic = cv_magic_find(bytes, length, &undecided);
-    if (magic != NULL && stream->unpacking == NULL && cv_magic_codec(magic) != NULL) {
+    if (magic != NULL && stream->decoding == NULL && cv_magic_codec(magic) != NULL) {
         stream->around = magic;
         return unpack(stream, cv_magic_codec(magic), bytes, err);
     }
@@ -95,7 +95,7 @@ enum cleave_status cv_stream_look(struct cv_stream *stream, struct cleave_error 
 
 void cv_stream_unpacked(struct cv_stream *stream)
 {
-    stream->damaged = cv_decode_thread_end(stream->unpacking, &stream->stunted,
+    stream->damaged = cv_decode_thread_end(stream->decoding, &stream->stunted,
                                            &stream->damage) != CLEAVE_OK;
 }
 
@@ -227,11 +227,11 @@ static enum cleave_status unpack_file(struct cv_source_file *file, int fd,
     file->foretold = *as_stream && sized;
     file->foretold_bytes = blocks.out_end;
     if (status == CLEAVE_OK && !*as_stream)
-        status = cv_decoded_file_new(codec, file->name, &blocks, &file->unpacked, err);
+        status = cv_decoded_file_new(codec, file->name, &blocks, &file->decoded, err);
     cv_blocks_done(&blocks);
     if (status == CLEAVE_OK && !*as_stream) {
         file->packed_size = file->size;
-        file->size = cv_decoded_file_size(file->unpacked);
+        file->size = cv_decoded_file_size(file->decoded);
     }
     return status;
 }

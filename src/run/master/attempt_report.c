@@ -8,10 +8,10 @@
 #include "base/fail.h"
 
 void cv_attempt_report(const struct cleave_execution *request, const char *worker,
-                       const struct cv_attempt *errand, enum cv_slot_end end,
+                       const struct cv_attempt *attempt, enum cv_slot_end end,
                        bool given_up)
 {
-    const struct cv_slot *slot = &errand->slot;
+    const struct cv_slot *slot = &attempt->slot;
     const double seconds = cv_clock_s() - slot->start_s;
     struct timespec now;
 
@@ -23,8 +23,8 @@ void cv_attempt_report(const struct cleave_execution *request, const char *worke
         &(struct cleave_attempt){
             .worker = worker,
             .place = slot->worker + 1,
-            .chunk = errand->chunk,
-            .attempt = errand->attempt,
+            .chunk = attempt->chunk,
+            .attempt = attempt->number,
             .start_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - seconds,
             .seconds = seconds,
             .compute_s = slot->remote.computed ? slot->remote.compute_s : seconds,
@@ -102,17 +102,17 @@ void cv_note_worker_excluded(const struct cleave_execution *request, const char 
 }
 
 void cv_note_rests(const struct cleave_execution *request,
-                   const struct cv_worker_pool *staff)
+                   const struct cv_worker_pool *pool)
 {
     char reason[200];
 
-    for (uint32_t p = 0; p < staff->trust.count; p++) {
-        const struct cv_health_record *at = &staff->trust.items[p];
+    for (uint32_t p = 0; p < pool->health.count; p++) {
+        const struct cv_health_record *at = &pool->health.items[p];
 
         if (at->rests == 0 || at->out)
             continue;
         cv_worker_health_reason(at, reason, sizeof reason);
-        tell(request, "%.200s: was rested: %s", cv_worker_pool_domain_name(staff, p),
+        tell(request, "%.200s: was rested: %s", cv_worker_pool_domain_name(pool, p),
              reason);
     }
 }

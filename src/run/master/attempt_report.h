@@ -10,7 +10,7 @@
 
 /* One attempt of the worker has ended, perhaps the last one; its output is with the slot. */
 void cv_attempt_report(const struct cleave_execution *request, const char *worker,
-                       const struct cv_attempt *errand, enum cv_slot_end end,
+                       const struct cv_attempt *attempt, enum cv_slot_end end,
                        bool given_up);
 
 /* A command that stays does not answer its first chunk. */
@@ -29,6 +29,6 @@ void cv_note_bad_end(const struct cleave_execution *request, const char *worker,
 void cv_note_worker_excluded(const struct cleave_execution *request, const char *name,
                              const struct cv_health_record *standing);
 void cv_note_rests(const struct cleave_execution *request,
-                   const struct cv_worker_pool *staff);
+                   const struct cv_worker_pool *pool);
 
 #endif

@@ -21,21 +21,21 @@ static bool fails_without_header(const struct cv_exec_run *run)
 /* It would be the same with a million of them; all the more so if it cannot be for what is in them. */
 static bool all_chunks_fail(const struct cv_exec_run *run)
 {
-    const struct cv_order_queue *books = &run->books;
+    const struct cv_order_queue *queue = &run->queue;
 
-    if (books->resumed > 0)
+    if (queue->resumed > 0)
         return false;
-    if (!run->staff.trust.anybody && books->unread >= CLEAVE_ALL_FAIL_UNREAD_LIMIT)
+    if (!run->pool.health.anybody && queue->unread >= CLEAVE_ALL_FAIL_UNREAD_LIMIT)
         return true;
-    return books->failed >= CLEAVE_ALL_FAIL_LIMIT &&
-           (!run->staff.trust.anybody || fails_without_header(run));
+    return queue->failed >= CLEAVE_ALL_FAIL_LIMIT &&
+           (!run->pool.health.anybody || fails_without_header(run));
 }
 
 /* Whether a command failed before it had read anything, as far as that is seen. */
-static bool is_unread(const struct cv_attempt *errand)
+static bool is_unread(const struct cv_attempt *attempt)
 {
-    return errand->opened && !cv_slot_is_remote(&errand->slot) &&
-           !(errand->slot.open.spawn_s > 0);
+    return attempt->opened && !cv_slot_is_remote(&attempt->slot) &&
+           !(attempt->slot.open.spawn_s > 0);
 }
 
 /* How many there are of what is counted, the one that has just ended among them. */
@@ -43,18 +43,18 @@ static double count_ends(const struct cv_exec_run *run, double over)
 {
     switch (run->request->failing.halt_on) {
     case CLEAVE_HALT_ON_SUCCESSES:
-        return over - (double)run->books.failed;
+        return over - (double)run->queue.failed;
     case CLEAVE_HALT_ON_ENDS:
         return over;
     default:
-        return (double)run->books.failed;
+        return (double)run->queue.failed;
     }
 }
 
 static void halt_if_asked(struct cv_exec_run *run)
 {
     const struct cleave_failure_options *failing = &run->request->failing;
-    const double over = (double)run->books.chunks + 1, count = count_ends(run, over);
+    const double over = (double)run->queue.chunks + 1, count = count_ends(run, over);
     const bool many =
         (failing->halt_fails > 0 && count >= (double)failing->halt_fails) ||
         (failing->halt_share > 0 && over >= 3 && count >= failing->halt_share * over);
@@ -65,7 +65,7 @@ static void halt_if_asked(struct cv_exec_run *run)
         return;
     run->halted = true;
     if (failing->halt == CLEAVE_HALT_NOW)
-        cv_desks_stop(&run->desks);
+        cv_desks_stop(&run->table);
 }
 
 void cv_chunk_succeeded(struct cv_exec_run *run)
@@ -74,77 +74,77 @@ void cv_chunk_succeeded(struct cv_exec_run *run)
         halt_if_asked(run);
 }
 
-static void drop_output(struct cv_attempt *errand)
+static void drop_output(struct cv_attempt *attempt)
 {
-    if (errand->slot.store != NULL)
-        cv_chunk_output_drop(errand->slot.store);
-    errand->slot.store = NULL;
+    if (attempt->slot.store != NULL)
+        cv_chunk_output_drop(attempt->slot.store);
+    attempt->slot.store = NULL;
 }
 
 /* What a command wrote before it failed is of no use with the outputs of other chunks. Of an
  * item it is all that there will be, as in a shell; and where lines are written as they come,
  * it should not depend on who was faster what becomes of the last of them. Nor of one of which
  * some was written already. */
-static bool keeps_output(const struct cv_exec_run *run, const struct cv_attempt *errand)
+static bool keeps_output(const struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
-    return cv_slot_passed(&errand->slot) > 0 ||
+    return cv_slot_passed(&attempt->slot) > 0 ||
            (run->request->items.words != NULL && run->request->reduce.command == NULL) ||
            run->request->output.lines;
 }
 
 static enum cleave_status settle_output(struct cv_exec_run *run,
-                                        struct cv_attempt *errand,
+                                        struct cv_attempt *attempt,
                                         struct cleave_error *err)
 {
-    const struct cv_piece piece = errand->slot.piece;
+    const struct cv_piece piece = attempt->slot.piece;
     struct cv_chunk_output *store;
 
-    CV_TRY(cv_item_output_format(&errand->slot, &errand->slot.store, err));
-    store = errand->slot.store;
+    CV_TRY(cv_item_output_format(&attempt->slot, &attempt->slot.store, err));
+    store = attempt->slot.store;
     if (store == NULL)
-        return cv_result_sink_skip(run->outlet, piece.begin, piece.end, err);
-    errand->slot.store = NULL;
-    return cv_result_sink_add(run->outlet, store, &piece, &errand->slot, err);
+        return cv_result_sink_skip(run->results, piece.begin, piece.end, err);
+    attempt->slot.store = NULL;
+    return cv_result_sink_add(run->results, store, &piece, &attempt->slot, err);
 }
 
 /* All that is to be done about a chunk that failed for good. */
 static enum cleave_status settle_failure(struct cv_exec_run *run,
-                                         struct cv_attempt *errand,
+                                         struct cv_attempt *attempt,
                                          struct cleave_error *err)
 {
-    struct cv_order_queue *books = &run->books;
-    const struct cv_piece piece = errand->slot.piece;
+    struct cv_order_queue *queue = &run->queue;
+    const struct cv_piece piece = attempt->slot.piece;
 
     if (run->request->failing.isolate)
-        CV_TRY(cv_note_bad(&run->failures, books->source, &piece, err));
+        CV_TRY(cv_note_bad(&run->failures, queue->source, &piece, err));
     if (run->request->failing.directory != NULL)
         CV_TRY(cv_failed_input_keep(run->request->failing.directory, &run->request->input,
                                     &piece, err));
-    if (errand->past.family == NULL)
-        cv_worker_health_confirm_failure(&run->staff.trust, &errand->past);
+    if (attempt->past.family == NULL)
+        cv_worker_health_confirm_failure(&run->pool.health, &attempt->past);
     halt_if_asked(run);
-    CV_TRY(settle_output(run, errand, err));
-    CV_TRY(cv_input_coverage_fail(&books->ledger, piece.begin, piece.end, err));
-    CV_TRY(cv_source_finish(books->source, &piece, err));
-    return cv_poison_tracker_clear(&run->blame, piece.begin, piece.end, err);
+    CV_TRY(settle_output(run, attempt, err));
+    CV_TRY(cv_input_coverage_fail(&queue->coverage, piece.begin, piece.end, err));
+    CV_TRY(cv_source_finish(queue->source, &piece, err));
+    return cv_poison_tracker_clear(&run->poison, piece.begin, piece.end, err);
 }
 
 /* Its bytes are settled; or else they are left, and it does not count. */
-static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *errand,
+static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *attempt,
                                   struct cleave_error *err)
 {
-    struct cv_order_queue *books = &run->books;
+    struct cv_order_queue *queue = &run->queue;
     enum cleave_status status;
 
-    books->failed++;
-    books->unread += is_unread(errand);
-    if (errand->slot.piece.body.begin == 0)
+    queue->failed++;
+    queue->unread += is_unread(attempt);
+    if (attempt->slot.piece.body.begin == 0)
         run->start_failed = true;
-    cv_note_failure(&run->failures, run->request, books->source, errand);
-    status = settle_failure(run, errand, err);
+    cv_note_failure(&run->failures, run->request, queue->source, attempt);
+    status = settle_failure(run, attempt, err);
     if (status != CLEAVE_OK) {
-        books->failed--;
-        books->unread -= is_unread(errand);
+        queue->failed--;
+        queue->unread -= is_unread(attempt);
     }
     return status;
 }
@@ -155,34 +155,34 @@ static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *er
 static bool other_domain_available(const struct cv_exec_run *run,
                                    const struct cv_failure_history *past)
 {
-    for (uint32_t w = 0; w < run->staff.nworkers; w++)
-        if (cv_worker_pool_serves(&run->staff, w) &&
-            !cv_failure_history_has(past, cv_worker_pool_domain(&run->staff, w)))
+    for (uint32_t w = 0; w < run->pool.nworkers; w++)
+        if (cv_worker_pool_serves(&run->pool, w) &&
+            !cv_failure_history_has(past, cv_worker_pool_domain(&run->pool, w)))
             return true;
     return false;
 }
 
 /* Whether others are to try it, beyond what was asked for: is it the chunk or the worker? */
 static bool needs_cross_check(const struct cv_exec_run *run,
-                              const struct cv_attempt *errand, bool doubtful)
+                              const struct cv_attempt *attempt, bool doubtful)
 {
     const struct cleave_failure_options *failing = &run->request->failing;
 
     return doubtful && failing->retries == 0 && !failing->strict &&
-           errand->past.count < CV_HEALTH_CROSS_CHECKS &&
-           other_domain_available(run, &errand->past);
+           attempt->past.count < CV_HEALTH_CROSS_CHECKS &&
+           other_domain_available(run, &attempt->past);
 }
 
 /* Part it, if it can be and that is of use. */
 static enum cleave_status try_halves(struct cv_exec_run *run,
-                                     const struct cv_attempt *errand,
+                                     const struct cv_attempt *attempt,
                                      struct cv_failure_decision *out,
                                      struct cleave_error *err)
 {
-    if (cv_bisect_group_hopeless(errand->past.family))
+    if (cv_bisect_group_hopeless(attempt->past.family))
         return CLEAVE_OK;
-    CV_TRY(cv_piece_bisect(run->books.source, &errand->slot.piece, &out->head, &out->tail,
-                           err));
+    CV_TRY(cv_piece_bisect(run->queue.source, &attempt->slot.piece, &out->head,
+                           &out->tail, err));
     out->single = out->tail.end == out->tail.begin;
     if (!out->single)
         out->verdict = CV_FAILURE_BISECT;
@@ -205,205 +205,205 @@ static bool lacked_memory(struct cv_exec_run *run, const struct cv_slot *slot,
 }
 
 /* Count it, and find out whose fault it may be. */
-static bool count_failure(struct cv_exec_run *run, struct cv_attempt *errand)
+static bool count_failure(struct cv_exec_run *run, struct cv_attempt *attempt)
 {
-    const uint32_t party = cv_worker_pool_domain(&run->staff, errand->slot.worker);
-    char how[sizeof run->staff.trust.items->ways[0]];
+    const uint32_t domain = cv_worker_pool_domain(&run->pool, attempt->slot.worker);
+    char how[sizeof run->pool.health.items->ways[0]];
     bool doubtful = false;
     uint8_t way = 0;
 
-    run->staff.tallies[errand->slot.worker].failures++;
+    run->pool.tallies[attempt->slot.worker].failures++;
     /* Parts of what failed are likely to fail: that says nothing of who had them. */
-    if (errand->past.family == NULL) {
-        cv_slot_describe_end(&errand->slot, how, sizeof how);
-        doubtful = cv_worker_health_note_failure(&run->staff.trust, party, how, &way);
+    if (attempt->past.family == NULL) {
+        cv_slot_describe_end(&attempt->slot, how, sizeof how);
+        doubtful = cv_worker_health_note_failure(&run->pool.health, domain, how, &way);
     }
-    cv_failure_history_add(&errand->past, party, way);
+    cv_failure_history_add(&attempt->past, domain, way);
     return doubtful;
 }
 
 enum cleave_status cv_chunk_decide_failure(struct cv_exec_run *run,
-                                           struct cv_attempt *errand,
+                                           struct cv_attempt *attempt,
                                            enum cv_slot_end end,
                                            struct cv_failure_decision *out,
                                            struct cleave_error *err)
 {
     const struct cleave_failure_options *failing = &run->request->failing;
-    const struct cv_bisect_group *family = errand->past.family;
-    const bool may_try = errand->attempt <= failing->retries;
-    const struct cv_piece *piece = &errand->slot.piece;
+    const struct cv_bisect_group *family = attempt->past.family;
+    const bool may_try = attempt->number <= failing->retries;
+    const struct cv_piece *piece = &attempt->slot.piece;
     bool doubtful, large;
 
     *out = (struct cv_failure_decision){ .verdict = CV_FAILURE_REQUEUE };
     if (end == CV_SLOT_STOPPED)
         return CLEAVE_OK;
     out->verdict = CV_FAILURE_GIVE_UP;
-    doubtful = count_failure(run, errand);
-    large = lacked_memory(run, &errand->slot, end);
+    doubtful = count_failure(run, attempt);
+    large = lacked_memory(run, &attempt->slot, end);
     if (large)
-        cv_order_queue_lower_size_limit(&run->books, (double)(piece->end - piece->begin));
+        cv_order_queue_lower_size_limit(&run->queue, (double)(piece->end - piece->begin));
     if (run->halted || run->stopped_by != 0)
         return CLEAVE_OK;
-    if (run->request->output.lines && cv_slot_passed(&errand->slot) > 0)
+    if (run->request->output.lines && cv_slot_passed(&attempt->slot) > 0)
         return CLEAVE_OK; /* another output would come behind what is written */
     if (large && (may_try || failing->isolate))
-        CV_TRY(try_halves(run, errand, out, err));
+        CV_TRY(try_halves(run, attempt, out, err));
     if (out->verdict == CV_FAILURE_GIVE_UP && (family == NULL || !family->isolates) &&
-        (may_try || needs_cross_check(run, errand, doubtful))) {
+        (may_try || needs_cross_check(run, attempt, doubtful))) {
         out->verdict = CV_FAILURE_RETRY;
     }
     if (out->verdict == CV_FAILURE_GIVE_UP && failing->isolate)
-        CV_TRY(try_halves(run, errand, out, err));
+        CV_TRY(try_halves(run, attempt, out, err));
     if (out->verdict == CV_FAILURE_GIVE_UP && may_try)
         out->verdict = CV_FAILURE_RETRY;
     return CLEAVE_OK;
 }
 
-static void domain_backed_off(void *context, uint32_t party)
+static void domain_backed_off(void *context, uint32_t domain)
 {
     struct cv_exec_run *run = context;
-    const struct cv_health_record *at = &run->staff.trust.items[party];
+    const struct cv_health_record *at = &run->pool.health.items[domain];
 
     if (at->out)
         cv_note_worker_excluded(run->request,
-                                cv_worker_pool_domain_name(&run->staff, party), at);
+                                cv_worker_pool_domain_name(&run->pool, domain), at);
 }
 
 /* The policy may have given up a worker that is there again. */
-static void domain_recovered(void *context, uint32_t party)
+static void domain_recovered(void *context, uint32_t domain)
 {
     struct cv_exec_run *run = context;
 
     /* To others, to be woken means that a time has come that they asked for. */
-    for (uint32_t w = party;
-         run->books.open && run->books.gets_joins && w < run->staff.nworkers &&
-         cv_worker_pool_domain(&run->staff, w) == party;
+    for (uint32_t w = domain;
+         run->queue.open && run->queue.gets_joins && w < run->pool.nworkers &&
+         cv_worker_pool_domain(&run->pool, w) == domain;
          w++)
-        cv_event_queue_push(&run->news,
+        cv_event_queue_push(&run->events,
                             (struct cleave_event){ .kind = CLEAVE_WAKE, .worker = w });
 }
 
 enum cleave_status cv_chunk_trust(struct cv_exec_run *run, struct cleave_error *err)
 {
-    struct cv_worker_health *trust = &run->staff.trust;
+    struct cv_worker_health *health = &run->pool.health;
 
-    trust->rests = domain_backed_off;
-    trust->is_back = domain_recovered;
-    trust->context = run;
+    health->rests = domain_backed_off;
+    health->is_back = domain_recovered;
+    health->context = run;
     run->memory_kills = cv_memory_kills();
-    return cv_worker_health_open(trust, run->staff.nworkers, run->poller, err);
+    return cv_worker_health_open(health, run->pool.nworkers, run->poller, err);
 }
 
 /* --- what is done about it ----------------------------------------------------------------- */
 
-static struct cv_retry to_do_again(const struct cv_attempt *errand)
+static struct cv_retry to_do_again(const struct cv_attempt *attempt)
 {
-    return (struct cv_retry){ .piece = errand->slot.piece,
-                              .past = errand->past,
-                              .chunk = errand->chunk,
-                              .owner = errand->owner,
-                              .attempt = errand->attempt,
-                              .began_s = errand->began_s,
-                              .told = errand->told,
-                              .quiet = errand->quiet,
-                              .hurried = errand->past.family != NULL,
-                              .alone = errand->alone };
+    return (struct cv_retry){ .piece = attempt->slot.piece,
+                              .past = attempt->past,
+                              .chunk = attempt->chunk,
+                              .owner = attempt->owner,
+                              .attempt = attempt->number,
+                              .began_s = attempt->began_s,
+                              .told = attempt->told,
+                              .quiet = attempt->quiet,
+                              .hurried = attempt->past.family != NULL,
+                              .alone = attempt->alone };
 }
 
 enum cleave_status cv_chunk_again(struct cv_exec_run *run,
-                                  const struct cv_attempt *errand,
+                                  const struct cv_attempt *attempt,
                                   struct cleave_error *err)
 {
-    const struct cv_retry again = to_do_again(errand);
+    const struct cv_retry again = to_do_again(attempt);
 
     return cv_retry_queue_push(&run->agains, &again, again.hurried, err);
 }
 
 /* Both are done before anything else, by whoever is free; nobody is told of them. */
-static enum cleave_status do_halves(struct cv_exec_run *run, struct cv_attempt *errand,
+static enum cleave_status do_halves(struct cv_exec_run *run, struct cv_attempt *attempt,
                                     const struct cv_failure_decision *sentence,
                                     struct cleave_error *err)
 {
-    struct cv_retry half = to_do_again(errand);
+    struct cv_retry half = to_do_again(attempt);
 
-    if (errand->past.family == NULL)
-        cv_worker_health_confirm_failure(&run->staff.trust, &errand->past);
+    if (attempt->past.family == NULL)
+        cv_worker_health_confirm_failure(&run->pool.health, &attempt->past);
     CV_TRY(cv_bisect_group_split(&run->families, &half.past.family,
                                  run->request->failing.isolate, err));
-    half.attempt = run->request->failing.isolate ? 1 : errand->attempt + 1;
+    half.attempt = run->request->failing.isolate ? 1 : attempt->number + 1;
     half.quiet = half.hurried = true;
     half.began_s = cv_clock_s();
-    run->books.parted++;
-    run->books.running++;
+    run->queue.parted++;
+    run->queue.running++;
     half.piece = sentence->tail;
     CV_TRY(cv_retry_queue_push(&run->agains, &half, true, err));
     half.piece = sentence->head;
     return cv_retry_queue_push(&run->agains, &half, true, err);
 }
 
-void cv_chunk_keep_written_prefix(struct cv_attempt *errand)
+void cv_chunk_keep_written_prefix(struct cv_attempt *attempt)
 {
-    cv_streamed_output_remember(errand->slot.store);
-    errand->slot.store = NULL;
+    cv_streamed_output_remember(attempt->slot.store);
+    attempt->slot.store = NULL;
 }
 
 /* What it wrote is not the output of the chunk; what has been seen of it is how that begins. */
-static void set_output_aside(const struct cv_exec_run *run, struct cv_attempt *errand,
+static void set_output_aside(const struct cv_exec_run *run, struct cv_attempt *attempt,
                              enum cv_failure_action verdict)
 {
-    const bool seen = run->request->output.early && cv_slot_passed(&errand->slot) > 0;
+    const bool seen = run->request->output.early && cv_slot_passed(&attempt->slot) > 0;
 
     if (verdict == CV_FAILURE_RETRY && seen) {
-        cv_chunk_keep_written_prefix(errand);
-    } else if (verdict != CV_FAILURE_GIVE_UP || !keeps_output(run, errand)) {
-        drop_output(errand);
+        cv_chunk_keep_written_prefix(attempt);
+    } else if (verdict != CV_FAILURE_GIVE_UP || !keeps_output(run, attempt)) {
+        drop_output(attempt);
     } else if (seen) {
-        cv_streamed_output_keep_lines(errand->slot.store);
+        cv_streamed_output_keep_lines(attempt->slot.store);
     }
 }
 
-enum cleave_status cv_chunk_failed(struct cv_exec_run *run, struct cv_attempt *errand,
+enum cleave_status cv_chunk_failed(struct cv_exec_run *run, struct cv_attempt *attempt,
                                    const struct cv_failure_decision *sentence,
                                    struct cleave_error *err)
 {
-    struct cv_order_queue *books = &run->books;
+    struct cv_order_queue *queue = &run->queue;
 
-    set_output_aside(run, errand, sentence->verdict);
+    set_output_aside(run, attempt, sentence->verdict);
     switch (sentence->verdict) {
     case CV_FAILURE_REQUEUE:
-        books->running--;
-        return cv_source_put_back(books->source, &errand->slot.piece, err);
+        queue->running--;
+        return cv_source_put_back(queue->source, &attempt->slot.piece, err);
     case CV_FAILURE_RETRY:
-        errand->attempt++;
-        books->retries++;
-        return cv_chunk_again(run, errand, err);
+        attempt->number++;
+        queue->retries++;
+        return cv_chunk_again(run, attempt, err);
     case CV_FAILURE_BISECT:
-        return do_halves(run, errand, sentence, err);
+        return do_halves(run, attempt, sentence, err);
     default:
-        cv_bisect_group_over(errand->past.family, false, sentence->single);
-        return give_up(run, errand, err);
+        cv_bisect_group_over(attempt->past.family, false, sentence->single);
+        return give_up(run, attempt, err);
     }
 }
 
 enum cleave_status cv_chunk_output_truncated(struct cv_exec_run *run,
-                                             struct cv_attempt *errand,
+                                             struct cv_attempt *attempt,
                                              struct cleave_error *err)
 {
-    errand->slot.fault = "was lost with its host after lines of it had been written";
-    return give_up(run, errand, err);
+    attempt->slot.fault = "was lost with its host after lines of it had been written";
+    return give_up(run, attempt, err);
 }
 
 enum cleave_status cv_chunk_output_mismatch(struct cv_exec_run *run,
-                                            struct cv_attempt *errand,
+                                            struct cv_attempt *attempt,
                                             struct cleave_error *err)
 {
-    drop_output(errand);
-    errand->slot.fault =
+    drop_output(attempt);
+    attempt->slot.fault =
         "gave another output than was written of it before (see --group)";
-    return give_up(run, errand, err);
+    return give_up(run, attempt, err);
 }
 
-enum cleave_status cv_chunk_poisoned(struct cv_exec_run *run, struct cv_attempt *errand,
+enum cleave_status cv_chunk_poisoned(struct cv_exec_run *run, struct cv_attempt *attempt,
                                      uint32_t hosts, struct cleave_error *err)
 {
     static const char *const faults[] = { "was lost with its host",
@@ -411,21 +411,21 @@ enum cleave_status cv_chunk_poisoned(struct cv_exec_run *run, struct cv_attempt 
                                           "was lost 3 times, with both hosts",
                                           "was lost with 3 hosts" };
 
-    if (cv_slot_passed(&errand->slot) > 0)
-        cv_streamed_output_keep_lines(errand->slot.store);
+    if (cv_slot_passed(&attempt->slot) > 0)
+        cv_streamed_output_keep_lines(attempt->slot.store);
     else
-        drop_output(errand);
-    errand->slot.fault = faults[hosts <= CV_BLAME_LOSSES ? hosts : CV_BLAME_LOSSES];
-    return give_up(run, errand, err);
+        drop_output(attempt);
+    attempt->slot.fault = faults[hosts <= CV_BLAME_LOSSES ? hosts : CV_BLAME_LOSSES];
+    return give_up(run, attempt, err);
 }
 
 /* --- no room for it ------------------------------------------------------------------------ */
 
-bool cv_chunk_put_off(struct cv_exec_run *run, const struct cv_attempt *errand,
+bool cv_chunk_put_off(struct cv_exec_run *run, const struct cv_attempt *attempt,
                       const struct cleave_error *why)
 {
     struct cleave_error ignored;
 
-    return cv_resource_wait_wait(run, &errand->slot, why) &&
-           cv_chunk_again(run, errand, &ignored) == CLEAVE_OK;
+    return cv_resource_wait_wait(run, &attempt->slot, why) &&
+           cv_chunk_again(run, attempt, &ignored) == CLEAVE_OK;
 }

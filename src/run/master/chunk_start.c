@@ -21,21 +21,21 @@ static bool may_have_hosts(const struct cleave_execution *request)
 
 static void set_up(struct cv_exec_run *run, uint32_t worker, struct cv_slot *slot)
 {
-    struct cv_host *host = run->staff.host_of[worker];
+    struct cv_host *host = run->pool.host_of[worker];
 
     cv_slot_init(slot);
     slot->poller = run->poller;
-    slot->gather = run->gather;
-    slot->command = &run->staff.commands[worker];
+    slot->outputs = run->outputs;
+    slot->command = &run->pool.commands[worker];
     slot->timeout_s = run->request->failing.timeout_s;
     cv_chunks_listen(run, slot);
     slot->worker = worker;
     slot->items = run->request->items.words != NULL ? &run->request->items : NULL;
-    slot->numbers = run->request->tell_records ? run->books.source : NULL;
+    slot->numbers = run->request->tell_records ? run->queue.source : NULL;
     slot->by_lines = run->request->output.lines &&
                      (slot->items != NULL || run->request->output.unordered);
     if (host == NULL && !run->request->persistent) {
-        const char *const *prefix = run->staff.prefixes[worker];
+        const char *const *prefix = run->pool.prefixes[worker];
 
         slot->base = slot->command;
         slot->direct = run->request->output.direct ? run->request->output.descriptor : 0;
@@ -53,16 +53,17 @@ static void set_up(struct cv_exec_run *run, uint32_t worker, struct cv_slot *slo
 /* Slots whose commands have stayed since the input before; false: there are none. */
 static bool seat_again(struct cv_exec_run *run, uint32_t worker)
 {
-    struct cv_worker_attempts *desk = &run->desks.items[worker];
-    struct cv_host *host = run->staff.host_of[worker];
+    struct cv_worker_attempts *places = &run->table.items[worker];
+    struct cv_host *host = run->pool.host_of[worker];
 
-    if (!run->stay || desk->nerrands == 0 || desk->errands[0].slot.remote.host != host)
+    if (!run->stay || places->nerrands == 0 ||
+        places->attempts[0].slot.remote.host != host)
         return false;
-    for (uint32_t i = 0; i < desk->nerrands; i++) {
-        struct cv_slot *slot = &desk->errands[i].slot;
+    for (uint32_t i = 0; i < places->nerrands; i++) {
+        struct cv_slot *slot = &places->attempts[i].slot;
 
-        slot->gather = run->gather;
-        slot->numbers = run->request->tell_records ? run->books.source : NULL;
+        slot->outputs = run->outputs;
+        slot->numbers = run->request->tell_records ? run->queue.source : NULL;
     }
     return true;
 }
@@ -70,95 +71,95 @@ static bool seat_again(struct cv_exec_run *run, uint32_t worker)
 enum cleave_status cv_chunks_bind_slot(struct cv_exec_run *run, uint32_t worker,
                                        struct cleave_error *err)
 {
-    struct cv_worker_attempts *desk = &run->desks.items[worker];
-    const bool away = run->staff.host_of[worker] != NULL;
+    struct cv_worker_attempts *places = &run->table.items[worker];
+    const bool away = run->pool.host_of[worker] != NULL;
 
     if (seat_again(run, worker))
         return CLEAVE_OK;
 
-    CV_TRY(cv_desk_room(desk, away ? ERRANDS_AWAY : ERRANDS_HERE, err));
-    desk->max = away ? ERRANDS_AWAY : 1;
-    for (uint32_t i = 0; i < desk->nerrands; i++)
-        set_up(run, worker, &desk->errands[i].slot);
+    CV_TRY(cv_desk_room(places, away ? ERRANDS_AWAY : ERRANDS_HERE, err));
+    places->max = away ? ERRANDS_AWAY : 1;
+    for (uint32_t i = 0; i < places->nerrands; i++)
+        set_up(run, worker, &places->attempts[i].slot);
     return CLEAVE_OK;
 }
 
-static void tell_sent(struct cv_exec_run *run, struct cv_attempt *errand,
+static void tell_sent(struct cv_exec_run *run, struct cv_attempt *attempt,
                       const struct cv_piece *piece)
 {
-    errand->told = true;
-    cv_event_queue_push(&run->news, (struct cleave_event){
-                                        .kind = CLEAVE_SENT,
-                                        .worker = errand->owner,
-                                        .chunk = errand->chunk,
-                                        .units = (double)(piece->end - piece->begin) });
+    attempt->told = true;
+    cv_event_queue_push(&run->events, (struct cleave_event){
+                                          .kind = CLEAVE_SENT,
+                                          .worker = attempt->owner,
+                                          .chunk = attempt->chunk,
+                                          .units = (double)(piece->end - piece->begin) });
 }
 
 /* Start its command; a piece that does not travel is there. */
-static enum cleave_status start(struct cv_exec_run *run, struct cv_attempt *errand,
+static enum cleave_status start(struct cv_exec_run *run, struct cv_attempt *attempt,
                                 const struct cv_piece *piece, struct cleave_error *err)
 {
     struct cleave_error why;
     enum cleave_status status;
 
-    if (run->books.keys != NULL)
+    if (run->queue.keys != NULL)
         CV_TRY(
-            cv_item_keys_content(run->books.keys, piece->begin, &errand->content, err));
-    errand->slot.piece = *piece;
-    status = cv_resource_wait_look(run, &errand->slot, &why);
+            cv_item_keys_content(run->queue.keys, piece->begin, &attempt->content, err));
+    attempt->slot.piece = *piece;
+    status = cv_resource_wait_look(run, &attempt->slot, &why);
     if (status == CLEAVE_OK)
-        status = cv_slot_start(&errand->slot, piece, &why);
-    if (status == CLEAVE_ERESOURCES && cv_chunk_put_off(run, errand, &why))
+        status = cv_slot_start(&attempt->slot, piece, &why);
+    if (status == CLEAVE_ERESOURCES && cv_chunk_put_off(run, attempt, &why))
         return CLEAVE_OK;
     if (status != CLEAVE_OK && err != NULL)
         *err = why;
     CV_TRY(status);
-    cv_start_limiter_begun(&run->gate);
-    if (!cv_slot_is_remote(&errand->slot) && !errand->told && !errand->quiet)
-        tell_sent(run, errand, piece);
+    cv_start_limiter_begun(&run->limiter);
+    if (!cv_slot_is_remote(&attempt->slot) && !attempt->told && !attempt->quiet)
+        tell_sent(run, attempt, piece);
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_chunks_begin(struct cv_exec_run *run, struct cv_attempt *errand,
-                                   uint32_t owner, const struct cv_pending_order *want,
+enum cleave_status cv_chunks_begin(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                   uint32_t owner, const struct cv_pending_order *pending,
                                    const struct cv_piece *piece, struct cleave_error *err)
 {
-    errand->owner = owner;
-    errand->chunk = errand->slot.number = want->chunk;
-    errand->told = want->told;
-    errand->quiet = want->quiet;
-    errand->alone = false;
-    errand->attempt = 1;
-    errand->past = (struct cv_failure_history){ .count = 0 };
-    errand->began_s = errand->runs_s = cv_clock_s();
-    errand->bound_s = errand->start_s = 0;
-    errand->opened = want->open;
-    errand->closes = want->close;
-    errand->due = want->more;
-    run->books.running++;
-    if (want->open) {
-        tell_sent(run, errand, piece);
-        return cv_open_chunks_begin(run, errand, want, piece, err);
+    attempt->owner = owner;
+    attempt->chunk = attempt->slot.number = pending->chunk;
+    attempt->told = pending->told;
+    attempt->quiet = pending->quiet;
+    attempt->alone = false;
+    attempt->number = 1;
+    attempt->past = (struct cv_failure_history){ .count = 0 };
+    attempt->began_s = attempt->runs_s = cv_clock_s();
+    attempt->bound_s = attempt->start_s = 0;
+    attempt->opened = pending->open;
+    attempt->closes = pending->close;
+    attempt->due = pending->more;
+    run->queue.running++;
+    if (pending->open) {
+        tell_sent(run, attempt, piece);
+        return cv_open_chunks_begin(run, attempt, pending, piece, err);
     }
-    return start(run, errand, piece, err);
+    return start(run, attempt, piece, err);
 }
 
 enum cleave_status cv_chunks_begin_again(struct cv_exec_run *run,
-                                         struct cv_attempt *errand,
+                                         struct cv_attempt *attempt,
                                          const struct cv_retry *again,
                                          struct cleave_error *err)
 {
-    errand->owner = again->owner;
-    errand->chunk = errand->slot.number = again->chunk;
-    errand->told = again->told;
-    errand->quiet = again->quiet;
-    errand->alone = again->alone;
-    errand->attempt = again->attempt;
-    errand->began_s = again->began_s;
-    errand->runs_s = cv_clock_s();
-    errand->bound_s = errand->start_s = 0;
-    errand->past = again->past;
-    errand->opened = errand->closes = false; /* all of it is there */
-    errand->due = 0;
-    return start(run, errand, &again->piece, err);
+    attempt->owner = again->owner;
+    attempt->chunk = attempt->slot.number = again->chunk;
+    attempt->told = again->told;
+    attempt->quiet = again->quiet;
+    attempt->alone = again->alone;
+    attempt->number = again->attempt;
+    attempt->began_s = again->began_s;
+    attempt->runs_s = cv_clock_s();
+    attempt->bound_s = attempt->start_s = 0;
+    attempt->past = again->past;
+    attempt->opened = attempt->closes = false; /* all of it is there */
+    attempt->due = 0;
+    return start(run, attempt, &again->piece, err);
 }

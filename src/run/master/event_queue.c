@@ -7,56 +7,56 @@
 #include "base/fail.h"
 #include "run/common/poller.h"
 
-void cv_event_queue_done(struct cv_event_queue *news)
+void cv_event_queue_done(struct cv_event_queue *events)
 {
-    free(news->events);
-    news->events = NULL;
-    news->first = news->count = news->room = 0;
+    free(events->events);
+    events->events = NULL;
+    events->first = events->count = events->room = 0;
 }
 
-void cv_event_queue_push(struct cv_event_queue *news, struct cleave_event event)
+void cv_event_queue_push(struct cv_event_queue *events, struct cleave_event event)
 {
-    if (news->first == news->count)
-        news->first = news->count = 0;
-    if (!CV_ROOM(news->events, &news->room, news->count + 1)) {
-        cv_fail_memory(&news->err, "the events of a run");
-        news->broken = true;
+    if (events->first == events->count)
+        events->first = events->count = 0;
+    if (!CV_ROOM(events->events, &events->room, events->count + 1)) {
+        cv_fail_memory(&events->err, "the events of a run");
+        events->broken = true;
         return;
     }
-    event.time_s = cv_clock_s() - news->began_s;
+    event.time_s = cv_clock_s() - events->began_s;
     if (event.kind != CLEAVE_DONE && !(event.start_s > 0))
         event.start_s = event.time_s;
-    news->events[news->count++] = event;
+    events->events[events->count++] = event;
 }
 
-void cv_event_queue_remove(struct cv_event_queue *news)
+void cv_event_queue_remove(struct cv_event_queue *events)
 {
-    if (news->count > news->first)
-        news->count--;
+    if (events->count > events->first)
+        events->count--;
 }
 
-void cv_event_queue_fail(struct cv_event_queue *news, const struct cleave_error *err)
+void cv_event_queue_fail(struct cv_event_queue *events, const struct cleave_error *err)
 {
-    if (!news->broken)
-        news->err = *err;
-    news->broken = true;
+    if (!events->broken)
+        events->err = *err;
+    events->broken = true;
 }
 
-bool cv_event_queue_pop(struct cv_event_queue *news, struct cleave_event *out)
+bool cv_event_queue_pop(struct cv_event_queue *events, struct cleave_event *out)
 {
-    if (news->first == news->count)
+    if (events->first == events->count)
         return false;
-    *out = news->events[news->first++];
-    out->more = news->first < news->count;
+    *out = events->events[events->first++];
+    out->more = events->first < events->count;
     return true;
 }
 
-enum cleave_status cv_event_queue_status(const struct cv_event_queue *news,
+enum cleave_status cv_event_queue_status(const struct cv_event_queue *events,
                                          struct cleave_error *err)
 {
-    if (!news->broken)
+    if (!events->broken)
         return CLEAVE_OK;
     if (err != NULL)
-        *err = news->err;
-    return news->err.status == CLEAVE_OK ? CLEAVE_EENGINE : news->err.status;
+        *err = events->err;
+    return events->err.status == CLEAVE_OK ? CLEAVE_EENGINE : events->err.status;
 }

@@ -33,7 +33,7 @@ struct engine {
     struct cv_watch input;
     double shown_s; /* when the progress was shown last                               */
     bool listening; /* to the stream                                                  */
-    struct cv_joining_workers comers;
+    struct cv_joining_workers joining;
     int input_fd;    /* ... whose descriptor is another from when on it is decoded    */
     bool open_ended; /* a stream, of which nobody has said that it has ended           */
 };
@@ -46,15 +46,15 @@ static void input_ready(void *context, unsigned events)
     struct cleave_error err;
 
     (void)events;
-    if (cv_source_pump(run->books.source, &err) != CLEAVE_OK)
-        cv_event_queue_fail(&run->news, &err);
+    if (cv_source_pump(run->queue.source, &err) != CLEAVE_OK)
+        cv_event_queue_fail(&run->events, &err);
 }
 
 /* Listen to the stream only while it is wanted; say once that it has ended. */
 static enum cleave_status attend_stream(struct engine *engine, struct cleave_error *err)
 {
     struct cv_exec_run *run = engine->run;
-    const struct cv_source *source = run->books.source;
+    const struct cv_source *source = run->queue.source;
     const int fd = cv_source_poll_fd(source);
     const bool wants = fd >= 0 && cv_source_wants(source);
 
@@ -71,7 +71,7 @@ static enum cleave_status attend_stream(struct engine *engine, struct cleave_err
     engine->listening = wants;
     if (engine->open_ended && isfinite(cv_source_total(source))) {
         engine->open_ended = false;
-        cv_event_queue_push(&run->news,
+        cv_event_queue_push(&run->events,
                             (struct cleave_event){ .kind = CLEAVE_ENDED,
                                                    .units = cv_source_left(source) });
     }
@@ -88,22 +88,22 @@ static void real_close(void *instance)
     if (engine == NULL)
         return;
     run = engine->run;
-    cv_joining_workers_close(&engine->comers);
+    cv_joining_workers_close(&engine->joining);
     if (run->stay)
-        cv_attempt_table_kill(&run->desks);
+        cv_attempt_table_kill(&run->table);
     else
-        cv_desks_close(&run->desks);
+        cv_desks_close(&run->table);
     cv_retry_queue_done(&run->agains);
     cv_families_done(&run->families);
     free(run->candidates);
     run->candidates = NULL;
-    cv_order_queue_close(&run->books);
-    for (size_t i = 0; !run->stay && i < run->staff.hosts.count; i++)
-        run->staff.hosts.items[i]->first_slot = NULL;
+    cv_order_queue_close(&run->queue);
+    for (size_t i = 0; !run->stay && i < run->pool.hosts.count; i++)
+        run->pool.hosts.items[i]->first_slot = NULL;
     if (engine->listening)
         cv_poller_remove(run->poller, &engine->input);
-    cv_poller_cancel(run->poller, &run->trickle.timer);
-    cv_poller_cancel(run->poller, &run->trickle.looks);
+    cv_poller_cancel(run->poller, &run->slow.timer);
+    cv_poller_cancel(run->poller, &run->slow.looks);
     while (engine->wakes != NULL) {
         struct wake *wake = engine->wakes;
 
@@ -111,20 +111,20 @@ static void real_close(void *instance)
         cv_poller_cancel(run->poller, &wake->timer);
         free(wake);
     }
-    cv_event_queue_done(&run->news);
+    cv_event_queue_done(&run->events);
     free(engine);
 }
 
 static enum cleave_status open_desks(struct cv_exec_run *run, struct cleave_error *err)
 {
-    CV_TRY(cv_order_queue_open(&run->books, run->staff.nworkers, err));
-    if (run->desks.items == NULL) /* else they are of the input before */
-        CV_TRY(cv_desks_open(&run->desks, run->staff.nworkers, err));
-    run->candidates = calloc(run->staff.nworkers, sizeof *run->candidates);
+    CV_TRY(cv_order_queue_open(&run->queue, run->pool.nworkers, err));
+    if (run->table.items == NULL) /* else they are of the input before */
+        CV_TRY(cv_desks_open(&run->table, run->pool.nworkers, err));
+    run->candidates = calloc(run->pool.nworkers, sizeof *run->candidates);
     if (run->candidates == NULL)
         return cv_fail_memory(err, "the workers");
     CV_TRY(cv_chunk_trust(run, err));
-    for (uint32_t w = 0; w < run->staff.first_spare; w++)
+    for (uint32_t w = 0; w < run->pool.first_spare; w++)
         CV_TRY(cv_chunks_bind_slot(run, w, err));
     return CLEAVE_OK;
 }
@@ -160,9 +160,9 @@ static enum cleave_status real_begin(void *instance, const struct cv_run *number
     struct engine *engine = instance;
 
     (void)number;
-    engine->run->news.began_s = cv_clock_s();
-    engine->open_ended = isinf(cv_source_total(engine->run->books.source));
-    CV_TRY(cv_joining_workers_open(&engine->comers, engine->run, err));
+    engine->run->events.began_s = cv_clock_s();
+    engine->open_ended = isinf(cv_source_total(engine->run->queue.source));
+    CV_TRY(cv_joining_workers_open(&engine->joining, engine->run, err));
     return attend_stream(engine, err);
 }
 
@@ -172,7 +172,7 @@ static void woken(void *context)
 {
     struct wake *wake = context;
 
-    cv_event_queue_push(&wake->engine->run->news,
+    cv_event_queue_push(&wake->engine->run->events,
                         (struct cleave_event){ .kind = CLEAVE_WAKE,
                                                .worker = wake->worker });
     wake->set = false;
@@ -198,7 +198,7 @@ static enum cleave_status wake_at(struct engine *engine, const struct cleave_ord
     wake->set = true;
     engine->sleeping++;
     return cv_poller_set(engine->run->poller, &wake->timer,
-                         engine->run->news.began_s + order->time_s, woken, wake, err);
+                         engine->run->events.began_s + order->time_s, woken, wake, err);
 }
 
 static enum cleave_status real_submit(void *instance, const struct cleave_order *order,
@@ -238,28 +238,28 @@ static enum cleave_status real_submit(void *instance, const struct cleave_order 
 static bool all_over(struct engine *engine)
 {
     struct cv_exec_run *run = engine->run;
-    const struct cv_order_queue *books = &run->books;
+    const struct cv_order_queue *queue = &run->queue;
 
-    return books->running == 0 && books->pending == 0 && !engine->open_ended &&
-           ((engine->sleeping == 0 && !cv_hosts_may_come(&run->staff.hosts) &&
-             !cv_worker_health_awaits(&run->staff.trust)) ||
-            !(cv_source_left(books->source) > 0)) &&
-           !cv_result_sink_busy(run->outlet) && cv_exec_run_left(run);
+    return queue->running == 0 && queue->pending == 0 && !engine->open_ended &&
+           ((engine->sleeping == 0 && !cv_hosts_may_come(&run->pool.hosts) &&
+             !cv_worker_health_awaits(&run->pool.health)) ||
+            !(cv_source_left(queue->source) > 0)) &&
+           !cv_result_sink_busy(run->results) && cv_exec_run_left(run);
 }
 
 /* What is left of a plan that had ordered everything: all that are there do a part. */
 static enum cleave_status hand_out_rest(struct cv_exec_run *run, struct cleave_error *err)
 {
-    const double left = cv_source_left(run->books.source);
+    const double left = cv_source_left(run->queue.source);
     uint32_t there = 0;
 
-    if (run->halted || run->stopping || !cv_order_queue_has_remainder(&run->books))
+    if (run->halted || run->stopping || !cv_order_queue_has_remainder(&run->queue))
         return CLEAVE_OK;
-    for (uint32_t w = 0; w < run->staff.nworkers; w++)
-        there += cv_worker_pool_serves(&run->staff, w);
-    for (uint32_t w = 0; w < run->staff.nworkers; w++)
-        if (cv_worker_pool_serves(&run->staff, w))
-            CV_TRY(cv_order_queue_add_remainder(&run->books, w, ceil(left / there), err));
+    for (uint32_t w = 0; w < run->pool.nworkers; w++)
+        there += cv_worker_pool_serves(&run->pool, w);
+    for (uint32_t w = 0; w < run->pool.nworkers; w++)
+        if (cv_worker_pool_serves(&run->pool, w))
+            CV_TRY(cv_order_queue_add_remainder(&run->queue, w, ceil(left / there), err));
     return cv_orders_begin(run, err);
 }
 
@@ -269,8 +269,8 @@ static enum cleave_status check_open(const struct engine *engine,
 {
     const struct cv_exec_run *run = engine->run;
 
-    if (engine->sleeping > 0 || engine->open_ended || run->books.growing > 0 ||
-        run->books.pending > 0 || !cv_open_chunks_wait(run))
+    if (engine->sleeping > 0 || engine->open_ended || run->queue.growing > 0 ||
+        run->queue.pending > 0 || !cv_open_chunks_wait(run))
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_EPOLICY,
                    "policy '%s' neither closed its open chunks nor gave them more",
@@ -291,9 +291,9 @@ static enum cleave_status real_wait(void *instance, struct cleave_event *out,
         CV_TRY(cv_orders_begin(run, err));
         CV_TRY(attend_stream(engine, err));
         CV_TRY(cv_exec_run_check(run, err));
-        if (cv_event_queue_pop(&run->news, out)) {
+        if (cv_event_queue_pop(&run->events, out)) {
             if (out->kind == CLEAVE_DONE)
-                out->fold_s = cv_fold_one_s(cv_result_sink_counts(run->outlet));
+                out->fold_s = cv_fold_one_s(cv_result_sink_counts(run->results));
             return CLEAVE_OK;
         }
         CV_TRY(hand_out_rest(run, err));
@@ -304,7 +304,7 @@ static enum cleave_status real_wait(void *instance, struct cleave_event *out,
         }
         CV_TRY(check_open(engine, err));
         if (!run->halted)
-            CV_TRY(cv_result_sink_work(run->outlet, err));
+            CV_TRY(cv_result_sink_work(run->results, err));
         cv_progress_look(run, &engine->shown_s);
         CV_TRY(cv_poller_wait(run->poller,
                               run->request->tell.progress != NULL ? CV_LOOK_S : -1, err));
@@ -315,7 +315,7 @@ static double real_left(const void *instance)
 {
     const struct engine *engine = instance;
 
-    return cv_order_queue_unordered_bytes(&engine->run->books);
+    return cv_order_queue_unordered_bytes(&engine->run->queue);
 }
 
 const struct cv_engine cv_engine_exec = {

@@ -8,9 +8,9 @@
 
 /* How much of the input it takes: of items, no more than a command can have. */
 static uint64_t most_of(const struct cv_exec_run *run,
-                        const struct cv_pending_order *want)
+                        const struct cv_pending_order *pending)
 {
-    const uint64_t size = (uint64_t)cv_order_queue_size(&run->books, want);
+    const uint64_t size = (uint64_t)cv_order_queue_size(&run->queue, pending);
     const uint64_t max = run->request->items.max;
 
     return max > 1 && size > max ? max : size;
@@ -20,54 +20,56 @@ static uint64_t most_of(const struct cv_exec_run *run,
 static enum cleave_status look_at_stream(struct cv_exec_run *run, uint64_t wanted,
                                          bool *out, struct cleave_error *err)
 {
-    const struct cv_source *source = run->books.source;
-    const struct cv_incoming supply = cv_open_chunks_incoming(run, wanted);
+    const struct cv_source *source = run->queue.source;
+    const struct cv_incoming input = cv_open_chunks_incoming(run, wanted);
 
     *out = true;
     if (!cv_source_flows(source))
         return CLEAVE_OK;
-    return cv_slow_stream_look(&run->trickle, run->poller, &supply, out, err);
+    return cv_slow_stream_look(&run->slow, run->poller, &input, out, err);
 }
 
 /* The piece of an order. */
 static enum cleave_status take_piece(struct cv_exec_run *run,
-                                     const struct cv_pending_order *want,
+                                     const struct cv_pending_order *pending,
                                      enum cv_take *state, struct cv_piece *out,
                                      struct cleave_error *err)
 {
-    struct cv_source *source = run->books.source;
+    struct cv_source *source = run->queue.source;
 
-    if (want->open && want->units > 0)
-        return cv_open_chunks_take(run, (uint64_t)cv_order_queue_size(&run->books, want),
+    if (pending->open && pending->units > 0)
+        return cv_open_chunks_take(run,
+                                   (uint64_t)cv_order_queue_size(&run->queue, pending),
                                    state, out, err);
-    if (want->exact)
-        return cv_source_take_item(source, want->item, state, out, err);
-    return want->units > 0 ? cv_source_take(source, most_of(run, want), state, out, err)
-                           : CLEAVE_OK;
+    if (pending->exact)
+        return cv_source_take_item(source, pending->item, state, out, err);
+    return pending->units > 0
+               ? cv_source_take(source, most_of(run, pending), state, out, err)
+               : CLEAVE_OK;
 }
 
-/* Begin the next order of `owner` on an errand. *began is false when the stream has to
+/* Begin the next order of `owner` on an attempt. *began is false when the stream has to
  * bring it first, or there is no room for the command by which the input is looked at. */
 static enum cleave_status begin_one(struct cv_exec_run *run, uint32_t owner,
-                                    struct cv_attempt *errand, bool *began,
+                                    struct cv_attempt *attempt, bool *began,
                                     struct cleave_error *err)
 {
-    struct cv_order_queue *books = &run->books;
-    struct cv_pending_order want = *cv_order_queue_next(books, owner);
-    struct cv_piece piece = cv_source_blank(books->source);
+    struct cv_order_queue *queue = &run->queue;
+    struct cv_pending_order pending = *cv_order_queue_next(queue, owner);
+    struct cv_piece piece = cv_source_blank(queue->source);
     enum cv_take state = CV_TAKE_PIECE;
     struct cleave_error why;
     enum cleave_status status;
 
     *began = true;
-    if (want.open && want.units > 0)
-        CV_TRY(
-            look_at_stream(run, (uint64_t)cv_order_queue_size(books, &want), began, err));
+    if (pending.open && pending.units > 0)
+        CV_TRY(look_at_stream(run, (uint64_t)cv_order_queue_size(queue, &pending), began,
+                              err));
     if (!*began)
         return CLEAVE_OK;
-    status = take_piece(run, &want, &state, &piece, &why);
+    status = take_piece(run, &pending, &state, &piece, &why);
     if (status == CLEAVE_ERESOURCES &&
-        cv_start_limiter_wait(&run->gate, run->poller, &why)) {
+        cv_start_limiter_wait(&run->limiter, run->poller, &why)) {
         *began = false;
         return CLEAVE_OK;
     }
@@ -77,18 +79,18 @@ static enum cleave_status begin_one(struct cv_exec_run *run, uint32_t owner,
     *began = state != CV_TAKE_WAIT;
     if (state == CV_TAKE_WAIT)
         return CLEAVE_OK;
-    want = cv_order_queue_take(books, owner);
+    pending = cv_order_queue_take(queue, owner);
     if (state == CV_TAKE_PIECE)
-        return cv_chunks_begin(run, errand, owner, &want, &piece, err);
-    if (want.more > 0)
-        cv_order_queue_release(books, want.more);
-    cv_order_queue_complete_empty(books, owner, &want);
+        return cv_chunks_begin(run, attempt, owner, &pending, &piece, err);
+    if (pending.more > 0)
+        cv_order_queue_release(queue, pending.more);
+    cv_order_queue_complete_empty(queue, owner, &pending);
     return CLEAVE_OK;
 }
 
 static bool may_begin(const struct cv_exec_run *run, uint32_t worker)
 {
-    return cv_order_queue_next(&run->books, worker) != NULL && !run->halted &&
+    return cv_order_queue_next(&run->queue, worker) != NULL && !run->halted &&
            !run->stopping;
 }
 
@@ -96,59 +98,59 @@ static bool may_begin(const struct cv_exec_run *run, uint32_t worker)
 
 /* Whether a party that may be bad has to wait, for others to try what it failed with or for
  * the one chunk it may have. */
-static bool has_to_wait(const struct cv_exec_run *run, uint32_t party)
+static bool has_to_wait(const struct cv_exec_run *run, uint32_t domain)
 {
-    const struct cv_worker_health *trust = &run->staff.trust;
+    const struct cv_worker_health *health = &run->pool.health;
 
-    if (cv_worker_health_is_probing(trust, party))
-        for (uint32_t w = party;
-             w < run->staff.nworkers && cv_worker_pool_domain(&run->staff, w) == party;
+    if (cv_worker_health_is_probing(health, domain))
+        for (uint32_t w = domain;
+             w < run->pool.nworkers && cv_worker_pool_domain(&run->pool, w) == domain;
              w++)
-            if (cv_desks_busy(&run->desks, w))
+            if (cv_desks_busy(&run->table, w))
                 return true;
-    return cv_worker_health_suspects(trust, party) &&
-           (cv_retry_queue_has_failure_of(&run->agains, party) ||
-            cv_attempt_table_has_failure_of(&run->desks, party));
+    return cv_worker_health_suspects(health, domain) &&
+           (cv_retry_queue_has_failure_of(&run->agains, domain) ||
+            cv_attempt_table_has_failure_of(&run->table, domain));
 }
 
-/* An errand for what failed: who has an open chunk that waits for an order, of which nobody
+/* An attempt for what failed: who has an open chunk that waits for an order, of which nobody
  * knows when it comes, is free to do something else. */
 static struct cv_attempt *find_errand(const struct cv_exec_run *run, uint32_t worker)
 {
     return cv_open_chunks_awaits_order(run, worker)
-               ? cv_attempt_table_find_extra(&run->desks, worker)
-               : cv_desks_free(&run->desks, worker);
+               ? cv_attempt_table_find_extra(&run->table, worker)
+               : cv_desks_free(&run->table, worker);
 }
 
 static enum cleave_status begin_again(struct cv_exec_run *run, uint32_t worker,
                                       const struct cv_retry *again,
                                       struct cleave_error *err)
 {
-    struct cv_attempt *errand = find_errand(run, worker);
+    struct cv_attempt *attempt = find_errand(run, worker);
 
     cv_open_chunks_yield_slot(run, worker);
-    return cv_chunks_begin_again(run, errand, again, err);
+    return cv_chunks_begin_again(run, attempt, again, err);
 }
 
 /* Who could do something now. */
 static enum cleave_status find_candidates(struct cv_exec_run *run,
                                           struct cleave_error *err)
 {
-    const bool crowded = cv_start_limiter_is_crowded(&run->gate);
+    const bool crowded = cv_start_limiter_is_crowded(&run->limiter);
     bool folds = false;
 
-    for (uint32_t w = 0; w < run->staff.nworkers; w++) {
+    for (uint32_t w = 0; w < run->pool.nworkers; w++) {
         struct cv_candidate *at = &run->candidates[w];
-        const bool serves = cv_worker_pool_serves(&run->staff, w);
+        const bool serves = cv_worker_pool_serves(&run->pool, w);
 
-        at->party = cv_worker_pool_domain(&run->staff, w);
-        at->proven = run->staff.trust.items[at->party].proven;
-        at->suspect = has_to_wait(run, at->party);
+        at->domain = cv_worker_pool_domain(&run->pool, w);
+        at->proven = run->pool.health.items[at->domain].proven;
+        at->suspect = has_to_wait(run, at->domain);
         at->can =
             serves && !cv_open_chunks_awaits_order(run, w) ? CV_CAN_LATER : CV_CAN_NOT;
         if (!serves || find_errand(run, w) == NULL)
             continue;
-        CV_TRY(cv_result_sink_first(run->outlet, w, &folds, err));
+        CV_TRY(cv_result_sink_first(run->results, w, &folds, err));
         at->can = folds || (crowded && cv_slot_starts(&find_errand(run, w)->slot))
                       ? CV_CAN_LATER
                       : CV_CAN_NOW;
@@ -160,8 +162,8 @@ static enum cleave_status find_candidates(struct cv_exec_run *run,
 static enum cleave_status leave_all(struct cv_exec_run *run, struct cleave_error *err)
 {
     for (size_t i = 0; i < run->agains.count; i++) {
-        run->books.running--;
-        CV_TRY(cv_source_put_back(run->books.source, &run->agains.items[i].piece, err));
+        run->queue.running--;
+        CV_TRY(cv_source_put_back(run->queue.source, &run->agains.items[i].piece, err));
     }
     run->agains.count = 0;
     return CLEAVE_OK;
@@ -179,7 +181,7 @@ static enum cleave_status do_again(struct cv_exec_run *run, struct cleave_error 
             run->agains.items[i].alone
                 ? SIZE_MAX
                 : cv_retry_queue_pick_worker(&run->agains.items[i], run->candidates,
-                                             run->staff.nworkers);
+                                             run->pool.nworkers);
         struct cv_retry again;
 
         if (w == SIZE_MAX) {
@@ -189,7 +191,7 @@ static enum cleave_status do_again(struct cv_exec_run *run, struct cleave_error 
         again = cv_retry_queue_take(&run->agains, i);
         CV_TRY(begin_again(run, (uint32_t)w, &again, err));
         if (cv_start_limiter_is_crowded(
-                &run->gate)) /* it was put off, and so is all here */
+                &run->limiter)) /* it was put off, and so is all here */
             CV_TRY(find_candidates(run, err));
         else if (find_errand(run, (uint32_t)w) == NULL)
             run->candidates[w].can = CV_CAN_LATER;
@@ -205,12 +207,12 @@ enum cleave_status cv_orders_alone(struct cv_exec_run *run, struct cleave_error 
 
     while (i < agains->count && !agains->items[i].alone)
         i++;
-    if (i == agains->count || run->books.running != agains->count ||
-        run->books.pending > 0 || run->halted || run->stopped_by != 0)
+    if (i == agains->count || run->queue.running != agains->count ||
+        run->queue.pending > 0 || run->halted || run->stopped_by != 0)
         return CLEAVE_OK;
     CV_TRY(find_candidates(run, err));
     w = cv_retry_queue_pick_worker(&agains->items[i], run->candidates,
-                                   run->staff.nworkers);
+                                   run->pool.nworkers);
     if (w == SIZE_MAX)
         return CLEAVE_OK;
     again = cv_retry_queue_take(agains, i);
@@ -223,21 +225,21 @@ enum cleave_status cv_orders_alone(struct cv_exec_run *run, struct cleave_error 
 static enum cleave_status begin_next(struct cv_exec_run *run, uint32_t worker,
                                      struct cleave_error *err)
 {
-    struct cv_attempt *errand;
+    struct cv_attempt *attempt;
     bool began = true, folds, open = true;
 
     while (began && may_begin(run, worker) &&
-           !has_to_wait(run, cv_worker_pool_domain(&run->staff, worker)) &&
-           (errand = cv_desks_free(&run->desks, worker)) != NULL) {
-        CV_TRY(cv_result_sink_first(run->outlet, worker, &folds, err));
-        if (!folds && run->staff.host_of[worker] == NULL)
-            CV_TRY(cv_start_limiter_look(&run->gate, run->poller,
-                                         cv_slot_starts(&errand->slot), &open, err));
+           !has_to_wait(run, cv_worker_pool_domain(&run->pool, worker)) &&
+           (attempt = cv_desks_free(&run->table, worker)) != NULL) {
+        CV_TRY(cv_result_sink_first(run->results, worker, &folds, err));
+        if (!folds && run->pool.host_of[worker] == NULL)
+            CV_TRY(cv_start_limiter_look(&run->limiter, run->poller,
+                                         cv_slot_starts(&attempt->slot), &open, err));
         if (folds || !open)
             return CLEAVE_OK;
-        CV_TRY(begin_one(run, worker, errand, &began, err));
+        CV_TRY(begin_one(run, worker, attempt, &began, err));
         if (began)
-            cv_start_limiter_passed(&run->gate);
+            cv_start_limiter_passed(&run->limiter);
     }
     return CLEAVE_OK;
 }
@@ -249,44 +251,44 @@ static enum cleave_status reassign_orders(struct cv_exec_run *run, uint32_t miss
 {
     bool began = true, folds;
 
-    while (began && *next < run->staff.nworkers && may_begin(run, missing)) {
+    while (began && *next < run->pool.nworkers && may_begin(run, missing)) {
         const uint32_t w = (*next)++;
 
-        if (!cv_worker_pool_serves(&run->staff, w) || cv_desks_busy(&run->desks, w) ||
-            cv_order_queue_next(&run->books, w) != NULL ||
-            has_to_wait(run, cv_worker_pool_domain(&run->staff, w)))
+        if (!cv_worker_pool_serves(&run->pool, w) || cv_desks_busy(&run->table, w) ||
+            cv_order_queue_next(&run->queue, w) != NULL ||
+            has_to_wait(run, cv_worker_pool_domain(&run->pool, w)))
             continue;
-        CV_TRY(cv_result_sink_first(run->outlet, w, &folds, err));
+        CV_TRY(cv_result_sink_first(run->results, w, &folds, err));
         if (!folds)
-            CV_TRY(begin_one(run, missing, cv_desks_free(&run->desks, w), &began, err));
+            CV_TRY(begin_one(run, missing, cv_desks_free(&run->table, w), &began, err));
     }
     return CLEAVE_OK;
 }
 
 enum cleave_status cv_orders_begin(struct cv_exec_run *run, struct cleave_error *err)
 {
-    const uint32_t n = run->staff.nworkers;
+    const uint32_t n = run->pool.nworkers;
     uint32_t next = 0;
 
-    if (run->books.growing > 0)
+    if (run->queue.growing > 0)
         CV_TRY(cv_open_chunks_grow(run, err));
-    if (cv_start_limiter_is_stuck(&run->gate))
+    if (cv_start_limiter_is_stuck(&run->limiter))
         cv_open_chunks_make_room(run);
-    cv_worker_pool_end_backoff(&run->staff);
+    cv_worker_pool_end_backoff(&run->pool);
     CV_TRY(do_again(run, err));
-    if (run->books.pending == 0)
+    if (run->queue.pending == 0)
         return CLEAVE_OK;
-    for (uint32_t w = cv_order_queue_next_worker(&run->books, 0); w < n;
-         w = cv_order_queue_next_worker(&run->books, w + 1)) {
-        if (cv_worker_pool_serves(&run->staff, w))
+    for (uint32_t w = cv_order_queue_next_worker(&run->queue, 0); w < n;
+         w = cv_order_queue_next_worker(&run->queue, w + 1)) {
+        if (cv_worker_pool_serves(&run->pool, w))
             CV_TRY(begin_next(run, w, err));
-        else if (run->books.gets_losses && cv_worker_pool_has_any(&run->staff))
-            cv_order_queue_cancel_worker(&run->books, w);
+        else if (run->queue.gets_losses && cv_worker_pool_has_any(&run->pool))
+            cv_order_queue_cancel_worker(&run->queue, w);
     }
-    for (uint32_t w = cv_order_queue_next_worker(&run->books, 0);
-         !run->books.gets_losses && w < n;
-         w = cv_order_queue_next_worker(&run->books, w + 1))
-        if (!cv_worker_pool_serves(&run->staff, w))
+    for (uint32_t w = cv_order_queue_next_worker(&run->queue, 0);
+         !run->queue.gets_losses && w < n;
+         w = cv_order_queue_next_worker(&run->queue, w + 1))
+        if (!cv_worker_pool_serves(&run->pool, w))
             CV_TRY(reassign_orders(run, w, &next, err));
     return CLEAVE_OK;
 }
@@ -294,23 +296,23 @@ enum cleave_status cv_orders_begin(struct cv_exec_run *run, struct cleave_error 
 enum cleave_status cv_orders_send(struct cv_exec_run *run, uint32_t worker, double units,
                                   struct cleave_error *err)
 {
-    CV_TRY(cv_order_queue_order(&run->books, worker, units, err));
-    return cv_worker_pool_serves(&run->staff, worker) ? begin_next(run, worker, err)
-                                                      : CLEAVE_OK;
+    CV_TRY(cv_order_queue_order(&run->queue, worker, units, err));
+    return cv_worker_pool_serves(&run->pool, worker) ? begin_next(run, worker, err)
+                                                     : CLEAVE_OK;
 }
 
 enum cleave_status cv_orders_item(struct cv_exec_run *run, uint32_t worker, uint64_t item,
                                   struct cleave_error *err)
 {
-    CV_TRY(cv_order_queue_order_item(&run->books, worker, item, err));
-    return cv_worker_pool_serves(&run->staff, worker) ? begin_next(run, worker, err)
-                                                      : CLEAVE_OK;
+    CV_TRY(cv_order_queue_order_item(&run->queue, worker, item, err));
+    return cv_worker_pool_serves(&run->pool, worker) ? begin_next(run, worker, err)
+                                                     : CLEAVE_OK;
 }
 
 enum cleave_status cv_orders_open(struct cv_exec_run *run, uint32_t worker, double units,
                                   struct cleave_error *err)
 {
-    CV_TRY(cv_order_queue_order_open(&run->books, worker, units, err));
-    return cv_worker_pool_serves(&run->staff, worker) ? begin_next(run, worker, err)
-                                                      : CLEAVE_OK;
+    CV_TRY(cv_order_queue_order_open(&run->queue, worker, units, err));
+    return cv_worker_pool_serves(&run->pool, worker) ? begin_next(run, worker, err)
+                                                     : CLEAVE_OK;
 }

@@ -9,19 +9,20 @@
 /* Whether something is under way that is waited for even when the run is to end. */
 static bool busy(struct cv_exec_run *run)
 {
-    return run->books.running > 0 || cv_result_sink_busy(run->outlet) ||
+    return run->queue.running > 0 || cv_result_sink_busy(run->results) ||
            !cv_exec_run_left(run);
 }
 
 bool cv_exec_run_left(struct cv_exec_run *run)
 {
-    return cv_attempt_table_drain(&run->desks, run->stay && !run->stopping);
+    return cv_attempt_table_drain(&run->table, run->stay && !run->stopping);
 }
 
 enum cleave_status cv_exec_run_written(struct cv_exec_run *run, struct cleave_error *err)
 {
     int reason = 0;
-    const enum cleave_status status = cv_ordered_output_status(run->gather, &reason, err);
+    const enum cleave_status status =
+        cv_ordered_output_status(run->outputs, &reason, err);
 
     /* Lines that are written as they come may have met it before. */
     run->output_closed |= status != CLEAVE_OK && reason == EPIPE;
@@ -36,43 +37,43 @@ enum cleave_status cv_exec_run_check(struct cv_exec_run *run, struct cleave_erro
 {
     if (run->stopped_by != 0 && !run->stopping) {
         run->stopping = true;
-        cv_desks_stop(&run->desks);
+        cv_desks_stop(&run->table);
     }
     if (run->stopping || run->halted)
-        cv_result_sink_stop(run->outlet);
-    CV_TRY(cv_result_sink_status(run->outlet, &run->reduce_failed, err));
+        cv_result_sink_stop(run->results);
+    CV_TRY(cv_result_sink_status(run->results, &run->reduce_failed, err));
     CV_TRY(cv_exec_run_written(run, err));
-    CV_TRY(cv_event_queue_status(&run->news, err));
-    if (!run->stopping && run->books.open)
-        CV_TRY(cv_worker_pool_check(&run->staff, err));
+    CV_TRY(cv_event_queue_status(&run->events, err));
+    if (!run->stopping && run->queue.open)
+        CV_TRY(cv_worker_pool_check(&run->pool, err));
     if ((!run->stopping && !run->halted) || busy(run))
         return CLEAVE_OK;
     /* Something that was under way may have succeeded since then. */
-    if (run->hopeless && run->staff.trust.anybody && !run->start_failed &&
+    if (run->hopeless && run->pool.health.anybody && !run->start_failed &&
         !run->middle_succeeded)
         return cv_fail(
             err, CLEAVE_EENGINE,
             "halted: %llu chunks failed and only what begins a file succeeded: "
             "has it a header? --header gives it to every command (--halt "
             "never: do the rest all the same)",
-            (unsigned long long)run->books.failed);
+            (unsigned long long)run->queue.failed);
     if (run->hopeless)
         return cv_fail(err, CLEAVE_EENGINE,
                        "halted: %llu chunks failed and none succeeded: does the command "
                        "read standard input? (--halt never: do the rest all the same)",
-                       (unsigned long long)run->books.failed);
+                       (unsigned long long)run->queue.failed);
     if (run->halted && run->request->failing.halt_on != CLEAVE_HALT_ON_FAILURES)
         return cv_fail(err, CLEAVE_EENGINE, "halted, as asked for");
     return run->halted ? cv_fail(err, CLEAVE_EENGINE, "halted after %llu failed %s%s",
-                                 (unsigned long long)run->books.failed,
+                                 (unsigned long long)run->queue.failed,
                                  run->request->items.words != NULL ? "command" : "chunk",
-                                 run->books.failed == 1 ? "" : "s")
+                                 run->queue.failed == 1 ? "" : "s")
                        : cv_fail_stopped(err);
 }
 
 static enum cleave_status
 until_done(struct cv_exec_run *run,
-           enum cleave_status (*go_on)(struct cv_result_sink *outlet, bool *out_done,
+           enum cleave_status (*go_on)(struct cv_result_sink *results, bool *out_done,
                                        struct cleave_error *err),
            struct cleave_error *err)
 {
@@ -80,7 +81,7 @@ until_done(struct cv_exec_run *run,
         bool done;
 
         CV_TRY(cv_exec_run_check(run, err));
-        CV_TRY(go_on(run->outlet, &done, err));
+        CV_TRY(go_on(run->results, &done, err));
         if (done)
             return CLEAVE_OK;
         CV_TRY(cv_poller_wait(run->poller, -1, err));
@@ -100,17 +101,17 @@ enum cleave_status cv_exec_run_settle(struct cv_exec_run *run, struct cleave_err
 enum cleave_status cv_exec_run_complete(const struct cv_exec_run *run,
                                         struct cleave_error *err)
 {
-    const struct cv_order_queue *books = &run->books;
+    const struct cv_order_queue *queue = &run->queue;
 
-    const bool whole = !cv_source_is_short(books->source);
+    const bool whole = !cv_source_is_short(queue->source);
 
-    CV_TRY(cv_input_coverage_check(&books->ledger, books->source, whole, err));
-    CV_TRY(cv_order_queue_check(books, err));
+    CV_TRY(cv_input_coverage_check(&queue->coverage, queue->source, whole, err));
+    CV_TRY(cv_order_queue_check(queue, err));
     if (!whole) /* what was behind it and done in the meantime is not written */
         return CLEAVE_OK;
-    CV_TRY(cv_result_sink_check(run->outlet, cv_range_set_total(&books->ledger.settled),
-                                err));
-    if (cv_ordered_output_pending(run->gather))
+    CV_TRY(cv_result_sink_check(run->results,
+                                cv_range_set_total(&queue->coverage.settled), err));
+    if (cv_ordered_output_pending(run->outputs))
         return cv_fail(err, CLEAVE_EACCOUNT,
                        "outputs were not written: what comes before them is missing: a "
                        "defect of cleave");

@@ -25,20 +25,20 @@ struct cv_exec_run {
     const struct cleave_execution
         *request;             /* borrowed                                  */
     struct cv_poller *poller; /* owned by cleave_execute, as all below     */
-    struct cv_ordered_output *gather;
-    struct cv_result_sink *outlet;
-    struct cv_worker_pool staff;
-    struct cv_order_queue books;
-    struct cv_poison_tracker blame;
-    struct cv_attempt_table desks;
+    struct cv_ordered_output *outputs;
+    struct cv_result_sink *results;
+    struct cv_worker_pool pool;
+    struct cv_order_queue queue;
+    struct cv_poison_tracker poison;
+    struct cv_attempt_table table;
     size_t
         small_write; /* of open chunks: what a command that is slow is fed at a time; 0: a page */
     bool stay; /* commands that stay do so when the input ends, for the next one        */
-    struct cv_event_queue news;
+    struct cv_event_queue events;
     struct cv_median taken; /* by commands of items that succeeded                     */
     struct cv_start_limiter
-        gate; /* of this machine                                            */
-    struct cv_slow_stream trickle;
+        limiter; /* of this machine                                            */
+    struct cv_slow_stream slow;
     struct cv_fold_log folds;
     struct cv_failure_notes failures;
     struct cv_bisect_groups families;

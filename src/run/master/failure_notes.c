@@ -81,18 +81,18 @@ static void name_piece(const struct cleave_execution *request, struct cv_source 
 
 void cv_note_failure(struct cv_failure_notes *notes,
                      const struct cleave_execution *request, struct cv_source *source,
-                     const struct cv_attempt *errand)
+                     const struct cv_attempt *attempt)
 {
     char text[600], where[400], how[CV_FAILURE_TEXT];
 
     if (request->tell.note == NULL)
         return;
-    cv_slot_describe_end(&errand->slot, how, sizeof how);
+    cv_slot_describe_end(&attempt->slot, how, sizeof how);
     if (count_kind(notes, how) > CV_FAILURES_TOLD)
         return;
-    name_piece(request, source, &errand->slot.piece, where, sizeof where);
+    name_piece(request, source, &attempt->slot.piece, where, sizeof where);
     snprintf(text, sizeof text, "%s: the command %s%s", where, how,
-             request->failing.retries > 0 && errand->attempt > 1
+             request->failing.retries > 0 && attempt->number > 1
                  ? ", also when tried again"
                  : "");
     request->tell.note(request->tell.context, text);

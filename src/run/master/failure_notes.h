@@ -37,7 +37,7 @@ enum cleave_status cv_note_bad(struct cv_failure_notes *notes, struct cv_source 
 /* A chunk is given up. */
 void cv_note_failure(struct cv_failure_notes *notes,
                      const struct cleave_execution *request, struct cv_source *source,
-                     const struct cv_attempt *errand);
+                     const struct cv_attempt *attempt);
 /* The run is over: tell what was only counted. */
 void cv_note_failures_end(const struct cv_failure_notes *notes,
                           const struct cleave_execution *request);

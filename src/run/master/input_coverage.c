@@ -5,21 +5,21 @@
 
 #include "base/fail.h"
 
-void cv_input_coverage_done(struct cv_input_coverage *ledger)
+void cv_input_coverage_done(struct cv_input_coverage *coverage)
 {
-    cv_range_set_done(&ledger->settled);
-    cv_range_set_done(&ledger->failed);
-    ledger->fault = NULL;
+    cv_range_set_done(&coverage->settled);
+    cv_range_set_done(&coverage->failed);
+    coverage->fault = NULL;
 }
 
 /* The first one is told: others may follow from it. */
-static void find_fault(struct cv_input_coverage *ledger, const char *fault,
+static void find_fault(struct cv_input_coverage *coverage, const char *fault,
                        uint64_t begin, uint64_t end)
 {
-    if (ledger->fault != NULL)
+    if (coverage->fault != NULL)
         return;
-    ledger->fault = fault;
-    ledger->at = (struct cv_range){ begin, end };
+    coverage->fault = fault;
+    coverage->at = (struct cv_range){ begin, end };
 }
 
 /* What the set has of [begin, end), from its first byte there on: false if nothing. */
@@ -35,52 +35,54 @@ static bool first_common(const struct cv_range_set *set, uint64_t begin, uint64_
     return true;
 }
 
-static enum cleave_status enter(struct cv_input_coverage *ledger, uint64_t begin,
+static enum cleave_status enter(struct cv_input_coverage *coverage, uint64_t begin,
                                 uint64_t end, struct cleave_error *err)
 {
     struct cv_range twice;
 
-    if (first_common(&ledger->settled, begin, end, &twice))
-        find_fault(ledger, "were settled twice", twice.begin, twice.end);
-    return cv_range_set_put(&ledger->settled, begin, end, err);
+    if (first_common(&coverage->settled, begin, end, &twice))
+        find_fault(coverage, "were settled twice", twice.begin, twice.end);
+    return cv_range_set_put(&coverage->settled, begin, end, err);
 }
 
-enum cleave_status cv_input_coverage_add(struct cv_input_coverage *ledger, uint64_t begin,
-                                         uint64_t end, struct cleave_error *err)
+enum cleave_status cv_input_coverage_add(struct cv_input_coverage *coverage,
+                                         uint64_t begin, uint64_t end,
+                                         struct cleave_error *err)
 {
-    return enter(ledger, begin, end, err);
+    return enter(coverage, begin, end, err);
 }
 
-enum cleave_status cv_input_coverage_fail(struct cv_input_coverage *ledger,
+enum cleave_status cv_input_coverage_fail(struct cv_input_coverage *coverage,
                                           uint64_t begin, uint64_t end,
                                           struct cleave_error *err)
 {
-    CV_TRY(enter(ledger, begin, end, err));
-    return cv_range_set_put(&ledger->failed, begin, end, err);
+    CV_TRY(enter(coverage, begin, end, err));
+    return cv_range_set_put(&coverage->failed, begin, end, err);
 }
 
-enum cleave_status cv_input_coverage_lose(struct cv_input_coverage *ledger,
+enum cleave_status cv_input_coverage_lose(struct cv_input_coverage *coverage,
                                           uint64_t begin, uint64_t end,
                                           struct cleave_error *err)
 {
-    const uint64_t before = cv_range_set_total(&ledger->settled);
+    const uint64_t before = cv_range_set_total(&coverage->settled);
     struct cv_range failed;
 
-    CV_TRY(cv_range_set_remove(&ledger->settled, begin, end, err));
-    if (before - cv_range_set_total(&ledger->settled) != end - begin ||
-        first_common(&ledger->failed, begin, end, &failed))
-        find_fault(ledger, "were lost without having been done", begin, end);
+    CV_TRY(cv_range_set_remove(&coverage->settled, begin, end, err));
+    if (before - cv_range_set_total(&coverage->settled) != end - begin ||
+        first_common(&coverage->failed, begin, end, &failed))
+        find_fault(coverage, "were lost without having been done", begin, end);
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_input_coverage_left(const struct cv_input_coverage *ledger,
+enum cleave_status cv_input_coverage_left(const struct cv_input_coverage *coverage,
                                           uint64_t total, struct cv_range_set *out,
                                           struct cleave_error *err)
 {
     struct cv_range range;
     uint64_t at = 0;
 
-    for (; at < total && cv_range_set_find(&ledger->settled, at, &range); at = range.end)
+    for (; at < total && cv_range_set_find(&coverage->settled, at, &range);
+         at = range.end)
         if (range.begin > at)
             CV_TRY(cv_range_set_put(out, at, range.begin < total ? range.begin : total,
                                     err));
@@ -99,7 +101,7 @@ static enum cleave_status complain(const struct cv_source *source, struct cv_ran
                    range.begin - file.begin, end - file.begin, file.name, what);
 }
 
-enum cleave_status cv_input_coverage_check(const struct cv_input_coverage *ledger,
+enum cleave_status cv_input_coverage_check(const struct cv_input_coverage *coverage,
                                            const struct cv_source *source,
                                            bool ended_well, struct cleave_error *err)
 {
@@ -108,19 +110,19 @@ enum cleave_status cv_input_coverage_check(const struct cv_input_coverage *ledge
     struct cv_range first;
     enum cleave_status status;
 
-    if (ledger->fault != NULL)
-        return complain(source, ledger->at, ledger->fault, err);
+    if (coverage->fault != NULL)
+        return complain(source, coverage->at, coverage->fault, err);
     if (!ended_well)
         return CLEAVE_OK;
     cv_range_set_init(&left);
-    status = cv_input_coverage_left(ledger, total, &left, err);
+    status = cv_input_coverage_left(coverage, total, &left, err);
     if (status == CLEAVE_OK && cv_range_set_find(&left, 0, &first))
         status = complain(source, first, "were neither done nor failed", err);
-    else if (status == CLEAVE_OK && cv_range_set_total(&ledger->settled) != total)
+    else if (status == CLEAVE_OK && cv_range_set_total(&coverage->settled) != total)
         status = cv_fail(err, CLEAVE_EACCOUNT,
                          "%" PRIu64 " bytes were done of an input that has %" PRIu64
                          ": a defect of cleave",
-                         cv_range_set_total(&ledger->settled), total);
+                         cv_range_set_total(&coverage->settled), total);
     cv_range_set_done(&left);
     return status;
 }

@@ -16,27 +16,28 @@ struct cv_input_coverage {
     struct cv_range at;          /* of it                                              */
 };
 
-void cv_input_coverage_done(struct cv_input_coverage *ledger);
+void cv_input_coverage_done(struct cv_input_coverage *coverage);
 
 /* The output of [begin, end) was taken; there is none, nor will be; or what was taken is
  * lost, and to be made again. */
-enum cleave_status cv_input_coverage_add(struct cv_input_coverage *ledger, uint64_t begin,
-                                         uint64_t end, struct cleave_error *err);
-enum cleave_status cv_input_coverage_fail(struct cv_input_coverage *ledger,
+enum cleave_status cv_input_coverage_add(struct cv_input_coverage *coverage,
+                                         uint64_t begin, uint64_t end,
+                                         struct cleave_error *err);
+enum cleave_status cv_input_coverage_fail(struct cv_input_coverage *coverage,
                                           uint64_t begin, uint64_t end,
                                           struct cleave_error *err);
-enum cleave_status cv_input_coverage_lose(struct cv_input_coverage *ledger,
+enum cleave_status cv_input_coverage_lose(struct cv_input_coverage *coverage,
                                           uint64_t begin, uint64_t end,
                                           struct cleave_error *err);
 
 /* What is left of the first `total` bytes: added to *out. */
-enum cleave_status cv_input_coverage_left(const struct cv_input_coverage *ledger,
+enum cleave_status cv_input_coverage_left(const struct cv_input_coverage *coverage,
                                           uint64_t total, struct cv_range_set *out,
                                           struct cleave_error *err);
 
 /* Fails with CLEAVE_EACCOUNT if an entry made no sense; and, for a run that has ended
  * well, if some of the source was neither done nor failed. */
-enum cleave_status cv_input_coverage_check(const struct cv_input_coverage *ledger,
+enum cleave_status cv_input_coverage_check(const struct cv_input_coverage *coverage,
                                            const struct cv_source *source,
                                            bool ended_well, struct cleave_error *err);
 

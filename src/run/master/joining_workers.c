@@ -13,21 +13,21 @@
 static bool settle(struct cv_exec_run *run, struct cv_host *host)
 {
     struct cleave_error err;
-    enum cleave_status status = cv_worker_pool_bind_slot(&run->staff, host, &err);
+    enum cleave_status status = cv_worker_pool_bind_slot(&run->pool, host, &err);
 
     if (status == CLEAVE_EREFUSED) {
         snprintf(host->reason, sizeof host->reason, "%.390s", err.text);
-        run->staff.hosts.nready--;
+        run->pool.hosts.nready--;
         cv_host_leave_out(host);
         return false;
     }
     if (host->words == NULL)
-        cv_hosts_note(&run->staff.hosts, "%s: %s has joined, with %u slot%s", host->name,
+        cv_hosts_note(&run->pool.hosts, "%s: %s has joined, with %u slot%s", host->name,
                       host->machine, host->slots, host->slots == 1 ? "" : "s");
     for (uint32_t i = 0; status == CLEAVE_OK && i < host->slots; i++)
         status = cv_chunks_bind_slot(run, host->first + i, &err);
     if (status != CLEAVE_OK)
-        cv_event_queue_fail(&run->news, &err);
+        cv_event_queue_fail(&run->events, &err);
     return status == CLEAVE_OK;
 }
 
@@ -37,13 +37,13 @@ void cv_joining_workers_changed(void *context, struct cv_host *host)
     struct cv_exec_run *run = context;
 
     /* To others, to be woken means that a time has come that they asked for. */
-    if (!run->books.open || host->state != CV_HOST_READY || !run->books.gets_joins)
+    if (!run->queue.open || host->state != CV_HOST_READY || !run->queue.gets_joins)
         return;
     if (host->first == CV_HOST_NOWHERE && !settle(run, host))
         return;
     /* One that came too late for a policy that takes nobody has no place. */
-    for (uint32_t i = 0; i < host->slots && cv_worker_pool_has(&run->staff, host); i++)
-        cv_event_queue_push(&run->news,
+    for (uint32_t i = 0; i < host->slots && cv_worker_pool_has(&run->pool, host); i++)
+        cv_event_queue_push(&run->events,
                             (struct cleave_event){ .kind = CLEAVE_WAKE,
                                                    .worker = host->first + i });
 }
@@ -52,15 +52,15 @@ void cv_joining_workers_changed(void *context, struct cv_host *host)
 static enum cleave_status take_on(struct cv_exec_run *run, struct cleave_error *err)
 {
     run->rehost = false;
-    CV_TRY(cv_worker_setup_again(&run->staff, run->request, err));
-    cv_worker_health_clear_backoff(&run->staff.trust);
+    CV_TRY(cv_worker_setup_again(&run->pool, run->request, err));
+    cv_worker_health_clear_backoff(&run->pool.health);
     return CLEAVE_OK;
 }
 
 /* Those that are to leave do as soon as they have ended what they have. */
 static void let_go(struct cv_exec_run *run)
 {
-    const struct cv_hosts *hosts = &run->staff.hosts;
+    const struct cv_hosts *hosts = &run->pool.hosts;
 
     for (size_t i = 0; hosts->nleaving > 0 && i < hosts->count; i++) {
         struct cv_host *host = hosts->items[i];
@@ -70,7 +70,7 @@ static void let_go(struct cv_exec_run *run)
             continue;
         for (uint32_t k = 0; k < host->slots && host->first != CV_HOST_NOWHERE; k++) {
             cv_open_chunks_end_one(run, host->first + k);
-            busy = busy || cv_desks_busy(&run->desks, host->first + k);
+            busy = busy || cv_desks_busy(&run->table, host->first + k);
         }
         if (!busy)
             cv_host_release(host);
@@ -84,80 +84,80 @@ static void hosts_changed(void *context)
     run->rehost = true;
 }
 
-static enum cleave_status watch_hosts(struct cv_joining_workers *comers,
+static enum cleave_status watch_hosts(struct cv_joining_workers *joining,
                                       struct cv_exec_run *run, struct cleave_error *err)
 {
     if (run->request->hosts.watched == NULL || run->request->hosts.more == NULL)
         return CLEAVE_OK;
-    comers->file = (struct cv_file_watch){ .poller = run->poller,
-                                           .path = run->request->hosts.watched,
-                                           .changed = hosts_changed,
-                                           .context = run };
-    return cv_file_watch_open(&comers->file, err);
+    joining->file = (struct cv_file_watch){ .poller = run->poller,
+                                            .path = run->request->hosts.watched,
+                                            .changed = hosts_changed,
+                                            .context = run };
+    return cv_file_watch_open(&joining->file, err);
 }
 
 /* Somebody has come by the socket. */
 static void has_come(void *context, int fd)
 {
-    struct cv_joining_workers *comers = context;
-    struct cv_exec_run *run = comers->run;
+    struct cv_joining_workers *joining = context;
+    struct cv_exec_run *run = joining->run;
     struct cv_host *host;
     struct cleave_error err;
     char name[32];
 
-    snprintf(name, sizeof name, "join%u", ++comers->came);
-    if (cv_hosts_add(&run->staff.hosts, &(struct cleave_host){ .name = name, .link = fd },
+    snprintf(name, sizeof name, "join%u", ++joining->came);
+    if (cv_hosts_add(&run->pool.hosts, &(struct cleave_host){ .name = name, .link = fd },
                      CV_HOST_NOWHERE, &host, &err) != CLEAVE_OK)
-        cv_event_queue_fail(&run->news, &err);
+        cv_event_queue_fail(&run->events, &err);
     else
         cv_host_connect(host);
 }
 
 static void is_full(void *context, int reason)
 {
-    struct cv_joining_workers *comers = context;
+    struct cv_joining_workers *joining = context;
 
-    if (comers->full)
+    if (joining->full)
         return;
-    comers->full = true;
-    cv_hosts_note(&comers->run->staff.hosts,
+    joining->full = true;
+    cv_hosts_note(&joining->run->pool.hosts,
                   "nobody can join for now: %s%s; those who wait are tried again",
                   strerror(reason), reason == EMFILE ? " (ulimit -n says how many)" : "");
 }
 
-static enum cleave_status open_port(struct cv_joining_workers *comers,
+static enum cleave_status open_port(struct cv_joining_workers *joining,
                                     struct cleave_error *err)
 {
-    struct cv_exec_run *run = comers->run;
+    struct cv_exec_run *run = joining->run;
 
     if (run->request->hosts.join_path == NULL)
         return CLEAVE_OK;
-    comers->port = (struct cv_join_port){ .poller = run->poller,
-                                          .path = run->request->hosts.join_path,
-                                          .joined = has_come,
-                                          .full = is_full,
-                                          .context = comers };
-    return cv_join_port_open(&comers->port, err);
+    joining->port = (struct cv_join_port){ .poller = run->poller,
+                                           .path = run->request->hosts.join_path,
+                                           .joined = has_come,
+                                           .full = is_full,
+                                           .context = joining };
+    return cv_join_port_open(&joining->port, err);
 }
 
-enum cleave_status cv_joining_workers_open(struct cv_joining_workers *comers,
+enum cleave_status cv_joining_workers_open(struct cv_joining_workers *joining,
                                            struct cv_exec_run *run,
                                            struct cleave_error *err)
 {
-    const struct cv_hosts *hosts = &run->staff.hosts;
+    const struct cv_hosts *hosts = &run->pool.hosts;
 
     for (size_t i = 0; i < hosts->count; i++) /* ready since places were given out */
         if (hosts->items[i]->first == CV_HOST_NOWHERE)
             cv_joining_workers_changed(run, hosts->items[i]);
-    comers->run = run;
-    CV_TRY(open_port(comers, err));
-    return watch_hosts(comers, run, err);
+    joining->run = run;
+    CV_TRY(open_port(joining, err));
+    return watch_hosts(joining, run, err);
 }
 
-void cv_joining_workers_close(struct cv_joining_workers *comers)
+void cv_joining_workers_close(struct cv_joining_workers *joining)
 {
-    cv_file_watch_close(&comers->file);
-    cv_join_port_close(&comers->port);
+    cv_file_watch_close(&joining->file);
+    cv_join_port_close(&joining->port);
 }
 
 enum cleave_status cv_joining_workers_poll(struct cv_exec_run *run,

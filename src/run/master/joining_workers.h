@@ -21,10 +21,10 @@ struct cv_joining_workers {
 void cv_joining_workers_changed(void *context, struct cv_host *host);
 
 /* The run begins: listen. To close what is all 0 does nothing. */
-enum cleave_status cv_joining_workers_open(struct cv_joining_workers *comers,
+enum cleave_status cv_joining_workers_open(struct cv_joining_workers *joining,
                                            struct cv_exec_run *run,
                                            struct cleave_error *err);
-void cv_joining_workers_close(struct cv_joining_workers *comers);
+void cv_joining_workers_close(struct cv_joining_workers *joining);
 /* See to those that come and go. */
 enum cleave_status cv_joining_workers_poll(struct cv_exec_run *run,
                                            struct cleave_error *err);

@@ -13,12 +13,12 @@
 /* Nothing to read for so long is no part of its start. */
 static const double WAITED_S = 0.1;
 
-static void tell(struct cv_exec_run *run, const struct cv_attempt *errand,
+static void tell(struct cv_exec_run *run, const struct cv_attempt *attempt,
                  struct cleave_event event)
 {
-    event.worker = errand->owner;
-    event.chunk = errand->chunk;
-    cv_event_queue_push(&run->news, event);
+    event.worker = attempt->owner;
+    event.chunk = attempt->chunk;
+    cv_event_queue_push(&run->events, event);
 }
 
 /* --- its reader --------------------------------------------------------------------------- */
@@ -26,42 +26,42 @@ static void tell(struct cv_exec_run *run, const struct cv_attempt *errand,
 void cv_open_chunks_began(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;
-    struct cv_attempt *errand = cv_attempt_of(slot);
-    const double now_s = cv_clock_s(), waited_s = errand->bound_s - slot->start_s;
+    struct cv_attempt *attempt = cv_attempt_of(slot);
+    const double now_s = cv_clock_s(), waited_s = attempt->bound_s - slot->start_s;
     /* Who had started before there was anything to read shows nothing. */
     const double at_once_s = cv_at_once_s(waited_s, INFINITY);
-    const bool shows = now_s - errand->bound_s > at_once_s || waited_s <= 0;
+    const bool shows = now_s - attempt->bound_s > at_once_s || waited_s <= 0;
     const bool waited = !shows && waited_s >= WAITED_S;
     /* It has started meanwhile, as others have: only the rest is waiting. */
-    const double start_s = waited ? fmin(waited_s, cv_worker_pool_start_s(&run->staff))
+    const double start_s = waited ? fmin(waited_s, cv_worker_pool_start_s(&run->pool))
                                   : now_s - slot->start_s;
 
     if (start_s > 0)
-        cv_worker_pool_started(&run->staff, slot->worker, start_s);
+        cv_worker_pool_started(&run->pool, slot->worker, start_s);
     if (waited)
         slot->open.idle_s += waited_s - start_s;
     if (shows)
-        errand->start_s = now_s - slot->open.spawn_s;
-    tell(run, errand,
+        attempt->start_s = now_s - slot->open.spawn_s;
+    tell(run, attempt,
          (struct cleave_event){ .kind = CLEAVE_STARTED,
                                 .units = (double)(slot->piece.end - slot->piece.begin),
-                                .start_s = slot->open.spawn_s - run->news.began_s });
+                                .start_s = slot->open.spawn_s - run->events.began_s });
 }
 
 void cv_open_chunks_drained(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;
 
-    cv_unread_input_read(&cv_attempt_of(slot)->hand, &run->trickle, cv_clock_s());
+    cv_unread_input_read(&cv_attempt_of(slot)->unread, &run->slow, cv_clock_s());
     tell(context, cv_attempt_of(slot),
          (struct cleave_event){ .kind = CLEAVE_DRAINED,
                                 .units = (double)(slot->piece.end - slot->piece.begin) });
 }
 
-static void tell_seen(struct cv_exec_run *run, const struct cv_attempt *errand,
+static void tell_seen(struct cv_exec_run *run, const struct cv_attempt *attempt,
                       const struct cv_slot_seen *seen)
 {
-    tell(run, errand,
+    tell(run, attempt,
          (struct cleave_event){ .kind = CLEAVE_PROGRESS,
                                 .units = (double)seen->read,
                                 .output = (double)seen->output,
@@ -77,63 +77,63 @@ void cv_open_chunks_seen(void *context, struct cv_slot *slot,
 
 /* --- its end ------------------------------------------------------------------------------ */
 
-void cv_open_chunks_over(struct cv_exec_run *run, struct cv_attempt *errand)
+void cv_open_chunks_over(struct cv_exec_run *run, struct cv_attempt *attempt)
 {
-    if (errand->due > 0)
-        cv_order_queue_release(&run->books, errand->due);
-    errand->due = 0;
-    errand->opened = errand->closes = false;
-    cv_unread_input_end(&errand->hand, &run->trickle, errand->slot.open.read_s,
+    if (attempt->due > 0)
+        cv_order_queue_release(&run->queue, attempt->due);
+    attempt->due = 0;
+    attempt->opened = attempt->closes = false;
+    cv_unread_input_end(&attempt->unread, &run->slow, attempt->slot.open.read_s,
                         cv_clock_s());
-    errand->hand = (struct cv_unread_input){ 0 };
-    for (; errand->slot.remote.looks > 0; errand->slot.remote.looks--)
-        tell_seen(run, errand, &(struct cv_slot_seen){ .read = 0 });
+    attempt->unread = (struct cv_unread_input){ 0 };
+    for (; attempt->slot.remote.looks > 0; attempt->slot.remote.looks--)
+        tell_seen(run, attempt, &(struct cv_slot_seen){ .read = 0 });
 }
 
 /* It never had anything. */
-static void drop(struct cv_exec_run *run, struct cv_attempt *errand, bool lost)
+static void drop(struct cv_exec_run *run, struct cv_attempt *attempt, bool lost)
 {
-    cv_open_chunks_over(run, errand);
-    run->books.running--;
-    run->books.lost += lost;
-    tell(run, errand,
+    cv_open_chunks_over(run, attempt);
+    run->queue.running--;
+    run->queue.lost += lost;
+    tell(run, attempt,
          (struct cleave_event){ .kind = lost ? CLEAVE_LOST : CLEAVE_DONE,
-                                .start_s = errand->began_s - run->news.began_s });
+                                .start_s = attempt->began_s - run->events.began_s });
 }
 
-bool cv_open_chunks_ended_empty(struct cv_exec_run *run, struct cv_attempt *errand,
+bool cv_open_chunks_ended_empty(struct cv_exec_run *run, struct cv_attempt *attempt,
                                 enum cv_slot_end end)
 {
-    if (!errand->opened || !cv_attempt_is_empty(errand))
+    if (!attempt->opened || !cv_attempt_is_empty(attempt))
         return false;
-    if (errand->slot.store != NULL)
-        cv_chunk_output_drop(errand->slot.store);
-    errand->slot.store = NULL;
-    if (errand->closes || end == CV_SLOT_LOST)
-        drop(run, errand, end == CV_SLOT_LOST);
+    if (attempt->slot.store != NULL)
+        cv_chunk_output_drop(attempt->slot.store);
+    attempt->slot.store = NULL;
+    if (attempt->closes || end == CV_SLOT_LOST)
+        drop(run, attempt, end == CV_SLOT_LOST);
     return true;
 }
 
-static void close_now(struct cv_exec_run *run, struct cv_attempt *errand)
+static void close_now(struct cv_exec_run *run, struct cv_attempt *attempt)
 {
-    errand->closes = true;
-    if (errand->due > 0)
+    attempt->closes = true;
+    if (attempt->due > 0)
         return;
-    if (errand->slot.busy)
-        cv_slot_close_input(&errand->slot);
+    if (attempt->slot.busy)
+        cv_slot_close_input(&attempt->slot);
     else
-        drop(run, errand, false);
+        drop(run, attempt, false);
 }
 
 /* --- its beginning ------------------------------------------------------------------------ */
 
 /* Start its command. *out: whether it was; else there is no room for it, and what was told last is
  * not true yet: nothing else was. */
-static enum cleave_status open_slot(struct cv_exec_run *run, struct cv_attempt *errand,
+static enum cleave_status open_slot(struct cv_exec_run *run, struct cv_attempt *attempt,
                                     const struct cv_piece *piece, bool *out,
                                     struct cleave_error *err)
 {
-    struct cv_slot *slot = &errand->slot;
+    struct cv_slot *slot = &attempt->slot;
     struct cleave_error why;
     enum cleave_status status = cv_resource_wait_look(run, slot, &why);
 
@@ -142,7 +142,7 @@ static enum cleave_status open_slot(struct cv_exec_run *run, struct cv_attempt *
     if (status == CLEAVE_OK)
         status = cv_slot_open(slot, piece, &why);
     if (status == CLEAVE_OK) {
-        cv_start_limiter_begun(&run->gate);
+        cv_start_limiter_begun(&run->limiter);
         return CLEAVE_OK;
     }
     if (!cv_resource_wait_wait(run, slot, &why)) {
@@ -151,77 +151,78 @@ static enum cleave_status open_slot(struct cv_exec_run *run, struct cv_attempt *
         return status;
     }
     *out = false;
-    cv_event_queue_remove(&run->news);
+    cv_event_queue_remove(&run->events);
     return CLEAVE_OK;
 }
 
 enum cleave_status cv_open_chunks_begin(struct cv_exec_run *run,
-                                        struct cv_attempt *errand,
-                                        const struct cv_pending_order *want,
+                                        struct cv_attempt *attempt,
+                                        const struct cv_pending_order *pending,
                                         const struct cv_piece *piece,
                                         struct cleave_error *err)
 {
     bool begun;
 
-    errand->hand = (struct cv_unread_input){ 0 };
+    attempt->unread = (struct cv_unread_input){ 0 };
     if (piece->end > piece->begin)
-        cv_unread_input_give(&errand->hand, piece->end - piece->begin, cv_clock_s());
-    CV_TRY(open_slot(run, errand, piece, &begun, err));
+        cv_unread_input_give(&attempt->unread, piece->end - piece->begin, cv_clock_s());
+    CV_TRY(open_slot(run, attempt, piece, &begun, err));
     if (!begun) {
-        errand->opened = errand->closes = false;
-        errand->due = 0;
-        run->books.running--;
-        return cv_order_queue_defer(&run->books, errand->owner, want, piece, err);
+        attempt->opened = attempt->closes = false;
+        attempt->due = 0;
+        run->queue.running--;
+        return cv_order_queue_defer(&run->queue, attempt->owner, pending, piece, err);
     }
-    if (errand->closes)
-        close_now(run, errand);
+    if (attempt->closes)
+        close_now(run, attempt);
     return CLEAVE_OK;
 }
 
 /* What should have become its command could not, and nothing of it was read: it is left again, and
  * as far as the policy knows it was taken back. */
 enum cleave_status cv_open_chunks_start_failed(struct cv_exec_run *run,
-                                               struct cv_attempt *errand,
+                                               struct cv_attempt *attempt,
                                                struct cleave_error *err)
 {
-    const struct cv_piece piece = errand->slot.piece;
-    const struct cv_pending_order want = { .chunk = errand->chunk, .told = errand->told };
+    const struct cv_piece piece = attempt->slot.piece;
+    const struct cv_pending_order pending = { .chunk = attempt->chunk,
+                                              .told = attempt->told };
 
-    if (cv_attempt_is_empty(errand) && !errand->closes)
+    if (cv_attempt_is_empty(attempt) && !attempt->closes)
         return CLEAVE_OK; /* it is started when there is something to do */
-    cv_open_chunks_over(run, errand);
-    run->books.running--;
-    if (!cv_attempt_is_empty(errand)) {
-        CV_TRY(cv_source_put_back(run->books.source, &piece, err));
-        tell(run, errand,
+    cv_open_chunks_over(run, attempt);
+    run->queue.running--;
+    if (!cv_attempt_is_empty(attempt)) {
+        CV_TRY(cv_source_put_back(run->queue.source, &piece, err));
+        tell(run, attempt,
              (struct cleave_event){ .kind = CLEAVE_RECALLED,
                                     .units = (double)(piece.end - piece.begin) });
     }
-    cv_order_queue_complete_empty(&run->books, errand->owner, &want);
+    cv_order_queue_complete_empty(&run->queue, attempt->owner, &pending);
     return CLEAVE_OK;
 }
 
 void cv_open_chunks_close(struct cv_exec_run *run, uint32_t worker)
 {
-    struct cv_attempt *errand = cv_attempt_table_find_open(&run->desks, worker);
-    struct cv_pending_order *want = cv_order_queue_open_order(&run->books, worker);
+    struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, worker);
+    struct cv_pending_order *pending = cv_order_queue_open_order(&run->queue, worker);
 
-    if (errand != NULL)
-        close_now(run, errand);
-    else if (want != NULL)
-        want->close = true;
+    if (attempt != NULL)
+        close_now(run, attempt);
+    else if (pending != NULL)
+        pending->close = true;
 }
 
 /* --- more for it -------------------------------------------------------------------------- */
 
 struct cv_incoming cv_open_chunks_incoming(const struct cv_exec_run *run, uint64_t wanted)
 {
-    return (struct cv_incoming){ .ready = cv_source_ready(run->books.source),
+    return (struct cv_incoming){ .ready = cv_source_ready(run->queue.source),
                                  .wanted = wanted,
-                                 .start_s = cv_worker_pool_start_s(&run->staff),
-                                 .speed_ups = cv_worker_pool_speed(&run->staff),
-                                 .workers = run->staff.nworkers,
-                                 .idle = run->books.running == 0 };
+                                 .start_s = cv_worker_pool_start_s(&run->pool),
+                                 .speed_ups = cv_worker_pool_speed(&run->pool),
+                                 .workers = run->pool.nworkers,
+                                 .idle = run->queue.running == 0 };
 }
 
 /* Not all that was asked for has to be there: more of a stream can be added later. What was ordered before it
@@ -230,27 +231,27 @@ enum cleave_status cv_open_chunks_take(const struct cv_exec_run *run, uint64_t w
                                        enum cv_take *state, struct cv_piece *out,
                                        struct cleave_error *err)
 {
-    struct cv_source *source = run->books.source;
-    const struct cv_incoming supply = cv_open_chunks_incoming(run, wanted);
+    struct cv_source *source = run->queue.source;
+    const struct cv_incoming input = cv_open_chunks_incoming(run, wanted);
     const bool shared =
-        cv_source_flows(source) || (isinf(run->books.owed) && supply.ready < wanted);
-    const uint64_t part = shared ? cv_slow_stream_part(&supply) : supply.ready;
+        cv_source_flows(source) || (isinf(run->queue.owed) && input.ready < wanted);
+    const uint64_t part = shared ? cv_slow_stream_part(&input) : input.ready;
 
-    return cv_source_take(source, supply.ready > 0 && part < wanted ? part : wanted,
-                          state, out, err);
+    return cv_source_take(source, input.ready > 0 && part < wanted ? part : wanted, state,
+                          out, err);
 }
 
 /* In how long one that has nothing could begin with what comes; INFINITY: there is none. */
 static double others_begin_in(const struct cv_exec_run *run)
 {
-    for (uint32_t w = 0; run->books.growing > 1 && w < run->desks.count; w++) {
-        const struct cv_attempt *errand = cv_attempt_table_find_open(&run->desks, w);
+    for (uint32_t w = 0; run->queue.growing > 1 && w < run->table.count; w++) {
+        const struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, w);
 
-        if (errand != NULL && errand->due > 0 && errand->slot.busy &&
-            cv_attempt_is_empty(errand))
+        if (attempt != NULL && attempt->due > 0 && attempt->slot.busy &&
+            cv_attempt_is_empty(attempt))
             return 0;
     }
-    return run->books.pending > 0 ? cv_worker_pool_start_s(&run->staff) : INFINITY;
+    return run->queue.pending > 0 ? cv_worker_pool_start_s(&run->pool) : INFINITY;
 }
 
 /* A chunk of a stream that waits for more is at its end after so long, so that its output is seen, and
@@ -259,55 +260,55 @@ static const double LONG_S = 1, LONG_STARTS = 50;
 
 /* What follows a chunk of a stream is its own, if nobody else could begin with it before it has done
  * what it has; and not for ever. */
-static enum cleave_status find_behind(struct cv_exec_run *run, struct cv_attempt *errand,
+static enum cleave_status find_behind(struct cv_exec_run *run, struct cv_attempt *attempt,
                                       uint64_t wanted, enum cv_take *state,
                                       struct cv_piece *out, struct cleave_error *err)
 {
     const double now_s = cv_clock_s();
     const bool flows =
-        cv_source_flows(run->books.source) && !cv_slot_is_remote(&errand->slot);
+        cv_source_flows(run->queue.source) && !cv_slot_is_remote(&attempt->slot);
     const double rest_s =
-        flows ? cv_unread_input_rest(&errand->hand, &run->trickle, now_s) : 0;
+        flows ? cv_unread_input_rest(&attempt->unread, &run->slow, now_s) : 0;
     const double others_s = rest_s > 0 ? others_begin_in(run) : INFINITY;
-    const double end_s = fmax(errand->bound_s, errand->began_s) +
-                         fmax(LONG_S, LONG_STARTS * cv_worker_pool_start_s(&run->staff));
+    const double end_s = fmax(attempt->bound_s, attempt->began_s) +
+                         fmax(LONG_S, LONG_STARTS * cv_worker_pool_start_s(&run->pool));
 
     if (rest_s > others_s) {
         *state = CV_TAKE_WAIT;
-        return cv_slow_stream_wake(&run->trickle, run->poller, now_s + rest_s - others_s,
+        return cv_slow_stream_wake(&run->slow, run->poller, now_s + rest_s - others_s,
                                    err);
     }
-    CV_TRY(cv_source_take_behind(run->books.source, &errand->slot.piece, wanted, state,
+    CV_TRY(cv_source_take_behind(run->queue.source, &attempt->slot.piece, wanted, state,
                                  out, err));
     if (*state != CV_TAKE_WAIT || !flows)
         return CLEAVE_OK;
     if (now_s < end_s)
-        return cv_slow_stream_wake(&run->trickle, run->poller, end_s, err);
+        return cv_slow_stream_wake(&run->slow, run->poller, end_s, err);
     *state = CV_TAKE_END;
     return CLEAVE_OK;
 }
 
 /* What can be added now. CV_TAKE_WAIT: it is not known yet. */
-static enum cleave_status find_more(struct cv_exec_run *run, struct cv_attempt *errand,
+static enum cleave_status find_more(struct cv_exec_run *run, struct cv_attempt *attempt,
                                     enum cv_take *state, struct cv_piece *out,
                                     struct cleave_error *err)
 {
-    const struct cv_slot *slot = &errand->slot;
+    const struct cv_slot *slot = &attempt->slot;
     const uint64_t wanted =
-        (uint64_t)cv_order_queue_fit_size(&run->books,
+        (uint64_t)cv_order_queue_fit_size(&run->queue,
                                           slot->piece.end - slot->piece.begin,
-                                          errand->due);
+                                          attempt->due);
 
     *state = CV_TAKE_END;
     if (run->halted || run->stopping || wanted == 0 ||
-        !cv_worker_pool_there(&run->staff, slot->worker))
+        !cv_worker_pool_there(&run->pool, slot->worker))
         return CLEAVE_OK;
     if (slot->remote.cutting) {
         *state = CV_TAKE_WAIT;
         return CLEAVE_OK;
     }
-    if (!cv_attempt_is_empty(errand))
-        return cv_slot_is_open(slot) ? find_behind(run, errand, wanted, state, out, err)
+    if (!cv_attempt_is_empty(attempt))
+        return cv_slot_is_open(slot) ? find_behind(run, attempt, wanted, state, out, err)
                                      : CLEAVE_OK;
     /* A command that had nothing to do has ended: once it is gone, another is started. */
     if (slot->busy && !cv_slot_is_open(slot)) {
@@ -317,10 +318,10 @@ static enum cleave_status find_more(struct cv_exec_run *run, struct cv_attempt *
     return cv_open_chunks_take(run, wanted, state, out, err);
 }
 
-static enum cleave_status grow_one(struct cv_exec_run *run, struct cv_attempt *errand,
+static enum cleave_status grow_one(struct cv_exec_run *run, struct cv_attempt *attempt,
                                    struct cleave_error *err)
 {
-    struct cv_slot *slot = &errand->slot;
+    struct cv_slot *slot = &attempt->slot;
     const uint64_t before = slot->piece.end - slot->piece.begin;
     const bool opens = !slot->busy;
     const struct cv_piece blank = slot->piece;
@@ -328,47 +329,47 @@ static enum cleave_status grow_one(struct cv_exec_run *run, struct cv_attempt *e
     enum cv_take state;
     bool begun = true;
 
-    if (!slot->busy && !cv_worker_pool_there(&run->staff, slot->worker)) {
-        drop(run, errand, true); /* nobody is left who could do it */
+    if (!slot->busy && !cv_worker_pool_there(&run->pool, slot->worker)) {
+        drop(run, attempt, true); /* nobody is left who could do it */
         return CLEAVE_OK;
     }
-    if (opens && !cv_slot_is_remote(slot) && cv_start_limiter_is_crowded(&run->gate))
+    if (opens && !cv_slot_is_remote(slot) && cv_start_limiter_is_crowded(&run->limiter))
         return CLEAVE_OK;
-    CV_TRY(find_more(run, errand, &state, &longer, err));
+    CV_TRY(find_more(run, attempt, &state, &longer, err));
     if (state == CV_TAKE_WAIT)
         return CLEAVE_OK;
-    tell(run, errand,
+    tell(run, attempt,
          (struct cleave_event){ .kind = CLEAVE_EXTENDED,
                                 .units = (double)(longer.end - longer.begin - before) });
     if (state == CV_TAKE_PIECE && before == 0)
-        errand->bound_s = cv_clock_s();
+        attempt->bound_s = cv_clock_s();
     if (opens && state == CV_TAKE_PIECE) {
-        errand->began_s = errand->runs_s = cv_clock_s();
-        CV_TRY(open_slot(run, errand, &longer, &begun, err));
+        attempt->began_s = attempt->runs_s = cv_clock_s();
+        CV_TRY(open_slot(run, attempt, &longer, &begun, err));
     }
     if (!begun) {
         slot->piece = blank;
-        return cv_source_put_back(run->books.source, &longer, err);
+        return cv_source_put_back(run->queue.source, &longer, err);
     }
-    cv_order_queue_release(&run->books, errand->due);
-    errand->due = 0;
+    cv_order_queue_release(&run->queue, attempt->due);
+    attempt->due = 0;
     if (state == CV_TAKE_PIECE)
-        cv_unread_input_give(&errand->hand, longer.end - longer.begin - before,
+        cv_unread_input_give(&attempt->unread, longer.end - longer.begin - before,
                              cv_clock_s());
     if (!opens && state == CV_TAKE_PIECE)
         CV_TRY(cv_slot_extend(slot, &longer, err));
-    if (errand->closes)
-        close_now(run, errand);
+    if (attempt->closes)
+        close_now(run, attempt);
     return CLEAVE_OK;
 }
 
 enum cleave_status cv_open_chunks_grow(struct cv_exec_run *run, struct cleave_error *err)
 {
-    for (uint32_t w = 0; w < run->desks.count; w++) {
-        struct cv_attempt *errand = cv_attempt_table_find_open(&run->desks, w);
+    for (uint32_t w = 0; w < run->table.count; w++) {
+        struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, w);
 
-        if (errand != NULL && errand->due > 0)
-            CV_TRY(grow_one(run, errand, err));
+        if (attempt != NULL && attempt->due > 0)
+            CV_TRY(grow_one(run, attempt, err));
     }
     return CLEAVE_OK;
 }
@@ -376,74 +377,74 @@ enum cleave_status cv_open_chunks_grow(struct cv_exec_run *run, struct cleave_er
 enum cleave_status cv_open_chunks_extend(struct cv_exec_run *run, uint32_t worker,
                                          double units, struct cleave_error *err)
 {
-    struct cv_attempt *errand = cv_attempt_table_find_open(&run->desks, worker);
-    struct cv_pending_order *want = cv_order_queue_open_order(&run->books, worker);
+    struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, worker);
+    struct cv_pending_order *pending = cv_order_queue_open_order(&run->queue, worker);
 
-    if (errand == NULL && want == NULL)
+    if (attempt == NULL && pending == NULL)
         return CLEAVE_OK; /* that it is done will be told */
-    if (errand == NULL) {
-        want->more = cv_order_queue_reserve(&run->books, units);
+    if (attempt == NULL) {
+        pending->more = cv_order_queue_reserve(&run->queue, units);
         return CLEAVE_OK;
     }
-    errand->due = cv_order_queue_reserve(&run->books, units);
-    return grow_one(run, errand, err);
+    attempt->due = cv_order_queue_reserve(&run->queue, units);
+    return grow_one(run, attempt, err);
 }
 
 /* --- all of them -------------------------------------------------------------------------- */
 
 void cv_open_chunks_look(struct cv_exec_run *run, uint32_t worker)
 {
-    struct cv_attempt *errand = cv_attempt_table_find_last(&run->desks, worker);
+    struct cv_attempt *attempt = cv_attempt_table_find_last(&run->table, worker);
     struct cv_slot_seen seen = { .read = 0 };
 
-    if (errand == NULL) {
-        cv_event_queue_push(&run->news, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
-                                                               .worker = worker });
+    if (attempt == NULL) {
+        cv_event_queue_push(&run->events, (struct cleave_event){ .kind = CLEAVE_PROGRESS,
+                                                                 .worker = worker });
         return;
     }
-    if (cv_slot_is_remote(&errand->slot) && errand->slot.open.on) {
-        cv_remote_look(&errand->slot);
+    if (cv_slot_is_remote(&attempt->slot) && attempt->slot.open.on) {
+        cv_remote_look(&attempt->slot);
         return;
     }
-    if (!cv_slot_is_remote(&errand->slot))
-        seen = cv_slot_look(&errand->slot);
-    tell_seen(run, errand, &seen);
+    if (!cv_slot_is_remote(&attempt->slot))
+        seen = cv_slot_look(&attempt->slot);
+    tell_seen(run, attempt, &seen);
 }
 
 void cv_open_chunks_end_one(struct cv_exec_run *run, uint32_t worker)
 {
-    struct cv_attempt *errand = cv_attempt_table_find_open(&run->desks, worker);
+    struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, worker);
 
-    if (errand != NULL && !errand->closes)
-        close_now(run, errand);
+    if (attempt != NULL && !attempt->closes)
+        close_now(run, attempt);
 }
 
 void cv_open_chunks_end(struct cv_exec_run *run)
 {
-    for (uint32_t w = 0; w < run->desks.count; w++)
+    for (uint32_t w = 0; w < run->table.count; w++)
         cv_open_chunks_end_one(run, w);
 }
 
 bool cv_open_chunks_awaits_order(const struct cv_exec_run *run, uint32_t worker)
 {
-    const struct cv_attempt *errand = cv_attempt_table_find_open(&run->desks, worker);
+    const struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, worker);
 
-    return errand != NULL && cv_attempt_awaits_order(errand);
+    return attempt != NULL && cv_attempt_awaits_order(attempt);
 }
 
 /* Let the command of an open chunk of the worker end, if it waits for an order; `travels`: on
  * another machine, else on this one. */
 static void end_waiting(struct cv_exec_run *run, uint32_t worker, bool travels)
 {
-    struct cv_attempt *errand = cv_attempt_table_find_open(&run->desks, worker);
+    struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, worker);
 
-    if (errand == NULL || !errand->slot.busy || !cv_attempt_awaits_order(errand) ||
-        cv_slot_is_remote(&errand->slot) != travels)
+    if (attempt == NULL || !attempt->slot.busy || !cv_attempt_awaits_order(attempt) ||
+        cv_slot_is_remote(&attempt->slot) != travels)
         return;
-    if (cv_attempt_is_empty(errand))
-        cv_slot_stop(&errand->slot);
+    if (cv_attempt_is_empty(attempt))
+        cv_slot_stop(&attempt->slot);
     else
-        close_now(run, errand);
+        close_now(run, attempt);
 }
 
 void cv_open_chunks_yield_slot(struct cv_exec_run *run, uint32_t worker)
@@ -454,7 +455,7 @@ void cv_open_chunks_yield_slot(struct cv_exec_run *run, uint32_t worker)
 /* The next one that needs its processes and descriptors may be what the policy waits for. */
 void cv_open_chunks_make_room(struct cv_exec_run *run)
 {
-    for (uint32_t w = 0; w < run->desks.count; w++)
+    for (uint32_t w = 0; w < run->table.count; w++)
         end_waiting(run, w, false);
 }
 
@@ -462,14 +463,14 @@ bool cv_open_chunks_wait(const struct cv_exec_run *run)
 {
     bool any = false;
 
-    for (uint32_t w = 0; w < run->desks.count; w++) {
-        const struct cv_worker_attempts *desk = &run->desks.items[w];
+    for (uint32_t w = 0; w < run->table.count; w++) {
+        const struct cv_worker_attempts *places = &run->table.items[w];
 
-        for (uint32_t i = 0; i < desk->nerrands; i++) {
-            const bool waits = cv_attempt_awaits_order(&desk->errands[i]);
+        for (uint32_t i = 0; i < places->nerrands; i++) {
+            const bool waits = cv_attempt_awaits_order(&places->attempts[i]);
 
             any = any || waits;
-            if (desk->errands[i].slot.busy && !waits)
+            if (places->attempts[i].slot.busy && !waits)
                 return false;
         }
     }

@@ -16,13 +16,13 @@ enum cleave_status cv_open_chunks_extend(struct cv_exec_run *run, uint32_t worke
 /* Begin it, perhaps long after it was ordered, and orders about it as well. It has been told, which
  * is taken back if there is no room for its command: then it is an order as before. */
 enum cleave_status cv_open_chunks_begin(struct cv_exec_run *run,
-                                        struct cv_attempt *errand,
-                                        const struct cv_pending_order *want,
+                                        struct cv_attempt *attempt,
+                                        const struct cv_pending_order *pending,
                                         const struct cv_piece *piece,
                                         struct cleave_error *err);
 /* Its command was started and is not there, for want of room: nothing of it was read. */
 enum cleave_status cv_open_chunks_start_failed(struct cv_exec_run *run,
-                                               struct cv_attempt *errand,
+                                               struct cv_attempt *attempt,
                                                struct cleave_error *err);
 /* Nothing more is added to it. */
 void cv_open_chunks_close(struct cv_exec_run *run, uint32_t worker);
@@ -54,10 +54,10 @@ bool cv_open_chunks_wait(const struct cv_exec_run *run);
 
 /* The slot of a chunk has ended before the chunk had any bytes: then it is no failure, and
  * nobody is told. True if it was that. */
-bool cv_open_chunks_ended_empty(struct cv_exec_run *run, struct cv_attempt *errand,
+bool cv_open_chunks_ended_empty(struct cv_exec_run *run, struct cv_attempt *attempt,
                                 enum cv_slot_end end);
 /* The chunk has ended: forget what was to be added. */
-void cv_open_chunks_over(struct cv_exec_run *run, struct cv_attempt *errand);
+void cv_open_chunks_over(struct cv_exec_run *run, struct cv_attempt *attempt);
 /* Fit `began`, `drained` and `seen` of a slot, with the run as context. */
 void cv_open_chunks_began(void *context, struct cv_slot *slot);
 void cv_open_chunks_drained(void *context, struct cv_slot *slot);

@@ -19,55 +19,55 @@ static const double SLACK = 1e-9;
 /* Chunks that are to fit into memory before larger ones are tried again, at first. */
 enum { FIRST_PATIENCE = 64 };
 
-enum cleave_status cv_order_queue_open(struct cv_order_queue *books, uint32_t nworkers,
+enum cleave_status cv_order_queue_open(struct cv_order_queue *queue, uint32_t nworkers,
                                        struct cleave_error *err)
 {
-    books->wants = calloc(nworkers, sizeof *books->wants);
-    books->wanting = calloc(nworkers / 64 + 1, sizeof *books->wanting);
-    if (books->wants == NULL || books->wanting == NULL)
+    queue->wants = calloc(nworkers, sizeof *queue->wants);
+    queue->wanting = calloc(nworkers / 64 + 1, sizeof *queue->wanting);
+    if (queue->wants == NULL || queue->wanting == NULL)
         return cv_fail_memory(err, "the orders of a run");
-    books->nworkers = nworkers;
-    books->open = true;
-    books->request = 0;
-    books->all_asked = false;
-    books->owed = cv_source_left(books->source);
+    queue->nworkers = nworkers;
+    queue->open = true;
+    queue->request = 0;
+    queue->all_asked = false;
+    queue->owed = cv_source_left(queue->source);
     return CLEAVE_OK;
 }
 
-void cv_order_queue_close(struct cv_order_queue *books)
+void cv_order_queue_close(struct cv_order_queue *queue)
 {
-    for (uint32_t w = 0; w < books->nworkers; w++)
-        free(books->wants[w].items);
-    free(books->wants);
-    free(books->wanting);
-    books->wants = NULL;
-    books->wanting = NULL;
-    books->nworkers = 0;
-    books->open = false;
+    for (uint32_t w = 0; w < queue->nworkers; w++)
+        free(queue->wants[w].items);
+    free(queue->wants);
+    free(queue->wanting);
+    queue->wants = NULL;
+    queue->wanting = NULL;
+    queue->nworkers = 0;
+    queue->open = false;
 }
 
-double cv_order_queue_unordered_bytes(const struct cv_order_queue *books)
+double cv_order_queue_unordered_bytes(const struct cv_order_queue *queue)
 {
-    const double left = cv_source_left(books->source);
+    const double left = cv_source_left(queue->source);
 
     /* Wishes may be for more than there is, and without end for a stream: what is left when
      * nothing waits is certain, whatever they add up to. */
-    return left - books->wanted >= 0.5 ? left - books->wanted : 0;
+    return left - queue->wanted >= 0.5 ? left - queue->wanted : 0;
 }
 
 /* --- orders ------------------------------------------------------------------------------- */
 
 /* Room for one more order of the worker, which is added then. */
-static enum cleave_status grow_array(struct cv_order_queue *books, uint32_t worker,
+static enum cleave_status grow_array(struct cv_order_queue *queue, uint32_t worker,
                                      struct cleave_error *err)
 {
-    struct cv_pending_orders *wants = &books->wants[worker];
+    struct cv_pending_orders *wants = &queue->wants[worker];
 
     if (wants->first == wants->count)
         wants->first = wants->count = 0;
     if (!CV_ROOM(wants->items, &wants->room, wants->count + 1))
         return cv_fail_memory(err, "the orders of a run");
-    books->wanting[worker / 64] |= UINT64_C(1) << worker % 64;
+    queue->wanting[worker / 64] |= UINT64_C(1) << worker % 64;
     return CLEAVE_OK;
 }
 
@@ -77,78 +77,79 @@ static double whole(double units)
     return units < MOST_WANTED ? fmax(1, round(units)) : MOST_WANTED;
 }
 
-static enum cleave_status add_want(struct cv_order_queue *books, uint32_t worker,
-                                   struct cv_pending_order want, struct cleave_error *err)
+static enum cleave_status add_want(struct cv_order_queue *queue, uint32_t worker,
+                                   struct cv_pending_order pending,
+                                   struct cleave_error *err)
 {
-    struct cv_pending_orders *wants = &books->wants[worker];
+    struct cv_pending_orders *wants = &queue->wants[worker];
 
-    CV_TRY(grow_array(books, worker, err));
-    want.chunk = books->numbered++;
-    wants->items[wants->count++] = want;
-    books->pending++;
-    books->wanted += want.units;
+    CV_TRY(grow_array(queue, worker, err));
+    pending.chunk = queue->numbered++;
+    wants->items[wants->count++] = pending;
+    queue->pending++;
+    queue->wanted += pending.units;
     return CLEAVE_OK;
 }
 
 /* So much was asked for. */
-static void note_asked(struct cv_order_queue *books, double units)
+static void note_asked(struct cv_order_queue *queue, double units)
 {
-    books->request += units;
-    books->all_asked = books->all_asked || !(cv_order_queue_unordered_bytes(books) > 0);
+    queue->request += units;
+    queue->all_asked = queue->all_asked || !(cv_order_queue_unordered_bytes(queue) > 0);
 }
 
-enum cleave_status cv_order_queue_order(struct cv_order_queue *books, uint32_t worker,
+enum cleave_status cv_order_queue_order(struct cv_order_queue *queue, uint32_t worker,
                                         double units, struct cleave_error *err)
 {
     CV_TRY(
-        add_want(books, worker, (struct cv_pending_order){ .units = whole(units) }, err));
-    note_asked(books, units);
+        add_want(queue, worker, (struct cv_pending_order){ .units = whole(units) }, err));
+    note_asked(queue, units);
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_order_queue_order_item(struct cv_order_queue *books,
+enum cleave_status cv_order_queue_order_item(struct cv_order_queue *queue,
                                              uint32_t worker, uint64_t item,
                                              struct cleave_error *err)
 {
-    const struct cv_pending_order want = { .units = 1, .exact = true, .item = item };
+    const struct cv_pending_order pending = { .units = 1, .exact = true, .item = item };
 
-    CV_TRY(add_want(books, worker, want, err));
-    note_asked(books, 1);
+    CV_TRY(add_want(queue, worker, pending, err));
+    note_asked(queue, 1);
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_order_queue_order_open(struct cv_order_queue *books,
+enum cleave_status cv_order_queue_order_open(struct cv_order_queue *queue,
                                              uint32_t worker, double units,
                                              struct cleave_error *err)
 {
-    const struct cv_pending_order want = { .units = units > 0 ? whole(units) : 0,
-                                           .open = true };
+    const struct cv_pending_order pending = { .units = units > 0 ? whole(units) : 0,
+                                              .open = true };
 
-    CV_TRY(add_want(books, worker, want, err));
-    note_asked(books, units);
+    CV_TRY(add_want(queue, worker, pending, err));
+    note_asked(queue, units);
     return CLEAVE_OK;
 }
 
-double cv_order_queue_reserve(struct cv_order_queue *books, double units)
+double cv_order_queue_reserve(struct cv_order_queue *queue, double units)
 {
     const double wanted = whole(units);
 
-    books->growing++;
-    books->wanted += wanted;
-    note_asked(books, units);
+    queue->growing++;
+    queue->wanted += wanted;
+    note_asked(queue, units);
     return wanted;
 }
 
-void cv_order_queue_release(struct cv_order_queue *books, double units)
+void cv_order_queue_release(struct cv_order_queue *queue, double units)
 {
-    books->growing--;
-    books->wanted -= units;
+    queue->growing--;
+    queue->wanted -= units;
 }
 
-struct cv_pending_order *cv_order_queue_open_order(struct cv_order_queue *books,
+struct cv_pending_order *cv_order_queue_open_order(struct cv_order_queue *queue,
                                                    uint32_t worker)
 {
-    struct cv_pending_orders *wants = books->open ? &books->wants[worker] : NULL;
+    struct cv_pending_orders *wants = queue->open ? &queue->wants[worker] : NULL;
 
     for (size_t i = wants != NULL ? wants->first : 0; wants != NULL && i < wants->count;
          i++)
@@ -157,188 +158,189 @@ struct cv_pending_order *cv_order_queue_open_order(struct cv_order_queue *books,
     return NULL;
 }
 
-bool cv_order_queue_has_remainder(const struct cv_order_queue *books)
+bool cv_order_queue_has_remainder(const struct cv_order_queue *queue)
 {
     const double all =
-        isfinite(books->owed) ? books->owed : cv_source_total(books->source);
+        isfinite(queue->owed) ? queue->owed : cv_source_total(queue->source);
 
-    return !books->gets_losses && books->running == 0 && books->pending == 0 &&
-           cv_source_left(books->source) > 0 &&
-           (books->all_asked || books->request >= (1 - SLACK) * all);
+    return !queue->gets_losses && queue->running == 0 && queue->pending == 0 &&
+           cv_source_left(queue->source) > 0 &&
+           (queue->all_asked || queue->request >= (1 - SLACK) * all);
 }
 
-enum cleave_status cv_order_queue_add_remainder(struct cv_order_queue *books,
+enum cleave_status cv_order_queue_add_remainder(struct cv_order_queue *queue,
                                                 uint32_t worker, double units,
                                                 struct cleave_error *err)
 {
-    return add_want(books, worker,
+    return add_want(queue, worker,
                     (struct cv_pending_order){ .units = whole(units), .quiet = true },
                     err);
 }
 
 /* Order a chunk again that was lost or could not be begun, before all others. */
-static enum cleave_status order_again(struct cv_order_queue *books, uint32_t worker,
-                                      const struct cv_pending_order *want,
+static enum cleave_status order_again(struct cv_order_queue *queue, uint32_t worker,
+                                      const struct cv_pending_order *pending,
                                       struct cleave_error *err)
 {
-    struct cv_pending_orders *wants = &books->wants[worker];
+    struct cv_pending_orders *wants = &queue->wants[worker];
 
-    CV_TRY(grow_array(books, worker, err));
+    CV_TRY(grow_array(queue, worker, err));
     memmove(&wants->items[wants->first + 1], &wants->items[wants->first],
             (wants->count - wants->first) * sizeof *wants->items);
-    wants->items[wants->first] = *want;
+    wants->items[wants->first] = *pending;
     wants->count++;
-    books->pending++;
-    books->wanted += want->units;
+    queue->pending++;
+    queue->wanted += pending->units;
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_order_queue_defer(struct cv_order_queue *books, uint32_t worker,
-                                        const struct cv_pending_order *want,
+enum cleave_status cv_order_queue_defer(struct cv_order_queue *queue, uint32_t worker,
+                                        const struct cv_pending_order *pending,
                                         const struct cv_piece *piece,
                                         struct cleave_error *err)
 {
     const bool blank = piece->end == piece->begin;
 
-    CV_TRY(blank ? CLEAVE_OK : cv_source_put_back(books->source, piece, err));
-    return order_again(books, worker, want, err);
+    CV_TRY(blank ? CLEAVE_OK : cv_source_put_back(queue->source, piece, err));
+    return order_again(queue, worker, pending, err);
 }
 
-const struct cv_pending_order *cv_order_queue_next(const struct cv_order_queue *books,
+const struct cv_pending_order *cv_order_queue_next(const struct cv_order_queue *queue,
                                                    uint32_t worker)
 {
-    const struct cv_pending_orders *wants = books->open ? &books->wants[worker] : NULL;
+    const struct cv_pending_orders *wants = queue->open ? &queue->wants[worker] : NULL;
 
     return wants != NULL && wants->first < wants->count ? &wants->items[wants->first]
                                                         : NULL;
 }
 
-struct cv_pending_order cv_order_queue_take(struct cv_order_queue *books, uint32_t worker)
+struct cv_pending_order cv_order_queue_take(struct cv_order_queue *queue, uint32_t worker)
 {
-    struct cv_pending_orders *wants = &books->wants[worker];
-    const struct cv_pending_order want = wants->items[wants->first++];
+    struct cv_pending_orders *wants = &queue->wants[worker];
+    const struct cv_pending_order pending = wants->items[wants->first++];
 
     if (wants->first == wants->count)
-        books->wanting[worker / 64] &= ~(UINT64_C(1) << worker % 64);
-    books->wanted -= want.units;
-    books->pending--;
-    return want;
+        queue->wanting[worker / 64] &= ~(UINT64_C(1) << worker % 64);
+    queue->wanted -= pending.units;
+    queue->pending--;
+    return pending;
 }
 
-uint32_t cv_order_queue_next_worker(const struct cv_order_queue *books, uint32_t from)
+uint32_t cv_order_queue_next_worker(const struct cv_order_queue *queue, uint32_t from)
 {
-    while (from < books->nworkers) {
-        const uint64_t bits = books->wanting[from / 64] >> from % 64;
+    while (from < queue->nworkers) {
+        const uint64_t bits = queue->wanting[from / 64] >> from % 64;
 
         if (bits != 0)
             return from + (uint32_t)__builtin_ctzll(bits);
         from = (from / 64 + 1) * 64;
     }
-    return books->nworkers;
+    return queue->nworkers;
 }
 
-void cv_order_queue_lower_size_limit(struct cv_order_queue *books, double units)
+void cv_order_queue_lower_size_limit(struct cv_order_queue *queue, double units)
 {
-    const double max = fmax(fmax(floor(units / 2), books->largest), 1);
+    const double max = fmax(fmax(floor(units / 2), queue->largest), 1);
 
-    if (!(units > books->largest) || (books->max > 0 && !(max < books->max)))
+    if (!(units > queue->largest) || (queue->max > 0 && !(max < queue->max)))
         return;
-    books->max = max;
-    books->fits = 0;
-    books->patience = books->patience > 0 ? 2 * books->patience : FIRST_PATIENCE;
+    queue->max = max;
+    queue->fits = 0;
+    queue->patience = queue->patience > 0 ? 2 * queue->patience : FIRST_PATIENCE;
 }
 
-void cv_order_queue_raise_size_limit(struct cv_order_queue *books, double units,
+void cv_order_queue_raise_size_limit(struct cv_order_queue *queue, double units,
                                      bool may_fail)
 {
-    books->largest = fmax(books->largest, units);
-    if (!may_fail || !(books->max > 0) || 2 * units < books->max ||
-        ++books->fits < books->patience)
+    queue->largest = fmax(queue->largest, units);
+    if (!may_fail || !(queue->max > 0) || 2 * units < queue->max ||
+        ++queue->fits < queue->patience)
         return;
-    books->fits = 0;
-    books->max *= 2;
+    queue->fits = 0;
+    queue->max *= 2;
 }
 
-double cv_order_queue_size(const struct cv_order_queue *books,
-                           const struct cv_pending_order *want)
+double cv_order_queue_size(const struct cv_order_queue *queue,
+                           const struct cv_pending_order *pending)
 {
-    return books->max > 0 ? fmin(want->units, books->max) : want->units;
+    return queue->max > 0 ? fmin(pending->units, queue->max) : pending->units;
 }
 
-double cv_order_queue_fit_size(const struct cv_order_queue *books, uint64_t bytes,
+double cv_order_queue_fit_size(const struct cv_order_queue *queue, uint64_t bytes,
                                double units)
 {
-    return books->max > 0 ? fmin(units, fmax(0, books->max - (double)bytes)) : units;
+    return queue->max > 0 ? fmin(units, fmax(0, queue->max - (double)bytes)) : units;
 }
 
-void cv_order_queue_complete_empty(struct cv_order_queue *books, uint32_t worker,
-                                   const struct cv_pending_order *want)
+void cv_order_queue_complete_empty(struct cv_order_queue *queue, uint32_t worker,
+                                   const struct cv_pending_order *pending)
 {
-    const double now_s = cv_clock_s() - books->news->began_s;
+    const double now_s = cv_clock_s() - queue->events->began_s;
 
-    if (want->quiet)
+    if (pending->quiet)
         return;
-    if (!want->told)
-        cv_event_queue_push(books->news, (struct cleave_event){ .kind = CLEAVE_SENT,
-                                                                .worker = worker,
-                                                                .chunk = want->chunk });
-    cv_event_queue_push(books->news, (struct cleave_event){ .kind = CLEAVE_DONE,
-                                                            .worker = worker,
-                                                            .chunk = want->chunk,
-                                                            .start_s = now_s });
+    if (!pending->told)
+        cv_event_queue_push(queue->events,
+                            (struct cleave_event){ .kind = CLEAVE_SENT,
+                                                   .worker = worker,
+                                                   .chunk = pending->chunk });
+    cv_event_queue_push(queue->events, (struct cleave_event){ .kind = CLEAVE_DONE,
+                                                              .worker = worker,
+                                                              .chunk = pending->chunk,
+                                                              .start_s = now_s });
 }
 
 /* --- losses ------------------------------------------------------------------------------- */
 
-static void tell_lost(struct cv_order_queue *books, uint32_t worker,
-                      const struct cv_pending_order *want)
+static void tell_lost(struct cv_order_queue *queue, uint32_t worker,
+                      const struct cv_pending_order *pending)
 {
-    cv_event_queue_push(books->news, (struct cleave_event){ .kind = CLEAVE_LOST,
-                                                            .worker = worker,
-                                                            .chunk = want->chunk,
-                                                            .units = want->units });
+    cv_event_queue_push(queue->events, (struct cleave_event){ .kind = CLEAVE_LOST,
+                                                              .worker = worker,
+                                                              .chunk = pending->chunk,
+                                                              .units = pending->units });
 }
 
-void cv_order_queue_cancel_worker(struct cv_order_queue *books, uint32_t worker)
+void cv_order_queue_cancel_worker(struct cv_order_queue *queue, uint32_t worker)
 {
-    while (cv_order_queue_next(books, worker) != NULL) {
-        const struct cv_pending_order want = cv_order_queue_take(books, worker);
+    while (cv_order_queue_next(queue, worker) != NULL) {
+        const struct cv_pending_order pending = cv_order_queue_take(queue, worker);
 
-        if (want.more > 0)
-            cv_order_queue_release(books, want.more);
-        tell_lost(books, worker, &want);
+        if (pending.more > 0)
+            cv_order_queue_release(queue, pending.more);
+        tell_lost(queue, worker, &pending);
     }
 }
 
-enum cleave_status cv_order_queue_requeue(struct cv_order_queue *books, uint32_t worker,
-                                          const struct cv_pending_order *want,
+enum cleave_status cv_order_queue_requeue(struct cv_order_queue *queue, uint32_t worker,
+                                          const struct cv_pending_order *pending,
                                           const struct cv_piece *piece,
                                           struct cleave_error *err)
 {
-    books->lost++;
-    CV_TRY(cv_source_put_back(books->source, piece, err));
-    if (!books->gets_losses)
-        return order_again(books, worker, want, err);
-    tell_lost(books, worker, want);
+    queue->lost++;
+    CV_TRY(cv_source_put_back(queue->source, piece, err));
+    if (!queue->gets_losses)
+        return order_again(queue, worker, pending, err);
+    tell_lost(queue, worker, pending);
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_order_queue_check(const struct cv_order_queue *books,
+enum cleave_status cv_order_queue_check(const struct cv_order_queue *queue,
                                         struct cleave_error *err)
 {
-    if (books->pending == 0 && books->growing == 0 && books->running == 0 &&
-        !(fabs(books->wanted) > 0))
+    if (queue->pending == 0 && queue->growing == 0 && queue->running == 0 &&
+        !(fabs(queue->wanted) > 0))
         return CLEAVE_OK;
     return cv_fail(
         err, CLEAVE_EACCOUNT,
         "%zu orders for %.0f bytes were not begun and %u chunks did not end: a "
         "defect of cleave",
-        books->pending, books->wanted, books->running);
+        queue->pending, queue->wanted, queue->running);
 }
 
-void cv_order_queue_complete(struct cv_order_queue *books, double units)
+void cv_order_queue_complete(struct cv_order_queue *queue, double units)
 {
-    books->chunks++;
-    books->done += units;
-    books->running--;
+    queue->chunks++;
+    queue->done += units;
+    queue->running--;
 }

@@ -9,33 +9,34 @@
 #include "run/master/open_chunks.h"
 #include "run/slot/open_slot.h"
 
-static void tell_recalled(struct cv_exec_run *run, const struct cv_attempt *errand,
+static void tell_recalled(struct cv_exec_run *run, const struct cv_attempt *attempt,
                           double units)
 {
-    cv_event_queue_push(&run->news, (struct cleave_event){ .kind = CLEAVE_RECALLED,
-                                                           .worker = errand->owner,
-                                                           .chunk = errand->chunk,
-                                                           .units = units });
+    cv_event_queue_push(&run->events, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                                             .worker = attempt->owner,
+                                                             .chunk = attempt->chunk,
+                                                             .units = units });
 }
 
 /* A piece of which nothing, or not all, is there, and more is wanted than has not been sent, is
  * taken back as a whole. */
-static enum cleave_status take_all(struct cv_exec_run *run, struct cv_attempt *errand,
+static enum cleave_status take_all(struct cv_exec_run *run, struct cv_attempt *attempt,
                                    struct cleave_error *err)
 {
-    const struct cv_piece piece = errand->slot.piece;
-    const struct cv_pending_order want = { .chunk = errand->chunk, .told = errand->told };
-    struct cv_worker_stats *tally = &run->staff.tallies[errand->slot.worker];
+    const struct cv_piece piece = attempt->slot.piece;
+    const struct cv_pending_order pending = { .chunk = attempt->chunk,
+                                              .told = attempt->told };
+    struct cv_worker_stats *tally = &run->pool.tallies[attempt->slot.worker];
 
-    if (errand->slot.remote.queued || errand->slot.remote.announced)
+    if (attempt->slot.remote.queued || attempt->slot.remote.announced)
         tally->taken_back_s =
-            fmax(tally->taken_back_s, cv_clock_s() - errand->slot.remote.granted_s);
-    cv_remote_forget(&errand->slot);
-    cv_open_chunks_over(run, errand);
-    run->books.running--;
-    CV_TRY(cv_source_put_back(run->books.source, &piece, err));
-    tell_recalled(run, errand, (double)(piece.end - piece.begin));
-    cv_order_queue_complete_empty(&run->books, errand->owner, &want);
+            fmax(tally->taken_back_s, cv_clock_s() - attempt->slot.remote.granted_s);
+    cv_remote_forget(&attempt->slot);
+    cv_open_chunks_over(run, attempt);
+    run->queue.running--;
+    CV_TRY(cv_source_put_back(run->queue.source, &piece, err));
+    tell_recalled(run, attempt, (double)(piece.end - piece.begin));
+    cv_order_queue_complete_empty(&run->queue, attempt->owner, &pending);
     return CLEAVE_OK;
 }
 
@@ -61,25 +62,25 @@ static enum cleave_status part(struct cv_source *source, const struct cv_slot *s
 }
 
 /* Take back what was not fed or, of another machine, not sent of it, if that is anything. */
-static enum cleave_status take_unsent(struct cv_exec_run *run, struct cv_attempt *errand,
+static enum cleave_status take_unsent(struct cv_exec_run *run, struct cv_attempt *attempt,
                                       double units, struct cleave_error *err)
 {
-    struct cv_slot *slot = &errand->slot;
+    struct cv_slot *slot = &attempt->slot;
     struct cv_piece head, tail;
     enum cleave_status status;
     bool cut;
     double taken = 0;
 
     cv_slot_hold(slot); /* a thread may be feeding it */
-    status = part(run->books.source, slot, units, cv_slot_fed(slot), &head, &tail, err);
+    status = part(run->queue.source, slot, units, cv_slot_fed(slot), &head, &tail, err);
     cut = status == CLEAVE_OK && tail.end > tail.begin && cv_slot_cut(slot, &head);
     cv_slot_go_on(slot);
     CV_TRY(status);
     if (cut) {
-        CV_TRY(cv_source_put_back(run->books.source, &tail, err));
+        CV_TRY(cv_source_put_back(run->queue.source, &tail, err));
         taken = (double)(tail.end - tail.begin);
     }
-    tell_recalled(run, errand, taken);
+    tell_recalled(run, attempt, taken);
     return CLEAVE_OK;
 }
 
@@ -94,7 +95,7 @@ static uint64_t given_until(const struct cv_slot *slot)
     const uint64_t header = piece->header.end - piece->header.begin;
 
     if (!cv_slot_is_remote(slot)) {
-        const uint64_t at = cv_pipe_writer_at(&slot->in.feed, slot->body);
+        const uint64_t at = cv_pipe_writer_at(&slot->in.writer, slot->body);
         const uint64_t min = piece->body.begin + UNREAD;
 
         return slot->open.spawn_s > 0 || at > min ? at : min;
@@ -106,55 +107,55 @@ static uint64_t given_until(const struct cv_slot *slot)
 
 /* What is behind `until` is left again. */
 static enum cleave_status put_back_from(struct cv_exec_run *run,
-                                        struct cv_attempt *errand, uint64_t until,
+                                        struct cv_attempt *attempt, uint64_t until,
                                         struct cleave_error *err)
 {
-    struct cv_slot *slot = &errand->slot;
+    struct cv_slot *slot = &attempt->slot;
     struct cv_piece head, tail;
 
     if (until >= slot->piece.body.end)
         return CLEAVE_OK;
-    CV_TRY(part(run->books.source, slot, (double)(slot->piece.body.end - until), until,
+    CV_TRY(part(run->queue.source, slot, (double)(slot->piece.body.end - until), until,
                 &head, &tail, err));
     if (tail.end == tail.begin)
         return CLEAVE_OK;
-    CV_TRY(cv_source_put_back(run->books.source, &tail, err));
+    CV_TRY(cv_source_put_back(run->queue.source, &tail, err));
     slot->piece = head;
-    tell_recalled(run, errand, (double)(tail.end - tail.begin));
+    tell_recalled(run, attempt, (double)(tail.end - tail.begin));
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_recall_unread(struct cv_exec_run *run, struct cv_attempt *errand,
+enum cleave_status cv_recall_unread(struct cv_exec_run *run, struct cv_attempt *attempt,
                                     struct cleave_error *err)
 {
-    return put_back_from(run, errand, given_until(&errand->slot), err);
+    return put_back_from(run, attempt, given_until(&attempt->slot), err);
 }
 
 enum cleave_status cv_recall_untransferred(struct cv_exec_run *run,
-                                           struct cv_attempt *errand,
+                                           struct cv_attempt *attempt,
                                            struct cleave_error *err)
 {
-    return put_back_from(run, errand, cv_slot_fed(&errand->slot), err);
+    return put_back_from(run, attempt, cv_slot_fed(&attempt->slot), err);
 }
 
 void cv_recall_answered(void *context, struct cv_slot *slot, bool done)
 {
     struct cv_exec_run *run = context;
-    struct cv_attempt *errand = cv_attempt_of(slot);
-    const struct cv_piece tail = errand->tail;
+    struct cv_attempt *attempt = cv_attempt_of(slot);
+    const struct cv_piece tail = attempt->tail;
     const double units = (double)(tail.end - tail.begin);
     enum cleave_status status = CLEAVE_OK;
     struct cleave_error err;
 
     if (!done && cv_slot_is_open(slot)) { /* it has been fed more meanwhile */
-        status = take_unsent(run, errand, units, &err);
+        status = take_unsent(run, attempt, units, &err);
     } else {
         if (done)
-            status = cv_source_put_back(run->books.source, &tail, &err);
-        tell_recalled(run, errand, done ? units : 0);
+            status = cv_source_put_back(run->queue.source, &tail, &err);
+        tell_recalled(run, attempt, done ? units : 0);
     }
     if (status != CLEAVE_OK)
-        cv_event_queue_fail(&run->news, &err);
+        cv_event_queue_fail(&run->events, &err);
 }
 
 /* From where on it can be cut, perhaps after asking. */
@@ -175,11 +176,11 @@ static bool may_be_given(const struct cv_exec_run *run, const struct cv_slot *sl
 }
 
 static enum cleave_status recall_remote(struct cv_exec_run *run,
-                                        struct cv_attempt *errand, double units,
+                                        struct cv_attempt *attempt, double units,
                                         struct cleave_error *err)
 {
-    struct cv_source *source = run->books.source;
-    struct cv_slot *slot = &errand->slot;
+    struct cv_source *source = run->queue.source;
+    struct cv_slot *slot = &attempt->slot;
     const struct cv_range body = slot->piece.body;
     const uint64_t fed = cv_slot_fed(slot);
     const double all = (double)(body.end - body.begin);
@@ -188,35 +189,35 @@ static enum cleave_status recall_remote(struct cv_exec_run *run,
     if (!slot->remote.arrived && slot->remote.bound_s <= 0 && !may_be_given(run, slot) &&
         cv_slot_passed(slot) == 0 &&
         (units >= all || (units > (double)(body.end - fed) && units > 0.5 * all)))
-        return take_all(run, errand, err);
+        return take_all(run, attempt, err);
     CV_TRY(part(source, slot, units, asked_from(slot), &head, &tail, err));
     if (tail.end > tail.begin &&
         (slot->remote.arrived || (slot->open.on && head.body.end < fed))) {
-        errand->tail = tail;
+        attempt->tail = tail;
         if (cv_remote_ask_cut(slot, &head))
             return CLEAVE_OK; /* the answer will come */
     } else if (tail.end > tail.begin && cv_slot_cut(slot, &head)) {
         CV_TRY(cv_source_put_back(source, &tail, err));
-        tell_recalled(run, errand, (double)(tail.end - tail.begin));
+        tell_recalled(run, attempt, (double)(tail.end - tail.begin));
         return CLEAVE_OK;
     }
-    tell_recalled(run, errand, 0);
+    tell_recalled(run, attempt, 0);
     return CLEAVE_OK;
 }
 
 enum cleave_status cv_recall(struct cv_exec_run *run, uint32_t worker, double units,
                              struct cleave_error *err)
 {
-    struct cv_attempt *errand = cv_attempt_table_find_last(&run->desks, worker);
+    struct cv_attempt *attempt = cv_attempt_table_find_last(&run->table, worker);
 
-    if (errand == NULL) {
-        cv_event_queue_push(&run->news, (struct cleave_event){ .kind = CLEAVE_RECALLED,
-                                                               .worker = worker });
+    if (attempt == NULL) {
+        cv_event_queue_push(&run->events, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                                                 .worker = worker });
         return CLEAVE_OK;
     }
-    if (units >= 1 && errand->slot.piece.end > errand->slot.piece.begin)
-        return cv_slot_is_remote(&errand->slot) ? recall_remote(run, errand, units, err)
-                                                : take_unsent(run, errand, units, err);
-    tell_recalled(run, errand, 0);
+    if (units >= 1 && attempt->slot.piece.end > attempt->slot.piece.begin)
+        return cv_slot_is_remote(&attempt->slot) ? recall_remote(run, attempt, units, err)
+                                                 : take_unsent(run, attempt, units, err);
+    tell_recalled(run, attempt, 0);
     return CLEAVE_OK;
 }

@@ -12,11 +12,11 @@ enum cleave_status cv_recall(struct cv_exec_run *run, uint32_t worker, double un
                              struct cleave_error *err);
 /* The command of an open piece has failed. What it had not been given is nobody's again: others
  * do not try it together with what may be the reason. */
-enum cleave_status cv_recall_unread(struct cv_exec_run *run, struct cv_attempt *errand,
+enum cleave_status cv_recall_unread(struct cv_exec_run *run, struct cv_attempt *attempt,
                                     struct cleave_error *err);
 /* The same of one that was lost with its host, and what was not sent there. */
 enum cleave_status cv_recall_untransferred(struct cv_exec_run *run,
-                                           struct cv_attempt *errand,
+                                           struct cv_attempt *attempt,
                                            struct cleave_error *err);
 /* Fits `cut_answered` of a slot, with the run as context. */
 void cv_recall_answered(void *context, struct cv_slot *slot, bool done);

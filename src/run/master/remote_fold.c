@@ -13,13 +13,13 @@ enum { HOST_SHIFT = 40 };
 static const uint64_t MADE = (uint64_t)1 << 63;
 
 enum cleave_status cv_remote_fold_orders_init(struct cv_remote_fold_orders *orders,
-                                              const struct cv_worker_pool *staff,
+                                              const struct cv_worker_pool *pool,
                                               struct cleave_error *err)
 {
-    *orders = (struct cv_remote_fold_orders){ .staff = staff, .fetched = CV_FOLD_NOBODY };
-    orders->busy = calloc(staff->nworkers, sizeof *orders->busy);
-    orders->news = calloc(staff->nworkers, sizeof *orders->news);
-    return orders->busy != NULL && orders->news != NULL
+    *orders = (struct cv_remote_fold_orders){ .pool = pool, .fetched = CV_FOLD_NOBODY };
+    orders->busy = calloc(pool->nworkers, sizeof *orders->busy);
+    orders->events = calloc(pool->nworkers, sizeof *orders->events);
+    return orders->busy != NULL && orders->events != NULL
                ? CLEAVE_OK
                : cv_fail_memory(err, "the reduction");
 }
@@ -32,13 +32,13 @@ void cv_remote_fold_orders_done(struct cv_remote_fold_orders *orders)
         orders->under_way = order->next;
         free(order);
     }
-    if (orders->staff != NULL)
-        cv_poller_cancel(orders->staff->hosts.poller, &orders->timer);
+    if (orders->pool != NULL)
+        cv_poller_cancel(orders->pool->hosts.poller, &orders->timer);
     free(orders->busy);
-    free(orders->news);
+    free(orders->events);
     free(orders->off);
     orders->busy = NULL;
-    orders->news = NULL;
+    orders->events = NULL;
     orders->off = NULL;
 }
 
@@ -46,7 +46,7 @@ void cv_remote_fold_orders_done(struct cv_remote_fold_orders *orders)
 
 static uint32_t peer_of(const struct cv_remote_fold_orders *orders, uint32_t worker)
 {
-    return orders->staff->host_of[worker]->peer;
+    return orders->pool->host_of[worker]->peer;
 }
 
 uint64_t cv_remote_fold_base(const struct cv_remote_fold_orders *orders, uint32_t worker)
@@ -57,7 +57,7 @@ uint64_t cv_remote_fold_base(const struct cv_remote_fold_orders *orders, uint32_
 void cv_remote_fold_say(const struct cv_remote_fold_orders *orders, uint32_t worker,
                         enum cv_fold_frame type, uint64_t id)
 {
-    cv_link_send(&orders->staff->host_of[worker]->link,
+    cv_link_send(&orders->pool->host_of[worker]->link,
                  &(struct cv_frame_head){ .type = (uint8_t)type, .chunk = id }, NULL, 0);
 }
 
@@ -65,16 +65,16 @@ enum cleave_status cv_remote_fold_tell_hosts(const struct cv_remote_fold_orders 
                                              const struct cleave_execution *request,
                                              bool *out_there, struct cleave_error *err)
 {
-    const struct cv_worker_pool *staff = orders->staff;
+    const struct cv_worker_pool *pool = orders->pool;
     struct cv_packer packer = { NULL, 0, 0, false };
 
     cv_pack_text(&packer, request->reduce.command);
     cv_pack_number(&packer, request->failing.retries);
     cv_pack_real(&packer, request->failing.timeout_s);
-    for (uint32_t w = 0; w < staff->nworkers && !packer.failed; w++) {
-        out_there[w] = cv_worker_pool_there(staff, w);
+    for (uint32_t w = 0; w < pool->nworkers && !packer.failed; w++) {
+        out_there[w] = cv_worker_pool_there(pool, w);
         if (out_there[w])
-            cv_link_send(&staff->host_of[w]->link,
+            cv_link_send(&pool->host_of[w]->link,
                          &(struct cv_frame_head){ .type = CV_FRAME_REDUCE,
                                                   .value =
                                                       cv_remote_fold_base(orders, w) },
@@ -93,7 +93,7 @@ static void let_give(struct cv_remote_fold_orders *orders,
     packer->length = 0;
     cv_pack_number(packer, name);
     if (!packer->failed)
-        cv_link_send(&orders->staff->host_of[part->holder]->link,
+        cv_link_send(&orders->pool->host_of[part->holder]->link,
                      &(struct cv_frame_head){ .type = CV_FRAME_GIVE,
                                               .chunk = part->id,
                                               .value = peer_of(orders, to) },
@@ -110,14 +110,14 @@ static enum cleave_status watch(struct cv_remote_fold_orders *orders, double whe
 
 static double due_s(const struct cv_remote_fold_orders *orders, uint32_t worker)
 {
-    return orders->news[worker].headway_s + orders->staff->hosts.terms.silence_s;
+    return orders->events[worker].headway_s + orders->pool->hosts.terms.silence_s;
 }
 
 /* Who keeps the order waiting: the one who folds, or who does not give him a part. */
 static uint32_t suspect(const struct cv_remote_fold_orders *orders,
                         const struct cv_remote_fold_order *order)
 {
-    const uint64_t awaits = orders->news[order->step.at].awaits;
+    const uint64_t awaits = orders->events[order->step.at].awaits;
 
     for (uint32_t i = 0; i < order->step.count; i++)
         if (order->names[i] == awaits)
@@ -134,7 +134,7 @@ static uint32_t first_due(const struct cv_remote_fold_orders *orders, double *ou
 
     *out_order = NULL;
     if (orders->fetched != CV_FOLD_NOBODY &&
-        cv_worker_pool_there(orders->staff, orders->fetched)) {
+        cv_worker_pool_there(orders->pool, orders->fetched)) {
         first = orders->fetched;
         *out_s = due_s(orders, first);
     }
@@ -143,7 +143,7 @@ static uint32_t first_due(const struct cv_remote_fold_orders *orders, double *ou
         const uint32_t who = suspect(orders, order);
         const double when_s = fmax(due_s(orders, who), due_s(orders, order->step.at));
 
-        if (!cv_worker_pool_there(orders->staff, who) ||
+        if (!cv_worker_pool_there(orders->pool, who) ||
             (first != CV_FOLD_NOBODY && when_s >= *out_s))
             continue;
         first = who;
@@ -156,8 +156,8 @@ static uint32_t first_due(const struct cv_remote_fold_orders *orders, double *ou
 static void lose_host(const struct cv_remote_fold_orders *orders, uint32_t who,
                       const struct cv_remote_fold_order *order)
 {
-    const struct cv_worker_pool *staff = orders->staff;
-    const double silence_s = staff->hosts.terms.silence_s;
+    const struct cv_worker_pool *pool = orders->pool;
+    const double silence_s = pool->hosts.terms.silence_s;
     struct cleave_error err;
 
     if (order == NULL)
@@ -168,8 +168,8 @@ static void lose_host(const struct cv_remote_fold_orders *orders, uint32_t who,
                 silence_s);
     else
         cv_fail(&err, CLEAVE_ELOST, "nothing came of a partial result for %s for %g s",
-                staff->host_of[order->step.at]->name, silence_s);
-    cv_host_fail(staff->host_of[who], &err);
+                pool->host_of[order->step.at]->name, silence_s);
+    cv_host_fail(pool->host_of[who], &err);
 }
 
 static void look(void *context)
@@ -188,7 +188,7 @@ static void look(void *context)
     orders->grace_used = who != CV_FOLD_NOBODY && when_s <= now_s;
     if (who != CV_FOLD_NOBODY &&
         watch(orders, orders->grace_used ? now_s + LISTEN_S : when_s, &err) != CLEAVE_OK)
-        cv_host_fail(orders->staff->host_of[who], &err);
+        cv_host_fail(orders->pool->host_of[who], &err);
 }
 
 static enum cleave_status watch(struct cv_remote_fold_orders *orders, double when_s,
@@ -196,24 +196,24 @@ static enum cleave_status watch(struct cv_remote_fold_orders *orders, double whe
 {
     if (orders->timer.place != 0)
         return CLEAVE_OK;
-    return cv_poller_set(orders->staff->hosts.poller, &orders->timer, when_s, look,
-                         orders, err);
+    return cv_poller_set(orders->pool->hosts.poller, &orders->timer, when_s, look, orders,
+                         err);
 }
 
 void cv_remote_fold_got_on(struct cv_remote_fold_orders *orders, uint32_t worker)
 {
-    orders->news[worker].headway_s = cv_clock_s();
+    orders->events[worker].headway_s = cv_clock_s();
 }
 
 void cv_remote_fold_heard(struct cv_remote_fold_orders *orders, uint32_t worker,
-                          uint64_t headway, uint64_t awaits)
+                          uint64_t livelock, uint64_t awaits)
 {
-    struct cv_fold_progress *news = &orders->news[worker];
+    struct cv_fold_progress *events = &orders->events[worker];
 
-    if (headway != news->headway)
+    if (livelock != events->livelock)
         cv_remote_fold_got_on(orders, worker);
-    news->headway = headway;
-    news->awaits = awaits;
+    events->livelock = livelock;
+    events->awaits = awaits;
 }
 
 /* --- orders ------------------------------------------------------------------------------- */
@@ -273,14 +273,14 @@ enum cleave_status cv_remote_fold_order(struct cv_remote_fold_orders *orders,
     orders->under_way = order;
     orders->busy[step->at]++;
     cv_remote_fold_got_on(orders, step->at);
-    orders->news[step->at].awaits = 0;
+    orders->events[step->at].awaits = 0;
     cv_pack_number(&fold, step->count);
     for (uint32_t i = 0; i < step->count; i++) {
         order->names[i] = name_part(orders, step, i, &give);
         cv_pack_number(&fold, order->names[i]);
     }
     if (!give.failed && !fold.failed)
-        cv_link_send(&orders->staff->host_of[step->at]->link,
+        cv_link_send(&orders->pool->host_of[step->at]->link,
                      &(struct cv_frame_head){ .type = CV_FRAME_FOLD, .chunk = order->id },
                      fold.bytes, fold.length);
     cv_pack_done(&give);
@@ -361,7 +361,7 @@ void cv_remote_fold_order_call_off(struct cv_remote_fold_orders *orders,
 {
     const struct cv_fold_step *step = &order->step;
 
-    if (cv_worker_pool_there(orders->staff, step->at)) {
+    if (cv_worker_pool_there(orders->pool, step->at)) {
         cv_remote_fold_say(orders, step->at, CV_FRAME_FOLD_OFF, order->id);
         for (uint32_t i = 0; i < step->count; i++)
             if (step->parts[i].holder != step->at)
@@ -373,7 +373,7 @@ void cv_remote_fold_order_call_off(struct cv_remote_fold_orders *orders,
 enum cv_stage cv_remote_fold_stage(const struct cv_remote_fold_orders *orders,
                                    const struct cv_host *host, uint64_t id)
 {
-    struct cv_host *const *host_of = orders->staff->host_of;
+    struct cv_host *const *host_of = orders->pool->host_of;
 
     for (const struct cv_remote_fold_order *order = orders->under_way; order != NULL;
          order = order->next)

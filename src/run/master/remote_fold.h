@@ -25,20 +25,20 @@ struct cv_cancelled_fold {
 
 /* What was heard last of a worker that is to make or to give something. */
 struct cv_fold_progress {
-    double headway_s; /* when it had got on, or was told what to do                    */
-    uint64_t headway; /* what it said of that                                          */
-    uint64_t awaits;  /* name of the partial; 0: none                                  */
+    double headway_s;  /* when it had got on, or was told what to do                    */
+    uint64_t livelock; /* what it said of that                                          */
+    uint64_t awaits;   /* name of the partial; 0: none                                  */
 };
 
 struct cv_remote_fold_orders {
     const struct cv_worker_pool
-        *staff; /* borrowed                                       */
+        *pool; /* borrowed                                       */
     struct cv_remote_fold_order
         *under_way; /* owned                                          */
     uint32_t *busy; /* owned: per worker: orders that it is to carry out */
     uint64_t numbered;
     struct cv_fold_progress
-        *news;        /* owned: per worker                                     */
+        *events;      /* owned: per worker                                     */
     uint32_t fetched; /* the worker whose result is coming; CV_FOLD_NOBODY             */
     struct cv_timer timer; /* to look after those that do not get on                    */
     bool
@@ -49,7 +49,7 @@ struct cv_remote_fold_orders {
 };
 
 enum cleave_status cv_remote_fold_orders_init(struct cv_remote_fold_orders *orders,
-                                              const struct cv_worker_pool *staff,
+                                              const struct cv_worker_pool *pool,
                                               struct cleave_error *err);
 void cv_remote_fold_orders_done(struct cv_remote_fold_orders *orders);
 
@@ -83,7 +83,7 @@ enum cleave_status cv_remote_fold_fetch(struct cv_remote_fold_orders *orders,
  * does not, for as long as one may be silent, is lost. */
 void cv_remote_fold_got_on(struct cv_remote_fold_orders *orders, uint32_t worker);
 void cv_remote_fold_heard(struct cv_remote_fold_orders *orders, uint32_t worker,
-                          uint64_t headway, uint64_t awaits);
+                          uint64_t livelock, uint64_t awaits);
 /* The order that makes `id`, or NULL: it has been called off. Or any that the worker takes
  * part in. It is not under way any more and the caller's, for one of the two below, or
  * for free(). */

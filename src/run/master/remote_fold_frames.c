@@ -125,7 +125,7 @@ static enum cv_stage stage_of(const struct cv_remote_fold *kept,
         return cv_remote_fold_stage(&kept->orders, host, head->chunk);
     return kept->fetching && !kept->came && kept->result != NULL &&
                    head->chunk == kept->result_id &&
-                   kept->staff->host_of[kept->holder] == host
+                   kept->pool->host_of[kept->holder] == host
                ? CV_STAGE_FETCHING
                : CV_STAGE_NO_FOLD;
 }

@@ -9,12 +9,12 @@
 #include "run/master/result_sink_kinds.h"
 
 struct cv_remote_fold {
-    struct cv_result_sink outlet;
+    struct cv_result_sink results;
     struct cv_worker_pool
-        *staff; /* borrowed, as the four below                             */
-    struct cv_order_queue *books;
-    const struct cv_attempt_table *desks;
-    struct cv_ordered_output *gather;
+        *pool; /* borrowed, as the four below                             */
+    struct cv_order_queue *queue;
+    const struct cv_attempt_table *table;
+    struct cv_ordered_output *outputs;
     struct cv_fold_log *log;
     struct cv_fold_plan *plan; /* owned                                                */
     struct cv_remote_fold_orders orders;

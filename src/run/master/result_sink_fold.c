@@ -7,50 +7,50 @@
 #include "run/master/result_sink_kinds.h"
 
 struct folding {
-    struct cv_result_sink outlet;
+    struct cv_result_sink results;
     struct cv_fold *fold; /* owned                                                 */
     struct cv_ordered_output
-        *gather; /* borrowed, as the next                                 */
-    const struct cv_attempt_table *desks;
+        *outputs; /* borrowed, as the next                                 */
+    const struct cv_attempt_table *table;
     uint32_t nfolders;
     struct cv_host *const
         *elsewhere;    /* per worker: the host that it is on, or NULL     */
     bool *folds_first; /* owned: per worker: its next chunk waits for a fold           */
 };
 
-static struct folding *folding_of(struct cv_result_sink *outlet)
+static struct folding *folding_of(struct cv_result_sink *results)
 {
-    return (struct folding *)outlet; /* it is its first member */
+    return (struct folding *)results; /* it is its first member */
 }
 
-static const struct cv_fold *fold_of(const struct cv_result_sink *outlet)
+static const struct cv_fold *fold_of(const struct cv_result_sink *results)
 {
-    return ((const struct folding *)outlet)->fold;
+    return ((const struct folding *)results)->fold;
 }
 
 /* --- outputs ------------------------------------------------------------------------------ */
 
-static enum cleave_status fold_add(struct cv_result_sink *outlet,
+static enum cleave_status fold_add(struct cv_result_sink *results,
                                    struct cv_chunk_output *store,
                                    const struct cv_piece *piece,
                                    const struct cv_slot *maker, struct cleave_error *err)
 {
     (void)maker;
-    return cv_fold_add(folding_of(outlet)->fold, store, piece->begin, piece->end, err);
+    return cv_fold_add(folding_of(results)->fold, store, piece->begin, piece->end, err);
 }
 
-static enum cleave_status fold_skip(struct cv_result_sink *outlet, uint64_t begin,
+static enum cleave_status fold_skip(struct cv_result_sink *results, uint64_t begin,
                                     uint64_t end, struct cleave_error *err)
 {
-    return cv_fold_skip(folding_of(outlet)->fold, begin, end, err);
+    return cv_fold_skip(folding_of(results)->fold, begin, end, err);
 }
 
 /* --- while chunks run --------------------------------------------------------------------- */
 
-static enum cleave_status fold_first(struct cv_result_sink *outlet, uint32_t worker,
+static enum cleave_status fold_first(struct cv_result_sink *results, uint32_t worker,
                                      bool *out, struct cleave_error *err)
 {
-    struct folding *folding = folding_of(outlet);
+    struct folding *folding = folding_of(results);
     struct cv_fold *fold = folding->fold;
     bool *first = &folding->folds_first[worker];
 
@@ -72,14 +72,14 @@ static bool idle(const struct folding *folding, uint32_t worker)
 {
     /* Who computes elsewhere takes nothing away from what is folded here. */
     return (folding->elsewhere[worker] != NULL ||
-            !cv_desks_busy(folding->desks, worker)) &&
+            !cv_desks_busy(folding->table, worker)) &&
            !cv_fold_busy(folding->fold, worker);
 }
 
-static enum cleave_status fold_work(struct cv_result_sink *outlet,
+static enum cleave_status fold_work(struct cv_result_sink *results,
                                     struct cleave_error *err)
 {
-    struct folding *folding = folding_of(outlet);
+    struct folding *folding = folding_of(results);
     uint32_t among = 0;
 
     if (cv_fold_ready(folding->fold) == 0)
@@ -92,20 +92,20 @@ static enum cleave_status fold_work(struct cv_result_sink *outlet,
     return CLEAVE_OK;
 }
 
-static uint32_t fold_busy(const struct cv_result_sink *outlet)
+static uint32_t fold_busy(const struct cv_result_sink *results)
 {
-    return cv_fold_running(fold_of(outlet));
+    return cv_fold_running(fold_of(results));
 }
 
-static void fold_stop(struct cv_result_sink *outlet)
+static void fold_stop(struct cv_result_sink *results)
 {
-    cv_fold_stop(folding_of(outlet)->fold);
+    cv_fold_stop(folding_of(results)->fold);
 }
 
-static enum cleave_status fold_status(struct cv_result_sink *outlet, bool *out_command,
+static enum cleave_status fold_status(struct cv_result_sink *results, bool *out_command,
                                       struct cleave_error *err)
 {
-    return cv_fold_status(fold_of(outlet), out_command, err);
+    return cv_fold_status(fold_of(results), out_command, err);
 }
 
 /* --- while none runs ---------------------------------------------------------------------- */
@@ -120,42 +120,42 @@ static enum cleave_status start_free(struct folding *folding, struct cleave_erro
     return CLEAVE_OK;
 }
 
-static enum cleave_status fold_relieve(struct cv_result_sink *outlet, bool *out_done,
+static enum cleave_status fold_relieve(struct cv_result_sink *results, bool *out_done,
                                        struct cleave_error *err)
 {
-    struct folding *folding = folding_of(outlet);
+    struct folding *folding = folding_of(results);
 
     *out_done = !cv_fold_crowded(folding->fold);
     return *out_done ? CLEAVE_OK : start_free(folding, err);
 }
 
-static enum cleave_status fold_settle(struct cv_result_sink *outlet, bool *out_done,
+static enum cleave_status fold_settle(struct cv_result_sink *results, bool *out_done,
                                       struct cleave_error *err)
 {
-    struct folding *folding = folding_of(outlet);
+    struct folding *folding = folding_of(results);
     struct cv_chunk_output *store;
 
-    *out_done = cv_fold_ready(folding->fold) == 0 && fold_busy(outlet) == 0;
+    *out_done = cv_fold_ready(folding->fold) == 0 && fold_busy(results) == 0;
     if (!*out_done)
         return start_free(folding, err);
     CV_TRY(cv_fold_result(folding->fold, &store, err));
-    return store != NULL ? cv_ordered_output_finish(folding->gather, store, 0, 1, err)
+    return store != NULL ? cv_ordered_output_finish(folding->outputs, store, 0, 1, err)
                          : CLEAVE_OK;
 }
 
-static uint64_t fold_covered(const struct cv_result_sink *outlet)
+static uint64_t fold_covered(const struct cv_result_sink *results)
 {
-    return cv_fold_covered(fold_of(outlet));
+    return cv_fold_covered(fold_of(results));
 }
 
-static struct cv_fold_counts fold_counts(const struct cv_result_sink *outlet)
+static struct cv_fold_counts fold_counts(const struct cv_result_sink *results)
 {
-    return cv_fold_counts(fold_of(outlet));
+    return cv_fold_counts(fold_of(results));
 }
 
-static void fold_free(struct cv_result_sink *outlet)
+static void fold_free(struct cv_result_sink *results)
 {
-    struct folding *folding = folding_of(outlet);
+    struct folding *folding = folding_of(results);
 
     cv_fold_free(folding->fold);
     free(folding->folds_first);
@@ -182,39 +182,39 @@ enum cleave_status cv_result_sink_fold(const struct cv_result_sink_options *opti
                                        struct cleave_error *err)
 {
     const struct cleave_execution *request = options->request;
-    const struct cv_worker_pool *staff = options->staff;
+    const struct cv_worker_pool *pool = options->pool;
     struct folding *folding = calloc(1, sizeof *folding);
     enum cleave_status status;
 
     if (folding == NULL)
         return cv_fail_memory(err, "the reduction");
-    folding->outlet.kind = &fold_kind;
-    folding->gather = options->gather;
-    folding->desks = options->desks;
-    folding->nfolders = staff->nfolders;
-    folding->elsewhere = staff->host_of;
-    folding->folds_first = calloc(staff->nworkers, sizeof *folding->folds_first);
+    folding->results.kind = &fold_kind;
+    folding->outputs = options->outputs;
+    folding->table = options->table;
+    folding->nfolders = pool->nfolders;
+    folding->elsewhere = pool->host_of;
+    folding->folds_first = calloc(pool->nworkers, sizeof *folding->folds_first);
     status =
         folding->folds_first == NULL
             ? cv_fail_memory(err, "the reduction")
             : cv_fold_new(&(struct cv_fold_options){ .command = request->reduce.command,
                                                      .commutative =
                                                          request->reduce.commutative,
-                                                     .nworkers = staff->nfolders,
-                                                     .prefixes = staff->prefixes,
-                                                     .names = staff->names,
+                                                     .nworkers = pool->nfolders,
+                                                     .prefixes = pool->prefixes,
+                                                     .names = pool->names,
                                                      .retries = request->failing.retries,
                                                      .timeout_s =
                                                          request->failing.timeout_s,
                                                      .poller = options->poller,
-                                                     .gather = options->gather,
+                                                     .outputs = options->outputs,
                                                      .log = options->log,
-                                                     .gate = options->gate },
+                                                     .limiter = options->limiter },
                           &folding->fold, err);
     if (status != CLEAVE_OK) {
-        fold_free(&folding->outlet);
+        fold_free(&folding->results);
         return status;
     }
-    *out = &folding->outlet;
+    *out = &folding->results;
     return CLEAVE_OK;
 }

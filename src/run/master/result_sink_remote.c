@@ -17,19 +17,19 @@ enum { CROWD = CV_FOLD_MOST, FILES = 256 };
 _Static_assert((int)CV_FOLD_MOST <= (int)CV_FOLD_STEP_MOST,
                "a step has room for a full call");
 
-static struct cv_remote_fold *kept_of(struct cv_result_sink *outlet)
+static struct cv_remote_fold *kept_of(struct cv_result_sink *results)
 {
-    return (struct cv_remote_fold *)outlet; /* it is its first member */
+    return (struct cv_remote_fold *)results; /* it is its first member */
 }
 
 /* --- partials ----------------------------------------------------------------------------- */
 
-static enum cleave_status kept_add(struct cv_result_sink *outlet,
+static enum cleave_status kept_add(struct cv_result_sink *results,
                                    struct cv_chunk_output *store,
                                    const struct cv_piece *piece,
                                    const struct cv_slot *maker, struct cleave_error *err)
 {
-    struct cv_remote_fold *kept = kept_of(outlet);
+    struct cv_remote_fold *kept = kept_of(results);
 
     cv_chunk_output_drop(store); /* nothing came */
     if (!CV_ROOM(kept->pieces, &kept->piece_room, kept->npieces + 1))
@@ -42,10 +42,11 @@ static enum cleave_status kept_add(struct cv_result_sink *outlet,
                             err);
 }
 
-static enum cleave_status kept_skip(struct cv_result_sink *outlet, uint64_t begin,
+static enum cleave_status kept_skip(struct cv_result_sink *results, uint64_t begin,
                                     uint64_t end, struct cleave_error *err)
 {
-    return cv_fold_plan_add(kept_of(outlet)->plan, 0, begin, end, CV_FOLD_NOBODY, 0, err);
+    return cv_fold_plan_add(kept_of(results)->plan, 0, begin, end, CV_FOLD_NOBODY, 0,
+                            err);
 }
 
 /* The output of a piece has gone with its host: it is to be done again. */
@@ -53,7 +54,7 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
                                    struct cleave_error *err)
 {
     struct cv_remote_fold *kept = context;
-    struct cv_order_queue *books = kept->books;
+    struct cv_order_queue *queue = kept->queue;
     const struct cv_pending_order again = { .units = (double)(end - begin),
                                             .told = true };
     struct cv_piece piece;
@@ -63,17 +64,17 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
         i++;
     piece = kept->pieces[i];
     kept->pieces[i] = kept->pieces[--kept->npieces];
-    if (!books->open || !kept->outlet.may_lose)
+    if (!queue->open || !kept->results.may_lose)
         return cv_fail(err, CLEAVE_ELOST,
                        "the results of bytes %llu to %llu are lost with their host%s",
                        (unsigned long long)begin, (unsigned long long)end,
-                       books->open
+                       queue->open
                            ? ", and a stream cannot be read again: --journal FILE "
                              "has results kept here"
                            : "");
-    books->done -= again.units;
-    CV_TRY(cv_input_coverage_lose(&books->ledger, begin, end, err));
-    return cv_order_queue_requeue(books, kept->losing, &again, &piece, err);
+    queue->done -= again.units;
+    CV_TRY(cv_input_coverage_lose(&queue->coverage, begin, end, err));
+    return cv_order_queue_requeue(queue, kept->losing, &again, &piece, err);
 }
 
 static enum cleave_status lose(struct cv_remote_fold *kept, uint32_t worker,
@@ -101,13 +102,13 @@ static enum cleave_status lose(struct cv_remote_fold *kept, uint32_t worker,
     return cv_fold_plan_lose(kept->plan, worker, do_again, kept, err);
 }
 
-static enum cleave_status kept_status(struct cv_result_sink *outlet, bool *out_command,
+static enum cleave_status kept_status(struct cv_result_sink *results, bool *out_command,
                                       struct cleave_error *err)
 {
-    struct cv_remote_fold *kept = kept_of(outlet);
+    struct cv_remote_fold *kept = kept_of(results);
 
-    for (uint32_t w = 0; w < kept->staff->nworkers; w++) {
-        if (!kept->there[w] || cv_worker_pool_there(kept->staff, w))
+    for (uint32_t w = 0; w < kept->pool->nworkers; w++) {
+        if (!kept->there[w] || cv_worker_pool_there(kept->pool, w))
             continue;
         kept->there[w] = false;
         CV_TRY(lose(kept, w, err));
@@ -124,15 +125,15 @@ static enum cleave_status kept_status(struct cv_result_sink *outlet, bool *out_c
 
 static bool idle(const struct cv_remote_fold *kept, uint32_t worker)
 {
-    return cv_order_queue_next(kept->books, worker) == NULL &&
-           !cv_desks_busy(kept->desks, worker);
+    return cv_order_queue_next(kept->queue, worker) == NULL &&
+           !cv_desks_busy(kept->table, worker);
 }
 
 /* Whether more partials will come by themselves. */
 static bool more_to_come(const struct cv_remote_fold *kept)
 {
-    return kept->orders.under_way != NULL || kept->books->running > 0 ||
-           kept->books->pending > 0;
+    return kept->orders.under_way != NULL || kept->queue->running > 0 ||
+           kept->queue->pending > 0;
 }
 
 /* The poller comes back then, and asks again what there is to do. */
@@ -163,13 +164,13 @@ static enum cleave_status send_ahead(struct cv_remote_fold *kept,
     }
     if (isinf(next_s))
         return CLEAVE_OK;
-    return cv_poller_set(kept->staff->hosts.poller, &kept->near, next_s, look_again, kept,
+    return cv_poller_set(kept->pool->hosts.poller, &kept->near, next_s, look_again, kept,
                          err);
 }
 
 static enum cleave_status go_on(struct cv_remote_fold *kept, struct cleave_error *err)
 {
-    const uint32_t n = kept->staff->nworkers;
+    const uint32_t n = kept->pool->nworkers;
     /* The first fold is made at once, so that it is known soon what they take. */
     const bool unknown = kept->counts.calls == 0 && kept->orders.under_way == NULL;
     const bool crowded = unknown || cv_fold_plan_ready(kept->plan) > kept->crowd;
@@ -197,7 +198,7 @@ static enum cleave_status fetch(struct cv_remote_fold *kept, struct cleave_error
                            &kept->result_bytes))
         return cv_fail(err, CLEAVE_EENGINE,
                        "the partial results do not cover all of the input");
-    CV_TRY(cv_chunk_output_open(kept->gather, &kept->result, err));
+    CV_TRY(cv_chunk_output_open(kept->outputs, &kept->result, err));
     kept->fetching = true;
     return cv_remote_fold_fetch(&kept->orders, kept->holder, kept->result_id, err);
 }
@@ -207,37 +208,37 @@ static enum cleave_status fetch(struct cv_remote_fold *kept, struct cleave_error
 static bool is_last(const struct cv_remote_fold *kept)
 {
     return !kept->stopped && !kept->failed && !more_to_come(kept) &&
-           !(cv_source_left(kept->books->source) > 0) &&
+           !(cv_source_left(kept->queue->source) > 0) &&
            cv_fold_plan_count(kept->plan) == 1;
 }
 
-static enum cleave_status kept_work(struct cv_result_sink *outlet,
+static enum cleave_status kept_work(struct cv_result_sink *results,
                                     struct cleave_error *err)
 {
-    struct cv_remote_fold *kept = kept_of(outlet);
+    struct cv_remote_fold *kept = kept_of(results);
 
     CV_TRY(go_on(kept, err));
     return is_last(kept) && !kept->fetching ? fetch(kept, err) : CLEAVE_OK;
 }
 
 /* More than one partial is to be folded even when none is; and the last one comes. */
-static uint32_t kept_busy(const struct cv_result_sink *outlet)
+static uint32_t kept_busy(const struct cv_result_sink *results)
 {
-    const struct cv_remote_fold *kept = (const struct cv_remote_fold *)outlet;
+    const struct cv_remote_fold *kept = (const struct cv_remote_fold *)results;
 
     return kept->orders.under_way != NULL ||
            (!kept->stopped && !kept->failed && cv_fold_plan_count(kept->plan) > 1) ||
            (is_last(kept) && !kept->came);
 }
 
-static void kept_stop(struct cv_result_sink *outlet)
+static void kept_stop(struct cv_result_sink *results)
 {
-    struct cv_remote_fold *kept = kept_of(outlet);
+    struct cv_remote_fold *kept = kept_of(results);
 
     if (kept->stopped)
         return;
     kept->stopped = true;
-    for (uint32_t w = 0; w < kept->staff->nworkers; w++)
+    for (uint32_t w = 0; w < kept->pool->nworkers; w++)
         if (kept->there[w])
             cv_remote_fold_say(&kept->orders, w, CV_FRAME_FOLD_STOP, 0);
     /* Nobody waits for what they were about to make. */
@@ -252,10 +253,10 @@ static void kept_stop(struct cv_result_sink *outlet)
 
 /* --- the end ------------------------------------------------------------------------------ */
 
-static enum cleave_status kept_settle(struct cv_result_sink *outlet, bool *out_done,
+static enum cleave_status kept_settle(struct cv_result_sink *results, bool *out_done,
                                       struct cleave_error *err)
 {
-    struct cv_remote_fold *kept = kept_of(outlet);
+    struct cv_remote_fold *kept = kept_of(results);
     struct cv_chunk_output *result;
 
     if (!kept->fetching) {
@@ -275,17 +276,17 @@ static enum cleave_status kept_settle(struct cv_result_sink *outlet, bool *out_d
                        (unsigned long long)cv_chunk_output_size(kept->result));
     result = kept->result;
     kept->result = NULL;
-    return cv_ordered_output_finish(kept->gather, result, 0, 1, err);
+    return cv_ordered_output_finish(kept->outputs, result, 0, 1, err);
 }
 
-static uint64_t kept_covered(const struct cv_result_sink *outlet)
+static uint64_t kept_covered(const struct cv_result_sink *results)
 {
-    return cv_fold_plan_covered(((const struct cv_remote_fold *)outlet)->plan);
+    return cv_fold_plan_covered(((const struct cv_remote_fold *)results)->plan);
 }
 
-static struct cv_fold_counts kept_counts(const struct cv_result_sink *outlet)
+static struct cv_fold_counts kept_counts(const struct cv_result_sink *results)
 {
-    const struct cv_remote_fold *kept = (const struct cv_remote_fold *)outlet;
+    const struct cv_remote_fold *kept = (const struct cv_remote_fold *)results;
     struct cv_fold_counts counts = kept->counts;
 
     for (const struct cv_remote_fold_order *order = kept->orders.under_way; order != NULL;
@@ -295,12 +296,12 @@ static struct cv_fold_counts kept_counts(const struct cv_result_sink *outlet)
     return counts;
 }
 
-static void kept_free(struct cv_result_sink *outlet)
+static void kept_free(struct cv_result_sink *results)
 {
-    struct cv_remote_fold *kept = kept_of(outlet);
+    struct cv_remote_fold *kept = kept_of(results);
 
-    if (kept->staff != NULL)
-        cv_poller_cancel(kept->staff->hosts.poller, &kept->near);
+    if (kept->pool != NULL)
+        cv_poller_cancel(kept->pool->hosts.poller, &kept->near);
     cv_remote_fold_orders_done(&kept->orders);
     cv_chunk_output_drop(kept->result);
     cv_fold_plan_free(kept->plan);
@@ -336,7 +337,7 @@ static enum cleave_status prepare(struct cv_remote_fold *kept,
                                   const struct cleave_execution *request,
                                   struct cleave_error *err)
 {
-    const uint32_t n = kept->staff->nworkers;
+    const uint32_t n = kept->pool->nworkers;
     const bool takes_files = cv_fold_takes_files(request->reduce.command);
 
     kept->crowd = (size_t)CROWD * n;
@@ -346,7 +347,7 @@ static enum cleave_status prepare(struct cv_remote_fold *kept,
     kept->there = calloc(n, sizeof *kept->there);
     if (kept->may == NULL || kept->there == NULL)
         return cv_fail_memory(err, "the reduction");
-    CV_TRY(cv_remote_fold_orders_init(&kept->orders, kept->staff, err));
+    CV_TRY(cv_remote_fold_orders_init(&kept->orders, kept->pool, err));
     CV_TRY(cv_fold_plan_new(n, request->reduce.commutative,
                             takes_files ? 2 : CV_FOLD_MOST, &kept->plan, err));
     return cv_remote_fold_tell_hosts(&kept->orders, request, kept->there, err);
@@ -363,23 +364,23 @@ enum cleave_status cv_result_sink_kept(const struct cv_result_sink_options *opti
     kept = calloc(1, sizeof *kept);
     if (kept == NULL)
         return cv_fail_memory(err, "the reduction");
-    kept->outlet.kind = &kept_kind;
-    kept->staff = options->staff;
-    kept->books = options->books;
-    kept->desks = options->desks;
-    kept->gather = options->gather;
+    kept->results.kind = &kept_kind;
+    kept->pool = options->pool;
+    kept->queue = options->queue;
+    kept->table = options->table;
+    kept->outputs = options->outputs;
     kept->log = options->log;
     kept->retries = options->request->failing.retries;
     /* A stream cannot be read again, and its memory is wanted for more of it. */
-    kept->outlet.may_lose = cv_source_input(options->books->source, 0).size >= 0;
+    kept->results.may_lose = cv_source_input(options->queue->source, 0).size >= 0;
     status = prepare(kept, options->request, err);
     if (status != CLEAVE_OK) {
-        kept_free(&kept->outlet);
+        kept_free(&kept->results);
         return status;
     }
-    kept->staff->hosts.keeps = true;
-    kept->staff->hosts.other = cv_remote_fold_frame;
-    kept->staff->hosts.other_context = kept;
-    *out = &kept->outlet;
+    kept->pool->hosts.keeps = true;
+    kept->pool->hosts.other = cv_remote_fold_frame;
+    kept->pool->hosts.other_context = kept;
+    *out = &kept->results;
     return CLEAVE_OK;
 }

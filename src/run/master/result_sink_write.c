@@ -8,32 +8,32 @@
 #include "run/master/result_sink_kinds.h"
 
 struct plain {
-    struct cv_result_sink outlet;
-    struct cv_ordered_output *gather; /* borrowed */
+    struct cv_result_sink results;
+    struct cv_ordered_output *outputs; /* borrowed */
 };
 
-static enum cleave_status plain_add(struct cv_result_sink *outlet,
+static enum cleave_status plain_add(struct cv_result_sink *results,
                                     struct cv_chunk_output *store,
                                     const struct cv_piece *piece,
                                     const struct cv_slot *maker, struct cleave_error *err)
 {
-    struct plain *plain = (struct plain *)outlet;
+    struct plain *plain = (struct plain *)results;
 
     (void)maker;
-    return cv_ordered_output_finish(plain->gather, store, piece->begin, piece->end, err);
+    return cv_ordered_output_finish(plain->outputs, store, piece->begin, piece->end, err);
 }
 
-static enum cleave_status plain_skip(struct cv_result_sink *outlet, uint64_t begin,
+static enum cleave_status plain_skip(struct cv_result_sink *results, uint64_t begin,
                                      uint64_t end, struct cleave_error *err)
 {
-    struct plain *plain = (struct plain *)outlet;
+    struct plain *plain = (struct plain *)results;
 
-    return cv_ordered_output_skip(plain->gather, begin, end, err);
+    return cv_ordered_output_skip(plain->outputs, begin, end, err);
 }
 
-static void plain_free(struct cv_result_sink *outlet)
+static void plain_free(struct cv_result_sink *results)
 {
-    free(outlet);
+    free(results);
 }
 
 /* The gather writes by itself whenever it can: there is nothing else to do. */
@@ -51,9 +51,9 @@ enum cleave_status cv_result_sink_plain(const struct cv_result_sink_options *opt
 
     if (plain == NULL)
         return cv_fail_memory(err, "the output");
-    plain->outlet.kind = &plain_kind;
-    plain->gather = options->gather;
-    *out = &plain->outlet;
+    plain->results.kind = &plain_kind;
+    plain->outputs = options->outputs;
+    *out = &plain->results;
     return CLEAVE_OK;
 }
 
@@ -62,12 +62,12 @@ bool cv_result_sink_apart(const struct cleave_execution *request)
     return request->reduce.command != NULL && cv_result_sink_kept_possible(request);
 }
 
-uint32_t cv_result_sink_folders(const struct cv_worker_pool *staff,
+uint32_t cv_result_sink_folders(const struct cv_worker_pool *pool,
                                 const struct cleave_execution *request)
 {
     if (request->reduce.command == NULL)
         return 0;
-    return cv_result_sink_apart(request) ? staff->nworkers : staff->nfolders;
+    return cv_result_sink_apart(request) ? pool->nworkers : pool->nfolders;
 }
 
 bool cv_result_sink_separate(const struct cleave_execution *request)

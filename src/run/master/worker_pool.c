@@ -3,82 +3,82 @@
 
 #include <string.h>
 
-bool cv_worker_pool_there(const struct cv_worker_pool *staff, uint32_t worker)
+bool cv_worker_pool_there(const struct cv_worker_pool *pool, uint32_t worker)
 {
-    const struct cv_host *host = staff->host_of[worker];
+    const struct cv_host *host = pool->host_of[worker];
 
     return host != NULL ? host->state == CV_HOST_READY && !host->leaving
-                        : !staff->absent[worker];
+                        : !pool->absent[worker];
 }
 
-bool cv_worker_pool_has_any(const struct cv_worker_pool *staff)
+bool cv_worker_pool_has_any(const struct cv_worker_pool *pool)
 {
-    for (uint32_t w = 0; w < staff->nworkers; w++)
-        if (cv_worker_pool_there(staff, w))
+    for (uint32_t w = 0; w < pool->nworkers; w++)
+        if (cv_worker_pool_there(pool, w))
             return true;
     return false;
 }
 
-uint32_t cv_worker_pool_domain(const struct cv_worker_pool *staff, uint32_t worker)
+uint32_t cv_worker_pool_domain(const struct cv_worker_pool *pool, uint32_t worker)
 {
-    return staff->host_of[worker] != NULL ? staff->host_of[worker]->first : worker;
+    return pool->host_of[worker] != NULL ? pool->host_of[worker]->first : worker;
 }
 
-const char *cv_worker_pool_domain_name(const struct cv_worker_pool *staff, uint32_t party)
+const char *cv_worker_pool_domain_name(const struct cv_worker_pool *pool, uint32_t domain)
 {
-    return staff->host_of[party] != NULL ? staff->host_of[party]->name
-                                         : staff->names[party];
+    return pool->host_of[domain] != NULL ? pool->host_of[domain]->name
+                                         : pool->names[domain];
 }
 
-bool cv_worker_pool_serves(const struct cv_worker_pool *staff, uint32_t worker)
+bool cv_worker_pool_serves(const struct cv_worker_pool *pool, uint32_t worker)
 {
-    return cv_worker_pool_there(staff, worker) &&
-           !cv_worker_health_in_backoff(&staff->trust,
-                                        cv_worker_pool_domain(staff, worker));
+    return cv_worker_pool_there(pool, worker) &&
+           !cv_worker_health_in_backoff(&pool->health,
+                                        cv_worker_pool_domain(pool, worker));
 }
 
-void cv_worker_pool_end_backoff(struct cv_worker_pool *staff)
+void cv_worker_pool_end_backoff(struct cv_worker_pool *pool)
 {
-    for (uint32_t w = 0; w < staff->nworkers && staff->trust.nresting > 0; w++)
-        if (cv_worker_pool_serves(staff, w))
+    for (uint32_t w = 0; w < pool->nworkers && pool->health.nresting > 0; w++)
+        if (cv_worker_pool_serves(pool, w))
             return;
-    if (staff->trust.nresting > 0 && cv_worker_pool_has_any(staff))
-        cv_worker_health_clear_backoff(&staff->trust);
+    if (pool->health.nresting > 0 && cv_worker_pool_has_any(pool))
+        cv_worker_health_clear_backoff(&pool->health);
 }
 
-bool cv_worker_pool_has(const struct cv_worker_pool *staff, const struct cv_host *host)
+bool cv_worker_pool_has(const struct cv_worker_pool *pool, const struct cv_host *host)
 {
-    return host->first == CV_HOST_NOWHERE || staff->host_of[host->first] == host;
+    return host->first == CV_HOST_NOWHERE || pool->host_of[host->first] == host;
 }
 
-enum cleave_status cv_worker_pool_name(struct cv_worker_pool *staff, uint32_t place,
+enum cleave_status cv_worker_pool_name(struct cv_worker_pool *pool, uint32_t place,
                                        struct cleave_error *err)
 {
-    const struct cv_host *host = staff->host_of[place];
+    const struct cv_host *host = pool->host_of[place];
     char name[CV_HOST_NAME_ROOM];
 
-    staff->names[place] =
-        cv_arena_text(staff->arena, cv_host_worker_name(host, place - host->first, name));
-    return staff->names[place] != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
+    pool->names[place] =
+        cv_arena_text(pool->arena, cv_host_worker_name(host, place - host->first, name));
+    return pool->names[place] != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
 }
 
-static bool is_taken(const struct cv_worker_pool *staff, const char *name)
+static bool is_taken(const struct cv_worker_pool *pool, const char *name)
 {
-    for (uint32_t w = 0; w < staff->first_spare; w++)
-        if (strcmp(staff->names[w], name) == 0)
+    for (uint32_t w = 0; w < pool->first_spare; w++)
+        if (strcmp(pool->names[w], name) == 0)
             return true;
     return false;
 }
 
 /* One with as many slots that came by itself and will not come again; NULL: there is none. */
-static struct cv_host *find_gone(const struct cv_worker_pool *staff, uint32_t slots)
+static struct cv_host *find_gone(const struct cv_worker_pool *pool, uint32_t slots)
 {
-    for (size_t i = 0; i < staff->hosts.count; i++) {
-        struct cv_host *host = staff->hosts.items[i];
+    for (size_t i = 0; i < pool->hosts.count; i++) {
+        struct cv_host *host = pool->hosts.items[i];
 
         if (host->state == CV_HOST_OUT && host->words == NULL && host->slots == slots &&
-            host->first != CV_HOST_NOWHERE && host->first < staff->trust.count &&
-            !staff->trust.items[host->first].out)
+            host->first != CV_HOST_NOWHERE && host->first < pool->health.count &&
+            !pool->health.items[host->first].out)
             return host;
     }
     return NULL;
@@ -86,18 +86,18 @@ static struct cv_host *find_gone(const struct cv_worker_pool *staff, uint32_t sl
 
 /* Places for a host: those that nobody had or, when they are all given away, those of one that
  * has gone. */
-static enum cleave_status find_places(struct cv_worker_pool *staff,
+static enum cleave_status find_places(struct cv_worker_pool *pool,
                                       const struct cv_host *host, uint32_t *out,
                                       struct cleave_error *err)
 {
     struct cv_host *gone;
 
-    if (host->slots <= staff->nworkers - staff->first_spare) {
-        *out = staff->first_spare;
-        staff->first_spare += host->slots;
+    if (host->slots <= pool->nworkers - pool->first_spare) {
+        *out = pool->first_spare;
+        pool->first_spare += host->slots;
         return CLEAVE_OK;
     }
-    gone = find_gone(staff, host->slots);
+    gone = find_gone(pool, host->slots);
     if (gone == NULL)
         return cv_fail(err, CLEAVE_EREFUSED, "there is no place left for its %u slots",
                        host->slots);
@@ -107,29 +107,29 @@ static enum cleave_status find_places(struct cv_worker_pool *staff,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_worker_pool_bind_slot(struct cv_worker_pool *staff,
+enum cleave_status cv_worker_pool_bind_slot(struct cv_worker_pool *pool,
                                             struct cv_host *host,
                                             struct cleave_error *err)
 {
     char name[CV_HOST_NAME_ROOM];
 
     for (uint32_t i = 0; i < host->slots; i++)
-        if (is_taken(staff, cv_host_worker_name(host, i, name)))
+        if (is_taken(pool, cv_host_worker_name(host, i, name)))
             return cv_fail(err, CLEAVE_EREFUSED, "another worker is called '%s'", name);
-    CV_TRY(find_places(staff, host, &host->first, err));
+    CV_TRY(find_places(pool, host, &host->first, err));
     for (uint32_t i = 0; i < host->slots; i++) {
-        staff->host_of[host->first + i] = host;
-        CV_TRY(cv_worker_pool_name(staff, host->first + i, err));
+        pool->host_of[host->first + i] = host;
+        CV_TRY(cv_worker_pool_name(pool, host->first + i, err));
     }
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_worker_pool_check(const struct cv_worker_pool *staff,
+enum cleave_status cv_worker_pool_check(const struct cv_worker_pool *pool,
                                         struct cleave_error *err)
 {
-    const struct cv_hosts *hosts = &staff->hosts;
+    const struct cv_hosts *hosts = &pool->hosts;
 
-    if (hosts->count == 0 || cv_hosts_any_hope(hosts) || cv_worker_pool_has_any(staff))
+    if (hosts->count == 0 || cv_hosts_any_hope(hosts) || cv_worker_pool_has_any(pool))
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_ELOST, "all hosts are gone; the last one: %s: %s",
                    hosts->items[hosts->count - 1]->name,
@@ -137,31 +137,31 @@ enum cleave_status cv_worker_pool_check(const struct cv_worker_pool *staff,
 }
 
 /* Sums are kept, as they are asked for at every event, whatever the number of workers. */
-void cv_worker_pool_started(struct cv_worker_pool *staff, uint32_t worker, double start_s)
+void cv_worker_pool_started(struct cv_worker_pool *pool, uint32_t worker, double start_s)
 {
-    staff->tallies[worker].starts++;
-    staff->tallies[worker].starts_s += start_s;
-    staff->all.starts++;
-    staff->all.starts_s += start_s;
+    pool->tallies[worker].starts++;
+    pool->tallies[worker].starts_s += start_s;
+    pool->all.starts++;
+    pool->all.starts_s += start_s;
 }
 
-void cv_worker_pool_was_busy(struct cv_worker_pool *staff, uint32_t worker, double units,
+void cv_worker_pool_was_busy(struct cv_worker_pool *pool, uint32_t worker, double units,
                              double busy_s)
 {
-    staff->tallies[worker].units += units;
-    staff->tallies[worker].busy_s += busy_s;
-    staff->all.units += units;
-    staff->all.busy_s += busy_s;
+    pool->tallies[worker].units += units;
+    pool->tallies[worker].busy_s += busy_s;
+    pool->all.units += units;
+    pool->all.busy_s += busy_s;
 }
 
-double cv_worker_pool_start_s(const struct cv_worker_pool *staff)
+double cv_worker_pool_start_s(const struct cv_worker_pool *pool)
 {
-    return staff->all.starts > 0 ? staff->all.starts_s / (double)staff->all.starts : 0;
+    return pool->all.starts > 0 ? pool->all.starts_s / (double)pool->all.starts : 0;
 }
 
-double cv_worker_pool_speed(const struct cv_worker_pool *staff)
+double cv_worker_pool_speed(const struct cv_worker_pool *pool)
 {
-    const double work_s = staff->all.busy_s - staff->all.starts_s;
+    const double work_s = pool->all.busy_s - pool->all.starts_s;
 
-    return work_s > 0 ? staff->all.units / work_s : 0;
+    return work_s > 0 ? pool->all.units / work_s : 0;
 }

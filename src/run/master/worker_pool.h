@@ -31,7 +31,7 @@ struct cv_worker_pool {
         all; /* ... and of all: units, busy_s and starts                    */
     struct cv_hosts hosts;
     struct cv_worker_health
-        trust;              /* owned: whom to believe that a chunk is bad              */
+        health;             /* owned: whom to believe that a chunk is bad              */
     struct cv_arena *arena; /* of what lives as long as the run                        */
     uint32_t nworkers, first_spare;
     uint32_t nfolders; /* workers that may fold: the first so many                     */
@@ -40,36 +40,35 @@ struct cv_worker_pool {
 };
 
 /* Whether the worker is there, and is not about to go; whether any is. */
-bool cv_worker_pool_there(const struct cv_worker_pool *staff, uint32_t worker);
-bool cv_worker_pool_has_any(const struct cv_worker_pool *staff);
+bool cv_worker_pool_there(const struct cv_worker_pool *pool, uint32_t worker);
+bool cv_worker_pool_has_any(const struct cv_worker_pool *pool);
 /* The party that it belongs to (run/failures/failure_history.h), and its name. */
-uint32_t cv_worker_pool_domain(const struct cv_worker_pool *staff, uint32_t worker);
-const char *cv_worker_pool_domain_name(const struct cv_worker_pool *staff,
-                                       uint32_t party);
+uint32_t cv_worker_pool_domain(const struct cv_worker_pool *pool, uint32_t worker);
+const char *cv_worker_pool_domain_name(const struct cv_worker_pool *pool,
+                                       uint32_t domain);
 /* Whether the worker can be given something: it is there, and does not rest. If all who are
  * there rest, they are woken. */
-bool cv_worker_pool_serves(const struct cv_worker_pool *staff, uint32_t worker);
-void cv_worker_pool_end_backoff(struct cv_worker_pool *staff);
+bool cv_worker_pool_serves(const struct cv_worker_pool *pool, uint32_t worker);
+void cv_worker_pool_end_backoff(struct cv_worker_pool *pool);
 /* Whether the host may have workers: those that it has are its own, or it has none yet. */
-bool cv_worker_pool_has(const struct cv_worker_pool *staff, const struct cv_host *host);
+bool cv_worker_pool_has(const struct cv_worker_pool *pool, const struct cv_host *host);
 /* Name the place of a worker as its host does. */
-enum cleave_status cv_worker_pool_name(struct cv_worker_pool *staff, uint32_t place,
+enum cleave_status cv_worker_pool_name(struct cv_worker_pool *pool, uint32_t place,
                                        struct cleave_error *err);
 /* Give a host that is ready the first places that nobody has, or those of one that came by
  * itself and has gone. CLEAVE_EREFUSED: there are too few, or others have its names. */
-enum cleave_status cv_worker_pool_bind_slot(struct cv_worker_pool *staff,
+enum cleave_status cv_worker_pool_bind_slot(struct cv_worker_pool *pool,
                                             struct cv_host *host,
                                             struct cleave_error *err);
 /* Of a worker: a command was seen to start; it was busy with so many units. */
-void cv_worker_pool_started(struct cv_worker_pool *staff, uint32_t worker,
-                            double start_s);
-void cv_worker_pool_was_busy(struct cv_worker_pool *staff, uint32_t worker, double units,
+void cv_worker_pool_started(struct cv_worker_pool *pool, uint32_t worker, double start_s);
+void cv_worker_pool_was_busy(struct cv_worker_pool *pool, uint32_t worker, double units,
                              double busy_s);
 /* What starts of commands took so far, in the mean, and what commands did in a second; 0: not known. */
-double cv_worker_pool_start_s(const struct cv_worker_pool *staff);
-double cv_worker_pool_speed(const struct cv_worker_pool *staff);
+double cv_worker_pool_start_s(const struct cv_worker_pool *pool);
+double cv_worker_pool_speed(const struct cv_worker_pool *pool);
 /* Fails with CLEAVE_ELOST when nobody is there and nobody will be. */
-enum cleave_status cv_worker_pool_check(const struct cv_worker_pool *staff,
+enum cleave_status cv_worker_pool_check(const struct cv_worker_pool *pool,
                                         struct cleave_error *err);
 
 #endif

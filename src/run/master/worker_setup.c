@@ -22,20 +22,20 @@
  * nobody takes costs some 700 bytes. */
 enum { SPARE_MANY = 65536, SPARE = 4096 };
 
-void cv_worker_setup_init(struct cv_worker_setup *muster)
+void cv_worker_setup_init(struct cv_worker_setup *setup)
 {
-    *muster = (struct cv_worker_setup){ .ncommands = 0 };
-    cv_arena_init(&muster->arena);
+    *setup = (struct cv_worker_setup){ .ncommands = 0 };
+    cv_arena_init(&setup->arena);
 }
 
-void cv_worker_setup_done(struct cv_worker_setup *muster)
+void cv_worker_setup_done(struct cv_worker_setup *setup)
 {
-    for (uint32_t w = 0; muster->commands != NULL && w < muster->ncommands; w++)
-        cv_command_done(&muster->commands[w]);
-    free(muster->commands);
-    cleave_platform_free(muster->platform);
-    cleave_platform_free(muster->nominal);
-    cv_arena_done(&muster->arena);
+    for (uint32_t w = 0; setup->commands != NULL && w < setup->ncommands; w++)
+        cv_command_done(&setup->commands[w]);
+    free(setup->commands);
+    cleave_platform_free(setup->platform);
+    cleave_platform_free(setup->nominal);
+    cv_arena_done(&setup->arena);
 }
 
 uint32_t cv_worker_setup_count(const struct cleave_execution *request)
@@ -56,7 +56,7 @@ struct places {
     struct cv_patience patience;
 };
 
-static enum cleave_status ask_platform(struct cv_worker_setup *muster,
+static enum cleave_status ask_platform(struct cv_worker_setup *setup,
                                        const struct cleave_execution *request,
                                        const struct cleave_platform **out,
                                        struct cleave_error *err)
@@ -65,8 +65,8 @@ static enum cleave_status ask_platform(struct cv_worker_setup *muster,
     if (request->crew.platform != NULL)
         return CLEAVE_OK;
     CV_TRY(cv_nominal_platform(CV_NOMINAL_HERE, NULL, cv_worker_setup_count(request),
-                               &muster->nominal, err));
-    *out = muster->nominal;
+                               &setup->nominal, err));
+    *out = setup->nominal;
     return CLEAVE_OK;
 }
 
@@ -78,7 +78,7 @@ static bool takes_joiners(const struct cleave_execution *request)
            policy->takes_joiners;
 }
 
-static enum cleave_status reach_hosts(struct cv_worker_pool *staff,
+static enum cleave_status reach_hosts(struct cv_worker_pool *pool,
                                       const struct cleave_execution *request,
                                       const int *stopped_by, struct places *places,
                                       struct cleave_error *err)
@@ -93,17 +93,17 @@ static enum cleave_status reach_hosts(struct cv_worker_pool *staff,
 
         if (host->first >= places->nasked || stands > places->nasked - host->first)
             return cv_fail(err, CLEAVE_EINPUT, "host '%s' has no workers", host->name);
-        CV_TRY(cv_hosts_add(&staff->hosts, host,
+        CV_TRY(cv_hosts_add(&pool->hosts, host,
                             host->slots > 0 ? host->first : CV_HOST_NOWHERE, &added,
                             err));
         for (uint32_t k = 0; k < stands; k++)
             places->hosts[host->first + k] = added;
     }
-    CV_TRY(cv_hosts_describe(&staff->hosts, err));
+    CV_TRY(cv_hosts_describe(&pool->hosts, err));
     for (uint32_t w = 0; w < places->nasked; w++)
         others = others || places->hosts[w] == NULL;
-    staff->hosts.beside = others;
-    return cv_hosts_connect(&staff->hosts, &places->patience, others, stopped_by, err);
+    pool->hosts.beside = others;
+    return cv_hosts_connect(&pool->hosts, &places->patience, others, stopped_by, err);
 }
 
 /* How many places a worker that was asked for has. One stands for all of a host of which it
@@ -122,7 +122,7 @@ static bool any_nowhere(const struct cv_hosts *hosts)
     return false;
 }
 
-static enum cleave_status choose_places(struct cv_worker_setup *muster,
+static enum cleave_status choose_places(struct cv_worker_setup *setup,
                                         const struct cv_hosts *hosts,
                                         const struct cleave_execution *request,
                                         struct places *places, struct cleave_error *err)
@@ -133,7 +133,7 @@ static enum cleave_status choose_places(struct cv_worker_setup *muster,
 
     for (size_t i = 0; i < hosts->count; i++)
         max += hosts->items[i]->slots;
-    places->asked_of = cv_array(&muster->arena, max, sizeof *places->asked_of);
+    places->asked_of = cv_array(&setup->arena, max, sizeof *places->asked_of);
     if (places->asked_of == NULL)
         return cv_fail_memory(err, "the workers");
     for (uint32_t w = 0; w < places->nasked; w++) {
@@ -180,8 +180,8 @@ static enum cleave_status prefix_words(const char *text, struct cv_arena *arena,
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the commands");
 }
 
-static enum cleave_status make_command(struct cv_worker_setup *muster,
-                                       struct cv_worker_pool *staff,
+static enum cleave_status make_command(struct cv_worker_setup *setup,
+                                       struct cv_worker_pool *pool,
                                        const struct cleave_execution *request,
                                        uint32_t place, uint32_t worker,
                                        struct cleave_error *err)
@@ -190,18 +190,18 @@ static enum cleave_status make_command(struct cv_worker_setup *muster,
 
     CV_TRY(prefix_words(request->crew.prefixes != NULL ? request->crew.prefixes[worker]
                                                        : NULL,
-                        &muster->arena, &staff->prefixes[place], err));
-    CV_TRY(cv_command_init(&muster->commands[place], staff->prefixes[place],
+                        &setup->arena, &pool->prefixes[place], err));
+    CV_TRY(cv_command_init(&setup->commands[place], pool->prefixes[place],
                            request->command, err));
     snprintf(slot, sizeof slot, "%u", place + 1);
-    CV_TRY(cv_command_set(&muster->commands[place], "CLEAVE_SLOT", slot, err));
-    return cv_command_set(&muster->commands[place], "CLEAVE_WORKER", staff->names[place],
+    CV_TRY(cv_command_set(&setup->commands[place], "CLEAVE_SLOT", slot, err));
+    return cv_command_set(&setup->commands[place], "CLEAVE_WORKER", pool->names[place],
                           err);
 }
 
 /* The place is that of a worker who was asked for. */
-static enum cleave_status take_place(struct cv_worker_setup *muster,
-                                     struct cv_worker_pool *staff,
+static enum cleave_status take_place(struct cv_worker_setup *setup,
+                                     struct cv_worker_pool *pool,
                                      const struct cleave_execution *request,
                                      const struct places *places, uint32_t place,
                                      struct cleave_error *err)
@@ -209,96 +209,95 @@ static enum cleave_status take_place(struct cv_worker_setup *muster,
     const uint32_t worker = places->asked_of[place];
     struct cv_host *host = places->hosts[worker];
 
-    staff->host_of[place] = host;
-    staff->names[place] = cleave_platform_worker_name(places->request, worker);
-    staff->hosts.beside = staff->hosts.beside || host == NULL;
+    pool->host_of[place] = host;
+    pool->names[place] = cleave_platform_worker_name(places->request, worker);
+    pool->hosts.beside = pool->hosts.beside || host == NULL;
     if (host == NULL)
-        return make_command(muster, staff, request, place, worker, err);
-    if (place == 0 || staff->host_of[place - 1] != host)
+        return make_command(setup, pool, request, place, worker, err);
+    if (place == 0 || pool->host_of[place - 1] != host)
         host->first = place;
-    return host->asks ? cv_worker_pool_name(staff, place, err) : CLEAVE_OK;
+    return host->asks ? cv_worker_pool_name(pool, place, err) : CLEAVE_OK;
 }
 
 /* Give the workers of this machine processors, in their order. */
-static enum cleave_status pin_commands(struct cv_worker_setup *muster,
-                                       const struct cv_worker_pool *staff,
+static enum cleave_status pin_commands(struct cv_worker_setup *setup,
+                                       const struct cv_worker_pool *pool,
                                        enum cleave_pin how, uint32_t count,
                                        struct cleave_error *err)
 {
-    cpu_set_t *pins = cv_array(&muster->arena, (size_t)count + 1, sizeof *pins);
+    cpu_set_t *pins = cv_array(&setup->arena, (size_t)count + 1, sizeof *pins);
     uint32_t here = 0;
 
     if (pins == NULL)
         return cv_fail_memory(err, "the workers");
     for (uint32_t p = 0; p < count; p++)
-        if (staff->host_of[p] == NULL)
-            muster->commands[p].cpus = &pins[here++];
+        if (pool->host_of[p] == NULL)
+            setup->commands[p].cpus = &pins[here++];
     return cv_cpu_affinity_here(how, here, pins, err);
 }
 
 /* What the policy is told of a place where nobody is now. */
-static struct cleave_worker empty_place(const struct cv_worker_setup *muster,
+static struct cleave_worker empty_place(const struct cv_worker_setup *setup,
                                         const struct cv_host *host)
 {
-    return muster->begins_early && host != NULL && host->state <= CV_HOST_GREETED
+    return setup->begins_early && host != NULL && host->state <= CV_HOST_GREETED
                ? cv_arriving_input_place()
                : cv_reserved_worker();
 }
 
 /* The platform of all places: those where nobody is now are vacant. */
-static enum cleave_status build_platform(struct cv_worker_setup *muster,
-                                         const struct cv_worker_pool *staff,
+static enum cleave_status build_platform(struct cv_worker_setup *setup,
+                                         const struct cv_worker_pool *pool,
                                          enum cleave_port port, struct cleave_error *err)
 {
-    struct cleave_worker *workers = calloc(staff->nworkers, sizeof *workers);
-    struct cv_group *groups = calloc(staff->nworkers, sizeof *groups);
+    struct cleave_worker *workers = calloc(pool->nworkers, sizeof *workers);
+    struct cv_group *groups = calloc(pool->nworkers, sizeof *groups);
     enum cleave_status status;
 
-    for (uint32_t p = 0; workers != NULL && groups != NULL && p < staff->nworkers; p++) {
-        groups[p] = (struct cv_group){ .name = staff->names[p], .count = 1 };
-        workers[p] = cv_worker_pool_there(staff, p)
-                         ? muster->kinds[p]
-                         : empty_place(muster, staff->host_of[p]);
+    for (uint32_t p = 0; workers != NULL && groups != NULL && p < pool->nworkers; p++) {
+        groups[p] = (struct cv_group){ .name = pool->names[p], .count = 1 };
+        workers[p] = cv_worker_pool_there(pool, p) ? setup->kinds[p]
+                                                   : empty_place(setup, pool->host_of[p]);
     }
     status = workers != NULL && groups != NULL
-                 ? cv_platform_build(port, workers, groups, staff->nworkers,
-                                     &muster->platform, NULL, err)
+                 ? cv_platform_build(port, workers, groups, pool->nworkers,
+                                     &setup->platform, NULL, err)
                  : cv_fail_memory(err, "the workers");
     free(workers);
     free(groups);
     return status;
 }
 
-static enum cleave_status make_platform(struct cv_worker_setup *muster,
-                                        const struct cv_worker_pool *staff,
+static enum cleave_status make_platform(struct cv_worker_setup *setup,
+                                        const struct cv_worker_pool *pool,
                                         const struct places *places,
                                         struct cleave_error *err)
 {
     const struct cleave_worker *known = cleave_platform_workers(places->request);
 
-    muster->kinds = cv_array(&muster->arena, staff->nworkers, sizeof *muster->kinds);
-    if (muster->kinds == NULL)
+    setup->kinds = cv_array(&setup->arena, pool->nworkers, sizeof *setup->kinds);
+    if (setup->kinds == NULL)
         return cv_fail_memory(err, "the workers");
-    for (uint32_t p = 0; p < staff->nworkers; p++)
-        muster->kinds[p] = known[p < places->count ? places->asked_of[p] : 0];
-    return build_platform(muster, staff, cleave_platform_port(places->request), err);
+    for (uint32_t p = 0; p < pool->nworkers; p++)
+        setup->kinds[p] = known[p < places->count ? places->asked_of[p] : 0];
+    return build_platform(setup, pool, cleave_platform_port(places->request), err);
 }
 
-enum cleave_status cv_worker_setup_refresh(struct cv_worker_setup *muster,
-                                           struct cv_worker_pool *staff,
+enum cleave_status cv_worker_setup_refresh(struct cv_worker_setup *setup,
+                                           struct cv_worker_pool *pool,
                                            struct cleave_error *err)
 {
-    const enum cleave_port port = cleave_platform_port(muster->platform);
+    const enum cleave_port port = cleave_platform_port(setup->platform);
 
-    memset(staff->tallies, 0, staff->nworkers * sizeof *staff->tallies);
-    staff->all = (struct cv_worker_stats){ 0 };
-    cleave_platform_free(muster->platform);
-    muster->platform = NULL;
-    return build_platform(muster, staff, port, err);
+    memset(pool->tallies, 0, pool->nworkers * sizeof *pool->tallies);
+    pool->all = (struct cv_worker_stats){ 0 };
+    cleave_platform_free(setup->platform);
+    setup->platform = NULL;
+    return build_platform(setup, pool, port, err);
 }
 
-static enum cleave_status fill_places(struct cv_worker_setup *muster,
-                                      struct cv_worker_pool *staff,
+static enum cleave_status fill_places(struct cv_worker_setup *setup,
+                                      struct cv_worker_pool *pool,
                                       const struct cleave_execution *request,
                                       const struct places *places,
                                       struct cleave_error *err)
@@ -306,39 +305,39 @@ static enum cleave_status fill_places(struct cv_worker_setup *muster,
     const uint32_t n = places->count + places->nspare;
     const uint32_t cores = cv_usable_cores();
 
-    muster->commands = calloc(n, sizeof *muster->commands);
-    staff->prefixes = cv_array(&muster->arena, n, sizeof *staff->prefixes);
-    staff->names = cv_array(&muster->arena, n, sizeof *staff->names);
-    staff->host_of = cv_array(&muster->arena, n, sizeof(struct cv_host *));
-    staff->absent = cv_array(&muster->arena, n, sizeof *staff->absent);
-    staff->tallies = cv_array(&muster->arena, n, sizeof *staff->tallies);
-    if (muster->commands == NULL || staff->prefixes == NULL || staff->names == NULL ||
-        staff->host_of == NULL || staff->absent == NULL || staff->tallies == NULL)
+    setup->commands = calloc(n, sizeof *setup->commands);
+    pool->prefixes = cv_array(&setup->arena, n, sizeof *pool->prefixes);
+    pool->names = cv_array(&setup->arena, n, sizeof *pool->names);
+    pool->host_of = cv_array(&setup->arena, n, sizeof(struct cv_host *));
+    pool->absent = cv_array(&setup->arena, n, sizeof *pool->absent);
+    pool->tallies = cv_array(&setup->arena, n, sizeof *pool->tallies);
+    if (setup->commands == NULL || pool->prefixes == NULL || pool->names == NULL ||
+        pool->host_of == NULL || pool->absent == NULL || pool->tallies == NULL)
         return cv_fail_memory(err, "the workers");
-    muster->ncommands = n;
+    setup->ncommands = n;
     for (uint32_t p = 0; p < places->count; p++)
-        CV_TRY(take_place(muster, staff, request, places, p, err));
+        CV_TRY(take_place(setup, pool, request, places, p, err));
     if (request->crew.pin != CLEAVE_PIN_NONE)
-        CV_TRY(pin_commands(muster, staff, request->crew.pin, places->count, err));
+        CV_TRY(pin_commands(setup, pool, request->crew.pin, places->count, err));
     for (uint32_t p = places->count; p < n; p++) {
         char name[32];
 
         snprintf(name, sizeof name, "spare.%u", p - places->count);
-        staff->names[p] = cv_arena_text(&muster->arena, name);
-        if (staff->names[p] == NULL)
+        pool->names[p] = cv_arena_text(&setup->arena, name);
+        if (pool->names[p] == NULL)
             return cv_fail_memory(err, "the workers");
-        staff->absent[p] = true;
+        pool->absent[p] = true;
     }
-    staff->nworkers = n;
-    staff->first_spare = places->count;
-    staff->commands = muster->commands;
-    staff->hosts.names = staff->names;
-    staff->nfolders = staff->hosts.count == 0 || n < cores ? n : cores;
-    return make_platform(muster, staff, places, err);
+    pool->nworkers = n;
+    pool->first_spare = places->count;
+    pool->commands = setup->commands;
+    pool->hosts.names = pool->names;
+    pool->nfolders = pool->hosts.count == 0 || n < cores ? n : cores;
+    return make_platform(setup, pool, places, err);
 }
 
-enum cleave_status cv_worker_setup_connect(struct cv_worker_setup *muster,
-                                           struct cv_worker_pool *staff,
+enum cleave_status cv_worker_setup_connect(struct cv_worker_setup *setup,
+                                           struct cv_worker_pool *pool,
                                            const struct cleave_execution *request,
                                            bool framed, const int *stopped_by,
                                            struct cleave_error *err)
@@ -352,27 +351,27 @@ enum cleave_status cv_worker_setup_connect(struct cv_worker_setup *muster,
         return cv_fail(err, CLEAVE_EINPUT,
                        "nobody can join a run of policy '%s': expected learn or self",
                        cv_run_policy_name(&request->sharing));
-    CV_TRY(ask_platform(muster, request, &places.request, err));
-    staff->arena = &muster->arena;
-    places.hosts = cv_array(&muster->arena, places.nasked, sizeof(struct cv_host *));
-    staff->names = cv_array(&muster->arena, places.nasked, sizeof *staff->names);
-    if (places.hosts == NULL || staff->names == NULL)
+    CV_TRY(ask_platform(setup, request, &places.request, err));
+    pool->arena = &setup->arena;
+    places.hosts = cv_array(&setup->arena, places.nasked, sizeof(struct cv_host *));
+    pool->names = cv_array(&setup->arena, places.nasked, sizeof *pool->names);
+    if (places.hosts == NULL || pool->names == NULL)
         return cv_fail_memory(err, "the workers");
     for (uint32_t w = 0; w < places.nasked; w++)
-        staff->names[w] = cleave_platform_worker_name(places.request, w);
-    staff->hosts.names = staff->names;
-    staff->hosts.one_port = cleave_platform_port(places.request) != CLEAVE_PORT_MULTI;
+        pool->names[w] = cleave_platform_worker_name(places.request, w);
+    pool->hosts.names = pool->names;
+    pool->hosts.one_port = cleave_platform_port(places.request) != CLEAVE_PORT_MULTI;
     CV_TRY(cv_run_policy_find(&request->sharing, &policy, err));
     opens = cv_asked_may_open(request, places.nasked, framed) &&
             !cv_result_sink_kept_possible(request);
     places.patience = cv_connect_wait_of(places.request, policy, opens);
-    muster->begins_early = cv_connect_wait_is_short(&places.patience);
+    setup->begins_early = cv_connect_wait_is_short(&places.patience);
     began_s = cv_clock_s();
-    CV_TRY(reach_hosts(staff, request, stopped_by, &places, err));
-    staff->connect_s = staff->hosts.count > 0 ? cv_clock_s() - began_s : 0;
-    staff->cpu_s = cv_cpu_clock_s();
-    CV_TRY(choose_places(muster, &staff->hosts, request, &places, err));
-    return fill_places(muster, staff, request, &places, err);
+    CV_TRY(reach_hosts(pool, request, stopped_by, &places, err));
+    pool->connect_s = pool->hosts.count > 0 ? cv_clock_s() - began_s : 0;
+    pool->cpu_s = cv_cpu_clock_s();
+    CV_TRY(choose_places(setup, &pool->hosts, request, &places, err));
+    return fill_places(setup, pool, request, &places, err);
 }
 
 /* --- later -------------------------------------------------------------------------------- */
@@ -385,29 +384,29 @@ static struct cv_host *find_host(const struct cv_hosts *hosts, const char *name)
     return NULL;
 }
 
-static enum cleave_status let_join(struct cv_worker_pool *staff,
+static enum cleave_status let_join(struct cv_worker_pool *pool,
                                    const struct cleave_host *request,
                                    struct cleave_error *err)
 {
     struct cv_host *host;
 
-    if (request->leads && !staff->hosts.leads) {
+    if (request->leads && !pool->hosts.leads) {
         cv_hosts_note(
-            &staff->hosts,
+            &pool->hosts,
             "%s: leads others, and cannot join a run that began without leaders",
             request->name);
         return CLEAVE_OK;
     }
-    CV_TRY(cv_hosts_add(&staff->hosts, request, CV_HOST_NOWHERE, &host, err));
+    CV_TRY(cv_hosts_add(&pool->hosts, request, CV_HOST_NOWHERE, &host, err));
     cv_host_connect(host);
     return CLEAVE_OK;
 }
 
 /* Those that are not among `more` are to go, unless they came by themselves. */
-static void let_leave(struct cv_worker_pool *staff, const struct cleave_more_hosts *more)
+static void let_leave(struct cv_worker_pool *pool, const struct cleave_more_hosts *more)
 {
-    for (size_t i = 0; i < staff->hosts.count; i++) {
-        struct cv_host *host = staff->hosts.items[i];
+    for (size_t i = 0; i < pool->hosts.count; i++) {
+        struct cv_host *host = pool->hosts.items[i];
         size_t at = 0;
 
         while (at < more->nhosts && strcmp(more->hosts[at].name, host->name) != 0)
@@ -417,7 +416,7 @@ static void let_leave(struct cv_worker_pool *staff, const struct cleave_more_hos
     }
 }
 
-enum cleave_status cv_worker_setup_again(struct cv_worker_pool *staff,
+enum cleave_status cv_worker_setup_again(struct cv_worker_pool *pool,
                                          const struct cleave_execution *request,
                                          struct cleave_error *err)
 {
@@ -425,32 +424,32 @@ enum cleave_status cv_worker_setup_again(struct cv_worker_pool *staff,
     struct cleave_error note;
 
     if (request->hosts.more(request->tell.context, &more, &note) != CLEAVE_OK) {
-        cv_hosts_note(&staff->hosts, "cannot read the hosts again: %s", note.text);
+        cv_hosts_note(&pool->hosts, "cannot read the hosts again: %s", note.text);
         return CLEAVE_OK;
     }
     for (size_t i = 0; i < more.nhosts; i++) {
-        struct cv_host *host = find_host(&staff->hosts, more.hosts[i].name);
+        struct cv_host *host = find_host(&pool->hosts, more.hosts[i].name);
 
         if (host != NULL)
             cv_host_keep(host);
         if (host == NULL)
-            CV_TRY(let_join(staff, &more.hosts[i], err));
+            CV_TRY(let_join(pool, &more.hosts[i], err));
         else if (host->state == CV_HOST_OUT && host->words != NULL &&
-                 cv_worker_pool_has(staff, host)) {
+                 cv_worker_pool_has(pool, host)) {
             host->tries = 0;
             cv_host_connect(host);
         }
     }
-    let_leave(staff, &more);
+    let_leave(pool, &more);
     return CLEAVE_OK;
 }
 
 /* The places that somebody has, and those that the trace has orders for: others did them. */
-static uint32_t count_places(const struct cv_worker_pool *staff,
+static uint32_t count_places(const struct cv_worker_pool *pool,
                              const struct cleave_trace *trace)
 {
     const size_t count = trace != NULL ? cleave_trace_count(trace) : 0;
-    uint32_t n = staff->first_spare;
+    uint32_t n = pool->first_spare;
 
     for (size_t i = 0; i < count; i++) {
         const struct cleave_entry *entry = cleave_trace_at(trace, i);
@@ -461,22 +460,22 @@ static uint32_t count_places(const struct cv_worker_pool *staff,
     return n;
 }
 
-enum cleave_status cv_worker_setup_platform(const struct cv_worker_setup *muster,
-                                            const struct cv_worker_pool *staff,
+enum cleave_status cv_worker_setup_platform(const struct cv_worker_setup *setup,
+                                            const struct cv_worker_pool *pool,
                                             const struct cleave_trace *trace,
                                             struct cleave_platform **out,
                                             struct cleave_error *err)
 {
-    const uint32_t n = count_places(staff, trace);
-    const struct cleave_worker *workers = cleave_platform_workers(muster->platform);
+    const uint32_t n = count_places(pool, trace);
+    const struct cleave_worker *workers = cleave_platform_workers(setup->platform);
     struct cv_group *groups = calloc(n, sizeof *groups);
     enum cleave_status status;
 
     if (groups == NULL)
         return cv_fail_memory(err, "the platform");
     for (uint32_t p = 0; p < n; p++)
-        groups[p] = (struct cv_group){ .name = staff->names[p], .count = 1 };
-    status = cv_platform_build(cleave_platform_port(muster->platform), workers, groups, n,
+        groups[p] = (struct cv_group){ .name = pool->names[p], .count = 1 };
+    status = cv_platform_build(cleave_platform_port(setup->platform), workers, groups, n,
                                out, NULL, err);
     free(groups);
     return status;

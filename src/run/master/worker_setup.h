@@ -18,34 +18,34 @@ struct cv_worker_setup {
     bool begins_early; /* hosts that are not there when it begins are expected soon    */
 };
 
-void cv_worker_setup_init(struct cv_worker_setup *muster);
-void cv_worker_setup_done(struct cv_worker_setup *muster);
+void cv_worker_setup_init(struct cv_worker_setup *setup);
+void cv_worker_setup_done(struct cv_worker_setup *setup);
 /* How many workers there would be. */
 uint32_t cv_worker_setup_count(const struct cleave_execution *request);
 /* Find out who is there, and fill in the staff, whose hosts have their poller, source and
  * gather. `framed`: chunks have a head and an end. *stopped_by becomes other than 0 when it is to
  * end. */
-enum cleave_status cv_worker_setup_connect(struct cv_worker_setup *muster,
-                                           struct cv_worker_pool *staff,
+enum cleave_status cv_worker_setup_connect(struct cv_worker_setup *setup,
+                                           struct cv_worker_pool *pool,
                                            const struct cleave_execution *request,
                                            bool framed, const int *stopped_by,
                                            struct cleave_error *err);
 
 /* For another input: who is there now, and nothing of what they have done. */
-enum cleave_status cv_worker_setup_refresh(struct cv_worker_setup *muster,
-                                           struct cv_worker_pool *staff,
+enum cleave_status cv_worker_setup_refresh(struct cv_worker_setup *setup,
+                                           struct cv_worker_pool *pool,
                                            struct cleave_error *err);
 
 /* Ask again for hosts: those that are not known join and take the first spare places, those
  * that were left out are tried once more, and those that are not named any more are to go. */
-enum cleave_status cv_worker_setup_again(struct cv_worker_pool *staff,
+enum cleave_status cv_worker_setup_again(struct cv_worker_pool *pool,
                                          const struct cleave_execution *request,
                                          struct cleave_error *err);
 
 /* The platform as it was at the end, places that nobody took and that the trace, which may
  * be NULL, does not name not included. */
-enum cleave_status cv_worker_setup_platform(const struct cv_worker_setup *muster,
-                                            const struct cv_worker_pool *staff,
+enum cleave_status cv_worker_setup_platform(const struct cv_worker_setup *setup,
+                                            const struct cv_worker_pool *pool,
                                             const struct cleave_trace *trace,
                                             struct cleave_platform **out,
                                             struct cleave_error *err);

@@ -18,38 +18,38 @@ enum {
     WIDEN_FROM = 4 * 64 << 10 /* an output of this size is worth a wider pipe       */
 };
 
-enum cleave_status cv_chunk_output_open(struct cv_ordered_output *gather,
+enum cleave_status cv_chunk_output_open(struct cv_ordered_output *outputs,
                                         struct cv_chunk_output **out,
                                         struct cleave_error *err)
 {
-    struct cv_chunk_output *store = gather->free_stores;
+    struct cv_chunk_output *store = outputs->free_stores;
 
     if (store != NULL) {
-        gather->free_stores = store->next_free;
+        outputs->free_stores = store->next_free;
     } else {
         store = calloc(1, sizeof *store);
         if (store == NULL)
             return cv_fail_memory(err, "an output");
-        store->next = gather->stores;
-        gather->stores = store;
+        store->next = outputs->stores;
+        outputs->stores = store;
     }
-    *store = (struct cv_chunk_output){ .gather = gather,
+    *store = (struct cv_chunk_output){ .outputs = outputs,
                                        .next = store->next,
-                                       .passes = gather->options.lines,
-                                       .in_blocks = gather->options.lines };
+                                       .passes = outputs->options.lines,
+                                       .in_blocks = outputs->options.lines };
     *out = store;
     return CLEAVE_OK;
 }
 
 void cv_chunk_output_use_blocks(struct cv_chunk_output *store)
 {
-    const struct cv_ordered_output *gather = store->gather;
+    const struct cv_ordered_output *outputs = store->outputs;
 
     assert(store->nextents == 0 && store->blocks.bytes == 0);
     if (store->passes) /* it is anyway */
         return;
-    store->in_blocks = !gather->options.files && !gather->options.separate &&
-                       !gather->options.early && cv_sink_takes_bytes(gather);
+    store->in_blocks = !outputs->options.files && !outputs->options.separate &&
+                       !outputs->options.early && cv_sink_takes_bytes(outputs);
 }
 
 uint64_t cv_chunk_output_size(const struct cv_chunk_output *store)
@@ -74,28 +74,28 @@ uint64_t cv_chunk_output_came(const struct cv_chunk_output *store)
 void cv_chunk_output_close(struct cv_chunk_output *store)
 {
     if (store->filling)
-        cv_spill_file_return(store->gather, store->extents[store->nextents - 1].shelf);
+        cv_spill_file_return(store->outputs, store->extents[store->nextents - 1].spill);
     store->filling = false;
     cv_blocks_cut(store);
 }
 
-/* The output of a failed chunk, which nobody has seen, is at the end of a shelf and can go
+/* The output of a failed chunk, which nobody has seen, is at the end of a spill file and can go
  * at once. Others leave theirs as it is: it may still be on its way through a pipe. */
 static void undo_filling(struct cv_chunk_output *store)
 {
     const struct cv_extent *extent = &store->extents[store->nextents - 1];
-    struct cv_spill_file *shelf = extent->shelf;
+    struct cv_spill_file *spill = extent->spill;
 
     if (extent->begin == extent->end || store->shown > 0 ||
-        ftruncate(shelf->fd, (off_t)extent->begin) != 0)
+        ftruncate(spill->fd, (off_t)extent->begin) != 0)
         return;
-    shelf->length = extent->begin;
-    cv_spill_file_count(store->gather, shelf, -(int64_t)(extent->end - extent->begin));
+    spill->length = extent->begin;
+    cv_spill_file_count(store->outputs, spill, -(int64_t)(extent->end - extent->begin));
 }
 
 void cv_chunk_output_take_out(struct cv_chunk_output *store)
 {
-    struct cv_chunk_output **at = &store->gather->offered;
+    struct cv_chunk_output **at = &store->outputs->offered;
 
     if (!store->offered)
         return;
@@ -109,28 +109,28 @@ void cv_chunk_output_take_out(struct cv_chunk_output *store)
  * or it is skipped. */
 static void withdraw(struct cv_chunk_output *store)
 {
-    if (store->offered && store->gather->writing == store)
-        store->gather->writing = NULL;
+    if (store->offered && store->outputs->writing == store)
+        store->outputs->writing = NULL;
     cv_chunk_output_take_out(store);
 }
 
 void cv_chunk_output_drop(struct cv_chunk_output *store)
 {
-    struct cv_ordered_output *gather;
+    struct cv_ordered_output *outputs;
 
     if (store == NULL)
         return;
-    gather = store->gather;
+    outputs = store->outputs;
     withdraw(store);
     if (store->filling)
         undo_filling(store);
     cv_blocks_clear(store);
     cv_chunk_output_close(store);
     for (size_t i = 0; i < store->nextents; i++)
-        cv_spill_file_leave(gather, store->extents[i].shelf);
+        cv_spill_file_leave(outputs, store->extents[i].spill);
     store->nextents = 0;
-    store->next_free = gather->free_stores;
-    gather->free_stores = store;
+    store->next_free = outputs->free_stores;
+    outputs->free_stores = store;
 }
 
 void cv_chunk_output_cut(struct cv_chunk_output *store, uint64_t bytes)
@@ -139,7 +139,7 @@ void cv_chunk_output_cut(struct cv_chunk_output *store, uint64_t bytes)
         struct cv_extent *extent = &store->extents[i - 1];
         const uint64_t length = extent->end - extent->begin;
 
-        /* Its shelf keeps the space until all of that is free. */
+        /* Its spill file keeps the space until all of that is free. */
         extent->end -= bytes < length ? bytes : length;
         bytes -= bytes < length ? bytes : length;
     }
@@ -154,13 +154,13 @@ enum cleave_status cv_chunk_output_begin_extent(struct cv_chunk_output *store, b
 {
     const uint64_t before = cv_chunk_output_size(store);
     struct cv_extent *extent = &store->extents[store->nextents];
-    struct cv_spill_file *shelf;
+    struct cv_spill_file *spill;
 
-    CV_TRY(cv_spill_file_take(store->gather, disk, &shelf, err));
+    CV_TRY(cv_spill_file_take(store->outputs, disk, &spill, err));
     if (store->filling)
         cv_chunk_output_close(store);
-    extent->shelf = shelf;
-    extent->begin = extent->end = shelf->length + before;
+    extent->spill = spill;
+    extent->begin = extent->end = spill->length + before;
     store->nextents++;
     store->filling = true;
     return CLEAVE_OK;
@@ -170,21 +170,21 @@ enum cleave_status cv_chunk_output_begin_extent(struct cv_chunk_output *store, b
 static enum cleave_status grow_array(struct cv_chunk_output *store, uint64_t *room,
                                      struct cv_extent **out, struct cleave_error *err)
 {
-    struct cv_ordered_output *gather = store->gather;
-    const uint64_t max = gather->options.memory;
+    struct cv_ordered_output *outputs = store->outputs;
+    const uint64_t max = outputs->options.memory;
     uint64_t left;
 
-    if (gather->memory + gather->spare >= max)
-        cv_blocks_trim(gather);
-    left =
-        max > gather->memory + gather->spare ? max - gather->memory - gather->spare : 0;
+    if (outputs->memory + outputs->spare >= max)
+        cv_blocks_trim(outputs);
+    left = max > outputs->memory + outputs->spare ? max - outputs->memory - outputs->spare
+                                                  : 0;
     assert(store->filling || store->nextents == 0);
     if (store->nextents == 0)
         CV_TRY(cv_chunk_output_begin_extent(store, left == 0 || store->in_blocks, err));
-    if (left == 0 && !store->extents[store->nextents - 1].shelf->disk)
+    if (left == 0 && !store->extents[store->nextents - 1].spill->disk)
         CV_TRY(cv_chunk_output_begin_extent(store, true, err));
     *out = &store->extents[store->nextents - 1];
-    *room = (*out)->shelf->disk ? UINT64_MAX : left;
+    *room = (*out)->spill->disk ? UINT64_MAX : left;
     return CLEAVE_OK;
 }
 
@@ -192,8 +192,8 @@ static void add_bytes(struct cv_chunk_output *store, struct cv_extent *extent,
                       size_t bytes)
 {
     extent->end += bytes;
-    extent->shelf->length = extent->end;
-    cv_spill_file_count(store->gather, extent->shelf, (int64_t)bytes);
+    extent->spill->length = extent->end;
+    cv_spill_file_count(store->outputs, extent->spill, (int64_t)bytes);
 }
 
 /* What a pipe has to say before anything is set up for it: most commands that print
@@ -233,7 +233,7 @@ static ssize_t copy(const struct cv_extent *extent, int fd, size_t length)
         length = unread;
     got = read(fd, bytes, length < COPY ? length : COPY);
     while (got > 0 && done < (size_t)got) {
-        const ssize_t put = pwrite(extent->shelf->fd, bytes + done, (size_t)got - done,
+        const ssize_t put = pwrite(extent->spill->fd, bytes + done, (size_t)got - done,
                                    (off_t)(extent->end + done));
 
         if (put < 0 && errno != EINTR)
@@ -246,7 +246,7 @@ static ssize_t copy(const struct cv_extent *extent, int fd, size_t length)
 static ssize_t move(const struct cv_extent *extent, int fd, size_t length)
 {
     off_t offset = (off_t)extent->end;
-    const ssize_t got = splice(fd, NULL, extent->shelf->fd, &offset, length,
+    const ssize_t got = splice(fd, NULL, extent->spill->fd, &offset, length,
                                SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 
     if (got < 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
@@ -367,7 +367,7 @@ enum cleave_status cv_chunk_output_pump(struct cv_chunk_output *store, int fd,
             widen(store, fd);
             return CLEAVE_OK;
         } else if (errno != EINTR) {
-            return cv_spill_file_fail(store->gather, extent->shelf->disk, errno, err);
+            return cv_spill_file_fail(store->outputs, extent->spill->disk, errno, err);
         }
     }
     *out = CV_STORE_BUSY;
@@ -397,10 +397,10 @@ enum cleave_status cv_chunk_output_write(struct cv_chunk_output *store, const vo
         ssize_t put;
 
         CV_TRY(grow_array(store, &room, &extent, err));
-        put = pwrite(extent->shelf->fd, from, length < room ? length : (size_t)room,
+        put = pwrite(extent->spill->fd, from, length < room ? length : (size_t)room,
                      (off_t)extent->end);
         if (put < 0 && errno != EINTR)
-            return cv_spill_file_fail(store->gather, extent->shelf->disk, errno, err);
+            return cv_spill_file_fail(store->outputs, extent->spill->disk, errno, err);
         if (put > 0) {
             add_bytes(store, extent, (size_t)put);
             from += put;

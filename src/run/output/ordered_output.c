@@ -22,110 +22,110 @@ enum cleave_status cv_ordered_output_new(const struct cv_ordered_output_options 
                                          struct cleave_error *err)
 {
     const char *directory = options->directory;
-    struct cv_ordered_output *gather = calloc(1, sizeof *gather);
+    struct cv_ordered_output *outputs = calloc(1, sizeof *outputs);
 
     if (directory == NULL)
         directory = getenv("TMPDIR");
     if (directory == NULL || directory[0] == '\0')
         directory = "/tmp";
-    if (gather == NULL)
+    if (outputs == NULL)
         return cv_fail_memory(err, "outputs");
-    gather->options = *options;
-    gather->directory = strdup(directory);
-    gather->sink_name =
+    outputs->options = *options;
+    outputs->directory = strdup(directory);
+    outputs->sink_name =
         strdup(options->sink_name != NULL ? options->sink_name : "stdout");
-    if (gather->directory == NULL || gather->sink_name == NULL) {
-        cv_ordered_output_free(gather);
+    if (outputs->directory == NULL || outputs->sink_name == NULL) {
+        cv_ordered_output_free(outputs);
         return cv_fail_memory(err, "outputs");
     }
-    cv_sink_init(gather);
-    *out = gather;
+    cv_sink_init(outputs);
+    *out = outputs;
     return CLEAVE_OK;
 }
 
-bool cv_ordered_output_separate(struct cv_ordered_output *gather)
+bool cv_ordered_output_separate(struct cv_ordered_output *outputs)
 {
-    if (gather->shelves != NULL)
+    if (outputs->spills != NULL)
         return false;
-    gather->options.separate = true;
+    outputs->options.separate = true;
     return true;
 }
 
-void cv_ordered_output_expect_taking(struct cv_ordered_output *gather)
+void cv_ordered_output_expect_taking(struct cv_ordered_output *outputs)
 {
-    gather->options.files = true;
+    outputs->options.files = true;
 }
 
-void cv_ordered_output_free(struct cv_ordered_output *gather)
+void cv_ordered_output_free(struct cv_ordered_output *outputs)
 {
-    if (gather == NULL)
+    if (outputs == NULL)
         return;
-    cv_ordered_output_detach(gather);
-    cv_spill_files_close(gather);
-    while (gather->stores != NULL) {
-        struct cv_chunk_output *next = gather->stores->next;
+    cv_ordered_output_detach(outputs);
+    cv_spill_files_close(outputs);
+    while (outputs->stores != NULL) {
+        struct cv_chunk_output *next = outputs->stores->next;
 
-        cv_blocks_clear(gather->stores);
-        free(gather->stores);
-        gather->stores = next;
+        cv_blocks_clear(outputs->stores);
+        free(outputs->stores);
+        outputs->stores = next;
     }
-    cv_blocks_trim(gather);
-    free(gather->heap);
-    free(gather->head);
-    free(gather->directory);
-    free(gather->sink_name);
-    free(gather);
+    cv_blocks_trim(outputs);
+    free(outputs->heap);
+    free(outputs->head);
+    free(outputs->directory);
+    free(outputs->sink_name);
+    free(outputs);
 }
 
 /* --- order -------------------------------------------------------------------------------- */
 
-static enum cleave_status push(struct cv_ordered_output *gather,
+static enum cleave_status push(struct cv_ordered_output *outputs,
                                struct cv_chunk_output *store, struct cleave_error *err)
 {
-    size_t at = gather->count;
+    size_t at = outputs->count;
 
-    if (!CV_ROOM(gather->heap, &gather->capacity, at + 1))
+    if (!CV_ROOM(outputs->heap, &outputs->capacity, at + 1))
         return cv_fail_memory(err, "outputs that wait");
-    gather->count++;
-    for (; at > 0 && gather->heap[(at - 1) / 2]->begin > store->begin; at = (at - 1) / 2)
-        gather->heap[at] = gather->heap[(at - 1) / 2];
-    gather->heap[at] = store;
+    outputs->count++;
+    for (; at > 0 && outputs->heap[(at - 1) / 2]->begin > store->begin; at = (at - 1) / 2)
+        outputs->heap[at] = outputs->heap[(at - 1) / 2];
+    outputs->heap[at] = store;
     return CLEAVE_OK;
 }
 
-static struct cv_chunk_output *pop(struct cv_ordered_output *gather)
+static struct cv_chunk_output *pop(struct cv_ordered_output *outputs)
 {
-    struct cv_chunk_output *first = gather->heap[0],
-                           *last = gather->heap[--gather->count];
+    struct cv_chunk_output *first = outputs->heap[0],
+                           *last = outputs->heap[--outputs->count];
     size_t at = 0;
 
     for (;;) {
         size_t child = 2 * at + 1;
 
-        if (child + 1 < gather->count &&
-            gather->heap[child + 1]->begin < gather->heap[child]->begin)
+        if (child + 1 < outputs->count &&
+            outputs->heap[child + 1]->begin < outputs->heap[child]->begin)
             child++;
-        if (child >= gather->count || gather->heap[child]->begin >= last->begin)
+        if (child >= outputs->count || outputs->heap[child]->begin >= last->begin)
             break;
-        gather->heap[at] = gather->heap[child];
+        outputs->heap[at] = outputs->heap[child];
         at = child;
     }
-    gather->heap[at] = last;
+    outputs->heap[at] = last;
     return first;
 }
 
 /* The next output whose turn it is, or NULL. */
-static struct cv_chunk_output *next_store(struct cv_ordered_output *gather)
+static struct cv_chunk_output *next_store(struct cv_ordered_output *outputs)
 {
-    if (gather->writing == NULL && gather->count > 0 &&
-        gather->heap[0]->begin <= gather->position) {
-        assert(gather->heap[0]->begin == gather->position);
-        gather->writing = pop(gather);
-        gather->extent = 0;
+    if (outputs->writing == NULL && outputs->count > 0 &&
+        outputs->heap[0]->begin <= outputs->position) {
+        assert(outputs->heap[0]->begin == outputs->position);
+        outputs->writing = pop(outputs);
+        outputs->extent = 0;
     }
-    if (gather->writing == NULL)
-        gather->writing = cv_pass_find(gather, gather->position);
-    return gather->writing;
+    if (outputs->writing == NULL)
+        outputs->writing = cv_pass_find(outputs, outputs->position);
+    return outputs->writing;
 }
 
 /* Whether something of the output in front can be written. */
@@ -136,157 +136,157 @@ static bool has_more(struct cv_chunk_output *store)
     return store->passes ? store->whole > 0 : cv_streamed_output_ready(store);
 }
 
-static enum cleave_status pump(struct cv_ordered_output *gather, uint64_t max,
+static enum cleave_status pump(struct cv_ordered_output *outputs, uint64_t max,
                                enum cv_ordered_output_state *out)
 {
     struct cv_chunk_output *written;
 
     *out = CV_GATHER_IDLE;
-    if (gather->error != 0)
-        return gather->failure.status;
-    while (next_store(gather) != NULL) {
-        if (!gather->headed && cv_ordered_output_head(gather, gather->writing,
-                                                      &gather->failure) != CLEAVE_OK) {
-            gather->error = EINVAL;
-            return gather->failure.status;
+    if (outputs->error != 0)
+        return outputs->failure.status;
+    while (next_store(outputs) != NULL) {
+        if (!outputs->headed && cv_ordered_output_head(outputs, outputs->writing,
+                                                       &outputs->failure) != CLEAVE_OK) {
+            outputs->error = EINVAL;
+            return outputs->failure.status;
         }
-        gather->headed = true;
-        CV_TRY(cv_ordered_output_write(gather, &max, out));
-        if (*out != CV_GATHER_IDLE || gather->writing->offered)
+        outputs->headed = true;
+        CV_TRY(cv_ordered_output_write(outputs, &max, out));
+        if (*out != CV_GATHER_IDLE || outputs->writing->offered)
             break;
-        written = gather->writing;
-        gather->position = written->end;
-        gather->writing = NULL;
-        gather->headed = false;
+        written = outputs->writing;
+        outputs->position = written->end;
+        outputs->writing = NULL;
+        outputs->headed = false;
         cv_chunk_output_drop(written);
     }
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_ordered_output_pump(struct cv_ordered_output *gather, uint64_t max,
+enum cleave_status cv_ordered_output_pump(struct cv_ordered_output *outputs, uint64_t max,
                                           enum cv_ordered_output_state *out,
                                           struct cleave_error *err)
 {
-    const enum cleave_status status = pump(gather, max, out);
+    const enum cleave_status status = pump(outputs, max, out);
 
     if (status != CLEAVE_OK && err != NULL)
-        *err = gather->failure;
+        *err = outputs->failure;
     return status;
 }
 
 /* --- with a poller ------------------------------------------------------------------------ */
 
-static void turn(struct cv_ordered_output *gather);
+static void turn(struct cv_ordered_output *outputs);
 
 static void hold_expired(void *context)
 {
-    struct cv_ordered_output *gather = context;
+    struct cv_ordered_output *outputs = context;
 
-    if (gather->error == 0 && gather->watch.events == 0)
-        turn(gather);
+    if (outputs->error == 0 && outputs->watch.events == 0)
+        turn(outputs);
 }
 
 /* What is in front may be shown a moment later: see to it then; from then on it is wanted. */
-static void await(struct cv_ordered_output *gather, struct cv_chunk_output *store)
+static void await(struct cv_ordered_output *outputs, struct cv_chunk_output *store)
 {
     void (*const call)(void *) = store->call;
     struct cleave_error ignored; /* then it is seen to when more comes */
 
-    if (gather->poller == NULL || store->passes)
+    if (outputs->poller == NULL || store->passes)
         return;
     if (store->due_s == 0) {
         store->call = NULL;
         if (call != NULL)
             call(store->caller);
-    } else if (gather->ripens.place == 0) {
-        (void)cv_poller_set(gather->poller, &gather->ripens, store->due_s, hold_expired,
-                            gather, &ignored);
+    } else if (outputs->ripens.place == 0) {
+        (void)cv_poller_set(outputs->poller, &outputs->ripens, store->due_s, hold_expired,
+                            outputs, &ignored);
     }
 }
 
 /* Write a little and then wait for what is needed to go on. A pipe is watched all the
  * time, as its reader may go away. */
-static void turn(struct cv_ordered_output *gather)
+static void turn(struct cv_ordered_output *outputs)
 {
     enum cv_ordered_output_state state;
-    struct cv_chunk_output *next = next_store(gather);
+    struct cv_chunk_output *next = next_store(outputs);
     enum cleave_status status;
 
-    if (gather->blocked_from_s > 0)
-        gather->blocked_s += cv_clock_s() - gather->blocked_from_s;
-    if (gather->options.before != NULL && next != NULL && has_more(next))
-        gather->options.before(gather->options.context);
-    status = pump(gather, next != NULL && next->in_blocks ? STEP_BLOCKS : STEP, &state);
-    gather->blocked_from_s = state == CV_GATHER_BLOCKED ? cv_clock_s() : 0;
+    if (outputs->blocked_from_s > 0)
+        outputs->blocked_s += cv_clock_s() - outputs->blocked_from_s;
+    if (outputs->options.before != NULL && next != NULL && has_more(next))
+        outputs->options.before(outputs->options.context);
+    status = pump(outputs, next != NULL && next->in_blocks ? STEP_BLOCKS : STEP, &state);
+    outputs->blocked_from_s = state == CV_GATHER_BLOCKED ? cv_clock_s() : 0;
     if (status == CLEAVE_OK)
-        status =
-            cv_poller_modify(gather->poller, &gather->watch,
-                             state == CV_GATHER_IDLE ? 0 : CV_WRITABLE, &gather->failure);
+        status = cv_poller_modify(outputs->poller, &outputs->watch,
+                                  state == CV_GATHER_IDLE ? 0 : CV_WRITABLE,
+                                  &outputs->failure);
     if (status != CLEAVE_OK) {
-        gather->error = gather->error != 0 ? gather->error : EIO;
-        cv_poller_remove(gather->poller, &gather->watch);
-    } else if (gather->writing != NULL && gather->writing->offered) {
-        await(gather, gather->writing);
+        outputs->error = outputs->error != 0 ? outputs->error : EIO;
+        cv_poller_remove(outputs->poller, &outputs->watch);
+    } else if (outputs->writing != NULL && outputs->writing->offered) {
+        await(outputs, outputs->writing);
     }
 }
 
 static void sink_ready(void *context, unsigned events)
 {
-    struct cv_ordered_output *gather = context;
+    struct cv_ordered_output *outputs = context;
 
-    if (gather->watch.events == 0 && events != 0) {
-        (void)cv_sink_broke(gather, EPIPE);
-        cv_poller_remove(gather->poller, &gather->watch);
+    if (outputs->watch.events == 0 && events != 0) {
+        (void)cv_sink_broke(outputs, EPIPE);
+        cv_poller_remove(outputs->poller, &outputs->watch);
         return;
     }
-    turn(gather);
+    turn(outputs);
 }
 
-enum cleave_status cv_ordered_output_attach(struct cv_ordered_output *gather,
+enum cleave_status cv_ordered_output_attach(struct cv_ordered_output *outputs,
                                             struct cv_poller *poller,
                                             struct cleave_error *err)
 {
-    assert(gather->poller == NULL && gather->options.sink >= 0);
-    CV_TRY(cv_poller_add(poller, &gather->watch, gather->options.sink,
-                         cv_ordered_output_pending(gather) ? CV_WRITABLE : 0, sink_ready,
-                         gather, err));
-    gather->poller = poller;
+    assert(outputs->poller == NULL && outputs->options.sink >= 0);
+    CV_TRY(cv_poller_add(poller, &outputs->watch, outputs->options.sink,
+                         cv_ordered_output_pending(outputs) ? CV_WRITABLE : 0, sink_ready,
+                         outputs, err));
+    outputs->poller = poller;
     return CLEAVE_OK;
 }
 
-void cv_ordered_output_detach(struct cv_ordered_output *gather)
+void cv_ordered_output_detach(struct cv_ordered_output *outputs)
 {
-    if (gather->poller != NULL) {
-        cv_poller_remove(gather->poller, &gather->watch);
-        cv_poller_cancel(gather->poller, &gather->ripens);
+    if (outputs->poller != NULL) {
+        cv_poller_remove(outputs->poller, &outputs->watch);
+        cv_poller_cancel(outputs->poller, &outputs->ripens);
     }
-    gather->poller = NULL;
+    outputs->poller = NULL;
 }
 
 /* --- finished outputs --------------------------------------------------------------------- */
 
 /* There is something new to be written: do it, if nobody waits for the sink already. */
-static void start_writing(struct cv_ordered_output *gather)
+static void start_writing(struct cv_ordered_output *outputs)
 {
-    if (gather->poller != NULL && gather->error == 0 && gather->watch.events == 0)
-        turn(gather);
+    if (outputs->poller != NULL && outputs->error == 0 && outputs->watch.events == 0)
+        turn(outputs);
 }
 
 void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin)
 {
-    struct cv_ordered_output *gather = store->gather;
+    struct cv_ordered_output *outputs = store->outputs;
 
-    if (!(store->passes || gather->options.early) || gather->options.unordered ||
-        gather->options.sink < 0)
+    if (!(store->passes || outputs->options.early) || outputs->options.unordered ||
+        outputs->options.sink < 0)
         return;
-    if (cv_ordered_output_remembers(gather, begin))
+    if (cv_ordered_output_remembers(outputs, begin))
         return; /* it has to be compared with that */
     store->begin = begin;
     store->offered = true;
     if (!store->passes)
         cv_streamed_output_begin(store);
-    store->next_offered = gather->offered;
-    gather->offered = store;
+    store->next_offered = outputs->offered;
+    outputs->offered = store;
     cv_ordered_output_pass_on(store);
 }
 
@@ -302,79 +302,79 @@ void cv_ordered_output_offer_away(struct cv_chunk_output *store, uint64_t begin,
 
 void cv_ordered_output_pass_on(struct cv_chunk_output *store)
 {
-    struct cv_ordered_output *gather = store->gather;
-    const bool in_front = gather->writing == store ||
-                          (gather->writing == NULL && store->begin == gather->position);
+    struct cv_ordered_output *outputs = store->outputs;
+    const bool in_front = outputs->writing == store ||
+                          (outputs->writing == NULL && store->begin == outputs->position);
 
     if (!store->offered || !in_front)
         return;
     if (has_more(store))
-        start_writing(gather);
+        start_writing(outputs);
     else
-        await(gather, store);
+        await(outputs, store);
 }
 
-enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *gather,
+enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,
                                             struct cv_chunk_output *store, uint64_t begin,
                                             uint64_t end, struct cleave_error *err)
 {
-    assert(gather->options.sink >= 0 && begin < end);
-    if (gather->options.unordered) {
-        begin = gather->finished;
+    assert(outputs->options.sink >= 0 && begin < end);
+    if (outputs->options.unordered) {
+        begin = outputs->finished;
         end = begin + 1;
     }
-    assert(begin >= gather->position);
+    assert(begin >= outputs->position);
     store->begin = begin;
     store->end = end;
-    if (gather->writing != store)
-        CV_TRY(push(gather, store, err));
-    cv_alike_look(gather, store);
+    if (outputs->writing != store)
+        CV_TRY(push(outputs, store, err));
+    cv_alike_look(outputs, store);
     cv_pass_finish(store);
     cv_streamed_output_finish(store);
-    cv_streamed_output_forget(gather, begin);
+    cv_streamed_output_forget(outputs, begin);
     cv_chunk_output_close(store);
-    gather->finished++;
-    start_writing(gather);
+    outputs->finished++;
+    start_writing(outputs);
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_ordered_output_skip(struct cv_ordered_output *gather,
+enum cleave_status cv_ordered_output_skip(struct cv_ordered_output *outputs,
                                           uint64_t begin, uint64_t end,
                                           struct cleave_error *err)
 {
     struct cv_chunk_output *store;
     enum cleave_status status;
 
-    if (gather->options.unordered)
+    if (outputs->options.unordered)
         return CLEAVE_OK;
-    CV_TRY(cv_chunk_output_open(gather, &store, err));
-    status = cv_ordered_output_finish(gather, store, begin, end, err);
+    CV_TRY(cv_chunk_output_open(outputs, &store, err));
+    status = cv_ordered_output_finish(outputs, store, begin, end, err);
     if (status != CLEAVE_OK)
         cv_chunk_output_drop(store);
     return status;
 }
 
-enum cleave_status cv_ordered_output_status(const struct cv_ordered_output *gather,
+enum cleave_status cv_ordered_output_status(const struct cv_ordered_output *outputs,
                                             int *out_errno, struct cleave_error *err)
 {
     if (out_errno != NULL)
-        *out_errno = gather->error;
-    if (gather->error == 0)
+        *out_errno = outputs->error;
+    if (outputs->error == 0)
         return CLEAVE_OK;
     if (err != NULL)
-        *err = gather->failure;
-    return gather->failure.status;
+        *err = outputs->failure;
+    return outputs->failure.status;
 }
 
-bool cv_ordered_output_pending(const struct cv_ordered_output *gather)
+bool cv_ordered_output_pending(const struct cv_ordered_output *outputs)
 {
-    return (gather->writing != NULL && !gather->writing->offered) || gather->count > 0;
+    return (outputs->writing != NULL && !outputs->writing->offered) || outputs->count > 0;
 }
 
 struct cv_ordered_output_usage
-cv_ordered_output_usage(const struct cv_ordered_output *gather)
+cv_ordered_output_usage(const struct cv_ordered_output *outputs)
 {
-    return (struct cv_ordered_output_usage){ gather->written,   gather->memory,
-                                             gather->disk,      gather->most_disk,
-                                             gather->blocked_s, gather->head_goes_on };
+    return (struct cv_ordered_output_usage){ outputs->written,   outputs->memory,
+                                             outputs->disk,      outputs->most_disk,
+                                             outputs->blocked_s, outputs->head_goes_on };
 }

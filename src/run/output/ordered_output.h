@@ -7,8 +7,8 @@
  * from a link or go to one, are kept in blocks of its memory instead (output_blocks.c). Once a chunk has succeeded, its output is given
  * its place in the input and written as soon as everything before it has been.
  *
- * Outputs are put one behind the other in files of a few megabytes ("shelves"). Space comes
- * back when all outputs of a shelf have gone, by cutting it to nothing: punching holes
+ * Outputs are put one behind the other in files of a few megabytes ("spill files"). Space comes
+ * back when all outputs of a spill file have gone, by cutting it to nothing: punching holes
  * could zero parts of pages that are still on their way through a pipe. */
 #ifndef CV_ORDERED_OUTPUT_H
 #define CV_ORDERED_OUTPUT_H
@@ -52,7 +52,7 @@ enum cleave_status cv_ordered_output_new(const struct cv_ordered_output_options 
                                          struct cv_ordered_output **out,
                                          struct cleave_error *err);
 /* Releases all stores. What was not written is lost. */
-void cv_ordered_output_free(struct cv_ordered_output *gather);
+void cv_ordered_output_free(struct cv_ordered_output *outputs);
 
 /* --- filling a store ---------------------------------------------------------------------- */
 
@@ -63,7 +63,7 @@ enum cv_chunk_output_state {
 };
 
 /* A new, empty output. *out is valid until it is dropped or, once finished, written. */
-enum cleave_status cv_chunk_output_open(struct cv_ordered_output *gather,
+enum cleave_status cv_chunk_output_open(struct cv_ordered_output *outputs,
                                         struct cv_chunk_output **out,
                                         struct cleave_error *err);
 /* It comes over a link, or will go over one: keep it in memory of this process rather than
@@ -125,9 +125,9 @@ enum cleave_status cv_ordered_output_take(struct cv_chunk_output *store,
 
 /* Let every output have a file of its own, as with `separate`. False: there are some
  * already. */
-bool cv_ordered_output_separate(struct cv_ordered_output *gather);
+bool cv_ordered_output_separate(struct cv_ordered_output *outputs);
 /* Outputs will be taken, as with `files`. */
-void cv_ordered_output_expect_taking(struct cv_ordered_output *gather);
+void cv_ordered_output_expect_taking(struct cv_ordered_output *outputs);
 
 /* --- writing ------------------------------------------------------------------------------ */
 
@@ -142,7 +142,7 @@ void cv_ordered_output_offer_away(struct cv_chunk_output *store, uint64_t begin,
 /* More was put into the store, which may have been offered. */
 void cv_ordered_output_pass_on(struct cv_chunk_output *store);
 /* Whether an output that begins at `begin` has to begin with what was written of another. */
-bool cv_ordered_output_remembers(const struct cv_ordered_output *gather, uint64_t begin);
+bool cv_ordered_output_remembers(const struct cv_ordered_output *outputs, uint64_t begin);
 /* With `early`: it will not be finished, after some of it was written. Whatever is finished there
  * has to begin with that, and is asked for that first. */
 void cv_streamed_output_remember(struct cv_chunk_output *store);
@@ -153,11 +153,11 @@ bool cv_ordered_output_repeats(struct cv_chunk_output *store, uint64_t begin);
 void cv_streamed_output_keep_lines(struct cv_chunk_output *store);
 /* The store is the whole output of the bytes [begin, end) of the input, which have not
  * been finished or skipped before. begin < end. The store is the gather's from here on. */
-enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *gather,
+enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,
                                             struct cv_chunk_output *store, uint64_t begin,
                                             uint64_t end, struct cleave_error *err);
 /* No output will come for [begin, end): what follows is not held up by it. */
-enum cleave_status cv_ordered_output_skip(struct cv_ordered_output *gather,
+enum cleave_status cv_ordered_output_skip(struct cv_ordered_output *outputs,
                                           uint64_t begin, uint64_t end,
                                           struct cleave_error *err);
 
@@ -170,21 +170,21 @@ enum cv_ordered_output_state {
 /* Write what may be written, about `most` bytes at most. A pipe is never waited for, and
  * the sink's flags are left alone, as others may share it. SIGPIPE must be blocked or
  * ignored. After a failure every call fails in the same way. */
-enum cleave_status cv_ordered_output_pump(struct cv_ordered_output *gather, uint64_t max,
+enum cleave_status cv_ordered_output_pump(struct cv_ordered_output *outputs, uint64_t max,
                                           enum cv_ordered_output_state *out,
                                           struct cleave_error *err);
 /* Let the poller call it when there is something to write and the sink has room. The
  * caller looks for failures with cv_ordered_output_status. Detach before the poller is freed. */
-enum cleave_status cv_ordered_output_attach(struct cv_ordered_output *gather,
+enum cleave_status cv_ordered_output_attach(struct cv_ordered_output *outputs,
                                             struct cv_poller *poller,
                                             struct cleave_error *err);
-void cv_ordered_output_detach(struct cv_ordered_output *gather);
+void cv_ordered_output_detach(struct cv_ordered_output *outputs);
 /* How writing went so far, and the errno of the failure (EPIPE: nobody reads), else 0. */
-enum cleave_status cv_ordered_output_status(const struct cv_ordered_output *gather,
+enum cleave_status cv_ordered_output_status(const struct cv_ordered_output *outputs,
                                             int *out_errno, struct cleave_error *err);
 
 /* Whether something finished has not been written completely. */
-bool cv_ordered_output_pending(const struct cv_ordered_output *gather);
+bool cv_ordered_output_pending(const struct cv_ordered_output *outputs);
 /* Bytes written; bytes kept in memory and on disk now; most bytes ever kept on disk. */
 struct cv_ordered_output_usage {
     uint64_t written, memory, disk, most_disk;
@@ -192,14 +192,14 @@ struct cv_ordered_output_usage {
     char head_goes_on; /* behind the header that is written once, more begins so; 0: no */
 };
 struct cv_ordered_output_usage
-cv_ordered_output_usage(const struct cv_ordered_output *gather);
+cv_ordered_output_usage(const struct cv_ordered_output *outputs);
 /* The line with which all outputs begin that have something, if they are several, or the beginning
  * of it, as text; "": there is none. Borrowed. */
-const char *cv_ordered_output_same_line(const struct cv_ordered_output *gather);
+const char *cv_ordered_output_same_line(const struct cv_ordered_output *outputs);
 
 /* A file without a name where outputs are kept that memory has no room for. *out is owned by
  * the caller. */
-enum cleave_status cv_ordered_output_file(const struct cv_ordered_output *gather,
+enum cleave_status cv_ordered_output_file(const struct cv_ordered_output *outputs,
                                           int *out, struct cleave_error *err);
 
 #endif

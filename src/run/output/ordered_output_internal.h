@@ -18,7 +18,7 @@ struct cv_spill_file {
 };
 
 struct cv_extent {
-    struct cv_spill_file *shelf; /* borrowed */
+    struct cv_spill_file *spill; /* borrowed */
     uint64_t begin, end;
 };
 
@@ -42,15 +42,15 @@ struct cv_chunk_output_blocks {
  * it, which takes no space and lets both be joined without moving the larger part. */
 struct cv_chunk_output {
     struct cv_ordered_output
-        *gather;    /* borrowed                                        */
+        *outputs;   /* borrowed                                        */
     bool in_blocks; /* rather than in files, as far as memory goes       */
     struct cv_chunk_output_blocks
         blocks;                  /* come first                                      */
     struct cv_extent extents[2]; /* in memory, on disk; after blocks: on disk         */
     size_t nextents;
-    bool filling;    /* its last shelf is still taken                                */
-    bool passes;     /* it is filled by lines; see output_pass.c                       */
-    bool offered;    /* lines of it may be written before it is finished               */
+    bool filling; /* its last spill file is still taken                                */
+    bool passes;  /* it is filled by lines; see output_pass.c                       */
+    bool offered; /* lines of it may be written before it is finished               */
     uint64_t whole;  /* bytes of it that are left up to the end of its last line    */
     uint64_t passed; /* bytes of it that were written before it was finished        */
     /* Of one whose output may be shown early, which keeps what was; see streamed_output.c. */
@@ -82,7 +82,7 @@ struct cv_ordered_output {
     char *directory; /* owned: options.directory */
     char *sink_name; /* owned: options.sink_name */
 
-    struct cv_spill_file *shelves,
+    struct cv_spill_file *spills,
         *free_shelves[2];             /* owned; with room: in memory, on disk */
     uint64_t memory, disk, most_disk; /* bytes held                           */
     struct cv_chunk_output_block
@@ -127,20 +127,20 @@ struct cv_ordered_output {
 
 /* --- spill_file.c ----------------------------------------------------------------------- */
 
-/* A shelf whose end a store may fill, in memory or on disk. */
-enum cleave_status cv_spill_file_take(struct cv_ordered_output *gather, bool disk,
+/* A spill file whose end a store may fill, in memory or on disk. */
+enum cleave_status cv_spill_file_take(struct cv_ordered_output *outputs, bool disk,
                                       struct cv_spill_file **out,
                                       struct cleave_error *err);
 /* The store at its end is complete. */
-void cv_spill_file_return(struct cv_ordered_output *gather, struct cv_spill_file *shelf);
+void cv_spill_file_return(struct cv_ordered_output *outputs, struct cv_spill_file *spill);
 /* `bytes` more are in it; they may be negative. */
-void cv_spill_file_count(struct cv_ordered_output *gather, struct cv_spill_file *shelf,
+void cv_spill_file_count(struct cv_ordered_output *outputs, struct cv_spill_file *spill,
                          int64_t bytes);
 /* A store that is partly in it goes away. */
-void cv_spill_file_leave(struct cv_ordered_output *gather, struct cv_spill_file *shelf);
-void cv_spill_files_close(struct cv_ordered_output *gather);
+void cv_spill_file_leave(struct cv_ordered_output *outputs, struct cv_spill_file *spill);
+void cv_spill_files_close(struct cv_ordered_output *outputs);
 /* An error of reading or writing kept outputs, with errno. */
-enum cleave_status cv_spill_file_fail(const struct cv_ordered_output *gather, bool disk,
+enum cleave_status cv_spill_file_fail(const struct cv_ordered_output *outputs, bool disk,
                                       int error, struct cleave_error *err);
 
 /* --- output_blocks.c ----------------------------------------------------------------------- */
@@ -162,11 +162,11 @@ void cv_blocks_cut(struct cv_chunk_output *store);
 void cv_blocks_drop_last(struct cv_chunk_output *store, uint64_t bytes);
 void cv_blocks_clear(struct cv_chunk_output *store);
 /* Free the blocks that are in no output. */
-void cv_blocks_trim(struct cv_ordered_output *gather);
+void cv_blocks_trim(struct cv_ordered_output *outputs);
 
 /* --- chunk_output.c ----------------------------------------------------------------------- */
 
-/* What comes next goes to a shelf, in memory or on disk. */
+/* What comes next goes to a spill file, in memory or on disk. */
 enum cleave_status cv_chunk_output_begin_extent(struct cv_chunk_output *store, bool disk,
                                                 struct cleave_error *err);
 /* So many of its last bytes are not wanted. */
@@ -177,7 +177,7 @@ void cv_chunk_output_take_out(struct cv_chunk_output *store);
 /* --- output_pass.c ------------------------------------------------------------------------ */
 
 /* The one among those offered that begins there, or NULL. */
-struct cv_chunk_output *cv_pass_find(const struct cv_ordered_output *gather,
+struct cv_chunk_output *cv_pass_find(const struct cv_ordered_output *outputs,
                                      uint64_t begin);
 /* So many bytes of an offered store were written, or of another one taken out. */
 void cv_pass_written(struct cv_chunk_output *store, uint64_t bytes);
@@ -193,7 +193,7 @@ void cv_chunk_output_read_over(struct cv_chunk_output *store);
 
 /* Write what may be written of the store that is being written, at most *most bytes. One that
  * is still being filled gives whole lines only, and stays. */
-enum cleave_status cv_ordered_output_write(struct cv_ordered_output *gather,
+enum cleave_status cv_ordered_output_write(struct cv_ordered_output *outputs,
                                            uint64_t *max,
                                            enum cv_ordered_output_state *out);
 
@@ -204,19 +204,19 @@ void cv_streamed_output_begin(struct cv_chunk_output *store);
 /* Whether some of it may be written now. */
 bool cv_streamed_output_ready(struct cv_chunk_output *store);
 /* Write what may be, at most *most bytes, of the store in front. */
-enum cleave_status cv_streamed_output_write(struct cv_ordered_output *gather,
+enum cleave_status cv_streamed_output_write(struct cv_ordered_output *outputs,
                                             uint64_t *max,
                                             enum cv_ordered_output_state *out);
 /* It is finished: what is left of it is what was not written. */
 void cv_streamed_output_finish(struct cv_chunk_output *store);
 /* What there is at `begin` need not be what was written of it before. */
-void cv_streamed_output_forget(struct cv_ordered_output *gather, uint64_t begin);
+void cv_streamed_output_forget(struct cv_ordered_output *outputs, uint64_t begin);
 
 /* --- output_header.c ------------------------------------------------------------------------ */
 
 /* An output is about to be written: take the header away unless it is the first that has
  * one. Fails if it is another. */
-enum cleave_status cv_ordered_output_head(struct cv_ordered_output *gather,
+enum cleave_status cv_ordered_output_head(struct cv_ordered_output *outputs,
                                           struct cv_chunk_output *store,
                                           struct cleave_error *err);
 
@@ -227,28 +227,29 @@ enum cleave_status cv_chunk_output_peek(const struct cv_chunk_output *store, cha
 /* --- repeated_header.c ----------------------------------------------------------------------- */
 
 /* An output is whole, and nothing was taken away from it yet: see how it begins. */
-void cv_alike_look(struct cv_ordered_output *gather, const struct cv_chunk_output *store);
+void cv_alike_look(struct cv_ordered_output *outputs,
+                   const struct cv_chunk_output *store);
 
 /* --- output_sink.c ------------------------------------------------------------------------ */
 
-void cv_sink_init(struct cv_ordered_output *gather);
+void cv_sink_init(struct cv_ordered_output *outputs);
 /* Whether it takes bytes of this process as well as those of a file. */
-bool cv_sink_takes_bytes(const struct cv_ordered_output *gather);
+bool cv_sink_takes_bytes(const struct cv_ordered_output *outputs);
 /* Write bytes; the number written, or -1 with errno, which is EAGAIN if a sink of another kind
  * has no room now. */
-int64_t cv_sink_write_bytes(const struct cv_ordered_output *gather,
+int64_t cv_sink_write_bytes(const struct cv_ordered_output *outputs,
                             const unsigned char *bytes, size_t length);
 /* Write up to `length` bytes of `extent`; the number written, or -1 with errno (EAGAIN:
  * wait until the sink is writable). */
-int64_t cv_sink_write(struct cv_ordered_output *gather, const struct cv_extent *extent,
+int64_t cv_sink_write(struct cv_ordered_output *outputs, const struct cv_extent *extent,
                       uint64_t length);
 
 /* What came of writing to the sink, as a system call says it: how many bytes, which are no longer
  * among the *most. */
-enum cleave_status cv_sink_wrote(struct cv_ordered_output *gather, int64_t got,
+enum cleave_status cv_sink_wrote(struct cv_ordered_output *outputs, int64_t got,
                                  uint64_t *max, size_t *out_bytes,
                                  enum cv_ordered_output_state *out);
 /* The sink has failed, with errno, and nothing more is written. */
-enum cleave_status cv_sink_broke(struct cv_ordered_output *gather, int error);
+enum cleave_status cv_sink_broke(struct cv_ordered_output *outputs, int error);
 
 #endif

@@ -49,57 +49,57 @@ static struct cv_chunk_output_block *make_block(size_t room)
     return block;
 }
 
-void cv_blocks_trim(struct cv_ordered_output *gather)
+void cv_blocks_trim(struct cv_ordered_output *outputs)
 {
-    while (gather->spare_blocks != NULL) {
-        struct cv_chunk_output_block *next = gather->spare_blocks->next;
+    while (outputs->spare_blocks != NULL) {
+        struct cv_chunk_output_block *next = outputs->spare_blocks->next;
 
-        free(gather->spare_blocks);
-        gather->spare_blocks = next;
+        free(outputs->spare_blocks);
+        outputs->spare_blocks = next;
     }
-    gather->spare = 0;
+    outputs->spare = 0;
 }
 
 /* A block, of which at least one byte is wanted. NULL: the memory is used up. */
-static struct cv_chunk_output_block *get_block(struct cv_ordered_output *gather,
+static struct cv_chunk_output_block *get_block(struct cv_ordered_output *outputs,
                                                size_t wanted)
 {
-    const uint64_t max = gather->options.memory;
-    const uint64_t left = max > gather->memory ? max - gather->memory : 0;
+    const uint64_t max = outputs->options.memory;
+    const uint64_t left = max > outputs->memory ? max - outputs->memory : 0;
     size_t room = wanted > SMALL ? CV_BLOCK : SMALL;
-    struct cv_chunk_output_block *block = gather->spare_blocks;
+    struct cv_chunk_output_block *block = outputs->spare_blocks;
 
     if (left < LEAST)
         return NULL;
     if (room == CV_BLOCK && left >= CV_BLOCK && block != NULL) {
-        gather->spare_blocks = block->next;
-        gather->spare -= CV_BLOCK;
+        outputs->spare_blocks = block->next;
+        outputs->spare -= CV_BLOCK;
     } else {
         room = left < room ? (size_t)left : room;
-        if (left < gather->spare + room)
-            cv_blocks_trim(gather);
+        if (left < outputs->spare + room)
+            cv_blocks_trim(outputs);
         block = make_block(room);
     }
     if (block == NULL)
         return NULL;
     block->next = NULL;
     block->length = 0;
-    gather->memory += block->room;
+    outputs->memory += block->room;
     return block;
 }
 
-static void put_block(struct cv_ordered_output *gather,
+static void put_block(struct cv_ordered_output *outputs,
                       struct cv_chunk_output_block *block)
 {
-    gather->memory -= block->room;
+    outputs->memory -= block->room;
     if (block->room != CV_BLOCK ||
-        gather->memory + gather->spare + CV_BLOCK > gather->options.memory) {
+        outputs->memory + outputs->spare + CV_BLOCK > outputs->options.memory) {
         free(block);
         return;
     }
-    block->next = gather->spare_blocks;
-    gather->spare_blocks = block;
-    gather->spare += CV_BLOCK;
+    block->next = outputs->spare_blocks;
+    outputs->spare_blocks = block;
+    outputs->spare += CV_BLOCK;
 }
 
 /* --- those of an output ------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ unsigned char *cv_blocks_room(struct cv_chunk_output *store, size_t wanted,
     struct cv_chunk_output_block *last = blocks->last;
 
     if (last == NULL || last->length == last->room) {
-        last = get_block(store->gather, last == NULL ? wanted : CV_BLOCK);
+        last = get_block(store->outputs, last == NULL ? wanted : CV_BLOCK);
         if (last == NULL)
             return NULL;
         if (blocks->last == NULL)
@@ -152,7 +152,7 @@ void cv_blocks_gone(struct cv_chunk_output *store, size_t bytes)
     blocks->first = first->next;
     if (blocks->first == NULL)
         blocks->last = NULL;
-    put_block(store->gather, first);
+    put_block(store->outputs, first);
 }
 
 void cv_blocks_cut(struct cv_chunk_output *store)
@@ -167,7 +167,7 @@ void cv_blocks_cut(struct cv_chunk_output *store)
         return; /* then it stays as large as it is */
     memcpy(fitting->bytes, last->bytes, last->length);
     fitting->length = last->length;
-    store->gather->memory += fitting->room;
+    store->outputs->memory += fitting->room;
     if (before == last) {
         blocks->first = fitting;
     } else {
@@ -176,7 +176,7 @@ void cv_blocks_cut(struct cv_chunk_output *store)
         before->next = fitting;
     }
     blocks->last = fitting;
-    put_block(store->gather, last);
+    put_block(store->outputs, last);
 }
 
 void cv_blocks_drop_last(struct cv_chunk_output *store, uint64_t bytes)
@@ -198,7 +198,7 @@ void cv_blocks_drop_last(struct cv_chunk_output *store, uint64_t bytes)
     blocks->bytes -= bytes;
     for (; next != NULL; next = block) {
         block = next->next;
-        put_block(store->gather, next);
+        put_block(store->outputs, next);
     }
 }
 
@@ -207,7 +207,7 @@ void cv_blocks_clear(struct cv_chunk_output *store)
     while (store->blocks.first != NULL) {
         struct cv_chunk_output_block *next = store->blocks.first->next;
 
-        put_block(store->gather, store->blocks.first);
+        put_block(store->outputs, store->blocks.first);
         store->blocks.first = next;
     }
     store->blocks = (struct cv_chunk_output_blocks){ 0 };

@@ -44,7 +44,7 @@ enum cleave_status cv_chunk_output_peek(const struct cv_chunk_output *store, cha
         for (uint64_t at = extent->begin; done < length && at < extent->end;) {
             const size_t left = length - done;
             const ssize_t got =
-                pread(extent->shelf->fd, out + done,
+                pread(extent->spill->fd, out + done,
                       extent->end - at < left ? (size_t)(extent->end - at) : left,
                       (off_t)at);
 
@@ -100,16 +100,17 @@ static const char *advice(const char *line, size_t length)
 
 /* What differs of two headers: the first line that does is of use, not the hundred before it, and of
  * that one, if it is long, what is around the place. */
-static enum cleave_status refuse(const struct cv_ordered_output *gather,
+static enum cleave_status refuse(const struct cv_ordered_output *outputs,
                                  const char *bytes, size_t length,
                                  struct cleave_error *err)
 {
-    const char *const both[] = { gather->head, bytes };
-    const size_t ends[] = { gather->head_length, length };
+    const char *const both[] = { outputs->head, bytes };
+    const size_t ends[] = { outputs->head_length, length };
     char shown[2][SHOWN];
     size_t line = 0, at = 0, from;
 
-    for (; at < length && at < gather->head_length && bytes[at] == gather->head[at]; at++)
+    for (; at < length && at < outputs->head_length && bytes[at] == outputs->head[at];
+         at++)
         line = bytes[at] == '\n' ? at + 1 : line;
     from = at > line + SHOWN / 2 ? at - BEFORE : line;
     for (size_t i = 0; i < 2; i++)
@@ -123,26 +124,26 @@ static enum cleave_status refuse(const struct cv_ordered_output *gather,
 }
 
 /* Compare with the header that was written, or remember it. */
-static enum cleave_status judge(struct cv_ordered_output *gather,
+static enum cleave_status judge(struct cv_ordered_output *outputs,
                                 struct cv_chunk_output *store, const char *bytes,
                                 size_t length, struct cleave_error *err)
 {
-    if (gather->head == NULL) {
-        gather->head = malloc(length > 0 ? length : 1);
-        if (gather->head == NULL)
+    if (outputs->head == NULL) {
+        outputs->head = malloc(length > 0 ? length : 1);
+        if (outputs->head == NULL)
             return cv_fail_memory(err, "the header of outputs");
-        memcpy(gather->head, bytes, length);
-        gather->head_length = length;
+        memcpy(outputs->head, bytes, length);
+        outputs->head_length = length;
         return CLEAVE_OK;
     }
-    if (length == gather->head_length && memcmp(bytes, gather->head, length) == 0) {
+    if (length == outputs->head_length && memcmp(bytes, outputs->head, length) == 0) {
         take_away(store, length);
         return CLEAVE_OK;
     }
-    return refuse(gather, bytes, length, err);
+    return refuse(outputs, bytes, length, err);
 }
 
-enum cleave_status cv_ordered_output_head(struct cv_ordered_output *gather,
+enum cleave_status cv_ordered_output_head(struct cv_ordered_output *outputs,
                                           struct cv_chunk_output *store,
                                           struct cleave_error *err)
 {
@@ -151,7 +152,7 @@ enum cleave_status cv_ordered_output_head(struct cv_ordered_output *gather,
     char *bytes = NULL;
     bool found = false;
 
-    if (gather->options.head == NULL || size == 0)
+    if (outputs->options.head == NULL || size == 0)
         return CLEAVE_OK;
     for (size_t look = LOOK; !found && status == CLEAVE_OK; look *= 4) {
         const size_t length = look < size ? look : (size_t)size;
@@ -165,13 +166,13 @@ enum cleave_status cv_ordered_output_head(struct cv_ordered_output *gather,
         }
         status = cv_chunk_output_peek(store, bytes, length, err);
         if (status == CLEAVE_OK)
-            status = cv_splitter_head(gather->options.head, bytes, length, length == size,
-                                      &found, &end, err);
+            status = cv_splitter_head(outputs->options.head, bytes, length,
+                                      length == size, &found, &end, err);
         if (found && end < length && bytes[end] == bytes[0] &&
             (bytes[0] == '@' || bytes[0] == '#'))
-            gather->head_goes_on = bytes[0];
+            outputs->head_goes_on = bytes[0];
         if (status == CLEAVE_OK && found)
-            status = judge(gather, store, bytes, end, err);
+            status = judge(outputs, store, bytes, end, err);
     }
     free(bytes);
     return status;

@@ -37,7 +37,7 @@ static size_t read_front(const struct cv_chunk_output *store, void *room, size_t
         return length;
     }
     left = store->nextents > 0 ? extent->end - extent->begin : 0;
-    got = left > 0 ? pread(extent->shelf->fd, room, left < max ? (size_t)left : max,
+    got = left > 0 ? pread(extent->spill->fd, room, left < max ? (size_t)left : max,
                            (off_t)extent->begin)
                    : 0;
     return got > 0 ? (size_t)got : 0;

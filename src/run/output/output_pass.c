@@ -16,10 +16,10 @@
 
 enum { LINE = 64 * 1024 }; /* a longer one stays on disk */
 
-struct cv_chunk_output *cv_pass_find(const struct cv_ordered_output *gather,
+struct cv_chunk_output *cv_pass_find(const struct cv_ordered_output *outputs,
                                      uint64_t begin)
 {
-    struct cv_chunk_output *store = gather->offered;
+    struct cv_chunk_output *store = outputs->offered;
 
     while (store != NULL && store->begin != begin)
         store = store->next_offered;
@@ -38,13 +38,13 @@ static void come_back(struct cv_chunk_output *store)
         return;
     if (length > 0)
         at = cv_blocks_room(store, (size_t)length, &room);
-    if (room < length || (length > 0 && pread(extent.shelf->fd, at, (size_t)length,
+    if (room < length || (length > 0 && pread(extent.spill->fd, at, (size_t)length,
                                               (off_t)extent.begin) != (ssize_t)length))
         return;
     if (store->filling)
-        cv_spill_file_return(store->gather, extent.shelf);
+        cv_spill_file_return(store->outputs, extent.spill);
     store->filling = false;
-    cv_spill_file_leave(store->gather, extent.shelf);
+    cv_spill_file_leave(store->outputs, extent.spill);
     store->nextents = 0;
     if (length > 0)
         cv_blocks_added(store, (size_t)length);
@@ -61,7 +61,7 @@ void cv_pass_written(struct cv_chunk_output *store, uint64_t bytes)
 /* The rest of it is written from where it is now. */
 void cv_pass_finish(struct cv_chunk_output *store)
 {
-    if (store->offered && store->gather->writing == store)
-        store->gather->extent = 0;
+    if (store->offered && store->outputs->writing == store)
+        store->outputs->extent = 0;
     cv_chunk_output_take_out(store);
 }

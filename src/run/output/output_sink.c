@@ -21,52 +21,52 @@ enum {
     COPY = 64 * 1024, /* read and written at a time                                  */
 };
 
-void cv_sink_init(struct cv_ordered_output *gather)
+void cv_sink_init(struct cv_ordered_output *outputs)
 {
-    const int sink = gather->options.sink;
+    const int sink = outputs->options.sink;
     struct stat info;
 
-    gather->kind = sink < 0 ? CV_SINK_NONE : CV_SINK_OTHER;
-    gather->copy_bytes = COPY;
+    outputs->kind = sink < 0 ? CV_SINK_NONE : CV_SINK_OTHER;
+    outputs->copy_bytes = COPY;
     if (sink < 0 || fstat(sink, &info) != 0)
         return;
     if (S_ISFIFO(info.st_mode)) {
-        gather->kind = CV_SINK_PIPE;
-        gather->copy_bytes = PIPE_BUF;
+        outputs->kind = CV_SINK_PIPE;
+        outputs->copy_bytes = PIPE_BUF;
     } else if (S_ISSOCK(info.st_mode)) {
-        gather->socket = true;
+        outputs->socket = true;
     } else if (isatty(sink)) {
-        gather->copy_bytes = PIPE_BUF;
+        outputs->copy_bytes = PIPE_BUF;
     } else {
-        gather->kind = CV_SINK_FILE;
+        outputs->kind = CV_SINK_FILE;
     }
 }
 
-bool cv_sink_takes_bytes(const struct cv_ordered_output *gather)
+bool cv_sink_takes_bytes(const struct cv_ordered_output *outputs)
 {
-    return gather->kind == CV_SINK_NONE || gather->kind == CV_SINK_FILE;
+    return outputs->kind == CV_SINK_NONE || outputs->kind == CV_SINK_FILE;
 }
 
 /* Whether it takes something now, so that copy_bytes can be written at once. */
-static bool has_room(const struct cv_ordered_output *gather)
+static bool has_room(const struct cv_ordered_output *outputs)
 {
-    struct pollfd wait = { .fd = gather->options.sink, .events = POLLOUT };
+    struct pollfd wait = { .fd = outputs->options.sink, .events = POLLOUT };
 
     return poll(&wait, 1, 0) != 0;
 }
 
-int64_t cv_sink_write_bytes(const struct cv_ordered_output *gather,
+int64_t cv_sink_write_bytes(const struct cv_ordered_output *outputs,
                             const unsigned char *bytes, size_t length)
 {
-    if (cv_sink_takes_bytes(gather))
-        return write(gather->options.sink, bytes, length);
-    if (!has_room(gather)) {
+    if (cv_sink_takes_bytes(outputs))
+        return write(outputs->options.sink, bytes, length);
+    if (!has_room(outputs)) {
         errno = EAGAIN;
         return -1;
     }
-    length = length < gather->copy_bytes ? length : gather->copy_bytes;
-    return gather->socket ? send(gather->options.sink, bytes, length, MSG_DONTWAIT)
-                          : write(gather->options.sink, bytes, length);
+    length = length < outputs->copy_bytes ? length : outputs->copy_bytes;
+    return outputs->socket ? send(outputs->options.sink, bytes, length, MSG_DONTWAIT)
+                           : write(outputs->options.sink, bytes, length);
 }
 
 /* Whether a call does not know how, so that another one should be tried. */
@@ -76,71 +76,72 @@ static bool is_unsupported(int error)
            error == EBADF;
 }
 
-static int64_t write_file(struct cv_ordered_output *gather,
+static int64_t write_file(struct cv_ordered_output *outputs,
                           const struct cv_extent *extent, size_t length)
 {
     off_t offset = (off_t)extent->begin;
     ssize_t got = 0;
 
     length = length < STEP ? length : STEP;
-    if (extent->shelf->disk)
-        got = copy_file_range(extent->shelf->fd, &offset, gather->options.sink, NULL,
+    if (extent->spill->disk)
+        got = copy_file_range(extent->spill->fd, &offset, outputs->options.sink, NULL,
                               length, 0);
     if (got == 0 || (got < 0 && is_unsupported(errno)))
-        got = sendfile(gather->options.sink, extent->shelf->fd, &offset, length);
+        got = sendfile(outputs->options.sink, extent->spill->fd, &offset, length);
     return got;
 }
 
-static int64_t copy(struct cv_ordered_output *gather, const struct cv_extent *extent,
+static int64_t copy(struct cv_ordered_output *outputs, const struct cv_extent *extent,
                     size_t length)
 {
     char bytes[COPY];
     ssize_t got;
 
-    if (!has_room(gather)) {
+    if (!has_room(outputs)) {
         errno = EAGAIN;
         return -1;
     }
-    got = pread(extent->shelf->fd, bytes,
-                length < gather->copy_bytes ? length : gather->copy_bytes,
+    got = pread(extent->spill->fd, bytes,
+                length < outputs->copy_bytes ? length : outputs->copy_bytes,
                 (off_t)extent->begin);
     if (got <= 0)
         return got;
-    return gather->socket ? send(gather->options.sink, bytes, (size_t)got, MSG_DONTWAIT)
-                          : write(gather->options.sink, bytes, (size_t)got);
+    return outputs->socket ? send(outputs->options.sink, bytes, (size_t)got, MSG_DONTWAIT)
+                           : write(outputs->options.sink, bytes, (size_t)got);
 }
 
-int64_t cv_sink_write(struct cv_ordered_output *gather, const struct cv_extent *extent,
+int64_t cv_sink_write(struct cv_ordered_output *outputs, const struct cv_extent *extent,
                       uint64_t length)
 {
     const size_t max = length < INT_MAX ? (size_t)length : INT_MAX;
     off_t offset = (off_t)extent->begin;
     int64_t got = -1;
 
-    if (gather->kind == CV_SINK_PIPE)
-        got = splice(extent->shelf->fd, &offset, gather->options.sink, NULL, max,
+    if (outputs->kind == CV_SINK_PIPE)
+        got = splice(extent->spill->fd, &offset, outputs->options.sink, NULL, max,
                      SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
-    else if (gather->kind == CV_SINK_FILE)
-        got = write_file(gather, extent, max);
+    else if (outputs->kind == CV_SINK_FILE)
+        got = write_file(outputs, extent, max);
     else
-        return copy(gather, extent, max);
+        return copy(outputs, extent, max);
     if (got >= 0 || !is_unsupported(errno))
         return got;
-    gather->kind = CV_SINK_OTHER;
-    return copy(gather, extent, max);
+    outputs->kind = CV_SINK_OTHER;
+    return copy(outputs, extent, max);
 }
 
-enum cleave_status cv_sink_broke(struct cv_ordered_output *gather, int error)
+enum cleave_status cv_sink_broke(struct cv_ordered_output *outputs, int error)
 {
-    gather->error = error;
+    outputs->error = error;
     if (error == EPIPE)
-        return cv_fail(&gather->failure, CLEAVE_EENGINE,
-                       "cannot write to %s: nobody reads it any more", gather->sink_name);
-    return cv_fail(&gather->failure, CLEAVE_EENGINE, "cannot write to %s: %s",
-                   gather->sink_name, strerror(error));
+        return cv_fail(&outputs->failure, CLEAVE_EENGINE,
+                       "cannot write to %s: nobody reads it any more",
+                       outputs->sink_name);
+    return cv_fail(&outputs->failure, CLEAVE_EENGINE, "cannot write to %s: %s",
+                   outputs->sink_name, strerror(error));
 }
 
-enum cleave_status cv_sink_wrote(struct cv_ordered_output *gather, int64_t got,
+enum cleave_status cv_sink_wrote(struct cv_ordered_output *outputs, int64_t got,
                                  uint64_t *max, size_t *out_bytes,
                                  enum cv_ordered_output_state *out)
 {
@@ -152,8 +153,8 @@ enum cleave_status cv_sink_wrote(struct cv_ordered_output *gather, int64_t got,
         return CLEAVE_OK;
     }
     if (got <= 0)
-        return cv_sink_broke(gather, got < 0 ? errno : EIO);
-    gather->written += (uint64_t)got;
+        return cv_sink_broke(outputs, got < 0 ? errno : EIO);
+    outputs->written += (uint64_t)got;
     *max -= (uint64_t)got;
     *out_bytes = (size_t)got;
     return CLEAVE_OK;

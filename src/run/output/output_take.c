@@ -19,23 +19,23 @@ static enum cleave_status join(struct cv_chunk_output *store, struct cleave_erro
     char bytes[COPY];
 
     if (disk->begin == disk->end) {
-        cv_spill_file_leave(store->gather, disk->shelf);
+        cv_spill_file_leave(store->outputs, disk->spill);
         store->nextents = 1;
         return CLEAVE_OK;
     }
     for (uint64_t done = 0; done < length;) {
         const uint64_t left = length - done;
-        ssize_t got = pread(memory->shelf->fd, bytes, left < COPY ? (size_t)left : COPY,
+        ssize_t got = pread(memory->spill->fd, bytes, left < COPY ? (size_t)left : COPY,
                             (off_t)(memory->begin + done));
 
         if (got > 0)
-            got = pwrite(disk->shelf->fd, bytes, (size_t)got, (off_t)(begin + done));
+            got = pwrite(disk->spill->fd, bytes, (size_t)got, (off_t)(begin + done));
         if (got < 0 && errno != EINTR)
-            return cv_spill_file_fail(store->gather, true, errno, err);
+            return cv_spill_file_fail(store->outputs, true, errno, err);
         done += got > 0 ? (uint64_t)got : 0;
     }
-    cv_spill_file_leave(store->gather, memory->shelf);
-    cv_spill_file_count(store->gather, disk->shelf, (int64_t)length);
+    cv_spill_file_leave(store->outputs, memory->spill);
+    cv_spill_file_count(store->outputs, disk->spill, (int64_t)length);
     disk->begin = begin;
     store->extents[0] = *disk;
     store->nextents = 1;
@@ -53,16 +53,16 @@ static enum cleave_status put_before(struct cv_chunk_output *store,
     while (store->blocks.bytes > 0) {
         size_t some;
         const unsigned char *bytes = cv_blocks_front(store, &some);
-        const ssize_t put = pwrite(disk->shelf->fd, bytes, some, (off_t)at);
+        const ssize_t put = pwrite(disk->spill->fd, bytes, some, (off_t)at);
 
         if (put < 0 && errno != EINTR)
-            return cv_spill_file_fail(store->gather, true, errno, err);
+            return cv_spill_file_fail(store->outputs, true, errno, err);
         if (put > 0) {
             cv_blocks_gone(store, (size_t)put);
             at += (uint64_t)put;
         }
     }
-    cv_spill_file_count(store->gather, disk->shelf, (int64_t)length);
+    cv_spill_file_count(store->outputs, disk->spill, (int64_t)length);
     disk->begin -= length;
     return CLEAVE_OK;
 }
@@ -71,13 +71,14 @@ static enum cleave_status put_before(struct cv_chunk_output *store,
 static enum cleave_status put_down(struct cv_chunk_output *store,
                                    struct cleave_error *err)
 {
-    struct cv_chunk_output blocks = { .gather = store->gather, .blocks = store->blocks };
+    struct cv_chunk_output blocks = { .outputs = store->outputs,
+                                      .blocks = store->blocks };
     enum cleave_status status = CLEAVE_OK;
 
     if (store->nextents > 0 && store->extents[0].begin < store->extents[0].end)
         return put_before(store, err);
     if (store->nextents > 0)
-        cv_spill_file_leave(store->gather, store->extents[0].shelf);
+        cv_spill_file_leave(store->outputs, store->extents[0].spill);
     store->nextents = 0;
     store->blocks = (struct cv_chunk_output_blocks){ 0 };
     store->in_blocks = false;
@@ -104,7 +105,7 @@ enum cleave_status cv_ordered_output_take(struct cv_chunk_output *store,
     cv_chunk_output_close(store);
     if (store->nextents == 2)
         CV_TRY(join(store, err));
-    *out = (struct cv_taken){ store->extents[0].shelf->fd, store->extents[0].begin,
+    *out = (struct cv_taken){ store->extents[0].spill->fd, store->extents[0].begin,
                               store->extents[0].end };
     return CLEAVE_OK;
 }
@@ -138,7 +139,7 @@ enum cleave_status cv_chunk_output_read(struct cv_chunk_output *store, void *roo
 
         if (left == 0)
             continue;
-        got = pread(extent->shelf->fd, room, left < max ? (size_t)left : max,
+        got = pread(extent->spill->fd, room, left < max ? (size_t)left : max,
                     (off_t)extent->begin);
         if (got <= 0)
             return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again");

@@ -6,15 +6,15 @@
 
 #include "run/output/ordered_output_internal.h"
 
-void cv_alike_look(struct cv_ordered_output *gather, const struct cv_chunk_output *store)
+void cv_alike_look(struct cv_ordered_output *outputs, const struct cv_chunk_output *store)
 {
-    struct cv_repeated_header *alike = &gather->alike;
+    struct cv_repeated_header *alike = &outputs->alike;
     const uint64_t size = cv_chunk_output_size(store);
     char line[CV_ALIKE] = "";
     struct cleave_error ignored;
     size_t length = size < CV_ALIKE ? (size_t)size : CV_ALIKE - 1;
 
-    if (alike->differ || size == 0 || gather->options.head != NULL)
+    if (alike->differ || size == 0 || outputs->options.head != NULL)
         return;
     if (store->passed > 0 ||
         cv_chunk_output_peek(store, line, length, &ignored) != CLEAVE_OK) {
@@ -29,7 +29,8 @@ void cv_alike_look(struct cv_ordered_output *gather, const struct cv_chunk_outpu
     alike->outputs++;
 }
 
-const char *cv_ordered_output_same_line(const struct cv_ordered_output *gather)
+const char *cv_ordered_output_same_line(const struct cv_ordered_output *outputs)
 {
-    return gather->alike.outputs > 1 && !gather->alike.differ ? gather->alike.line : "";
+    return outputs->alike.outputs > 1 && !outputs->alike.differ ? outputs->alike.line
+                                                                : "";
 }

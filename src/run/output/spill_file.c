@@ -19,12 +19,12 @@ enum {
     SHELVES = 32, /* about how many there are when all is used */
 };
 
-enum cleave_status cv_spill_file_fail(const struct cv_ordered_output *gather, bool disk,
+enum cleave_status cv_spill_file_fail(const struct cv_ordered_output *outputs, bool disk,
                                       int error, struct cleave_error *err)
 {
     if (disk)
         return cv_fail(err, CLEAVE_EENGINE, "cannot keep output in '%s': %s",
-                       gather->directory, strerror(error));
+                       outputs->directory, strerror(error));
     return cv_fail(err, CLEAVE_EENGINE, "cannot keep output in memory: %s",
                    strerror(error));
 }
@@ -48,69 +48,69 @@ static int open_nameless(const char *directory)
     return fd;
 }
 
-enum cleave_status cv_ordered_output_file(const struct cv_ordered_output *gather,
+enum cleave_status cv_ordered_output_file(const struct cv_ordered_output *outputs,
                                           int *out, struct cleave_error *err)
 {
-    *out = open_nameless(gather->directory);
-    return *out >= 0 ? CLEAVE_OK : cv_spill_file_fail(gather, true, errno, err);
+    *out = open_nameless(outputs->directory);
+    return *out >= 0 ? CLEAVE_OK : cv_spill_file_fail(outputs, true, errno, err);
 }
 
-static enum cleave_status new_shelf(struct cv_ordered_output *gather, bool disk,
+static enum cleave_status new_shelf(struct cv_ordered_output *outputs, bool disk,
                                     struct cv_spill_file **out, struct cleave_error *err)
 {
-    struct cv_spill_file *shelf = calloc(1, sizeof *shelf);
+    struct cv_spill_file *spill = calloc(1, sizeof *spill);
 
-    if (shelf == NULL)
+    if (spill == NULL)
         return cv_fail_memory(err, "an output");
-    shelf->disk = disk;
-    shelf->fd = disk ? open_nameless(gather->directory)
+    spill->disk = disk;
+    spill->fd = disk ? open_nameless(outputs->directory)
                      : memfd_create("cleave-output", MFD_CLOEXEC);
-    if (shelf->fd < 0) {
+    if (spill->fd < 0) {
         const int error = errno;
 
-        free(shelf);
-        return cv_spill_file_fail(gather, disk, error, err);
+        free(spill);
+        return cv_spill_file_fail(outputs, disk, error, err);
     }
-    shelf->next = gather->shelves;
-    if (shelf->next != NULL)
-        shelf->next->previous = shelf;
-    gather->shelves = shelf;
-    *out = shelf;
+    spill->next = outputs->spills;
+    if (spill->next != NULL)
+        spill->next->previous = spill;
+    outputs->spills = spill;
+    *out = spill;
     return CLEAVE_OK;
 }
 
-static void close_shelf(struct cv_ordered_output *gather, struct cv_spill_file *shelf)
+static void close_shelf(struct cv_ordered_output *outputs, struct cv_spill_file *spill)
 {
-    cv_spill_file_count(gather, shelf, -(int64_t)shelf->held);
-    if (shelf->next != NULL)
-        shelf->next->previous = shelf->previous;
-    if (shelf->previous != NULL)
-        shelf->previous->next = shelf->next;
+    cv_spill_file_count(outputs, spill, -(int64_t)spill->held);
+    if (spill->next != NULL)
+        spill->next->previous = spill->previous;
+    if (spill->previous != NULL)
+        spill->previous->next = spill->next;
     else
-        gather->shelves = shelf->next;
-    cv_close(&shelf->fd);
-    free(shelf);
+        outputs->spills = spill->next;
+    cv_close(&spill->fd);
+    free(spill);
 }
 
-void cv_spill_files_close(struct cv_ordered_output *gather)
+void cv_spill_files_close(struct cv_ordered_output *outputs)
 {
     struct cv_spill_file *next;
 
-    for (struct cv_spill_file *shelf = gather->shelves; shelf != NULL; shelf = next) {
-        next = shelf->next;
-        close(shelf->fd);
-        free(shelf);
+    for (struct cv_spill_file *spill = outputs->spills; spill != NULL; spill = next) {
+        next = spill->next;
+        close(spill->fd);
+        free(spill);
     }
-    gather->shelves = NULL;
+    outputs->spills = NULL;
 }
 
-/* From how many bytes on a shelf is not begun another store in. Few shelves means few
+/* From how many bytes on a spill file is not begun another store in. Few spill files means few
  * descriptors; small ones mean that space comes back soon. */
-static uint64_t shelf_bytes(const struct cv_ordered_output *gather, bool disk)
+static uint64_t shelf_bytes(const struct cv_ordered_output *outputs, bool disk)
 {
-    uint64_t bytes = (disk ? gather->disk : gather->options.memory) / SHELVES;
+    uint64_t bytes = (disk ? outputs->disk : outputs->options.memory) / SHELVES;
 
-    if (gather->options.separate)
+    if (outputs->options.separate)
         return 0;
     if (disk)
         return bytes > SHELF_DISK ? bytes : SHELF_DISK;
@@ -119,66 +119,66 @@ static uint64_t shelf_bytes(const struct cv_ordered_output *gather, bool disk)
     return bytes > SHELF_LEAST ? bytes : SHELF_LEAST;
 }
 
-static void list_shelf(struct cv_ordered_output *gather, struct cv_spill_file *shelf)
+static void list_shelf(struct cv_ordered_output *outputs, struct cv_spill_file *spill)
 {
-    shelf->listed = true;
-    shelf->next_free = gather->free_shelves[shelf->disk];
-    gather->free_shelves[shelf->disk] = shelf;
+    spill->listed = true;
+    spill->next_free = outputs->free_shelves[spill->disk];
+    outputs->free_shelves[spill->disk] = spill;
 }
 
-enum cleave_status cv_spill_file_take(struct cv_ordered_output *gather, bool disk,
+enum cleave_status cv_spill_file_take(struct cv_ordered_output *outputs, bool disk,
                                       struct cv_spill_file **out,
                                       struct cleave_error *err)
 {
-    struct cv_spill_file *shelf = gather->free_shelves[disk];
+    struct cv_spill_file *spill = outputs->free_shelves[disk];
 
-    if (shelf != NULL) {
-        gather->free_shelves[disk] = shelf->next_free;
-        shelf->listed = false;
+    if (spill != NULL) {
+        outputs->free_shelves[disk] = spill->next_free;
+        spill->listed = false;
     } else {
-        CV_TRY(new_shelf(gather, disk, &shelf, err));
+        CV_TRY(new_shelf(outputs, disk, &spill, err));
     }
-    shelf->taken = true;
-    shelf->users++;
-    *out = shelf;
+    spill->taken = true;
+    spill->users++;
+    *out = spill;
     return CLEAVE_OK;
 }
 
-void cv_spill_file_return(struct cv_ordered_output *gather, struct cv_spill_file *shelf)
+void cv_spill_file_return(struct cv_ordered_output *outputs, struct cv_spill_file *spill)
 {
-    shelf->taken = false;
-    if (shelf->length < shelf_bytes(gather, shelf->disk))
-        list_shelf(gather, shelf);
+    spill->taken = false;
+    if (spill->length < shelf_bytes(outputs, spill->disk))
+        list_shelf(outputs, spill);
 }
 
-void cv_spill_file_count(struct cv_ordered_output *gather, struct cv_spill_file *shelf,
+void cv_spill_file_count(struct cv_ordered_output *outputs, struct cv_spill_file *spill,
                          int64_t bytes)
 {
-    uint64_t *used = shelf->disk ? &gather->disk : &gather->memory;
+    uint64_t *used = spill->disk ? &outputs->disk : &outputs->memory;
 
     *used += (uint64_t)bytes;
-    shelf->held += (uint64_t)bytes;
-    if (gather->disk > gather->most_disk)
-        gather->most_disk = gather->disk;
+    spill->held += (uint64_t)bytes;
+    if (outputs->disk > outputs->most_disk)
+        outputs->most_disk = outputs->disk;
 }
 
-void cv_spill_file_leave(struct cv_ordered_output *gather, struct cv_spill_file *shelf)
+void cv_spill_file_leave(struct cv_ordered_output *outputs, struct cv_spill_file *spill)
 {
-    shelf->users--;
-    if (shelf->users > 0 || shelf->taken)
+    spill->users--;
+    if (spill->users > 0 || spill->taken)
         return;
     /* One that is listed goes on being filled; to empty it after every few bytes would
      * cost more than the bytes. */
-    if (shelf->listed && shelf->length < SHELF_LEAST &&
-        shelf->held < gather->options.memory / 4)
+    if (spill->listed && spill->length < SHELF_LEAST &&
+        spill->held < outputs->options.memory / 4)
         return;
-    if (gather->options.separate || ftruncate(shelf->fd, 0) != 0) {
-        if (!shelf->listed)
-            close_shelf(gather, shelf);
+    if (outputs->options.separate || ftruncate(spill->fd, 0) != 0) {
+        if (!spill->listed)
+            close_shelf(outputs, spill);
         return;
     }
-    cv_spill_file_count(gather, shelf, -(int64_t)shelf->held);
-    shelf->length = 0;
-    if (!shelf->listed)
-        list_shelf(gather, shelf);
+    cv_spill_file_count(outputs, spill, -(int64_t)spill->held);
+    spill->length = 0;
+    if (!spill->listed)
+        list_shelf(outputs, spill);
 }

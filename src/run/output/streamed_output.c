@@ -29,7 +29,7 @@ static struct cv_extent extent_at(const struct cv_chunk_output *store, uint64_t 
         at -= extent->end - extent->begin;
     begin = extent->begin + at;
     left = extent->end - begin;
-    return (struct cv_extent){ extent->shelf, begin,
+    return (struct cv_extent){ extent->spill, begin,
                                begin + (left < length ? left : length) };
 }
 
@@ -40,7 +40,7 @@ static bool read_at(const struct cv_chunk_output *store, uint64_t at, char *room
         const struct cv_extent part = extent_at(store, at, length);
         const size_t some = (size_t)(part.end - part.begin);
 
-        if (pread(part.shelf->fd, room, some, (off_t)part.begin) != (ssize_t)some)
+        if (pread(part.spill->fd, room, some, (off_t)part.begin) != (ssize_t)some)
             return false;
         at += some;
         room += some;
@@ -88,11 +88,11 @@ bool cv_streamed_output_ready(struct cv_chunk_output *store)
     return store->line_end > store->shown;
 }
 
-enum cleave_status cv_streamed_output_write(struct cv_ordered_output *gather,
+enum cleave_status cv_streamed_output_write(struct cv_ordered_output *outputs,
                                             uint64_t *max,
                                             enum cv_ordered_output_state *out)
 {
-    struct cv_chunk_output *store = gather->writing;
+    struct cv_chunk_output *store = outputs->writing;
 
     *out = cv_streamed_output_ready(store) ? CV_GATHER_BUSY : CV_GATHER_IDLE;
     while (*out == CV_GATHER_BUSY && *max > 0) {
@@ -101,8 +101,9 @@ enum cleave_status cv_streamed_output_write(struct cv_ordered_output *gather,
             extent_at(store, store->shown, left < *max ? left : *max);
         size_t done;
 
-        CV_TRY(cv_sink_wrote(gather, cv_sink_write(gather, &part, part.end - part.begin),
-                             max, &done, out));
+        CV_TRY(cv_sink_wrote(outputs,
+                             cv_sink_write(outputs, &part, part.end - part.begin), max,
+                             &done, out));
         store->shown += done;
         if (store->shown == store->line_end)
             *out = CV_GATHER_IDLE;
@@ -140,27 +141,27 @@ void cv_streamed_output_keep_lines(struct cv_chunk_output *store)
 
 void cv_streamed_output_remember(struct cv_chunk_output *store)
 {
-    struct cv_ordered_output *gather = store->gather;
+    struct cv_ordered_output *outputs = store->outputs;
 
-    assert(gather->said == NULL && gather->writing == store && store->shown > 0);
-    gather->writing = NULL;
+    assert(outputs->said == NULL && outputs->writing == store && store->shown > 0);
+    outputs->writing = NULL;
     cv_chunk_output_take_out(store);
     cv_chunk_output_close(store);
-    gather->said = store;
+    outputs->said = store;
 }
 
-bool cv_ordered_output_remembers(const struct cv_ordered_output *gather, uint64_t begin)
+bool cv_ordered_output_remembers(const struct cv_ordered_output *outputs, uint64_t begin)
 {
-    return gather->said != NULL && gather->said->begin == begin;
+    return outputs->said != NULL && outputs->said->begin == begin;
 }
 
-void cv_streamed_output_forget(struct cv_ordered_output *gather, uint64_t begin)
+void cv_streamed_output_forget(struct cv_ordered_output *outputs, uint64_t begin)
 {
-    struct cv_chunk_output *said = gather->said;
+    struct cv_chunk_output *said = outputs->said;
 
-    if (!cv_ordered_output_remembers(gather, begin))
+    if (!cv_ordered_output_remembers(outputs, begin))
         return;
-    gather->said = NULL;
+    outputs->said = NULL;
     cv_chunk_output_drop(said);
 }
 
@@ -188,13 +189,13 @@ static bool begins_with(struct cv_chunk_output *store, const struct cv_chunk_out
 
 bool cv_ordered_output_repeats(struct cv_chunk_output *store, uint64_t begin)
 {
-    const struct cv_chunk_output *said = store->gather->said;
+    const struct cv_chunk_output *said = store->outputs->said;
 
-    if (!cv_ordered_output_remembers(store->gather, begin))
+    if (!cv_ordered_output_remembers(store->outputs, begin))
         return true;
     if (!begins_with(store, said))
         return false;
     store->passed = said->shown;
-    cv_streamed_output_forget(store->gather, begin);
+    cv_streamed_output_forget(store->outputs, begin);
     return true;
 }

@@ -223,20 +223,20 @@ static enum cleave_status take(struct cv_piece_writer *writer, const char *bytes
 /* What comes out of a flow. */
 static enum cleave_status write_from_thread(struct cv_piece_writer *writer,
                                             const struct cv_part *part,
-                                            struct cv_writer_thread *flow,
+                                            struct cv_writer_thread *threaded,
                                             struct cleave_error *err)
 {
     char bytes[POUR];
 
     for (uint64_t at = part->begin; at < part->end;) {
         const uint64_t left = part->end - at;
-        const ssize_t got = read(cv_writer_thread_fd(flow), bytes,
+        const ssize_t got = read(cv_writer_thread_fd(threaded), bytes,
                                  left < sizeof bytes ? left : sizeof bytes);
 
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0) {
-            CV_TRY(cv_writer_thread_end(flow, err));
+            CV_TRY(cv_writer_thread_end(threaded, err));
             errno = 0;
             return ended_early(part, at, err);
         }
@@ -250,12 +250,13 @@ static enum cleave_status copy_from_thread(struct cv_piece_writer *writer,
                                            const struct cv_part *part,
                                            struct cleave_error *err)
 {
-    struct cv_writer_thread *flow;
+    struct cv_writer_thread *threaded;
     enum cleave_status status;
 
-    CV_TRY(part->well->flow(part->well, part->begin, part->end, NULL, &flow, err));
-    status = write_from_thread(writer, part, flow, err);
-    part->well->stop(flow);
+    CV_TRY(
+        part->well->threaded(part->well, part->begin, part->end, NULL, &threaded, err));
+    status = write_from_thread(writer, part, threaded, err);
+    part->well->stop(threaded);
     return status;
 }
 

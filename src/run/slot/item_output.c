@@ -58,7 +58,7 @@ static enum cleave_status replace(const struct cv_slot *slot,
     struct cv_chunk_output *made;
     enum cleave_status status;
 
-    CV_TRY(cv_chunk_output_open(slot->gather, &made, err));
+    CV_TRY(cv_chunk_output_open(slot->outputs, &made, err));
     status = lines ? copy_lines(*store, made, text, err)
                    : cv_chunk_output_write(made, text, length, err);
     cv_chunk_output_drop(status == CLEAVE_OK ? *store : made);

@@ -94,11 +94,11 @@ static enum cleave_status put_by_gather(struct cv_slot *slot, size_t length,
     struct cv_chunk_output *store;
     enum cleave_status status;
 
-    CV_TRY(cv_chunk_output_open(slot->gather, &store, err));
+    CV_TRY(cv_chunk_output_open(slot->outputs, &store, err));
     cv_chunk_output_use_blocks(store);
     status = put_each(slot, store, length, err);
     if (status == CLEAVE_OK)
-        status = cv_ordered_output_finish(slot->gather, store, 0, 1, err);
+        status = cv_ordered_output_finish(slot->outputs, store, 0, 1, err);
     if (status != CLEAVE_OK)
         cv_chunk_output_drop(store);
     return status;

@@ -51,20 +51,20 @@ static void emptied(void *context, bool read)
     run_dry(context, read);
 }
 
-void cv_open_fed(struct cv_slot *slot, struct cv_pipe_feeder *inlet)
+void cv_open_fed(struct cv_slot *slot, struct cv_pipe_feeder *feeder)
 {
     struct cleave_error err;
 
-    if (inlet == &slot->mate) {
-        if (!slot->open.more || slot->exited || inlet->refused) {
-            cv_pipe_feeder_close(inlet);
+    if (feeder == &slot->mate) {
+        if (!slot->open.more || slot->exited || feeder->refused) {
+            cv_pipe_feeder_close(feeder);
             slot->kind->check_over(slot);
         }
         return;
     }
-    if (inlet->refused || slot->exited)
+    if (feeder->refused || slot->exited)
         run_dry(slot, false);
-    else if (cv_read_monitor_wait(&inlet->drain, &err) != CLEAVE_OK)
+    else if (cv_read_monitor_wait(&feeder->drain, &err) != CLEAVE_OK)
         broke(slot, &err);
 }
 
@@ -73,7 +73,7 @@ static enum cleave_status listen(struct cv_slot *slot, struct cleave_error *err)
 {
     CV_TRY(cv_slot_limit(slot, err));
     slot->in.drain = (struct cv_read_monitor){ .poller = slot->poller,
-                                               .feed = &slot->in.feed,
+                                               .writer = &slot->in.writer,
                                                .began = began,
                                                .empty = emptied,
                                                .broke = broke,
@@ -191,7 +191,7 @@ struct cv_slot_seen cv_slot_look(const struct cv_slot *slot)
         return seen;
     cv_slot_hold(slot);
     seen.read = slot->kind->fed(slot) - slot->piece.body.begin;
-    unread = slot->in.fd >= 0 ? cv_pipe_writer_unread(&slot->in.feed) : 0;
+    unread = slot->in.fd >= 0 ? cv_pipe_writer_unread(&slot->in.writer) : 0;
     cv_slot_go_on(slot);
     seen.read = seen.read > unread ? seen.read - unread : 0;
     seen.output = cv_slot_came(slot);

@@ -13,50 +13,52 @@
 
 enum { LENGTH_BITS = 56 }; /* of an honest length: any text has more */
 
-bool cv_persistent_answered(const struct cv_persistent *steady)
+bool cv_persistent_answered(const struct cv_persistent *persistent)
 {
-    return steady->nhead == CV_FRAME && steady->left == 0 && !steady->part;
+    return persistent->nhead == CV_FRAME && persistent->left == 0 && !persistent->part;
 }
 
 /* The length has come. */
-static enum cv_answer judge_length(struct cv_persistent *steady)
+static enum cv_answer judge_length(struct cv_persistent *persistent)
 {
-    uint64_t length = cv_persistent_length(steady->head);
+    uint64_t length = cv_persistent_length(persistent->head);
 
-    steady->refused = length == UINT64_MAX;
-    steady->part = steady->in_parts && !steady->refused && (length & CV_STEADY_PART) != 0;
-    if (steady->part)
+    persistent->refused = length == UINT64_MAX;
+    persistent->part =
+        persistent->in_parts && !persistent->refused && (length & CV_STEADY_PART) != 0;
+    if (persistent->part)
         length &= ~CV_STEADY_PART;
-    if (!steady->refused && length >> LENGTH_BITS != 0)
+    if (!persistent->refused && length >> LENGTH_BITS != 0)
         return CV_ANSWER_NO_LENGTH;
-    steady->left = steady->refused ? 0 : length;
-    steady->begun = steady->begun || steady->part;
+    persistent->left = persistent->refused ? 0 : length;
+    persistent->begun = persistent->begun || persistent->part;
     return CV_ANSWER_GOOD;
 }
 
-enum cv_answer cv_persistent_read(struct cv_persistent *steady, const char *bytes,
+enum cv_answer cv_persistent_read(struct cv_persistent *persistent, const char *bytes,
                                   size_t length, struct cv_answer_bytes *out)
 {
     size_t missing, head;
 
-    if (steady->part && steady->left == 0) { /* the next one */
-        steady->part = false;
-        steady->nhead = 0;
+    if (persistent->part && persistent->left == 0) { /* the next one */
+        persistent->part = false;
+        persistent->nhead = 0;
     }
-    missing = CV_FRAME - steady->nhead;
+    missing = CV_FRAME - persistent->nhead;
     head = missing < length ? missing : length;
     *out = (struct cv_answer_bytes){ bytes + length, 0 };
-    if (!steady->given || cv_persistent_answered(steady))
+    if (!persistent->given || cv_persistent_answered(persistent))
         return CV_ANSWER_UNASKED;
-    memcpy(steady->head + steady->nhead, bytes, head);
-    steady->nhead += head;
-    if (head > 0 && steady->nhead == CV_FRAME && judge_length(steady) != CV_ANSWER_GOOD)
+    memcpy(persistent->head + persistent->nhead, bytes, head);
+    persistent->nhead += head;
+    if (head > 0 && persistent->nhead == CV_FRAME &&
+        judge_length(persistent) != CV_ANSWER_GOOD)
         return CV_ANSWER_NO_LENGTH;
     bytes += head;
     length -= head;
-    *out =
-        (struct cv_answer_bytes){ bytes,
-                                  length < steady->left ? length : (size_t)steady->left };
-    steady->left -= out->length;
-    return length > out->length && !steady->part ? CV_ANSWER_LONG : CV_ANSWER_GOOD;
+    *out = (struct cv_answer_bytes){ bytes, length < persistent->left
+                                                ? length
+                                                : (size_t)persistent->left };
+    persistent->left -= out->length;
+    return length > out->length && !persistent->part ? CV_ANSWER_LONG : CV_ANSWER_GOOD;
 }

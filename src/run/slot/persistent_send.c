@@ -53,7 +53,7 @@ static uint64_t put_small(int fd, const struct cv_part *parts, size_t count)
 }
 
 /* Feed a frame: parts[0] is its length, which is set here. */
-static enum cleave_status put_frame(struct cv_slot *slot, struct cv_pipe_feeder *inlet,
+static enum cleave_status put_frame(struct cv_slot *slot, struct cv_pipe_feeder *feeder,
                                     unsigned char *frame, struct cv_part *parts,
                                     size_t count, struct cleave_error *err)
 {
@@ -63,34 +63,35 @@ static enum cleave_status put_frame(struct cv_slot *slot, struct cv_pipe_feeder 
         length += parts[i].end - parts[i].begin;
     cv_persistent_length_put(frame, length);
     parts[0] = (struct cv_part){ .bytes = frame, .fd = -1, .end = CV_FRAME };
-    put = length <= SMALL ? put_small(inlet->fd, parts, count) : 0;
-    slot->steady.sent += put;
+    put = length <= SMALL ? put_small(feeder->fd, parts, count) : 0;
+    slot->persistent.sent += put;
     if (put == CV_FRAME + length) {
-        inlet->feeding = false;
-        cv_pipe_writer_init(&inlet->feed, inlet->fd, parts, 0);
+        feeder->feeding = false;
+        cv_pipe_writer_init(&feeder->writer, feeder->fd, parts, 0);
         return CLEAVE_OK;
     }
     skip(parts, count, put);
-    CV_TRY(cv_pipe_feeder_begin(inlet, parts, count, err));
-    return cv_pipe_feeder_watch(inlet, err);
+    CV_TRY(cv_pipe_feeder_begin(feeder, parts, count, err));
+    return cv_pipe_feeder_watch(feeder, err);
 }
 
 enum cleave_status cv_persistent_give(struct cv_slot *slot, struct cleave_error *err)
 {
-    struct cv_persistent *steady = &slot->steady;
+    struct cv_persistent *persistent = &slot->persistent;
     struct cv_part parts[1 + CV_SLOT_PARTS], mates[2];
     const size_t count = cv_slot_parts(slot, parts + 1);
     const size_t nmates = cv_slot_mate_parts(slot, mates + 1);
 
-    steady->given = true;
-    steady->refused = false;
-    steady->part = steady->begun = false;
-    steady->nhead = 0;
-    steady->left = 0;
-    steady->sent = 0;
+    persistent->given = true;
+    persistent->refused = false;
+    persistent->part = persistent->begun = false;
+    persistent->nhead = 0;
+    persistent->left = 0;
+    persistent->sent = 0;
     slot->start_s = cv_clock_s();
-    CV_TRY(put_frame(slot, &slot->in, steady->frames[0], parts, 1 + count, err));
+    CV_TRY(put_frame(slot, &slot->in, persistent->frames[0], parts, 1 + count, err));
     if (nmates > 0)
-        CV_TRY(put_frame(slot, &slot->mate, steady->frames[1], mates, 1 + nmates, err));
+        CV_TRY(
+            put_frame(slot, &slot->mate, persistent->frames[1], mates, 1 + nmates, err));
     return cv_slot_limit(slot, err);
 }

@@ -38,12 +38,12 @@ static bool is_alive(const struct cv_slot *slot)
 static bool is_usable(const struct cv_slot *slot)
 {
     return is_alive(slot) && !slot->exited && slot->kills == 0 && slot->out >= 0 &&
-           !slot->steady.leaving;
+           !slot->persistent.leaving;
 }
 
 static bool is_answered(const struct cv_slot *slot)
 {
-    return cv_persistent_answered(&slot->steady) && slot->fault == NULL;
+    return cv_persistent_answered(&slot->persistent) && slot->fault == NULL;
 }
 
 /* The command cannot be used any more. */
@@ -61,27 +61,28 @@ static void mark_unusable(struct cv_slot *slot, const char *fault)
 /* The piece is over once it has been answered and fed. */
 static void check_over(struct cv_slot *slot)
 {
-    struct cv_persistent *steady = &slot->steady;
+    struct cv_persistent *persistent = &slot->persistent;
 
-    if (!steady->given || !is_answered(slot) || slot->in.feeding || slot->mate.feeding)
+    if (!persistent->given || !is_answered(slot) || slot->in.feeding ||
+        slot->mate.feeding)
         return;
-    steady->given = false;
-    steady->spoke = true;
-    cv_poller_cancel(slot->poller, &steady->patience);
-    steady->answers++;
+    persistent->given = false;
+    persistent->spoke = true;
+    cv_poller_cancel(slot->poller, &persistent->patience);
+    persistent->answers++;
     slot->busy = false;
     if (slot->out >= 0 && slot->timeout_s > 0)
         cv_poller_cancel(slot->poller, &slot->timer);
     /* To others it is as if a command had ended. */
-    slot->process.exit_code = steady->refused ? 1 : 0;
+    slot->process.exit_code = persistent->refused ? 1 : 0;
     slot->process.signal = 0;
-    slot->fault = steady->refused ? "said that it failed" : NULL;
-    slot->ended(slot->context, slot, steady->refused ? CV_SLOT_FAILED : CV_SLOT_DONE);
+    slot->fault = persistent->refused ? "said that it failed" : NULL;
+    slot->ended(slot->context, slot, persistent->refused ? CV_SLOT_FAILED : CV_SLOT_DONE);
 }
 
-static void all_fed(void *context, struct cv_pipe_feeder *inlet)
+static void all_fed(void *context, struct cv_pipe_feeder *feeder)
 {
-    (void)inlet;
+    (void)feeder;
     check_over(context);
 }
 
@@ -91,16 +92,17 @@ static void all_fed(void *context, struct cv_pipe_feeder *inlet)
  * in asking him about every piece. */
 static enum cleave_status no_length(struct cv_slot *slot, struct cleave_error *err)
 {
-    const struct cv_persistent *steady = &slot->steady;
+    const struct cv_persistent *persistent = &slot->persistent;
     char shown[64];
 
     mark_unusable(slot, "answered with something that is no length");
-    if (steady->spoke)
+    if (persistent->spoke)
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_EINPUT,
                    "expected the length of an answer, got '%s': is '%s' made to "
                    "be persistent?",
-                   cv_shown((const char *)steady->head, CV_FRAME, shown, sizeof shown),
+                   cv_shown((const char *)persistent->head, CV_FRAME, shown,
+                            sizeof shown),
                    slot->command->argv[0]);
 }
 
@@ -112,7 +114,8 @@ static enum cleave_status take(struct cv_slot *slot, const char *bytes, size_t l
     struct cv_answer_bytes kept;
 
     while (bytes < end && slot->kills == 0) {
-        switch (cv_persistent_read(&slot->steady, bytes, (size_t)(end - bytes), &kept)) {
+        switch (
+            cv_persistent_read(&slot->persistent, bytes, (size_t)(end - bytes), &kept)) {
         case CV_ANSWER_NO_LENGTH:
             return no_length(slot, err);
         case CV_ANSWER_UNASKED:
@@ -126,10 +129,10 @@ static enum cleave_status take(struct cv_slot *slot, const char *bytes, size_t l
         }
         if (kept.length > 0)
             /* Whoever sends lines on has to know where the last whole one ends. */
-            CV_TRY((slot->steady.in_parts ? cv_chunk_output_write_lines
-                                          : cv_chunk_output_write)(slot->store,
-                                                                   kept.bytes,
-                                                                   kept.length, err));
+            CV_TRY((slot->persistent.in_parts ? cv_chunk_output_write_lines
+                                              : cv_chunk_output_write)(slot->store,
+                                                                       kept.bytes,
+                                                                       kept.length, err));
         bytes = kept.bytes + kept.length;
     }
     return CLEAVE_OK;
@@ -139,18 +142,18 @@ static enum cleave_status take(struct cv_slot *slot, const char *bytes, size_t l
 static enum cleave_status read_some(struct cv_slot *slot, bool *more,
                                     struct cleave_error *err)
 {
-    struct cv_persistent *steady = &slot->steady;
+    struct cv_persistent *persistent = &slot->persistent;
     char bytes[COPY];
     ssize_t got;
 
-    if (slot->kills == 0 && steady->left >= COPY) {
+    if (slot->kills == 0 && persistent->left >= COPY) {
         const uint64_t before = cv_chunk_output_size(slot->store);
         enum cv_chunk_output_state state;
 
         CV_TRY(cv_chunk_output_pump(slot->store, slot->out,
-                                    steady->left < TURN ? steady->left : TURN, &state,
-                                    err));
-        steady->left -= cv_chunk_output_size(slot->store) - before;
+                                    persistent->left < TURN ? persistent->left : TURN,
+                                    &state, err));
+        persistent->left -= cv_chunk_output_size(slot->store) - before;
         *more = state == CV_STORE_BUSY;
         got = state == CV_STORE_END ? 0 : 1;
     } else {
@@ -166,7 +169,7 @@ static enum cleave_status read_some(struct cv_slot *slot, bool *more,
     if (got == 0) {
         cv_poller_remove(slot->poller, &slot->out_watch);
         cv_close(&slot->out);
-        if (!steady->leaving && !slot->exited && slot->kills == 0)
+        if (!persistent->leaving && !slot->exited && slot->kills == 0)
             cv_slot_kill_soon(slot); /* it cannot answer any more */
     }
     return CLEAVE_OK;
@@ -183,7 +186,7 @@ static void answer_ready(void *context, unsigned events)
         broke(slot, &err);
         return;
     }
-    if (slot->steady.in_parts && slot->busy && slot->wrote != NULL)
+    if (slot->persistent.in_parts && slot->busy && slot->wrote != NULL)
         slot->wrote(slot->context, slot);
     if (slot->kills == 0)
         check_over(slot);
@@ -197,17 +200,18 @@ static enum cleave_status start_process(struct cv_slot *slot, struct cleave_erro
  * goes to the next. */
 static bool ended_between(const struct cv_slot *slot)
 {
-    const struct cv_persistent *steady = &slot->steady;
+    const struct cv_persistent *persistent = &slot->persistent;
 
-    return !steady->given ||
-           (slot->process.exit_code == 0 && steady->answers > 0 && steady->nhead == 0 &&
-            !steady->begun && !slot->timed_out && slot->fault == NULL);
+    return !persistent->given ||
+           (slot->process.exit_code == 0 && persistent->answers > 0 &&
+            persistent->nhead == 0 && !persistent->begun && !slot->timed_out &&
+            slot->fault == NULL);
 }
 
 /* The end of the process was the end of the piece. */
 static void fail_piece(struct cv_slot *slot)
 {
-    slot->steady.given = false;
+    slot->persistent.given = false;
     slot->busy = false;
     if (slot->fault == NULL && slot->process.exit_code == 0)
         slot->fault = "exited before it answered";
@@ -251,13 +255,13 @@ static void process_ended(void *context, unsigned events)
     if (slot->out >= 0)
         cv_process_signal(&slot->process, SIGKILL); /* children that it left */
     cv_slot_release(slot);
-    cv_poller_cancel(slot->poller, &slot->steady.patience);
+    cv_poller_cancel(slot->poller, &slot->persistent.patience);
     cv_process_reap(&slot->process);
     if (status != CLEAVE_OK) {
         broke(slot, &err);
     } else if (!slot->busy) {
         slot->left(slot->context, slot);
-    } else if (slot->steady.given && is_answered(slot) && slot->kills == 0) {
+    } else if (slot->persistent.given && is_answered(slot) && slot->kills == 0) {
         slot->left(slot->context, slot);
         check_over(slot);
     } else if (!slot->stopping && ended_between(slot)) {
@@ -291,8 +295,8 @@ static enum cleave_status launch(struct cv_slot *slot, struct cv_slot_pipes *pip
     CV_TRY(set_nonblocking(slot->mate.fd, err));
     CV_TRY(set_nonblocking(slot->out, err));
     CV_TRY(cv_slot_spawn(slot, pipes, err));
-    if (!slot->steady.spoke)
-        CV_TRY(cv_poller_set(slot->poller, &slot->steady.patience,
+    if (!slot->persistent.spoke)
+        CV_TRY(cv_poller_set(slot->poller, &slot->persistent.patience,
                              cv_clock_s() + PATIENCE_S, report_silent_command, slot,
                              err));
     CV_TRY(cv_poller_add(slot->poller, &slot->out_watch, slot->out, CV_READABLE,
@@ -307,8 +311,8 @@ static enum cleave_status start_process(struct cv_slot *slot, struct cleave_erro
     struct cv_slot_pipes pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 }, NULL };
     enum cleave_status status;
 
-    slot->steady.answers = 0;
-    slot->steady.leaving = false;
+    slot->persistent.answers = 0;
+    slot->persistent.leaving = false;
     status = launch(slot, &pipes, err);
     cv_slot_close_pipes(&pipes);
     if (status == CLEAVE_OK)
@@ -320,13 +324,13 @@ static enum cleave_status start_process(struct cv_slot *slot, struct cleave_erro
 
 static enum cleave_status start_steady(struct cv_slot *slot, struct cleave_error *err)
 {
-    enum cleave_status status = cv_chunk_output_open(slot->gather, &slot->store, err);
+    enum cleave_status status = cv_chunk_output_open(slot->outputs, &slot->store, err);
 
     if (status == CLEAVE_OK && slot->sends)
         cv_chunk_output_use_blocks(slot->store);
     slot->busy = true;
     slot->unbegun = false;
-    slot->steady.given = false;
+    slot->persistent.given = false;
     slot->start_s = cv_clock_s();
     if (slot->kills == 0)
         slot->fault = NULL;
@@ -367,8 +371,8 @@ static bool leave_steady(struct cv_slot *slot)
 
     if (!is_alive(slot))
         return true;
-    if (!slot->steady.leaving) {
-        slot->steady.leaving = true;
+    if (!slot->persistent.leaving) {
+        slot->persistent.leaving = true;
         if (slot->kills == 0)
             slot->fault = NULL;
         cv_pipe_feeder_close(&slot->in);
@@ -384,9 +388,9 @@ static void done_steady(struct cv_slot *slot)
     /* Before it can see that its input ends too soon. */
     cv_process_signal(&slot->process, SIGKILL);
     cv_slot_release(slot);
-    cv_poller_cancel(slot->poller, &slot->steady.patience);
+    cv_poller_cancel(slot->poller, &slot->persistent.patience);
     slot->busy = false;
-    slot->steady.given = false;
+    slot->persistent.given = false;
     cv_process_kill(&slot->process);
     if (slot->store != NULL)
         cv_chunk_output_drop(slot->store);

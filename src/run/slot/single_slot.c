@@ -204,23 +204,23 @@ static void process_ended(void *context, unsigned events)
     check_held(slot);
 }
 
-static void all_fed(void *context, struct cv_pipe_feeder *inlet)
+static void all_fed(void *context, struct cv_pipe_feeder *feeder)
 {
     struct cv_slot *slot = context;
 
     if (slot->open.on) {
-        cv_open_fed(slot, inlet);
+        cv_open_fed(slot, feeder);
         return;
     }
-    cv_pipe_feeder_close(inlet);
+    cv_pipe_feeder_close(feeder);
     check_over(slot);
 }
 
-static void some_fed(void *context, struct cv_pipe_feeder *inlet)
+static void some_fed(void *context, struct cv_pipe_feeder *feeder)
 {
     struct cv_slot *slot = context;
 
-    if (inlet == &slot->in)
+    if (feeder == &slot->in)
         slot->moved(slot->context, slot);
 }
 
@@ -234,19 +234,19 @@ static void abandon_single(struct cv_slot *slot)
 }
 
 /* A small piece fits into the pipe: then nobody has to wait for it to be read. */
-static enum cleave_status fill(struct cv_slot *slot, struct cv_pipe_feeder *inlet,
+static enum cleave_status fill(struct cv_slot *slot, struct cv_pipe_feeder *feeder,
                                const struct cv_part *parts, size_t count,
                                struct cleave_error *err)
 {
-    inlet->over = all_fed;
-    inlet->moved = slot->open.on && slot->moved != NULL ? some_fed : NULL;
-    inlet->narrow = slot->open.on;
-    inlet->small_write = inlet == &slot->in ? slot->small_write : 0;
-    if (inlet->fd < 0)
+    feeder->over = all_fed;
+    feeder->moved = slot->open.on && slot->moved != NULL ? some_fed : NULL;
+    feeder->narrow = slot->open.on;
+    feeder->small_write = feeder == &slot->in ? slot->small_write : 0;
+    if (feeder->fd < 0)
         return CLEAVE_OK;
-    CV_TRY(cv_pipe_feeder_begin(inlet, parts, count, err));
-    if (!inlet->feeding && !slot->open.on)
-        cv_pipe_feeder_close(inlet);
+    CV_TRY(cv_pipe_feeder_begin(feeder, parts, count, err));
+    if (!feeder->feeding && !slot->open.on)
+        cv_pipe_feeder_close(feeder);
     return CLEAVE_OK;
 }
 
@@ -277,7 +277,7 @@ static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *par
         slot->open.on && !slot->open.bound ? 0 : cv_slot_mate_parts(slot, mates);
     enum cleave_status status;
 
-    CV_TRY(cv_chunk_output_open(slot->gather, &slot->store, err));
+    CV_TRY(cv_chunk_output_open(slot->outputs, &slot->store, err));
     if (slot->sends)
         cv_chunk_output_use_blocks(slot->store);
     if (!slot->open.on || slot->open.bound)
@@ -352,7 +352,7 @@ static uint64_t fed_single(const struct cv_slot *slot)
 {
     return slot->in.fd < 0 || (slot->open.on && !slot->open.bound)
                ? slot->piece.body.end
-               : cv_pipe_writer_at(&slot->in.feed, slot->body);
+               : cv_pipe_writer_at(&slot->in.writer, slot->body);
 }
 
 /* Both or none: mates that have been fed already cannot be taken back either. */
@@ -360,19 +360,20 @@ static bool cut_held(struct cv_slot *slot, const struct cv_piece *head)
 {
     const bool mates = slot->piece.mate_fd >= 0;
 
-    if (slot->in.fd < 0 || cv_pipe_writer_at(&slot->in.feed, slot->body) > head->body.end)
+    if (slot->in.fd < 0 ||
+        cv_pipe_writer_at(&slot->in.writer, slot->body) > head->body.end)
         return false;
     if (head->closing != CV_CLOSING_NONE && head->closing != slot->piece.closing)
         return false; /* the last piece of an array has no part that would close it */
     if (mates &&
-        (slot->mate.fd < 0 || !cv_pipe_writer_cut(&slot->mate.feed, 0, head->mate.end)))
+        (slot->mate.fd < 0 || !cv_pipe_writer_cut(&slot->mate.writer, 0, head->mate.end)))
         return false;
-    if (!cv_pipe_writer_cut(&slot->in.feed, slot->body, head->body.end))
+    if (!cv_pipe_writer_cut(&slot->in.writer, slot->body, head->body.end))
         return false;
     /* The end of the file goes with what is cut off: as nothing of that has been fed,
      * neither has what closes it. */
     if (slot->piece.closing != head->closing)
-        cv_pipe_writer_cut(&slot->in.feed, slot->body + 1, 0);
+        cv_pipe_writer_cut(&slot->in.writer, slot->body + 1, 0);
     slot->piece = *head;
     return true;
 }

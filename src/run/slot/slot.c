@@ -37,8 +37,8 @@ uint64_t cv_slot_whole(const struct cv_piece *piece)
 uint64_t cv_slot_sent(const struct cv_slot *slot)
 {
     return (slot->remote.packed.on ? slot->remote.given : slot->remote.sent) +
-           slot->steady.sent + cv_pipe_writer_fed(&slot->in.feed) +
-           cv_pipe_writer_fed(&slot->mate.feed);
+           slot->persistent.sent + cv_pipe_writer_fed(&slot->in.writer) +
+           cv_pipe_writer_fed(&slot->mate.writer);
 }
 
 uint64_t cv_slot_fed(const struct cv_slot *slot)
@@ -68,7 +68,8 @@ void cv_slot_stop(struct cv_slot *slot)
 
 bool cv_slot_is_idle(const struct cv_slot *slot)
 {
-    return !slot->busy && !slot->stopping && slot->kills == 0 && !slot->steady.leaving;
+    return !slot->busy && !slot->stopping && slot->kills == 0 &&
+           !slot->persistent.leaving;
 }
 
 bool cv_slot_release_command(struct cv_slot *slot)

@@ -95,7 +95,7 @@ struct cv_remote {
     struct cv_remote_packing packed;
     uint64_t given; /* bytes that its command was given, when it has ended */
     struct cv_item_message_out
-        *parcel;                  /* owned: of an item (remote_item.h)                  */
+        *message;                 /* owned: of an item (remote_item.h)                  */
     struct cv_chunk_output *back; /* owned: what comes with its output; NULL: nothing   */
 };
 
@@ -125,7 +125,7 @@ struct cv_slot_seen;
 struct cv_slot {
     const struct cv_slot_kind *kind;
     struct cv_poller *poller; /* borrowed, as all here but what is named owned         */
-    struct cv_ordered_output *gather;
+    struct cv_ordered_output *outputs;
     const struct cv_command *command;
     /* What the command of each piece is made of: program, environment and prefix; NULL: all
      * have the same (piece_command.h). */
@@ -198,7 +198,7 @@ struct cv_slot {
     struct cv_open_slot open;
     bool unbegun;        /* there was no room for its process, and so no end of it      */
     char unstarted[256]; /* the fault of one that could not be started                  */
-    struct cv_persistent steady;
+    struct cv_persistent persistent;
     struct cv_remote remote;
 };
 

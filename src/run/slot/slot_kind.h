@@ -66,7 +66,7 @@ void cv_slot_kill_soon(struct cv_slot *slot);
 /* Of a piece that may grow (open_slot.c): listen to its reader, once that was started; an
  * inlet has been fed all there is; the process has ended. */
 enum cleave_status cv_open_watch(struct cv_slot *slot, struct cleave_error *err);
-void cv_open_fed(struct cv_slot *slot, struct cv_pipe_feeder *inlet);
+void cv_open_fed(struct cv_slot *slot, struct cv_pipe_feeder *feeder);
 void cv_open_ended(struct cv_slot *slot);
 bool cv_open_is_open(const struct cv_slot *slot);
 enum cleave_status cv_open_extend(struct cv_slot *slot, const struct cv_piece *longer,

@@ -198,12 +198,12 @@ uint64_t cv_slot_passed(const struct cv_slot *slot)
 
 void cv_slot_hold(const struct cv_slot *slot)
 {
-    cv_pipe_writer_hold(&slot->in.feed);
-    cv_pipe_writer_hold(&slot->mate.feed);
+    cv_pipe_writer_hold(&slot->in.writer);
+    cv_pipe_writer_hold(&slot->mate.writer);
 }
 
 void cv_slot_go_on(const struct cv_slot *slot)
 {
-    cv_pipe_writer_go_on(&slot->mate.feed);
-    cv_pipe_writer_go_on(&slot->in.feed);
+    cv_pipe_writer_go_on(&slot->mate.writer);
+    cv_pipe_writer_go_on(&slot->in.writer);
 }

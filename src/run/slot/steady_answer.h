@@ -18,11 +18,11 @@ struct cv_answer_bytes {
 };
 
 /* Whether the answer to the piece has come, all of it. */
-bool cv_persistent_answered(const struct cv_persistent *steady);
+bool cv_persistent_answered(const struct cv_persistent *persistent);
 /* Read what has come; *out is of the bytes given and is to be kept, whatever comes of the
  * rest. `refused` tells that the answer is that it failed. Bytes that stand behind *out are of the
  * next part: read on with them. */
-enum cv_answer cv_persistent_read(struct cv_persistent *steady, const char *bytes,
+enum cv_answer cv_persistent_read(struct cv_persistent *persistent, const char *bytes,
                                   size_t length, struct cv_answer_bytes *out);
 
 #endif

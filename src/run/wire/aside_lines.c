@@ -17,17 +17,18 @@ struct line {
 };
 
 /* The line from *at on without blanks and line ends around it; false: there is none. */
-static bool next_line(const struct cv_connect_stderr *aside, size_t *at, struct line *out)
+static bool next_line(const struct cv_connect_stderr *login_stderr, size_t *at,
+                      struct line *out)
 {
     const char *begin, *end;
 
-    if (*at >= aside->nkept)
+    if (*at >= login_stderr->nkept)
         return false;
-    begin = aside->kept + *at;
-    end = memchr(begin, '\n', aside->nkept - *at);
+    begin = login_stderr->kept + *at;
+    end = memchr(begin, '\n', login_stderr->nkept - *at);
     if (end == NULL)
-        end = aside->kept + aside->nkept;
-    *at = (size_t)(end - aside->kept) + 1;
+        end = login_stderr->kept + login_stderr->nkept;
+    *at = (size_t)(end - login_stderr->kept) + 1;
     while (begin < end && isspace((unsigned char)*begin))
         begin++;
     while (begin < end && isspace((unsigned char)end[-1]))
@@ -48,13 +49,14 @@ static bool matters(const struct line *line)
     return false;
 }
 
-bool cv_connect_stderr_last(const struct cv_connect_stderr *aside, char *out, size_t size)
+bool cv_connect_stderr_last(const struct cv_connect_stderr *login_stderr, char *out,
+                            size_t size)
 {
     struct line line, last[2] = { { NULL, 0 }, { NULL, 0 } };
     char shown[160];
     int n = 0;
 
-    for (size_t at = 0; next_line(aside, &at, &line);)
+    for (size_t at = 0; next_line(login_stderr, &at, &line);)
         if (matters(&line)) {
             last[0] = last[1];
             last[1] = line;
@@ -67,28 +69,28 @@ bool cv_connect_stderr_last(const struct cv_connect_stderr *aside, char *out, si
     return n > 0;
 }
 
-bool cv_connect_stderr_first(const struct cv_connect_stderr *aside, char *out,
+bool cv_connect_stderr_first(const struct cv_connect_stderr *login_stderr, char *out,
                              size_t size, size_t *others)
 {
     struct line line;
     size_t count = 0;
 
     out[0] = '\0';
-    for (size_t at = 0; next_line(aside, &at, &line);)
+    for (size_t at = 0; next_line(login_stderr, &at, &line);)
         if (matters(&line) && count++ == 0)
             cv_shown(line.at, line.length, out, size);
     *others = count > 0 ? count - 1 : 0;
     return count > 0;
 }
 
-bool cv_connect_stderr_key_changed(const struct cv_connect_stderr *aside, char *out,
-                                   size_t size)
+bool cv_connect_stderr_key_changed(const struct cv_connect_stderr *login_stderr,
+                                   char *out, size_t size)
 {
     struct line line;
     bool changed = false;
 
     out[0] = '\0';
-    for (size_t at = 0; next_line(aside, &at, &line);) {
+    for (size_t at = 0; next_line(login_stderr, &at, &line);) {
         changed = changed ||
                   memmem(line.at, line.length, KEY_CHANGED, strlen(KEY_CHANGED)) != NULL;
         if (changed && line.length > strlen(FORGET_KEY) &&

@@ -50,30 +50,32 @@ static bool begins(const char *line, size_t length, const char *with)
     return length >= strlen(with) && memcmp(line, with, strlen(with)) == 0;
 }
 
-static void drop(struct cv_connect_stderr *aside, size_t at, size_t length)
+static void drop(struct cv_connect_stderr *login_stderr, size_t at, size_t length)
 {
-    memmove(aside->kept + at, aside->kept + at + length, aside->nkept - at - length);
-    aside->nkept -= length;
-    if (aside->before >= at + length)
-        aside->before -= length;
-    else if (aside->before > at)
-        aside->before = at;
+    memmove(login_stderr->kept + at, login_stderr->kept + at + length,
+            login_stderr->nkept - at - length);
+    login_stderr->nkept -= length;
+    if (login_stderr->before >= at + length)
+        login_stderr->before -= length;
+    else if (login_stderr->before > at)
+        login_stderr->before = at;
 }
 
 /* Whole lines that are for the user as they are do not stay. */
-static void pass_own_lines(struct cv_connect_stderr *aside)
+static void pass_own_lines(struct cv_connect_stderr *login_stderr)
 {
     size_t at = 0;
     const char *end;
 
-    while ((end = memchr(aside->kept + at, '\n', aside->nkept - at)) != NULL) {
-        const char *line = aside->kept + at;
+    while ((end = memchr(login_stderr->kept + at, '\n', login_stderr->nkept - at)) !=
+           NULL) {
+        const char *line = login_stderr->kept + at;
         const size_t length = (size_t)(end - line) + 1;
 
         if (begins(line, length, "cleave: ") || begins(line, length, "debug1: ") ||
             begins(line, length, "debug2: ") || begins(line, length, "debug3: ")) {
             say(line, length);
-            drop(aside, at, length);
+            drop(login_stderr, at, length);
         } else {
             at += length;
         }
@@ -81,108 +83,109 @@ static void pass_own_lines(struct cv_connect_stderr *aside)
 }
 
 /* The older half makes room, up to the end of a line if there is one. */
-static void grow_array(struct cv_connect_stderr *aside)
+static void grow_array(struct cv_connect_stderr *login_stderr)
 {
     const size_t half = CV_ASIDE_ROOM / 2;
-    const char *end = memchr(aside->kept + half, '\n', aside->nkept - half);
-    const size_t gone = end != NULL ? (size_t)(end - aside->kept) + 1 : half;
+    const char *end = memchr(login_stderr->kept + half, '\n', login_stderr->nkept - half);
+    const size_t gone = end != NULL ? (size_t)(end - login_stderr->kept) + 1 : half;
 
-    drop(aside, 0, gone);
+    drop(login_stderr, 0, gone);
 }
 
-static void forget(struct cv_connect_stderr *aside)
+static void forget(struct cv_connect_stderr *login_stderr)
 {
-    free(aside->kept);
-    aside->kept = NULL;
-    aside->nkept = aside->before = 0;
+    free(login_stderr->kept);
+    login_stderr->kept = NULL;
+    login_stderr->nkept = login_stderr->before = 0;
 }
 
 /* The mark is not to be seen, and what was before it ends with a line. */
-static void find_mark(struct cv_connect_stderr *aside)
+static void find_mark(struct cv_connect_stderr *login_stderr)
 {
-    const size_t length = strlen(aside->mark);
-    const char *mark = aside->marked || length == 0
-                           ? NULL
-                           : memmem(aside->kept, aside->nkept, aside->mark, length);
+    const size_t length = strlen(login_stderr->mark);
+    const char *mark =
+        login_stderr->marked || length == 0
+            ? NULL
+            : memmem(login_stderr->kept, login_stderr->nkept, login_stderr->mark, length);
     size_t at, glued;
 
     if (mark == NULL)
         return;
-    aside->marked = true;
-    at = (size_t)(mark - aside->kept);
+    login_stderr->marked = true;
+    at = (size_t)(mark - login_stderr->kept);
     glued = at > 0 && mark[-1] != '\n';
-    drop(aside, at, length - glued);
-    aside->before = at + glued;
+    drop(login_stderr, at, length - glued);
+    login_stderr->before = at + glued;
 }
 
 /* It is known what was said before it began, as far as it ever will be. */
-static void pass(struct cv_connect_stderr *aside)
+static void pass(struct cv_connect_stderr *login_stderr)
 {
-    const size_t all = aside->nkept, before = aside->before;
-    void (*tell)(void *context) = aside->tell;
+    const size_t all = login_stderr->nkept, before = login_stderr->before;
+    void (*tell)(void *context) = login_stderr->tell;
 
-    aside->tell = NULL;
-    aside->passes = true;
-    aside->nkept = before;
-    tell(aside->context);
+    login_stderr->tell = NULL;
+    login_stderr->passes = true;
+    login_stderr->nkept = before;
+    tell(login_stderr->context);
     if (all > before)
-        say(aside->kept + before, all - before);
-    forget(aside);
+        say(login_stderr->kept + before, all - before);
+    forget(login_stderr);
 }
 
-static void keep(struct cv_connect_stderr *aside, const char *bytes, size_t length)
+static void keep(struct cv_connect_stderr *login_stderr, const char *bytes, size_t length)
 {
-    if (aside->kept == NULL)
-        aside->kept = malloc(CV_ASIDE_ROOM);
-    if (aside->kept == NULL) { /* it is better heard than lost */
+    if (login_stderr->kept == NULL)
+        login_stderr->kept = malloc(CV_ASIDE_ROOM);
+    if (login_stderr->kept == NULL) { /* it is better heard than lost */
         say(bytes, length);
         return;
     }
     /* Where no mark is among so much, none will come. */
-    if (aside->nkept + length > CV_ASIDE_ROOM && aside->tell != NULL) {
-        pass(aside);
+    if (login_stderr->nkept + length > CV_ASIDE_ROOM && login_stderr->tell != NULL) {
+        pass(login_stderr);
         say(bytes, length);
         return;
     }
-    if (aside->nkept + length > CV_ASIDE_ROOM)
-        grow_array(aside);
-    memcpy(aside->kept + aside->nkept, bytes, length);
-    aside->nkept += length;
-    find_mark(aside);
-    if (aside->tell != NULL && aside->marked)
-        pass(aside);
+    if (login_stderr->nkept + length > CV_ASIDE_ROOM)
+        grow_array(login_stderr);
+    memcpy(login_stderr->kept + login_stderr->nkept, bytes, length);
+    login_stderr->nkept += length;
+    find_mark(login_stderr);
+    if (login_stderr->tell != NULL && login_stderr->marked)
+        pass(login_stderr);
     else
-        pass_own_lines(aside);
+        pass_own_lines(login_stderr);
 }
 
 /* --- hearing ------------------------------------------------------------------------------ */
 
-static void stop(struct cv_connect_stderr *aside)
+static void stop(struct cv_connect_stderr *login_stderr)
 {
-    if (!aside->on)
+    if (!login_stderr->on)
         return;
-    cv_poller_remove(aside->poller, &aside->watch);
-    cv_poller_cancel(aside->poller, &aside->timer);
-    close(aside->from);
-    aside->on = false;
-    if (aside->tell != NULL)
-        pass(aside);
+    cv_poller_remove(login_stderr->poller, &login_stderr->watch);
+    cv_poller_cancel(login_stderr->poller, &login_stderr->timer);
+    close(login_stderr->from);
+    login_stderr->on = false;
+    if (login_stderr->tell != NULL)
+        pass(login_stderr);
 }
 
 /* False: there is nothing more, for now or for ever. */
-static bool take(struct cv_connect_stderr *aside)
+static bool take(struct cv_connect_stderr *login_stderr)
 {
     char bytes[AT_A_TIME];
-    const ssize_t n = read(aside->from, bytes, sizeof bytes);
+    const ssize_t n = read(login_stderr->from, bytes, sizeof bytes);
 
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return errno == EINTR;
     if (n <= 0)
-        stop(aside);
-    else if (aside->passes)
+        stop(login_stderr);
+    else if (login_stderr->passes)
         say(bytes, (size_t)n);
     else
-        keep(aside, bytes, (size_t)n);
+        keep(login_stderr, bytes, (size_t)n);
     return n > 0;
 }
 
@@ -190,88 +193,89 @@ static void heard(void *context, unsigned events);
 
 static void listen_again(void *context)
 {
-    struct cv_connect_stderr *aside = context;
+    struct cv_connect_stderr *login_stderr = context;
 
-    if (cv_poller_add(aside->poller, &aside->watch, aside->from, CV_READABLE, heard,
-                      aside, NULL) != CLEAVE_OK)
-        stop(aside);
+    if (cv_poller_add(login_stderr->poller, &login_stderr->watch, login_stderr->from,
+                      CV_READABLE, heard, login_stderr, NULL) != CLEAVE_OK)
+        stop(login_stderr);
 }
 
 static void heard(void *context, unsigned events)
 {
-    struct cv_connect_stderr *aside = context;
+    struct cv_connect_stderr *login_stderr = context;
 
     (void)events;
-    if (!aside->passes || can_say(0)) {
-        (void)take(aside);
+    if (!login_stderr->passes || can_say(0)) {
+        (void)take(login_stderr);
         return;
     }
-    cv_poller_remove(aside->poller, &aside->watch);
-    if (cv_poller_set(aside->poller, &aside->timer, cv_clock_s() + AGAIN_S, listen_again,
-                      aside, NULL) != CLEAVE_OK)
-        stop(aside);
+    cv_poller_remove(login_stderr->poller, &login_stderr->watch);
+    if (cv_poller_set(login_stderr->poller, &login_stderr->timer, cv_clock_s() + AGAIN_S,
+                      listen_again, login_stderr, NULL) != CLEAVE_OK)
+        stop(login_stderr);
 }
 
-enum cleave_status cv_connect_stderr_open(struct cv_connect_stderr *aside,
+enum cleave_status cv_connect_stderr_open(struct cv_connect_stderr *login_stderr,
                                           struct cv_poller *poller, int from,
                                           struct cleave_error *err)
 {
     enum cleave_status status = CLEAVE_OK;
 
-    cv_connect_stderr_done(aside);
-    aside->poller = poller;
-    aside->from = from;
-    aside->on = true;
-    aside->passes = aside->marked = false;
-    aside->mark[0] = '\0';
+    cv_connect_stderr_done(login_stderr);
+    login_stderr->poller = poller;
+    login_stderr->from = from;
+    login_stderr->on = true;
+    login_stderr->passes = login_stderr->marked = false;
+    login_stderr->mark[0] = '\0';
     if (!cv_never_wait(from))
         status = cv_fail(err, CLEAVE_EENGINE, "cannot hear a host: %s", strerror(errno));
     else
-        status =
-            cv_poller_add(poller, &aside->watch, from, CV_READABLE, heard, aside, err);
+        status = cv_poller_add(poller, &login_stderr->watch, from, CV_READABLE, heard,
+                               login_stderr, err);
     if (status != CLEAVE_OK)
-        stop(aside);
+        stop(login_stderr);
     return status;
 }
 
 /* Somebody may say more and more: no more than a pipe holds was there. */
-static void hear(struct cv_connect_stderr *aside)
+static void hear(struct cv_connect_stderr *login_stderr)
 {
     enum { MOST = 1 << 20 };
 
-    for (size_t taken = 0; aside->on && taken < MOST && take(aside); taken += AT_A_TIME)
+    for (size_t taken = 0; login_stderr->on && taken < MOST && take(login_stderr);
+         taken += AT_A_TIME)
         ;
 }
 
-void cv_connect_stderr_expect(struct cv_connect_stderr *aside, uint64_t key)
+void cv_connect_stderr_expect(struct cv_connect_stderr *login_stderr, uint64_t key)
 {
-    cv_begin_mark(key, aside->mark);
+    cv_begin_mark(key, login_stderr->mark);
 }
 
-void cv_connect_stderr_ready(struct cv_connect_stderr *aside, bool marks,
+void cv_connect_stderr_ready(struct cv_connect_stderr *login_stderr, bool marks,
                              void (*tell)(void *context), void *context)
 {
-    hear(aside);
-    if (!aside->marked) {
-        if (aside->nkept > CV_ASIDE_ROOM / 2)
-            grow_array(aside);
-        aside->before = aside->nkept;
+    hear(login_stderr);
+    if (!login_stderr->marked) {
+        if (login_stderr->nkept > CV_ASIDE_ROOM / 2)
+            grow_array(login_stderr);
+        login_stderr->before = login_stderr->nkept;
     }
-    aside->tell = tell;
-    aside->context = context;
-    if (aside->marked || !marks || !aside->on)
-        pass(aside);
+    login_stderr->tell = tell;
+    login_stderr->context = context;
+    if (login_stderr->marked || !marks || !login_stderr->on)
+        pass(login_stderr);
 }
 
 /* What it has left behind may hold the other end, so that the end need not come. */
-void cv_connect_stderr_end(struct cv_connect_stderr *aside)
+void cv_connect_stderr_end(struct cv_connect_stderr *login_stderr)
 {
-    hear(aside);
-    stop(aside);
+    hear(login_stderr);
+    stop(login_stderr);
 }
 
-void cv_connect_stderr_done(struct cv_connect_stderr *aside)
+void cv_connect_stderr_done(struct cv_connect_stderr *login_stderr)
 {
-    cv_connect_stderr_end(aside);
-    forget(aside);
+    cv_connect_stderr_end(login_stderr);
+    forget(login_stderr);
 }

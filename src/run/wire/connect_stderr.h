@@ -38,33 +38,33 @@ struct cv_connect_stderr {
 };
 
 /* Hear what comes from `from`, which is taken in any case, instead of what was heard before. */
-enum cleave_status cv_connect_stderr_open(struct cv_connect_stderr *aside,
+enum cleave_status cv_connect_stderr_open(struct cv_connect_stderr *login_stderr,
                                           struct cv_poller *poller, int from,
                                           struct cleave_error *err);
 /* Its worker will begin with the mark of that key. */
-void cv_connect_stderr_expect(struct cv_connect_stderr *aside, uint64_t key);
+void cv_connect_stderr_expect(struct cv_connect_stderr *login_stderr, uint64_t key);
 /* It is ready. When all that was said before it began has come, now or later, `tell` is called, which
  * may look at that; then it is forgotten, and all else is passed on. If no mark comes, what was there by
  * now was said before. */
-void cv_connect_stderr_ready(struct cv_connect_stderr *aside, bool marks,
+void cv_connect_stderr_ready(struct cv_connect_stderr *login_stderr, bool marks,
                              void (*tell)(void *context), void *context);
 /* Hear no more: who says it has gone. What was kept stays. */
-void cv_connect_stderr_end(struct cv_connect_stderr *aside);
+void cv_connect_stderr_end(struct cv_connect_stderr *login_stderr);
 /* The same, and nothing stays. */
-void cv_connect_stderr_done(struct cv_connect_stderr *aside);
+void cv_connect_stderr_done(struct cv_connect_stderr *login_stderr);
 
 /* --- what was kept (aside_lines.c) --------------------------------------------------------- */
 
 /* The last two lines, which say why it has failed: false if there are none. What does not show is
  * written as in messages. */
-bool cv_connect_stderr_last(const struct cv_connect_stderr *aside, char *out,
+bool cv_connect_stderr_last(const struct cv_connect_stderr *login_stderr, char *out,
                             size_t size);
 /* The first line that has words, and how many others there are. */
-bool cv_connect_stderr_first(const struct cv_connect_stderr *aside, char *out,
+bool cv_connect_stderr_first(const struct cv_connect_stderr *login_stderr, char *out,
                              size_t size, size_t *others);
 /* Whether ssh has seen another key than it knows of that host; `out` is how it forgets the old one, as it
  * says itself, or empty. */
-bool cv_connect_stderr_key_changed(const struct cv_connect_stderr *aside, char *out,
-                                   size_t size);
+bool cv_connect_stderr_key_changed(const struct cv_connect_stderr *login_stderr,
+                                   char *out, size_t size);
 
 #endif

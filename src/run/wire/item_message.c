@@ -46,18 +46,18 @@ unpack_files(struct cv_unpacker *unpacker, struct cv_arena *arena, uint64_t *out
     return files;
 }
 
-void cv_pack_parcel(struct cv_packer *packer, const struct cv_item_message *parcel)
+void cv_pack_parcel(struct cv_packer *packer, const struct cv_item_message *message)
 {
-    cv_pack_number(packer, parcel->item);
-    cv_pack_list(packer, parcel->words);
-    cv_pack_list(packer, parcel->told);
-    cv_pack_list(packer, parcel->returns);
-    cv_pack_number(packer, parcel->errors);
-    cv_pack_text(packer, parcel->fault);
-    cv_pack_number(packer, parcel->nbase);
-    cv_pack_number(packer, parcel->nfiles);
-    for (uint64_t i = 0; i < parcel->nfiles; i++)
-        pack_file(packer, &parcel->files[i]);
+    cv_pack_number(packer, message->item);
+    cv_pack_list(packer, message->words);
+    cv_pack_list(packer, message->told);
+    cv_pack_list(packer, message->returns);
+    cv_pack_number(packer, message->errors);
+    cv_pack_text(packer, message->fault);
+    cv_pack_number(packer, message->nbase);
+    cv_pack_number(packer, message->nfiles);
+    for (uint64_t i = 0; i < message->nfiles; i++)
+        pack_file(packer, &message->files[i]);
 }
 
 bool cv_unpack_parcel(const void *bytes, size_t length, struct cv_arena *arena,

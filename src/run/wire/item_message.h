@@ -42,7 +42,7 @@ struct cv_item_message_back {
     uint64_t nfiles;
 };
 
-void cv_pack_parcel(struct cv_packer *packer, const struct cv_item_message *parcel);
+void cv_pack_parcel(struct cv_packer *packer, const struct cv_item_message *message);
 bool cv_unpack_parcel(const void *bytes, size_t length, struct cv_arena *arena,
                       struct cv_item_message *out);
 void cv_pack_back(struct cv_packer *packer, const struct cv_item_message_back *back);

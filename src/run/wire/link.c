@@ -31,7 +31,7 @@ void cv_link_close(struct cv_link *link)
     link->channel = NULL;
     cv_close(&link->in);
     cv_close(&link->out);
-    cv_link_compressor_done(&link->squeeze);
+    cv_link_compressor_done(&link->compressor);
     free(link->got);
     free(link->put);
     free(link->plain);
@@ -121,7 +121,7 @@ static void reset(struct cv_link *link)
     link->most_pending = PENDING;
     link->frames = link->plain_sent = link->wire_sent = 0;
     link->rate_Bps = link->other_Bps = 0;
-    cv_link_compressor_init(&link->squeeze);
+    cv_link_compressor_init(&link->compressor);
     link->heard_s = cv_clock_s();
 }
 

@@ -35,7 +35,7 @@ struct cv_link {
     bool awaits; /* of a channel: there is something to go out, or for `more` to give  */
     struct cv_watch in_watch, out_watch;
     struct cv_timer send_heartbeat;
-    struct cv_link_compressor squeeze;
+    struct cv_link_compressor compressor;
     unsigned char *got, *put, *plain; /* owned: come, to go, not compressed            */
     size_t ngot, got_room, put_from, nput, put_room;
     double heard_s; /* when the last whole frame had come                              */

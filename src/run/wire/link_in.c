@@ -33,7 +33,7 @@ static enum cleave_status open_frame(struct cv_link *link, struct cv_frame_head 
         link->plain = malloc(CV_FRAME_MOST);
     if (link->plain == NULL)
         return cv_fail_memory(err, "a frame");
-    if (!cv_link_compressor_get(&link->squeeze, *payload, head->length, link->plain,
+    if (!cv_link_compressor_get(&link->compressor, *payload, head->length, link->plain,
                                 CV_FRAME_MOST, &length))
         return cv_fail(err, CLEAVE_EINPUT, "a frame cannot be decompressed");
     head->length = (uint32_t)length;

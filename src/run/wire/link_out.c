@@ -183,7 +183,7 @@ void cv_link_send_summed(struct cv_link *link, const struct cv_frame_head *head,
         link->trouble = ENOMEM;
         return;
     }
-    became = cv_link_compressor_put(&link->squeeze, rate_Bps, payload, length,
+    became = cv_link_compressor_put(&link->compressor, rate_Bps, payload, length,
                                     out + CV_FRAME_HEAD);
     if (became > 0) {
         made.flags |= CV_FRAME_ZSTD;

@@ -47,7 +47,7 @@ static bool more_for_peers(void *context, struct cv_frame_head *head,
 
     if (!next_frame(fold, false, head, payload))
         return false;
-    fold->headway += 1 + (uint64_t)head->length;
+    fold->livelock += 1 + (uint64_t)head->length;
     return true;
 }
 
@@ -68,8 +68,8 @@ static void peer_frame(void *context, const struct cv_frame_head *head,
     struct cleave_error err;
     bool whole;
 
-    fold->headway += 1 + (uint64_t)head->length;
-    if (cv_holding_take(&fold->holding, fold->worker->gather, head, payload, &whole,
+    fold->livelock += 1 + (uint64_t)head->length;
+    if (cv_holding_take(&fold->holding, fold->worker->outputs, head, payload, &whole,
                         &err) != CLEAVE_OK)
         cv_worker_fail(fold->worker, &err);
     else if (whole)

@@ -71,8 +71,8 @@ static bool put_off(struct cv_worker_fold *fold, const struct cleave_error *why)
 {
     struct cv_worker *worker = fold->worker;
 
-    return cv_start_limiter_wait(&worker->gate, worker->poller, why) &&
-           cv_poller_set(worker->poller, &fold->again, worker->gate.room_s, try_again,
+    return cv_start_limiter_wait(&worker->limiter, worker->poller, why) &&
+           cv_poller_set(worker->poller, &fold->again, worker->limiter.room_s, try_again,
                          fold, NULL) == CLEAVE_OK;
 }
 
@@ -80,13 +80,13 @@ static void start_order(struct cv_worker_fold *fold)
 {
     struct cv_worker *worker = fold->worker;
     struct cleave_error err;
-    enum cleave_status status = cv_start_limiter_room(&worker->gate, &err);
+    enum cleave_status status = cv_start_limiter_room(&worker->limiter, &err);
 
     if (status == CLEAVE_OK)
         status = launch(fold, &err);
     worker->folding = status == CLEAVE_OK;
     if (status == CLEAVE_OK)
-        cv_start_limiter_begun(&worker->gate);
+        cv_start_limiter_begun(&worker->limiter);
     else if (!put_off(fold, &err))
         give_up(fold, err.text);
 }
@@ -144,11 +144,11 @@ static void beat(void *context)
 {
     struct cv_worker_fold *fold = context;
 
-    fold->headway += fold->running != NULL;
+    fold->livelock += fold->running != NULL;
     cv_link_send(&fold->worker->link,
                  &(struct cv_frame_head){ .type = CV_FRAME_HEADWAY,
                                           .chunk = awaited(fold),
-                                          .value = fold->headway },
+                                          .value = fold->livelock },
                  NULL, 0);
     cv_folding_tell(fold);
 }
@@ -225,13 +225,13 @@ enum cleave_status cv_folding_begin(struct cv_worker_fold *fold, const char *tex
 
     fold->call = (struct cv_fold_call){ .text = text, .worker = worker->job.names[0] };
     CV_TRY(cv_fold_call_prepare(&fold->call, err));
-    cv_ordered_output_expect_taking(worker->gather);
-    if (cv_fold_takes_files(text) && !cv_ordered_output_separate(worker->gather))
+    cv_ordered_output_expect_taking(worker->outputs);
+    if (cv_fold_takes_files(text) && !cv_ordered_output_separate(worker->outputs))
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected the command that reduces before there are outputs");
     cv_slot_init(&fold->slot);
     fold->slot.poller = worker->poller;
-    fold->slot.gather = worker->gather;
+    fold->slot.outputs = worker->outputs;
     fold->slot.timeout_s = timeout_s;
     fold->slot.ended = slot_ended;
     fold->slot.broke = slot_broke;

@@ -40,7 +40,7 @@ struct cv_worker_fold {
         *running;         /* owned                                                    */
     struct cv_timer beat; /* of what the master is told of it all                       */
     struct cv_timer again; /* until there may be room for its command                   */
-    uint64_t headway; /* bytes that came and went, and beats of the command         */
+    uint64_t livelock; /* bytes that came and went, and beats of the command         */
 };
 
 /* The command that reduces; the text is borrowed. */

@@ -71,7 +71,7 @@ struct cv_worker {
     struct cv_poller *poller; /* owned                                                  */
     struct cv_link link;
     struct cv_ordered_output
-        *gather; /* owned; there is one once the job is known              */
+        *outputs; /* owned; there is one once the job is known              */
     struct cv_arena arena;
     struct cv_packer job_bytes;
     struct cv_remote_job job;
@@ -100,7 +100,7 @@ struct cv_worker {
     bool noticed; /* it has been told to end, and has told the master                  */
     bool crowded; /* a task waits until there is room for another process               */
     bool folding; /* a command runs that is no seat's                                   */
-    struct cv_start_limiter gate;
+    struct cv_start_limiter limiter;
     struct cleave_error err;
 };
 

@@ -23,7 +23,7 @@ static enum cleave_status get_words(void *context, uint64_t item, uint32_t slot,
                                     char ***out, struct cleave_error *err)
 {
     const struct cv_worker *worker = context;
-    const char **words = worker->seats[slot - 1].tasks.first->item->parcel.words;
+    const char **words = worker->seats[slot - 1].tasks.first->item->message.words;
     size_t count = 0, bytes = 0;
     char **block, *at;
 
@@ -54,10 +54,10 @@ static enum cleave_status open_errors(void *context, uint64_t item, int *out,
     for (uint32_t i = 0; i < worker->nseats; i++) {
         struct cv_task *task = worker->seats[i].tasks.first;
 
-        if (task == NULL || !task->running || task->item->parcel.item != item ||
-            !task->item->parcel.errors || task->item->errors >= 0)
+        if (task == NULL || !task->running || task->item->message.item != item ||
+            !task->item->message.errors || task->item->errors >= 0)
             continue;
-        CV_TRY(cv_ordered_output_file(worker->gather, &task->item->errors, err));
+        CV_TRY(cv_ordered_output_file(worker->outputs, &task->item->errors, err));
         *out = fcntl(task->item->errors, F_DUPFD_CLOEXEC, 3);
         return *out >= 0 ? CLEAVE_OK
                          : cv_fail(err, CLEAVE_EENGINE, "cannot keep standard error: %s",
@@ -113,7 +113,7 @@ static enum cleave_status place(struct cv_worker *worker, struct cv_task_item *i
     uint64_t at = item->bytes.begin, since = 0;
 
     for (uint64_t i = 0; i < last; i++) {
-        const struct cv_item_message_file *file = &item->parcel.files[i];
+        const struct cv_item_message_file *file = &item->message.files[i];
 
         if (i >= first && file->travels)
             CV_TRY(put_file(worker, item, file, at, err));
@@ -137,14 +137,14 @@ static enum cleave_status remember_base(struct cv_worker *worker,
                                         const struct cv_task_item *item,
                                         struct cleave_error *err)
 {
-    const uint64_t count = item->parcel.nbase;
+    const uint64_t count = item->message.nbase;
 
     if (!CV_ROOM(worker->base, &worker->base_room, worker->nbase + (size_t)count + 1))
         return cv_fail_memory(err, "the files for all items");
     for (uint64_t i = 0; i < count; i++) {
-        if (!item->parcel.files[i].travels)
+        if (!item->message.files[i].travels)
             continue;
-        worker->base[worker->nbase] = strdup(item->parcel.files[i].name);
+        worker->base[worker->nbase] = strdup(item->message.files[i].name);
         if (worker->base[worker->nbase] == NULL)
             return cv_fail_memory(err, "the files for all items");
         worker->nbase++;
@@ -163,15 +163,15 @@ enum cleave_status cv_worker_item_open(struct cv_worker *worker, struct cv_task 
     item->errors = -1;
     cv_arena_init(&item->arena);
     CV_TRY(cv_worker_item_read(task, err));
-    task->piece = (struct cv_piece){ .begin = item->parcel.item,
-                                     .end = item->parcel.item + 1,
+    task->piece = (struct cv_piece){ .begin = item->message.item,
+                                     .end = item->message.item + 1,
                                      .name = "the item",
                                      .fd = -1,
                                      .mate_fd = -1 };
-    if (item->bad || item->parcel.nbase == 0)
+    if (item->bad || item->message.nbase == 0)
         return CLEAVE_OK;
     CV_TRY(remember_base(worker, item, err));
-    status = place(worker, item, 0, item->parcel.nbase, err);
+    status = place(worker, item, 0, item->message.nbase, err);
     return item->unseen ? CLEAVE_OK : status;
 }
 
@@ -180,20 +180,20 @@ enum cleave_status cv_worker_item_begin(struct cv_worker *worker, struct cv_task
 {
     struct cv_task_item *item = task->item;
 
-    worker->seats[task->seat].slot.told = (const char *const *)item->parcel.told;
+    worker->seats[task->seat].slot.told = (const char *const *)item->message.told;
     if (item->placed)
         return CLEAVE_OK; /* it had to wait for room */
-    if (item->parcel.fault[0] != '\0')
-        return cv_fail(err, CLEAVE_EINPUT, "%.250s", item->parcel.fault);
+    if (item->message.fault[0] != '\0')
+        return cv_fail(err, CLEAVE_EINPUT, "%.250s", item->message.fault);
     if (item->bad)
         return cv_fail(err, CLEAVE_EINPUT, "a file of it was changed while it was sent");
     if (item->unseen)
         return cv_fail(err, CLEAVE_EINPUT, "%.150s is not here, or another one",
-                       item->parcel.files[0].name);
+                       item->message.files[0].name);
     item->placed = true;
-    for (size_t i = 0; worker->job.cleanup && item->parcel.returns[i] != NULL; i++)
-        CV_TRY(cv_created_files_claim(&worker->ours, item->parcel.returns[i], err));
-    return place(worker, item, item->parcel.nbase, item->parcel.nfiles, err);
+    for (size_t i = 0; worker->job.cleanup && item->message.returns[i] != NULL; i++)
+        CV_TRY(cv_created_files_claim(&worker->ours, item->message.returns[i], err));
+    return place(worker, item, item->message.nbase, item->message.nfiles, err);
 }
 
 /* --- and go ------------------------------------------------------------------------------- */
@@ -251,7 +251,7 @@ static enum cleave_status keep_files(struct cv_worker *worker, struct cv_task *t
     if (head.failed || length.failed)
         status = cv_fail_memory(err, "the files that go back");
     if (status == CLEAVE_OK)
-        status = cv_chunk_output_open(worker->gather, &task->back, err);
+        status = cv_chunk_output_open(worker->outputs, &task->back, err);
     if (status == CLEAVE_OK)
         status = cv_chunk_output_write(task->back, length.bytes, length.length, err);
     if (status == CLEAVE_OK)
@@ -268,8 +268,8 @@ static enum cleave_status keep_back(struct cv_worker *worker, struct cv_task *ta
                                     struct cleave_error *err)
 {
     struct cv_task_item *item = task->item;
-    const char **names = item->parcel.returns;
-    struct cv_item_message_back back = { .nfiles = item->parcel.errors };
+    const char **names = item->message.returns;
+    struct cv_item_message_back back = { .nfiles = item->message.errors };
     const uint64_t first = back.nfiles;
     enum cleave_status status;
     int *fds;
@@ -297,10 +297,10 @@ static enum cleave_status keep_back(struct cv_worker *worker, struct cv_task *ta
 
 static bool has_file(const struct cv_task *task, const char *name)
 {
-    const struct cv_item_message *parcel = &task->item->parcel;
+    const struct cv_item_message *message = &task->item->message;
 
-    for (uint64_t i = 0; i < parcel->nfiles; i++)
-        if (strcmp(parcel->files[i].name, name) == 0)
+    for (uint64_t i = 0; i < message->nfiles; i++)
+        if (strcmp(message->files[i].name, name) == 0)
             return true;
     return false;
 }
@@ -327,12 +327,12 @@ static void remove_files(struct cv_worker *worker, struct cv_task *task)
 {
     const struct cv_task_item *item = task->item;
 
-    for (size_t i = 0; item->parcel.returns[i] != NULL; i++)
-        if (!is_used(worker, task, item->parcel.returns[i]))
-            cv_created_files_remove(&worker->ours, item->parcel.returns[i]);
-    for (uint64_t i = item->parcel.nbase; i < item->parcel.nfiles; i++)
-        if (!is_used(worker, task, item->parcel.files[i].name))
-            cv_created_files_remove(&worker->ours, item->parcel.files[i].name);
+    for (size_t i = 0; item->message.returns[i] != NULL; i++)
+        if (!is_used(worker, task, item->message.returns[i]))
+            cv_created_files_remove(&worker->ours, item->message.returns[i]);
+    for (uint64_t i = item->message.nbase; i < item->message.nfiles; i++)
+        if (!is_used(worker, task, item->message.files[i].name))
+            cv_created_files_remove(&worker->ours, item->message.files[i].name);
 }
 
 enum cleave_status cv_worker_item_end(struct cv_worker *worker, struct cv_task *task,

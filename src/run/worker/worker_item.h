@@ -7,7 +7,7 @@
 
 struct cv_task_item {
     struct cv_arena arena;
-    struct cv_item_message parcel;
+    struct cv_item_message message;
     struct cv_range
         bytes;   /* of the spool: those of the files                           */
     int fd;      /* borrowed: of the spool                                     */

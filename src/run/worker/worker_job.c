@@ -123,7 +123,7 @@ enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
                                                                    .sink_name = "nowhere",
                                                                    .memory = job->memory,
                                                                    .lines = job->lines },
-                              &worker->gather, err));
+                              &worker->outputs, err));
     worker->commands = calloc(n, sizeof *worker->commands);
     worker->seats = calloc(n, sizeof *worker->seats);
     worker->bytes = malloc(FRAME_MOST);
@@ -175,7 +175,7 @@ void cv_worker_release(struct cv_worker *worker)
     free(worker->seats);
     free(worker->bytes);
     cv_content_hasher_free(worker->hasher);
-    cv_ordered_output_free(worker->gather);
+    cv_ordered_output_free(worker->outputs);
     cv_pack_done(&worker->job_bytes);
     cv_arena_done(&worker->arena);
 }

@@ -32,7 +32,7 @@ enum cleave_status cv_worker_open_piece(struct cv_worker *worker, struct cv_task
     task->complete = true;
     if (task->request.shared)
         return cv_worker_place(worker, task, err);
-    CV_TRY(cv_ordered_output_file(worker->gather, &task->file, err));
+    CV_TRY(cv_ordered_output_file(worker->outputs, &task->file, err));
     task->piece =
         (struct cv_piece){ .name = "the piece", .fd = task->file, .mate_fd = -1 };
     return CLEAVE_OK;

@@ -17,7 +17,7 @@
 
 struct cv_task_packed {
     struct cv_arriving_input
-        *coming; /* owned; NULL: it is fetched                             */
+        *arriving; /* owned; NULL: it is fetched                             */
     struct cv_fetched *fetched; /* owned; NULL: it comes                                */
     struct cv_arena arena;      /* of texts of that                                     */
     struct cv_range body, in; /* as told last                                           */
@@ -32,7 +32,7 @@ void cv_worker_packed_free(struct cv_task *task)
 {
     if (task->packed == NULL)
         return;
-    cv_arriving_input_free(task->packed->coming);
+    cv_arriving_input_free(task->packed->arriving);
     cv_fetched_free(task->packed->fetched);
     cv_arena_done(&task->packed->arena);
     free(task->packed->header);
@@ -59,7 +59,7 @@ static enum cleave_status begin(const struct cv_worker *worker, struct cv_task *
     task->packed->in = told->in;
     task->packed->file = told->file > 0 ? worker->files[told->file - 1] : -1;
     task->packed->header_length = told->header;
-    return cv_arriving_input_new(codec, &task->packed->coming, err);
+    return cv_arriving_input_new(codec, &task->packed->arriving, err);
 }
 
 /* Whether it goes on like that: what has been fed was of it, and what has come is. */
@@ -74,7 +74,7 @@ static bool fits(const struct cv_worker *worker, const struct cv_task *task,
     if (worker->job.persistent || worker->job.items || task->request.shared ||
         task->request.mates || (task->open && task->shut))
         return false;
-    if (packed != NULL && packed->coming == NULL)
+    if (packed != NULL && packed->arriving == NULL)
         return false;
     if (told->file > 0 && (worker->files == NULL || told->file > worker->job.nfiles ||
                            told->in.end > worker->job.files[told->file - 1].size))
@@ -99,7 +99,7 @@ static enum cleave_status learn(struct cv_worker *worker, struct cv_task *task,
     if (good && task->packed == NULL)
         CV_TRY(begin(worker, task, told, err));
     if (good)
-        CV_TRY(cv_arriving_input_add(task->packed->coming, told->blocks, told->nblocks,
+        CV_TRY(cv_arriving_input_add(task->packed->arriving, told->blocks, told->nblocks,
                                      told->out_end, &good, err));
     if (!good)
         return cv_fail(err, CLEAVE_EINPUT,
@@ -227,7 +227,7 @@ static uint64_t there(const struct cv_task *task)
         return packed->body.end;
     if (packed->file >= 0)
         return packed->body.begin;
-    whole = cv_arriving_input_whole(packed->coming,
+    whole = cv_arriving_input_whole(packed->arriving,
                                     packed->in.begin + task->bytes[CV_PART_BODY]);
     return whole < packed->body.begin ? packed->body.begin
            : whole < packed->body.end ? whole
@@ -243,14 +243,14 @@ enum cleave_status cv_worker_packed_place(struct cv_task *task, int fd, uint64_t
     if (end == packed->body.begin)
         return CLEAVE_OK;
     CV_TRY(read_header(task, fd, at, err));
-    if (packed->coming != NULL && packed->file >= 0)
-        cv_arriving_input_place(packed->coming, packed->file, packed->in.begin,
+    if (packed->arriving != NULL && packed->file >= 0)
+        cv_arriving_input_place(packed->arriving, packed->file, packed->in.begin,
                                 packed->in.begin);
-    else if (packed->coming != NULL)
-        cv_arriving_input_place(packed->coming, fd, packed->in.begin, at + header);
+    else if (packed->arriving != NULL)
+        cv_arriving_input_place(packed->arriving, fd, packed->in.begin, at + header);
     task->piece.fd = packed->file >= 0 ? packed->file : fd;
-    task->piece.well = packed->coming != NULL ? cv_arriving_input_well(packed->coming)
-                                              : cv_fetched_well(packed->fetched);
+    task->piece.well = packed->arriving != NULL ? cv_arriving_input_well(packed->arriving)
+                                                : cv_fetched_well(packed->fetched);
     task->piece.header_bytes = packed->header;
     task->piece.header = (struct cv_range){ 0, header };
     task->piece.body = (struct cv_range){ packed->body.begin, end };
@@ -271,7 +271,7 @@ uint64_t cv_worker_packed_needs(const struct cv_task *task, uint64_t fed)
 
     if (fed <= header || task->packed->file >= 0) /* it takes no space here */
         return 0;
-    in = cv_arriving_input_needs(task->packed->coming,
+    in = cv_arriving_input_needs(task->packed->arriving,
                                  task->packed->body.begin + (fed - header));
     return header + (in - task->packed->in.begin);
 }
@@ -293,12 +293,12 @@ struct cv_worker_slot *cv_worker_packed_spoiled(struct cv_worker *worker)
     for (uint32_t i = 0; i < worker->nseats; i++) {
         struct cv_worker_slot *seat = &worker->seats[i];
         const struct cv_task *task = seat->tasks.first;
-        const struct cv_writer_thread *flow = seat->slot.in.feed.flow;
+        const struct cv_writer_thread *threaded = seat->slot.in.writer.threaded;
 
         if (task != NULL && task->running && task->packed != NULL && seat->slot.busy &&
-            flow != NULL && !flow->running &&
-            (flow->status == CLEAVE_EINPUT ||
-             (flow->status != CLEAVE_OK && task->packed->fetched != NULL)))
+            threaded != NULL && !threaded->running &&
+            (threaded->status == CLEAVE_EINPUT ||
+             (threaded->status != CLEAVE_OK && task->packed->fetched != NULL)))
             return seat;
     }
     return NULL;

@@ -39,25 +39,25 @@ enum cleave_status cv_worker_item_read(struct cv_task *task, struct cleave_error
     item->fd = task->piece.fd;
     good = bytes != NULL &&
            pread(item->fd, bytes, (size_t)length, (off_t)head.begin) == (ssize_t)length &&
-           cv_unpack_parcel(bytes, (size_t)length, &item->arena, &item->parcel) &&
+           cv_unpack_parcel(bytes, (size_t)length, &item->arena, &item->message) &&
            item->bytes.end > item->bytes.begin &&
            pread(item->fd, &end, 1, (off_t)item->bytes.end - 1) == 1;
-    for (uint64_t i = 0; good && i < item->parcel.nfiles; i++) {
+    for (uint64_t i = 0; good && i < item->message.nfiles; i++) {
         const char *there;
 
-        sum += item->parcel.files[i].travels ? item->parcel.files[i].size : 0;
+        sum += item->message.files[i].travels ? item->message.files[i].size : 0;
         /* The master has looked; but who says that it is one? */
-        good =
-            cv_item_transfer_name(item->parcel.files[i].name, &there, err) == CLEAVE_OK &&
-            there == item->parcel.files[i].name;
+        good = cv_item_transfer_name(item->message.files[i].name, &there, err) ==
+                   CLEAVE_OK &&
+               there == item->message.files[i].name;
     }
-    for (size_t i = 0; good && item->parcel.returns[i] != NULL; i++) {
+    for (size_t i = 0; good && item->message.returns[i] != NULL; i++) {
         const char *there;
 
         good =
-            item->parcel.fault[0] != '\0' ||
-            (cv_item_transfer_name(item->parcel.returns[i], &there, err) == CLEAVE_OK &&
-             there == item->parcel.returns[i]);
+            item->message.fault[0] != '\0' ||
+            (cv_item_transfer_name(item->message.returns[i], &there, err) == CLEAVE_OK &&
+             there == item->message.returns[i]);
     }
     if (!good || sum != item->bytes.end - item->bytes.begin ||
         (end != CV_PARCEL_GOOD && end != CV_PARCEL_BAD))

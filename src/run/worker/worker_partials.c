@@ -85,7 +85,7 @@ static bool refuse(struct cv_worker_partials *holding, uint64_t id, bool last)
 }
 
 enum cleave_status cv_holding_take(struct cv_worker_partials *holding,
-                                   struct cv_ordered_output *gather,
+                                   struct cv_ordered_output *outputs,
                                    const struct cv_frame_head *head,
                                    const unsigned char *payload, bool *out_complete,
                                    struct cleave_error *err)
@@ -103,7 +103,7 @@ enum cleave_status cv_holding_take(struct cv_worker_partials *holding,
     if (held == NULL) {
         struct cv_chunk_output *store;
 
-        CV_TRY(cv_chunk_output_open(gather, &store, err));
+        CV_TRY(cv_chunk_output_open(outputs, &store, err));
         held = add(holding, head->chunk, store);
         if (held == NULL) {
             cv_chunk_output_drop(store);
@@ -152,21 +152,21 @@ enum cleave_status cv_holding_send(struct cv_worker_partials *holding, uint64_t 
 {
     struct cv_worker_partial *held = cv_holding_find(holding, id);
     struct cv_partial_out **line = peer == 0 ? &holding->for_master : &holding->for_peers;
-    struct cv_partial_out *parcel;
+    struct cv_partial_out *message;
 
     if (held == NULL || !held->complete)
         return cv_fail(err, CLEAVE_EINPUT,
                        "was asked for a partial result that is not here");
-    parcel = calloc(1, sizeof *parcel);
-    if (parcel == NULL)
+    message = calloc(1, sizeof *message);
+    if (message == NULL)
         return cv_fail_memory(err, "a partial result");
     held->users++;
-    *parcel = (struct cv_partial_out){
+    *message = (struct cv_partial_out){
         .held = held, .peer = peer, .name = name, .at = held->taken.begin
     };
     while (*line != NULL)
         line = &(*line)->next;
-    *line = parcel;
+    *line = message;
     return CLEAVE_OK;
 }
 
@@ -176,33 +176,34 @@ enum cleave_status cv_holding_next(struct cv_worker_partials *holding, bool for_
 {
     struct cv_partial_out **line =
         for_master ? &holding->for_master : &holding->for_peers;
-    struct cv_partial_out *parcel = *line;
+    struct cv_partial_out *message = *line;
     const struct cv_taken *taken;
     uint64_t left, before;
     ssize_t got = 0;
 
-    *out_any = parcel != NULL;
-    if (parcel == NULL)
+    *out_any = message != NULL;
+    if (message == NULL)
         return CLEAVE_OK;
-    taken = &parcel->held->taken;
-    left = taken->end - parcel->at;
+    taken = &message->held->taken;
+    left = taken->end - message->at;
     if (left > 0)
         got = pread(taken->fd, payload, (size_t)(left < FRAME ? left : FRAME),
-                    (off_t)parcel->at);
+                    (off_t)message->at);
     if (got < 0 || (got == 0 && left > 0))
         return cv_fail(err, CLEAVE_EENGINE, "cannot read a partial result again");
-    before = parcel->at - taken->begin;
-    parcel->at += (uint64_t)got;
-    *head = (struct cv_frame_head){ .type = CV_FRAME_PARTIAL,
-                                    .flags = parcel->at == taken->end ? CV_FRAME_LAST : 0,
-                                    .length = (uint32_t)got,
-                                    .peer = parcel->peer,
-                                    .chunk = parcel->name,
-                                    .value = before };
-    if (parcel->at == taken->end) {
-        *line = parcel->next;
-        cv_holding_release(holding, parcel->held);
-        free(parcel);
+    before = message->at - taken->begin;
+    message->at += (uint64_t)got;
+    *head =
+        (struct cv_frame_head){ .type = CV_FRAME_PARTIAL,
+                                .flags = message->at == taken->end ? CV_FRAME_LAST : 0,
+                                .length = (uint32_t)got,
+                                .peer = message->peer,
+                                .chunk = message->name,
+                                .value = before };
+    if (message->at == taken->end) {
+        *line = message->next;
+        cv_holding_release(holding, message->held);
+        free(message);
     }
     return CLEAVE_OK;
 }
@@ -212,10 +213,10 @@ enum cleave_status cv_holding_next(struct cv_worker_partials *holding, bool for_
 static void drop_parcels(struct cv_partial_out **line)
 {
     while (*line != NULL) {
-        struct cv_partial_out *parcel = *line;
+        struct cv_partial_out *message = *line;
 
-        *line = parcel->next;
-        free(parcel);
+        *line = message->next;
+        free(message);
     }
 }
 

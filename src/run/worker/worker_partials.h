@@ -41,7 +41,7 @@ enum cleave_status cv_holding_add(struct cv_worker_partials *holding, uint64_t i
                                   struct cleave_error *err);
 /* Bytes of a partial have come; *out_complete: the last ones, of one that is wanted. */
 enum cleave_status cv_holding_take(struct cv_worker_partials *holding,
-                                   struct cv_ordered_output *gather,
+                                   struct cv_ordered_output *outputs,
                                    const struct cv_frame_head *head,
                                    const unsigned char *payload, bool *out_complete,
                                    struct cleave_error *err);

@@ -47,7 +47,7 @@ static void grow_array(struct cv_worker *worker)
 bool cv_worker_put_off(struct cv_worker *worker, struct cv_task *task,
                        const struct cleave_error *why)
 {
-    if (!cv_start_limiter_wait(&worker->gate, worker->poller, why))
+    if (!cv_start_limiter_wait(&worker->limiter, worker->poller, why))
         return false;
     task->running = false;
     worker->crowded = true;

@@ -138,14 +138,14 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
     cv_tasks_init(&seat->tasks);
     cv_slot_init(slot);
     slot->poller = worker->poller;
-    slot->gather = worker->gather;
+    slot->outputs = worker->outputs;
     slot->command = &worker->commands[index];
     slot->timeout_s = worker->job.timeout_s;
     if (worker->stays)
         cv_persistent_init(slot);
     else
         slot->base = slot->command;
-    slot->steady.in_parts =
+    slot->persistent.in_parts =
         worker->options->lead != NULL && (worker->job.lines || worker->job.early);
     slot->ended = slot_ended;
     slot->broke = slot_broke;
@@ -171,7 +171,7 @@ static enum cleave_status start(struct cv_worker *worker, struct cv_worker_slot 
     seat->slot.told =
         task->told != NULL ? (const char *const *)task->told->list : nothing;
     if (cv_slot_starts(&seat->slot))
-        CV_TRY(cv_start_limiter_room(&worker->gate, err));
+        CV_TRY(cv_start_limiter_room(&worker->limiter, err));
     if (task->item != NULL)
         CV_TRY(cv_worker_item_begin(worker, task, err));
     return task->open && !task->shut ? cv_slot_open(&seat->slot, &task->piece, err)
@@ -202,10 +202,10 @@ static void opens(void *context)
 
 void cv_worker_watch_room(struct cv_worker *worker)
 {
-    worker->gate = (struct cv_start_limiter){ .most_files = cv_start_limiter_files(),
-                                              .look = cv_worker_crowd,
-                                              .opens = opens,
-                                              .context = worker };
+    worker->limiter = (struct cv_start_limiter){ .most_files = cv_start_limiter_files(),
+                                                 .look = cv_worker_crowd,
+                                                 .opens = opens,
+                                                 .context = worker };
 }
 
 static void start_next(struct cv_worker *worker, struct cv_worker_slot *seat)
@@ -222,7 +222,7 @@ static void start_next(struct cv_worker *worker, struct cv_worker_slot *seat)
         task->running = true;
         status = start(worker, seat, task, &err);
         if (status == CLEAVE_OK) {
-            cv_start_limiter_begun(&worker->gate);
+            cv_start_limiter_begun(&worker->limiter);
             return;
         }
         if (status == CLEAVE_ERESOURCES && cv_worker_put_off(worker, task, &err))
@@ -271,8 +271,8 @@ static enum cleave_status open_stores(struct cv_worker *worker, struct cv_task *
 {
     if (task->request.shared)
         return CLEAVE_OK;
-    CV_TRY(cv_chunk_output_open(worker->gather, &task->spool, err));
-    return task->request.mates ? cv_chunk_output_open(worker->gather, &task->mates, err)
+    CV_TRY(cv_chunk_output_open(worker->outputs, &task->spool, err));
+    return task->request.mates ? cv_chunk_output_open(worker->outputs, &task->mates, err)
                                : CLEAVE_OK;
 }
 

@@ -12,7 +12,7 @@ static const uint64_t FORECAST_SEED = 0x5eedf04eca575eedu;
 
 static enum cleave_status mean_makespan(struct cv_planned *planned,
                                         const struct cv_forecast_open *scene,
-                                        uint32_t runs, struct cv_step_budget *meter,
+                                        uint32_t runs, struct cv_step_budget *budget,
                                         double *out, struct cleave_error *err)
 {
     const bool opens = scene->command != NULL;
@@ -20,7 +20,7 @@ static enum cleave_status mean_makespan(struct cv_planned *planned,
                           .command = scene->command,
                           .units = scene->units,
                           .hold = planned->view.hold,
-                          .meter = meter };
+                          .budget = budget };
     struct cv_driver *driver;
     struct cv_outcome outcome;
     enum cleave_status status;
@@ -49,7 +49,7 @@ static enum cleave_status mean_makespan(struct cv_planned *planned,
 
 static struct cv_load load_of(const struct cv_forecast_open *scene,
                               const struct cleave_view *view,
-                              struct cv_step_budget *meter)
+                              struct cv_step_budget *budget)
 {
     return (struct cv_load){ .units = view->units_total,
                              .lifespan_s = view->lifespan_s,
@@ -61,7 +61,7 @@ static struct cv_load load_of(const struct cv_forecast_open *scene,
                              .ahead = view->ahead,
                              .hold = view->hold,
                              .seed = view->seed,
-                             .meter = meter };
+                             .budget = budget };
 }
 
 /* Policies that try variants of themselves do so when they are tried as well: what was
@@ -75,21 +75,21 @@ static struct cv_forecast inner_forecast(const struct cv_forecast_open *scene)
 static enum cleave_status forecast(const struct cv_forecast_open *scene,
                                    const struct cleave_policy *policy,
                                    const struct cleave_view *view, uint32_t runs,
-                                   struct cv_step_budget *meter, double *out,
+                                   struct cv_step_budget *budget, double *out,
                                    struct cleave_error *err)
 {
     struct cv_step_budget plan_meter =
-        meter != NULL ? cv_step_budget_half(meter) : (struct cv_step_budget){ 0 };
-    const struct cv_load load = load_of(scene, view, meter != NULL ? &plan_meter : NULL);
+        budget != NULL ? cv_step_budget_half(budget) : (struct cv_step_budget){ 0 };
+    const struct cv_load load = load_of(scene, view, budget != NULL ? &plan_meter : NULL);
     const struct cv_forecast inner = inner_forecast(scene);
     struct cv_planned planned;
     enum cleave_status status;
 
     status = cv_planned_init(&planned, policy, NULL, 0, scene->platform, view->workers,
                              &load, &inner, err);
-    cv_step_budget_spend(meter, plan_meter.spent);
+    cv_step_budget_spend(budget, plan_meter.spent);
     CV_TRY(status);
-    status = mean_makespan(&planned, scene, runs, meter, out, err);
+    status = mean_makespan(&planned, scene, runs, budget, out, err);
     cv_planned_done(&planned);
     return status;
 }
@@ -98,61 +98,61 @@ static enum cleave_status forecast(const struct cv_forecast_open *scene,
 static enum cleave_status work_of(const struct cv_forecast_open *scene,
                                   const struct cleave_policy *policy,
                                   const struct cleave_view *view,
-                                  struct cv_step_budget *meter, double *out,
+                                  struct cv_step_budget *budget, double *out,
                                   struct cleave_error *err)
 {
-    struct cv_step_budget some = meter != NULL ? cv_step_budget_half(meter)
-                                               : (struct cv_step_budget){ 0, INFINITY };
+    struct cv_step_budget some = budget != NULL ? cv_step_budget_half(budget)
+                                                : (struct cv_step_budget){ 0, INFINITY };
     struct cv_load_case load_case = { .policy = policy,
                                       .platform = scene->platform,
                                       .load = load_of(scene, view, NULL),
                                       .units = scene->units };
     const struct cv_forecast inner = inner_forecast(scene);
     const struct cv_units_quest quest = {
-        .load_case = &load_case, .policy = policy, .forecast = &inner, .meter = &some
+        .load_case = &load_case, .policy = policy, .forecast = &inner, .budget = &some
     };
     enum cleave_status status;
 
     if (scene->command != NULL)
         load_case.command = *scene->command;
     status = cv_units_work(&quest, out, err);
-    cv_step_budget_spend(meter, some.spent);
+    cv_step_budget_spend(budget, some.spent);
     return status;
 }
 
 static enum cleave_status forecast_plain(void *context,
                                          const struct cleave_policy *policy,
                                          const struct cleave_view *view, uint32_t runs,
-                                         struct cv_step_budget *meter, double *out,
+                                         struct cv_step_budget *budget, double *out,
                                          struct cleave_error *err)
 {
     return forecast(&(struct cv_forecast_open){ .platform = context }, policy, view, runs,
-                    meter, out, err);
+                    budget, out, err);
 }
 
 static enum cleave_status forecast_open(void *context, const struct cleave_policy *policy,
                                         const struct cleave_view *view, uint32_t runs,
-                                        struct cv_step_budget *meter, double *out,
+                                        struct cv_step_budget *budget, double *out,
                                         struct cleave_error *err)
 {
-    return forecast(context, policy, view, runs, meter, out, err);
+    return forecast(context, policy, view, runs, budget, out, err);
 }
 
 static enum cleave_status work_plain(void *context, const struct cleave_policy *policy,
                                      const struct cleave_view *view,
-                                     struct cv_step_budget *meter, double *out,
+                                     struct cv_step_budget *budget, double *out,
                                      struct cleave_error *err)
 {
-    return work_of(&(struct cv_forecast_open){ .platform = context }, policy, view, meter,
-                   out, err);
+    return work_of(&(struct cv_forecast_open){ .platform = context }, policy, view,
+                   budget, out, err);
 }
 
 static enum cleave_status work_open(void *context, const struct cleave_policy *policy,
                                     const struct cleave_view *view,
-                                    struct cv_step_budget *meter, double *out,
+                                    struct cv_step_budget *budget, double *out,
                                     struct cleave_error *err)
 {
-    return work_of(context, policy, view, meter, out, err);
+    return work_of(context, policy, view, budget, out, err);
 }
 
 /* Contexts are only read: both take them back as const. */

@@ -32,7 +32,7 @@ static enum cleave_status find_by_picks(const struct cv_units_quest *quest, doub
 {
     struct cv_units_quest by = { .load_case = quest->load_case,
                                  .forecast = quest->forecast,
-                                 .meter = quest->meter };
+                                 .budget = quest->budget };
     double units = cv_units_of_all(quest->load_case), found = 0, end_s;
     const char *picked = NULL;
 
@@ -98,7 +98,7 @@ static enum cleave_status plan_lifespan(const struct cv_units_quest *quest,
     } else if (cv_picks(quest->policy)) {
         CV_TRY(find_by_picks(quest, &units, err));
         /* Half is kept for the plan, or it would be by a policy that was not the best of all. */
-        quest->meter->spent = fmin(quest->meter->spent, quest->meter->limit / 2);
+        quest->budget->spent = fmin(quest->budget->spent, quest->budget->limit / 2);
     } else {
         CV_TRY(cv_find_units(quest, 0, 0, &units, err));
     }
@@ -114,10 +114,10 @@ enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
                                             load_case->units };
     const struct cv_forecast forecast =
         load_case->load.opens ? cv_open_forecast(&scene) : cv_native_forecast(platform);
-    struct cv_step_budget any = { 0, INFINITY }, *meter = load_case->load.meter;
+    struct cv_step_budget any = { 0, INFINITY }, *budget = load_case->load.budget;
     const struct cv_units_quest quest = { load_case,     load_case->policy,
                                           job->settings, job->nsettings,
-                                          &forecast,     meter != NULL ? meter : &any };
+                                          &forecast,     budget != NULL ? budget : &any };
 
     if (load_case->load.lifespan_s > 0)
         return plan_lifespan(&quest, planned, err);

@@ -45,8 +45,8 @@ enum cleave_status cv_plan_units(const struct cv_units_quest *quest, double unit
 {
     struct cv_run run = cv_load_case_run(quest->load_case);
     struct cv_load load = quest->load_case->load;
-    struct cv_step_budget meter = { 0, ONE_PLAN *
-                                           (quest->meter->limit - quest->meter->spent) };
+    struct cv_step_budget budget = { 0, ONE_PLAN * (quest->budget->limit -
+                                                    quest->budget->spent) };
     struct cv_step_budget events = { 0, INFINITY };
     enum cleave_status status;
 
@@ -55,16 +55,16 @@ enum cleave_status cv_plan_units(const struct cv_units_quest *quest, double unit
             err, CLEAVE_EINPUT,
             "expected a shorter lifespan: no number holds what ends within %g s",
             load.lifespan_s);
-    run.meter = &events;
+    run.budget = &events;
     load.units = units;
     load.lifespan_s = 0;
-    load.meter = cv_picks(quest->policy) ? quest->meter : &meter;
+    load.budget = cv_picks(quest->policy) ? quest->budget : &budget;
     status = plan_load(quest, &load, planned, err);
-    cv_step_budget_spend(quest->meter, meter.spent);
+    cv_step_budget_spend(quest->budget, budget.spent);
     CV_TRY(status);
     status = cv_planned_run_once(planned, cv_load_case_engine(quest->load_case, NULL),
                                  &run, out_s, err);
-    cv_step_budget_spend(quest->meter, events.spent);
+    cv_step_budget_spend(quest->budget, events.spent);
     if (status != CLEAVE_OK)
         cv_planned_done(planned);
     return status;
@@ -103,7 +103,7 @@ enum cleave_status cv_find_units(const struct cv_units_quest *quest, double low,
         double end_s = 0;
 
         if (units < min || /* latencies alone take longer */
-            (low > 0 && cv_step_budget_over(quest->meter)))
+            (low > 0 && cv_step_budget_over(quest->budget)))
             break;
         CV_TRY(cv_plan_units(quest, units, &planned, &end_s, err));
         cv_planned_done(&planned);
@@ -143,7 +143,7 @@ enum cleave_status cv_plan_known(const struct cv_units_quest *quest,
     struct cv_load load = quest->load_case->load;
     enum cleave_status status = CLEAVE_OK;
 
-    load.meter = quest->meter;
+    load.budget = quest->budget;
     CV_TRY(plan_load(quest, &load, planned, err));
     *out_s = 0;
     if (planned->view.units_total > 0)

@@ -14,7 +14,7 @@ struct cv_units_quest {
     const struct cleave_setting *settings;
     size_t nsettings;
     const struct cv_forecast *forecast; /* for policies that try others; NULL: none  */
-    struct cv_step_budget *meter;       /* of all plans; who picks sets the limit    */
+    struct cv_step_budget *budget;      /* of all plans; who picks sets the limit    */
 };
 
 /* Whether the policy picks others. */

@@ -40,23 +40,23 @@ static void serve(struct native *native)
         struct chunk *chunk = &native->chunks[index];
         const double request = chunk->units;
 
-        if (!cv_simulated_input_take(&open->supply, &chunk->units, &chunk->begin))
+        if (!cv_simulated_input_take(&open->input, &chunk->units, &chunk->begin))
             return;
         open->wishes.first = chunk->next;
         open->nwishes--;
-        open->supply.wished -= request;
+        open->input.wished -= request;
         if (request > 0 && !(chunk->units > 0))
             give_nothing(native, index);
         else
             join_queue(native, native->queue_each ? chunk->worker : 0, index, false);
     }
-    open->supply.wished = 0;
+    open->input.wished = 0;
 }
 
 /* More of a stream comes as chunks are done. */
 static void arrive(struct native *native)
 {
-    if (cv_simulated_input_arrive(&native->open->supply))
+    if (cv_simulated_input_arrive(&native->open->input))
         end_at(native, native->now_s, ENDS_STREAM, 0);
 }
 
@@ -64,7 +64,7 @@ double cv_native_left(const void *engine)
 {
     const struct native *native = engine;
 
-    return cv_simulated_input_left(&native->open->supply);
+    return cv_simulated_input_left(&native->open->input);
 }
 
 /* --- a run ------------------------------------------------------------------------------ */
@@ -88,9 +88,9 @@ enum cleave_status cv_native_open_begin(struct native *native, struct cleave_err
     open->command = native->run->command;
     open->nwishes = 0;
     open->wishes = (struct queue){ NONE, NONE };
-    cv_simulated_input_begin(&open->supply, native->run->units, native->run->hold, n,
+    cv_simulated_input_begin(&open->input, native->run->units, native->run->hold, n,
                              open->command->record);
-    if (!cv_free_ranges_reserve(&open->supply.free))
+    if (!cv_free_ranges_reserve(&open->input.free))
         return cv_fail_memory(err, "the simulator");
     arrive(native);
     return CLEAVE_OK;
@@ -102,7 +102,7 @@ void cv_native_open_done(struct native *native)
 
     if (open == NULL)
         return;
-    cv_free_ranges_done(&open->supply.free);
+    cv_free_ranges_done(&open->input.free);
     free(open->processes);
     free(open);
 }
@@ -122,7 +122,7 @@ void cv_native_open_send(struct native *native, uint32_t index)
         native->chunks[open->wishes.last].next = index;
     open->wishes.last = index;
     open->nwishes++;
-    open->supply.wished += chunk->units;
+    open->input.wished += chunk->units;
     serve(native);
 }
 
@@ -182,10 +182,10 @@ static double lengthen(struct native *native, uint32_t worker, double units)
 
     cv_native_process_catch_up(native, worker);
     if (!process->started && !(process->end > process->begin)) {
-        taken = cv_free_ranges_take_first(&native->open->supply.free, units, &begin);
+        taken = cv_free_ranges_take_first(&native->open->input.free, units, &begin);
         process->begin = process->end = process->given = process->read = begin;
     } else {
-        taken = cv_free_ranges_take_at(&native->open->supply.free, units, process->end);
+        taken = cv_free_ranges_take_at(&native->open->input.free, units, process->end);
     }
     process->end += taken;
     if (taken > 0)
@@ -253,16 +253,16 @@ static void recall(struct native *native, const struct cleave_order *order)
         recalled.units =
             fmin(order->units, process->end - reached(native, order->worker) -
                                    native->open->command->ahead);
-        if (recalled.units < native->open->supply.free.record)
+        if (recalled.units < native->open->input.free.record)
             recalled.units = 0;
     }
     report(native, order, &recalled);
     if (!(recalled.units > 0))
         return;
-    cv_free_ranges_add(&native->open->supply.free, process->end - recalled.units,
+    cv_free_ranges_add(&native->open->input.free, process->end - recalled.units,
                        process->end);
     process->end -= recalled.units;
-    if (process->end - process->begin <= native->open->supply.free.grain)
+    if (process->end - process->begin <= native->open->input.free.grain)
         process->end = process->begin; /* but for rounding */
     process->given = process->end;
     cv_native_process_plan(native, order->worker);
@@ -309,14 +309,14 @@ void cv_native_open_arrived(struct native *native, const struct chunk *piece,
 
 void cv_native_open_finished(struct native *native, double units)
 {
-    native->open->supply.finished += units;
+    native->open->input.finished += units;
     arrive(native);
     serve(native);
 }
 
 void cv_native_open_ended(struct native *native, struct cleave_event *out)
 {
-    native->open->supply.ended = true;
+    native->open->input.ended = true;
     *out = (struct cleave_event){ .kind = CLEAVE_ENDED,
                                   .units = cv_native_left(native),
                                   .start_s = native->now_s,
@@ -333,7 +333,7 @@ enum cleave_status cv_native_open_room(struct native *native, struct cleave_erro
                                                   2 * (size_t)native->nworkers +
                                                   2 * open->nwishes + 8) ||
         !cv_native_report_room(native, 2 * open->nwishes + 4) ||
-        !cv_free_ranges_reserve(&open->supply.free))
+        !cv_free_ranges_reserve(&open->input.free))
         return cv_fail_memory(err, "the events of a run");
     return CLEAVE_OK;
 }

@@ -27,7 +27,7 @@ struct process {
 struct native_open {
     const struct cv_command_model *command; /* borrowed */
     struct process *processes;              /* owned: by worker                         */
-    struct cv_simulated_input supply;
+    struct cv_simulated_input input;
     struct queue wishes; /* chunks that wait for their part of a stream                 */
     size_t nwishes;
 };

@@ -176,7 +176,7 @@ void cv_native_process_give(struct native *native, uint32_t worker, double units
     cv_native_process_catch_up(native, worker);
     process->given += units;
     /* Sums of parts may miss the whole by rounding. */
-    if (process->end - process->given <= native->open->supply.free.grain)
+    if (process->end - process->given <= native->open->input.free.grain)
         process->given = process->end;
     process->drained = false;
     cv_native_process_plan(native, worker);

@@ -59,15 +59,16 @@ static CV_ALWAYS_INLINE double draw_transfer(const struct cv_reduce_costs *costs
                                              const struct cv_lane_begin *begin,
                                              enum usual usual)
 {
-    const struct cv_gamma *law = &costs->transfer.gamma;
+    const struct cv_gamma *distribution = &costs->transfer.gamma;
 
     if (usual == ANY_LAW)
         return cv_transfer_cost(costs, run, begin->sender, begin->node);
 #if defined(__GNUC__)
-    if (usual == EXPONENTIAL && law->method != CV_GAMMA_EXPONENTIAL)
+    if (usual == EXPONENTIAL && distribution->method != CV_GAMMA_EXPONENTIAL)
         __builtin_unreachable();
 #endif
-    return cv_gamma_at(law, costs->transfer_seed, run, begin->sender, begin->node);
+    return cv_gamma_at(distribution, costs->transfer_seed, run, begin->sender,
+                       begin->node);
 }
 
 static CV_ALWAYS_INLINE void draw_start_as(const struct cv_row_lanes *all,
