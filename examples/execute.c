@@ -47,8 +47,8 @@ static int count_lines(const char *path, uint32_t workers, unsigned long *out)
         .input = { .files = &path, .count = 1 },
         .output = { .descriptor = result != NULL ? fileno(result) : -1,
                     .name = "the count" },
-        .crew.count = workers,
-        .sharing.block = 100000,
+        .workers.count = workers,
+        .policy.block = 100000,
         .reduce = { .command = "awk '{ sum += $1 } END { print sum }'",
                     .commutative = true },
     };

@@ -294,8 +294,8 @@ struct cleave_host_list {
 
 /* How much each worker gets, and when. */
 struct cleave_policy_options {
-    const char *policy; /* NULL: learn                                                 */
-    const struct cleave_policy *own_policy; /* borrowed: instead of a name; NULL: none */
+    const char *name; /* NULL: learn                                                   */
+    const struct cleave_policy *own; /* borrowed: instead of a name; NULL: none        */
     const struct cleave_setting *settings;
     size_t nsettings;
     double block; /* above 0: every chunk has about so many bytes; without a policy, or
@@ -356,13 +356,13 @@ struct cleave_execution {
     struct cleave_input input;
     struct cleave_items items; /* instead of the input                                 */
     struct cleave_output output;
-    struct cleave_worker_list crew;
+    struct cleave_worker_list workers;
     struct cleave_host_list hosts;
-    struct cleave_policy_options sharing;
+    struct cleave_policy_options policy;
     struct cleave_reduce_options reduce;
-    struct cleave_failure_options failing;
+    struct cleave_failure_options failures;
     struct cleave_journal journal;
-    struct cleave_listener tell;
+    struct cleave_listener listener;
 };
 
 struct cleave_worker_result {

@@ -16,7 +16,7 @@
  * CLEAVE_EPOLICY and the name of the policy.
  *
  * A policy of your own is a struct cleave_policy that you fill and pass where a name would
- * stand: `own_policy` of cleave_job, cleave_reduction and cleave_policy_options, or an argument
+ * stand: `own_policy` of cleave_job and cleave_reduction, `own` of cleave_policy_options, or an argument
  * of cleave_replay. Nothing has to be registered beforehand: the library keeps no list
  * that could change, so that two threads never meet in one, no two parts of a program
  * fight for a name, and a policy can live as long or as short as a call.

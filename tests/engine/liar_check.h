@@ -153,18 +153,18 @@ static inline enum cleave_status execute(struct world *world,
     request.output.descriptor =
         open(world->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     request.output.name = "out";
-    request.crew.platform = platform;
+    request.workers.platform = platform;
     request.hosts.list = world->hosts;
     request.hosts.count = (size_t)world->nhosts;
-    request.sharing.block = world->block;
+    request.policy.block = world->block;
     request.persistent = world->persistent;
     if (world->limited) {
-        request.failing.timeout_s = 1;
-        request.failing.retries = 20;
+        request.failures.timeout_s = 1;
+        request.failures.retries = 20;
         request.hosts.timeout_s = 3;
     }
-    request.tell.note = take_note;
-    request.tell.context = world;
+    request.listener.note = take_note;
+    request.listener.context = world;
     assert_true(request.output.descriptor >= 0);
     status = cleave_execute(&request, out, err);
     close(request.output.descriptor);

@@ -193,13 +193,13 @@ static inline struct ran execute_open(struct cleave_execution execution)
     assert_non_null(out);
     execution.output.descriptor = fileno(out);
     execution.output.name = "out";
-    if (execution.crew.count == 0)
-        execution.crew.count = SEATS;
-    if (execution.sharing.own_policy == NULL)
-        execution.sharing.own_policy = &dance_policy;
+    if (execution.workers.count == 0)
+        execution.workers.count = SEATS;
+    if (execution.policy.own == NULL)
+        execution.policy.own = &dance_policy;
     assert_ok(cleave_trace_new(&ran.trace, &err));
-    execution.tell.trace = ran.trace;
-    execution.tell.note = note;
+    execution.listener.trace = ran.trace;
+    execution.listener.note = note;
     ran.status = cleave_execute(&execution, &ran.result, &ran.err);
     if (ran.result == NULL)
         fail_msg("%s: %s", ran.err.file, ran.err.text);
@@ -216,11 +216,10 @@ static inline struct ran run_open(struct cleave_execution execution)
 
     if (cleave_trace_count(ran.trace) == 0)
         fail_msg("%s: %s", ran.err.file, ran.err.text);
-    assert_ok(cleave_replay(ran.trace,
-                            execution.sharing.own_policy != NULL
-                                ? execution.sharing.own_policy
-                                : &dance_policy,
-                            &found, &err));
+    assert_ok(
+        cleave_replay(ran.trace,
+                      execution.policy.own != NULL ? execution.policy.own : &dance_policy,
+                      &found, &err));
     assert_true(found.same || ran.status != CLEAVE_OK);
     return ran;
 }
@@ -305,7 +304,7 @@ static inline struct ran run_script(struct cleave_execution execution,
 {
     script = steps;
     script_steps = nsteps;
-    execution.sharing.own_policy = &script_policy;
+    execution.policy.own = &script_policy;
     return run_open(execution);
 }
 

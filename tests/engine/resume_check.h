@@ -78,10 +78,10 @@ static inline enum cleave_status run_command(const char *command, bool resume,
         .command = words,
         .input = { .files = files, .count = 1 },
         .output = { .descriptor = fd, .name = "output" },
-        .crew.count = 2,
-        .sharing.block = BLOCK,
+        .workers.count = 2,
+        .policy.block = BLOCK,
         .journal = { .path = database, .resume = resume },
-        .tell.note = hear_note,
+        .listener.note = hear_note,
     };
     enum cleave_status status;
 

@@ -27,7 +27,7 @@ struct trial {
     const char *policy;
     const struct cleave_policy *own; /* instead of that                                */
     double block;
-    struct cleave_failure_options failing;
+    struct cleave_failure_options failures;
     bool
         persistent; /* the first host never fails: so all must be done                    */
     bool honest; /* nobody says what is untrue                                         */
@@ -225,7 +225,7 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
     struct cleave_platform *platform = NULL;
     struct cleave_error err = { .status = CLEAVE_OK };
     struct cv_text yaml = { NULL, 0, 0, false };
-    struct cleave_failure_options failing = trial->failing;
+    struct cleave_failure_options failures = trial->failures;
     struct cleave_trace *trace = NULL;
     uint32_t first = 0;
     enum cleave_status status;
@@ -234,7 +234,7 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
     if (getenv("CLEAVE_SCRIPT") != NULL)
         assert_int_equal(cleave_trace_new(&trace, &err), CLEAVE_OK);
     /* Who never says that a chunk has ended is found out by its time. */
-    failing.timeout_s = trial->honest ? 0 : 100;
+    failures.timeout_s = trial->honest ? 0 : 100;
     world.said = trial->said;
     cv_text_add(&yaml, "port: %s\nworkers:\n", cleave_port_name(trial->port));
     for (uint32_t h = 0; h < WORLD_HOSTS; h++) {
@@ -259,21 +259,21 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
                         .name = "out",
                         .lines = trial->lines,
                         .early = trial->early },
-            .crew = { .platform = platform },
+            .workers = { .platform = platform },
             .hosts = { .list = hosts,
                        .count = trial->nhosts,
                        .timeout_s = 3,
                        .notice_s = trial->notice_s,
                        .more = trial->asks ? more_hosts : NULL },
-            .sharing = { .policy = trial->block > 0 || trial->own != NULL ? NULL
-                                                                          : trial->policy,
-                         .own_policy = trial->own,
-                         .block = trial->block },
-            .failing = failing,
-            .tell = { .note = note,
-                      .attempted = attempted,
-                      .context = trial,
-                      .trace = trace } },
+            .policy = { .name =
+                            trial->block > 0 || trial->own != NULL ? NULL : trial->policy,
+                        .own = trial->own,
+                        .block = trial->block },
+            .failures = failures,
+            .listener = { .note = note,
+                          .attempted = attempted,
+                          .context = trial,
+                          .trace = trace } },
         &result, &err);
     if (trace != NULL)
         cleave_trace_save(trace, platform, trial->policy, (double)trial->length, stderr,

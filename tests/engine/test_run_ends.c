@@ -215,8 +215,8 @@ static void ignored_ends_are_failures(void **state)
         &(struct cleave_execution){ .command = WORDS("cat"),
                                     .input = { .files = WORDS(name), .count = 1 },
                                     .output.descriptor = STDOUT_FILENO,
-                                    .crew.count = 1,
-                                    .tell = { .note = note_taken, .context = note } },
+                                    .workers.count = 1,
+                                    .listener = { .note = note_taken, .context = note } },
         &result, &err));
     signal(SIGCHLD, SIG_DFL);
     assert_int_equal(result->failed, 1);
@@ -273,9 +273,9 @@ static void what_is_read_is_progress(void **state)
             .command = WORDS("sh", "-c", script),
             .input = { .files = WORDS(input), .count = 1, .split = "fixed:4096" },
             .output.descriptor = STDOUT_FILENO,
-            .crew.count = 1,
-            .sharing.block = LARGE,
-            .tell = { .progress = progressed, .context = &watched } },
+            .workers.count = 1,
+            .policy.block = LARGE,
+            .listener = { .progress = progressed, .context = &watched } },
         &result, &err));
     assert_int_equal(result->chunks, 1);
     assert_true(watched.early);

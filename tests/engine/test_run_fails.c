@@ -107,7 +107,7 @@ static void a_bad_record_is_no_bad_host(void **state)
 
         world_poison = NULL;
         world_bad = "POISON";
-        trial.failing.retries = i % 2;
+        trial.failures.retries = i % 2;
         run(&trial, &result);
         if (result->failed != 1 || result->left_bytes > 0 || result->nabsent > 0 ||
             strstr(trial.said, "rested") != NULL)
@@ -129,7 +129,7 @@ static void a_bad_record_is_isolated(void **state)
 
         world_poison = NULL;
         world_bad = "POISON";
-        trial.failing.isolate = true;
+        trial.failures.isolate = true;
         if (i % 2 == 1) {
             machines[1].script.lives_s = 0.3;
             machines[1].script.deaths = 2;
@@ -161,8 +161,8 @@ static void chunks_fit_into_memory(void **state)
 
         for (uint32_t h = 0; h < trial.nhosts; h++)
             machines[h].script.memory = 1500;
-        trial.failing.retries = 5;
-        trial.failing.strict = true;
+        trial.failures.retries = 5;
+        trial.failures.strict = true;
         run(&trial, &result);
         if (result->failed > 0 || result->left_bytes > 0)
             complain(&trial, "%llu chunks failed", (unsigned long long)result->failed);
@@ -175,7 +175,7 @@ static void chunks_fit_into_memory(void **state)
 
         machines[0].script.memory = 2000;
         trial.block = 3000;
-        trial.failing.retries = retries;
+        trial.failures.retries = retries;
         run(&trial, &result);
         /* The first one, and those that were on their way then. */
         if (machines[0].failed < 1 || machines[0].failed > 3 ||
@@ -196,7 +196,7 @@ static void hopeless_runs_end_soon(void **state)
         uint32_t runs = 0;
 
         trial.block = 1;
-        trial.failing.halt = i < 4 ? CLEAVE_HALT_ALL_FAIL : CLEAVE_HALT_NEVER;
+        trial.failures.halt = i < 4 ? CLEAVE_HALT_ALL_FAIL : CLEAVE_HALT_NEVER;
         for (uint32_t h = 0; h < WORLD_HOSTS; h++)
             machines[h].script.fails = UINT32_MAX;
         run(&trial, &result);

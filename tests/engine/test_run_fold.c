@@ -337,8 +337,8 @@ static void test_sums(void **state)
         for (int commutative = 0; commutative < 2; commutative++) {
             const struct cleave_execution few = { .reduce.command = SUM,
                                                   .reduce.commutative = commutative == 1,
-                                                  .crew.count = workers,
-                                                  .sharing.block = 2000 };
+                                                  .workers.count = workers,
+                                                  .policy.block = 2000 };
 
             assert_true(gives(few, SUM, TOTAL) >= 1);
         }
@@ -347,7 +347,7 @@ static void test_sums(void **state)
 /* Many chunks, order kept: the result is the input. With files, exactly two at a time. */
 static void test_order(void **state)
 {
-    struct cleave_execution many = { .crew.count = 3, .sharing.block = 44 };
+    struct cleave_execution many = { .workers.count = 3, .policy.block = 44 };
     uint64_t folds;
 
     (void)state;
@@ -364,7 +364,7 @@ static void test_order(void **state)
 /* Workers of which one is slow: neighbours are missing for long. */
 static void test_unequal(void **state)
 {
-    struct cleave_execution slow = { .crew.count = 3, .sharing.block = 300 };
+    struct cleave_execution slow = { .workers.count = 3, .policy.block = 300 };
 
     (void)state;
     slow.reduce.command = "cat {1} {2}";
@@ -376,8 +376,8 @@ static void test_unequal(void **state)
 /* Results that differ in size and do not fit into memory. */
 static void test_spilled(void **state)
 {
-    struct cleave_execution small = { .crew.count = 2,
-                                      .sharing.block = 100,
+    struct cleave_execution small = { .workers.count = 2,
+                                      .policy.block = 100,
                                       .output.memory = 1000 };
 
     (void)state;
@@ -392,7 +392,7 @@ static void test_spilled(void **state)
  * if no worker is ever idle. */
 static void test_while_it_runs(void **state)
 {
-    const struct cleave_execution busy = { .crew.count = 1, .sharing.block = 100 };
+    const struct cleave_execution busy = { .workers.count = 1, .policy.block = 100 };
     struct cleave_execution execution = busy;
     char command[300], reduce[200];
 
@@ -410,9 +410,9 @@ static void test_while_it_runs(void **state)
 /* One output is written as it is; none is nothing. */
 static void test_few(void **state)
 {
-    const struct cleave_execution one = { .crew.count = 2,
+    const struct cleave_execution one = { .workers.count = 2,
                                           .reduce.command = "echo reduced",
-                                          .sharing.block = 1e6 };
+                                          .policy.block = 1e6 };
     const char *const nothing[] = { "/dev/null" };
     struct cleave_execution none = one;
 
@@ -420,14 +420,14 @@ static void test_few(void **state)
     assert_int_equal(gives(one, "wc -l", "2000\n"), 0);
     none.input.files = nothing;
     none.input.count = 1;
-    none.sharing.block = 0;
+    none.policy.block = 0;
     assert_int_equal(gives(none, "wc -l", ""), 0);
 }
 
 /* An empty output is a result as well: of sets without a common element, say. */
 static void test_empty_results(void **state)
 {
-    struct cleave_execution sets = { .crew.count = 2, .sharing.block = 2000 };
+    struct cleave_execution sets = { .workers.count = 2, .policy.block = 2000 };
 
     (void)state;
     sets.reduce.command = "comm -12 {1} {2}";
@@ -437,24 +437,24 @@ static void test_empty_results(void **state)
 
 static void test_failure(void **state)
 {
-    struct cleave_execution failing = { .crew.count = 2,
-                                        .sharing.block = 500,
-                                        .reduce.command = "exit 7" };
+    struct cleave_execution failures = { .workers.count = 2,
+                                         .policy.block = 500,
+                                         .reduce.command = "exit 7" };
     struct cleave_execution_result *result = NULL;
     struct cleave_error err;
 
     (void)state;
-    assert_int_equal(execute(&failing, "cat", &result, &err), CLEAVE_EENGINE);
+    assert_int_equal(execute(&failures, "cat", &result, &err), CLEAVE_EENGINE);
     assert_non_null(result);
     assert_true(result->reduce_failed);
     assert_non_null(strstr(err.text, "the command that reduces exited with status 7"));
     cleave_execution_free(result);
     assert_string_equal(read_output(), "");
 
-    failing.reduce.command = "sleep 20";
-    failing.failing.timeout_s = 0.2;
-    failing.failing.retries = 1;
-    assert_int_equal(execute(&failing, "cat", &result, &err), CLEAVE_EENGINE);
+    failures.reduce.command = "sleep 20";
+    failures.failures.timeout_s = 0.2;
+    failures.failures.retries = 1;
+    assert_int_equal(execute(&failures, "cat", &result, &err), CLEAVE_EENGINE);
     assert_true(result->reduce_failed);
     assert_true(result->retries >= 1);
     assert_non_null(strstr(err.text, "took longer than 0.2 s"));
@@ -465,9 +465,9 @@ static void test_failure(void **state)
 /* The first time it fails after it has written half of what it should. */
 static void test_retry(void **state)
 {
-    struct cleave_execution retried = { .crew.count = 2,
-                                        .sharing.block = 500,
-                                        .failing.retries = 1 };
+    struct cleave_execution retried = { .workers.count = 2,
+                                        .policy.block = 500,
+                                        .failures.retries = 1 };
     struct cleave_execution_result *result = NULL;
     char reduce[200];
 
@@ -488,8 +488,8 @@ static void test_retry(void **state)
 /* What is left when a chunk fails is reduced all the same, as neighbours. */
 static void test_failed_chunk(void **state)
 {
-    struct cleave_execution execution = { .crew.count = 2,
-                                          .sharing.block = 100,
+    struct cleave_execution execution = { .workers.count = 2,
+                                          .policy.block = 100,
                                           .reduce.command = SUM };
     struct cleave_execution_result *result = NULL;
 
@@ -508,7 +508,7 @@ static void test_failed_chunk(void **state)
 static void test_bad_commands(void **state)
 {
     static const char *const commands[] = { "", "cat {1}", "cat {2}" };
-    struct cleave_execution execution = { .crew.count = 1 };
+    struct cleave_execution execution = { .workers.count = 1 };
     struct cleave_execution_result *result = NULL;
     struct cleave_error err;
 
@@ -524,8 +524,8 @@ static void test_bad_commands(void **state)
 /* A run whose reduction failed is resumed: only that is done again. */
 static void test_resumed(void **state)
 {
-    struct cleave_execution first = { .crew.count = 2,
-                                      .sharing.block = 44,
+    struct cleave_execution first = { .workers.count = 2,
+                                      .policy.block = 44,
                                       .journal.path = database };
     struct cleave_execution second = first;
     struct cleave_execution_result *result = NULL;

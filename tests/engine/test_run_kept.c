@@ -269,12 +269,12 @@ static enum cleave_status execute(struct world *world, struct cleave_execution r
     request.output.descriptor =
         open(world->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     request.output.name = "out";
-    request.crew.platform = world->platform;
+    request.workers.platform = world->platform;
     request.hosts.list = world->hosts;
     request.hosts.count = WORKERS;
     request.hosts.fold = true;
-    request.tell.note = take_note;
-    request.tell.context = world;
+    request.listener.note = take_note;
+    request.listener.context = world;
     assert_true(request.output.descriptor >= 0);
     status = cleave_execute(&request, out, err);
     close(request.output.descriptor);
@@ -304,8 +304,8 @@ static void order_is_kept(void **state)
         open_world(&world);
         if (execute(&world,
                     (struct cleave_execution){ .reduce.command = folds[i],
-                                               .sharing.policy = policies[i],
-                                               .sharing.block = blocks[i] },
+                                               .policy.name = policies[i],
+                                               .policy.block = blocks[i] },
                     "cat", &result, &err) != CLEAVE_OK)
             fail_msg("%s", err.text);
         same_as_input(&world);
@@ -332,7 +332,7 @@ static void any_order(void **state)
     assert_int_equal(execute(&world,
                              (struct cleave_execution){ .reduce.command = "sort -n",
                                                         .reduce.commutative = true,
-                                                        .sharing.block = 900 },
+                                                        .policy.block = 900 },
                              "sort -n", &result, &err),
                      CLEAVE_OK);
     snprintf(command, sizeof command, "sort -n '%s' | cmp - '%s'", world.input,
@@ -354,7 +354,7 @@ static void a_failed_chunk_leaves_no_gap(void **state)
     open_world(&world);
     assert_int_equal(execute(&world,
                              (struct cleave_execution){ .reduce.command = "cat",
-                                                        .sharing.block = 500 },
+                                                        .policy.block = 500 },
                              "cat >$0/$$; grep -q '^1000 ' $0/$$ && exit 1; cat $0/$$; "
                              "rm $0/$$",
                              &result, &err),
@@ -379,8 +379,8 @@ static void a_fold_that_fails(void **state)
     open_world(&world);
     assert_int_equal(execute(&world,
                              (struct cleave_execution){ .reduce.command = "exit 7",
-                                                        .sharing.block = 5000,
-                                                        .failing.retries = 1 },
+                                                        .policy.block = 5000,
+                                                        .failures.retries = 1 },
                              "cat", &result, &err),
                      CLEAVE_EENGINE);
     assert_non_null(strstr(err.text, "the command that reduces exited with status 7"));
@@ -404,8 +404,8 @@ static void a_fold_that_is_tried_again(void **state)
              world.folder);
     assert_int_equal(execute(&world,
                              (struct cleave_execution){ .reduce.command = reduce,
-                                                        .sharing.block = 5000,
-                                                        .failing.retries = 2 },
+                                                        .policy.block = 5000,
+                                                        .failures.retries = 2 },
                              "cat", &result, &err),
                      CLEAVE_OK);
     same_as_input(&world);
@@ -432,7 +432,7 @@ static void a_worker_is_lost(void **state)
         open_world(&world);
         status = execute(&world,
                          (struct cleave_execution){ .reduce.command = "cat",
-                                                    .sharing.block = i == 0 ? 800 : 0 },
+                                                    .policy.block = i == 0 ? 800 : 0 },
                          script, &result, &err);
         if (status != CLEAVE_OK)
             fail_msg("%s", err.text);
@@ -470,7 +470,7 @@ static void a_giver_is_lost(void **state)
         status = execute(&world,
                          (struct cleave_execution){ .reduce.command = command,
                                                     .reduce.commutative = i == 1,
-                                                    .sharing.block = 800 },
+                                                    .policy.block = 800 },
                          script, &result, &err);
         if (status != CLEAVE_OK)
             fail_msg("%s", err.text);
@@ -500,7 +500,7 @@ static void all_workers_are_lost(void **state)
     open_world(&world);
     assert_int_equal(execute(&world,
                              (struct cleave_execution){ .reduce.command = "cat",
-                                                        .sharing.block = 800 },
+                                                        .policy.block = 800 },
                              "kill -9 $PPID", &result, &err),
                      CLEAVE_ELOST);
     assert_int_equal(err.status, CLEAVE_ELOST);
@@ -537,7 +537,7 @@ static void a_worker_lies_about_folds(void **state)
         lie = 0;
         assert_ok(execute(&world,
                           (struct cleave_execution){ .reduce.command = "cat",
-                                                     .sharing.block = 800 },
+                                                     .policy.block = 800 },
                           "sleep 0.01; cat", &result, &err));
         same_as_input(&world);
         if (strstr(world.notes, cases[i].expected) == NULL)
@@ -554,7 +554,7 @@ static void run_to_its_end(struct world *world, const char *reduce)
 
     assert_ok(execute(world,
                       (struct cleave_execution){ .reduce.command = reduce,
-                                                 .sharing.block = 3000,
+                                                 .policy.block = 3000,
                                                  .hosts.timeout_s = 3 },
                       "cat", &result, &err));
     same_as_input(world);
@@ -614,8 +614,8 @@ static void the_holder_of_the_result_is_lost(void **state)
         dies = false;
         assert_ok(execute(&world,
                           (struct cleave_execution){ .reduce.command = "cat",
-                                                     .sharing.policy = policies[i],
-                                                     .sharing.block = blocks[i] },
+                                                     .policy.name = policies[i],
+                                                     .policy.block = blocks[i] },
                           "cat", &result, &err));
         same_as_input(&world);
         assert_int_equal(result->failed, 0);
@@ -645,7 +645,7 @@ static void a_result_of_a_stream_is_lost(void **state)
     shell(command);
     assert_int_equal(execute(&world,
                              (struct cleave_execution){ .reduce.command = "cat",
-                                                        .sharing.block = 3000 },
+                                                        .policy.block = 3000 },
                              "cat", &result, &err),
                      CLEAVE_ELOST);
     assert_non_null(strstr(err.text, "are lost with their host, and a stream cannot be "

@@ -117,11 +117,11 @@ static enum cleave_status execute(struct world *world, struct cleave_execution r
         request.output.descriptor =
             open(world->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     request.output.name = "out";
-    request.crew.platform = world->platform;
+    request.workers.platform = world->platform;
     request.hosts.list = world->hosts;
     request.hosts.count = WORKERS;
-    request.tell.note = take_note;
-    request.tell.context = world;
+    request.listener.note = take_note;
+    request.listener.context = world;
     assert_true(request.output.descriptor >= 0);
     status = cleave_execute(&request, out, err);
     if (own)
@@ -155,7 +155,7 @@ static void all_is_written(void **state)
         snprintf(journal, sizeof journal, "%s/journal", world.folder);
         assert_ok(execute(&world,
                           (struct cleave_execution){
-                              .sharing.block = cases[i].block,
+                              .policy.block = cases[i].block,
                               .output.memory = cases[i].memory,
                               .reduce.command = cases[i].reduce,
                               .journal.path = cases[i].journal ? journal : NULL },
@@ -195,7 +195,7 @@ static void a_pipe_gets_all(void **state)
     close(ends[0]);
     assert_ok(execute(&world,
                       (struct cleave_execution){ .output.descriptor = ends[1],
-                                                 .sharing.block = 20000,
+                                                 .policy.block = 20000,
                                                  .output.memory = 400000 },
                       TENFOLD, &result, &err));
     close(ends[1]);
@@ -227,7 +227,7 @@ static void a_worker_is_lost(void **state)
         open_world(&world);
         assert_ok(
             execute(&world,
-                    (struct cleave_execution){ .sharing.block = 20000,
+                    (struct cleave_execution){ .policy.block = 20000,
                                                .output.memory = i == 0 ? 0 : 250000 },
                     script, &result, &err));
         shell(&world,

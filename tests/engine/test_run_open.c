@@ -286,7 +286,7 @@ static void tries_again(void **state)
         RUN_SCRIPT(.command = SH(
                        "test -e \"$FLAG\" && exec cat; head -c 1500 >\"$FLAG\"; exit 1"),
                    .input = { .files = file_a, .count = 1 },
-                   .failing = { .retries = 1, .timeout_s = 0.25 });
+                   .failures = { .retries = 1, .timeout_s = 0.25 });
     expect_bytes(&ran, all.bytes, all.n);
     assert_int_equal(ran.result->retries, 1);
     assert_int_equal(ran.result->chunks, 2);
@@ -337,7 +337,7 @@ static void ends_early(void **state)
         struct ran ran =
             RUN_SCRIPT(.command = SH("cat; test $CLEAVE_WORKER != w0"),
                        .input = { .files = file_a, .count = 1 },
-                       .failing = { .halt = halts[i], .halt_fails = 1, .strict = true });
+                       .failures = { .halt = halts[i], .halt_fails = 1, .strict = true });
 
         assert_int_equal(ran.status, CLEAVE_EENGINE);
         assert_string_equal(ran.err.text, "halted after 1 failed chunk");
@@ -501,7 +501,7 @@ static void keeps_within_the_hold(void **state)
     struct ran ran =
         run_open((struct cleave_execution){ .command = SH("wc -l"),
                                             .input = { .files = files, .count = 1 },
-                                            .sharing.own_policy = &hungry });
+                                            .policy.own = &hungry });
 
     (void)state;
     assert_int_equal(ran.status, CLEAVE_OK);

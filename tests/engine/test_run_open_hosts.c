@@ -40,7 +40,7 @@ static struct cleave_execution on_hosts(const char *port,
     assert_int_equal(cleave_platform_parse("p", text, strlen(text), &platform, NULL),
                      CLEAVE_OK);
     hosts[0].shared_input = hosts[1].shared_input = shares_input;
-    execution.crew.platform = platform;
+    execution.workers.platform = platform;
     execution.hosts.list = hosts;
     execution.hosts.count = 2;
     return execution;
@@ -260,7 +260,7 @@ static void is_held_to_the_timeout(void **state)
                               (struct cleave_execution){
                                   .command = cat,
                                   .input = { .files = file_a, .count = 1 },
-                                  .failing = { .timeout_s = 0.3, .strict = true } }),
+                                  .failures = { .timeout_s = 0.3, .strict = true } }),
                      steps, sizeof steps / sizeof *steps);
     assert_int_equal(ran.result->failed, 1);
     assert_int_equal(ran.result->lost, 0);

@@ -253,9 +253,9 @@ static struct ran run(const char *how, const char *bytes, size_t length,
     request.output.descriptor = sink;
     request.output.name = "the sink";
     request.persistent = true;
-    request.crew.count = request.crew.count == 0 ? 2 : request.crew.count;
-    request.tell.note = keep_note;
-    request.tell.context = &ran;
+    request.workers.count = request.workers.count == 0 ? 2 : request.workers.count;
+    request.listener.note = keep_note;
+    request.listener.context = &ran;
     ran.status = cleave_execute(&request, &ran.result, &ran.err);
     ran.length = (size_t)lseek(sink, 0, SEEK_END);
     ran.output = calloc(1, ran.length + 1);
@@ -314,7 +314,7 @@ static void test_order(void **state)
     size_t length;
     char *lines = make_lines(5000, 0, &length);
     struct ran ran =
-        run("echo", lines, length, (struct cleave_execution){ .sharing.block = 1 });
+        run("echo", lines, length, (struct cleave_execution){ .policy.block = 1 });
 
     (void)state;
     assert_ran(&ran);
@@ -346,7 +346,7 @@ static void test_sizes(void **state)
     for (uint32_t workers = 1; workers <= 3; workers++) {
         struct ran ran =
             run("echo", lines, length,
-                (struct cleave_execution){ .sharing.block = 1, .crew.count = workers });
+                (struct cleave_execution){ .policy.block = 1, .workers.count = workers });
 
         assert_ran(&ran);
         assert_int_equal(ran.length, length);
@@ -362,7 +362,7 @@ static void test_full_pipes(void **state)
     size_t length;
     char *lines = make_lines(100000, 0, &length);
     struct ran ran = run("multiply", lines, length,
-                         (struct cleave_execution){ .sharing.block = 300000 });
+                         (struct cleave_execution){ .policy.block = 300000 });
 
     (void)state;
     assert_ran(&ran);
@@ -371,7 +371,7 @@ static void test_full_pipes(void **state)
         assert_int_equal(ran.output[i], lines[i / 10]);
     forget(&ran);
     ran =
-        run("first", lines, length, (struct cleave_execution){ .sharing.block = 300000 });
+        run("first", lines, length, (struct cleave_execution){ .policy.block = 300000 });
     assert_ran(&ran);
     assert_int_equal(ran.length, 3000000 * ran.result->chunks);
     forget(&ran);
@@ -383,7 +383,7 @@ static void test_no_output(void **state)
     size_t length;
     char *lines = make_lines(100, 0, &length);
     struct ran ran =
-        run("none", lines, length, (struct cleave_execution){ .sharing.block = 1 });
+        run("none", lines, length, (struct cleave_execution){ .policy.block = 1 });
 
     (void)state;
     assert_ran(&ran);
@@ -391,7 +391,7 @@ static void test_no_output(void **state)
     assert_int_equal(ran.result->chunks, 100);
     forget(&ran);
     /* Nothing to do, so nothing is started. */
-    ran = run("none", "", 0, (struct cleave_execution){ .sharing.block = 1 });
+    ran = run("none", "", 0, (struct cleave_execution){ .policy.block = 1 });
     assert_ran(&ran);
     assert_int_equal(ran.starts, 0);
     forget(&ran);
@@ -421,10 +421,10 @@ static void test_failures(void **state)
         const bool hangs = strcmp(cases[i].how, "hang") == 0;
         struct ran ran =
             run(cases[i].how, lines, length,
-                (struct cleave_execution){ .sharing.block = 1,
-                                           .crew.count = 1,
-                                           .failing.retries = 1,
-                                           .failing.timeout_s = hangs ? 4 : 0 });
+                (struct cleave_execution){ .policy.block = 1,
+                                           .workers.count = 1,
+                                           .failures.retries = 1,
+                                           .failures.timeout_s = hangs ? 4 : 0 });
 
         assert_ran(&ran);
         if (strstr(ran.notes, cases[i].note) == NULL ||
@@ -449,7 +449,7 @@ static void test_exit_instead(void **state)
     char *lines = make_lines(60, 30, &length);
     struct ran ran =
         run("leave", lines, length,
-            (struct cleave_execution){ .sharing.block = 1, .crew.count = 1 });
+            (struct cleave_execution){ .policy.block = 1, .workers.count = 1 });
 
     (void)state;
     assert_ran(&ran);
@@ -466,7 +466,7 @@ static void test_second_try(void **state)
     char *lines = make_lines(60, 30, &length);
     struct ran ran =
         run("once", lines, length,
-            (struct cleave_execution){ .sharing.block = 1, .failing.retries = 1 });
+            (struct cleave_execution){ .policy.block = 1, .failures.retries = 1 });
 
     (void)state;
     assert_ran(&ran);
@@ -486,7 +486,7 @@ static void test_three_each(void **state)
     char *lines = make_lines(60, 0, &length);
     struct ran ran =
         run("three", lines, length,
-            (struct cleave_execution){ .sharing.block = 1, .crew.count = 1 });
+            (struct cleave_execution){ .policy.block = 1, .workers.count = 1 });
 
     (void)state;
     assert_ran(&ran);
@@ -504,7 +504,7 @@ static void test_stray_output(void **state)
     char *lines = make_lines(60, 30, &length);
     struct ran ran =
         run("more", lines, length,
-            (struct cleave_execution){ .sharing.block = 1, .crew.count = 1 });
+            (struct cleave_execution){ .policy.block = 1, .workers.count = 1 });
 
     (void)state;
     assert_ran(&ran);
@@ -520,7 +520,7 @@ static void test_bad_end(void **state)
     size_t length;
     char *lines = make_lines(60, 0, &length);
     struct ran ran =
-        run("end", lines, length, (struct cleave_execution){ .sharing.block = 1 });
+        run("end", lines, length, (struct cleave_execution){ .policy.block = 1 });
 
     (void)state;
     assert_ran(&ran);
@@ -537,7 +537,7 @@ static void test_bad_end(void **state)
 static void test_no_frames(void **state)
 {
     struct ran ran = run("text", "bad\nbad\nbad\n", 12,
-                         (struct cleave_execution){ .sharing.block = 1 });
+                         (struct cleave_execution){ .policy.block = 1 });
 
     (void)state;
     assert_int_equal(ran.status, CLEAVE_EINPUT);
@@ -555,9 +555,9 @@ static void test_halt(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct ran ran = run("refuse", lines, length,
-                             (struct cleave_execution){ .sharing.block = 1,
-                                                        .failing.halt = halts[i],
-                                                        .failing.halt_fails = 1 });
+                             (struct cleave_execution){ .policy.block = 1,
+                                                        .failures.halt = halts[i],
+                                                        .failures.halt_fails = 1 });
 
         assert_int_not_equal(ran.status, CLEAVE_OK);
         assert_true(ran.result->halted);
@@ -574,7 +574,7 @@ static void test_learn(void **state)
     size_t length;
     char *lines = make_lines(200000, 0, &length);
     struct ran ran =
-        run("echo", lines, length, (struct cleave_execution){ .crew.count = 2 });
+        run("echo", lines, length, (struct cleave_execution){ .workers.count = 2 });
 
     (void)state;
     assert_ran(&ran);
@@ -604,7 +604,7 @@ static void test_mates(void **state)
     snprintf(mates, sizeof mates, "%s", path_of("mates"));
     ran = run("mates", first, nfirst,
               (struct cleave_execution){
-                  .sharing.block = 9000, .input.split = "fastq", .input.pairs = mates });
+                  .policy.block = 9000, .input.split = "fastq", .input.pairs = mates });
     assert_ran(&ran);
     for (line = strtok(ran.output, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         char *rest;

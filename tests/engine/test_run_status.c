@@ -40,8 +40,8 @@ static enum cleave_status execute(struct cleave_execution execution, const char 
     execution.command = command;
     execution.input.files = files;
     execution.input.count = 1;
-    execution.crew.count = 2;
-    execution.sharing.block = 800;
+    execution.workers.count = 2;
+    execution.policy.block = 800;
     return cleave_execute(&execution, result, err);
 }
 
@@ -112,8 +112,8 @@ static void halted(void **state)
     (void)state;
     assert_int_equal(execute((struct cleave_execution){ .output.descriptor = sink,
                                                         .output.name = "sink",
-                                                        .failing.halt = CLEAVE_HALT_NOW,
-                                                        .failing.halt_fails = 1 },
+                                                        .failures.halt = CLEAVE_HALT_NOW,
+                                                        .failures.halt_fails = 1 },
                              "exit 1", &result, &err),
                      CLEAVE_EENGINE);
     assert_int_equal(err.status, CLEAVE_EENGINE);

@@ -226,13 +226,13 @@ static enum cleave_status execute(const struct scenario *scenario, bool resume, 
                     .unordered = scenario->unordered,
                     .memory = scenario->spill ? 1000 : 0,
                     .directory = folder },
-        .crew.count = 2,
-        .sharing = { .own_policy = scenario->open ? &open_policy : NULL,
-                     .block = scenario->open ? 0 : BLOCK },
+        .workers.count = 2,
+        .policy = { .own = scenario->open ? &open_policy : NULL,
+                    .block = scenario->open ? 0 : BLOCK },
         .reduce.command = scenario->reduce,
         .journal = { .path = scenario->journal ? paths[JOURNAL] : NULL,
                      .resume = resume },
-        .tell.note = no_note,
+        .listener.note = no_note,
     };
     struct cleave_platform *platform = NULL;
     enum cleave_status status;
@@ -243,7 +243,7 @@ static enum cleave_status execute(const struct scenario *scenario, bool resume, 
         if (cleave_platform_parse("p", platform_text, sizeof platform_text - 1, &platform,
                                   NULL) != CLEAVE_OK)
             give_up("platform");
-        request.crew.platform = platform;
+        request.workers.platform = platform;
         request.hosts.list = &host;
         request.hosts.count = 1;
     }

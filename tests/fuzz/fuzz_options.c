@@ -49,14 +49,14 @@ static void hush(void)
 static void read_more(const struct cv_run_options *values, struct cv_arena *arena)
 {
     struct cleave_execution execution = { .command = NULL };
-    struct cv_worker_list crew = { .platform = NULL };
+    struct cv_worker_list workers = { .platform = NULL };
 
     if (values->halt != NULL)
         cv_halt_read(values->halt, &execution);
-    require(execution.failing.halt_share >= 0 && execution.failing.halt_share <= 1);
-    if (cv_crew_read(values->workers, arena, &crew) == CV_EXIT_DONE)
-        require(cleave_platform_nworkers(crew.platform) > 0);
-    cleave_platform_free(crew.platform);
+    require(execution.failures.halt_share >= 0 && execution.failures.halt_share <= 1);
+    if (cv_crew_read(values->workers, arena, &workers) == CV_EXIT_DONE)
+        require(cleave_platform_nworkers(workers.platform) > 0);
+    cleave_platform_free(workers.platform);
 }
 
 static void read_options(const struct cv_verb *verb, char **words, int count)

@@ -25,11 +25,11 @@ static bool opens(const struct cleave_execution *request)
 static void commands_of_their_own_may_go_on(void **state)
 {
     struct cleave_host hosts[2] = { { .name = "a" }, { .name = "b" } };
-    struct cleave_execution request = { .crew = { .prefixes = plain } };
+    struct cleave_execution request = { .workers = { .prefixes = plain } };
 
     (void)state;
     assert_true(opens(&request));
-    assert_true(opens(&(struct cleave_execution){ .crew = { .prefixes = NULL } }));
+    assert_true(opens(&(struct cleave_execution){ .workers = { .prefixes = NULL } }));
     assert_false(cv_asked_may_open(&request, 3, true));
     request.hosts = (struct cleave_host_list){ .list = hosts, .count = 2 };
     assert_true(opens(&request));
@@ -39,11 +39,11 @@ static void commands_of_their_own_may_go_on(void **state)
 
 static void gpus_and_cores_differ_too_much(void **state)
 {
-    struct cleave_execution request = { .crew = { .prefixes = all_have_gpus } };
+    struct cleave_execution request = { .workers = { .prefixes = all_have_gpus } };
 
     (void)state;
     assert_true(opens(&request));
-    request.crew.prefixes = one_has_none;
+    request.workers.prefixes = one_has_none;
     assert_false(opens(&request));
     assert_true(cv_asked_may_open(&request, 2, false)); /* the third does not take part */
 }
@@ -71,7 +71,7 @@ static void what_has_an_end_from_the_start_is_not_open(void **state)
     assert_false(opens(&request));
     request = (struct cleave_execution){ .input = { .pairs = "mates" } };
     assert_false(opens(&request));
-    request.sharing.own_policy = &own; /* it knows the command */
+    request.policy.own = &own; /* it knows the command */
     assert_true(opens(&request));
     request.hosts = (struct cleave_host_list){ .list = &host, .count = 1 };
     assert_false(opens(&request));

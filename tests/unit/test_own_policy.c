@@ -437,8 +437,8 @@ static void shares_out_a_file(void **state)
     struct cleave_execution execution = { .command = command,
                                           .input = { .files = files, .count = 1 },
                                           .output = { .name = "out" },
-                                          .crew.count = 2,
-                                          .sharing.own_policy = &thirds };
+                                          .workers.count = 2,
+                                          .policy.own = &thirds };
     struct cleave_execution_result *result = NULL;
     struct cleave_replayed found;
     struct cleave_error err;
@@ -450,7 +450,7 @@ static void shares_out_a_file(void **state)
     for (int i = 0; i < 1000; i++)
         fprintf(in, "%d\n", i);
     fclose(in);
-    assert_int_equal(cleave_trace_new(&execution.tell.trace, NULL), CLEAVE_OK);
+    assert_int_equal(cleave_trace_new(&execution.listener.trace, NULL), CLEAVE_OK);
     assert_int_equal(cleave_execute(&execution, &result, &err), CLEAVE_OK);
     rewind(out);
     for (int i = 0; i < 1000; i++) {
@@ -460,16 +460,16 @@ static void shares_out_a_file(void **state)
     assert_null(fgets(line, sizeof line, out));
     assert_true(result->chunks > 5);
     cleave_execution_free(result);
-    assert_int_equal(cleave_replay(execution.tell.trace, &thirds, &found, NULL),
+    assert_int_equal(cleave_replay(execution.listener.trace, &thirds, &found, NULL),
                      CLEAVE_OK);
     assert_true(found.same && found.orders > 5);
-    cleave_trace_free(execution.tell.trace);
-    execution.tell.trace = NULL;
-    execution.sharing.own_policy = &idle;
+    cleave_trace_free(execution.listener.trace);
+    execution.listener.trace = NULL;
+    execution.policy.own = &idle;
     assert_int_equal(cleave_execute(&execution, &result, &err), CLEAVE_EPOLICY);
     assert_string_equal(err.text, "policy 'idle' stopped with 3890 of 3890 units left");
     cleave_execution_free(result);
-    execution.sharing.block = 100;
+    execution.policy.block = 100;
     assert_int_equal(cleave_execute(&execution, &result, &err), CLEAVE_EINPUT);
     cleave_execution_free(result);
     fclose(out);

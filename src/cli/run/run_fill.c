@@ -46,12 +46,12 @@ static int read_environment(const struct cv_call *call, const char *const **out)
                : cv_print_error(CV_EXIT_FAILED, "out of memory for the variables");
 }
 
-static int fill_hosts(const struct cv_call *call, const struct cv_worker_list *crew,
+static int fill_hosts(const struct cv_call *call, const struct cv_worker_list *workers,
                       struct cv_run_report *report, struct cleave_execution *out)
 {
     const struct cv_run_options *values = call->values;
 
-    if (crew->nhosts == 0 && values->hosts_file == NULL && /* which may get some */
+    if (workers->nhosts == 0 && values->hosts_file == NULL && /* which may get some */
         (values->push || values->push_from.count > 0 || values->shared_input ||
          values->ssh != NULL || values->program != NULL ||
          values->work_directory != NULL || values->environment.count > 0))
@@ -60,15 +60,15 @@ static int fill_hosts(const struct cv_call *call, const struct cv_worker_list *c
                               "--workdir and --env need --hosts with other "
                               "machines, or --slurm: here, commands have your "
                               "folder and environment");
-    if (crew->nhosts == 0 && values->hosts_file == NULL &&
+    if (workers->nhosts == 0 && values->hosts_file == NULL &&
         (values->transfers.count > 0 || values->transfer || values->returns.count > 0 ||
          values->basefiles.count > 0 || values->cleanup))
         return cv_print_error(
             CV_EXIT_USAGE,
             "--transferfile, --transfer, --return, --basefile and --cleanup "
             "need --hosts with other machines: here, commands see all files");
-    out->hosts.list = crew->hosts;
-    out->hosts.count = crew->nhosts;
+    out->hosts.list = workers->hosts;
+    out->hosts.count = workers->nhosts;
     out->hosts.connect_timeout_s = values->connect_timeout_s;
     if (values->slurm && !(values->connect_timeout_s > 0))
         out->hosts.connect_timeout_s = CV_SLURM_CONNECT_S;
@@ -101,27 +101,27 @@ static int fill_policy(const struct cv_call *call, struct cleave_execution *out)
     int status = cv_settings_open(&settings, &values->params, 1, call->arena);
 
     if (values->policy != NULL && strcmp(values->policy, "auto") != 0)
-        out->sharing.policy = values->policy;
-    out->sharing.settings = settings.items;
-    out->sharing.nsettings = settings.count;
-    out->sharing.block = values->block;
+        out->policy.name = values->policy;
+    out->policy.settings = settings.items;
+    out->policy.nsettings = settings.count;
+    out->policy.block = values->block;
     if (values->records > 0 && values->block <= 0 && values->policy == NULL)
-        out->sharing.block = 1; /* the first boundary: a group of records */
+        out->policy.block = 1; /* the first boundary: a group of records */
     if (status != CV_EXIT_DONE)
         return status;
     /* Now, and not only where there turns out to be something to share. */
     if (!(values->block > 0))
-        return cv_run_policy_find(&out->sharing, &policy, &err) == CLEAVE_OK
+        return cv_run_policy_find(&out->policy, &policy, &err) == CLEAVE_OK
                    ? CV_EXIT_DONE
                    : cv_print_status(&err);
     if (values->block < 1)
         return cv_print_error(CV_EXIT_USAGE, "--block: expected at least 1 byte, got %g",
                               values->block);
-    if (cv_run_policy_find(&out->sharing, &policy, NULL) != CLEAVE_OK)
+    if (cv_run_policy_find(&out->policy, &policy, NULL) != CLEAVE_OK)
         return cv_print_error(CV_EXIT_USAGE,
                               "expected --policy or --block, got --policy %s and --block",
-                              out->sharing.policy);
-    if (cv_run_policy_settings(&out->sharing, call->arena, &whole, &count, &err) !=
+                              out->policy.name);
+    if (cv_run_policy_settings(&out->policy, call->arena, &whole, &count, &err) !=
         CLEAVE_OK)
         return cv_print_status(&err);
     return CV_EXIT_DONE;
@@ -131,13 +131,13 @@ static int fill_policy(const struct cv_call *call, struct cleave_execution *out)
 static void fill_failing(const struct cv_run_options *values,
                          struct cleave_execution *out)
 {
-    out->failing.retries = values->retries > 0 ? (uint32_t)values->retries - 1 : 0;
-    out->failing.strict = values->retries > 0;
-    out->failing.isolate = values->isolate != 0;
+    out->failures.retries = values->retries > 0 ? (uint32_t)values->retries - 1 : 0;
+    out->failures.strict = values->retries > 0;
+    out->failures.isolate = values->isolate != 0;
     out->journal.path = values->journal;
     out->journal.resume = values->resume != 0;
     out->journal.overwrite = values->overwrite != 0;
-    out->failing.directory = values->failed;
+    out->failures.directory = values->failed;
 }
 
 /* What makes no sense together, or not here. */
@@ -207,17 +207,17 @@ static void fill_output(const struct cv_run_options *values, struct cleave_execu
 }
 
 static int fill_crew(const struct cv_run_options *values,
-                     const struct cv_worker_list *crew, struct cleave_execution *out)
+                     const struct cv_worker_list *workers, struct cleave_execution *out)
 {
-    out->crew.platform = crew->platform;
-    out->crew.prefixes = crew->prefixes;
-    out->crew.guard = values->mpi == 0;
-    out->crew.delay_s = values->delay_s;
-    out->crew.least_memory = (uint64_t)values->memfree;
-    return cv_load_read(values->load, &out->crew.most_load);
+    out->workers.platform = workers->platform;
+    out->workers.prefixes = workers->prefixes;
+    out->workers.guard = values->mpi == 0;
+    out->workers.delay_s = values->delay_s;
+    out->workers.least_memory = (uint64_t)values->memfree;
+    return cv_load_read(values->load, &out->workers.most_load);
 }
 
-int cv_run_fill(const struct cv_call *call, const struct cv_worker_list *crew,
+int cv_run_fill(const struct cv_call *call, const struct cv_worker_list *workers,
                 struct cv_run_report *report, struct cleave_execution *out)
 {
     const struct cv_run_options *values = call->values;
@@ -228,24 +228,24 @@ int cv_run_fill(const struct cv_call *call, const struct cv_worker_list *crew,
     if (status == CV_EXIT_DONE)
         status = cv_halt_read(values->halt, out);
     if (status == CV_EXIT_DONE)
-        status =
-            cv_timeout_read(values->timeout,
-                            cv_run_items_asked(call) && crew->nhosts == 0, &out->failing);
+        status = cv_timeout_read(values->timeout,
+                                 cv_run_items_asked(call) && workers->nhosts == 0,
+                                 &out->failures);
     if (status == CV_EXIT_DONE)
         status = fill_command(call, out);
     if (status == CV_EXIT_DONE)
-        status = fill_crew(values, crew, out);
+        status = fill_crew(values, workers, out);
     if (status == CV_EXIT_DONE)
-        status = fill_hosts(call, crew, report, out);
+        status = fill_hosts(call, workers, report, out);
     fill_input(values, out);
     fill_output(values, out);
     fill_failing(values, out);
-    out->tell.attempted = cv_run_attempted;
-    out->tell.progress =
+    out->listener.attempted = cv_run_attempted;
+    out->listener.progress =
         report->bar || report->live || report->plain || values->serve != NULL
             ? cv_run_progress
             : NULL;
-    out->tell.note = cv_run_note;
-    out->tell.context = report;
+    out->listener.note = cv_run_note;
+    out->listener.context = report;
     return status;
 }

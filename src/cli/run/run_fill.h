@@ -7,7 +7,7 @@
 
 /* Fill in all of `out` that follows from the options; what belongs to items, files that are
  * open and the trace is up to the caller. Returns an exit status; what is wrong has been told. */
-int cv_run_fill(const struct cv_call *call, const struct cv_worker_list *crew,
+int cv_run_fill(const struct cv_call *call, const struct cv_worker_list *workers,
                 struct cv_run_report *report, struct cleave_execution *out);
 
 #endif

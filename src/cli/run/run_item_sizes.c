@@ -334,7 +334,7 @@ int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands 
         return status;
     if (values->weight != NULL && values->costs != NULL)
         return cv_print_error(CV_EXIT_USAGE, "expected --weight or --costs, got both");
-    out->sharing.policy = NULL;
+    out->policy.name = NULL;
     if (!looks || (values->weight == NULL && values->costs == NULL &&
                    !is_worth_it(values, sizes.count, workers)))
         return CV_EXIT_DONE;
@@ -356,7 +356,7 @@ int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands 
     if (status != CV_EXIT_DONE || !all || sizes.count == 0 || are_alike(&sizes))
         return status;
     out->items.sizes = sizes.items;
-    out->sharing.policy = cv_policy_of_items()->name;
-    out->sharing.block = 0;
+    out->policy.name = cv_policy_of_items()->name;
+    out->policy.block = 0;
     return CV_EXIT_DONE;
 }

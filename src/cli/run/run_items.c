@@ -257,7 +257,7 @@ static void fill_many(struct cleave_execution *out)
     out->items.fits = count_fitting;
     out->items.several = get_several;
     out->items.files = NULL;
-    out->sharing.block = 0;
+    out->policy.block = 0;
 }
 
 /* Arguments may be names of files. */
@@ -352,14 +352,14 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     }
     cv_run_results_fill(items, &out->items);
     out->input = (struct cleave_input){ .count = 0 };
-    out->sharing.block = 1;
+    out->policy.block = 1;
     out->output.direct = values->ungroup != 0;
     out->output.lines = out->output.lines && !values->ungroup;
     out->output.early = false;
     /* As in a shell: a command is run once, whatever comes of it. */
-    out->failing.strict = true;
-    if (out->failing.halt == CLEAVE_HALT_ALL_FAIL)
-        out->failing.halt = CLEAVE_HALT_NEVER;
+    out->failures.strict = true;
+    if (out->failures.halt == CLEAVE_HALT_ALL_FAIL)
+        out->failures.halt = CLEAVE_HALT_NEVER;
     if (values->many)
         fill_many(out);
     return cv_item_files_fill(call, items, out);

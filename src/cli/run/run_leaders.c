@@ -176,7 +176,7 @@ int cv_reach_lead(struct cv_reach *reach, const struct cv_run_options *values,
                                 "out of memory for those who lead others");
 }
 
-int cv_leads_check(const struct cv_worker_list *crew,
+int cv_leads_check(const struct cv_worker_list *workers,
                    const struct cleave_execution *execution,
                    const struct cv_run_options *values)
 {
@@ -191,11 +191,11 @@ int cv_leads_check(const struct cv_worker_list *crew,
                           : values->via.count > 0 ? "--via"
                                                   : "via:";
 
-    for (size_t i = 0; what != NULL && i < crew->nhosts; i++)
-        if (crew->hosts[i].leads)
+    for (size_t i = 0; what != NULL && i < workers->nhosts; i++)
+        if (workers->hosts[i].leads)
             return cv_print_error(CV_EXIT_USAGE,
                                   "host '%s' leads others (%s), which it cannot with %s: "
                                   "leave %s out, so that all are reached from here",
-                                  crew->hosts[i].name, request, what, request);
+                                  workers->hosts[i].name, request, what, request);
     return CV_EXIT_DONE;
 }

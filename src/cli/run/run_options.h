@@ -64,7 +64,8 @@ void cv_split_list(struct cv_text *out);
 void cv_split_words(struct cv_text *out);
 void cv_decode_words(struct cv_text *out);
 /* Put `nice -n N` before the commands of workers of this machine. */
-int cv_crew_be_nice(struct cv_worker_list *crew, uint64_t nice, struct cv_arena *arena);
+int cv_crew_be_nice(struct cv_worker_list *workers, uint64_t nice,
+                    struct cv_arena *arena);
 
 /* How hosts are reached. */
 struct cv_reach {
@@ -90,7 +91,7 @@ int cv_reach_lead(struct cv_reach *reach, const struct cv_run_options *values,
 int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena);
 
 /* How many workers there are. */
-uint32_t cv_crew_count(const struct cv_worker_list *crew);
+uint32_t cv_crew_count(const struct cv_worker_list *workers);
 /* "4", "+1", "50%", or "fast,slow:nice -n 19". Returns an exit status; what is wrong has been told. */
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list *out);
 /* The workers of a platform file, with the commands that it puts before ours, and its
@@ -113,7 +114,7 @@ double cv_run_predict(const struct cleave_execution *execution, struct cv_arena 
 
 /* Whether what is asked for can be had with hosts that lead others, of which the first of the
  * crew is named. Returns an exit status. */
-int cv_leads_check(const struct cv_worker_list *crew,
+int cv_leads_check(const struct cv_worker_list *workers,
                    const struct cleave_execution *execution,
                    const struct cv_run_options *values);
 

@@ -238,7 +238,7 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
     } else {
         CV_TRY(cv_crew_find(report->options, &report->reach, report->arena,
                             &report->again, err));
-        cv_leads_compare(report->crew, &report->again, cv_run_note, report);
+        cv_leads_compare(report->workers, &report->again, cv_run_note, report);
     }
     *out = (struct cleave_more_hosts){ report->again.hosts, report->again.nhosts };
     return CLEAVE_OK;

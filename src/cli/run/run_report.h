@@ -24,7 +24,7 @@ struct cv_run_report {
     bool by_one;        /* a command ended with status 1                            */
     double predicted_s; /* by the plan; NAN: none            */
     const struct cv_worker_list
-        *crew; /* borrowed: who was asked to take part             */
+        *workers; /* borrowed: who was asked to take part             */
     const struct cleave_platform *platform; /* borrowed: the costs that were declared */
     const char *const *command;             /* borrowed, ends with NULL     */
     const struct cv_item_commands *items;   /* borrowed; NULL: an input is shared out */

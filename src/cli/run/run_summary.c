@@ -83,39 +83,39 @@ static void put_worker(struct cv_json *json, const struct cleave_execution_resul
 }
 
 /* Hosts that lead others, and whom. */
-static void put_leaders(struct cv_json *json, const struct cv_worker_list *crew)
+static void put_leaders(struct cv_json *json, const struct cv_worker_list *workers)
 {
     bool any = false;
 
-    for (size_t i = 0; i < crew->nhosts; i++)
-        any = any || crew->hosts[i].leads;
+    for (size_t i = 0; i < workers->nhosts; i++)
+        any = any || workers->hosts[i].leads;
     if (!any)
         return;
     cv_field_list(json, "leaders");
-    for (size_t i = 0; i < crew->nhosts; i++) {
-        if (!crew->hosts[i].leads)
+    for (size_t i = 0; i < workers->nhosts; i++) {
+        if (!workers->hosts[i].leads)
             continue;
         cv_field_line(json, NULL);
-        cv_field_text(json, "host", crew->hosts[i].name);
-        put_texts(json, "leads", crew->behind[i], SIZE_MAX);
+        cv_field_text(json, "host", workers->hosts[i].name);
+        put_texts(json, "leads", workers->behind[i], SIZE_MAX);
         cv_json_end(json);
     }
     cv_json_end(json);
 }
 
-static void leaders_text(const struct cv_worker_list *crew, FILE *file)
+static void leaders_text(const struct cv_worker_list *workers, FILE *file)
 {
     enum { SHOWN = 8 };
 
-    for (size_t i = 0; i < crew->nhosts; i++) {
+    for (size_t i = 0; i < workers->nhosts; i++) {
         size_t n = 0;
 
-        if (!crew->hosts[i].leads)
+        if (!workers->hosts[i].leads)
             continue;
-        fprintf(file, "cleave: %s leads", crew->hosts[i].name);
-        for (; crew->behind[i][n] != NULL; n++)
+        fprintf(file, "cleave: %s leads", workers->hosts[i].name);
+        for (; workers->behind[i][n] != NULL; n++)
             if (n < SHOWN)
-                fprintf(file, "%s %s", n > 0 ? "," : "", crew->behind[i][n]);
+                fprintf(file, "%s %s", n > 0 ? "," : "", workers->behind[i][n]);
         if (n > SHOWN)
             fprintf(file, " and %zu more", n - SHOWN);
         fputs("; what it did is theirs and its own\n", file);
@@ -148,7 +148,7 @@ static void summary_json(const struct cleave_execution_result *result,
                     report->items == NULL ? result->resumed_bytes : NAN);
     cv_field_count(&json, "folds", result->folds);
     cv_field_count(&json, "lost", result->lost);
-    put_leaders(&json, report->crew);
+    put_leaders(&json, report->workers);
     cv_field_list(&json, "left_out");
     for (size_t i = 0; i < result->nabsent; i++) {
         cv_field_line(&json, NULL);
@@ -450,7 +450,7 @@ static void summary_text(const struct cleave_execution_result *result,
         alone_text(result, values->inputs.count, file);
     limit_text(result, file);
     cv_run_predicted_text(result, report, file);
-    leaders_text(report->crew, file);
+    leaders_text(report->workers, file);
     if (report->items != NULL)
         cv_run_item_workers(result, file);
     else

@@ -102,10 +102,10 @@ int cv_halt_read(const char *text, struct cleave_execution *out)
            : strcmp(text, "2") == 0 ? "now,fail=1"
                                     : text;
     if (strcmp(text, "never") == 0) {
-        out->failing.halt = CLEAVE_HALT_NEVER;
+        out->failures.halt = CLEAVE_HALT_NEVER;
         return CV_EXIT_DONE;
     }
-    digits = read_halt_words(text, &out->failing);
+    digits = read_halt_words(text, &out->failures);
     errno = 0;
     if (digits != NULL && isdigit((unsigned char)*digits))
         number = strtoull(digits, &rest, 10);
@@ -118,9 +118,9 @@ int cv_halt_read(const char *text, struct cleave_execution *out)
             "success= or done= instead of fail=, got '%s'",
             text);
     if (share)
-        out->failing.halt_share = (double)number / 100;
+        out->failures.halt_share = (double)number / 100;
     else
-        out->failing.halt_fails = number;
+        out->failures.halt_fails = number;
     return CV_EXIT_DONE;
 }
 

@@ -42,7 +42,7 @@ static bool opens(const struct cleave_execution *execution)
 {
     const struct cleave_policy *policy;
 
-    return cv_run_policy_find(&execution->sharing, &policy, NULL) == CLEAVE_OK &&
+    return cv_run_policy_find(&execution->policy, &policy, NULL) == CLEAVE_OK &&
            policy->opens_chunks && execution->hosts.count == 0 && !execution->persistent;
 }
 
@@ -51,12 +51,12 @@ static enum cleave_status describe(const struct cleave_execution *execution, dou
                                    struct cv_arena *arena, struct cleave_job *out,
                                    struct cleave_error *err)
 {
-    *out = (struct cleave_job){ .platform = execution->crew.platform,
+    *out = (struct cleave_job){ .platform = execution->workers.platform,
                                 .load = bytes,
-                                .policy = cv_run_policy_name(&execution->sharing),
+                                .policy = cv_run_policy_name(&execution->policy),
                                 .reads = opens(execution) ? "stream" : NULL,
                                 .seed = 1 };
-    return cv_run_policy_settings(&execution->sharing, arena, &out->settings,
+    return cv_run_policy_settings(&execution->policy, arena, &out->settings,
                                   &out->nsettings, err);
 }
 
@@ -66,8 +66,8 @@ static enum cleave_status describe(const struct cleave_execution *execution, dou
 static void add_commands(const struct cleave_execution *execution, struct cv_text *out)
 {
     enum { SHOWN = 4 };
-    const char *const *prefixes = execution->crew.prefixes;
-    const uint32_t n = cleave_platform_nworkers(execution->crew.platform);
+    const char *const *prefixes = execution->workers.prefixes;
+    const uint32_t n = cleave_platform_nworkers(execution->workers.platform);
     uint32_t shown = 0;
 
     cv_text_add(out, "command   ");
@@ -77,7 +77,7 @@ static void add_commands(const struct cleave_execution *execution, struct cv_tex
             ++shown > SHOWN)
             continue;
         cv_text_add(out, "\n  %s: %s ",
-                    cleave_platform_worker_name(execution->crew.platform, w),
+                    cleave_platform_worker_name(execution->workers.platform, w),
                     prefixes[w]);
         cv_shell_words_add(out, execution->command);
     }
@@ -186,8 +186,8 @@ int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
         return cv_print_status(&err);
     add_commands(execution, &text);
     add_basis(execution, hosts, &text);
-    cv_plan_text(schedule, execution->crew.platform, NULL, &shown, &screen, &text);
-    add_chunks(schedule, execution->crew.platform, screen.width, &text);
+    cv_plan_text(schedule, execution->workers.platform, NULL, &shown, &screen, &text);
+    add_chunks(schedule, execution->workers.platform, screen.width, &text);
     cleave_schedule_free(schedule);
     return cv_print_take(&text);
 }

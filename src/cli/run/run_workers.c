@@ -94,21 +94,21 @@ int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list
     return status;
 }
 
-uint32_t cv_crew_count(const struct cv_worker_list *crew)
+uint32_t cv_crew_count(const struct cv_worker_list *workers)
 {
-    return crew->platform != NULL ? cleave_platform_nworkers(crew->platform)
-                                  : (uint32_t)cv_usable_cores();
+    return workers->platform != NULL ? cleave_platform_nworkers(workers->platform)
+                                     : (uint32_t)cv_usable_cores();
 }
 
-int cv_crew_be_nice(struct cv_worker_list *crew, uint64_t nice, struct cv_arena *arena)
+int cv_crew_be_nice(struct cv_worker_list *workers, uint64_t nice, struct cv_arena *arena)
 {
-    const uint32_t count = cv_crew_count(crew);
+    const uint32_t count = cv_crew_count(workers);
     const char **prefixes = cv_array(arena, count, sizeof *prefixes);
 
     if (nice == 0)
         return CV_EXIT_DONE;
     for (uint32_t w = 0; prefixes != NULL && w < count; w++) {
-        const char *own = crew->prefixes != NULL ? crew->prefixes[w] : NULL;
+        const char *own = workers->prefixes != NULL ? workers->prefixes[w] : NULL;
         struct cv_text text = { NULL, 0, 0, false };
 
         cv_text_add(&text, "nice -n %llu %s", (unsigned long long)nice,
@@ -117,7 +117,7 @@ int cv_crew_be_nice(struct cv_worker_list *crew, uint64_t nice, struct cv_arena 
         if (prefixes[w] == NULL)
             prefixes = NULL;
     }
-    crew->prefixes = prefixes;
+    workers->prefixes = prefixes;
     return prefixes != NULL
                ? CV_EXIT_DONE
                : cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");

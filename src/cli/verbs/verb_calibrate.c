@@ -137,10 +137,10 @@ static int measure(const struct cv_call *call, const char *const *command, doubl
 {
     struct cleave_execution execution = {
         .command = command,
-        .crew.count = 1,
-        .sharing.block = block,
-        .tell.attempted = cv_spread_attempted,
-        .tell.context = spread,
+        .workers.count = 1,
+        .policy.block = block,
+        .listener.attempted = cv_spread_attempted,
+        .listener.context = spread,
     };
     struct cleave_execution_result *result = NULL;
     const int status = run_sample(call->values, &execution, &result);
@@ -254,11 +254,12 @@ static struct cleave_worker average(const struct cleave_execution_result *result
 }
 
 /* The file again, with the costs that were measured; slots become a count. */
-static int write_measured(const struct cv_call *call, const struct cv_worker_list *crew,
+static int write_measured(const struct cv_call *call,
+                          const struct cv_worker_list *workers,
                           const struct cleave_execution_result *result,
                           const struct cv_spread *spread)
 {
-    const struct cleave_platform *was = crew->platform;
+    const struct cleave_platform *was = workers->platform;
     struct cleave_worker *kinds = cv_array(call->arena, was->ngroups, sizeof *kinds);
     struct cv_group *groups = cv_array(call->arena, was->ngroups, sizeof *groups);
     const char **names = cv_array(call->arena, result->nworkers + 1, sizeof *names);
@@ -308,31 +309,31 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
                               .push = values->push != 0,
                               .push_from = values->push_from,
                               .connect_timeout_s = CLEAVE_HOST_TIMEOUT_S };
-    struct cv_worker_list crew = { .platform = NULL };
+    struct cv_worker_list workers = { .platform = NULL };
     struct cv_spread spread;
     int status = cv_reach_open(&reach, call->arena);
 
     if (status == CV_EXIT_DONE)
-        status = cv_crew_load(values->hosts, &reach, call->arena, &crew);
+        status = cv_crew_load(values->hosts, &reach, call->arena, &workers);
     if (status != CV_EXIT_DONE)
         return status;
     cv_spread_init(&spread);
     struct cleave_execution execution = {
         .command = command,
-        .crew.platform = crew.platform,
-        .crew.prefixes = crew.prefixes,
-        .hosts.list = crew.hosts,
-        .hosts.count = crew.nhosts,
-        .tell.note = note,
-        .tell.attempted = cv_spread_attempted,
-        .tell.context = &spread,
+        .workers.platform = workers.platform,
+        .workers.prefixes = workers.prefixes,
+        .hosts.list = workers.hosts,
+        .hosts.count = workers.nhosts,
+        .listener.note = note,
+        .listener.attempted = cv_spread_attempted,
+        .listener.context = &spread,
     };
 
     status = run_sample(values, &execution, &result);
     if (status == CV_EXIT_DONE && result != NULL)
-        status = write_measured(call, &crew, result, &spread);
+        status = write_measured(call, &workers, result, &spread);
     cleave_execution_free(result);
-    cleave_platform_free(crew.platform);
+    cleave_platform_free(workers.platform);
     cv_spread_done(&spread);
     return status;
 }

@@ -44,8 +44,8 @@ static int judge_failure(const struct cleave_execution *request,
     if (status == CLEAVE_ECLOSED && result != NULL && result->output_closed)
         return CV_EXIT_UNREAD;
     if (result != NULL && result->halted &&
-        request->failing.halt_on != CLEAVE_HALT_ON_FAILURES && status == CLEAVE_EENGINE &&
-        !result->reduce_failed)
+        request->failures.halt_on != CLEAVE_HALT_ON_FAILURES &&
+        status == CLEAVE_EENGINE && !result->reduce_failed)
         return result->failed > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE; /* it was wanted */
     if (result != NULL && (result->halted || result->reduce_failed))
         return cv_print_error(CV_EXIT_FAILED, "%s", err->text);
@@ -80,16 +80,16 @@ static int open_trace(const struct cv_call *call, struct cv_run_report *report,
 
     if (values->trace == NULL && values->serve == NULL)
         return CV_EXIT_DONE;
-    if (cleave_trace_new(&execution->tell.trace, &err) != CLEAVE_OK)
+    if (cleave_trace_new(&execution->listener.trace, &err) != CLEAVE_OK)
         return cv_print_status(&err);
-    status = cv_trace_call(execution->tell.trace, call);
+    status = cv_trace_call(execution->listener.trace, call);
     if (status == CV_EXIT_DONE)
-        status = cv_trace_add_facts(execution->tell.trace, &facts);
+        status = cv_trace_add_facts(execution->listener.trace, &facts);
     if (status != CV_EXIT_DONE || values->serve == NULL)
         return status;
     report->page =
-        (struct cv_live_page){ .trace = execution->tell.trace,
-                               .policy = cv_run_policy_name(&execution->sharing) };
+        (struct cv_live_page){ .trace = execution->listener.trace,
+                               .policy = cv_run_policy_name(&execution->policy) };
     if (cv_http_open(values->serve, &report->page.http, url, &err) != CLEAVE_OK)
         return cv_print_status(&err);
     fprintf(stderr, "cleave: the run can be followed at %s\n", url);
@@ -106,15 +106,15 @@ static int save_trace(const struct cv_run_options *values,
         .failed = result->failed_bytes,
         .left = result->left_bytes,
     };
-    int status = cv_trace_add_facts(execution->tell.trace, &facts);
+    int status = cv_trace_add_facts(execution->listener.trace, &facts);
 
     if (status != CV_EXIT_DONE || values->trace == NULL)
         return status;
     status = cv_trace_write(values->trace,
                             &(struct cv_trace_context){
-                                .trace = execution->tell.trace,
+                                .trace = execution->listener.trace,
                                 .platform = result->platform,
-                                .policy = cv_run_policy_name(&execution->sharing),
+                                .policy = cv_run_policy_name(&execution->policy),
                                 .load = result->input_bytes });
     /* It was asked for rightly, as was looked at before: its folder is gone since. */
     return status == CV_EXIT_USAGE ? CV_EXIT_FAILED : status;
@@ -177,7 +177,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
 
     status = open_trace(call, report, execution);
     if (status != CV_EXIT_DONE) {
-        cleave_trace_free(execution->tell.trace);
+        cleave_trace_free(execution->listener.trace);
         return status;
     }
     if ((report->bar || report->live) && isatty(execution->output.descriptor)) {
@@ -200,7 +200,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
         sink, done == CLEAVE_OK && (result->failed == 0 || report->rows != NULL), status);
     status = cv_run_report_close(report, status);
     began = result != NULL && result->platform != NULL;
-    if (execution->tell.trace != NULL && began) {
+    if (execution->listener.trace != NULL && began) {
         const int saved = save_trace(values, execution, result);
 
         status = status == CV_EXIT_DONE ? saved : status;
@@ -213,7 +213,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
             report->predicted_s = cv_run_predict(execution, call->arena);
         cv_run_summary(result, values, report, status);
     }
-    cleave_trace_free(execution->tell.trace);
+    cleave_trace_free(execution->listener.trace);
     cleave_execution_free(result);
     return status;
 }
@@ -259,7 +259,7 @@ struct whole_run {
     struct cleave_execution execution;
     struct cv_run_report report;
     struct cv_run_sink sink;
-    struct cv_worker_list crew;
+    struct cv_worker_list workers;
     struct cv_reach reach;
     struct cv_run_items items;
     bool has_items;
@@ -309,11 +309,11 @@ static int prepare(const struct cv_call *call, const struct cv_run_mpi *mpi,
     if (status == CV_EXIT_DONE)
         status = cv_reach_lead(&run->reach, values, call->arena);
     if (status == CV_EXIT_DONE)
-        status = find_crew(call, mpi, &run->reach, &run->crew);
+        status = find_crew(call, mpi, &run->reach, &run->workers);
     if (status == CV_EXIT_DONE)
-        status = cv_crew_be_nice(&run->crew, values->nice, call->arena);
+        status = cv_crew_be_nice(&run->workers, values->nice, call->arena);
     if (status == CV_EXIT_DONE && run->has_items)
-        status = cv_run_items_open(call, cv_crew_count(&run->crew), &run->items);
+        status = cv_run_items_open(call, cv_crew_count(&run->workers), &run->items);
     if (status == CV_EXIT_DONE)
         status = cv_run_report_open(&run->report, values);
     return status;
@@ -389,18 +389,18 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
 
     if (status == CV_EXIT_DONE) {
         run.report.reach = run.reach;
-        status = cv_run_fill(call, &run.crew, &run.report, &run.execution);
-        run.execution.crew.pin = pin;
+        status = cv_run_fill(call, &run.workers, &run.report, &run.execution);
+        run.execution.workers.pin = pin;
         if (status == CV_EXIT_DONE && run.has_items && !values->dry_run)
             status = cv_run_items_fill(call, &run.items, &run.execution);
         if (status == CV_EXIT_DONE && run.has_items && !values->dry_run)
             status = cv_run_item_sizes(call, &run.items.commands,
-                                       cv_crew_count(&run.crew), &run.execution);
+                                       cv_crew_count(&run.workers), &run.execution);
         if (status == CV_EXIT_DONE)
-            status = cv_leads_check(&run.crew, &run.execution, values);
+            status = cv_leads_check(&run.workers, &run.execution, values);
         run.report.command = run.execution.command;
-        run.report.platform = run.crew.platform;
-        run.report.crew = &run.crew;
+        run.report.platform = run.workers.platform;
+        run.report.workers = &run.workers;
         run.report.items = run.has_items ? &run.items.commands : NULL;
         run.report.rows = run.items.rows_file != NULL ? &run.items.rows : NULL;
         if (status == CV_EXIT_DONE)
@@ -408,7 +408,7 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
         status = cv_run_report_close(&run.report, status);
         cleave_platform_free(run.report.again.platform);
     }
-    cleave_platform_free(run.crew.platform);
+    cleave_platform_free(run.workers.platform);
     cv_item_files_done(&run.items);
     cv_run_results_done(&run.items);
     return status;

@@ -29,7 +29,7 @@ static enum cleave_status note_folds(const struct cv_exec_run *run,
     if (run->folds.count == 0)
         return status;
     written = cv_fold_log_write(&run->folds, run->events.began_s,
-                                run->request->tell.trace, &other);
+                                run->request->listener.trace, &other);
     if (status != CLEAVE_OK || written == CLEAVE_OK)
         return status;
     if (err != NULL)

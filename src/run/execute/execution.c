@@ -35,14 +35,14 @@ static struct cv_host_terms host_terms(const struct cleave_execution *request)
         .lines = request->output.lines,
         .early = request->output.early,
         .shared_input = request->hosts.shared_input,
-        .command_timeout_s = request->failing.timeout_s,
+        .command_timeout_s = request->failures.timeout_s,
         .connect_timeout_s = request->hosts.connect_timeout_s,
         .silence_s = request->hosts.timeout_s,
         .notice_s = request->hosts.notice_s == 0 ? CLEAVE_HOST_NOTICE_S
                                                  : fmax(request->hosts.notice_s, 0),
         .memory = request->output.memory,
-        .note = request->tell.note,
-        .note_context = request->tell.context,
+        .note = request->listener.note,
+        .note_context = request->listener.context,
     };
 }
 
@@ -53,11 +53,10 @@ static void fill_items_away(struct cleave_execution *filled)
     static const struct cleave_setting one[] = { { "prefetch", "1" } };
 
     if (filled->items.words == NULL || filled->items.sizes != NULL ||
-        filled->items.max > 1 || filled->hosts.count == 0 ||
-        filled->sharing.nsettings > 0)
+        filled->items.max > 1 || filled->hosts.count == 0 || filled->policy.nsettings > 0)
         return;
-    filled->sharing.settings = one;
-    filled->sharing.nsettings = 1;
+    filled->policy.settings = one;
+    filled->policy.nsettings = 1;
 }
 
 void cv_execution_prepare(struct cv_execution *execution, struct cleave_execution *filled)
@@ -69,16 +68,17 @@ void cv_execution_prepare(struct cv_execution *execution, struct cleave_executio
     if (!(filled->hosts.timeout_s > 0))
         filled->hosts.timeout_s = CLEAVE_HOST_TIMEOUT_S;
     if (filled->items.words != NULL && filled->items.sizes == NULL &&
-        filled->items.max <= 1 && !(filled->sharing.block > 0))
-        filled->sharing.block = 1;
+        filled->items.max <= 1 && !(filled->policy.block > 0))
+        filled->policy.block = 1;
     fill_items_away(filled);
-    run->limiter = (struct cv_start_limiter){ .delay_s = filled->crew.delay_s,
-                                              .most_load = filled->crew.most_load,
-                                              .least_memory = filled->crew.least_memory,
-                                              .most_files = cv_start_limiter_files() };
-    if (filled->items.sizes != NULL && filled->sharing.policy == NULL &&
-        filled->sharing.own_policy == NULL)
-        filled->sharing.policy = cv_policy_of_items()->name;
+    run->limiter =
+        (struct cv_start_limiter){ .delay_s = filled->workers.delay_s,
+                                   .most_load = filled->workers.most_load,
+                                   .least_memory = filled->workers.least_memory,
+                                   .most_files = cv_start_limiter_files() };
+    if (filled->items.sizes != NULL && filled->policy.name == NULL &&
+        filled->policy.own == NULL)
+        filled->policy.name = cv_policy_of_items()->name;
     cv_worker_setup_init(&execution->setup);
     cv_hosts_init(&run->pool.hosts);
     run->request = filled;
@@ -115,7 +115,7 @@ static unsigned shares_of(uint32_t workers)
 static uint64_t hold_for(const struct cleave_execution *request)
 {
     const double bytes =
-        cv_run_policy_size(&request->sharing) * shares_of(cv_worker_setup_count(request));
+        cv_run_policy_size(&request->policy) * shares_of(cv_worker_setup_count(request));
 
     return bytes > (double)CV_SOURCE_HOLD && bytes < 0x1p62 ? (uint64_t)ceil(bytes) : 0;
 }
@@ -155,11 +155,12 @@ static enum cleave_status open_source(struct cv_execution *execution, bool raw,
                               .shares = shares_of(cv_worker_setup_count(request)),
                               .numbers = true },
                           &execution->run.queue.source, err));
-    if (request->tell.note != NULL && cv_source_lone(execution->run.queue.source, &note))
-        request->tell.note(request->tell.context, note.text);
-    if (request->tell.note != NULL &&
+    if (request->listener.note != NULL &&
+        cv_source_lone(execution->run.queue.source, &note))
+        request->listener.note(request->listener.context, note.text);
+    if (request->listener.note != NULL &&
         cv_source_unended(execution->run.queue.source, &note))
-        request->tell.note(request->tell.context, note.text);
+        request->listener.note(request->listener.context, note.text);
     return cv_source_validate(execution->run.queue.source, err);
 }
 
@@ -237,9 +238,9 @@ enum cleave_status cv_execution_open_base(struct cv_execution *execution,
     CV_TRY(cv_poller_new(&run->poller, err));
     CV_TRY(cv_poller_signals(run->poller, signals, 4, signalled, execution, err));
     run->pool.hosts.poller = run->poller;
-    return request->crew.guard ? cv_poller_set_guard(run->poller, guard_failed,
-                                                     (void *)&request->tell, err)
-                               : CLEAVE_OK;
+    return request->workers.guard ? cv_poller_set_guard(run->poller, guard_failed,
+                                                        (void *)&request->listener, err)
+                                  : CLEAVE_OK;
 }
 
 enum cleave_status cv_execution_open_input(struct cv_execution *execution,
@@ -280,15 +281,15 @@ enum cleave_status cv_execution_open_outlet(struct cv_execution *execution,
     struct cv_exec_run *run = &execution->run;
 
     CV_TRY(cv_result_sink_open(
-        &(struct cv_result_sink_options){ .request = request,
-                                          .poller = run->poller,
-                                          .outputs = run->outputs,
-                                          .pool = &run->pool,
-                                          .queue = &run->queue,
-                                          .table = &run->table,
-                                          .log = request->tell.trace != NULL ? &run->folds
-                                                                             : NULL,
-                                          .limiter = &run->limiter },
+        &(struct cv_result_sink_options){
+            .request = request,
+            .poller = run->poller,
+            .outputs = run->outputs,
+            .pool = &run->pool,
+            .queue = &run->queue,
+            .table = &run->table,
+            .log = request->listener.trace != NULL ? &run->folds : NULL,
+            .limiter = &run->limiter },
         &run->results, err));
     return request->journal.path != NULL
                ? cv_resume_open(&run->queue, request, execution->splitter, err)

@@ -119,14 +119,14 @@ static struct cv_load describe(const struct cv_execution *execution,
 enum cleave_status cv_execution_plan(struct cv_execution *execution, double total,
                                      struct cleave_error *err)
 {
-    const struct cleave_policy_options *sharing = &execution->request->sharing;
+    const struct cleave_policy_options *options = &execution->request->policy;
     const struct cleave_setting *settings;
     const struct cleave_policy *policy;
     struct cv_load load;
     size_t nsettings;
 
-    CV_TRY(cv_run_policy_find(sharing, &policy, err));
-    CV_TRY(cv_run_policy_settings(sharing, &execution->setup.arena, &settings, &nsettings,
+    CV_TRY(cv_run_policy_find(options, &policy, err));
+    CV_TRY(cv_run_policy_settings(options, &execution->setup.arena, &settings, &nsettings,
                                   err));
     execution->run.queue.gets_losses = policy->gets_losses;
     execution->run.queue.gets_joins = policy->gets_losses || policy->takes_joiners;

@@ -15,7 +15,8 @@ static enum cleave_status drive(struct cv_execution *execution, struct cleave_er
 
     CV_TRY(cv_driver_open(&execution->planned, &cv_engine_exec, execution->setup.platform,
                           &execution->run, &driver, err));
-    status = cv_driver_run(driver, &run, execution->request->tell.trace, &outcome, err);
+    status =
+        cv_driver_run(driver, &run, execution->request->listener.trace, &outcome, err);
     cv_driver_close(driver);
     return cv_execution_name_signal(&execution->run, status);
 }
@@ -85,10 +86,10 @@ static void note_fault(const struct cv_execution *execution)
     const struct cv_order_queue *queue = &execution->run.queue;
     struct cleave_error err;
 
-    if (execution->request->tell.note != NULL &&
+    if (execution->request->listener.note != NULL &&
         cv_input_coverage_check(&queue->coverage, queue->source, false, &err) !=
             CLEAVE_OK)
-        execution->request->tell.note(execution->request->tell.context, err.text);
+        execution->request->listener.note(execution->request->listener.context, err.text);
 }
 
 /* A file that is decoded is damaged: do what is left of all that is before. */

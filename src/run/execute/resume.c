@@ -89,8 +89,8 @@ static enum cleave_status use_old_output(struct cv_exec_run *run,
 
 static void say(const struct cleave_execution *request, const char *text)
 {
-    if (request->tell.note != NULL)
-        request->tell.note(request->tell.context, text);
+    if (request->listener.note != NULL)
+        request->listener.note(request->listener.context, text);
 }
 
 /* How many more have changed, and how many were damaged, in a line each. */

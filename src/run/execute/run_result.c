@@ -386,7 +386,7 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_exec_run *run,
         cv_array(&owned->arena, run->pool.nworkers + 1u, sizeof *result->workers);
     if (result->workers == NULL || list_absent(run, result) != CLEAVE_OK ||
         account(&run->queue, result) != CLEAVE_OK || list_bad(run, result) != CLEAVE_OK ||
-        cv_worker_setup_platform(setup, &run->pool, run->request->tell.trace,
+        cv_worker_setup_platform(setup, &run->pool, run->request->listener.trace,
                                  &result->platform, NULL) != CLEAVE_OK) {
         cleave_execution_free(result);
         return NULL;

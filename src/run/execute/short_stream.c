@@ -42,7 +42,7 @@ static enum cleave_status is_worth_it(const struct cv_execution *execution, bool
     const struct cv_exec_run *run = &execution->run;
     const struct cleave_policy *policy;
 
-    CV_TRY(cv_run_policy_find(&execution->request->sharing, &policy, err));
+    CV_TRY(cv_run_policy_find(&execution->request->policy, &policy, err));
     *out = policy->opens_chunks && run->pool.hosts.count == 0 &&
            execution->request->items.words == NULL && cv_source_flows(run->queue.source);
     return CLEAVE_OK;
@@ -66,7 +66,7 @@ enum cleave_status cv_short_stream_await(struct cv_execution *execution,
 {
     struct cv_exec_run *run = &execution->run;
     const int fd = cv_source_poll_fd(run->queue.source);
-    const double look_s = run->request->tell.progress != NULL ? CV_LOOK_S : -1;
+    const double look_s = run->request->listener.progress != NULL ? CV_LOOK_S : -1;
     struct wait wait = { .run = run };
     struct cv_watch watch = { 0 };
     double shown_s = 0;

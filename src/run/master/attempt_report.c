@@ -15,11 +15,11 @@ void cv_attempt_report(const struct cleave_execution *request, const char *worke
     const double seconds = cv_clock_s() - slot->start_s;
     struct timespec now;
 
-    if (request->tell.attempted == NULL)
+    if (request->listener.attempted == NULL)
         return;
     clock_gettime(CLOCK_REALTIME, &now);
-    request->tell.attempted(
-        request->tell.context,
+    request->listener.attempted(
+        request->listener.context,
         &(struct cleave_attempt){
             .worker = worker,
             .place = slot->worker + 1,
@@ -47,12 +47,12 @@ static void tell(const struct cleave_execution *request, const char *format, ...
     char text[600];
     va_list words;
 
-    if (request->tell.note == NULL)
+    if (request->listener.note == NULL)
         return;
     va_start(words, format);
     vsnprintf(text, sizeof text, format, words);
     va_end(words);
-    request->tell.note(request->tell.context, text);
+    request->listener.note(request->listener.context, text);
 }
 
 void cv_note_silent(const struct cleave_execution *request, const char *worker)

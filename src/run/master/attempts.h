@@ -14,12 +14,12 @@ struct cv_attempt {
     struct cv_slot slot; /* first; its worker is the one that does it                  */
     uint32_t owner;      /* the one it was ordered for                                 */
     uint64_t chunk;
-    uint32_t number;  /* from 1                                                        */
-    double began_s;   /* its first attempt                                             */
-    double runs_s;    /* ... and this one                                              */
-    double bound_s;   /* open: when its command was given its first byte               */
-    double start_s;   /* until that read it; 0: not known                              */
-    bool told;        /* that it was sent                                              */
+    uint32_t number; /* from 1                                                        */
+    double began_s;  /* its first attempt                                             */
+    double runs_s;   /* ... and this one                                              */
+    double bound_s;  /* open: when its command was given its first byte               */
+    double start_s;  /* until that read it; 0: not known                              */
+    bool told;       /* that it was sent                                              */
     bool
         quiet; /* nobody is told of it: see struct cv_pending_order                      */
     bool alone;    /* it was lost with others, and is tried without them            */

@@ -41,7 +41,7 @@ static bool is_unread(const struct cv_attempt *attempt)
 /* How many there are of what is counted, the one that has just ended among them. */
 static double count_ends(const struct cv_exec_run *run, double over)
 {
-    switch (run->request->failing.halt_on) {
+    switch (run->request->failures.halt_on) {
     case CLEAVE_HALT_ON_SUCCESSES:
         return over - (double)run->queue.failed;
     case CLEAVE_HALT_ON_ENDS:
@@ -53,24 +53,24 @@ static double count_ends(const struct cv_exec_run *run, double over)
 
 static void halt_if_asked(struct cv_exec_run *run)
 {
-    const struct cleave_failure_options *failing = &run->request->failing;
+    const struct cleave_failure_options *failures = &run->request->failures;
     const double over = (double)run->queue.chunks + 1, count = count_ends(run, over);
     const bool many =
-        (failing->halt_fails > 0 && count >= (double)failing->halt_fails) ||
-        (failing->halt_share > 0 && over >= 3 && count >= failing->halt_share * over);
+        (failures->halt_fails > 0 && count >= (double)failures->halt_fails) ||
+        (failures->halt_share > 0 && over >= 3 && count >= failures->halt_share * over);
 
-    if (failing->halt == CLEAVE_HALT_ALL_FAIL)
+    if (failures->halt == CLEAVE_HALT_ALL_FAIL)
         run->halted = run->hopeless = all_chunks_fail(run);
-    if (failing->halt < CLEAVE_HALT_SOON || !many)
+    if (failures->halt < CLEAVE_HALT_SOON || !many)
         return;
     run->halted = true;
-    if (failing->halt == CLEAVE_HALT_NOW)
+    if (failures->halt == CLEAVE_HALT_NOW)
         cv_desks_stop(&run->table);
 }
 
 void cv_chunk_succeeded(struct cv_exec_run *run)
 {
-    if (run->request->failing.halt_on != CLEAVE_HALT_ON_FAILURES)
+    if (run->request->failures.halt_on != CLEAVE_HALT_ON_FAILURES)
         halt_if_asked(run);
 }
 
@@ -115,11 +115,11 @@ static enum cleave_status settle_failure(struct cv_exec_run *run,
     struct cv_order_queue *queue = &run->queue;
     const struct cv_piece piece = attempt->slot.piece;
 
-    if (run->request->failing.isolate)
+    if (run->request->failures.isolate)
         CV_TRY(cv_note_bad(&run->failures, queue->source, &piece, err));
-    if (run->request->failing.directory != NULL)
-        CV_TRY(cv_failed_input_keep(run->request->failing.directory, &run->request->input,
-                                    &piece, err));
+    if (run->request->failures.directory != NULL)
+        CV_TRY(cv_failed_input_keep(run->request->failures.directory,
+                                    &run->request->input, &piece, err));
     if (attempt->past.family == NULL)
         cv_worker_health_confirm_failure(&run->pool.health, &attempt->past);
     halt_if_asked(run);
@@ -166,9 +166,9 @@ static bool other_domain_available(const struct cv_exec_run *run,
 static bool needs_cross_check(const struct cv_exec_run *run,
                               const struct cv_attempt *attempt, bool doubtful)
 {
-    const struct cleave_failure_options *failing = &run->request->failing;
+    const struct cleave_failure_options *failures = &run->request->failures;
 
-    return doubtful && failing->retries == 0 && !failing->strict &&
+    return doubtful && failures->retries == 0 && !failures->strict &&
            attempt->past.count < CV_HEALTH_CROSS_CHECKS &&
            other_domain_available(run, &attempt->past);
 }
@@ -228,9 +228,9 @@ enum cleave_status cv_chunk_decide_failure(struct cv_exec_run *run,
                                            struct cv_failure_decision *out,
                                            struct cleave_error *err)
 {
-    const struct cleave_failure_options *failing = &run->request->failing;
+    const struct cleave_failure_options *failures = &run->request->failures;
     const struct cv_bisect_group *family = attempt->past.family;
-    const bool may_try = attempt->number <= failing->retries;
+    const bool may_try = attempt->number <= failures->retries;
     const struct cv_piece *piece = &attempt->slot.piece;
     bool doubtful, large;
 
@@ -246,13 +246,13 @@ enum cleave_status cv_chunk_decide_failure(struct cv_exec_run *run,
         return CLEAVE_OK;
     if (run->request->output.lines && cv_slot_passed(&attempt->slot) > 0)
         return CLEAVE_OK; /* another output would come behind what is written */
-    if (large && (may_try || failing->isolate))
+    if (large && (may_try || failures->isolate))
         CV_TRY(try_halves(run, attempt, out, err));
     if (out->verdict == CV_FAILURE_GIVE_UP && (family == NULL || !family->isolates) &&
         (may_try || needs_cross_check(run, attempt, doubtful))) {
         out->verdict = CV_FAILURE_RETRY;
     }
-    if (out->verdict == CV_FAILURE_GIVE_UP && failing->isolate)
+    if (out->verdict == CV_FAILURE_GIVE_UP && failures->isolate)
         CV_TRY(try_halves(run, attempt, out, err));
     if (out->verdict == CV_FAILURE_GIVE_UP && may_try)
         out->verdict = CV_FAILURE_RETRY;
@@ -329,8 +329,8 @@ static enum cleave_status do_halves(struct cv_exec_run *run, struct cv_attempt *
     if (attempt->past.family == NULL)
         cv_worker_health_confirm_failure(&run->pool.health, &attempt->past);
     CV_TRY(cv_bisect_group_split(&run->families, &half.past.family,
-                                 run->request->failing.isolate, err));
-    half.attempt = run->request->failing.isolate ? 1 : attempt->number + 1;
+                                 run->request->failures.isolate, err));
+    half.attempt = run->request->failures.isolate ? 1 : attempt->number + 1;
     half.quiet = half.hurried = true;
     half.began_s = cv_clock_s();
     run->queue.parted++;

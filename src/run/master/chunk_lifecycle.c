@@ -286,8 +286,8 @@ static enum cleave_status accept_output(struct cv_exec_run *run,
         cv_poison_tracker_clear(&run->poison, slot->piece.begin, slot->piece.end, err));
     cv_order_queue_raise_size_limit(&run->queue,
                                     (double)(slot->piece.end - slot->piece.begin),
-                                    run->request->failing.retries > 0 ||
-                                        run->request->failing.isolate);
+                                    run->request->failures.retries > 0 ||
+                                        run->request->failures.isolate);
     if (slot->piece.body.begin > 0)
         run->middle_succeeded = true;
     cv_bisect_group_over(attempt->past.family, true, false);
@@ -330,10 +330,10 @@ static void limit_all(struct cv_exec_run *run, double seconds)
     double limit_s;
     struct cleave_error err;
 
-    if (!(run->request->failing.timeout_share > 0))
+    if (!(run->request->failures.timeout_share > 0))
         return;
     cv_median_add(&run->taken, seconds);
-    limit_s = run->request->failing.timeout_share * cv_median_get(&run->taken);
+    limit_s = run->request->failures.timeout_share * cv_median_get(&run->taken);
     for (uint32_t w = 0; w < run->table.count; w++)
         for (uint32_t i = 0; i < run->table.items[w].nerrands; i++)
             if (cv_slot_limit_to(&run->table.items[w].attempts[i].slot, limit_s, &err) !=

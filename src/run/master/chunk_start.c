@@ -27,7 +27,7 @@ static void set_up(struct cv_exec_run *run, uint32_t worker, struct cv_slot *slo
     slot->poller = run->poller;
     slot->outputs = run->outputs;
     slot->command = &run->pool.commands[worker];
-    slot->timeout_s = run->request->failing.timeout_s;
+    slot->timeout_s = run->request->failures.timeout_s;
     cv_chunks_listen(run, slot);
     slot->worker = worker;
     slot->items = run->request->items.words != NULL ? &run->request->items : NULL;

@@ -274,7 +274,7 @@ static enum cleave_status check_open(const struct engine *engine,
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_EPOLICY,
                    "policy '%s' neither closed its open chunks nor gave them more",
-                   cv_run_policy_name(&run->request->sharing));
+                   cv_run_policy_name(&run->request->policy));
 }
 
 static enum cleave_status real_wait(void *instance, struct cleave_event *out,
@@ -307,7 +307,8 @@ static enum cleave_status real_wait(void *instance, struct cleave_event *out,
             CV_TRY(cv_result_sink_work(run->results, err));
         cv_progress_look(run, &engine->shown_s);
         CV_TRY(cv_poller_wait(run->poller,
-                              run->request->tell.progress != NULL ? CV_LOOK_S : -1, err));
+                              run->request->listener.progress != NULL ? CV_LOOK_S : -1,
+                              err));
     }
 }
 

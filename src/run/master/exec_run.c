@@ -62,7 +62,7 @@ enum cleave_status cv_exec_run_check(struct cv_exec_run *run, struct cleave_erro
                        "halted: %llu chunks failed and none succeeded: does the command "
                        "read standard input? (--halt never: do the rest all the same)",
                        (unsigned long long)run->queue.failed);
-    if (run->halted && run->request->failing.halt_on != CLEAVE_HALT_ON_FAILURES)
+    if (run->halted && run->request->failures.halt_on != CLEAVE_HALT_ON_FAILURES)
         return cv_fail(err, CLEAVE_EENGINE, "halted, as asked for");
     return run->halted ? cv_fail(err, CLEAVE_EENGINE, "halted after %llu failed %s%s",
                                  (unsigned long long)run->queue.failed,

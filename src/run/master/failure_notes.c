@@ -85,17 +85,17 @@ void cv_note_failure(struct cv_failure_notes *notes,
 {
     char text[600], where[400], how[CV_FAILURE_TEXT];
 
-    if (request->tell.note == NULL)
+    if (request->listener.note == NULL)
         return;
     cv_slot_describe_end(&attempt->slot, how, sizeof how);
     if (count_kind(notes, how) > CV_FAILURES_TOLD)
         return;
     name_piece(request, source, &attempt->slot.piece, where, sizeof where);
     snprintf(text, sizeof text, "%s: the command %s%s", where, how,
-             request->failing.retries > 0 && attempt->number > 1
+             request->failures.retries > 0 && attempt->number > 1
                  ? ", also when tried again"
                  : "");
-    request->tell.note(request->tell.context, text);
+    request->listener.note(request->listener.context, text);
 }
 
 void cv_note_failures_end(const struct cv_failure_notes *notes,
@@ -106,12 +106,12 @@ void cv_note_failures_end(const struct cv_failure_notes *notes,
     for (size_t i = 0; i < notes->nkinds; i++) {
         const uint64_t count = notes->kinds[i].count;
 
-        if (count <= CV_FAILURES_TOLD || request->tell.note == NULL)
+        if (count <= CV_FAILURES_TOLD || request->listener.note == NULL)
             continue;
         snprintf(text, sizeof text, "%llu more %s%s failed: the command %s",
                  (unsigned long long)(count - CV_FAILURES_TOLD),
                  request->items.words != NULL ? "item" : "chunk",
                  count - CV_FAILURES_TOLD == 1 ? "" : "s", notes->kinds[i].how);
-        request->tell.note(request->tell.context, text);
+        request->listener.note(request->listener.context, text);
     }
 }

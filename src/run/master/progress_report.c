@@ -64,23 +64,23 @@ void cv_progress_look(const struct cv_exec_run *run, double *shown_s)
     const double now_s = cv_clock_s();
     uint32_t busy = 0;
 
-    if (request->tell.progress == NULL || now_s < *shown_s + CV_LOOK_S)
+    if (request->listener.progress == NULL || now_s < *shown_s + CV_LOOK_S)
         return;
     *shown_s = now_s;
     for (uint32_t w = 0; w < run->pool.first_spare; w++)
         busy += cv_desks_busy(&run->table, w);
-    request->tell.progress(request->tell.context,
-                           &(struct cleave_progress){
-                               .elapsed_s = now_s - run->events.began_s,
-                               .done = queue->done,
-                               .read = cv_desks_read(&run->table, &run->pool, now_s),
-                               .total =
-                                   cv_source_total(queue->source) - queue->resumed_units,
-                               .chunks = queue->chunks,
-                               .failed = queue->failed,
-                               .busy = busy,
-                               .workers = run->pool.first_spare,
-                               .look = look,
-                               .run = run,
-                           });
+    request->listener.progress(request->listener.context,
+                               &(struct cleave_progress){
+                                   .elapsed_s = now_s - run->events.began_s,
+                                   .done = queue->done,
+                                   .read = cv_desks_read(&run->table, &run->pool, now_s),
+                                   .total = cv_source_total(queue->source) -
+                                            queue->resumed_units,
+                                   .chunks = queue->chunks,
+                                   .failed = queue->failed,
+                                   .busy = busy,
+                                   .workers = run->pool.first_spare,
+                                   .look = look,
+                                   .run = run,
+                               });
 }

@@ -69,8 +69,8 @@ enum cleave_status cv_remote_fold_tell_hosts(const struct cv_remote_fold_orders 
     struct cv_packer packer = { NULL, 0, 0, false };
 
     cv_pack_text(&packer, request->reduce.command);
-    cv_pack_number(&packer, request->failing.retries);
-    cv_pack_real(&packer, request->failing.timeout_s);
+    cv_pack_number(&packer, request->failures.retries);
+    cv_pack_real(&packer, request->failures.timeout_s);
     for (uint32_t w = 0; w < pool->nworkers && !packer.failed; w++) {
         out_there[w] = cv_worker_pool_there(pool, w);
         if (out_there[w])

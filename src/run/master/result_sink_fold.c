@@ -203,9 +203,9 @@ enum cleave_status cv_result_sink_fold(const struct cv_result_sink_options *opti
                                                      .nworkers = pool->nfolders,
                                                      .prefixes = pool->prefixes,
                                                      .names = pool->names,
-                                                     .retries = request->failing.retries,
+                                                     .retries = request->failures.retries,
                                                      .timeout_s =
-                                                         request->failing.timeout_s,
+                                                         request->failures.timeout_s,
                                                      .poller = options->poller,
                                                      .outputs = options->outputs,
                                                      .log = options->log,

@@ -370,7 +370,7 @@ enum cleave_status cv_result_sink_kept(const struct cv_result_sink_options *opti
     kept->table = options->table;
     kept->outputs = options->outputs;
     kept->log = options->log;
-    kept->retries = options->request->failing.retries;
+    kept->retries = options->request->failures.retries;
     /* A stream cannot be read again, and its memory is wanted for more of it. */
     kept->results.may_lose = cv_source_input(options->queue->source, 0).size >= 0;
     status = prepare(kept, options->request, err);

@@ -13,11 +13,10 @@ static enum cleave_task task_of(const struct cleave_policy_options *request)
 {
     const struct cleave_policy *policy;
 
-    if (request->own_policy != NULL && request->own_policy->task == CLEAVE_TASK_ITEMS)
+    if (request->own != NULL && request->own->task == CLEAVE_TASK_ITEMS)
         return CLEAVE_TASK_ITEMS;
-    return request->policy != NULL &&
-                   cleave_policy_find(CLEAVE_TASK_ITEMS, request->policy, &policy,
-                                      NULL) == CLEAVE_OK
+    return request->name != NULL && cleave_policy_find(CLEAVE_TASK_ITEMS, request->name,
+                                                       &policy, NULL) == CLEAVE_OK
                ? CLEAVE_TASK_ITEMS
                : CLEAVE_TASK_LOAD;
 }
@@ -28,9 +27,9 @@ enum cleave_status cv_run_policy_find(const struct cleave_policy_options *reques
 {
     const struct cv_policy_request wanted = {
         .task = task_of(request),
-        .name = request->policy,
+        .name = request->name,
         .preset = cv_run_policy_name(request),
-        .own = request->own_policy,
+        .own = request->own,
     };
 
     CV_TRY(cv_policy_choose(&wanted, out, err));
@@ -42,10 +41,10 @@ enum cleave_status cv_run_policy_find(const struct cleave_policy_options *reques
 
 const char *cv_run_policy_name(const struct cleave_policy_options *request)
 {
-    return request->policy != NULL       ? request->policy
-           : request->own_policy != NULL ? request->own_policy->name
-           : request->block > 0          ? cv_policy_of_one_size()->name
-                                         : cv_policy_of_runs()->name;
+    return request->name != NULL  ? request->name
+           : request->own != NULL ? request->own->name
+           : request->block > 0   ? cv_policy_of_one_size()->name
+                                  : cv_policy_of_runs()->name;
 }
 
 static size_t count_settings(const struct cleave_policy_options *request)

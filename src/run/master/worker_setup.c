@@ -40,9 +40,10 @@ void cv_worker_setup_done(struct cv_worker_setup *setup)
 
 uint32_t cv_worker_setup_count(const struct cleave_execution *request)
 {
-    if (request->crew.platform != NULL)
-        return cleave_platform_nworkers(request->crew.platform);
-    return request->crew.count > 0 ? request->crew.count : (uint32_t)cv_usable_cores();
+    if (request->workers.platform != NULL)
+        return cleave_platform_nworkers(request->workers.platform);
+    return request->workers.count > 0 ? request->workers.count
+                                      : (uint32_t)cv_usable_cores();
 }
 
 /* --- places ------------------------------------------------------------------------------- */
@@ -61,8 +62,8 @@ static enum cleave_status ask_platform(struct cv_worker_setup *setup,
                                        const struct cleave_platform **out,
                                        struct cleave_error *err)
 {
-    *out = request->crew.platform;
-    if (request->crew.platform != NULL)
+    *out = request->workers.platform;
+    if (request->workers.platform != NULL)
         return CLEAVE_OK;
     CV_TRY(cv_nominal_platform(CV_NOMINAL_HERE, NULL, cv_worker_setup_count(request),
                                &setup->nominal, err));
@@ -74,7 +75,7 @@ static bool takes_joiners(const struct cleave_execution *request)
 {
     const struct cleave_policy *policy;
 
-    return cv_run_policy_find(&request->sharing, &policy, NULL) == CLEAVE_OK &&
+    return cv_run_policy_find(&request->policy, &policy, NULL) == CLEAVE_OK &&
            policy->takes_joiners;
 }
 
@@ -188,8 +189,9 @@ static enum cleave_status make_command(struct cv_worker_setup *setup,
 {
     char slot[16];
 
-    CV_TRY(prefix_words(request->crew.prefixes != NULL ? request->crew.prefixes[worker]
-                                                       : NULL,
+    CV_TRY(prefix_words(request->workers.prefixes != NULL
+                            ? request->workers.prefixes[worker]
+                            : NULL,
                         &setup->arena, &pool->prefixes[place], err));
     CV_TRY(cv_command_init(&setup->commands[place], pool->prefixes[place],
                            request->command, err));
@@ -317,8 +319,8 @@ static enum cleave_status fill_places(struct cv_worker_setup *setup,
     setup->ncommands = n;
     for (uint32_t p = 0; p < places->count; p++)
         CV_TRY(take_place(setup, pool, request, places, p, err));
-    if (request->crew.pin != CLEAVE_PIN_NONE)
-        CV_TRY(pin_commands(setup, pool, request->crew.pin, places->count, err));
+    if (request->workers.pin != CLEAVE_PIN_NONE)
+        CV_TRY(pin_commands(setup, pool, request->workers.pin, places->count, err));
     for (uint32_t p = places->count; p < n; p++) {
         char name[32];
 
@@ -350,7 +352,7 @@ enum cleave_status cv_worker_setup_connect(struct cv_worker_setup *setup,
     if (request->hosts.join_path != NULL && !takes_joiners(request))
         return cv_fail(err, CLEAVE_EINPUT,
                        "nobody can join a run of policy '%s': expected learn or self",
-                       cv_run_policy_name(&request->sharing));
+                       cv_run_policy_name(&request->policy));
     CV_TRY(ask_platform(setup, request, &places.request, err));
     pool->arena = &setup->arena;
     places.hosts = cv_array(&setup->arena, places.nasked, sizeof(struct cv_host *));
@@ -361,7 +363,7 @@ enum cleave_status cv_worker_setup_connect(struct cv_worker_setup *setup,
         pool->names[w] = cleave_platform_worker_name(places.request, w);
     pool->hosts.names = pool->names;
     pool->hosts.one_port = cleave_platform_port(places.request) != CLEAVE_PORT_MULTI;
-    CV_TRY(cv_run_policy_find(&request->sharing, &policy, err));
+    CV_TRY(cv_run_policy_find(&request->policy, &policy, err));
     opens = cv_asked_may_open(request, places.nasked, framed) &&
             !cv_result_sink_kept_possible(request);
     places.patience = cv_connect_wait_of(places.request, policy, opens);
@@ -423,7 +425,7 @@ enum cleave_status cv_worker_setup_again(struct cv_worker_pool *pool,
     struct cleave_more_hosts more = { NULL, 0 };
     struct cleave_error note;
 
-    if (request->hosts.more(request->tell.context, &more, &note) != CLEAVE_OK) {
+    if (request->hosts.more(request->listener.context, &more, &note) != CLEAVE_OK) {
         cv_hosts_note(&pool->hosts, "cannot read the hosts again: %s", note.text);
         return CLEAVE_OK;
     }

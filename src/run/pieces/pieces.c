@@ -16,7 +16,7 @@
 /* --- regular files: several threads --------------------------------------------------------- */
 
 /* What threads share; `lock` is for all that changes. */
-struct crew {
+struct workers {
     const struct cv_pieces_options *options;
     const struct cv_piece_list *list;
     unsigned digits;
@@ -66,36 +66,38 @@ static enum cleave_status add_parts(const struct cv_piece_part *part,
 }
 
 /* Of an input that is decoded. */
-static enum cleave_status decode_part(struct crew *crew, const struct cv_piece_part *part,
+static enum cleave_status decode_part(struct workers *workers,
+                                      const struct cv_piece_part *part,
                                       struct cv_piece_writer *writer,
                                       struct cleave_error *err)
 {
-    struct cv_source *source = crew->options->source;
+    struct cv_source *source = workers->options->source;
     struct cv_part input;
     enum cleave_status status;
 
-    pthread_mutex_lock(&crew->lock);
+    pthread_mutex_lock(&workers->lock);
     status = cv_source_lend(source, part->file, &input, err);
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_unlock(&workers->lock);
     CV_TRY(status);
     status = add_parts(part, &input, writer, err);
-    pthread_mutex_lock(&crew->lock);
+    pthread_mutex_lock(&workers->lock);
     cv_source_give_back(source, part->file);
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_unlock(&workers->lock);
     return status;
 }
 
-static enum cleave_status copy_part(struct crew *crew, const struct cv_piece_part *part,
+static enum cleave_status copy_part(struct workers *workers,
+                                    const struct cv_piece_part *part,
                                     struct cv_piece_writer *writer,
                                     struct cleave_error *err)
 {
-    const struct cv_source *source = crew->options->source;
+    const struct cv_source *source = workers->options->source;
     const struct cv_input input = cv_source_input(source, part->file);
     int fd = -1, after = -1;
     enum cleave_status status;
 
     if (input.packed)
-        return decode_part(crew, part, writer, err);
+        return decode_part(workers, part, writer, err);
     status = open_input(source, part->file, &fd, err);
     if (status == CLEAVE_OK)
         status = add_parts(part, &(struct cv_part){ .fd = fd, .name = input.path },
@@ -109,12 +111,12 @@ static enum cleave_status copy_part(struct crew *crew, const struct cv_piece_par
     return status;
 }
 
-static enum cleave_status write_file(struct crew *crew, size_t index,
+static enum cleave_status write_file(struct workers *workers, size_t index,
                                      struct cleave_error *err)
 {
-    const struct cv_planned_file *file = &crew->list->files[index];
-    const struct cv_pieces_options *options = crew->options;
-    char *name = cv_piece_name(options->pattern, index + 1, crew->digits);
+    const struct cv_planned_file *file = &workers->list->files[index];
+    const struct cv_pieces_options *options = workers->options;
+    char *name = cv_piece_name(options->pattern, index + 1, workers->digits);
     struct cv_piece_writer *writer = NULL;
     enum cleave_status status;
 
@@ -122,7 +124,7 @@ static enum cleave_status write_file(struct crew *crew, size_t index,
         return cv_fail_memory(err, "a name");
     status = cv_piece_writer_open(options->source, name, options->force, &writer, err);
     for (size_t i = 0; i < file->count && status == CLEAVE_OK; i++)
-        status = copy_part(crew, &crew->list->parts[file->first + i], writer, err);
+        status = copy_part(workers, &workers->list->parts[file->first + i], writer, err);
     if (status == CLEAVE_OK)
         status = cv_piece_writer_place(writer, err);
     else
@@ -133,23 +135,23 @@ static enum cleave_status write_file(struct crew *crew, size_t index,
 
 static void *work(void *context)
 {
-    struct crew *crew = context;
+    struct workers *workers = context;
 
-    pthread_mutex_lock(&crew->lock);
-    while (!crew->failed && crew->next < crew->list->nfiles) {
-        const size_t index = crew->next++;
+    pthread_mutex_lock(&workers->lock);
+    while (!workers->failed && workers->next < workers->list->nfiles) {
+        const size_t index = workers->next++;
         struct cleave_error err = { .status = CLEAVE_OK };
         enum cleave_status status;
 
-        pthread_mutex_unlock(&crew->lock);
-        status = write_file(crew, index, &err);
-        pthread_mutex_lock(&crew->lock);
-        if (status != CLEAVE_OK && !crew->failed) {
-            crew->failed = true;
-            crew->err = err;
+        pthread_mutex_unlock(&workers->lock);
+        status = write_file(workers, index, &err);
+        pthread_mutex_lock(&workers->lock);
+        if (status != CLEAVE_OK && !workers->failed) {
+            workers->failed = true;
+            workers->err = err;
         }
     }
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_unlock(&workers->lock);
     return NULL;
 }
 
@@ -157,10 +159,10 @@ static enum cleave_status write_files(const struct cv_pieces_options *options,
                                       const struct cv_piece_list *list,
                                       struct cleave_error *err)
 {
-    struct crew crew = { .options = options,
-                         .list = list,
-                         .digits = cv_piece_digits(list->nfiles),
-                         .lock = PTHREAD_MUTEX_INITIALIZER };
+    struct workers workers = { .options = options,
+                               .list = list,
+                               .digits = cv_piece_digits(list->nfiles),
+                               .lock = PTHREAD_MUTEX_INITIALIZER };
     const unsigned max = options->threads > 1 ? options->threads - 1 : 0;
     pthread_t *threads = calloc(max + 1, sizeof *threads);
     unsigned count = 0;
@@ -168,16 +170,16 @@ static enum cleave_status write_files(const struct cv_pieces_options *options,
     if (threads == NULL)
         return cv_fail_memory(err, "threads");
     while (count < max && count + 1 < list->nfiles &&
-           pthread_create(&threads[count], NULL, work, &crew) == 0)
+           pthread_create(&threads[count], NULL, work, &workers) == 0)
         count++;
-    work(&crew);
+    work(&workers);
     for (unsigned i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
     free(threads);
-    pthread_mutex_destroy(&crew.lock);
-    if (crew.failed && err != NULL)
-        *err = crew.err;
-    return crew.failed ? crew.err.status : CLEAVE_OK;
+    pthread_mutex_destroy(&workers.lock);
+    if (workers.failed && err != NULL)
+        *err = workers.err;
+    return workers.failed ? workers.err.status : CLEAVE_OK;
 }
 
 /* Before they are written: whether each of them can be. After: tell of each. */

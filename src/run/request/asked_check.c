@@ -13,7 +13,7 @@ static enum cleave_status check_several(const struct cleave_execution *request,
     if (items->several != NULL && items->sizes == NULL && items->errors == NULL &&
         items->keep == NULL && items->tag == NULL && items->sends == NULL &&
         items->returns == NULL && request->journal.path == NULL &&
-        !(request->failing.timeout_share > 0))
+        !(request->failures.timeout_share > 0))
         return CLEAVE_OK;
     return cv_fail(
         err, CLEAVE_EINPUT,
@@ -25,8 +25,8 @@ static enum cleave_status check_lines(const struct cleave_execution *request,
                                       struct cleave_error *err)
 {
     if (request->reduce.command != NULL || request->journal.path != NULL ||
-        request->output.header != NULL || request->failing.retries > 0 ||
-        request->failing.isolate || request->persistent || request->output.direct ||
+        request->output.header != NULL || request->failures.retries > 0 ||
+        request->failures.isolate || request->persistent || request->output.direct ||
         request->output.descriptor < 1)
         return cv_fail(
             err, CLEAVE_EINPUT,
@@ -74,7 +74,7 @@ static enum cleave_status check_output(const struct cleave_execution *request,
 static enum cleave_status check_items(const struct cleave_execution *request,
                                       struct cleave_error *err)
 {
-    if (request->failing.timeout_share > 0 &&
+    if (request->failures.timeout_share > 0 &&
         (request->items.words == NULL || request->hosts.count > 0))
         return cv_fail(
             err, CLEAVE_EINPUT,
@@ -88,7 +88,7 @@ static enum cleave_status check_items(const struct cleave_execution *request,
                        "hosts, got both");
     if (request->persistent || request->input.count > 0 || request->input.fetch != NULL ||
         request->input.pairs != NULL || request->input.header ||
-        request->failing.directory != NULL)
+        request->failures.directory != NULL)
         return cv_fail(
             err, CLEAVE_EINPUT,
             "expected items or an input with its header, mates, folder of what failed or "
@@ -99,14 +99,14 @@ static enum cleave_status check_items(const struct cleave_execution *request,
             err, CLEAVE_EINPUT,
             "expected items that come, or all of them with what they take or a "
             "journal, got both");
-    if (request->items.sizes != NULL && request->sharing.block != 0)
+    if (request->items.sizes != NULL && request->policy.block != 0)
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected items with sizes or a block, got both");
     if (request->items.max > 1)
         return check_several(request, err);
     if (request->items.sizes == NULL &&
-        (request->sharing.policy != NULL || request->sharing.own_policy != NULL ||
-         request->sharing.block != 1))
+        (request->policy.name != NULL || request->policy.own != NULL ||
+         request->policy.block != 1))
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected items without a policy or a block: they are done one at "
                        "a time");

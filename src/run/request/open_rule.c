@@ -25,7 +25,7 @@ static bool has_gpu(const char *words)
  * worker's costs the fast one a start. */
 static bool has_gpus_and_cores(const struct cleave_execution *request, uint32_t nworkers)
 {
-    const char *const *words = request->crew.prefixes;
+    const char *const *words = request->workers.prefixes;
 
     for (uint32_t w = 1; words != NULL && w < nworkers; w++)
         if (has_gpu(words[w]) != has_gpu(words[0]))
@@ -48,7 +48,7 @@ bool cv_asked_may_open(const struct cleave_execution *request, uint32_t nworkers
     /* A command may read its mates first, to their end, and of an open chunk there is none yet:
      * only who knows the command can tell, and hosts cannot be told. */
     if (request->input.pairs != NULL &&
-        (request->sharing.own_policy == NULL || request->hosts.count > 0))
+        (request->policy.own == NULL || request->hosts.count > 0))
         return false;
     /* What is fetched has an end from the start. */
     if (request->input.fetch != NULL || has_gpus_and_cores(request, nworkers) ||
