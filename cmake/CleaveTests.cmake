@@ -94,6 +94,7 @@ endforeach()
 
 # What only the command has.
 target_link_libraries(test-unit-test_http_request PRIVATE cleave-verbs)
+target_link_libraries(test-unit-test_fields PRIVATE cleave-kit)
 
 # The fuzz targets read back the inputs kept in tests/fuzz/corpus/NAME/; cmake/fuzz_replay.c
 # stands in for libFuzzer, so any compiler will do.

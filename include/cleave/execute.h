@@ -254,8 +254,8 @@ struct cleave_worker_list {
     const char *const *prefixes; /* words before the command, per worker; NULL: none   */
     /* A command begins here only so long after the one before, while the load of the last
      * minute is not higher and so many bytes of memory are left; 0: in any case. */
-    double delay_s, most_load;
-    uint64_t least_memory;
+    double delay_s, max_load;
+    uint64_t min_memory;
     enum cleave_pin pin; /* of workers on this machine                                 */
     bool guard; /* a process is forked that ends the commands if this one is killed    */
 };

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/common/fields.h"
 #include "io/json_out.h"
 
 void cv_guard_streams(void)
@@ -27,19 +28,26 @@ void cv_guard_streams(void)
 
 void cv_print_line(const char *text)
 {
-    size_t left = strlen(text);
+    struct cv_text named = { NULL, 0, 0, false }, line = { NULL, 0, 0, false };
     char piece[CV_SHOWN_ROOM];
 
-    fflush(stdout);
-    fputs("cleave: ", stderr);
-    while (left > 0) {
-        const size_t used = cv_show_one(text, left, piece);
-
-        fputs(piece, stderr);
-        text += used;
-        left -= used;
+    cv_fields_translate(text, &named);
+    if (!named.failed)
+        text = named.bytes;
+    cv_text_add(&line, "cleave: ");
+    for (size_t left = strlen(text), used; left > 0; left -= used, text += used) {
+        used = cv_show_one(text, left, piece);
+        cv_text_add(&line, "%s", piece);
     }
-    fputc('\n', stderr);
+    cv_text_add(&line, "\n");
+    fflush(stdout);
+    /* In one piece: commands write to standard error, too. */
+    if (!line.failed)
+        (void)!write(STDERR_FILENO, line.bytes, line.length);
+    else
+        fprintf(stderr, "cleave: out of memory for a message\n");
+    cv_text_done(&named);
+    cv_text_done(&line);
 }
 
 int cv_print_error(int status, const char *format, ...)

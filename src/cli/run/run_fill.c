@@ -213,8 +213,8 @@ static int fill_crew(const struct cv_run_options *values,
     out->workers.prefixes = workers->prefixes;
     out->workers.guard = values->mpi == 0;
     out->workers.delay_s = values->delay_s;
-    out->workers.least_memory = (uint64_t)values->memfree;
-    return cv_load_read(values->load, &out->workers.most_load);
+    out->workers.min_memory = (uint64_t)values->memfree;
+    return cv_load_read(values->load, &out->workers.max_load);
 }
 
 int cv_run_fill(const struct cv_call *call, const struct cv_worker_list *workers,

@@ -46,15 +46,15 @@ static uint64_t memory_now(void)
 /* Whether this machine is too busy, or has too little memory, and which of them. */
 static bool is_closed(const struct cv_start_limiter *limiter, char *why, size_t room)
 {
-    const double load = limiter->most_load > 0 ? load_now() : 0;
-    const uint64_t memory = limiter->least_memory > 0 ? memory_now() : UINT64_MAX;
+    const double load = limiter->max_load > 0 ? load_now() : 0;
+    const uint64_t memory = limiter->min_memory > 0 ? memory_now() : UINT64_MAX;
 
-    if (load > limiter->most_load)
+    if (load > limiter->max_load)
         snprintf(why, room, "the load of this machine is %.1f, more than %g (--load)",
-                 load, limiter->most_load);
-    else if (memory < limiter->least_memory)
+                 load, limiter->max_load);
+    else if (memory < limiter->min_memory)
         snprintf(why, room, "%.1f GB of memory are left, less than %.1f GB (--memfree)",
-                 (double)memory * 1e-9, (double)limiter->least_memory * 1e-9);
+                 (double)memory * 1e-9, (double)limiter->min_memory * 1e-9);
     else
         return false;
     return true;

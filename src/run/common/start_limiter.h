@@ -20,8 +20,8 @@ struct cv_start_usage {
 /* All zero: it is always open. */
 struct cv_start_limiter {
     double delay_s;        /* between two commands                                     */
-    double most_load;      /* processes that run or want to, on average; 0: any number */
-    uint64_t least_memory; /* bytes that nobody uses; 0: none need be                   */
+    double max_load;      /* processes that run or want to, on average; 0: any number */
+    uint64_t min_memory; /* bytes that nobody uses; 0: none need be                   */
     uint64_t most_files;   /* descriptors of this process; 0: any number               */
     double next_s;         /* not before then                                          */
     double room_s;         /* nor before then: there was no room for another one       */

@@ -73,8 +73,8 @@ void cv_execution_prepare(struct cv_execution *execution, struct cleave_executio
     fill_items_away(filled);
     run->limiter =
         (struct cv_start_limiter){ .delay_s = filled->workers.delay_s,
-                                   .most_load = filled->workers.most_load,
-                                   .least_memory = filled->workers.least_memory,
+                                   .max_load = filled->workers.max_load,
+                                   .min_memory = filled->workers.min_memory,
                                    .most_files = cv_start_limiter_files() };
     if (filled->items.sizes != NULL && filled->policy.name == NULL &&
         filled->policy.own == NULL)

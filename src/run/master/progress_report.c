@@ -10,7 +10,7 @@ static bool held(const struct cv_exec_run *run, uint32_t worker)
     const struct cv_start_limiter *limiter = &run->limiter;
 
     return run->pool.host_of[worker] == NULL && limiter->next_s > cv_clock_s() &&
-           (limiter->delay_s > 0 || limiter->most_load > 0 || limiter->least_memory > 0);
+           (limiter->delay_s > 0 || limiter->max_load > 0 || limiter->min_memory > 0);
 }
 
 static enum cleave_worker_state state_of(const struct cv_exec_run *run, uint32_t worker)
