@@ -7,8 +7,6 @@
 
 #include "engine/run_check.h"
 #include "run/failures/retry_queue.h"
-#include "run/failures/piece_bisect.h"
-#include "run/failures/memory_kill.h"
 #include "run/failures/worker_health.h"
 #include "run/common/poller.h"
 

@@ -19,7 +19,7 @@
 #include "cli/run/run_slurm.h"
 #include "cli/run/run_values.h"
 #include "cli/common/trace_output.h"
-#include "run/framed.h"
+#include "run/execute/framed.h"
 #include "run/master/run_policy.h"
 
 /* A signal has stopped it. SIGUSR1 is the notice of a time limit: whoever gives it wants to

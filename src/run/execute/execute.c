@@ -1,10 +1,9 @@
 /* execute.c -- run a command over an input: the public call. SPDX-License-Identifier: MIT */
 #include <cleave/execute.h>
-
 #include "base/fail.h"
 #include "run/execute/execution.h"
-#include "run/master/attempt_report.h"
 #include "run/execute/run_result.h"
+#include "run/master/exec_run.h"
 
 static enum cleave_status open_parts(struct cv_execution *execution,
                                      struct cleave_error *err)

@@ -2,10 +2,9 @@
 #ifndef CV_EXECUTION_H
 #define CV_EXECUTION_H
 #include <cleave/execute.h>
-
 #include "engine/driver.h"
-#include "run/master/worker_setup.h"
 #include "run/master/exec_run.h"
+#include "run/master/worker_setup.h"
 
 /* All that a run needs; closed in reverse. */
 struct cv_execution {
@@ -43,12 +42,16 @@ enum cleave_status cv_execution_name_signal(struct cv_exec_run *run,
 void cv_execution_close_input(struct cv_execution *execution);
 void cv_execution_close(struct cv_execution *execution);
 
-/* Ask the policy for a plan of so many bytes (execution_plan.c). */
+/* Ask the policy for a plan of so many bytes (execution.c). */
 enum cleave_status cv_execution_plan(struct cv_execution *execution, double total,
                                      struct cleave_error *err);
 /* Do all of the input, write the outputs and look whether that is all. A run that failed for several
  * reasons has one status (execution_run.c). */
 enum cleave_status cv_execution_run(struct cv_execution *execution,
                                     struct cleave_error *err);
+
+/* Give the outputs of chunks that are finished and unchanged to the gather, and let the
+ * rest be done again; what has changed is said. */
+enum cleave_status cv_resume_known(struct cv_exec_run *run, struct cleave_error *err);
 
 #endif

@@ -5,7 +5,11 @@
  * them at the moment. */
 #ifndef CV_RETRY_QUEUE_H
 #define CV_RETRY_QUEUE_H
-#include "run/failures/failure_history.h"
+#include <cleave/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "run/failures/worker_health.h"
 #include "run/input/source.h"
 
 struct cv_retry {
@@ -54,5 +58,69 @@ struct cv_candidate {
  * is hurried. */
 size_t cv_retry_queue_pick_worker(const struct cv_retry *again,
                                   const struct cv_candidate *among, size_t count);
+
+enum {
+    CV_FAMILY_BAD = 16,   /* records that failed before one succeeded: all may be bad   */
+    CV_FAMILY_MOST = 2000 /* parts that are made of one piece                           */
+};
+
+/* All parts of a piece that failed. */
+struct cv_bisect_group {
+    struct cv_bisect_group
+        *next;          /* of all there are                                         */
+    uint32_t made, bad; /* parts in all; single records that failed                     */
+    bool any_good;      /* a part has succeeded                                         */
+    bool isolates;      /* to the last record                                           */
+};
+
+/* Part a piece near its middle. *tail is empty if it is a single record. */
+enum cleave_status cv_piece_bisect(struct cv_source *source, const struct cv_piece *piece,
+                                   struct cv_piece *head, struct cv_piece *tail,
+                                   struct cleave_error *err);
+
+/* All families of a run; all zero: none. */
+struct cv_bisect_groups {
+    struct cv_bisect_group
+        *first; /* owned                                                   */
+};
+
+void cv_families_done(struct cv_bisect_groups *families);
+/* A piece becomes two; one without a family founds it. */
+enum cleave_status cv_bisect_group_split(struct cv_bisect_groups *families,
+                                         struct cv_bisect_group **family, bool isolates,
+                                         struct cleave_error *err);
+/* Whether it is of no use to part pieces of the family any further. */
+bool cv_bisect_group_hopeless(const struct cv_bisect_group *family);
+/* A part, be it of no family, is over. */
+void cv_bisect_group_over(struct cv_bisect_group *family, bool good, bool single);
+
+enum { CV_BLAME_LOSSES = 3 };
+
+struct cv_poison_suspect {
+    uint64_t begin, end; /* addresses                                                  */
+    uint32_t losses;
+    uint32_t nhosts;
+    const void *hosts[CV_BLAME_LOSSES]; /* different ones, as names of them            */
+};
+
+/* All zero: nobody is suspected. */
+struct cv_poison_tracker {
+    struct cv_poison_suspect
+        *suspects; /* owned; no two overlap                              */
+    size_t count, room;
+};
+
+void cv_poison_tracker_done(struct cv_poison_tracker *poison);
+
+/* [begin, end) was being worked on by a host that is lost, one of `machines` that take part
+ * in the run. *out_hosts is with how many it was lost if it is guilty, else 0. */
+enum cleave_status cv_poison_tracker_lost(struct cv_poison_tracker *poison,
+                                          uint64_t begin, uint64_t end, const void *host,
+                                          uint32_t machines, uint32_t *out_hosts,
+                                          struct cleave_error *err);
+/* [begin, end) is done, or given up. */
+enum cleave_status cv_poison_tracker_clear(struct cv_poison_tracker *poison,
+                                           uint64_t begin, uint64_t end,
+                                           struct cleave_error *err);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * A machine that lacks a file fails every chunk, and faster than others do theirs: whoever
  * hands out work by demand gives most of the input to it. So a failure is in doubt when its
- * party (failure_history.h) has not succeeded yet, or has failed several times in a row, and then
+ * party (worker_health.h) has not succeeded yet, or has failed several times in a row, and then
  * another party is to try the same chunk. If that succeeds, the first one is refuted: it
  * rests, each time twice as long, and is left out when it has been refuted five times
  * without a success. If it fails as well, the party was right, and twice as many
@@ -12,8 +12,62 @@
 #ifndef CV_WORKER_HEALTH_H
 #define CV_WORKER_HEALTH_H
 #include <cleave/error.h>
-#include "run/failures/failure_history.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include "run/common/poller.h"
+
+enum { CV_HISTORY_PARTIES = 8 };
+
+struct cv_bisect_group;
+
+/* All zero: it has not failed. */
+struct cv_failure_history {
+    uint32_t domains[CV_HISTORY_PARTIES]; /* it failed with these, the last one last   */
+    uint8_t ways
+        [CV_HISTORY_PARTIES]; /* how, by the numbers of cv_worker_health_note_failure    */
+    uint32_t count;
+    struct cv_bisect_group
+        *family; /* it is a part of a piece that failed; NULL: it is not  */
+};
+
+static inline bool cv_failure_history_has(const struct cv_failure_history *history,
+                                          uint32_t domain)
+{
+    for (uint32_t i = 0; i < history->count; i++)
+        if (history->domains[i] == domain)
+            return true;
+    return false;
+}
+
+/* Whether what comes of it will say something of that party. */
+static inline bool cv_failure_history_doubts(const struct cv_failure_history *history,
+                                             uint32_t domain)
+{
+    return history->family == NULL && cv_failure_history_has(history, domain);
+}
+
+/* It has failed with this one, too, in that way. Of many the first is forgotten. */
+static inline void cv_failure_history_add(struct cv_failure_history *history,
+                                          uint32_t domain, uint8_t way)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < history->count; i++)
+        if (history->domains[i] != domain) {
+            history->domains[kept] = history->domains[i];
+            history->ways[kept++] = history->ways[i];
+        }
+    if (kept == CV_HISTORY_PARTIES) {
+        for (kept = 0; kept + 1 < CV_HISTORY_PARTIES; kept++) {
+            history->domains[kept] = history->domains[kept + 1];
+            history->ways[kept] = history->ways[kept + 1];
+        }
+    }
+    history->ways[kept] = way;
+    history->domains[kept++] = domain;
+    history->count = kept;
+}
 
 enum {
     CV_TRUST_REFUTED = 5, /* times without a success: left out                        */
@@ -87,5 +141,15 @@ void cv_worker_health_clear_backoff(struct cv_worker_health *health);
 /* Why it rests, or is left out: "its last 5 commands failed, ...". */
 void cv_worker_health_reason(const struct cv_health_record *standing, char *out,
                              size_t size);
+
+/* How many processes of our control group the system has killed so far for want of memory;
+ * 0 where nobody says. */
+uint64_t cv_memory_kills(void);
+
+/* The same by what a file of it says: memory.events, or memory.oom_control of old. */
+uint64_t cv_memory_kills_in(const char *text);
+/* Where that file is, by what /proc/self/cgroup says, of version 2, or of version 1 if there
+ * is no other; empty: nowhere. */
+void cv_memory_kills_file(const char *groups, char *out, size_t size);
 
 #endif

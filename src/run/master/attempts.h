@@ -5,7 +5,7 @@
  * there are several, so that the next piece travels while one is worked on. */
 #ifndef CV_ATTEMPTS_H
 #define CV_ATTEMPTS_H
-#include "run/failures/failure_history.h"
+#include "run/failures/worker_health.h"
 #include "run/common/slow_stream.h"
 #include "run/master/worker_pool.h"
 #include "run/slot/slot.h"

@@ -1,16 +1,11 @@
 /* chunk_lifecycle.c -- what a slot tells of its chunk, to the end. SPDX-License-Identifier: MIT */
-#include "run/master/chunk_lifecycle.h"
+#include "run/master/exec_run.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/master/attempt_report.h"
-#include "run/master/chunk_failure.h"
-#include "run/master/open_chunks.h"
-#include "run/master/recall.h"
-#include "run/master/resource_wait.h"
 #include "run/slot/item_output.h"
 
 /* --- how long it took --------------------------------------------------------------------- */

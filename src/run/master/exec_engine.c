@@ -1,18 +1,11 @@
 /* exec_engine.c -- the engine that really does the work. SPDX-License-Identifier: MIT */
-#include "run/master/exec_engine.h"
+#include "run/master/exec_run.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "run/master/chunk_failure.h"
-#include "run/master/chunk_start.h"
-#include "run/master/joining_workers.h"
-#include "run/master/open_chunks.h"
-#include "run/master/exec_orders.h"
-#include "run/master/exec_run.h"
-#include "run/master/progress_report.h"
-#include "run/master/recall.h"
+#include "run/master/worker_setup.h"
 #include "run/master/run_policy.h"
 
 struct engine;

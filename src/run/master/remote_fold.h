@@ -5,9 +5,12 @@
  * part of the next one. */
 #ifndef CV_REMOTE_FOLD_H
 #define CV_REMOTE_FOLD_H
+#include "engine/fold_pace.h"
 #include "engine/fold_plan.h"
-#include "run/wire/fold_frames.h"
+#include "run/fold/fold_log.h"
+#include "run/master/result_sink.h"
 #include "run/master/worker_pool.h"
+#include "run/wire/fold_frames.h"
 
 struct cv_remote_fold_order {
     struct cv_fold_step step;
@@ -79,11 +82,6 @@ uint64_t cv_remote_fold_name(struct cv_remote_fold_orders *orders);
 enum cleave_status cv_remote_fold_fetch(struct cv_remote_fold_orders *orders,
                                         uint32_t worker, uint64_t id,
                                         struct cleave_error *err);
-/* It has got on, or says that it has: what it has done, and what it waits for. A host that
- * does not, for as long as one may be silent, is lost. */
-void cv_remote_fold_got_on(struct cv_remote_fold_orders *orders, uint32_t worker);
-void cv_remote_fold_heard(struct cv_remote_fold_orders *orders, uint32_t worker,
-                          uint64_t livelock, uint64_t awaits);
 /* The order that makes `id`, or NULL: it has been called off. Or any that the worker takes
  * part in. It is not under way any more and the caller's, for one of the two below, or
  * for free(). */
@@ -91,16 +89,41 @@ struct cv_remote_fold_order *
 cv_remote_fold_order_take(struct cv_remote_fold_orders *orders, uint64_t id);
 struct cv_remote_fold_order *
 cv_remote_fold_order_take_of(struct cv_remote_fold_orders *orders, uint32_t worker);
-/* It has been carried out: nobody needs its parts any more. */
-void cv_remote_fold_order_end(const struct cv_remote_fold_orders *orders,
-                              struct cv_remote_fold_order *order);
 /* Nobody waits for it any more; it is said there, or not if all are being stopped. */
 void cv_remote_fold_order_call_off(struct cv_remote_fold_orders *orders,
                                    struct cv_remote_fold_order *order);
 void cv_remote_fold_order_drop(struct cv_remote_fold_orders *orders,
                                struct cv_remote_fold_order *order);
-/* Whether that host was told to make `id`, and whether it still is to. */
-enum cv_stage cv_remote_fold_stage(const struct cv_remote_fold_orders *orders,
-                                   const struct cv_host *host, uint64_t id);
+
+struct cv_remote_fold {
+    struct cv_result_sink results;
+    struct cv_worker_pool
+        *pool; /* borrowed, as the four below                             */
+    struct cv_order_queue *queue;
+    const struct cv_attempt_table *table;
+    struct cv_ordered_output *outputs;
+    struct cv_fold_log *log;
+    struct cv_fold_plan *plan; /* owned                                                */
+    struct cv_remote_fold_orders orders;
+    struct cv_fold_pace pace; /* of the folds so far                                   */
+    struct cv_timer near;     /* one of them has at most a transfer to go              */
+    bool *may, *there;        /* owned: per worker                                    */
+    struct cv_piece *pieces;  /* owned: those whose outputs are kept, to be done again */
+    size_t npieces, piece_room;
+    size_t crowd;    /* partials from which on all fold                                */
+    uint32_t losing; /* the worker that is being lost                                  */
+    struct cv_chunk_output
+        *result; /* owned while it comes                                   */
+    uint64_t result_id, result_bytes;
+    uint32_t holder;  /* of the result                                                  */
+    uint32_t retries; /* of a fold                                                      */
+    bool fetching, came, stopped, failed, by_command;
+    struct cleave_error err; /* once failed                                            */
+    struct cv_fold_counts counts;
+};
+
+/* A frame about partial results, for `other` of the hosts. */
+void cv_remote_fold_frame(void *context, struct cv_host *host,
+                          const struct cv_frame_head *head, const unsigned char *payload);
 
 #endif

@@ -1,13 +1,13 @@
 /* result_sink.h -- where the outputs of chunks go. SPDX-License-Identifier: MIT
  *
- * There are three kinds: outputs are written as they are (result_sink_write.c), folded by
- * commands on this machine (result_sink_fold.c), or kept by the hosts that made them and folded
+ * There are three kinds: outputs are written as they are (result_sink.c), folded by
+ * commands on this machine (result_sink.c), or kept by the hosts that made them and folded
  * there (result_sink_remote.c). Nobody else knows which it is. */
 #ifndef CV_RESULT_SINK_H
 #define CV_RESULT_SINK_H
 #include "run/fold/fold.h"
-#include "run/master/order_queue.h"
 #include "run/master/attempts.h"
+#include "run/master/order_queue.h"
 #include "run/master/worker_pool.h"
 
 struct cv_result_sink;
@@ -56,7 +56,7 @@ struct cv_result_sink_options {
         *limiter; /* of this machine                                         */
 };
 
-/* Open the kind that was asked for; the staff is there (result_sink_write.c). */
+/* Open the kind that was asked for; the staff is there (result_sink.c). */
 enum cleave_status cv_result_sink_open(const struct cv_result_sink_options *options,
                                        struct cv_result_sink **out,
                                        struct cleave_error *err);
@@ -111,5 +111,23 @@ enum cleave_status cv_result_sink_finish(struct cv_result_sink *results, bool *o
 /* Once it is: fails if the result is not that of `bytes` bytes of the input. */
 enum cleave_status cv_result_sink_check(const struct cv_result_sink *results,
                                         uint64_t bytes, struct cleave_error *err);
+
+/* Outputs are written as they are, in the order of the input unless that was not asked
+ * for. */
+enum cleave_status cv_result_sink_plain(const struct cv_result_sink_options *options,
+                                        struct cv_result_sink **out,
+                                        struct cleave_error *err);
+
+/* They stay with the hosts, which are ready, and are folded there.
+ *
+ * The master only decides who folds what (engine/fold_plan.h); partials go from host to
+ * host, and the last one comes here, while chunks are still handed out: what is kept by a
+ * host that is lost, be it the result, is computed again. */
+enum cleave_status cv_result_sink_kept(const struct cv_result_sink_options *options,
+                                       struct cv_result_sink **out,
+                                       struct cleave_error *err);
+/* Whether they can: hosts must be able to reach each other, and nothing else must need the
+ * outputs. */
+bool cv_result_sink_kept_possible(const struct cleave_execution *request);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "run/fold/fold_command.h"
-#include "run/master/remote_fold_frames.h"
+#include "run/master/remote_fold.h"
 
 /* From this many partials per worker on that could be folded, those that are busy fold,
  * too: enough for a full call each. From FILES on in any case if each has a descriptor,

@@ -6,6 +6,9 @@
  * are not known yet. */
 #ifndef CV_WORKER_SETUP_H
 #define CV_WORKER_SETUP_H
+#include "run/hosts/file_watch.h"
+#include "run/hosts/join_port.h"
+#include "run/master/exec_run.h"
 #include "run/master/worker_pool.h"
 
 struct cv_worker_setup {
@@ -36,12 +39,6 @@ enum cleave_status cv_worker_setup_refresh(struct cv_worker_setup *setup,
                                            struct cv_worker_pool *pool,
                                            struct cleave_error *err);
 
-/* Ask again for hosts: those that are not known join and take the first spare places, those
- * that were left out are tried once more, and those that are not named any more are to go. */
-enum cleave_status cv_worker_setup_again(struct cv_worker_pool *pool,
-                                         const struct cleave_execution *request,
-                                         struct cleave_error *err);
-
 /* The platform as it was at the end, places that nobody took and that the trace, which may
  * be NULL, does not name not included. */
 enum cleave_status cv_worker_setup_platform(const struct cv_worker_setup *setup,
@@ -49,5 +46,26 @@ enum cleave_status cv_worker_setup_platform(const struct cv_worker_setup *setup,
                                             const struct cleave_trace *trace,
                                             struct cleave_platform **out,
                                             struct cleave_error *err);
+
+/* How it is heard of them. */
+struct cv_joining_workers {
+    struct cv_file_watch file; /* that names them, if it is watched                    */
+    struct cv_join_port port;  /* by which they come, if they may                      */
+    struct cv_exec_run *run;   /* borrowed                                             */
+    uint32_t came;
+    bool full; /* it was said that nobody can                                          */
+};
+
+/* Fits struct cv_hosts, with the run as context. */
+void cv_joining_workers_changed(void *context, struct cv_host *host);
+
+/* The run begins: listen. To close what is all 0 does nothing. */
+enum cleave_status cv_joining_workers_open(struct cv_joining_workers *joining,
+                                           struct cv_exec_run *run,
+                                           struct cleave_error *err);
+void cv_joining_workers_close(struct cv_joining_workers *joining);
+/* See to those that come and go. */
+enum cleave_status cv_joining_workers_poll(struct cv_exec_run *run,
+                                           struct cleave_error *err);
 
 #endif

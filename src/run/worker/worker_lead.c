@@ -1,6 +1,6 @@
 /* worker_lead.c -- a worker that leads others. SPDX-License-Identifier: MIT
  *
- * Its command is a run of its own that stays (run/framed.h): pieces go to it one after the
+ * Its command is a run of its own that stays (run/execute/framed.h): pieces go to it one after the
  * other, it shares each over the hosts behind it, and its answer is the output of the piece.
  * To the master this is a worker like any other. */
 #include <stdio.h>
