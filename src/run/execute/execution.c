@@ -621,7 +621,7 @@ void cv_execution_close(struct cv_execution *execution)
     struct cv_exec_run *run = &execution->run;
 
     cv_execution_close_input(execution);
-    cv_desks_close(&run->table);
+    cv_attempt_table_done(&run->table);
     cv_hosts_done(&run->pool.hosts);
     cv_source_free(run->queue.source);
     cv_poller_free(run->poller);

@@ -13,10 +13,18 @@ void cv_retry_queue_done(struct cv_retry_queue *agains)
     *agains = (struct cv_retry_queue){ .count = 0 };
 }
 
+/* Parts of a piece that failed go before all others, to any worker that is free. */
+static bool is_part(const struct cv_retry *again)
+{
+    return again->chunk.past.family != NULL;
+}
+
 enum cleave_status cv_retry_queue_push(struct cv_retry_queue *agains,
-                                       const struct cv_retry *again, bool first,
+                                       const struct cv_retry *again,
                                        struct cleave_error *err)
 {
+    const bool first = is_part(again);
+
     if (!CV_ROOM(agains->items, &agains->room, agains->count + 1))
         return cv_fail_memory(err, "chunks that failed");
     if (first)
@@ -39,7 +47,7 @@ struct cv_retry cv_retry_queue_take(struct cv_retry_queue *agains, size_t index)
 bool cv_retry_queue_has_failure_of(const struct cv_retry_queue *agains, uint32_t domain)
 {
     for (size_t i = 0; i < agains->count; i++)
-        if (cv_failure_history_doubts(&agains->items[i].past, domain))
+        if (cv_failure_history_doubts(&agains->items[i].chunk.past, domain))
             return true;
     return false;
 }
@@ -47,7 +55,7 @@ bool cv_retry_queue_has_failure_of(const struct cv_retry_queue *agains, uint32_t
 /* How good it is that this one does it; 0 is best. */
 static unsigned rank(const struct cv_retry *again, const struct cv_candidate *candidate)
 {
-    const struct cv_failure_history *past = &again->past;
+    const struct cv_failure_history *past = &again->chunk.past;
 
     if (!cv_failure_history_has(past, candidate->domain))
         return candidate->suspect ? 1 : 0;
@@ -68,7 +76,7 @@ size_t cv_retry_queue_pick_worker(const struct cv_retry *again,
     for (size_t i = 0; i < count; i++) {
         const unsigned at = rank(again, &among[i]);
 
-        if (among[i].can == CV_CAN_NOT || (again->hurried && among[i].can != CV_CAN_NOW))
+        if (among[i].can == CV_CAN_NOT || (is_part(again) && among[i].can != CV_CAN_NOW))
             continue;
         if (at < best_rank || (at == best_rank && is_readier(&among[i], &among[best]))) {
             best = i;

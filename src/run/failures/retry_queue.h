@@ -12,16 +12,27 @@
 #include "run/failures/worker_health.h"
 #include "run/input/source.h"
 
-struct cv_retry {
-    struct cv_piece piece;
+/* The last step of a chunk that the policy was told of. */
+enum cv_reported {
+    CV_REPORTED_ORDER, /* it only knows that it ordered the chunk                       */
+    CV_REPORTED_SENT,
+    CV_UNREPORTED, /* it did not order the chunk, or believes that it has ended         */
+};
+
+/* A chunk, over all its attempts. */
+struct cv_chunk {
+    uint64_t number;
+    uint32_t owner;   /* the worker that the policy ordered it for                      */
+    uint32_t attempt; /* number of the current or next attempt, from 1                  */
+    double began_s;   /* start of the first attempt                                     */
+    enum cv_reported reported;
+    bool runs_alone; /* it was lost together with others, and is retried without them   */
     struct cv_failure_history past;
-    uint64_t chunk;
-    uint32_t owner;
-    uint32_t attempt; /* the next one, from 1                                          */
-    double began_s;   /* its first attempt                                             */
-    bool told, quiet;
-    bool hurried; /* by whoever is free, be it the one that it failed with           */
-    bool alone;   /* only when nobody does anything else                             */
+};
+
+struct cv_retry {
+    struct cv_chunk chunk;
+    struct cv_piece piece;
 };
 
 /* All zero: none. */
@@ -31,9 +42,9 @@ struct cv_retry_queue {
 };
 
 void cv_retry_queue_done(struct cv_retry_queue *agains);
-/* Before all others, or behind them. */
+/* A part of a piece that failed goes before all others, any other piece after them. */
 enum cleave_status cv_retry_queue_push(struct cv_retry_queue *agains,
-                                       const struct cv_retry *again, bool first,
+                                       const struct cv_retry *again,
                                        struct cleave_error *err);
 struct cv_retry cv_retry_queue_take(struct cv_retry_queue *agains, size_t index);
 /* Whether one of them failed with this party. */
@@ -52,10 +63,10 @@ struct cv_candidate {
     bool suspect; /* it waits for others to try what it failed with itself             */
 };
 
-/* Who is to do it: the index of a candidate, or SIZE_MAX for nobody as yet. First one that
- * it has not failed with and that is no suspect, then any that it has not failed with, then
- * any but the last one, then that. Whoever is better and only busy is waited for, unless it
- * is hurried. */
+/* The candidate that retries it, or SIZE_MAX if none can now. The order of preference: a domain
+ * that it has not failed with and that is not suspect; one that it has not failed with; any
+ * but the last one; the last one. A better candidate that is only busy is waited for, except
+ * for parts of a piece that failed. */
 size_t cv_retry_queue_pick_worker(const struct cv_retry *again,
                                   const struct cv_candidate *among, size_t count);
 

@@ -193,7 +193,7 @@ static bool all_chunks_fail(const struct cv_exec_run *run)
 /* Whether a command failed before it had read anything, as far as that is seen. */
 static bool is_unread(const struct cv_attempt *attempt)
 {
-    return attempt->opened && !cv_slot_is_remote(&attempt->slot) &&
+    return attempt->slot.open.on && !cv_slot_is_remote(&attempt->slot) &&
            !(attempt->slot.open.spawn_s > 0);
 }
 
@@ -224,7 +224,7 @@ static void halt_if_asked(struct cv_exec_run *run)
         return;
     run->halted = true;
     if (failures->halt == CLEAVE_HALT_NOW)
-        cv_desks_stop(&run->table);
+        cv_attempt_table_stop(&run->table);
 }
 
 void cv_chunk_succeeded(struct cv_exec_run *run)
@@ -279,8 +279,8 @@ static enum cleave_status settle_failure(struct cv_exec_run *run,
     if (run->request->failures.directory != NULL)
         CV_TRY(failed_input_keep(run->request->failures.directory, &run->request->input,
                                  &piece, err));
-    if (attempt->past.family == NULL)
-        cv_worker_health_confirm_failure(&run->pool.health, &attempt->past);
+    if (attempt->chunk.past.family == NULL)
+        cv_worker_health_confirm_failure(&run->pool.health, &attempt->chunk.past);
     halt_if_asked(run);
     CV_TRY(settle_output(run, attempt, err));
     CV_TRY(cv_input_coverage_fail(&queue->coverage, piece.begin, piece.end, err));
@@ -328,8 +328,8 @@ static bool needs_cross_check(const struct cv_exec_run *run,
     const struct cleave_failure_options *failures = &run->request->failures;
 
     return doubtful && failures->retries == 0 && !failures->strict &&
-           attempt->past.count < CV_HEALTH_CROSS_CHECKS &&
-           other_domain_available(run, &attempt->past);
+           attempt->chunk.past.count < CV_HEALTH_CROSS_CHECKS &&
+           other_domain_available(run, &attempt->chunk.past);
 }
 
 /* Part it, if it can be and that is of use. */
@@ -338,7 +338,7 @@ static enum cleave_status try_halves(struct cv_exec_run *run,
                                      struct cv_failure_decision *out,
                                      struct cleave_error *err)
 {
-    if (cv_bisect_group_hopeless(attempt->past.family))
+    if (cv_bisect_group_hopeless(attempt->chunk.past.family))
         return CLEAVE_OK;
     CV_TRY(cv_piece_bisect(run->queue.source, &attempt->slot.piece, &out->head,
                            &out->tail, err));
@@ -373,11 +373,11 @@ static bool count_failure(struct cv_exec_run *run, struct cv_attempt *attempt)
 
     run->pool.tallies[attempt->slot.worker].failures++;
     /* Parts of what failed are likely to fail: that says nothing of who had them. */
-    if (attempt->past.family == NULL) {
+    if (attempt->chunk.past.family == NULL) {
         cv_slot_describe_end(&attempt->slot, how, sizeof how);
         doubtful = cv_worker_health_note_failure(&run->pool.health, domain, how, &way);
     }
-    cv_failure_history_add(&attempt->past, domain, way);
+    cv_failure_history_add(&attempt->chunk.past, domain, way);
     return doubtful;
 }
 
@@ -388,8 +388,8 @@ enum cleave_status cv_chunk_decide_failure(struct cv_exec_run *run,
                                            struct cleave_error *err)
 {
     const struct cleave_failure_options *failures = &run->request->failures;
-    const struct cv_bisect_group *family = attempt->past.family;
-    const bool may_try = attempt->number <= failures->retries;
+    const struct cv_bisect_group *family = attempt->chunk.past.family;
+    const bool may_try = attempt->chunk.attempt <= failures->retries;
     const struct cv_piece *piece = &attempt->slot.piece;
     bool doubtful, large;
 
@@ -455,49 +455,34 @@ enum cleave_status cv_chunk_trust(struct cv_exec_run *run, struct cleave_error *
 
 /* --- what is done about it ----------------------------------------------------------------- */
 
-static struct cv_retry to_do_again(const struct cv_attempt *attempt)
-{
-    return (struct cv_retry){ .piece = attempt->slot.piece,
-                              .past = attempt->past,
-                              .chunk = attempt->chunk,
-                              .owner = attempt->owner,
-                              .attempt = attempt->number,
-                              .began_s = attempt->began_s,
-                              .told = attempt->told,
-                              .quiet = attempt->quiet,
-                              .hurried = attempt->past.family != NULL,
-                              .alone = attempt->alone };
-}
-
 enum cleave_status cv_chunk_again(struct cv_exec_run *run,
                                   const struct cv_attempt *attempt,
                                   struct cleave_error *err)
 {
-    const struct cv_retry again = to_do_again(attempt);
+    const struct cv_retry again = { attempt->chunk, attempt->slot.piece };
 
-    return cv_retry_queue_push(&run->agains, &again, again.hurried, err);
+    return cv_retry_queue_push(&run->agains, &again, err);
 }
 
-/* Both are done before anything else, by whoever is free; nobody is told of them. */
+/* Queue both halves before everything else; the policy is not told of them. */
 static enum cleave_status do_halves(struct cv_exec_run *run, struct cv_attempt *attempt,
                                     const struct cv_failure_decision *sentence,
                                     struct cleave_error *err)
 {
-    struct cv_retry half = to_do_again(attempt);
+    struct cv_retry half = { .chunk = attempt->chunk, .piece = sentence->tail };
+    const bool isolate = run->request->failures.isolate;
 
-    if (attempt->past.family == NULL)
-        cv_worker_health_confirm_failure(&run->pool.health, &attempt->past);
-    CV_TRY(cv_bisect_group_split(&run->families, &half.past.family,
-                                 run->request->failures.isolate, err));
-    half.attempt = run->request->failures.isolate ? 1 : attempt->number + 1;
-    half.quiet = half.hurried = true;
-    half.began_s = cv_clock_s();
+    if (attempt->chunk.past.family == NULL)
+        cv_worker_health_confirm_failure(&run->pool.health, &attempt->chunk.past);
+    CV_TRY(cv_bisect_group_split(&run->families, &half.chunk.past.family, isolate, err));
+    half.chunk.attempt = isolate ? 1 : attempt->chunk.attempt + 1;
+    half.chunk.reported = CV_UNREPORTED;
+    half.chunk.began_s = cv_clock_s();
     run->queue.parted++;
     run->queue.running++;
-    half.piece = sentence->tail;
-    CV_TRY(cv_retry_queue_push(&run->agains, &half, true, err));
+    CV_TRY(cv_retry_queue_push(&run->agains, &half, err));
     half.piece = sentence->head;
-    return cv_retry_queue_push(&run->agains, &half, true, err);
+    return cv_retry_queue_push(&run->agains, &half, err);
 }
 
 void cv_chunk_keep_written_prefix(struct cv_attempt *attempt)
@@ -533,13 +518,13 @@ enum cleave_status cv_chunk_failed(struct cv_exec_run *run, struct cv_attempt *a
         queue->running--;
         return cv_source_put_back(queue->source, &attempt->slot.piece, err);
     case CV_FAILURE_RETRY:
-        attempt->number++;
+        attempt->chunk.attempt++;
         queue->retries++;
         return cv_chunk_again(run, attempt, err);
     case CV_FAILURE_BISECT:
         return do_halves(run, attempt, sentence, err);
     default:
-        cv_bisect_group_over(attempt->past.family, false, sentence->single);
+        cv_bisect_group_over(attempt->chunk.past.family, false, sentence->single);
         return give_up(run, attempt, err);
     }
 }

@@ -17,8 +17,8 @@ static double last_arrived(const struct cv_exec_run *run,
     const struct cv_worker_attempts *at = &run->table.items[attempt->slot.worker];
     double last_s = 0;
 
-    for (uint32_t i = 0; i < at->nerrands; i++)
-        last_s = fmax(last_s, at->attempts[i].slot.remote.arrived_s);
+    for (uint32_t i = 0; i < at->count; i++)
+        last_s = fmax(last_s, at->items[i].slot.remote.arrived_s);
     return last_s;
 }
 
@@ -39,11 +39,11 @@ static double computed_from(const struct cv_exec_run *run,
     double from_s = remote->computed_s - remote->compute_s;
 
     if (!remote->computed)
-        return attempt->began_s;
-    for (uint32_t i = 0; i < at->nerrands; i++) {
-        const double other_s = at->attempts[i].slot.remote.computed_s;
+        return attempt->chunk.began_s;
+    for (uint32_t i = 0; i < at->count; i++) {
+        const double other_s = at->items[i].slot.remote.computed_s;
 
-        if (&at->attempts[i] != attempt && other_s < remote->computed_s)
+        if (&at->items[i] != attempt && other_s < remote->computed_s)
             from_s = fmax(from_s, other_s);
     }
     return from_s;
@@ -83,8 +83,8 @@ static void tell_returned(struct cv_exec_run *run, const struct cv_attempt *atte
     if (attempt->slot.remote.computed && attempt->output > 0)
         cv_event_queue_push(&run->events, (struct cleave_event){
                                               .kind = CLEAVE_RETURNED,
-                                              .worker = attempt->owner,
-                                              .chunk = attempt->chunk,
+                                              .worker = attempt->chunk.owner,
+                                              .chunk = attempt->chunk.number,
                                               .units = units,
                                               .start_s = attempt->slot.remote.computed_s -
                                                          run->events.began_s });
@@ -106,13 +106,13 @@ static void tell_over(struct cv_exec_run *run, const struct cv_attempt *attempt)
     const struct cv_slot *slot = &attempt->slot;
     const double units = (double)(slot->piece.end - slot->piece.begin);
 
-    if (attempt->quiet)
+    if (attempt->chunk.reported == CV_UNREPORTED)
         return;
     tell_returned(run, attempt, units);
     cv_event_queue_push(&run->events,
                         (struct cleave_event){ .kind = CLEAVE_DONE,
-                                               .worker = attempt->owner,
-                                               .chunk = attempt->chunk,
+                                               .worker = attempt->chunk.owner,
+                                               .chunk = attempt->chunk.number,
                                                .units = units,
                                                .start_s = computed_from(run, attempt) -
                                                           run->events.began_s,
@@ -136,10 +136,10 @@ static enum cleave_status requeue_partly_written(struct cv_exec_run *run,
                                                  struct cleave_error *err)
 {
     run->queue.lost++;
-    if (attempt->opened && !attempt->quiet)
+    if (attempt->slot.open.on && attempt->chunk.reported != CV_UNREPORTED)
         CV_TRY(cv_recall_untransferred(run, attempt, err));
     tell_over(run, attempt);
-    attempt->quiet = true;
+    attempt->chunk.reported = CV_UNREPORTED;
     return cv_chunk_again(run, attempt, err);
 }
 
@@ -148,19 +148,16 @@ static enum cleave_status lose_chunk(struct cv_exec_run *run, struct cv_attempt 
                                      struct cleave_error *err)
 {
     const struct cv_piece piece = attempt->slot.piece;
-    const struct cv_pending_order pending = { .chunk = attempt->chunk,
-                                              .units = (double)(piece.end - piece.begin),
-                                              .told = attempt->told,
-                                              .quiet = attempt->quiet };
 
     if (cv_ordered_output_remembers(run->outputs, piece.begin))
         return requeue_partly_written(run, attempt, err);
-    if (attempt->past.count > 0 || attempt->alone) { /* those who had it are waited for */
+    if (attempt->chunk.past.count > 0 ||
+        attempt->chunk.runs_alone) { /* those who had it are waited for */
         run->queue.lost++;
         return cv_chunk_again(run, attempt, err);
     }
     run->queue.running--;
-    return cv_order_queue_requeue(&run->queue, attempt->owner, &pending, &piece, err);
+    return cv_order_queue_requeue(&run->queue, &attempt->chunk, &piece, err);
 }
 
 /* How many machines take part that a chunk could be lost with, or done by. */
@@ -193,7 +190,8 @@ static enum cleave_status retry_alone(struct cv_exec_run *run, struct cv_attempt
 {
     run->queue.lost++;
     tell_over(run, attempt);
-    attempt->quiet = attempt->alone = true;
+    attempt->chunk.reported = CV_UNREPORTED;
+    attempt->chunk.runs_alone = true;
     return cv_chunk_again(run, attempt, err);
 }
 
@@ -216,8 +214,8 @@ static enum cleave_status chunk_lost(struct cv_exec_run *run, struct cv_attempt 
         CV_TRY(cv_poison_tracker_lost(&run->poison, slot->piece.begin, slot->piece.end,
                                       slot->remote.host, machines(&run->pool), &hosts,
                                       err));
-    login_stderr = hosts > 0 && !attempt->alone && host_ran_other_chunks(slot) &&
-                   !run->pool.hosts.keeps;
+    login_stderr = hosts > 0 && !attempt->chunk.runs_alone &&
+                   host_ran_other_chunks(slot) && !run->pool.hosts.keeps;
     *out_given_up = hosts > 0 && !login_stderr;
     if (seen && !*out_given_up)
         cv_chunk_keep_written_prefix(attempt);
@@ -240,7 +238,7 @@ static enum cleave_status keep_in_journal(struct cv_exec_run *run,
                                       .begin = piece->body.begin - piece->skip,
                                       .end = piece->body.end,
                                       .hash = slot->remote.hash,
-                                      .seconds = cv_clock_s() - attempt->began_s,
+                                      .seconds = cv_clock_s() - attempt->chunk.began_s,
                                       .start_s = attempt->start_s };
     struct cv_taken taken;
 
@@ -285,10 +283,10 @@ static enum cleave_status accept_output(struct cv_exec_run *run,
                                         run->request->failures.isolate);
     if (slot->piece.body.begin > 0)
         run->middle_succeeded = true;
-    cv_bisect_group_over(attempt->past.family, true, false);
+    cv_bisect_group_over(attempt->chunk.past.family, true, false);
     CV_TRY(cv_worker_health_note_success(
         &run->pool.health, cv_worker_pool_domain(&run->pool, slot->worker),
-        attempt->past.family == NULL ? &attempt->past : &unknown, err));
+        attempt->chunk.past.family == NULL ? &attempt->chunk.past : &unknown, err));
     return run->results->may_lose
                ? CLEAVE_OK
                : cv_source_finish(run->queue.source, &slot->piece, err);
@@ -301,7 +299,7 @@ static enum cleave_status chunk_failed(struct cv_exec_run *run,
     const char *worker = run->pool.names[attempt->slot.worker];
     struct cv_failure_decision sentence;
 
-    if (attempt->opened && end != CV_SLOT_STOPPED)
+    if (attempt->slot.open.on && end != CV_SLOT_STOPPED)
         CV_TRY(cv_recall_unread(run, attempt, err));
     CV_TRY(cv_chunk_decide_failure(run, attempt, end, &sentence, err));
     *out_over = sentence.verdict == CV_FAILURE_GIVE_UP;
@@ -311,10 +309,10 @@ static enum cleave_status chunk_failed(struct cv_exec_run *run,
     cv_attempt_report(run->request, worker, attempt, end, *out_over);
     if (sentence.verdict == CV_FAILURE_BISECT) /* what comes of them is up to us */
         tell_over(run, attempt);
-    if (sentence.verdict == CV_FAILURE_RETRY && attempt->opened) {
+    if (sentence.verdict == CV_FAILURE_RETRY && attempt->slot.open.on) {
         /* It may be a large part of all, and others do it: its worker need not wait. */
         tell_over(run, attempt);
-        attempt->quiet = true;
+        attempt->chunk.reported = CV_UNREPORTED;
     }
     return cv_chunk_failed(run, attempt, &sentence, err);
 }
@@ -330,76 +328,162 @@ static void limit_all(struct cv_exec_run *run, double seconds)
     cv_median_add(&run->taken, seconds);
     limit_s = run->request->failures.timeout_share * cv_median_get(&run->taken);
     for (uint32_t w = 0; w < run->table.count; w++)
-        for (uint32_t i = 0; i < run->table.items[w].nerrands; i++)
-            if (cv_slot_limit_to(&run->table.items[w].attempts[i].slot, limit_s, &err) !=
+        for (uint32_t i = 0; i < run->table.items[w].count; i++)
+            if (cv_slot_limit_to(&run->table.items[w].items[i].slot, limit_s, &err) !=
                 CLEAVE_OK)
                 cv_event_queue_fail(&run->events, &err);
 }
 
-/* What should have become its command could not. */
-static void chunk_unstarted(struct cv_exec_run *run, struct cv_attempt *attempt)
+/* --- the end of a command ------------------------------------------------------------- */
+
+/* The process could not become the command, for lack of resources. */
+static bool is_unstarted(const struct cv_slot *slot)
 {
-    struct cv_slot *slot = &attempt->slot;
+    return (slot->unbegun || slot->process.start_error != 0) && !cv_slot_is_remote(slot);
+}
+
+/* Which event the end of a command is. */
+static enum cv_attempt_event classify_end(const struct cv_exec_run *run,
+                                          const struct cv_attempt *attempt,
+                                          enum cv_slot_end end)
+{
+    const struct cv_slot *slot = &attempt->slot;
+    const bool empty = cv_attempt_is_open(attempt) && cv_attempt_is_empty(attempt);
+
+    if (is_unstarted(slot))
+        return empty ? CV_EVENT_EMPTY_UNSTARTED : CV_EVENT_UNSTARTED;
+    if (empty)
+        return end == CV_SLOT_LOST ? CV_EVENT_EMPTY_LOST : CV_EVENT_EMPTY_END;
+    if (end == CV_SLOT_LOST)
+        return CV_EVENT_LOST;
+    if (end != CV_SLOT_DONE)
+        return CV_EVENT_FAILURE;
+    if (run->events.broken) /* perhaps because this output could not be kept */
+        return CV_EVENT_DISCARD;
+    return slot->store == NULL ||
+                   cv_ordered_output_repeats(slot->store, slot->piece.begin)
+               ? CV_EVENT_SUCCESS
+               : CV_EVENT_MISMATCH;
+}
+
+/* Whether the command was started, and had something to do. */
+static bool had_piece(enum cv_attempt_event event)
+{
+    return event != CV_EVENT_EMPTY_END && event != CV_EVENT_EMPTY_LOST &&
+           event != CV_EVENT_EMPTY_UNSTARTED && event != CV_EVENT_UNSTARTED;
+}
+
+/* Why the command was not started. */
+static struct cleave_error start_error(const struct cv_slot *slot)
+{
     struct cleave_error err = { .status = CLEAVE_ERESOURCES };
 
     if (slot->unbegun)
         snprintf(err.text, sizeof err.text, "%s", slot->unstarted + strlen(CV_UNSTARTED));
     else
         cv_process_fail_start(slot->command, slot->process.start_error, &err);
-    if (slot->store != NULL)
-        cv_chunk_output_drop(slot->store);
-    slot->store = NULL;
-    if (!attempt->opened && cv_chunk_put_off(run, attempt, &err))
-        return;
-    if (attempt->opened && cv_resource_wait_wait(run, slot, &err) &&
-        cv_open_chunks_start_failed(run, attempt, &err) == CLEAVE_OK)
-        return;
-    cv_event_queue_fail(&run->events, &err);
+    return err;
+}
+
+static enum cleave_status retry_start(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                      struct cleave_error *err)
+{
+    *err = start_error(&attempt->slot);
+    return cv_chunk_put_off(run, attempt, err) ? CLEAVE_OK : err->status;
+}
+
+/* Wait until there are resources. Without bytes the command is started again with its first
+ * ones; else the piece is put back. */
+static enum cleave_status wait_for_start(struct cv_exec_run *run,
+                                         struct cv_attempt *attempt, bool put_back,
+                                         struct cleave_error *err)
+{
+    *err = start_error(&attempt->slot);
+    if (!cv_resource_wait_wait(run, &attempt->slot, err))
+        return err->status;
+    return put_back ? cv_open_chunks_put_back(run, attempt, err) : CLEAVE_OK;
+}
+
+static enum cleave_status accept(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                 struct cleave_error *err)
+{
+    enum cleave_status status;
+
+    cv_attempt_report(run->request, run->pool.names[attempt->slot.worker], attempt,
+                      CV_SLOT_DONE, false);
+    limit_all(run, cv_clock_s() - attempt->slot.start_s);
+    status = accept_output(run, attempt, err);
+    cv_chunk_succeeded(run);
+    return status;
+}
+
+static enum cleave_status reject(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                 struct cleave_error *err)
+{
+    cv_attempt_report(run->request, run->pool.names[attempt->slot.worker], attempt,
+                      CV_SLOT_FAILED, true);
+    return cv_chunk_output_mismatch(run, attempt, err);
+}
+
+/* The end of an attempt that had a piece. */
+static enum cleave_status end_attempt(struct cv_exec_run *run, struct cv_attempt *attempt,
+                                      enum cv_attempt_action action, enum cv_slot_end end,
+                                      struct cleave_error *err)
+{
+    enum cleave_status status;
+    bool over = true;
+
+    attempt->output = (double)cv_slot_came(&attempt->slot);
+    if (end != CV_SLOT_DONE)
+        attempt->slot.open.read_s = 0;
+    status = action == CV_ACTION_ACCEPT   ? accept(run, attempt, err)
+             : action == CV_ACTION_REJECT ? reject(run, attempt, err)
+             : action == CV_ACTION_LOSE   ? chunk_lost(run, attempt, &over, err)
+                                          : chunk_failed(run, attempt, end, &over, err);
+    if (status == CLEAVE_OK && over)
+        chunk_over(run, attempt);
+    cv_open_chunks_over(run, attempt);
+    return status;
 }
 
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
 {
     struct cv_exec_run *run = context;
     struct cv_attempt *attempt = cv_attempt_of(slot);
-    const char *worker = run->pool.names[slot->worker];
+    const enum cv_attempt_event event = classify_end(run, attempt, end);
+    const enum cv_attempt_action action = cv_attempt_step(attempt, event);
+    enum cleave_status status = CLEAVE_OK;
     struct cleave_error err;
-    enum cleave_status status;
-    bool over = true;
 
     cv_start_limiter_ended(&run->limiter);
-    if ((slot->unbegun || slot->process.start_error != 0) && !cv_slot_is_remote(slot)) {
-        chunk_unstarted(run, attempt);
-        return;
+    if (!had_piece(event) && slot->store != NULL) {
+        cv_chunk_output_drop(slot->store);
+        slot->store = NULL;
     }
-    if (cv_open_chunks_ended_empty(run, attempt, end))
-        return;
-    /* The run is over. It may be this output that could not be kept to its end. */
-    if (run->events.broken && end == CV_SLOT_DONE)
-        return;
-    attempt->output = (double)cv_slot_came(slot);
-    if (end != CV_SLOT_DONE)
-        slot->open.read_s = 0;
-    if (end == CV_SLOT_DONE && slot->store != NULL &&
-        !cv_ordered_output_repeats(slot->store, slot->piece.begin)) {
-        cv_attempt_report(run->request, worker, attempt, CV_SLOT_FAILED, true);
-        status = cv_chunk_output_mismatch(run, attempt, &err);
-    } else if (end == CV_SLOT_DONE) {
-        cv_attempt_report(run->request, worker, attempt, end, false);
-        limit_all(run, cv_clock_s() - slot->start_s);
-        status = accept_output(run, attempt, &err);
-        cv_chunk_succeeded(run);
-    } else if (end == CV_SLOT_LOST) {
-        status = chunk_lost(run, attempt, &over, &err);
-    } else {
-        status = chunk_failed(run, attempt, end, &over, &err);
+    switch (action) {
+    case CV_ACTION_RETRY_START:
+        status = retry_start(run, attempt, &err);
+        break;
+    case CV_ACTION_PUT_BACK:
+        status = wait_for_start(run, attempt, true, &err);
+        break;
+    case CV_ACTION_DROP:
+    case CV_ACTION_DROP_LOST:
+        cv_open_chunks_drop(run, attempt, action == CV_ACTION_DROP_LOST);
+        break;
+    case CV_ACTION_NONE: /* dormant, or discarded */
+        if (event == CV_EVENT_EMPTY_UNSTARTED)
+            status = wait_for_start(run, attempt, false, &err);
+        break;
+    default:
+        status = end_attempt(run, attempt, action, end, &err);
+        break;
     }
-    if (status == CLEAVE_OK && over)
-        chunk_over(run, attempt);
-    if (!slot->busy)
-        cv_open_chunks_over(run, attempt);
     if (status != CLEAVE_OK)
         cv_event_queue_fail(&run->events, &err);
 }
+
+/* --- messages of a slot --------------------------------------------------------------- */
 
 /* Only of other machines: with slots of this one there is no way to go. */
 static void slot_arrived(void *context, struct cv_slot *slot)
@@ -412,13 +496,13 @@ static void slot_arrived(void *context, struct cv_slot *slot)
     if (slot->open.on) /* it went as it was given */
         return;
     cv_time_fit_add(&run->pool.tallies[slot->worker].link, units, cv_clock_s() - from_s);
-    if (attempt->told || attempt->quiet)
+    if (attempt->chunk.reported != CV_REPORTED_ORDER)
         return;
-    attempt->told = true;
+    attempt->chunk.reported = CV_REPORTED_SENT;
     cv_event_queue_push(&run->events,
                         (struct cleave_event){ .kind = CLEAVE_SENT,
-                                               .worker = attempt->owner,
-                                               .chunk = attempt->chunk,
+                                               .worker = attempt->chunk.owner,
+                                               .chunk = attempt->chunk.number,
                                                .units = units,
                                                .start_s = from_s - run->events.began_s });
 }

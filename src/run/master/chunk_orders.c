@@ -10,7 +10,7 @@
 
 /* Of a worker of another machine; and of one that is here: another one only while the first is
  * held up. */
-enum { ERRANDS_AWAY = 3, ERRANDS_HERE = 2 };
+enum { ATTEMPTS_AWAY = 3, ATTEMPTS_HERE = 2 };
 
 /* Then nobody may wait for whoever reads the output, and one alone may write to it. */
 static bool may_have_hosts(const struct cleave_execution *request)
@@ -56,11 +56,10 @@ static bool seat_again(struct cv_exec_run *run, uint32_t worker)
     struct cv_worker_attempts *places = &run->table.items[worker];
     struct cv_host *host = run->pool.host_of[worker];
 
-    if (!run->stay || places->nerrands == 0 ||
-        places->attempts[0].slot.remote.host != host)
+    if (!run->stay || places->count == 0 || places->items[0].slot.remote.host != host)
         return false;
-    for (uint32_t i = 0; i < places->nerrands; i++) {
-        struct cv_slot *slot = &places->attempts[i].slot;
+    for (uint32_t i = 0; i < places->count; i++) {
+        struct cv_slot *slot = &places->items[i].slot;
 
         slot->outputs = run->outputs;
         slot->numbers = run->request->tell_records ? run->queue.source : NULL;
@@ -77,94 +76,83 @@ enum cleave_status cv_chunks_bind_slot(struct cv_exec_run *run, uint32_t worker,
     if (seat_again(run, worker))
         return CLEAVE_OK;
 
-    CV_TRY(cv_desk_room(places, away ? ERRANDS_AWAY : ERRANDS_HERE, err));
-    places->max = away ? ERRANDS_AWAY : 1;
-    for (uint32_t i = 0; i < places->nerrands; i++)
-        set_up(run, worker, &places->attempts[i].slot);
+    CV_TRY(cv_worker_attempts_set(places, away ? ATTEMPTS_AWAY : ATTEMPTS_HERE, err));
+    places->max = away ? ATTEMPTS_AWAY : 1;
+    for (uint32_t i = 0; i < places->count; i++)
+        set_up(run, worker, &places->items[i].slot);
     return CLEAVE_OK;
 }
 
 static void tell_sent(struct cv_exec_run *run, struct cv_attempt *attempt,
                       const struct cv_piece *piece)
 {
-    attempt->told = true;
+    attempt->chunk.reported = CV_REPORTED_SENT;
     cv_event_queue_push(&run->events, (struct cleave_event){
                                           .kind = CLEAVE_SENT,
-                                          .worker = attempt->owner,
-                                          .chunk = attempt->chunk,
+                                          .worker = attempt->chunk.owner,
+                                          .chunk = attempt->chunk.number,
                                           .units = (double)(piece->end - piece->begin) });
 }
 
-/* Start its command; a piece that does not travel is there. */
+/* Start the command of a complete piece. A piece that is not sent to a host has arrived. */
 static enum cleave_status start(struct cv_exec_run *run, struct cv_attempt *attempt,
                                 const struct cv_piece *piece, struct cleave_error *err)
 {
     struct cleave_error why;
     enum cleave_status status;
 
+    attempt->slot.number = attempt->chunk.number;
+    attempt->runs_s = cv_clock_s();
+    attempt->bound_s = attempt->start_s = attempt->due = 0;
     if (run->queue.keys != NULL)
         CV_TRY(
             cv_item_keys_content(run->queue.keys, piece->begin, &attempt->content, err));
     attempt->slot.piece = *piece;
     status = cv_resource_wait_look(run, &attempt->slot, &why);
-    if (status == CLEAVE_OK)
+    if (status == CLEAVE_OK) {
+        cv_attempt_step(attempt, CV_EVENT_BEGIN);
         status = cv_slot_start(&attempt->slot, piece, &why);
-    if (status == CLEAVE_ERESOURCES && cv_chunk_put_off(run, attempt, &why))
-        return CLEAVE_OK;
-    if (status != CLEAVE_OK && err != NULL)
-        *err = why;
-    CV_TRY(status);
+        if (status != CLEAVE_OK)
+            cv_attempt_step(attempt, CV_EVENT_NO_START);
+    }
+    if (status != CLEAVE_OK) {
+        if (status == CLEAVE_ERESOURCES && cv_chunk_put_off(run, attempt, &why))
+            return CLEAVE_OK;
+        if (err != NULL)
+            *err = why;
+        return status;
+    }
     cv_start_limiter_begun(&run->limiter);
-    if (!cv_slot_is_remote(&attempt->slot) && !attempt->told && !attempt->quiet)
+    if (!cv_slot_is_remote(&attempt->slot) &&
+        attempt->chunk.reported == CV_REPORTED_ORDER)
         tell_sent(run, attempt, piece);
     return CLEAVE_OK;
 }
 
-/* Begin an order that was taken from the books, on an attempt that is free. */
 static enum cleave_status chunks_begin(struct cv_exec_run *run,
                                        struct cv_attempt *attempt, uint32_t owner,
                                        const struct cv_pending_order *pending,
                                        const struct cv_piece *piece,
                                        struct cleave_error *err)
 {
-    attempt->owner = owner;
-    attempt->chunk = attempt->slot.number = pending->chunk;
-    attempt->told = pending->told;
-    attempt->quiet = pending->quiet;
-    attempt->alone = false;
-    attempt->number = 1;
-    attempt->past = (struct cv_failure_history){ .count = 0 };
-    attempt->began_s = attempt->runs_s = cv_clock_s();
-    attempt->bound_s = attempt->start_s = 0;
-    attempt->opened = pending->open;
-    attempt->closes = pending->close;
-    attempt->due = pending->more;
+    attempt->chunk = (struct cv_chunk){ .number = pending->chunk,
+                                        .owner = owner,
+                                        .attempt = 1,
+                                        .began_s = cv_clock_s(),
+                                        .reported = pending->reported };
     run->queue.running++;
-    if (pending->open) {
-        tell_sent(run, attempt, piece);
-        return cv_open_chunks_begin(run, attempt, pending, piece, err);
-    }
-    return start(run, attempt, piece, err);
+    if (pending->kind != CV_ORDER_OPEN)
+        return start(run, attempt, piece, err);
+    tell_sent(run, attempt, piece);
+    return cv_open_chunks_begin(run, attempt, pending, piece, err);
 }
 
-/* The same for one that failed, or half of one, and is still under way in the books. */
 static enum cleave_status chunks_begin_again(struct cv_exec_run *run,
                                              struct cv_attempt *attempt,
                                              const struct cv_retry *again,
                                              struct cleave_error *err)
 {
-    attempt->owner = again->owner;
-    attempt->chunk = attempt->slot.number = again->chunk;
-    attempt->told = again->told;
-    attempt->quiet = again->quiet;
-    attempt->alone = again->alone;
-    attempt->number = again->attempt;
-    attempt->began_s = again->began_s;
-    attempt->runs_s = cv_clock_s();
-    attempt->bound_s = attempt->start_s = 0;
-    attempt->past = again->past;
-    attempt->opened = attempt->closes = false; /* all of it is there */
-    attempt->due = 0;
+    attempt->chunk = again->chunk;
     return start(run, attempt, &again->piece, err);
 }
 
@@ -201,11 +189,11 @@ static enum cleave_status take_piece(struct cv_exec_run *run,
 {
     struct cv_source *source = run->queue.source;
 
-    if (pending->open && pending->units > 0)
+    if (pending->kind == CV_ORDER_OPEN && pending->units > 0)
         return cv_open_chunks_take(run,
                                    (uint64_t)cv_order_queue_size(&run->queue, pending),
                                    state, out, err);
-    if (pending->exact)
+    if (pending->kind == CV_ORDER_ITEM)
         return cv_source_take_item(source, pending->item, state, out, err);
     return pending->units > 0
                ? cv_source_take(source, most_of(run, pending), state, out, err)
@@ -226,7 +214,7 @@ static enum cleave_status begin_one(struct cv_exec_run *run, uint32_t owner,
     enum cleave_status status;
 
     *began = true;
-    if (pending.open && pending.units > 0)
+    if (pending.kind == CV_ORDER_OPEN && pending.units > 0)
         CV_TRY(look_at_stream(run, (uint64_t)cv_order_queue_size(queue, &pending), began,
                               err));
     if (!*began)
@@ -248,7 +236,7 @@ static enum cleave_status begin_one(struct cv_exec_run *run, uint32_t owner,
         return chunks_begin(run, attempt, owner, &pending, &piece, err);
     if (pending.more > 0)
         cv_order_queue_release(queue, pending.more);
-    cv_order_queue_complete_empty(queue, owner, &pending);
+    cv_order_queue_complete_empty(queue, owner, pending.chunk, pending.reported);
     return CLEAVE_OK;
 }
 
@@ -270,7 +258,7 @@ static bool has_to_wait(const struct cv_exec_run *run, uint32_t domain)
         for (uint32_t w = domain;
              w < run->pool.nworkers && cv_worker_pool_domain(&run->pool, w) == domain;
              w++)
-            if (cv_desks_busy(&run->table, w))
+            if (cv_attempt_table_is_busy(&run->table, w))
                 return true;
     return cv_worker_health_suspects(health, domain) &&
            (cv_retry_queue_has_failure_of(&run->agains, domain) ||
@@ -279,18 +267,18 @@ static bool has_to_wait(const struct cv_exec_run *run, uint32_t domain)
 
 /* An attempt for what failed: who has an open chunk that waits for an order, of which nobody
  * knows when it comes, is free to do something else. */
-static struct cv_attempt *find_errand(const struct cv_exec_run *run, uint32_t worker)
+static struct cv_attempt *find_attempt(const struct cv_exec_run *run, uint32_t worker)
 {
     return cv_open_chunks_awaits_order(run, worker)
                ? cv_attempt_table_find_extra(&run->table, worker)
-               : cv_desks_free(&run->table, worker);
+               : cv_attempt_table_find_free(&run->table, worker);
 }
 
 static enum cleave_status begin_again(struct cv_exec_run *run, uint32_t worker,
                                       const struct cv_retry *again,
                                       struct cleave_error *err)
 {
-    struct cv_attempt *attempt = find_errand(run, worker);
+    struct cv_attempt *attempt = find_attempt(run, worker);
 
     cv_open_chunks_yield_slot(run, worker);
     return chunks_begin_again(run, attempt, again, err);
@@ -312,10 +300,10 @@ static enum cleave_status find_candidates(struct cv_exec_run *run,
         at->suspect = has_to_wait(run, at->domain);
         at->can =
             serves && !cv_open_chunks_awaits_order(run, w) ? CV_CAN_LATER : CV_CAN_NOT;
-        if (!serves || find_errand(run, w) == NULL)
+        if (!serves || find_attempt(run, w) == NULL)
             continue;
         CV_TRY(cv_result_sink_first(run->results, w, &folds, err));
-        at->can = folds || (crowded && cv_slot_starts(&find_errand(run, w)->slot))
+        at->can = folds || (crowded && cv_slot_starts(&find_attempt(run, w)->slot))
                       ? CV_CAN_LATER
                       : CV_CAN_NOW;
     }
@@ -342,7 +330,7 @@ static enum cleave_status do_again(struct cv_exec_run *run, struct cleave_error 
     CV_TRY(find_candidates(run, err));
     for (size_t i = 0; i < run->agains.count;) {
         const size_t w =
-            run->agains.items[i].alone
+            run->agains.items[i].chunk.runs_alone
                 ? SIZE_MAX
                 : cv_retry_queue_pick_worker(&run->agains.items[i], run->candidates,
                                              run->pool.nworkers);
@@ -357,7 +345,7 @@ static enum cleave_status do_again(struct cv_exec_run *run, struct cleave_error 
         if (cv_start_limiter_is_crowded(
                 &run->limiter)) /* it was put off, and so is all here */
             CV_TRY(find_candidates(run, err));
-        else if (find_errand(run, (uint32_t)w) == NULL)
+        else if (find_attempt(run, (uint32_t)w) == NULL)
             run->candidates[w].can = CV_CAN_LATER;
     }
     return CLEAVE_OK;
@@ -369,7 +357,7 @@ enum cleave_status cv_orders_alone(struct cv_exec_run *run, struct cleave_error 
     struct cv_retry again;
     size_t i = 0, w;
 
-    while (i < agains->count && !agains->items[i].alone)
+    while (i < agains->count && !agains->items[i].chunk.runs_alone)
         i++;
     if (i == agains->count || run->queue.running != agains->count ||
         run->queue.pending > 0 || run->halted || run->stopped_by != 0)
@@ -394,7 +382,7 @@ static enum cleave_status begin_next(struct cv_exec_run *run, uint32_t worker,
 
     while (began && may_begin(run, worker) &&
            !has_to_wait(run, cv_worker_pool_domain(&run->pool, worker)) &&
-           (attempt = cv_desks_free(&run->table, worker)) != NULL) {
+           (attempt = cv_attempt_table_find_free(&run->table, worker)) != NULL) {
         CV_TRY(cv_result_sink_first(run->results, worker, &folds, err));
         if (!folds && run->pool.host_of[worker] == NULL)
             CV_TRY(cv_start_limiter_look(&run->limiter, run->poller,
@@ -418,13 +406,15 @@ static enum cleave_status reassign_orders(struct cv_exec_run *run, uint32_t miss
     while (began && *next < run->pool.nworkers && may_begin(run, missing)) {
         const uint32_t w = (*next)++;
 
-        if (!cv_worker_pool_serves(&run->pool, w) || cv_desks_busy(&run->table, w) ||
+        if (!cv_worker_pool_serves(&run->pool, w) ||
+            cv_attempt_table_is_busy(&run->table, w) ||
             cv_order_queue_next(&run->queue, w) != NULL ||
             has_to_wait(run, cv_worker_pool_domain(&run->pool, w)))
             continue;
         CV_TRY(cv_result_sink_first(run->results, w, &folds, err));
         if (!folds)
-            CV_TRY(begin_one(run, missing, cv_desks_free(&run->table, w), &began, err));
+            CV_TRY(begin_one(run, missing, cv_attempt_table_find_free(&run->table, w),
+                             &began, err));
     }
     return CLEAVE_OK;
 }

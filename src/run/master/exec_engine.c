@@ -85,7 +85,7 @@ static void real_close(void *instance)
     if (run->stay)
         cv_attempt_table_kill(&run->table);
     else
-        cv_desks_close(&run->table);
+        cv_attempt_table_done(&run->table);
     cv_retry_queue_done(&run->agains);
     cv_families_done(&run->families);
     free(run->candidates);
@@ -108,11 +108,11 @@ static void real_close(void *instance)
     free(engine);
 }
 
-static enum cleave_status open_desks(struct cv_exec_run *run, struct cleave_error *err)
+static enum cleave_status open_workers(struct cv_exec_run *run, struct cleave_error *err)
 {
     CV_TRY(cv_order_queue_open(&run->queue, run->pool.nworkers, err));
     if (run->table.items == NULL) /* else they are of the input before */
-        CV_TRY(cv_desks_open(&run->table, run->pool.nworkers, err));
+        CV_TRY(cv_attempt_table_init(&run->table, run->pool.nworkers, err));
     run->candidates = calloc(run->pool.nworkers, sizeof *run->candidates);
     if (run->candidates == NULL)
         return cv_fail_memory(err, "the workers");
@@ -138,7 +138,7 @@ static enum cleave_status real_open(const struct cleave_platform *platform,
     if (engine == NULL)
         return cv_fail_memory(err, "the engine");
     engine->run = run.out;
-    status = open_desks(engine->run, err);
+    status = open_workers(engine->run, err);
     if (status != CLEAVE_OK) {
         real_close(engine);
         return status;

@@ -37,7 +37,7 @@ enum cleave_status cv_exec_run_check(struct cv_exec_run *run, struct cleave_erro
 {
     if (run->stopped_by != 0 && !run->stopping) {
         run->stopping = true;
-        cv_desks_stop(&run->table);
+        cv_attempt_table_stop(&run->table);
     }
     if (run->stopping || run->halted)
         cv_result_sink_stop(run->results);
@@ -121,7 +121,7 @@ enum cleave_status cv_exec_run_complete(const struct cv_exec_run *run,
 /* --- commands of this machine for which there is no room now, and which wait for it --- */
 
 /* What runs on this machine, and will end by itself. */
-static struct cv_start_usage wait_look(void *context)
+static struct cv_start_usage count_running(void *context)
 {
     const struct cv_exec_run *run = context;
     struct cv_start_usage crowd = { .workers = run->pool.nworkers };
@@ -130,12 +130,12 @@ static struct cv_start_usage wait_look(void *context)
         crowd.busy = cv_result_sink_busy(run->results);
     for (uint32_t w = 0; w < run->table.count; w++)
         for (uint32_t i = 0;
-             run->pool.host_of[w] == NULL && i < run->table.items[w].nerrands; i++) {
-            const struct cv_attempt *attempt = &run->table.items[w].attempts[i];
+             run->pool.host_of[w] == NULL && i < run->table.items[w].count; i++) {
+            const struct cv_attempt *attempt = &run->table.items[w].items[i];
             const bool waits = cv_attempt_awaits_order(attempt);
 
-            crowd.busy += attempt->slot.busy && !waits;
-            crowd.held += attempt->slot.busy && waits;
+            crowd.busy += cv_attempt_is_running(attempt) && !waits;
+            crowd.held += cv_attempt_is_running(attempt) && waits;
         }
     return crowd;
 }
@@ -149,7 +149,7 @@ static void tell(void *context, const char *why)
 
 void cv_resource_wait_watch(struct cv_exec_run *run)
 {
-    run->limiter.look = wait_look;
+    run->limiter.look = count_running;
     run->limiter.tell = tell;
     run->limiter.context = run;
 }

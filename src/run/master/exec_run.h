@@ -149,10 +149,12 @@ enum cleave_status cv_open_chunks_begin(struct cv_exec_run *run,
                                         const struct cv_pending_order *pending,
                                         const struct cv_piece *piece,
                                         struct cleave_error *err);
-/* Its command was started and is not there, for want of room: nothing of it was read. */
-enum cleave_status cv_open_chunks_start_failed(struct cv_exec_run *run,
-                                               struct cv_attempt *attempt,
-                                               struct cleave_error *err);
+/* Carry out CV_ACTION_PUT_BACK: to the policy it is a recall of everything. */
+enum cleave_status cv_open_chunks_put_back(struct cv_exec_run *run,
+                                           struct cv_attempt *attempt,
+                                           struct cleave_error *err);
+/* Carry out CV_ACTION_DROP or CV_ACTION_DROP_LOST. */
+void cv_open_chunks_drop(struct cv_exec_run *run, struct cv_attempt *attempt, bool lost);
 /* Nothing more is added to it. */
 void cv_open_chunks_close(struct cv_exec_run *run, uint32_t worker);
 /* Tell how far a worker is with its chunk, open or not. */
@@ -181,10 +183,6 @@ void cv_open_chunks_make_room(struct cv_exec_run *run);
 /* Whether chunks are under way, and all of them wait for an order. */
 bool cv_open_chunks_wait(const struct cv_exec_run *run);
 
-/* The slot of a chunk has ended before the chunk had any bytes: then it is no failure, and
- * nobody is told. True if it was that. */
-bool cv_open_chunks_ended_empty(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                enum cv_slot_end end);
 /* The chunk has ended: forget what was to be added. */
 void cv_open_chunks_over(struct cv_exec_run *run, struct cv_attempt *attempt);
 /* Fit `began`, `drained` and `seen` of a slot, with the run as context. */

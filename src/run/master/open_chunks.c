@@ -19,8 +19,8 @@ static enum cleave_status part(struct cv_source *source, const struct cv_slot *s
 static void tell(struct cv_exec_run *run, const struct cv_attempt *attempt,
                  struct cleave_event event)
 {
-    event.worker = attempt->owner;
-    event.chunk = attempt->chunk;
+    event.worker = attempt->chunk.owner;
+    event.chunk = attempt->chunk.number;
     cv_event_queue_push(&run->events, event);
 }
 
@@ -85,7 +85,6 @@ void cv_open_chunks_over(struct cv_exec_run *run, struct cv_attempt *attempt)
     if (attempt->due > 0)
         cv_order_queue_release(&run->queue, attempt->due);
     attempt->due = 0;
-    attempt->opened = attempt->closes = false;
     cv_unread_input_end(&attempt->unread, &run->slow, attempt->slot.open.read_s,
                         cv_clock_s());
     attempt->unread = (struct cv_unread_input){ 0 };
@@ -93,45 +92,38 @@ void cv_open_chunks_over(struct cv_exec_run *run, struct cv_attempt *attempt)
         tell_seen(run, attempt, &(struct cv_slot_seen){ .read = 0 });
 }
 
-/* It never had anything. */
-static void drop(struct cv_exec_run *run, struct cv_attempt *attempt, bool lost)
+void cv_open_chunks_drop(struct cv_exec_run *run, struct cv_attempt *attempt, bool lost)
 {
     cv_open_chunks_over(run, attempt);
     run->queue.running--;
     run->queue.lost += lost;
     tell(run, attempt,
          (struct cleave_event){ .kind = lost ? CLEAVE_LOST : CLEAVE_DONE,
-                                .start_s = attempt->began_s - run->events.began_s });
+                                .start_s =
+                                    attempt->chunk.began_s - run->events.began_s });
 }
 
-bool cv_open_chunks_ended_empty(struct cv_exec_run *run, struct cv_attempt *attempt,
-                                enum cv_slot_end end)
+/* Carry out what a close, or the end of an extension, asks for. */
+static void carry_out(struct cv_exec_run *run, struct cv_attempt *attempt,
+                      enum cv_attempt_action action)
 {
-    if (!attempt->opened || !cv_attempt_is_empty(attempt))
-        return false;
-    if (attempt->slot.store != NULL)
-        cv_chunk_output_drop(attempt->slot.store);
-    attempt->slot.store = NULL;
-    if (attempt->closes || end == CV_SLOT_LOST)
-        drop(run, attempt, end == CV_SLOT_LOST);
-    return true;
-}
-
-static void close_now(struct cv_exec_run *run, struct cv_attempt *attempt)
-{
-    attempt->closes = true;
-    if (attempt->due > 0)
-        return;
-    if (attempt->slot.busy)
+    if (action == CV_ACTION_CLOSE_INPUT)
         cv_slot_close_input(&attempt->slot);
-    else
-        drop(run, attempt, false);
+    else if (action == CV_ACTION_DROP || action == CV_ACTION_DROP_LOST)
+        cv_open_chunks_drop(run, attempt, action == CV_ACTION_DROP_LOST);
+}
+
+static void close_one(struct cv_exec_run *run, struct cv_attempt *attempt)
+{
+    carry_out(run, attempt,
+              cv_attempt_step(attempt,
+                              attempt->due > 0 ? CV_EVENT_CLOSE_DUE : CV_EVENT_CLOSE));
 }
 
 /* --- its beginning ------------------------------------------------------------------------ */
 
-/* Start its command. *out: whether it was; else there is no room for it, and what was told last is
- * not true yet: nothing else was. */
+/* Start the command of an open chunk. *out is false if there are too few processes or descriptors
+ * now; the event that was pushed last, which reported the start, is removed then. */
 static enum cleave_status open_slot(struct cv_exec_run *run, struct cv_attempt *attempt,
                                     const struct cv_piece *piece, bool *out,
                                     struct cleave_error *err)
@@ -140,22 +132,23 @@ static enum cleave_status open_slot(struct cv_exec_run *run, struct cv_attempt *
     struct cleave_error why;
     enum cleave_status status = cv_resource_wait_look(run, slot, &why);
 
-    *out = true;
+    cv_attempt_step(attempt, CV_EVENT_START);
     slot->small_write = run->small_write;
     if (status == CLEAVE_OK)
         status = cv_slot_open(slot, piece, &why);
-    if (status == CLEAVE_OK) {
+    *out = status == CLEAVE_OK;
+    if (*out) {
         cv_start_limiter_begun(&run->limiter);
         return CLEAVE_OK;
     }
-    if (!cv_resource_wait_wait(run, slot, &why)) {
-        if (err != NULL)
-            *err = why;
-        return status;
+    cv_attempt_step(attempt, CV_EVENT_NO_START);
+    if (cv_resource_wait_wait(run, slot, &why)) {
+        cv_event_queue_remove(&run->events);
+        return CLEAVE_OK;
     }
-    *out = false;
-    cv_event_queue_remove(&run->events);
-    return CLEAVE_OK;
+    if (err != NULL)
+        *err = why;
+    return status;
 }
 
 enum cleave_status cv_open_chunks_begin(struct cv_exec_run *run,
@@ -166,33 +159,33 @@ enum cleave_status cv_open_chunks_begin(struct cv_exec_run *run,
 {
     bool begun;
 
+    cv_attempt_step(attempt, CV_EVENT_ORDER);
+    attempt->slot.number = attempt->chunk.number;
+    attempt->runs_s = attempt->chunk.began_s;
+    attempt->bound_s = attempt->start_s = 0;
+    attempt->due = pending->more;
     attempt->unread = (struct cv_unread_input){ 0 };
     if (piece->end > piece->begin)
         cv_unread_input_give(&attempt->unread, piece->end - piece->begin, cv_clock_s());
     CV_TRY(open_slot(run, attempt, piece, &begun, err));
     if (!begun) {
-        attempt->opened = attempt->closes = false;
+        cv_attempt_step(attempt, CV_EVENT_WITHDRAW);
         attempt->due = 0;
         run->queue.running--;
-        return cv_order_queue_defer(&run->queue, attempt->owner, pending, piece, err);
+        return cv_order_queue_defer(&run->queue, attempt->chunk.owner, pending, piece,
+                                    err);
     }
-    if (attempt->closes)
-        close_now(run, attempt);
+    if (pending->close)
+        close_one(run, attempt);
     return CLEAVE_OK;
 }
 
-/* What should have become its command could not, and nothing of it was read: it is left again, and
- * as far as the policy knows it was taken back. */
-enum cleave_status cv_open_chunks_start_failed(struct cv_exec_run *run,
-                                               struct cv_attempt *attempt,
-                                               struct cleave_error *err)
+enum cleave_status cv_open_chunks_put_back(struct cv_exec_run *run,
+                                           struct cv_attempt *attempt,
+                                           struct cleave_error *err)
 {
     const struct cv_piece piece = attempt->slot.piece;
-    const struct cv_pending_order pending = { .chunk = attempt->chunk,
-                                              .told = attempt->told };
 
-    if (cv_attempt_is_empty(attempt) && !attempt->closes)
-        return CLEAVE_OK; /* it is started when there is something to do */
     cv_open_chunks_over(run, attempt);
     run->queue.running--;
     if (!cv_attempt_is_empty(attempt)) {
@@ -201,7 +194,8 @@ enum cleave_status cv_open_chunks_start_failed(struct cv_exec_run *run,
              (struct cleave_event){ .kind = CLEAVE_RECALLED,
                                     .units = (double)(piece.end - piece.begin) });
     }
-    cv_order_queue_complete_empty(&run->queue, attempt->owner, &pending);
+    cv_order_queue_complete_empty(&run->queue, attempt->chunk.owner,
+                                  attempt->chunk.number, attempt->chunk.reported);
     return CLEAVE_OK;
 }
 
@@ -210,9 +204,9 @@ void cv_open_chunks_close(struct cv_exec_run *run, uint32_t worker)
     struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, worker);
     struct cv_pending_order *pending = cv_order_queue_open_order(&run->queue, worker);
 
-    if (attempt != NULL)
-        close_now(run, attempt);
-    else if (pending != NULL)
+    if (attempt != NULL && !cv_attempt_is_closed(attempt))
+        close_one(run, attempt);
+    else if (attempt == NULL && pending != NULL)
         pending->close = true;
 }
 
@@ -250,7 +244,7 @@ static double others_begin_in(const struct cv_exec_run *run)
     for (uint32_t w = 0; run->queue.growing > 1 && w < run->table.count; w++) {
         const struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, w);
 
-        if (attempt != NULL && attempt->due > 0 && attempt->slot.busy &&
+        if (attempt != NULL && attempt->due > 0 && cv_attempt_is_running(attempt) &&
             cv_attempt_is_empty(attempt))
             return 0;
     }
@@ -273,7 +267,7 @@ static enum cleave_status find_behind(struct cv_exec_run *run, struct cv_attempt
     const double rest_s =
         flows ? cv_unread_input_rest(&attempt->unread, &run->slow, now_s) : 0;
     const double others_s = rest_s > 0 ? others_begin_in(run) : INFINITY;
-    const double end_s = fmax(attempt->bound_s, attempt->began_s) +
+    const double end_s = fmax(attempt->bound_s, attempt->chunk.began_s) +
                          fmax(LONG_S, LONG_STARTS * cv_worker_pool_start_s(&run->pool));
 
     if (rest_s > others_s) {
@@ -314,7 +308,7 @@ static enum cleave_status find_more(struct cv_exec_run *run, struct cv_attempt *
         return cv_slot_is_open(slot) ? find_behind(run, attempt, wanted, state, out, err)
                                      : CLEAVE_OK;
     /* A command that had nothing to do has ended: once it is gone, another is started. */
-    if (slot->busy && !cv_slot_is_open(slot)) {
+    if (cv_attempt_is_running(attempt) && !cv_slot_is_open(slot)) {
         *state = CV_TAKE_WAIT;
         return CLEAVE_OK;
     }
@@ -326,17 +320,17 @@ static enum cleave_status grow_one(struct cv_exec_run *run, struct cv_attempt *a
 {
     struct cv_slot *slot = &attempt->slot;
     const uint64_t before = slot->piece.end - slot->piece.begin;
-    const bool opens = !slot->busy;
+    const bool starts = !cv_attempt_is_running(attempt);
     const struct cv_piece blank = slot->piece;
     struct cv_piece longer = slot->piece;
     enum cv_take state;
     bool begun = true;
 
-    if (!slot->busy && !cv_worker_pool_there(&run->pool, slot->worker)) {
-        drop(run, attempt, true); /* nobody is left who could do it */
+    if (starts && !cv_worker_pool_there(&run->pool, slot->worker)) {
+        carry_out(run, attempt, cv_attempt_step(attempt, CV_EVENT_EMPTY_LOST));
         return CLEAVE_OK;
     }
-    if (opens && !cv_slot_is_remote(slot) && cv_start_limiter_is_crowded(&run->limiter))
+    if (starts && !cv_slot_is_remote(slot) && cv_start_limiter_is_crowded(&run->limiter))
         return CLEAVE_OK;
     CV_TRY(find_more(run, attempt, &state, &longer, err));
     if (state == CV_TAKE_WAIT)
@@ -346,8 +340,8 @@ static enum cleave_status grow_one(struct cv_exec_run *run, struct cv_attempt *a
                                 .units = (double)(longer.end - longer.begin - before) });
     if (state == CV_TAKE_PIECE && before == 0)
         attempt->bound_s = cv_clock_s();
-    if (opens && state == CV_TAKE_PIECE) {
-        attempt->began_s = attempt->runs_s = cv_clock_s();
+    if (starts && state == CV_TAKE_PIECE) {
+        attempt->chunk.began_s = attempt->runs_s = cv_clock_s();
         CV_TRY(open_slot(run, attempt, &longer, &begun, err));
     }
     if (!begun) {
@@ -359,10 +353,9 @@ static enum cleave_status grow_one(struct cv_exec_run *run, struct cv_attempt *a
     if (state == CV_TAKE_PIECE)
         cv_unread_input_give(&attempt->unread, longer.end - longer.begin - before,
                              cv_clock_s());
-    if (!opens && state == CV_TAKE_PIECE)
+    if (!starts && state == CV_TAKE_PIECE)
         CV_TRY(cv_slot_extend(slot, &longer, err));
-    if (attempt->closes)
-        close_now(run, attempt);
+    carry_out(run, attempt, cv_attempt_step(attempt, CV_EVENT_SETTLE));
     return CLEAVE_OK;
 }
 
@@ -418,8 +411,8 @@ void cv_open_chunks_end_one(struct cv_exec_run *run, uint32_t worker)
 {
     struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, worker);
 
-    if (attempt != NULL && !attempt->closes)
-        close_now(run, attempt);
+    if (attempt != NULL && !cv_attempt_is_closed(attempt))
+        close_one(run, attempt);
 }
 
 void cv_open_chunks_end(struct cv_exec_run *run)
@@ -441,13 +434,13 @@ static void end_waiting(struct cv_exec_run *run, uint32_t worker, bool travels)
 {
     struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, worker);
 
-    if (attempt == NULL || !attempt->slot.busy || !cv_attempt_awaits_order(attempt) ||
-        cv_slot_is_remote(&attempt->slot) != travels)
+    if (attempt == NULL || !cv_attempt_is_running(attempt) ||
+        !cv_attempt_awaits_order(attempt) || cv_slot_is_remote(&attempt->slot) != travels)
         return;
     if (cv_attempt_is_empty(attempt))
         cv_slot_stop(&attempt->slot);
     else
-        close_now(run, attempt);
+        close_one(run, attempt);
 }
 
 void cv_open_chunks_yield_slot(struct cv_exec_run *run, uint32_t worker)
@@ -469,11 +462,11 @@ bool cv_open_chunks_wait(const struct cv_exec_run *run)
     for (uint32_t w = 0; w < run->table.count; w++) {
         const struct cv_worker_attempts *places = &run->table.items[w];
 
-        for (uint32_t i = 0; i < places->nerrands; i++) {
-            const bool waits = cv_attempt_awaits_order(&places->attempts[i]);
+        for (uint32_t i = 0; i < places->count; i++) {
+            const bool waits = cv_attempt_awaits_order(&places->items[i]);
 
             any = any || waits;
-            if (places->attempts[i].slot.busy && !waits)
+            if (cv_attempt_is_running(&places->items[i]) && !waits)
                 return false;
         }
     }
@@ -485,10 +478,11 @@ bool cv_open_chunks_wait(const struct cv_exec_run *run)
 static void tell_recalled(struct cv_exec_run *run, const struct cv_attempt *attempt,
                           double units)
 {
-    cv_event_queue_push(&run->events, (struct cleave_event){ .kind = CLEAVE_RECALLED,
-                                                             .worker = attempt->owner,
-                                                             .chunk = attempt->chunk,
-                                                             .units = units });
+    cv_event_queue_push(&run->events,
+                        (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                               .worker = attempt->chunk.owner,
+                                               .chunk = attempt->chunk.number,
+                                               .units = units });
 }
 
 /* A piece of which nothing, or not all, is there, and more is wanted than has not been sent, is
@@ -497,19 +491,19 @@ static enum cleave_status take_all(struct cv_exec_run *run, struct cv_attempt *a
                                    struct cleave_error *err)
 {
     const struct cv_piece piece = attempt->slot.piece;
-    const struct cv_pending_order pending = { .chunk = attempt->chunk,
-                                              .told = attempt->told };
     struct cv_worker_stats *tally = &run->pool.tallies[attempt->slot.worker];
 
     if (attempt->slot.remote.queued || attempt->slot.remote.announced)
         tally->taken_back_s =
             fmax(tally->taken_back_s, cv_clock_s() - attempt->slot.remote.granted_s);
     cv_remote_forget(&attempt->slot);
+    cv_attempt_step(attempt, CV_EVENT_TAKE_BACK);
     cv_open_chunks_over(run, attempt);
     run->queue.running--;
     CV_TRY(cv_source_put_back(run->queue.source, &piece, err));
     tell_recalled(run, attempt, (double)(piece.end - piece.begin));
-    cv_order_queue_complete_empty(&run->queue, attempt->owner, &pending);
+    cv_order_queue_complete_empty(&run->queue, attempt->chunk.owner,
+                                  attempt->chunk.number, attempt->chunk.reported);
     return CLEAVE_OK;
 }
 

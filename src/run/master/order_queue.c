@@ -168,7 +168,9 @@ enum cleave_status cv_order_queue_order_item(struct cv_order_queue *queue,
                                              uint32_t worker, uint64_t item,
                                              struct cleave_error *err)
 {
-    const struct cv_pending_order pending = { .units = 1, .exact = true, .item = item };
+    const struct cv_pending_order pending = { .kind = CV_ORDER_ITEM,
+                                              .units = 1,
+                                              .item = item };
 
     CV_TRY(add_want(queue, worker, pending, err));
     note_asked(queue, 1);
@@ -179,8 +181,8 @@ enum cleave_status cv_order_queue_order_open(struct cv_order_queue *queue,
                                              uint32_t worker, double units,
                                              struct cleave_error *err)
 {
-    const struct cv_pending_order pending = { .units = units > 0 ? whole(units) : 0,
-                                              .open = true };
+    const struct cv_pending_order pending = { .kind = CV_ORDER_OPEN,
+                                              .units = units > 0 ? whole(units) : 0 };
 
     CV_TRY(add_want(queue, worker, pending, err));
     note_asked(queue, units);
@@ -210,7 +212,7 @@ struct cv_pending_order *cv_order_queue_open_order(struct cv_order_queue *queue,
 
     for (size_t i = wants != NULL ? wants->first : 0; wants != NULL && i < wants->count;
          i++)
-        if (wants->items[i].open)
+        if (wants->items[i].kind == CV_ORDER_OPEN)
             return &wants->items[i];
     return NULL;
 }
@@ -230,7 +232,8 @@ enum cleave_status cv_order_queue_add_remainder(struct cv_order_queue *queue,
                                                 struct cleave_error *err)
 {
     return add_want(queue, worker,
-                    (struct cv_pending_order){ .units = whole(units), .quiet = true },
+                    (struct cv_pending_order){ .units = whole(units),
+                                               .reported = CV_UNREPORTED },
                     err);
 }
 
@@ -330,20 +333,19 @@ double cv_order_queue_fit_size(const struct cv_order_queue *queue, uint64_t byte
 }
 
 void cv_order_queue_complete_empty(struct cv_order_queue *queue, uint32_t worker,
-                                   const struct cv_pending_order *pending)
+                                   uint64_t chunk, enum cv_reported reported)
 {
     const double now_s = cv_clock_s() - queue->events->began_s;
 
-    if (pending->quiet)
+    if (reported == CV_UNREPORTED)
         return;
-    if (!pending->told)
-        cv_event_queue_push(queue->events,
-                            (struct cleave_event){ .kind = CLEAVE_SENT,
-                                                   .worker = worker,
-                                                   .chunk = pending->chunk });
+    if (reported == CV_REPORTED_ORDER)
+        cv_event_queue_push(queue->events, (struct cleave_event){ .kind = CLEAVE_SENT,
+                                                                  .worker = worker,
+                                                                  .chunk = chunk });
     cv_event_queue_push(queue->events, (struct cleave_event){ .kind = CLEAVE_DONE,
                                                               .worker = worker,
-                                                              .chunk = pending->chunk,
+                                                              .chunk = chunk,
                                                               .start_s = now_s });
 }
 
@@ -369,16 +371,21 @@ void cv_order_queue_cancel_worker(struct cv_order_queue *queue, uint32_t worker)
     }
 }
 
-enum cleave_status cv_order_queue_requeue(struct cv_order_queue *queue, uint32_t worker,
-                                          const struct cv_pending_order *pending,
+enum cleave_status cv_order_queue_requeue(struct cv_order_queue *queue,
+                                          const struct cv_chunk *chunk,
                                           const struct cv_piece *piece,
                                           struct cleave_error *err)
 {
+    const struct cv_pending_order pending = { .chunk = chunk->number,
+                                              .units =
+                                                  (double)(piece->end - piece->begin),
+                                              .reported = chunk->reported };
+
     queue->lost++;
     CV_TRY(cv_source_put_back(queue->source, piece, err));
     if (!queue->gets_losses)
-        return order_again(queue, worker, pending, err);
-    tell_lost(queue, worker, pending);
+        return order_again(queue, chunk->owner, &pending, err);
+    tell_lost(queue, chunk->owner, &pending);
     return CLEAVE_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <cleave/policy.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include "run/failures/retry_queue.h"
 #include "run/input/source.h"
 #include "run/journal/journal_items.h"
 #include "run/master/input_coverage.h"
@@ -35,17 +36,23 @@ bool cv_event_queue_pop(struct cv_event_queue *events, struct cleave_event *out)
 enum cleave_status cv_event_queue_status(const struct cv_event_queue *events,
                                          struct cleave_error *err);
 
+enum cv_order_kind {
+    CV_ORDER_SEND,
+    CV_ORDER_ITEM, /* one item, and no other                                            */
+    CV_ORDER_OPEN, /* later orders may extend the chunk; `units` may be 0               */
+};
+
 /* An order that has not been begun. */
 struct cv_pending_order {
+    enum cv_order_kind kind;
     uint64_t chunk;
     double units;
-    bool told;  /* that it was sent: it was lost since */
-    bool quiet; /* nobody ordered it, and so nobody is told                            */
-    bool exact; /* it is for this item, and no other                                   */
+    enum cv_reported reported;
     uint64_t item;
-    bool open;  /* more may follow; `units` may be 0                                   */
-    bool close; /* ... but for `more` units nothing will                               */
+    /* Of an open chunk: bytes of an extension that was ordered already, and whether that was
+     * the last one. */
     double more;
+    bool close;
 };
 
 /* Those of a worker, first come, first served. */
@@ -155,9 +162,9 @@ double cv_order_queue_size(const struct cv_order_queue *queue,
 double cv_order_queue_fit_size(const struct cv_order_queue *queue, uint64_t bytes,
                                double units);
 
-/* Others had the records: nothing is left for this order, and it is done. */
+/* Report a chunk as done that has no bytes, because others had the records. */
 void cv_order_queue_complete_empty(struct cv_order_queue *queue, uint32_t worker,
-                                   const struct cv_pending_order *pending);
+                                   uint64_t chunk, enum cv_reported reported);
 /* All orders of a worker that is not there come to nothing; the policy is told. */
 void cv_order_queue_cancel_worker(struct cv_order_queue *queue, uint32_t worker);
 
@@ -167,10 +174,10 @@ void cv_order_queue_complete(struct cv_order_queue *queue, double units);
  * called off. */
 enum cleave_status cv_order_queue_check(const struct cv_order_queue *queue,
                                         struct cleave_error *err);
-/* What was made of it is lost. Its bytes are left again, and the policy is told; or it is
- * ordered once more, before all others, if the policy does not hear of it. */
-enum cleave_status cv_order_queue_requeue(struct cv_order_queue *queue, uint32_t worker,
-                                          const struct cv_pending_order *pending,
+/* The chunk was lost. Its piece returns to the source, and the loss is reported to the policy.
+ * If the policy does not get losses, the chunk is ordered again, before all others. */
+enum cleave_status cv_order_queue_requeue(struct cv_order_queue *queue,
+                                          const struct cv_chunk *chunk,
                                           const struct cv_piece *piece,
                                           struct cleave_error *err);
 

@@ -166,7 +166,7 @@ static bool idle(const struct folding *folding, uint32_t worker)
 {
     /* Who computes elsewhere takes nothing away from what is folded here. */
     return (folding->elsewhere[worker] != NULL ||
-            !cv_desks_busy(folding->table, worker)) &&
+            !cv_attempt_table_is_busy(folding->table, worker)) &&
            !cv_fold_busy(folding->fold, worker);
 }
 

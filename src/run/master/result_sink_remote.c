@@ -55,8 +55,7 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
 {
     struct cv_remote_fold *kept = context;
     struct cv_order_queue *queue = kept->queue;
-    const struct cv_pending_order again = { .units = (double)(end - begin),
-                                            .told = true };
+    const struct cv_chunk chunk = { .owner = kept->losing, .reported = CV_REPORTED_SENT };
     struct cv_piece piece;
     size_t i = 0;
 
@@ -68,13 +67,12 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
         return cv_fail(err, CLEAVE_ELOST,
                        "the results of bytes %llu to %llu are lost with their host%s",
                        (unsigned long long)begin, (unsigned long long)end,
-                       queue->open
-                           ? ", and a stream cannot be read again: --journal FILE "
-                             "has results kept here"
-                           : "");
-    queue->done -= again.units;
+                       queue->open ? ", and a stream cannot be read again: a journal "
+                                     "(journal.path) keeps results here"
+                                   : "");
+    queue->done -= (double)(end - begin);
     CV_TRY(cv_input_coverage_lose(&queue->coverage, begin, end, err));
-    return cv_order_queue_requeue(queue, kept->losing, &again, &piece, err);
+    return cv_order_queue_requeue(queue, &chunk, &piece, err);
 }
 
 static enum cleave_status lose(struct cv_remote_fold *kept, uint32_t worker,
@@ -126,7 +124,7 @@ static enum cleave_status kept_status(struct cv_result_sink *results, bool *out_
 static bool idle(const struct cv_remote_fold *kept, uint32_t worker)
 {
     return cv_order_queue_next(kept->queue, worker) == NULL &&
-           !cv_desks_busy(kept->table, worker);
+           !cv_attempt_table_is_busy(kept->table, worker);
 }
 
 /* Whether more partials will come by themselves. */

@@ -109,7 +109,7 @@ void cv_note_failure(struct cv_failure_notes *notes,
         return;
     name_piece(request, source, &attempt->slot.piece, where, sizeof where);
     snprintf(text, sizeof text, "%s: the command %s%s", where, how,
-             request->failures.retries > 0 && attempt->number > 1
+             request->failures.retries > 0 && attempt->chunk.attempt > 1
                  ? ", also when tried again"
                  : "");
     request->listener.note(request->listener.context, text);
@@ -151,8 +151,8 @@ void cv_attempt_report(const struct cleave_execution *request, const char *worke
         &(struct cleave_attempt){
             .worker = worker,
             .place = slot->worker + 1,
-            .chunk = attempt->chunk,
-            .attempt = attempt->number,
+            .chunk = attempt->chunk.number,
+            .attempt = attempt->chunk.attempt,
             .start_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - seconds,
             .seconds = seconds,
             .compute_s = slot->remote.computed ? slot->remote.compute_s : seconds,
@@ -262,7 +262,7 @@ static enum cleave_worker_state state_of(const struct cv_exec_run *run, uint32_t
     const struct cv_order_queue *queue = &run->queue;
     const bool ordered = cv_order_queue_next(queue, worker) != NULL;
 
-    if (cv_desks_busy(&run->table, worker))
+    if (cv_attempt_table_is_busy(&run->table, worker))
         return CLEAVE_WORKER_BUSY;
     if (!cv_worker_pool_there(&run->pool, worker))
         return CLEAVE_WORKER_ABSENT;
@@ -294,7 +294,7 @@ static void look(const void *context, uint32_t worker, struct cleave_worker_prog
         .failures = tally->failures,
         .units = tally->units,
         .busy_s = tally->busy_s,
-        .read = cv_desk_read(&run->table, &run->pool, worker, cv_clock_s()),
+        .read = cv_worker_read_bytes(&run->table, &run->pool, worker, cv_clock_s()),
         .since_s =
             cv_attempt_table_oldest_start_s(&run->table, worker) - run->events.began_s,
     };
@@ -312,19 +312,19 @@ void cv_progress_look(const struct cv_exec_run *run, double *shown_s)
         return;
     *shown_s = now_s;
     for (uint32_t w = 0; w < run->pool.first_spare; w++)
-        busy += cv_desks_busy(&run->table, w);
-    request->listener.progress(request->listener.context,
-                               &(struct cleave_progress){
-                                   .elapsed_s = now_s - run->events.began_s,
-                                   .done = queue->done,
-                                   .read = cv_desks_read(&run->table, &run->pool, now_s),
-                                   .total = cv_source_total(queue->source) -
-                                            queue->resumed_units,
-                                   .chunks = queue->chunks,
-                                   .failed = queue->failed,
-                                   .busy = busy,
-                                   .workers = run->pool.first_spare,
-                                   .look = look,
-                                   .run = run,
-                               });
+        busy += cv_attempt_table_is_busy(&run->table, w);
+    request->listener.progress(
+        request->listener.context,
+        &(struct cleave_progress){
+            .elapsed_s = now_s - run->events.began_s,
+            .done = queue->done,
+            .read = cv_attempt_table_read_bytes(&run->table, &run->pool, now_s),
+            .total = cv_source_total(queue->source) - queue->resumed_units,
+            .chunks = queue->chunks,
+            .failed = queue->failed,
+            .busy = busy,
+            .workers = run->pool.first_spare,
+            .look = look,
+            .run = run,
+        });
 }

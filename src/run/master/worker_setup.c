@@ -549,7 +549,7 @@ static void let_go(struct cv_exec_run *run)
             continue;
         for (uint32_t k = 0; k < host->slots && host->first != CV_HOST_NOWHERE; k++) {
             cv_open_chunks_end_one(run, host->first + k);
-            busy = busy || cv_desks_busy(&run->table, host->first + k);
+            busy = busy || cv_attempt_table_is_busy(&run->table, host->first + k);
         }
         if (!busy)
             cv_host_release(host);
