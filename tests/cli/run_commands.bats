@@ -86,7 +86,7 @@ gone() {
     done
     touch go
     wait $master
-    grep -qE '^cleave: [ab]: the command has ended, but processes that it started hold its output or input: waiting for them, as a shell would; --timeout limits it$' err
+    grep -qE '^cleave: [ab]: the command has ended, but its children hold its output or input; waiting for them \(--timeout limits this\)$' err
     [ "$(wc -l <err)" -eq 1 ]
     [ "$(grep -c late out)" -eq 5 ]
     grep -v late out | cmp - in

@@ -1,146 +1,147 @@
-/* request_check.c -- whether what is asked for can be had together.
- * SPDX-License-Identifier: MIT */
+/* request_check.c -- which members of a request exclude each other. SPDX-License-Identifier: MIT */
 #include "run/common/request_check.h"
 
 #include <ctype.h>
 #include <string.h>
 #include "base/fail.h"
 
-/* Several items for a command: nothing is known of each of them. */
-static enum cleave_status check_several(const struct cleave_execution *request,
-                                        struct cleave_error *err)
-{
-    const struct cleave_items *items = &request->items;
+/* --- exclusions ----------------------------------------------------------------------- */
 
-    if (items->several != NULL && items->sizes == NULL && items->errors == NULL &&
-        items->keep == NULL && items->tag == NULL && items->sends == NULL &&
-        items->returns == NULL && request->journal.path == NULL &&
-        !(request->failures.timeout_share > 0))
+/* Members of struct cleave_execution, and when they count as given. */
+#define MEMBERS(X)                                                                    \
+    X(OUTPUT_LINES, "output.lines", output.lines)                                     \
+    X(OUTPUT_EARLY, "output.early", output.early)                                     \
+    X(OUTPUT_DIRECT, "output.direct", output.direct)                                  \
+    X(OUTPUT_UNORDERED, "output.unordered", output.unordered)                         \
+    X(OUTPUT_HEADER, "output.header", output.header != NULL)                          \
+    X(OUTPUT_DESCRIPTOR, "output.descriptor", output.descriptor > 0)                  \
+    X(REDUCE, "reduce.command", reduce.command != NULL)                               \
+    X(JOURNAL, "journal.path", journal.path != NULL)                                  \
+    X(RETRIES, "failures.retries", failures.retries > 0)                              \
+    X(ISOLATE, "failures.isolate", failures.isolate)                                  \
+    X(FAILED_INPUTS, "failures.directory", failures.directory != NULL)                \
+    X(TIMEOUT_SHARE, "failures.timeout_share", failures.timeout_share > 0)            \
+    X(PERSISTENT, "command.persistent", persistent)                                   \
+    X(HOSTS, "hosts.list", hosts.count > 0)                                           \
+    X(INPUT_FILES, "input.files", input.count > 0)                                    \
+    X(INPUT_FETCH, "input.fetch", input.fetch != NULL)                                \
+    X(INPUT_SIZE, "input.size", input.size != NULL)                                   \
+    X(INPUT_PAIRS, "input.pairs", input.pairs != NULL)                                \
+    X(INPUT_HEADER, "input.header", input.header)                                     \
+    X(POLICY, "policy.name", policy.name != NULL || request->policy.own != NULL)      \
+    X(BLOCK, "policy.block", policy.block != 0)                                       \
+    X(ITEMS, "items", items.words != NULL)                                            \
+    X(ITEMS_SEVERAL, "items.several", items.max > 1)                                  \
+    X(ITEMS_SINGLE, "items.words",                                                    \
+      items.words != NULL && request->items.max <= 1 && request->items.sizes == NULL) \
+    X(ITEMS_SIZES, "items.sizes", items.sizes != NULL)                                \
+    X(ITEMS_MORE, "items.more", items.more != NULL)                                   \
+    X(ITEMS_ERRORS, "items.errors", items.errors != NULL)                             \
+    X(ITEMS_KEEP, "items.keep", items.keep != NULL)                                   \
+    X(ITEMS_TAG, "items.tag", items.tag != NULL)                                      \
+    X(ITEMS_SENDS, "items.sends", items.sends != NULL)                                \
+    X(ITEMS_RETURNS, "items.returns", items.returns != NULL)
+
+enum member {
+#define X(id, name, given) id,
+    MEMBERS(X)
+#undef X
+};
+
+static const char *const names[] = {
+#define X(id, name, given) name,
+    MEMBERS(X)
+#undef X
+};
+enum { NMEMBERS = sizeof names / sizeof *names };
+
+#define BIT(member) (UINT64_C(1) << (member))
+
+/* Output that was written cannot be taken back. */
+#define DONE_AGAIN                                                                   \
+    (BIT(REDUCE) | BIT(JOURNAL) | BIT(OUTPUT_HEADER) | BIT(RETRIES) | BIT(ISOLATE) | \
+     BIT(PERSISTENT) | BIT(OUTPUT_DIRECT))
+
+/* If `member`, and `with` unless that is 0, are given, `needs` must be, and `excludes` must not. */
+static const struct rule {
+    enum member member;
+    uint64_t with, needs, excludes;
+} rules[] = {
+    { OUTPUT_EARLY, 0, BIT(OUTPUT_DESCRIPTOR),
+      DONE_AGAIN | BIT(ITEMS) | BIT(OUTPUT_LINES) | BIT(OUTPUT_UNORDERED) },
+    { OUTPUT_LINES, 0, BIT(OUTPUT_DESCRIPTOR), BIT(REDUCE) | BIT(JOURNAL) },
+    { OUTPUT_LINES, BIT(ITEMS), 0, BIT(ITEMS_KEEP) },
+    { OUTPUT_DIRECT, 0, BIT(OUTPUT_DESCRIPTOR) | BIT(ITEMS),
+      BIT(REDUCE) | BIT(JOURNAL) | BIT(ITEMS_KEEP) | BIT(ITEMS_TAG) | BIT(HOSTS) },
+    { TIMEOUT_SHARE, 0, BIT(ITEMS), BIT(HOSTS) },
+    { ITEMS, 0, 0,
+      BIT(PERSISTENT) | BIT(INPUT_FILES) | BIT(INPUT_FETCH) | BIT(INPUT_PAIRS) |
+          BIT(INPUT_HEADER) | BIT(FAILED_INPUTS) },
+    { ITEMS_MORE, 0, 0, BIT(ITEMS_SIZES) | BIT(JOURNAL) },
+    { ITEMS_SIZES, BIT(ITEMS), 0, BIT(BLOCK) },
+    { ITEMS_SEVERAL, BIT(ITEMS), 0,
+      BIT(ITEMS_SIZES) | BIT(ITEMS_ERRORS) | BIT(ITEMS_KEEP) | BIT(ITEMS_TAG) |
+          BIT(ITEMS_SENDS) | BIT(ITEMS_RETURNS) | BIT(JOURNAL) | BIT(TIMEOUT_SHARE) },
+    { ITEMS_SINGLE, 0, BIT(BLOCK), BIT(POLICY) },
+    { INPUT_SIZE, 0, BIT(INPUT_FETCH), 0 },
+};
+
+static uint64_t given_members(const struct cleave_execution *request)
+{
+    uint64_t given = 0;
+
+#define X(id, name, test) given |= (request->test) ? BIT(id) : 0;
+    MEMBERS(X)
+#undef X
+    return given;
+}
+
+static const char *first_name(uint64_t members)
+{
+    for (unsigned i = 0; i < NMEMBERS; i++)
+        if ((members & BIT(i)) != 0)
+            return names[i];
+    return "";
+}
+
+static enum cleave_status check_rule(const struct rule *rule, uint64_t given,
+                                     struct cleave_error *err)
+{
+    const struct cv_place place = { .field = names[rule->member] };
+
+    if ((given & BIT(rule->member)) == 0 || (given & rule->with) != rule->with)
         return CLEAVE_OK;
-    return cv_fail(
-        err, CLEAVE_EINPUT,
-        "expected several items for a command without anything for each of them");
-}
-
-/* What has been written of a chunk cannot be taken back, and is not there any more. */
-static enum cleave_status check_lines(const struct cleave_execution *request,
-                                      struct cleave_error *err)
-{
-    if (request->reduce.command != NULL || request->journal.path != NULL ||
-        request->output.header != NULL || request->failures.retries > 0 ||
-        request->failures.isolate || request->persistent || request->output.direct ||
-        request->output.descriptor < 1)
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "expected lines of chunks as they come or a reduction, a journal, a "
-            "header of outputs, retries, a search for bad records or commands that "
-            "stay, got both");
+    if ((rule->needs & ~given) != 0)
+        return cv_fail_at(err, &place, "expected %s as well",
+                          first_name(rule->needs & ~given));
+    if ((rule->excludes & given) != 0)
+        return cv_fail_at(err, &place, "cannot be combined with %s",
+                          first_name(rule->excludes & given));
     return CLEAVE_OK;
 }
 
-/* What is done again is done as a whole, and is the next output. */
-static enum cleave_status check_early(const struct cleave_execution *request,
-                                      struct cleave_error *err)
-{
-    if (request->items.words != NULL || request->output.lines ||
-        request->output.unordered)
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "expected outputs of chunks in their order to be written early, or "
-            "items, lines as they come or outputs in any order, got both");
-    return check_lines(request, err);
-}
-
-/* Outputs that are written before they are whole, or by commands themselves. */
-static enum cleave_status check_output(const struct cleave_execution *request,
-                                       struct cleave_error *err)
-{
-    const bool items = request->items.words != NULL;
-
-    if (request->output.early)
-        CV_TRY(check_early(request, err));
-    if (request->output.lines && !items)
-        return check_lines(request, err);
-    if ((request->output.direct || request->output.lines) &&
-        (!items || request->reduce.command != NULL || request->journal.path != NULL ||
-         (request->items.tag != NULL && request->output.direct) ||
-         request->items.keep != NULL || request->output.descriptor < 1))
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "expected items whose outputs are not wanted for anything else, as "
-            "their commands are to write themselves");
-    return CLEAVE_OK;
-}
-
-/* Items are done one at a time, by commands that read nothing. */
-static enum cleave_status check_items(const struct cleave_execution *request,
-                                      struct cleave_error *err)
-{
-    if (request->failures.timeout_share > 0 &&
-        (request->items.words == NULL || request->hosts.count > 0))
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "expected a part of the median as the limit of items on this machine "
-            "only");
-    if (request->items.words == NULL)
-        return CLEAVE_OK;
-    if (request->output.direct && request->hosts.count > 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected items whose commands write to the output themselves or "
-                       "hosts, got both");
-    if (request->persistent || request->input.count > 0 || request->input.fetch != NULL ||
-        request->input.pairs != NULL || request->input.header ||
-        request->failures.directory != NULL)
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "expected items or an input with its header, mates, folder of what failed or "
-            "a command that stays, got both");
-    if (request->items.more != NULL &&
-        (request->items.sizes != NULL || request->journal.path != NULL))
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "expected items that come, or all of them with what they take or a "
-            "journal, got both");
-    if (request->items.sizes != NULL && request->policy.block != 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected items with sizes or a block, got both");
-    if (request->items.max > 1)
-        return check_several(request, err);
-    if (request->items.sizes == NULL &&
-        (request->policy.name != NULL || request->policy.own != NULL ||
-         request->policy.block != 1))
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected items without a policy or a block: they are done one at "
-                       "a time");
-    return CLEAVE_OK;
-}
-
-static enum cleave_status check_fetch(const struct cleave_execution *request,
-                                      struct cleave_error *err)
-{
-    if (request->input.fetch == NULL)
-        return request->input.size == NULL
-                   ? CLEAVE_OK
-                   : cv_fail(err, CLEAVE_EINPUT,
-                             "--size needs --fetch: other inputs tell it themselves");
-    return CLEAVE_OK;
-}
-
-/* Before anything is opened: items and inputs exclude each other, and some of what can be
- * asked of either excludes more. */
 enum cleave_status cv_request_check(const struct cleave_execution *request,
                                     struct cleave_error *err)
 {
-    CV_TRY(check_output(request, err));
-    CV_TRY(check_items(request, err));
-    return check_fetch(request, err);
+    const struct cv_place several = { .field = "items.several" };
+    const uint64_t given = given_members(request);
+
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        CV_TRY(check_rule(&rules[i], given, err));
+    /* Lines of chunks are written as they come; items may be done again in any case. */
+    if (request->output.lines && (given & BIT(ITEMS)) == 0)
+        CV_TRY(check_rule(&(struct rule){ OUTPUT_LINES, 0, 0, DONE_AGAIN }, given, err));
+    if ((given & BIT(ITEMS_SINGLE)) != 0 && request->policy.block != 1)
+        return cv_fail_at(err, &(struct cv_place){ .field = "policy.block" },
+                          "expected 1: items are done one at a time");
+    if ((given & BIT(ITEMS_SEVERAL)) != 0 && request->items.several == NULL)
+        return cv_fail_at(err, &several, "expected a function, as items.max is above 1");
+    return CLEAVE_OK;
 }
 
-/* --- whether chunks may stay open -------------------------------------------------- */
+/* --- open chunks ---------------------------------------------------------------------- */
 
-/* An open chunk is a command that was started, reads, and may be given what follows its piece. */
-
-/* Whether a worker's words show it a GPU, by the variables that CUDA, ROCm and oneAPI look at. */
+/* Whether the prefix of a worker gives it a GPU, by the variables of CUDA, ROCm and oneAPI. */
 static bool has_gpu(const char *words)
 {
     static const char *const shown[] = { "_VISIBLE_DEVICES=", "ZE_AFFINITY_MASK=" };
@@ -154,9 +155,8 @@ static bool has_gpu(const char *words)
     return false;
 }
 
-/* Whether some workers of this machine have a GPU and some have not, which may be hundreds of times slower.
- * Ranges of open chunks are given out before that is known, and each that turns out to be a slow
- * worker's costs the fast one a start. */
+/* Workers without a GPU may be hundreds of times slower than those with one. Open chunks are
+ * sized before this is known, and to correct each of them costs the fast worker a start. */
 static bool has_gpus_and_cores(const struct cleave_execution *request, uint32_t nworkers)
 {
     const char *const *words = request->workers.prefixes;
@@ -167,7 +167,7 @@ static bool has_gpus_and_cores(const struct cleave_execution *request, uint32_t 
     return false;
 }
 
-/* Whoever leads others gives what it gets to commands that stay. */
+/* A leader gives its pieces to persistent commands. */
 static bool has_leaders(const struct cleave_execution *request)
 {
     for (size_t i = 0; i < request->hosts.count; i++)
@@ -179,17 +179,16 @@ static bool has_leaders(const struct cleave_execution *request)
 bool cv_request_may_open(const struct cleave_execution *request, uint32_t nworkers,
                          bool framed)
 {
-    /* A command may read its mates first, to their end, and of an open chunk there is none yet:
-     * only who knows the command can tell, and hosts cannot be told. */
+    /* A command may read its mates to the end first, and an open chunk has no end yet. A policy of
+     * the caller may know better, but not about hosts. */
     if (request->input.pairs != NULL &&
         (request->policy.own == NULL || request->hosts.count > 0))
         return false;
-    /* What is fetched has an end from the start. */
+    /* A fetched range has an end from the start. */
     if (request->input.fetch != NULL || has_gpus_and_cores(request, nworkers) ||
         has_leaders(request))
         return false;
-    /* Commands are started for each. What frames a chunk cannot be put behind it before it is known
-     * to be all. */
+    /* The end of a frame can only be written when the chunk is complete. */
     return !request->persistent && !request->tell_records &&
            request->items.words == NULL && !framed;
 }

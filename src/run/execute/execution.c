@@ -462,7 +462,7 @@ static enum cleave_status read_decode(const char *text, bool *raw,
     if (*codec != NULL)
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_EINPUT,
-                   "--decode: expected auto, none" CV_CODEC_MAP(
+                   "input.decode: expected auto, none" CV_CODEC_MAP(
                        CV_CODEC_WORD) ", got '%s'",
                    cv_shown(text, strlen(text), shown, sizeof shown));
 }
@@ -480,8 +480,8 @@ static enum cleave_status open_splitters(struct cv_execution *execution,
     if (cv_splitter_has_tail(execution->splitter) && request->hosts.count > 0)
         return cv_fail(
             err, CLEAVE_EINPUT,
-            "--split %s: expected commands on this machine, got hosts: what "
-            "closes a document is not sent (cleave split writes files for them)",
+            "input.split %s: cannot be combined with hosts.list: the end of the document "
+            "is not sent (cleave split writes files for hosts)",
             split);
     CV_TRY(cv_splitter_set_records(execution->splitter, request->input.records, err));
     CV_TRY(cv_splitter_set_together(execution->splitter, request->input.together, err));
@@ -492,8 +492,8 @@ static enum cleave_status open_splitters(struct cv_execution *execution,
         return CLEAVE_OK;
     if (request->reduce.command != NULL)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "--header-out: with --reduce the headers of outputs are seen by "
-                       "its command, which has to deal with them");
+                       "output.header: cannot be combined with reduce.command, which "
+                       "gets the headers of all outputs");
     CV_TRY(cv_splitter_parse(strncmp(split, "csv", 3) == 0 ? split : "lines",
                              &execution->outputs, err));
     return cv_splitter_set_header(execution->outputs, request->output.header, err);

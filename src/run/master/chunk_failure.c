@@ -543,7 +543,7 @@ enum cleave_status cv_chunk_output_mismatch(struct cv_exec_run *run,
 {
     drop_output(attempt);
     attempt->slot.fault =
-        "gave another output than was written of it before (see --group)";
+        "gave another output than the one already written (see output.group)";
     return give_up(run, attempt, err);
 }
 

@@ -53,14 +53,13 @@ enum cleave_status cv_exec_run_check(struct cv_exec_run *run, struct cleave_erro
         !run->middle_succeeded)
         return cv_fail(
             err, CLEAVE_EENGINE,
-            "halted: %llu chunks failed and only what begins a file succeeded: "
-            "has it a header? --header gives it to every command (--halt "
-            "never: do the rest all the same)",
+            "halted: %llu chunks failed, only first chunks of files succeeded: if the "
+            "input has a header, use input.header (failures.halt never: do not halt)",
             (unsigned long long)run->queue.failed);
     if (run->hopeless)
         return cv_fail(err, CLEAVE_EENGINE,
                        "halted: %llu chunks failed and none succeeded: does the command "
-                       "read standard input? (--halt never: do the rest all the same)",
+                       "read standard input? (failures.halt never: do not halt)",
                        (unsigned long long)run->queue.failed);
     if (run->halted && run->request->failures.halt_on != CLEAVE_HALT_ON_FAILURES)
         return cv_fail(err, CLEAVE_EENGINE, "halted, as asked for");

@@ -192,8 +192,8 @@ void cv_note_silent(const struct cleave_execution *request, const char *worker)
 void cv_note_held(const struct cleave_execution *request, const char *worker)
 {
     tell(request,
-         "%s: the command has ended, but processes that it started hold its output or "
-         "input: waiting for them, as a shell would; --timeout limits it",
+         "%s: the command has ended, but its children hold its output or input; "
+         "waiting for them (failures.timeout_s limits this)",
          worker);
 }
 
