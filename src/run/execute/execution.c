@@ -1,4 +1,5 @@
-/* execution.c -- the parts of a run: opened, and closed in reverse. SPDX-License-Identifier: MIT */
+/* execution.c -- the parts of a run: opened, planned, closed in reverse, resumed.
+ * SPDX-License-Identifier: MIT */
 #include "run/execute/execution.h"
 
 #include <inttypes.h>
@@ -23,10 +24,10 @@
 
 /* --- begin where an earlier run ended ---------------------------------------------- */
 
-/* Chunks that have changed are named up to here, then counted. */
+/* Changed chunks that are named; others are counted. */
 enum { NAMED = 10 };
 
-/* Open the journal that was asked for, for a new run or to resume one. */
+/* Open the journal for a new run or to resume one. */
 static enum cleave_status resume_open(struct cv_order_queue *queue,
                                       const struct cleave_execution *request,
                                       const struct cv_splitter *splitter,
@@ -62,7 +63,7 @@ static enum cleave_status store_bytes(void *context, const void *bytes, size_t l
     return cv_chunk_output_write(context, bytes, length, err);
 }
 
-/* The journal has outputs as they came from their commands. */
+/* The journal has outputs as their commands wrote them. */
 static enum cleave_status format_output(const struct cv_exec_run *run,
                                         const struct cv_piece *piece,
                                         struct cv_chunk_output **store,
@@ -75,7 +76,7 @@ static enum cleave_status format_output(const struct cv_exec_run *run,
     return run->queue.keys != NULL ? cv_item_output_format(&slot, store, err) : CLEAVE_OK;
 }
 
-/* *whole is false if the journal has not kept it as it was: then nothing is used. */
+/* *whole is false if the journal's copy is damaged: it is not used. */
 static enum cleave_status use_old_output(struct cv_exec_run *run,
                                          const struct cv_piece *piece, uint64_t id,
                                          bool *whole, struct cleave_error *err)
@@ -108,7 +109,7 @@ static void say(const struct cleave_execution *request, const char *text)
         request->listener.note(request->listener.context, text);
 }
 
-/* How many more have changed, and how many were damaged, in a line each. */
+/* One line each for the number of changed and of damaged chunks. */
 static void say_counts(const struct cv_exec_run *run, uint64_t changed)
 {
     struct cleave_error note;
@@ -131,7 +132,7 @@ static void say_counts(const struct cv_exec_run *run, uint64_t changed)
     }
 }
 
-/* Use what cv_source_known gave, if it and its output are what they were. */
+/* Use the output of a known piece if both are unchanged. */
 static enum cleave_status use_known(struct cv_exec_run *run, enum cv_known state,
                                     const struct cv_piece *piece, uint64_t id,
                                     uint64_t *changed, struct cleave_error *err)
@@ -140,7 +141,7 @@ static enum cleave_status use_known(struct cv_exec_run *run, enum cv_known state
     struct cleave_error note;
     bool same = false, whole = false;
 
-    if (queue->keys != NULL) /* that was done by cv_journal_tell_items */
+    if (queue->keys != NULL) /* cv_journal_tell_items has reported it */
         same = state == CV_KNOWN_PIECE;
     else
         CV_TRY(cv_journal_confirm(queue->journal, queue->source, state, piece, id, &same,
@@ -162,8 +163,7 @@ static void input_ready(void *context, unsigned events)
     *ready = true;
 }
 
-/* Whatever else happens meanwhile, signals above all; `awaits`: until there is more of the
- * stream. */
+/* Handle signals and other events; `awaits`: until more of the stream has arrived. */
 static enum cleave_status heed(struct cv_exec_run *run, bool awaits,
                                struct cleave_error *err)
 {
@@ -216,10 +216,10 @@ enum cleave_status cv_resume_known(struct cv_exec_run *run, struct cleave_error 
 
 /* --- what it says of workers --------------------------------------------------------------- */
 
-/* Starts that take less are not spoken of. */
+/* Shorter start-up times are not printed. */
 static const double WORTH_A_WORD_S = 0.1;
 
-/* The slowest and the fastest, in a line. */
+/* Print the slowest and the fastest worker. */
 static void say_speeds(const struct cv_exec_run *run, const double *speeds)
 {
     const struct cv_worker_pool *pool = &run->pool;
@@ -237,7 +237,6 @@ static void say_speeds(const struct cv_exec_run *run, const double *speeds)
     say(run->request, text);
 }
 
-/* What a start takes, if that is worth a word. */
 static void say_starts(const struct cv_exec_run *run, const double *start_s)
 {
     double sum_s = 0;
@@ -267,8 +266,8 @@ static void declare(const struct cv_exec_run *run, const struct cv_journal_costs
         say_starts(run, costs->start_s);
 }
 
-/* How fast workers were, if nobody has declared anything and the journal knows it of all:
- * *declared becomes what is told of them instead, in the arena, and a line says so. */
+/* If no costs were declared and the journal has the speed of every worker, use them:
+ * *declared is in the arena, and a line is printed. */
 static enum cleave_status resume_speeds(const struct cv_exec_run *run,
                                         struct cv_arena *arena,
                                         const struct cleave_worker **declared,
@@ -283,7 +282,7 @@ static enum cleave_status resume_speeds(const struct cv_exec_run *run,
         return CLEAVE_OK;
     for (uint32_t w = 0; w < n; w++)
         if (!cv_is_nominal(&(*declared)[w]))
-            return CLEAVE_OK; /* what was said counts more */
+            return CLEAVE_OK; /* declared costs have priority */
     workers = cv_array(arena, n, sizeof *workers);
     costs.speed_ups = cv_array(arena, n, sizeof *costs.speed_ups);
     costs.start_s = cv_array(arena, n, sizeof *costs.start_s);
@@ -303,7 +302,7 @@ static enum cleave_status resume_speeds(const struct cv_exec_run *run,
 
 /* --- what was asked ------------------------------------------------------------------------ */
 
-/* What other machines have to know of what was asked. */
+/* The part of the request that hosts need. */
 static struct cv_host_terms host_terms(const struct cleave_execution *request)
 {
     return (struct cv_host_terms){
@@ -329,8 +328,8 @@ static struct cv_host_terms host_terms(const struct cleave_execution *request)
     };
 }
 
-/* An item that was sent ahead waits for the one before it, however long that takes, while others
- * have nothing to do: on hosts, each is sent to one that is free. */
+/* An item that was sent ahead would wait for a long item while other workers are idle:
+ * hosts get one item at a time. */
 static void fill_items_away(struct cleave_execution *filled)
 {
     static const struct cleave_setting one[] = { { "prefetch", "1" } };
@@ -386,14 +385,14 @@ static void signalled(void *context, int signal)
     }
 }
 
-/* The largest piece of a stream is such a part of what is kept of it: while all workers
- * have one, another can wait for whoever is done first, and some more for many of them. */
+/* The largest piece of a stream is this fraction of the spool, so that every worker
+ * can have one while another one waits. */
 static unsigned shares_of(uint32_t workers)
 {
     return workers + 1 + workers / 4;
 }
 
-/* How much of a stream is kept: room for all that was asked for; 0: as usual. */
+/* Size of the spool of a stream, from the requested sizes; 0: default. */
 static uint64_t hold_for(const struct cleave_execution *request)
 {
     const double bytes =
@@ -402,11 +401,11 @@ static uint64_t hold_for(const struct cleave_execution *request)
     return bytes > (double)CV_SOURCE_HOLD && bytes < 0x1p62 ? (uint64_t)ceil(bytes) : 0;
 }
 
-/* Of items that come: so many wait for each worker, that nobody has to wait for the list; and
- * where a command does many of them, as many as it may. */
+/* Items of a list that are read ahead for each worker; for commands with many items,
+ * as many as one may have. */
 enum { ITEMS_HELD = 8, MANY_HELD = 4096 };
 
-/* What is shared out: an input, or items. */
+/* Open the input, or the items. */
 static enum cleave_status open_source(struct cv_execution *execution, bool raw,
                                       const struct cv_codec *codec,
                                       struct cleave_error *err)
@@ -446,8 +445,7 @@ static enum cleave_status open_source(struct cv_execution *execution, bool raw,
     return cv_source_validate(execution->run.queue.source, err);
 }
 
-/* What to do about compressed and other binary inputs: whether to take them as they are,
- * or how all of them are to be decoded. */
+/* Parse input.decode: read as is, or the codec of all inputs. */
 static enum cleave_status read_decode(const char *text, bool *raw,
                                       const struct cv_codec **codec,
                                       struct cleave_error *err)
@@ -467,7 +465,7 @@ static enum cleave_status read_decode(const char *text, bool *raw,
                    cv_shown(text, strlen(text), shown, sizeof shown));
 }
 
-/* How the input is cut and, if outputs have headers, how these are told. */
+/* Open the splitter of the input and that of output headers. */
 static enum cleave_status open_splitters(struct cv_execution *execution,
                                          struct cleave_error *err)
 {
@@ -499,7 +497,7 @@ static enum cleave_status open_splitters(struct cv_execution *execution,
     return cv_splitter_set_header(execution->outputs, request->output.header, err);
 }
 
-/* A run can do without a guard, but not without a word. */
+/* A run without a guard is possible, but reported. */
 static void guard_failed(void *context, const struct cleave_error *err)
 {
     const struct cleave_listener *tell = context;
@@ -632,21 +630,21 @@ void cv_execution_close(struct cv_execution *execution)
 
 /* --- what the policy of a run is told, and its plan -------------------------------- */
 
-/* Of workers that nothing is known of: how many times faster one may be than another, here
- * and on several machines. */
+/* Ratio of the fastest to the slowest worker to expect, on one machine and on several. */
 static const double UNEQUAL_HERE = 4, UNEQUAL_AWAY = 30;
-/* A pipe holds what its command reads in 10 ms (run/common/pipe_writer.h), and the command as much again:
- * for so long it reads nothing. Where cores are fewer than commands, all the longer. */
+/* A pipe holds what the command reads in 10 ms (run/common/pipe_writer.h), and the
+ * command buffers as much: for this long it may not read. Longer if commands share
+ * cores. */
 static const double BURST_S = 0.02;
-/* A command that is slow has no more of its share at a time than such a part, so that the rest can be
- * taken back, and so that one that works as it reads shows that on little; but no less than this. */
+/* A slow command is fed at most its share divided by this at a time, so that the rest
+ * can be taken back and a command that works while it reads shows it early. */
 static const double SIPS = 128;
 enum { LEAST_SIP = 16 };
-/* By such a part chunks take more or less time, on a machine that has nothing else to do. */
+/* Relative variation of the time of chunks on an idle machine. */
 static const double VARIES = 0.05;
 
-/* Whether chunks may stay open, with those who are there. To other machines all that is given is
- * sent, and what they make of it comes back. */
+/* Whether chunks may stay open with these workers. Everything given to a host is sent
+ * to it. */
 static bool may_open(const struct cv_execution *execution,
                      const struct cleave_policy *policy)
 {
@@ -660,8 +658,7 @@ static bool may_open(const struct cv_execution *execution,
                                cv_splitter_frames(execution->splitter));
 }
 
-/* What the policy is told of workers: as declared or, if nobody has and it is of use to it, as
- * the journal has it. */
+/* Costs of workers for the policy: as declared, else as the journal has them. */
 static enum cleave_status plan_declare(struct cv_execution *execution,
                                        const struct cleave_policy *policy,
                                        struct cleave_error *err)
@@ -676,7 +673,7 @@ static enum cleave_status plan_declare(struct cv_execution *execution,
                          err);
 }
 
-/* Whether all that is told of workers was measured. */
+/* Whether all these costs were measured. */
 static bool is_measured(const struct cv_execution *execution)
 {
     for (uint32_t w = 0; w < cleave_platform_nworkers(execution->setup.platform); w++)
@@ -685,7 +682,7 @@ static bool is_measured(const struct cv_execution *execution)
     return true;
 }
 
-/* So many commands have a core of this machine between them. */
+/* Commands per core of this machine. */
 static double crowd_of(const struct cv_worker_pool *pool)
 {
     uint32_t here = 0;
@@ -695,8 +692,8 @@ static double crowd_of(const struct cv_worker_pool *pool)
     return fmax(1, (double)here / cv_usable_cores());
 }
 
-/* What is in the pipe of a command that has not shown how fast it reads: a page or, where a share is
- * less than many of these, a sip (run/common/pipe_writer.h). Other machines know nothing of sips. */
+/* Bytes in the pipe of a command of unknown speed: a page, or less if shares are
+ * small. Hosts do not use small writes. */
 static size_t ahead_of(const struct cv_worker_pool *pool, double total)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -707,7 +704,7 @@ static size_t ahead_of(const struct cv_worker_pool *pool, double total)
     return small_write > LEAST_SIP ? (size_t)small_write : LEAST_SIP;
 }
 
-/* What the policy is told of the load, and of how chunks get to those who do them. */
+/* The load and the transport, as the policy gets them. */
 static struct cv_load describe(const struct cv_execution *execution,
                                const struct cleave_policy *policy, double total)
 {

@@ -1,4 +1,5 @@
-/* execution_run.c -- a run from its plan until its outputs are written. SPDX-License-Identifier: MIT */
+/* execution_run.c -- a run from its plan until its outputs are written.
+ * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include "base/fail.h"
 #include "engine/driver.h"
@@ -10,18 +11,19 @@
 
 /* --- is a stream a short one? ------------------------------------------------------ */
 
-/* Of a stream nobody knows how much it is, so the first command is given what a pipe holds at
- * once. Where records are few and take long, as 4,000 names that somebody pipes in, that
- * may be a good part of all, and the others would wait for it. But such streams end at once. */
+/* The size of a stream is unknown, so the first command is given what a pipe holds. If
+ * records are few and slow, such as 4,000 names in a pipe, that can be most of the
+ * input. Such streams usually end at once, so wait for the end. */
 
-/* Longer than it takes a command that has written all to end, and shorter than anybody sees. */
+/* Longer than a writer needs to exit after its last write, and too short to be
+ * noticed. */
 #define SOON_S 0.01
 
-enum { MUCH = 256 * 1024 }; /* more than that is no short one */
+enum { MUCH = 256 * 1024 }; /* a stream with more bytes is not short */
 
 struct wait {
     struct cv_exec_run *run;
-    double until_s; /* 0: nothing has come */
+    double until_s; /* 0: nothing has arrived */
 };
 
 static void input_ready(void *context, unsigned events)
@@ -36,7 +38,7 @@ static void input_ready(void *context, unsigned events)
         cv_event_queue_fail(&wait->run->events, &err);
 }
 
-/* Whether sizes are chosen by those of the input, and by those who can be given a little at a time. */
+/* Whether the policy sizes chunks by the input, and workers can be fed small pieces. */
 static enum cleave_status is_worth_it(const struct cv_execution *execution, bool *out,
                                       struct cleave_error *err)
 {
@@ -49,8 +51,8 @@ static enum cleave_status is_worth_it(const struct cv_execution *execution, bool
     return CLEAVE_OK;
 }
 
-/* Whether it is still of use to wait: whoever stops the run, or reads no more, is attended to by the
- * run itself. One that is to be decoded is read from elsewhere as soon as that is seen. */
+/* Whether waiting is still useful. Signals and closed outputs are left to the run. A
+ * compressed stream is read by its decoder. */
 static bool may_be_short(struct wait *wait, int fd)
 {
     struct cv_exec_run *run = wait->run;
@@ -62,9 +64,9 @@ static bool may_be_short(struct wait *wait, int fd)
            !(wait->until_s > 0 && cv_clock_s() >= wait->until_s);
 }
 
-/* Before the run is planned: if the input is a stream, wait for its first bytes, and a moment
- * longer for its end while there is little of it. Then its size is known, as that of a file.
- * Nobody is kept waiting, since no command is started before something has come. */
+/* Before the plan: wait for the first bytes of a stream, and a moment longer for its
+ * end while it is small. Its size is then known like that of a file. This delays
+ * nothing, because no command starts before input arrives. */
 static enum cleave_status short_stream_await(struct cv_execution *execution,
                                              struct cleave_error *err)
 {
@@ -110,8 +112,8 @@ static enum cleave_status drive(struct cv_execution *execution, struct cleave_er
     return cv_execution_name_signal(&execution->run, status);
 }
 
-/* Write what is still to be written. After a halt, what comes behind a chunk that was not
- * done never will be. */
+/* Write the remaining outputs. After a halt, outputs after a missing chunk are not
+ * written. */
 static enum cleave_status flush(struct cv_execution *execution, struct cleave_error *err)
 {
     struct cv_exec_run *run = &execution->run;
@@ -130,8 +132,7 @@ static enum cleave_status flush(struct cv_execution *execution, struct cleave_er
     }
 }
 
-/* Items do not hang together: after a halt, outputs behind those that are left are wanted all
- * the same. */
+/* Items are independent: after a halt, outputs after missing ones are written. */
 static enum cleave_status pass_over_left(struct cv_execution *execution,
                                          struct cleave_error *err)
 {
@@ -153,8 +154,8 @@ static enum cleave_status pass_over_left(struct cv_execution *execution,
     return status;
 }
 
-/* A record that the end of the input cuts short: something is missing there, and though all
- * that came was done, the result is not that of whole records. */
+/* The input ends within a record: it is probably truncated, so the run fails although
+ * everything was processed. */
 static enum cleave_status check_torn(const struct cv_execution *execution,
                                      struct cleave_error *err)
 {
@@ -169,7 +170,7 @@ static enum cleave_status check_torn(const struct cv_execution *execution,
     return note.status;
 }
 
-/* What was done twice is worth a word whatever else has failed. */
+/* Report bytes that were processed twice, whatever else has failed. */
 static void note_fault(const struct cv_execution *execution)
 {
     const struct cv_order_queue *queue = &execution->run.queue;
@@ -181,7 +182,7 @@ static void note_fault(const struct cv_execution *execution)
         execution->request->listener.note(execution->request->listener.context, err.text);
 }
 
-/* A file that is decoded is damaged: do what is left of all that is before. */
+/* A compressed file is damaged: process what precedes the damage. */
 static bool begin_again(struct cv_execution *execution)
 {
     struct cv_exec_run *run = &execution->run;
@@ -251,7 +252,7 @@ static enum cleave_status run_all(struct cv_execution *execution,
     return status == CLEAVE_OK ? check_torn(execution, err) : status;
 }
 
-/* A run that failed for several reasons has one status: that of the first of these. */
+/* The status of a run that failed for several reasons is the first of these. */
 static enum cleave_status name_failure(const struct cv_exec_run *run,
                                        enum cleave_status status,
                                        struct cleave_error *err)

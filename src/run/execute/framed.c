@@ -1,8 +1,8 @@
 /* framed.c -- a run that reads its inputs in frames, as a persistent command does.
  * SPDX-License-Identifier: MIT
  *
- * The inputs are runs of their own, one after the other: their sizes are known when they begin,
- * and each has failed or not. Workers and links to hosts stay from one to the next. */
+ * Each input is a separate run of known size, which fails or succeeds alone. Workers and
+ * links to hosts stay from one to the next. */
 #include "run/execute/framed.h"
 
 #include <errno.h>
@@ -28,10 +28,10 @@
 struct cv_framed_lines {
     bool on;
     pthread_t thread;
-    int from;  /* owned: the end of the pipe that is read          */
-    int sink;  /* borrowed: what the run writes to                 */
-    int out;   /* borrowed: where parts go                         */
-    int wrong; /* the thread's: an errno, 0 as long as all is well */
+    int from;  /* owned: read end of the pipe */
+    int sink;  /* borrowed: descriptor that the run writes to */
+    int out;   /* borrowed: parts are written here */
+    int wrong; /* errno of the thread; 0: none */
 };
 
 /* --- answers in parts ------------------------------------------------------------------ */
@@ -93,19 +93,19 @@ static int framed_lines_end(struct cv_framed_lines *lines)
 
 /* --- frames ---------------------------------------------------------------------------- */
 
-enum { COPY = 256 * 1024 }; /* bytes that are read at a time */
+enum { COPY = 256 * 1024 }; /* bytes read at a time */
 
 struct framed {
     int in, out;         /* borrowed                                          */
-    int piece, answer;   /* owned: files without a name                       */
-    char piece_name[40]; /* by which the first is opened again                */
+    int piece, answer;   /* owned: unnamed files */
+    char piece_name[40]; /* path of `piece` */
     unsigned char head[CV_FRAME];
     size_t nhead;
-    uint64_t left; /* bytes of the piece that have not come                   */
-    bool ended;    /* there is no other                                       */
-    bool in_parts; /* lines of an answer are passed on as they come           */
+    uint64_t left; /* bytes of the piece that have not arrived */
+    bool ended;    /* no other frame follows */
+    bool in_parts; /* lines of an answer are passed on while it is made */
     struct cv_framed_lines lines;
-    char *bytes; /* owned: COPY of them                                     */
+    char *bytes; /* owned: COPY bytes */
     struct cleave_error err;
 };
 
@@ -156,7 +156,7 @@ static void input_ready(void *context, unsigned events)
                 strerror(errno));
 }
 
-/* A file from its beginning, without bytes. */
+/* Truncate the file and rewind. */
 static enum cleave_status clear(int fd, struct cleave_error *err)
 {
     if (ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0)
@@ -239,7 +239,7 @@ static void forget_input(struct cv_execution *execution)
                                  .limiter = before.limiter,
                                  .stopped_by = before.stopped_by };
     run->pool.health = (struct cv_worker_health){ .count = 0 };
-    execution->declared = NULL; /* other workers may be there for the next input */
+    execution->declared = NULL; /* workers may differ for the next input */
     run->pool.hosts.source = NULL;
     run->queue.events = &run->events;
 }
@@ -273,7 +273,7 @@ static enum cleave_status run_one(struct cv_execution *execution, bool first,
         status = cv_execution_run(execution, err);
     cv_note_failures_end(&run->failures, execution->request);
     *out_failed = run->queue.failed > 0;
-    /* Commands that fail are reported in the answer; the run goes on. */
+    /* Failed commands are reported in the answer; the run continues. */
     if (run->halted && *out_failed && status == CLEAVE_EENGINE)
         status = CLEAVE_OK;
     forget_input(execution);

@@ -1,4 +1,4 @@
-/* retry_queue.c -- pieces that are to be done again, before all that is new.
+/* retry_queue.c -- pieces to run again, and ranges that may be poison.
  * SPDX-License-Identifier: MIT */
 #include "run/failures/retry_queue.h"
 
@@ -52,7 +52,7 @@ bool cv_retry_queue_has_failure_of(const struct cv_retry_queue *agains, uint32_t
     return false;
 }
 
-/* How good it is that this one does it; 0 is best. */
+/* How suitable the candidate is; 0 is best. */
 static unsigned rank(const struct cv_retry *again, const struct cv_candidate *candidate)
 {
     const struct cv_failure_history *past = &again->chunk.past;
@@ -88,8 +88,8 @@ size_t cv_retry_queue_pick_worker(const struct cv_retry *again,
 
 /* --- a piece that failed, in two --------------------------------------------------- */
 
-/* Where the second half is one long record, a cut before the middle is looked for, each time
- * half as far from the beginning. */
+/* If the second half is one long record, look for a cut closer to the beginning,
+ * halving the distance each time. */
 enum cleave_status cv_piece_bisect(struct cv_source *source, const struct cv_piece *piece,
                                    struct cv_piece *head, struct cv_piece *tail,
                                    struct cleave_error *err)
@@ -180,8 +180,7 @@ static bool is_guilty(const struct cv_poison_suspect *suspect, uint32_t machines
     return suspect->losses >= CV_BLAME_LOSSES && suspect->nhosts >= needed;
 }
 
-/* What is in both is more suspicious than what was in one of them: the rest of a suspect
- * was not there this time. */
+/* Only the part of a suspect that was running again stays a suspect. */
 enum cleave_status cv_poison_tracker_lost(struct cv_poison_tracker *poison,
                                           uint64_t begin, uint64_t end, const void *host,
                                           uint32_t machines, uint32_t *out_hosts,

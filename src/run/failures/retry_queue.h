@@ -1,8 +1,6 @@
-/* retry_queue.h -- pieces that are to be done again, before all that is new.
- * SPDX-License-Identifier: MIT
+/* retry_queue.h -- pieces to run again, before new orders. SPDX-License-Identifier: MIT
  *
- * They are taken from the source and under way, as far as others know, but nobody does
- * them at the moment. */
+ * Such a piece was taken from the source and counts as running, but no worker has it. */
 #ifndef CV_RETRY_QUEUE_H
 #define CV_RETRY_QUEUE_H
 #include <cleave/error.h>
@@ -35,7 +33,7 @@ struct cv_retry {
     struct cv_piece piece;
 };
 
-/* All zero: none. */
+/* All zero: empty. */
 struct cv_retry_queue {
     struct cv_retry *items; /* owned: the first is the next                            */
     size_t count, room;
@@ -47,20 +45,20 @@ enum cleave_status cv_retry_queue_push(struct cv_retry_queue *agains,
                                        const struct cv_retry *again,
                                        struct cleave_error *err);
 struct cv_retry cv_retry_queue_take(struct cv_retry_queue *agains, size_t index);
-/* Whether one of them failed with this party. */
+/* Whether one of them failed in this domain. */
 bool cv_retry_queue_has_failure_of(const struct cv_retry_queue *agains, uint32_t domain);
 
-/* What is known of a party that could do it. */
+/* Whether a worker can retry a piece. */
 enum cv_availability {
-    CV_CAN_NOT,   /* it is not there                                                */
-    CV_CAN_LATER, /* it is there, but busy                                          */
+    CV_CAN_NOT,   /* absent */
+    CV_CAN_LATER, /* busy */
     CV_CAN_NOW,
 };
 struct cv_candidate {
     uint32_t domain;
     enum cv_availability can;
-    bool proven;  /* it has succeeded before                                           */
-    bool suspect; /* it waits for others to try what it failed with itself             */
+    bool proven;  /* it has succeeded before */
+    bool suspect; /* it waits until others have tried the pieces it failed with */
 };
 
 /* The candidate that retries it, or SIZE_MAX if none can now. The order of preference: a domain
@@ -71,38 +69,37 @@ size_t cv_retry_queue_pick_worker(const struct cv_retry *again,
                                   const struct cv_candidate *among, size_t count);
 
 enum {
-    CV_FAMILY_BAD = 16,   /* records that failed before one succeeded: all may be bad   */
-    CV_FAMILY_MOST = 2000 /* parts that are made of one piece                           */
+    CV_FAMILY_BAD = 16, /* single records that fail before one succeeds: stop splitting */
+    CV_FAMILY_MOST = 2000 /* limit of parts of one piece */
 };
 
 /* All parts of a piece that failed. */
 struct cv_bisect_group {
-    struct cv_bisect_group
-        *next;          /* of all there are                                         */
-    uint32_t made, bad; /* parts in all; single records that failed                     */
-    bool any_good;      /* a part has succeeded                                         */
-    bool isolates;      /* to the last record                                           */
+    struct cv_bisect_group *next; /* list of all groups */
+    uint32_t made, bad;           /* parts in all; single records that failed */
+    bool any_good; /* a part has succeeded                                         */
+    bool isolates; /* split to single records */
 };
 
-/* Part a piece near its middle. *tail is empty if it is a single record. */
+/* Split a piece near its middle. *tail is empty if it is a single record. */
 enum cleave_status cv_piece_bisect(struct cv_source *source, const struct cv_piece *piece,
                                    struct cv_piece *head, struct cv_piece *tail,
                                    struct cleave_error *err);
 
-/* All families of a run; all zero: none. */
+/* All groups of a run; all zero: none. */
 struct cv_bisect_groups {
     struct cv_bisect_group
         *first; /* owned                                                   */
 };
 
 void cv_families_done(struct cv_bisect_groups *families);
-/* A piece becomes two; one without a family founds it. */
+/* A piece was split in two. Makes a group if *family is NULL. */
 enum cleave_status cv_bisect_group_split(struct cv_bisect_groups *families,
                                          struct cv_bisect_group **family, bool isolates,
                                          struct cleave_error *err);
-/* Whether it is of no use to part pieces of the family any further. */
+/* Whether splitting pieces of the group further is useless. */
 bool cv_bisect_group_hopeless(const struct cv_bisect_group *family);
-/* A part, be it of no family, is over. */
+/* A part has ended; `family` may be NULL. */
 void cv_bisect_group_over(struct cv_bisect_group *family, bool good, bool single);
 
 enum { CV_BLAME_LOSSES = 3 };
@@ -111,10 +108,10 @@ struct cv_poison_suspect {
     uint64_t begin, end; /* addresses                                                  */
     uint32_t losses;
     uint32_t nhosts;
-    const void *hosts[CV_BLAME_LOSSES]; /* different ones, as names of them            */
+    const void *hosts[CV_BLAME_LOSSES]; /* different hosts, by address */
 };
 
-/* All zero: nobody is suspected. */
+/* All zero: no suspects. */
 struct cv_poison_tracker {
     struct cv_poison_suspect
         *suspects; /* owned; no two overlap                              */
@@ -123,13 +120,13 @@ struct cv_poison_tracker {
 
 void cv_poison_tracker_done(struct cv_poison_tracker *poison);
 
-/* [begin, end) was being worked on by a host that is lost, one of `machines` that take part
- * in the run. *out_hosts is with how many it was lost if it is guilty, else 0. */
+/* A host was lost while it ran [begin, end); `machines` take part in the run.
+ * *out_hosts is the number of hosts lost with this range if it is poison, else 0. */
 enum cleave_status cv_poison_tracker_lost(struct cv_poison_tracker *poison,
                                           uint64_t begin, uint64_t end, const void *host,
                                           uint32_t machines, uint32_t *out_hosts,
                                           struct cleave_error *err);
-/* [begin, end) is done, or given up. */
+/* The range is done or was given up. */
 enum cleave_status cv_poison_tracker_clear(struct cv_poison_tracker *poison,
                                            uint64_t begin, uint64_t end,
                                            struct cleave_error *err);

@@ -1,4 +1,4 @@
-/* worker_health.c -- whether a chunk failed because of the chunk or because of who did it.
+/* worker_health.c -- whether a chunk or the worker is the cause of a failure.
  * SPDX-License-Identifier: MIT */
 #include "run/failures/worker_health.h"
 
@@ -9,10 +9,10 @@
 #include <unistd.h>
 #include "base/fail.h"
 
-/* The first rest; every other is twice the one before. */
+/* The first back-off; each one is twice as long as the one before. */
 static const double REST_S = 1;
 
-/* No more failures in a row are believed than this. */
+/* Limit of failures in a row that are accepted. */
 enum { PATIENCE_MOST = 1 << 20 };
 
 enum cleave_status cv_worker_health_open(struct cv_worker_health *health,
@@ -41,7 +41,7 @@ void cv_worker_health_close(struct cv_worker_health *health)
     health->count = health->nresting = 0;
 }
 
-/* The number of that way to fail. */
+/* The number of a kind of failure. */
 static uint8_t number_way(struct cv_health_record *at, const char *how)
 {
     uint8_t way = 0;
@@ -81,8 +81,8 @@ static void rest_over(void *context)
     end_backoff(context);
 }
 
-/* Somebody else has done what it failed with. If it has succeeded since, nothing is wrong
- * with it; and one rest stands for all that it had failed with before. */
+/* Another domain succeeded with a piece that this one failed with. A success since
+ * then clears it, and one back-off covers all earlier failures. */
 static enum cleave_status refute(struct cv_health_record *at, uint8_t way,
                                  struct cleave_error *err)
 {
@@ -190,7 +190,7 @@ void cv_worker_health_reason(const struct cv_health_record *standing, char *out,
 
 enum { ROOM = 4096 };
 
-/* The first bytes of a file, as a text; empty if there are none. */
+/* The first bytes of a file as a string; empty if it cannot be read. */
 static void read_text(const char *path, char out[ROOM])
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -201,7 +201,7 @@ static void read_text(const char *path, char out[ROOM])
         close(fd);
 }
 
-/* The line that begins with a word, behind it; NULL: there is none. */
+/* The rest of the line that begins with `word`; NULL: there is none. */
 static const char *behind(const char *text, const char *word)
 {
     const size_t length = strlen(word);

@@ -100,7 +100,7 @@ enum cv_attempt_action cv_attempt_step(struct cv_attempt *attempt,
 
 struct cv_attempt *cv_attempt_of(struct cv_slot *slot)
 {
-    return (struct cv_attempt *)slot; /* it is its first member */
+    return (struct cv_attempt *)slot; /* the slot is its first member */
 }
 
 bool cv_attempt_is_open(const struct cv_attempt *attempt)
@@ -245,8 +245,8 @@ struct cv_attempt *cv_attempt_table_find_last(const struct cv_attempt_table *tab
 
 /* --- progress ------------------------------------------------------------------------- */
 
-/* What the worker does, by its rate so far, in the time since then. */
-static double worth(const struct cv_time_fit *fit, double since_s, double now_s)
+/* Units that the worker processes, at its rate so far, since `since_s`. */
+static double processed_since(const struct cv_time_fit *fit, double since_s, double now_s)
 {
     double latency_s, rate_ups;
 
@@ -254,9 +254,9 @@ static double worth(const struct cv_time_fit *fit, double since_s, double now_s)
     return rate_ups * fmax(0, now_s - since_s - latency_s);
 }
 
-/* What has been fed but for what is in the pipe. When all of it was, the pipe is closed: then
- * what may be there goes by the rate. Of a command that stays nothing is known before its
- * answer. */
+/* Bytes that the command has read: those fed, without those in the pipe. After the end
+ * was fed, the rest of the pipe is estimated from the rate. A persistent command shows
+ * nothing before its answer. */
 static double read_here(const struct cv_slot *slot, const struct cv_time_fit *fit,
                         double now_s)
 {
@@ -271,11 +271,12 @@ static double read_here(const struct cv_slot *slot, const struct cv_time_fit *fi
                               : fmin(fed, (double)slot->in.writer.width.bytes);
     cv_slot_go_on(slot);
     if (slot->in.fd < 0)
-        unread -= fmin(unread, worth(fit, fmax(slot->start_s, slot->in.fed_s), now_s));
+        unread -= fmin(unread,
+                       processed_since(fit, fmax(slot->start_s, slot->in.fed_s), now_s));
     return fmax(0, fed - unread);
 }
 
-/* Of pieces that are there, a worker is at the one that came first. */
+/* A host works on the piece that arrived first. */
 static double read_there(const struct cv_worker_attempts *of_worker,
                          const struct cv_time_fit *fit, double now_s)
 {
@@ -295,7 +296,7 @@ static double read_there(const struct cv_worker_attempts *of_worker,
         return 0;
     since_s = fmax(since_s, first->slot.remote.arrived_s);
     return fmin((double)(first->slot.piece.end - first->slot.piece.begin),
-                worth(fit, since_s, now_s));
+                processed_since(fit, since_s, now_s));
 }
 
 double cv_worker_read_bytes(const struct cv_attempt_table *table,

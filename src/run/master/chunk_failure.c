@@ -1,4 +1,4 @@
-/* chunk_failure.c -- what happens when a command fails, or there is no room for it.
+/* chunk_failure.c -- failed chunks: retry, cross-check, split or give up.
  * SPDX-License-Identifier: MIT */
 #include "run/master/exec_run.h"
 
@@ -24,8 +24,9 @@
 /* --- keep what a command was given that failed for good ---------------------------- */
 
 enum {
-    NAME_ROOM = 256, /* of a file in its folder                                        */
-    NAME_MOST = 180, /* of an input in it: room for a range, a number and ".mates"     */
+    NAME_ROOM = 256, /* of a file in the directory */
+    /* of the input in it; the rest is for a range, a number and ".mates" */
+    NAME_MOST = 180,
     MOST_NAMES = 100000,
 };
 
@@ -40,7 +41,7 @@ enum { COPY = 64 * 1024 };
 
 /* --- bytes -------------------------------------------------------------------------------- */
 
-/* Some bytes from `at` on; as write(2). */
+/* Write some bytes from offset `at`; returns as write(2). */
 static ssize_t keep_some(const struct cv_part *part, uint64_t at, int to)
 {
     off_t offset = (off_t)at;
@@ -71,7 +72,7 @@ static int keep_part(const struct cv_part *part, int to)
     return 0;
 }
 
-/* A new file: what has that name already, be it a link to somewhere else, is EEXIST. */
+/* Write a new file. EEXIST if the name is taken, even by a dangling link. */
 static int keep_parts(int folder, const char *name, const struct cv_part *parts,
                       size_t count)
 {
@@ -85,14 +86,14 @@ static int keep_parts(int folder, const char *name, const struct cv_part *parts,
         error = keep_part(&parts[i], fd);
     if (close(fd) != 0 && error == 0)
         error = errno;
-    if (error != 0) /* half of it would be taken for all */
+    if (error != 0) /* a partial file would look complete */
         unlinkat(folder, name, 0);
     return error;
 }
 
 /* --- names -------------------------------------------------------------------------------- */
 
-/* The name of an input as the name of a file, one that no other input has. */
+/* The file name for an input, which no other input has. */
 static void name_input(const struct cleave_input *inputs, const struct cv_piece *piece,
                        char out[NAME_MOST + 1])
 {
@@ -108,7 +109,7 @@ static void name_input(const struct cleave_input *inputs, const struct cv_piece 
     if (!alone)
         name = piece->name;
     length = strlen(name);
-    if (length > NAME_MOST) /* the end says more than the beginning */
+    if (length > NAME_MOST) /* the end of a long path is more specific */
         name += length - NAME_MOST;
     length = strlen(name);
     memcpy(out, name, length + 1);
@@ -117,7 +118,7 @@ static void name_input(const struct cleave_input *inputs, const struct cv_piece 
             out[i] = '%';
 }
 
-/* Keep it under a name with a number; EEXIST: that is taken. */
+/* Write the piece under a name with its range; EEXIST: the name is taken. */
 static int keep_as(int folder, const char *name, const struct cv_piece *piece)
 {
     const struct cv_part given[] = { cv_piece_header(piece), cv_piece_body(piece),
@@ -135,11 +136,10 @@ static int keep_as(int folder, const char *name, const struct cv_piece *piece)
     return error;
 }
 
-/* Keep it in the folder `directory`, which is made if missing, as NAME.BEGIN-END, its mates
- * beside it as NAME.BEGIN-END.mates. NAME is that of the input without its folders or,
- * where another of `inputs` is called the same, with them, '%' for '/'. A file or a link of
- * that name is never touched: then a number is put behind, .2, .3 and so on. Only the owner
- * may read the files. */
+/* Write the piece to `directory`, which is created if missing, as NAME.BEGIN-END, and
+ * its mates as NAME.BEGIN-END.mates. NAME is the file name of the input; if two inputs
+ * have the same, the path with '%' for '/'. An existing file is never touched: .2, .3
+ * and so on are appended. Only the owner may read the files. */
 static enum cleave_status failed_input_keep(const char *directory,
                                             const struct cleave_input *inputs,
                                             const struct cv_piece *piece,
@@ -170,14 +170,15 @@ static enum cleave_status failed_input_keep(const char *directory,
 
 /* --- what happens when a command fails, or there is no room for it ----------------- */
 
-/* Whether commands fail on all that does not begin a file, and only on that. */
+/* Whether all chunks fail except those that begin a file. */
 static bool fails_without_header(const struct cv_exec_run *run)
 {
     return !run->request->input.header && run->request->items.words == NULL &&
            !run->start_failed && !run->middle_succeeded;
 }
 
-/* It would be the same with a million of them; all the more so if it cannot be for what is in them. */
+/* Every chunk fails: halt after CLEAVE_ALL_FAIL_LIMIT failures, or after
+ * CLEAVE_ALL_FAIL_UNREAD_LIMIT if the commands exited before they read any input. */
 static bool all_chunks_fail(const struct cv_exec_run *run)
 {
     const struct cv_order_queue *queue = &run->queue;
@@ -190,14 +191,14 @@ static bool all_chunks_fail(const struct cv_exec_run *run)
            (!run->pool.health.anybody || fails_without_header(run));
 }
 
-/* Whether a command failed before it had read anything, as far as that is seen. */
+/* Whether the command is known to have failed before it read anything. */
 static bool is_unread(const struct cv_attempt *attempt)
 {
     return attempt->slot.open.on && !cv_slot_is_remote(&attempt->slot) &&
            !(attempt->slot.open.spawn_s > 0);
 }
 
-/* How many there are of what is counted, the one that has just ended among them. */
+/* The number that failures.halt_on counts, with the chunk that has just ended. */
 static double count_ends(const struct cv_exec_run *run, double over)
 {
     switch (run->request->failures.halt_on) {
@@ -240,10 +241,9 @@ static void drop_output(struct cv_attempt *attempt)
     attempt->slot.store = NULL;
 }
 
-/* What a command wrote before it failed is of no use with the outputs of other chunks. Of an
- * item it is all that there will be, as in a shell; and where lines are written as they come,
- * it should not depend on who was faster what becomes of the last of them. Nor of one of which
- * some was written already. */
+/* The output of a failed chunk is dropped, except for items without reduce.command (a
+ * shell would show it), line-buffered output, and a chunk whose first lines were
+ * already written. */
 static bool keeps_output(const struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
     return cv_slot_passed(&attempt->slot) > 0 ||
@@ -266,7 +266,6 @@ static enum cleave_status settle_output(struct cv_exec_run *run,
     return cv_result_sink_add(run->results, store, &piece, &attempt->slot, err);
 }
 
-/* All that is to be done about a chunk that failed for good. */
 static enum cleave_status settle_failure(struct cv_exec_run *run,
                                          struct cv_attempt *attempt,
                                          struct cleave_error *err)
@@ -288,7 +287,8 @@ static enum cleave_status settle_failure(struct cv_exec_run *run,
     return cv_poison_tracker_clear(&run->poison, piece.begin, piece.end, err);
 }
 
-/* Its bytes are settled; or else they are left, and it does not count. */
+/* Give the chunk up. If its bytes cannot be settled they are left, and the failure is
+ * not counted. */
 static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *attempt,
                                   struct cleave_error *err)
 {
@@ -310,7 +310,7 @@ static enum cleave_status give_up(struct cv_exec_run *run, struct cv_attempt *at
 
 /* --- whose fault it is --------------------------------------------------------------------- */
 
-/* How many parties serve that the piece has not failed with. */
+/* Whether a failure domain has work to do that the piece has not failed in. */
 static bool other_domain_available(const struct cv_exec_run *run,
                                    const struct cv_failure_history *past)
 {
@@ -321,7 +321,8 @@ static bool other_domain_available(const struct cv_exec_run *run,
     return false;
 }
 
-/* Whether others are to try it, beyond what was asked for: is it the chunk or the worker? */
+/* Whether another domain should try the chunk, although no retries were asked for, to
+ * find out whether chunk or worker is the cause. */
 static bool needs_cross_check(const struct cv_exec_run *run,
                               const struct cv_attempt *attempt, bool doubtful)
 {
@@ -332,7 +333,7 @@ static bool needs_cross_check(const struct cv_exec_run *run,
            other_domain_available(run, &attempt->chunk.past);
 }
 
-/* Part it, if it can be and that is of use. */
+/* Split the piece if that is possible and useful. */
 static enum cleave_status try_halves(struct cv_exec_run *run,
                                      const struct cv_attempt *attempt,
                                      struct cv_failure_decision *out,
@@ -348,8 +349,9 @@ static enum cleave_status try_halves(struct cv_exec_run *run,
     return CLEAVE_OK;
 }
 
-/* Whether it may have been killed for want of memory: by the system, as nobody else did, or as
- * a shell tells it, or something of it was. */
+/* Whether the command may have been killed for lack of memory: by a SIGKILL that
+ * cleave did not send, as reported by a shell, or because the system has killed a
+ * process of this control group. */
 static bool lacked_memory(struct cv_exec_run *run, const struct cv_slot *slot,
                           enum cv_slot_end end)
 {
@@ -363,7 +365,7 @@ static bool lacked_memory(struct cv_exec_run *run, const struct cv_slot *slot,
            slot->process.exit_code == 128 + SIGKILL || run->memory_kills > before;
 }
 
-/* Count it, and find out whose fault it may be. */
+/* Count the failure. Returns whether it is doubtful. */
 static bool count_failure(struct cv_exec_run *run, struct cv_attempt *attempt)
 {
     const uint32_t domain = cv_worker_pool_domain(&run->pool, attempt->slot.worker);
@@ -372,7 +374,7 @@ static bool count_failure(struct cv_exec_run *run, struct cv_attempt *attempt)
     uint8_t way = 0;
 
     run->pool.tallies[attempt->slot.worker].failures++;
-    /* Parts of what failed are likely to fail: that says nothing of who had them. */
+    /* Parts of a failed piece are likely to fail, whichever worker runs them. */
     if (attempt->chunk.past.family == NULL) {
         cv_slot_describe_end(&attempt->slot, how, sizeof how);
         doubtful = cv_worker_health_note_failure(&run->pool.health, domain, how, &way);
@@ -404,7 +406,7 @@ enum cleave_status cv_chunk_decide_failure(struct cv_exec_run *run,
     if (run->halted || run->stopped_by != 0)
         return CLEAVE_OK;
     if (run->request->output.lines && cv_slot_passed(&attempt->slot) > 0)
-        return CLEAVE_OK; /* another output would come behind what is written */
+        return CLEAVE_OK; /* a second output cannot follow the lines already written */
     if (large && (may_try || failures->isolate))
         CV_TRY(try_halves(run, attempt, out, err));
     if (out->verdict == CV_FAILURE_GIVE_UP && (family == NULL || !family->isolates) &&
@@ -428,12 +430,12 @@ static void domain_backed_off(void *context, uint32_t domain)
                                 cv_worker_pool_domain_name(&run->pool, domain), at);
 }
 
-/* The policy may have given up a worker that is there again. */
+/* The policy may have stopped using a worker that is available again. */
 static void domain_recovered(void *context, uint32_t domain)
 {
     struct cv_exec_run *run = context;
 
-    /* To others, to be woken means that a time has come that they asked for. */
+    /* Other policies take a wake-up for one of their own timers. */
     for (uint32_t w = domain;
          run->queue.open && run->queue.gets_joins && w < run->pool.nworkers &&
          cv_worker_pool_domain(&run->pool, w) == domain;
@@ -491,7 +493,8 @@ void cv_chunk_keep_written_prefix(struct cv_attempt *attempt)
     attempt->slot.store = NULL;
 }
 
-/* What it wrote is not the output of the chunk; what has been seen of it is how that begins. */
+/* Drop the output, or keep the part that was already written: the next output must
+ * begin with it. */
 static void set_output_aside(const struct cv_exec_run *run, struct cv_attempt *attempt,
                              enum cv_failure_action verdict)
 {

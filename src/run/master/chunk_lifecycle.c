@@ -1,4 +1,5 @@
-/* chunk_lifecycle.c -- what a slot tells of its chunk, to the end. SPDX-License-Identifier: MIT */
+/* chunk_lifecycle.c -- callbacks of slots: arrival and end of attempts.
+ * SPDX-License-Identifier: MIT */
 #include "run/master/exec_run.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 
 /* --- how long it took --------------------------------------------------------------------- */
 
-/* When the last chunk of the same worker had arrived. */
+/* Arrival time of the last piece of the same worker. */
 static double last_arrived(const struct cv_exec_run *run,
                            const struct cv_attempt *attempt)
 {
@@ -22,15 +23,14 @@ static double last_arrived(const struct cv_exec_run *run,
     return last_s;
 }
 
-/* A piece goes over the link when the one before has arrived, however early it was given
- * to it. */
+/* A piece uses the link only after the piece before it has arrived. */
 static double sent_from(const struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
     return fmax(attempt->slot.remote.granted_s, last_arrived(run, attempt));
 }
 
-/* When its command was started. What hosts say comes with more or less delay: not before
- * the last one of the same worker had ended. */
+/* Start time of the command. Messages of hosts are delayed: it is not before the end
+ * of the worker's last command. */
 static double computed_from(const struct cv_exec_run *run,
                             const struct cv_attempt *attempt)
 {
@@ -49,7 +49,7 @@ static double computed_from(const struct cv_exec_run *run,
     return from_s;
 }
 
-/* What this attempt took its worker. Those before it were others', and between them it waited. */
+/* Seconds this attempt kept its worker busy, without earlier attempts and idle time. */
 static double busy_with(const struct cv_attempt *attempt, double now_s)
 {
     const struct cv_slot *slot = &attempt->slot;
@@ -75,8 +75,8 @@ static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, dou
 
 /* --- its end ------------------------------------------------------------------------------ */
 
-/* Its output is here, if that is not where it was made: it came from the end of the command
- * on. */
+/* Report CLEAVE_RETURNED for an output that came from a host; it was sent after the
+ * end of the command. */
 static void tell_returned(struct cv_exec_run *run, const struct cv_attempt *attempt,
                           double units)
 {
@@ -90,8 +90,8 @@ static void tell_returned(struct cv_exec_run *run, const struct cv_attempt *atte
                                                          run->events.began_s });
 }
 
-/* When its command had read all, if it has ended well; 0: that is not known. The way back of an
- * output is none of its work. */
+/* Time when the command had read all of its input, if it succeeded; 0: unknown. The
+ * transfer of the output is not part of the work. */
 static double read_until(const struct cv_exec_run *run, const struct cv_slot *slot)
 {
     const double back_s =
@@ -100,7 +100,7 @@ static double read_until(const struct cv_exec_run *run, const struct cv_slot *sl
     return slot->open.read_s > 0 ? slot->open.read_s + back_s - run->events.began_s : 0;
 }
 
-/* The policy hears of it, whether its command succeeded or not. */
+/* Report the end to the policy, whether the command succeeded or not. */
 static void tell_over(struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
     const struct cv_slot *slot = &attempt->slot;
@@ -129,8 +129,8 @@ static void chunk_over(struct cv_exec_run *run, const struct cv_attempt *attempt
     tell_over(run, attempt);
 }
 
-/* What was written of it is how its output begins: it is done again as it is, but for what was not
- * sent. As far as the policy knows, it is over. */
+/* The new output must begin with the part already written, so the same piece is
+ * retried, without the part that was not sent. For the policy the chunk has ended. */
 static enum cleave_status requeue_partly_written(struct cv_exec_run *run,
                                                  struct cv_attempt *attempt,
                                                  struct cleave_error *err)
@@ -143,7 +143,7 @@ static enum cleave_status requeue_partly_written(struct cv_exec_run *run,
     return cv_chunk_again(run, attempt, err);
 }
 
-/* It has come to nothing; its bytes are left again. */
+/* Put the piece back, or queue it again. */
 static enum cleave_status lose_chunk(struct cv_exec_run *run, struct cv_attempt *attempt,
                                      struct cleave_error *err)
 {
@@ -152,7 +152,7 @@ static enum cleave_status lose_chunk(struct cv_exec_run *run, struct cv_attempt 
     if (cv_ordered_output_remembers(run->outputs, piece.begin))
         return requeue_partly_written(run, attempt, err);
     if (attempt->chunk.past.count > 0 ||
-        attempt->chunk.runs_alone) { /* those who had it are waited for */
+        attempt->chunk.runs_alone) { /* other domains will be tried */
         run->queue.lost++;
         return cv_chunk_again(run, attempt, err);
     }
@@ -160,7 +160,7 @@ static enum cleave_status lose_chunk(struct cv_exec_run *run, struct cv_attempt 
     return cv_order_queue_requeue(&run->queue, &attempt->chunk, &piece, err);
 }
 
-/* How many machines take part that a chunk could be lost with, or done by. */
+/* Machines on which a chunk can run. */
 static uint32_t machines(const struct cv_worker_pool *pool)
 {
     uint32_t count = 0;
@@ -173,7 +173,7 @@ static uint32_t machines(const struct cv_worker_pool *pool)
     return count;
 }
 
-/* Whether others were at work on the host that was lost with it. */
+/* Whether the lost host was running other chunks. */
 static bool host_ran_other_chunks(const struct cv_slot *slot)
 {
     const struct cv_slot *other = slot->remote.host->first_slot;
@@ -183,8 +183,8 @@ static bool host_ran_other_chunks(const struct cv_slot *slot)
     return other != NULL;
 }
 
-/* It may have been one of those: it is tried once more when nobody does anything else. As far
- * as the policy knows, it is over. */
+/* One of several chunks may have killed the host: retry this one while nothing else is
+ * running. For the policy the chunk has ended. */
 static enum cleave_status retry_alone(struct cv_exec_run *run, struct cv_attempt *attempt,
                                       struct cleave_error *err)
 {
@@ -195,7 +195,7 @@ static enum cleave_status retry_alone(struct cv_exec_run *run, struct cv_attempt
     return cv_chunk_again(run, attempt, err);
 }
 
-/* Its host is gone: the chunk is left again, unless it has taken down others as well. */
+/* The host was lost: put the chunk back, unless it is poison. */
 static enum cleave_status chunk_lost(struct cv_exec_run *run, struct cv_attempt *attempt,
                                      bool *out_given_up, struct cleave_error *err)
 {
@@ -303,21 +303,22 @@ static enum cleave_status chunk_failed(struct cv_exec_run *run,
         CV_TRY(cv_recall_unread(run, attempt, err));
     CV_TRY(cv_chunk_decide_failure(run, attempt, end, &sentence, err));
     *out_over = sentence.verdict == CV_FAILURE_GIVE_UP;
-    if (!*out_over) /* else it is counted with its chunk */
+    if (!*out_over) /* a chunk that is given up is counted at its end */
         cv_worker_pool_was_busy(&run->pool, attempt->slot.worker, 0,
                                 busy_with(attempt, cv_clock_s()));
     cv_attempt_report(run->request, worker, attempt, end, *out_over);
-    if (sentence.verdict == CV_FAILURE_BISECT) /* what comes of them is up to us */
+    if (sentence.verdict == CV_FAILURE_BISECT) /* the halves are not reported */
         tell_over(run, attempt);
     if (sentence.verdict == CV_FAILURE_RETRY && attempt->slot.open.on) {
-        /* It may be a large part of all, and others do it: its worker need not wait. */
+        /* The piece may be large and others retry it: the worker gets new work now. */
         tell_over(run, attempt);
         attempt->chunk.reported = CV_UNREPORTED;
     }
     return cv_chunk_failed(run, attempt, &sentence, err);
 }
 
-/* One more has succeeded, in so many seconds: that limits all, also those that run. */
+/* An item succeeded in `seconds`: apply the new median to the timeout of all,
+ * including running ones. */
 static void limit_all(struct cv_exec_run *run, double seconds)
 {
     double limit_s;
@@ -342,7 +343,6 @@ static bool is_unstarted(const struct cv_slot *slot)
     return (slot->unbegun || slot->process.start_error != 0) && !cv_slot_is_remote(slot);
 }
 
-/* Which event the end of a command is. */
 static enum cv_attempt_event classify_end(const struct cv_exec_run *run,
                                           const struct cv_attempt *attempt,
                                           enum cv_slot_end end)
@@ -358,7 +358,7 @@ static enum cv_attempt_event classify_end(const struct cv_exec_run *run,
         return CV_EVENT_LOST;
     if (end != CV_SLOT_DONE)
         return CV_EVENT_FAILURE;
-    if (run->events.broken) /* perhaps because this output could not be kept */
+    if (run->events.broken) /* this output may be the one that could not be kept */
         return CV_EVENT_DISCARD;
     return slot->store == NULL ||
                    cv_ordered_output_repeats(slot->store, slot->piece.begin)
@@ -366,14 +366,13 @@ static enum cv_attempt_event classify_end(const struct cv_exec_run *run,
                : CV_EVENT_MISMATCH;
 }
 
-/* Whether the command was started, and had something to do. */
+/* Whether the command was started with a piece. */
 static bool had_piece(enum cv_attempt_event event)
 {
     return event != CV_EVENT_EMPTY_END && event != CV_EVENT_EMPTY_LOST &&
            event != CV_EVENT_EMPTY_UNSTARTED && event != CV_EVENT_UNSTARTED;
 }
 
-/* Why the command was not started. */
 static struct cleave_error start_error(const struct cv_slot *slot)
 {
     struct cleave_error err = { .status = CLEAVE_ERESOURCES };
@@ -392,8 +391,8 @@ static enum cleave_status retry_start(struct cv_exec_run *run, struct cv_attempt
     return cv_chunk_put_off(run, attempt, err) ? CLEAVE_OK : err->status;
 }
 
-/* Wait until there are resources. Without bytes the command is started again with its first
- * ones; else the piece is put back. */
+/* Wait for resources. A chunk without bytes is started again with its first bytes;
+ * otherwise the piece is put back. */
 static enum cleave_status wait_for_start(struct cv_exec_run *run,
                                          struct cv_attempt *attempt, bool put_back,
                                          struct cleave_error *err)
@@ -425,7 +424,6 @@ static enum cleave_status reject(struct cv_exec_run *run, struct cv_attempt *att
     return cv_chunk_output_mismatch(run, attempt, err);
 }
 
-/* The end of an attempt that had a piece. */
 static enum cleave_status end_attempt(struct cv_exec_run *run, struct cv_attempt *attempt,
                                       enum cv_attempt_action action, enum cv_slot_end end,
                                       struct cleave_error *err)
@@ -485,7 +483,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
 
 /* --- messages of a slot --------------------------------------------------------------- */
 
-/* Only of other machines: with slots of this one there is no way to go. */
+/* Called for slots of hosts only: a local piece does not travel. */
 static void slot_arrived(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;
@@ -493,7 +491,7 @@ static void slot_arrived(void *context, struct cv_slot *slot)
     const double units = (double)(slot->piece.end - slot->piece.begin);
     const double from_s = sent_from(run, attempt);
 
-    if (slot->open.on) /* it went as it was given */
+    if (slot->open.on) /* an open chunk is sent as it grows */
         return;
     cv_time_fit_add(&run->pool.tallies[slot->worker].link, units, cv_clock_s() - from_s);
     if (attempt->chunk.reported != CV_REPORTED_ORDER)
@@ -515,7 +513,7 @@ static void slot_carried(void *context, struct cv_slot *slot, uint64_t bytes,
     cv_time_fit_add(&run->pool.tallies[slot->worker].link, (double)bytes, time_s);
 }
 
-/* A command that stays does not answer its first chunk. */
+/* A persistent command does not answer its first chunk. */
 static void slot_silent(void *context, struct cv_slot *slot)
 {
     const struct cv_exec_run *run = context;
@@ -523,7 +521,7 @@ static void slot_silent(void *context, struct cv_slot *slot)
     cv_note_silent(run->request, run->pool.names[slot->worker]);
 }
 
-/* Once is enough: it is the same with all chunks. */
+/* One note is enough. */
 static void slot_held(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;
@@ -533,7 +531,7 @@ static void slot_held(void *context, struct cv_slot *slot)
     run->held = true;
 }
 
-/* A command that stayed has ended after a chunk: whether that was well. */
+/* A persistent command has ended after its last chunk. */
 static void slot_left(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;

@@ -1,4 +1,4 @@
-/* chunk_orders.c -- what the policy asks for, as soon as it can be begun.
+/* chunk_orders.c -- begins orders and retries when their workers are free.
  * SPDX-License-Identifier: MIT */
 #include "run/master/exec_run.h"
 
@@ -8,11 +8,12 @@
 
 /* --- desks for workers, and the beginning of a chunk ------------------------------- */
 
-/* Of a worker of another machine; and of one that is here: another one only while the first is
- * held up. */
+/* Attempts of a worker on a host, and of a local one, which uses the second while an
+ * open chunk waits. */
 enum { ATTEMPTS_AWAY = 3, ATTEMPTS_HERE = 2 };
 
-/* Then nobody may wait for whoever reads the output, and one alone may write to it. */
+/* With hosts the master must not block on the reader of the output, and only one
+ * process may write. */
 static bool may_have_hosts(const struct cleave_execution *request)
 {
     return request->hosts.count > 0 || request->hosts.join_path != NULL ||
@@ -50,7 +51,8 @@ static void set_up(struct cv_exec_run *run, uint32_t worker, struct cv_slot *slo
         cv_persistent_init(slot);
 }
 
-/* Slots whose commands have stayed since the input before; false: there are none. */
+/* Keep the slots of persistent commands that stayed after the last input; false: there
+ * are none. */
 static bool seat_again(struct cv_exec_run *run, uint32_t worker)
 {
     struct cv_worker_attempts *places = &run->table.items[worker];
@@ -158,7 +160,7 @@ static enum cleave_status chunks_begin_again(struct cv_exec_run *run,
 
 /* --- what the policy asks for, as soon as it can be begun -------------------------- */
 
-/* How much of the input it takes: of items, no more than a command can have. */
+/* Bytes that the order may take; for items, at most what one command can have. */
 static uint64_t most_of(const struct cv_exec_run *run,
                         const struct cv_pending_order *pending)
 {
@@ -168,7 +170,7 @@ static uint64_t most_of(const struct cv_exec_run *run,
     return max > 1 && size > max ? max : size;
 }
 
-/* Whether an open chunk may begin with what is there of a stream. */
+/* Whether an open chunk may begin with what has arrived of a stream. */
 static enum cleave_status look_at_stream(struct cv_exec_run *run, uint64_t wanted,
                                          bool *out, struct cleave_error *err)
 {
@@ -181,7 +183,6 @@ static enum cleave_status look_at_stream(struct cv_exec_run *run, uint64_t wante
     return cv_slow_stream_look(&run->slow, run->poller, &input, out, err);
 }
 
-/* The piece of an order. */
 static enum cleave_status take_piece(struct cv_exec_run *run,
                                      const struct cv_pending_order *pending,
                                      enum cv_take *state, struct cv_piece *out,
@@ -200,8 +201,8 @@ static enum cleave_status take_piece(struct cv_exec_run *run,
                : CLEAVE_OK;
 }
 
-/* Begin the next order of `owner` on an attempt. *began is false when the stream has to
- * bring it first, or there is no room for the command by which the input is looked at. */
+/* Begin the next order of `owner`. *began is false if the input has not arrived, or if
+ * the command that reads the input cannot be started now. */
 static enum cleave_status begin_one(struct cv_exec_run *run, uint32_t owner,
                                     struct cv_attempt *attempt, bool *began,
                                     struct cleave_error *err)
@@ -248,8 +249,8 @@ static bool may_begin(const struct cv_exec_run *run, uint32_t worker)
 
 /* --- what failed, before all that is new --------------------------------------------------- */
 
-/* Whether a party that may be bad has to wait, for others to try what it failed with or for
- * the one chunk it may have. */
+/* Whether a suspect domain has to wait: for others to try what it failed with, or for
+ * its one chunk. */
 static bool has_to_wait(const struct cv_exec_run *run, uint32_t domain)
 {
     const struct cv_worker_health *health = &run->pool.health;
@@ -265,8 +266,7 @@ static bool has_to_wait(const struct cv_exec_run *run, uint32_t domain)
             cv_attempt_table_has_failure_of(&run->table, domain));
 }
 
-/* An attempt for what failed: who has an open chunk that waits for an order, of which nobody
- * knows when it comes, is free to do something else. */
+/* An attempt for a retry. A worker whose open chunk waits for an order can do it. */
 static struct cv_attempt *find_attempt(const struct cv_exec_run *run, uint32_t worker)
 {
     return cv_open_chunks_awaits_order(run, worker)
@@ -284,7 +284,7 @@ static enum cleave_status begin_again(struct cv_exec_run *run, uint32_t worker,
     return chunks_begin_again(run, attempt, again, err);
 }
 
-/* Who could do something now. */
+/* Which workers could retry a piece now. */
 static enum cleave_status find_candidates(struct cv_exec_run *run,
                                           struct cleave_error *err)
 {
@@ -310,7 +310,7 @@ static enum cleave_status find_candidates(struct cv_exec_run *run,
     return CLEAVE_OK;
 }
 
-/* The run is to end: it is left. */
+/* The run ends: put all retries back. */
 static enum cleave_status leave_all(struct cv_exec_run *run, struct cleave_error *err)
 {
     for (size_t i = 0; i < run->agains.count; i++) {
@@ -343,7 +343,7 @@ static enum cleave_status do_again(struct cv_exec_run *run, struct cleave_error 
         again = cv_retry_queue_take(&run->agains, i);
         CV_TRY(begin_again(run, (uint32_t)w, &again, err));
         if (cv_start_limiter_is_crowded(
-                &run->limiter)) /* it was put off, and so is all here */
+                &run->limiter)) /* the retry was deferred, so all others are */
             CV_TRY(find_candidates(run, err));
         else if (find_attempt(run, (uint32_t)w) == NULL)
             run->candidates[w].can = CV_CAN_LATER;
@@ -373,7 +373,7 @@ enum cleave_status cv_orders_alone(struct cv_exec_run *run, struct cleave_error 
 
 /* --- orders -------------------------------------------------------------------------------- */
 
-/* The orders of a worker that is there, as far as they can be begun. */
+/* Begin as many orders of a present worker as possible. */
 static enum cleave_status begin_next(struct cv_exec_run *run, uint32_t worker,
                                      struct cleave_error *err)
 {
@@ -396,8 +396,8 @@ static enum cleave_status begin_next(struct cv_exec_run *run, uint32_t worker,
     return CLEAVE_OK;
 }
 
-/* What was ordered for a worker that is not there is done by those who have nothing else to
- * do. `next` is the first of these that has not been looked at. */
+/* Idle workers do the orders of an absent one. `next` is the first worker that was not
+ * tried. */
 static enum cleave_status reassign_orders(struct cv_exec_run *run, uint32_t missing,
                                           uint32_t *next, struct cleave_error *err)
 {

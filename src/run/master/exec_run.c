@@ -1,4 +1,4 @@
-/* exec_run.c -- the run itself: what was asked for, and its parts.
+/* exec_run.c -- early ends of a run, its final checks, and waiting for resources.
  * SPDX-License-Identifier: MIT */
 #include "run/master/exec_run.h"
 
@@ -6,7 +6,7 @@
 #include <math.h>
 #include "base/fail.h"
 
-/* Whether something is under way that is waited for even when the run is to end. */
+/* Whether something is running that the end of the run has to wait for. */
 static bool busy(struct cv_exec_run *run)
 {
     return run->queue.running > 0 || cv_result_sink_busy(run->results) ||
@@ -24,7 +24,7 @@ enum cleave_status cv_exec_run_written(struct cv_exec_run *run, struct cleave_er
     const enum cleave_status status =
         cv_ordered_output_status(run->outputs, &reason, err);
 
-    /* Lines that are written as they come may have met it before. */
+    /* A line-buffered write may have seen the closed pipe first. */
     run->output_closed |= status != CLEAVE_OK && reason == EPIPE;
     if (status == CLEAVE_OK || reason != EPIPE)
         return status;
@@ -48,7 +48,7 @@ enum cleave_status cv_exec_run_check(struct cv_exec_run *run, struct cleave_erro
         CV_TRY(cv_worker_pool_check(&run->pool, err));
     if ((!run->stopping && !run->halted) || busy(run))
         return CLEAVE_OK;
-    /* Something that was under way may have succeeded since then. */
+    /* A running command may have succeeded since the run was halted. */
     if (run->hopeless && run->pool.health.anybody && !run->start_failed &&
         !run->middle_succeeded)
         return cv_fail(
@@ -106,7 +106,7 @@ enum cleave_status cv_exec_run_complete(const struct cv_exec_run *run,
 
     CV_TRY(cv_input_coverage_check(&queue->coverage, queue->source, whole, err));
     CV_TRY(cv_order_queue_check(queue, err));
-    if (!whole) /* what was behind it and done in the meantime is not written */
+    if (!whole) /* outputs after the end of a shortened input are not written */
         return CLEAVE_OK;
     CV_TRY(cv_result_sink_check(run->results,
                                 cv_range_set_total(&queue->coverage.settled), err));
@@ -119,7 +119,7 @@ enum cleave_status cv_exec_run_complete(const struct cv_exec_run *run,
 
 /* --- commands of this machine for which there is no room now, and which wait for it --- */
 
-/* What runs on this machine, and will end by itself. */
+/* Commands of this machine that will end without another order. */
 static struct cv_start_usage count_running(void *context)
 {
     const struct cv_exec_run *run = context;

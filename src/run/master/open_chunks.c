@@ -1,5 +1,9 @@
-/* open_chunks.c -- chunks that stay open: more is added to them, until they are closed.
- * SPDX-License-Identifier: MIT */
+/* open_chunks.c -- open chunks: extended until they are closed, and recalled.
+ * SPDX-License-Identifier: MIT
+ *
+ * An extension is what directly follows in the input, so that the chunk is one piece at
+ * its end. If its command fails, the whole piece is retried and not extended again. Only
+ * for slots that start a command for each chunk. */
 #include "run/master/exec_run.h"
 
 #include <math.h>
@@ -9,7 +13,7 @@
 #include "run/hosts/remote_slot.h"
 #include "run/slot/open_slot.h"
 
-/* Nothing to read for so long is no part of its start. */
+/* Seconds without input that do not count as start-up. */
 static const double WAITED_S = 0.1;
 
 static enum cleave_status part(struct cv_source *source, const struct cv_slot *slot,
@@ -31,11 +35,13 @@ void cv_open_chunks_began(void *context, struct cv_slot *slot)
     struct cv_exec_run *run = context;
     struct cv_attempt *attempt = cv_attempt_of(slot);
     const double now_s = cv_clock_s(), waited_s = attempt->bound_s - slot->start_s;
-    /* Who had started before there was anything to read shows nothing. */
+    /* A command that was started before its first input byte arrived gives no start-up
+     * time. */
     const double at_once_s = cv_at_once_s(waited_s, INFINITY);
     const bool shows = now_s - attempt->bound_s > at_once_s || waited_s <= 0;
     const bool waited = !shows && waited_s >= WAITED_S;
-    /* It has started meanwhile, as others have: only the rest is waiting. */
+    /* The command has probably started in the mean time of others; the rest was
+     * waiting for input. */
     const double start_s = waited ? fmin(waited_s, cv_worker_pool_start_s(&run->pool))
                                   : now_s - slot->start_s;
 
@@ -222,8 +228,7 @@ struct cv_incoming cv_open_chunks_incoming(const struct cv_exec_run *run, uint64
                                  .idle = run->queue.running == 0 };
 }
 
-/* Not all that was asked for has to be there: more of a stream can be added later. What was ordered before it
- * had ended may be more than all that is left. */
+/* Less than `wanted` is enough, because a stream can be added to later. */
 enum cleave_status cv_open_chunks_take(const struct cv_exec_run *run, uint64_t wanted,
                                        enum cv_take *state, struct cv_piece *out,
                                        struct cleave_error *err)
@@ -238,7 +243,7 @@ enum cleave_status cv_open_chunks_take(const struct cv_exec_run *run, uint64_t w
                           out, err);
 }
 
-/* In how long one that has nothing could begin with what comes; INFINITY: there is none. */
+/* Seconds until another worker could begin with new input; INFINITY: none can. */
 static double others_begin_in(const struct cv_exec_run *run)
 {
     for (uint32_t w = 0; run->queue.growing > 1 && w < run->table.count; w++) {
@@ -251,12 +256,12 @@ static double others_begin_in(const struct cv_exec_run *run)
     return run->queue.pending > 0 ? cv_worker_pool_start_s(&run->pool) : INFINITY;
 }
 
-/* A chunk of a stream that waits for more is at its end after so long, so that its output is seen, and
- * after as many starts: one more is nothing beside them. */
+/* Close the chunk of a slow stream after LONG_S, or LONG_STARTS mean starts, so that
+ * its output is written. */
 static const double LONG_S = 1, LONG_STARTS = 50;
 
-/* What follows a chunk of a stream is its own, if nobody else could begin with it before it has done
- * what it has; and not for ever. */
+/* Input that follows a chunk of a stream is added to it, unless another worker could
+ * begin with it before this one has read what it has, or the chunk is old. */
 static enum cleave_status find_behind(struct cv_exec_run *run, struct cv_attempt *attempt,
                                       uint64_t wanted, enum cv_take *state,
                                       struct cv_piece *out, struct cleave_error *err)
@@ -285,7 +290,7 @@ static enum cleave_status find_behind(struct cv_exec_run *run, struct cv_attempt
     return CLEAVE_OK;
 }
 
-/* What can be added now. CV_TAKE_WAIT: it is not known yet. */
+/* Find the extension. CV_TAKE_WAIT: it is not known yet. */
 static enum cleave_status find_more(struct cv_exec_run *run, struct cv_attempt *attempt,
                                     enum cv_take *state, struct cv_piece *out,
                                     struct cleave_error *err)
@@ -307,7 +312,7 @@ static enum cleave_status find_more(struct cv_exec_run *run, struct cv_attempt *
     if (!cv_attempt_is_empty(attempt))
         return cv_slot_is_open(slot) ? find_behind(run, attempt, wanted, state, out, err)
                                      : CLEAVE_OK;
-    /* A command that had nothing to do has ended: once it is gone, another is started. */
+    /* The command ended without input; another one is started after it. */
     if (cv_attempt_is_running(attempt) && !cv_slot_is_open(slot)) {
         *state = CV_TAKE_WAIT;
         return CLEAVE_OK;
@@ -377,7 +382,7 @@ enum cleave_status cv_open_chunks_extend(struct cv_exec_run *run, uint32_t worke
     struct cv_pending_order *pending = cv_order_queue_open_order(&run->queue, worker);
 
     if (attempt == NULL && pending == NULL)
-        return CLEAVE_OK; /* that it is done will be told */
+        return CLEAVE_OK; /* CLEAVE_DONE will be reported */
     if (attempt == NULL) {
         pending->more = cv_order_queue_reserve(&run->queue, units);
         return CLEAVE_OK;
@@ -428,8 +433,8 @@ bool cv_open_chunks_awaits_order(const struct cv_exec_run *run, uint32_t worker)
     return attempt != NULL && cv_attempt_awaits_order(attempt);
 }
 
-/* Let the command of an open chunk of the worker end, if it waits for an order; `travels`: on
- * another machine, else on this one. */
+/* End the command of the open chunk if it waits for an order; `travels` chooses hosts
+ * or this machine. */
 static void end_waiting(struct cv_exec_run *run, uint32_t worker, bool travels)
 {
     struct cv_attempt *attempt = cv_attempt_table_find_open(&run->table, worker);
@@ -448,7 +453,7 @@ void cv_open_chunks_yield_slot(struct cv_exec_run *run, uint32_t worker)
     end_waiting(run, worker, true);
 }
 
-/* The next one that needs its processes and descriptors may be what the policy waits for. */
+/* The policy may wait for a command that needs these processes and descriptors. */
 void cv_open_chunks_make_room(struct cv_exec_run *run)
 {
     for (uint32_t w = 0; w < run->table.count; w++)
@@ -485,8 +490,8 @@ static void tell_recalled(struct cv_exec_run *run, const struct cv_attempt *atte
                                                .units = units });
 }
 
-/* A piece of which nothing, or not all, is there, and more is wanted than has not been sent, is
- * taken back as a whole. */
+/* Take back a whole piece that has not arrived, if more is wanted than the part that
+ * was not sent. */
 static enum cleave_status take_all(struct cv_exec_run *run, struct cv_attempt *attempt,
                                    struct cleave_error *err)
 {
@@ -507,8 +512,8 @@ static enum cleave_status take_all(struct cv_exec_run *run, struct cv_attempt *a
     return CLEAVE_OK;
 }
 
-/* Part the piece so that up to `units` bytes are behind, but not all. Where there is no room for the command
- * by which the input is looked at, nothing can be taken back. */
+/* Split the piece so that up to `units` bytes, but not all, are in the tail. The tail
+ * is empty if the command that reads the input cannot be started now. */
 static enum cleave_status part(struct cv_source *source, const struct cv_slot *slot,
                                double units, uint64_t from, struct cv_piece *head,
                                struct cv_piece *tail, struct cleave_error *err)
@@ -528,7 +533,7 @@ static enum cleave_status part(struct cv_source *source, const struct cv_slot *s
     return CLEAVE_OK;
 }
 
-/* Take back what was not fed or, of another machine, not sent of it, if that is anything. */
+/* Take back what was not fed, or not sent to a host. */
 static enum cleave_status take_unsent(struct cv_exec_run *run, struct cv_attempt *attempt,
                                       double units, struct cleave_error *err)
 {
@@ -551,11 +556,11 @@ static enum cleave_status take_unsent(struct cv_exec_run *run, struct cv_attempt
     return CLEAVE_OK;
 }
 
-/* One that never read would have failed on anything: as much as this is its own, however little it was
- * given at a time, or there would be a failure for each of these sips. */
+/* A command that did not read would have failed on any input: it keeps this many
+ * bytes, so that small writes do not each become a failed chunk. */
 enum { UNREAD = 4096 };
 
-/* Up to where the command of a slot that is over had been given its piece. */
+/* End of the input that the command was given, once its slot has ended. */
 static uint64_t given_until(const struct cv_slot *slot)
 {
     const struct cv_piece *piece = &slot->piece;
@@ -567,12 +572,12 @@ static uint64_t given_until(const struct cv_slot *slot)
 
         return slot->open.spawn_s > 0 || at > min ? at : min;
     }
-    /* Of one that has not said it, all may have been. */
+    /* A host that has not reported it may have fed everything. */
     return slot->remote.given > header ? piece->body.begin + slot->remote.given - header
                                        : piece->body.end;
 }
 
-/* What is behind `until` is left again. */
+/* Put back what follows `until`. */
 static enum cleave_status put_back_from(struct cv_exec_run *run,
                                         struct cv_attempt *attempt, uint64_t until,
                                         struct cleave_error *err)
@@ -614,7 +619,7 @@ void cv_recall_answered(void *context, struct cv_slot *slot, bool done)
     enum cleave_status status = CLEAVE_OK;
     struct cleave_error err;
 
-    if (!done && cv_slot_is_open(slot)) { /* it has been fed more meanwhile */
+    if (!done && cv_slot_is_open(slot)) { /* more was fed meanwhile */
         status = take_unsent(run, attempt, units, &err);
     } else {
         if (done)
@@ -625,7 +630,7 @@ void cv_recall_answered(void *context, struct cv_slot *slot, bool done)
         cv_event_queue_fail(&run->events, &err);
 }
 
-/* From where on it can be cut, perhaps after asking. */
+/* First byte at which the piece can be cut, perhaps by the host. */
 static uint64_t asked_from(const struct cv_slot *slot)
 {
     if (slot->open.on)
@@ -633,9 +638,8 @@ static uint64_t asked_from(const struct cv_slot *slot)
     return slot->remote.arrived ? slot->piece.body.begin : cv_slot_fed(slot);
 }
 
-/* Whether its command may have been given all of it while the host's word is on its way: to
- * take it back would be to kill the command. One that stays for another input is worth more
- * than that. */
+/* Whether the command may have been given everything before the host's report arrives.
+ * Taking it back would kill the command, and a persistent one is worth more. */
 static bool may_be_given(const struct cv_exec_run *run, const struct cv_slot *slot)
 {
     return run->stay && slot->remote.announced &&
@@ -662,7 +666,7 @@ static enum cleave_status recall_remote(struct cv_exec_run *run,
         (slot->remote.arrived || (slot->open.on && head.body.end < fed))) {
         attempt->tail = tail;
         if (cv_remote_ask_cut(slot, &head))
-            return CLEAVE_OK; /* the answer will come */
+            return CLEAVE_OK; /* the host will answer */
     } else if (tail.end > tail.begin && cv_slot_cut(slot, &head)) {
         CV_TRY(cv_source_put_back(source, &tail, err));
         tell_recalled(run, attempt, (double)(tail.end - tail.begin));

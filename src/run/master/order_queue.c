@@ -1,4 +1,4 @@
-/* order_queue.c -- what is owed: orders that wait, chunks under way, and how many came to what.
+/* order_queue.c -- pending orders, counts of chunks, and events for the driver.
  * SPDX-License-Identifier: MIT */
 #include "run/master/order_queue.h"
 
@@ -67,13 +67,13 @@ enum cleave_status cv_event_queue_status(const struct cv_event_queue *events,
 
 /* --- what is owed: orders that wait, chunks under way, and how many came to what --- */
 
-/* More bytes than any input has; sums are exact up to eight times as many. */
+/* More bytes than any input has; sums are exact up to eight times this. */
 static const double MOST_WANTED = 1ULL << 50;
 
-/* Sums of orders may miss the load by rounding: this much of it. */
+/* Rounding error of a sum of orders, relative to the load. */
 static const double SLACK = 1e-9;
 
-/* Chunks that are to fit into memory before larger ones are tried again, at first. */
+/* Successes before the size limit is doubled for the first time. */
 enum { FIRST_PATIENCE = 64 };
 
 enum cleave_status cv_order_queue_open(struct cv_order_queue *queue, uint32_t nworkers,
@@ -107,14 +107,14 @@ double cv_order_queue_unordered_bytes(const struct cv_order_queue *queue)
 {
     const double left = cv_source_left(queue->source);
 
-    /* Wishes may be for more than there is, and without end for a stream: what is left when
-     * nothing waits is certain, whatever they add up to. */
+    /* Orders may exceed the input, and streams have no end. Below half a byte nothing
+     * is left. */
     return left - queue->wanted >= 0.5 ? left - queue->wanted : 0;
 }
 
 /* --- orders ------------------------------------------------------------------------------- */
 
-/* Room for one more order of the worker, which is added then. */
+/* Make room for one more order of the worker, which the caller adds. */
 static enum cleave_status grow_array(struct cv_order_queue *queue, uint32_t worker,
                                      struct cleave_error *err)
 {
@@ -128,7 +128,7 @@ static enum cleave_status grow_array(struct cv_order_queue *queue, uint32_t work
     return CLEAVE_OK;
 }
 
-/* Whole bytes, so that the sum of the wishes is exact. */
+/* Whole bytes keep sums exact. */
 static double whole(double units)
 {
     return units < MOST_WANTED ? fmax(1, round(units)) : MOST_WANTED;
@@ -148,7 +148,7 @@ static enum cleave_status add_want(struct cv_order_queue *queue, uint32_t worker
     return CLEAVE_OK;
 }
 
-/* So much was asked for. */
+/* Count the bytes of an order. */
 static void note_asked(struct cv_order_queue *queue, double units)
 {
     queue->request += units;
@@ -237,7 +237,7 @@ enum cleave_status cv_order_queue_add_remainder(struct cv_order_queue *queue,
                     err);
 }
 
-/* Order a chunk again that was lost or could not be begun, before all others. */
+/* Order a chunk again, before all others. */
 static enum cleave_status order_again(struct cv_order_queue *queue, uint32_t worker,
                                       const struct cv_pending_order *pending,
                                       struct cleave_error *err)

@@ -1,4 +1,5 @@
-/* remote_fold.c -- what hosts have been told to fold. SPDX-License-Identifier: MIT */
+/* remote_fold.c -- fold orders for hosts, and the frames about them.
+ * SPDX-License-Identifier: MIT */
 #include "run/master/remote_fold.h"
 
 #include <math.h>
@@ -9,8 +10,8 @@
 #include "base/text.h"
 #include "run/wire/frame_kinds.h"
 
-/* Names of outputs: the number of the host above these bits, that of the piece below. Of
- * folds and of what has moved: the highest bit, and a number. */
+/* Names of outputs: the number of the host above these bits, the number of the piece
+ * below. Names of folds and moved partials: the highest bit and a number. */
 enum { HOST_SHIFT = 40 };
 static const uint64_t MADE = (uint64_t)1 << 63;
 
@@ -90,7 +91,7 @@ enum cleave_status cv_remote_fold_tell_hosts(const struct cv_remote_fold_orders 
     return packer.failed ? cv_fail_memory(err, "the reduction") : CLEAVE_OK;
 }
 
-/* Tell who has the part to send it to a worker, who will call it `name`. */
+/* Let the host that has the part send it to `worker` under the name `name`. */
 static void let_give(struct cv_remote_fold_orders *orders,
                      const struct cv_fold_part *part, uint32_t to, uint64_t name,
                      struct cv_packer *packer)
@@ -108,7 +109,8 @@ static void let_give(struct cv_remote_fold_orders *orders,
 
 /* --- who does not get on ------------------------------------------------------------------ */
 
-/* Whoever has slept himself listens for so long before he judges. */
+/* After this process was suspended, wait this long for messages before a host counts
+ * as stuck. */
 static const double LISTEN_S = 1;
 
 static enum cleave_status watch(struct cv_remote_fold_orders *orders, double when_s,
@@ -119,7 +121,8 @@ static double due_s(const struct cv_remote_fold_orders *orders, uint32_t worker)
     return orders->events[worker].headway_s + orders->pool->hosts.terms.silence_s;
 }
 
-/* Who keeps the order waiting: the one who folds, or who does not give him a part. */
+/* The worker that delays the order: the one that folds, or the one that has not sent a
+ * part. */
 static uint32_t suspect(const struct cv_remote_fold_orders *orders,
                         const struct cv_remote_fold_order *order)
 {
@@ -131,8 +134,8 @@ static uint32_t suspect(const struct cv_remote_fold_orders *orders,
     return order->step.at;
 }
 
-/* The first worker to be overdue, and when it is: who does not give may be giving to others
- * before. CV_FOLD_NOBODY: none can be. */
+/* The first worker that is overdue, and when. A sender may be busy with other parts
+ * first. CV_FOLD_NOBODY: none is. */
 static uint32_t first_due(const struct cv_remote_fold_orders *orders, double *out_s,
                           const struct cv_remote_fold_order **out_order)
 {
@@ -206,8 +209,8 @@ static enum cleave_status watch(struct cv_remote_fold_orders *orders, double whe
                          err);
 }
 
-/* It has got on, or says that it has: what it has done, and what it waits for. A host that
- * does not, for as long as one may be silent, is lost. */
+/* The worker reports progress: what it has done, and what it waits for. A host without
+ * progress for the host timeout is lost. */
 static void remote_fold_got_on(struct cv_remote_fold_orders *orders, uint32_t worker)
 {
     orders->events[worker].headway_s = cv_clock_s();
@@ -244,8 +247,8 @@ enum cleave_status cv_remote_fold_send_ahead(struct cv_remote_fold_orders *order
     return failed ? cv_fail_memory(err, "the reduction") : CLEAVE_OK;
 }
 
-/* What part `i` of an order is called where it is folded; whoever has it gives it, if it is
- * not there or on its way. */
+/* The name of part `i` of an order where it is folded. Its holder is told to send it
+ * if it is not there. */
 static uint64_t name_part(struct cv_remote_fold_orders *orders,
                           const struct cv_fold_step *step, uint32_t i,
                           struct cv_packer *give)
@@ -340,7 +343,7 @@ cv_remote_fold_order_take_of(struct cv_remote_fold_orders *orders, uint32_t work
     return take(orders, at);
 }
 
-/* It has been carried out: nobody needs its parts any more. */
+/* The order was carried out: its parts can be deleted. */
 static void remote_fold_order_end(const struct cv_remote_fold_orders *orders,
                                   struct cv_remote_fold_order *order)
 {
@@ -361,7 +364,7 @@ void cv_remote_fold_order_drop(struct cv_remote_fold_orders *orders,
     if (CV_ROOM(orders->off, &orders->off_room, orders->noff + 1))
         orders->off[orders->noff++] =
             (struct cv_cancelled_fold){ .id = order->id, .at = order->step.at };
-    /* else its host will be taken for a liar */
+    /* a later report would look like a protocol error */
     free(order);
 }
 
@@ -379,7 +382,7 @@ void cv_remote_fold_order_call_off(struct cv_remote_fold_orders *orders,
     cv_remote_fold_order_drop(orders, order);
 }
 
-/* Whether that host was told to make `id`, and whether it still is to. */
+/* Whether the host was told to make `id`, and whether it still has to. */
 static enum cv_stage remote_fold_stage(const struct cv_remote_fold_orders *orders,
                                        const struct cv_host *host, uint64_t id)
 {
@@ -397,7 +400,7 @@ static enum cv_stage remote_fold_stage(const struct cv_remote_fold_orders *order
 
 /* --- what hosts say of outputs that stay with them --------------------------------- */
 
-/* The reduction fails; the first reason counts. */
+/* Fail the reduction; the first error counts. */
 static void fail(struct cv_remote_fold *kept, const struct cleave_error *err)
 {
     if (!kept->failed)
@@ -405,8 +408,7 @@ static void fail(struct cv_remote_fold *kept, const struct cleave_error *err)
     kept->failed = true;
 }
 
-/* How often it was tried: as often as it may be. Its time is that until it was heard of,
- * with that of moving its parts. */
+/* Count the calls of a fold. Its time includes moving its parts. */
 static void count_tries(struct cv_remote_fold *kept, uint64_t tries,
                         const struct cv_remote_fold_order *order)
 {
@@ -424,7 +426,7 @@ static void folded(struct cv_remote_fold *kept, const struct cv_host *host,
     struct cv_remote_fold_order *order =
         cv_remote_fold_order_take(&kept->orders, head->chunk);
 
-    if (order == NULL) { /* it was called off when a giver was lost */
+    if (order == NULL) { /* cancelled when a sender was lost */
         cv_remote_fold_say(&kept->orders, host->first, CV_FRAME_FORGET, head->chunk);
         return;
     }
@@ -457,7 +459,7 @@ static void fold_failed(struct cv_remote_fold *kept, const struct cv_frame_head 
     free(order);
 }
 
-/* What it says of an order: how often it was tried, and what was wrong if it failed. */
+/* The report of a host about an order: number of tries, and the error if it failed. */
 static void order_ended(struct cv_remote_fold *kept, struct cv_host *host,
                         const struct cv_frame_head *head, const unsigned char *payload)
 {

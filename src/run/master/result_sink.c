@@ -1,4 +1,12 @@
-/* result_sink.c -- where the outputs of chunks go. SPDX-License-Identifier: MIT */
+/* result_sink.c -- result sinks that write outputs in order, or fold them here.
+ * SPDX-License-Identifier: MIT
+ *
+ * Folding has one rule. An idle worker folds; if it gets a chunk meanwhile, both run
+ * side by side. While all workers are busy, none folds until many partials wait: from
+ * then on each worker folds once before each chunk. A chunk makes one partial and a fold
+ * replaces at least two by one, so the number of waiting partials is bounded. Outputs of
+ * hosts are folded on this machine, by as many workers as it has use for, also while the
+ * hosts compute if the policy lets chunks end one after the other. */
 #include "run/master/result_sink.h"
 
 #include <inttypes.h>
@@ -103,18 +111,16 @@ enum cleave_status cv_result_sink_check(const struct cv_result_sink *results,
 struct folding {
     struct cv_result_sink results;
     struct cv_fold *fold; /* owned                                                 */
-    struct cv_ordered_output
-        *outputs; /* borrowed, as the next                                 */
+    struct cv_ordered_output *outputs; /* borrowed, like the next */
     const struct cv_attempt_table *table;
     uint32_t nfolders;
-    struct cv_host *const
-        *elsewhere;    /* per worker: the host that it is on, or NULL     */
+    struct cv_host *const *elsewhere; /* per worker: its host, or NULL */
     bool *folds_first; /* owned: per worker: its next chunk waits for a fold           */
 };
 
 static struct folding *folding_of(struct cv_result_sink *results)
 {
-    return (struct folding *)results; /* it is its first member */
+    return (struct folding *)results; /* the sink is its first member */
 }
 
 static const struct cv_fold *fold_of(const struct cv_result_sink *results)
@@ -151,7 +157,7 @@ static enum cleave_status fold_first(struct cv_result_sink *results, uint32_t wo
     if (worker >= folding->nfolders || (!cv_fold_crowded(fold) && !*first))
         return CLEAVE_OK;
     if (!cv_fold_busy(fold, worker)) {
-        /* Once before each chunk. */
+        /* One fold before each chunk. */
         if (*first) {
             *first = false;
             return CLEAVE_OK;
@@ -164,7 +170,7 @@ static enum cleave_status fold_first(struct cv_result_sink *results, uint32_t wo
 
 static bool idle(const struct folding *folding, uint32_t worker)
 {
-    /* Who computes elsewhere takes nothing away from what is folded here. */
+    /* A worker on a host does not compete with folds on this machine. */
     return (folding->elsewhere[worker] != NULL ||
             !cv_attempt_table_is_busy(folding->table, worker)) &&
            !cv_fold_busy(folding->fold, worker);
@@ -271,18 +277,6 @@ static const struct cv_result_sink_kind fold_kind = {
     .free = fold_free,
 };
 
-/* They are folded by commands on this machine.
- *
- * Who folds, and when, is one rule. A worker that has nothing else to do folds; when it is
- * given a chunk meanwhile, it begins that beside. While all are busy nobody folds, until
- * so many partials wait that it is crowded: then a worker folds once before each chunk. A
- * chunk makes one partial and a fold makes at least one of two, so no more wait from there
- * on, and the split goes on.
- *
- * What other machines put out is here, and so it is folded here: only as many workers fold
- * as this machine has use for. They do so while their hosts are at work, too, if the policy
- * has made chunks end one after the other for that; else a few at a time would cost more
- * commands, and go through what was folded before again and again. */
 static enum cleave_status result_sink_fold(const struct cv_result_sink_options *options,
                                            struct cv_result_sink **out,
                                            struct cleave_error *err)
@@ -356,7 +350,7 @@ static void plain_free(struct cv_result_sink *results)
     free(results);
 }
 
-/* The gather writes by itself whenever it can: there is nothing else to do. */
+/* The ordered output writes by itself. */
 static const struct cv_result_sink_kind plain_kind = {
     .add = plain_add,
     .skip = plain_skip,

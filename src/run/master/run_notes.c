@@ -1,4 +1,4 @@
-/* run_notes.c -- what the listener of a run is told: attempts, failures, progress.
+/* run_notes.c -- reports to the listener of a run: attempts, failures, progress.
  * SPDX-License-Identifier: MIT */
 #include "run/master/exec_run.h"
 
@@ -31,7 +31,6 @@ void cv_failure_notes_done(struct cv_failure_notes *notes)
     notes->nbad = notes->bad_room = 0;
 }
 
-/* Remember the records of a piece that is given up. */
 enum cleave_status cv_note_bad(struct cv_failure_notes *notes, struct cv_source *source,
                                const struct cv_piece *piece, struct cleave_error *err)
 {
@@ -46,7 +45,7 @@ enum cleave_status cv_note_bad(struct cv_failure_notes *notes, struct cv_source 
     return CLEAVE_OK;
 }
 
-/* How many of the kind there have been, this one included. */
+/* The number of failures of this kind, including this one. */
 static uint64_t count_kind(struct cv_failure_notes *notes, const char *how)
 {
     size_t kind = 0;
@@ -63,7 +62,7 @@ static uint64_t count_kind(struct cv_failure_notes *notes, const char *how)
     return ++notes->kinds[kind].count;
 }
 
-/* Which part of the input it was, or which item. */
+/* The part of the input, or the item. */
 static void name_piece(const struct cleave_execution *request, struct cv_source *source,
                        const struct cv_piece *piece, char *out, size_t size)
 {
@@ -95,7 +94,6 @@ static void name_piece(const struct cleave_execution *request, struct cv_source 
              records);
 }
 
-/* A chunk is given up. */
 void cv_note_failure(struct cv_failure_notes *notes,
                      const struct cleave_execution *request, struct cv_source *source,
                      const struct cv_attempt *attempt)
@@ -220,7 +218,6 @@ void cv_note_bad_end(const struct cleave_execution *request, const char *worker,
     tell(request, "%s: the command %s after its last chunk", worker, how);
 }
 
-/* A party is left out, since others did what it failed with; at the end, who has rested. */
 void cv_note_worker_excluded(const struct cleave_execution *request, const char *name,
                              const struct cv_health_record *standing)
 {
@@ -248,7 +245,7 @@ void cv_note_rests(const struct cleave_execution *request,
 
 /* --- how far a run is, for whoever wants to be told -------------------------------- */
 
-/* Whether commands of this machine have to wait for its gate. */
+/* Whether local commands have to wait for the start limiter. */
 static bool held(const struct cv_exec_run *run, uint32_t worker)
 {
     const struct cv_start_limiter *limiter = &run->limiter;
@@ -281,7 +278,7 @@ static void look(const void *context, uint32_t worker, struct cleave_worker_prog
     const struct cv_exec_run *run = context;
     const struct cv_worker_stats *tally = &run->pool.tallies[worker];
 
-    if (worker >= run->table.count) { /* nothing has come, and nobody has a desk yet */
+    if (worker >= run->table.count) { /* no chunk was handed out yet */
         *out = (struct cleave_worker_progress){ .name = run->pool.names[worker],
                                                 .state = CLEAVE_WORKER_STARVES,
                                                 .since_s = NAN };
@@ -300,7 +297,8 @@ static void look(const void *context, uint32_t worker, struct cleave_worker_prog
     };
 }
 
-/* Often enough for the eye: to look at all pipes costs more than to wake up. */
+/* Reading the state of all pipes costs more than a wake-up, so reports have a minimum
+ * distance. */
 void cv_progress_look(const struct cv_exec_run *run, double *shown_s)
 {
     const struct cleave_execution *request = run->request;

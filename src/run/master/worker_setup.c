@@ -1,4 +1,5 @@
-/* worker_setup.c -- who takes part in a run. SPDX-License-Identifier: MIT */
+/* worker_setup.c -- finds the workers of a run, and lets hosts join and leave.
+ * SPDX-License-Identifier: MIT */
 #include "run/master/worker_setup.h"
 
 #include <errno.h>
@@ -19,8 +20,8 @@
 #include "run/master/run_policy.h"
 #include "run/common/request_check.h"
 
-/* Places for hosts that are not known yet: of a run that anybody can join, and others. One that
- * nobody takes costs some 700 bytes. */
+/* Reserved indices for hosts that may join: if any host can, and otherwise. An unused
+ * one takes about 700 bytes. */
 enum { SPARE_MANY = 65536, SPARE = 4096 };
 
 void cv_worker_setup_init(struct cv_worker_setup *setup)
@@ -49,12 +50,12 @@ uint32_t cv_worker_setup_count(const struct cleave_execution *request)
 
 /* --- places ------------------------------------------------------------------------------- */
 
-/* The places of a run while they are being found. */
+/* Indices of a run while they are assigned. */
 struct places {
     const struct cleave_platform *request;
     uint32_t nasked, count, nspare;
-    struct cv_host **hosts; /* per worker asked for                                    */
-    uint32_t *asked_of;     /* per place: which worker it was                          */
+    struct cv_host **hosts; /* per requested worker */
+    uint32_t *asked_of;     /* per index: the requested worker */
     struct cv_patience patience;
 };
 
@@ -108,14 +109,14 @@ static enum cleave_status reach_hosts(struct cv_worker_pool *pool,
     return cv_hosts_connect(&pool->hosts, &places->patience, others, stopped_by, err);
 }
 
-/* How many places a worker that was asked for has. One stands for all of a host of which it
- * is not known, before it says hello, how many there are: it takes its places later. */
+/* Indices of a requested worker. A host that has not reported its number of slots has
+ * one, and gets its indices later. */
 static uint32_t stands_for(const struct cv_host *host)
 {
     return host == NULL || !host->asks ? 1 : host->slots;
 }
 
-/* Whether one may come that has no place yet. */
+/* Whether a host may come that has no index yet. */
 static bool any_nowhere(const struct cv_hosts *hosts)
 {
     for (size_t i = 0; i < hosts->count; i++)
@@ -147,7 +148,7 @@ static enum cleave_status choose_places(struct cv_worker_setup *setup,
         if (there || all)
             for (uint32_t i = 0; i < stands; i++)
                 places->asked_of[places->count++] = w;
-        else /* there would be no place for it when it comes */
+        else /* no index would be free for it */
             cv_host_leave_out(host);
     }
     if (!anybody && hosts->count == 1)
@@ -168,7 +169,7 @@ static enum cleave_status choose_places(struct cv_worker_setup *setup,
 
 /* --- their parts -------------------------------------------------------------------------- */
 
-/* The words of a worker's own prefix: "nice -n 19" becomes three. NULL: none. */
+/* Split the prefix of a worker into arguments: "nice -n 19" becomes three. NULL: none. */
 static enum cleave_status prefix_words(const char *text, struct cv_arena *arena,
                                        const char *const **out, struct cleave_error *err)
 {
@@ -202,7 +203,7 @@ static enum cleave_status make_command(struct cv_worker_setup *setup,
                           err);
 }
 
-/* The place is that of a worker who was asked for. */
+/* Assign an index to a requested worker. */
 static enum cleave_status take_place(struct cv_worker_setup *setup,
                                      struct cv_worker_pool *pool,
                                      const struct cleave_execution *request,
@@ -222,7 +223,7 @@ static enum cleave_status take_place(struct cv_worker_setup *setup,
     return host->asks ? cv_worker_pool_name(pool, place, err) : CLEAVE_OK;
 }
 
-/* Give the workers of this machine processors, in their order. */
+/* Bind the local workers to cores, in order. */
 static enum cleave_status pin_commands(struct cv_worker_setup *setup,
                                        const struct cv_worker_pool *pool,
                                        enum cleave_pin how, uint32_t count,
@@ -239,7 +240,7 @@ static enum cleave_status pin_commands(struct cv_worker_setup *setup,
     return cv_cpu_affinity_here(how, here, pins, err);
 }
 
-/* What the policy is told of a place where nobody is now. */
+/* The costs of an unused index, for the policy. */
 static struct cleave_worker empty_place(const struct cv_worker_setup *setup,
                                         const struct cv_host *host)
 {
@@ -248,7 +249,7 @@ static struct cleave_worker empty_place(const struct cv_worker_setup *setup,
                : cv_reserved_worker();
 }
 
-/* The platform of all places: those where nobody is now are vacant. */
+/* The platform of all indices; unused ones are reserved. */
 static enum cleave_status build_platform(struct cv_worker_setup *setup,
                                          const struct cv_worker_pool *pool,
                                          enum cleave_port port, struct cleave_error *err)
@@ -405,7 +406,7 @@ static enum cleave_status let_join(struct cv_worker_pool *pool,
     return CLEAVE_OK;
 }
 
-/* Those that are not among `more` are to go, unless they came by themselves. */
+/* Let hosts depart that are not in `more`, unless they joined by themselves. */
 static void let_leave(struct cv_worker_pool *pool, const struct cleave_more_hosts *more)
 {
     for (size_t i = 0; i < pool->hosts.count; i++) {
@@ -419,8 +420,8 @@ static void let_leave(struct cv_worker_pool *pool, const struct cleave_more_host
     }
 }
 
-/* Ask again for hosts: those that are not known join and take the first spare places, those
- * that were left out are tried once more, and those that are not named any more are to go. */
+/* Read the list of hosts again: new ones join, excluded ones are tried again, and
+ * those that were removed depart. */
 static enum cleave_status worker_setup_again(struct cv_worker_pool *pool,
                                              const struct cleave_execution *request,
                                              struct cleave_error *err)
@@ -449,7 +450,7 @@ static enum cleave_status worker_setup_again(struct cv_worker_pool *pool,
     return CLEAVE_OK;
 }
 
-/* The places that somebody has, and those that the trace has orders for: others did them. */
+/* Indices in use, and those that occur in the trace. */
 static uint32_t count_places(const struct cv_worker_pool *pool,
                              const struct cleave_trace *trace)
 {
@@ -488,7 +489,7 @@ enum cleave_status cv_worker_setup_platform(const struct cv_worker_setup *setup,
 
 /* --- hosts that come and go while it runs ------------------------------------------ */
 
-/* Places and desks for one that had none. */
+/* Assign indices and attempts to a host that had none. */
 static bool settle(struct cv_exec_run *run, struct cv_host *host)
 {
     struct cleave_error err;
@@ -510,24 +511,24 @@ static bool settle(struct cv_exec_run *run, struct cv_host *host)
     return status == CLEAVE_OK;
 }
 
-/* The policy may have given up a worker that is there again. */
+/* The policy may have stopped using a worker that is available again. */
 void cv_joining_workers_changed(void *context, struct cv_host *host)
 {
     struct cv_exec_run *run = context;
 
-    /* To others, to be woken means that a time has come that they asked for. */
+    /* Other policies take a wake-up for one of their own timers. */
     if (!run->queue.open || host->state != CV_HOST_READY || !run->queue.gets_joins)
         return;
     if (host->first == CV_HOST_NOWHERE && !settle(run, host))
         return;
-    /* One that came too late for a policy that takes nobody has no place. */
+    /* A host that came too late for the policy has no index. */
     for (uint32_t i = 0; i < host->slots && cv_worker_pool_has(&run->pool, host); i++)
         cv_event_queue_push(&run->events,
                             (struct cleave_event){ .kind = CLEAVE_WAKE,
                                                    .worker = host->first + i });
 }
 
-/* Ask again for hosts: those that join take places that nobody had, when they are ready. */
+/* Read the list of hosts again; new hosts get indices when they are connected. */
 static enum cleave_status take_on(struct cv_exec_run *run, struct cleave_error *err)
 {
     run->rehost = false;
@@ -536,7 +537,7 @@ static enum cleave_status take_on(struct cv_exec_run *run, struct cleave_error *
     return CLEAVE_OK;
 }
 
-/* Those that are to leave do as soon as they have ended what they have. */
+/* Departing hosts are closed when they have finished their chunks. */
 static void let_go(struct cv_exec_run *run)
 {
     const struct cv_hosts *hosts = &run->pool.hosts;
@@ -575,7 +576,7 @@ static enum cleave_status watch_hosts(struct cv_joining_workers *joining,
     return cv_file_watch_open(&joining->file, err);
 }
 
-/* Somebody has come by the socket. */
+/* A worker has connected to the socket of hosts.join_path. */
 static void has_come(void *context, int fd)
 {
     struct cv_joining_workers *joining = context;
@@ -625,7 +626,7 @@ enum cleave_status cv_joining_workers_open(struct cv_joining_workers *joining,
 {
     const struct cv_hosts *hosts = &run->pool.hosts;
 
-    for (size_t i = 0; i < hosts->count; i++) /* ready since places were given out */
+    for (size_t i = 0; i < hosts->count; i++) /* connected after indices were assigned */
         if (hosts->items[i]->first == CV_HOST_NOWHERE)
             cv_joining_workers_changed(run, hosts->items[i]);
     joining->run = run;
