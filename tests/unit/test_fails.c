@@ -83,7 +83,7 @@ static void a_reason_names_the_failure_it_speaks_of(void **state)
 static void others_first(void **state)
 {
     struct cv_retry again = { .chunk.past = { .domains = { 0, 1 }, .count = 2 } };
-    struct cv_bisect_group family;
+    struct cv_bisect_group family = { 0 };
     struct cv_candidate who[] = {
         { .domain = 1, .can = CV_CAN_NOW },
         { .domain = 0, .can = CV_CAN_NOW },
@@ -121,7 +121,7 @@ static void others_first(void **state)
 static void in_and_out(void **state)
 {
     struct cv_retry_queue agains = { .count = 0 };
-    struct cv_bisect_group family;
+    struct cv_bisect_group family = { 0 };
 
     (void)state;
     /* Parts of a piece go first. */

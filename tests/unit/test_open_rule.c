@@ -45,7 +45,8 @@ static void gpus_and_cores_differ_too_much(void **state)
     assert_true(opens(&request));
     request.workers.prefixes = one_has_none;
     assert_false(opens(&request));
-    assert_true(cv_request_may_open(&request, 2, false)); /* the third does not take part */
+    assert_true(
+        cv_request_may_open(&request, 2, false)); /* the third does not take part */
 }
 
 static enum cleave_status no_words(void *context, uint64_t item, uint32_t slot,
