@@ -15,7 +15,7 @@
 #include "run/common/process.h"
 #include "run/execute/series.h"
 #include "run/output/ordered_output.h"
-#include "run/slot/persistent_length.h"
+#include "run/slot/persistent_slot.h"
 
 enum { COPY = 256 * 1024 }; /* bytes that are read at a time */
 

@@ -9,8 +9,8 @@
 #include "base/fail.h"
 #include "base/write_all.h"
 #include "run/common/process.h"
-#include "run/common/nosignal_thread.h"
-#include "run/slot/persistent_length.h"
+#include "run/common/threads.h"
+#include "run/slot/persistent_slot.h"
 
 enum { PART = 64 * 1024 };
 

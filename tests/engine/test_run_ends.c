@@ -13,7 +13,6 @@
 #include <sys/syscall.h>
 
 #include <cleave/execute.h>
-#include "run/common/guard.h"
 #include "run/common/process.h"
 #include "run/slot/persistent_slot.h"
 

@@ -10,7 +10,7 @@
 #include "run/common/pipe_writer.h"
 #include "run/common/writer_thread.h"
 #include "run/common/process.h"
-#include "run/common/lazy_reader.h"
+#include "run/common/piece_part.h"
 #include "plumbing_check.h"
 
 enum { SIZE = 3 << 20 };

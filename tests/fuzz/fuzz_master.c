@@ -13,7 +13,7 @@
 #include "run/hosts/hosts.h"
 #include "run/hosts/remote_open.h"
 #include "run/hosts/remote_slot.h"
-#include "run/slot/open_slot.h"
+#include "run/slot/slot.h"
 #include "run/wire/fold_frames.h"
 #include "wire_feed.h"
 #include "fuzz_target.h"

@@ -2,16 +2,222 @@
  * SPDX-License-Identifier: MIT */
 #include "run/common/command.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
-
 #include "base/arena.h"
 #include "base/fail.h"
-#include "run/common/cannot_run.h"
+#include "base/text.h"
+
+/* --- why a command cannot be started, and what was meant --------------------------- */
+
+/* The kernel says "No such file or directory" of a script whose interpreter is not there, and a
+ * shell would know aliases and functions that are no programs: what can be found out is told. */
+
+enum {
+    NEAR_LEAST = 3,  /* letters of a name from which on others are near to it */
+    LINE_MOST = 256, /* of a script that the kernel reads                     */
+    NAME_ROOM = 256,
+    WHY_ROOM = 640,
+};
+
+/* "cannot run 'NAME': WHY". Always CLEAVE_EINPUT. */
+static enum cleave_status cannot_run(const char *name, const char *why,
+                                     struct cleave_error *err)
+{
+    char shown[NAME_ROOM];
+
+    return cv_fail(err, CLEAVE_EINPUT, "cannot run '%s': %s",
+                   cv_shown(name, strlen(name), shown, sizeof shown), why);
+}
+
+/* --- names that are not there -------------------------------------------------------------- */
+
+/* Letters that have changed their places are the likeliest mistake. */
+static unsigned rank_of(const char *typed, const char *name)
+{
+    unsigned letters[256] = { 0 };
+
+    if (cv_edit_distance(typed, name) != 1)
+        return 3;
+    if (strlen(typed) != strlen(name))
+        return 2;
+    for (size_t i = 0; typed[i] != '\0'; i++) {
+        letters[(unsigned char)typed[i]]++;
+        letters[(unsigned char)name[i]]--;
+    }
+    for (size_t i = 0; i < 256; i++)
+        if (letters[i] != 0)
+            return 2;
+    return 1;
+}
+
+/* The nearest name in one folder of PATH, if it is nearer than what was found before. */
+static void look_into(const char *folder, const char *typed, char best[NAME_ROOM],
+                      unsigned *rank)
+{
+    DIR *open = opendir(folder);
+    const struct dirent *entry;
+
+    while (open != NULL && (entry = readdir(open)) != NULL) {
+        const unsigned now = rank_of(typed, entry->d_name);
+
+        if (now > *rank || now > 2 || strlen(entry->d_name) >= NAME_ROOM ||
+            (now == *rank && strcmp(entry->d_name, best) >= 0) ||
+            faccessat(dirfd(open), entry->d_name, X_OK, 0) != 0)
+            continue;
+        *rank = now;
+        strcpy(best, entry->d_name);
+    }
+    if (open != NULL)
+        closedir(open);
+}
+
+static bool find_near(const char *typed, char best[NAME_ROOM])
+{
+    const char *path = getenv("PATH");
+    char *folders = path != NULL ? strdup(path) : NULL, *rest = NULL;
+    unsigned rank = 3;
+
+    best[0] = '\0';
+    if (folders != NULL && strlen(typed) >= NEAR_LEAST && strlen(typed) < NAME_ROOM)
+        for (const char *one = strtok_r(folders, ":", &rest); one != NULL;
+             one = strtok_r(NULL, ":", &rest))
+            look_into(one, typed, best, &rank);
+    free(folders);
+    return best[0] != '\0';
+}
+
+/* bash hands its functions on in variables of such names. */
+static bool is_function(const char *name)
+{
+    char variable[NAME_ROOM];
+    const int length = snprintf(variable, sizeof variable, "BASH_FUNC_%s%%%%", name);
+
+    return length > 0 && (size_t)length < sizeof variable && getenv(variable) != NULL;
+}
+
+enum cleave_status cv_cannot_find(const char *name, struct cleave_error *err)
+{
+    static const char *const words[] = { "alias",  "cd",     "eval",  "exec",
+                                         "export", "read",   "set",   "source",
+                                         "type",   "ulimit", "umask", "unset" };
+    static const char *const aliases[] = { "l", "la", "ll" };
+    char why[WHY_ROOM] = "not found in PATH", shown[NAME_ROOM], near[NAME_ROOM];
+    const size_t used = strlen(why), room = sizeof why - used;
+    struct stat info;
+
+    if (err == NULL) /* nobody reads why */
+        return CLEAVE_EINPUT;
+    if (strchr(name, '/') != NULL) /* it is not looked for there */
+        return cv_cannot_start(name, name, access(name, X_OK) != 0 ? errno : ENOEXEC,
+                               err);
+    cv_shown(name, strlen(name), shown, sizeof shown);
+    if (stat(name, &info) == 0 && S_ISDIR(info.st_mode))
+        snprintf(why + used, room,
+                 "; it is a folder. If it is the input: -i %s --recursive", shown);
+    else if (access(name, X_OK) == 0)
+        snprintf(why + used, room, "; the one in this folder is ./%s", shown);
+    else if (cv_is_one_of(name, words, sizeof words / sizeof *words))
+        snprintf(why + used, room, "; it is a word of the shell: sh -c '%s ...'", name);
+    else if (strchr(name, '=') != NULL)
+        snprintf(why + used, room, "; to set a variable: env %s COMMAND", shown);
+    else if (is_function(name))
+        snprintf(why + used, room,
+                 "; it is a function of bash, which knows it: bash -c '%s \"$@\"' %s",
+                 shown, shown);
+    else if (cv_is_one_of(name, aliases, sizeof aliases / sizeof *aliases))
+        snprintf(why + used, room,
+                 "; if it is an alias of your shell, type what it stands for");
+    else if (find_near(name, near))
+        snprintf(why + used, room, "; did you mean '%s'?",
+                 cv_shown(near, strlen(near), shown, sizeof shown));
+    return cannot_run(name, why, err);
+}
+
+/* --- files that are there ------------------------------------------------------------------ */
+
+/* The first line of a file, or what fits; "" if it cannot be read. */
+static void read_line(const char *path, char line[LINE_MOST])
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd >= 0 ? read(fd, line, LINE_MOST - 1) : 0;
+
+    line[got > 0 ? got : 0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Whether it is a program for the kernel, which no shell can read. */
+static bool is_elf(const char *path)
+{
+    char line[LINE_MOST];
+
+    read_line(path, line);
+    return strncmp(line,
+                   "\x7f"
+                   "ELF",
+                   4) == 0;
+}
+
+/* A script or program that is there, and something that it needs is not. */
+static void explain_absent(const char *name, const char *path, char *why, size_t room)
+{
+    char line[LINE_MOST], shown[NAME_ROOM];
+    const char *word = line + 2;
+    size_t length;
+
+    read_line(path, line);
+    word += strspn(word, " \t");
+    length = strcspn(word, " \t\r");
+    if (strncmp(line, "#!", 2) == 0 && strchr(line, '\r') != NULL)
+        snprintf(why, room,
+                 "; its first line ends in a carriage return, as on Windows: sed -i "
+                 "'s/\\r$//' %s",
+                 cv_shown(name, strlen(name), shown, sizeof shown));
+    else if (strncmp(line, "#!", 2) == 0)
+        snprintf(why, room, "; its first line asks for '%s'",
+                 cv_shown(word, length, shown, sizeof shown));
+    else if (line[0] == '\x7f')
+        snprintf(why, room,
+                 "; the loader that it asks for: it was made for another "
+                 "system");
+}
+
+enum cleave_status cv_cannot_start(const char *name, const char *path, int error,
+                                   struct cleave_error *err)
+{
+    char why[WHY_ROOM], shown[NAME_ROOM];
+    struct utsname here;
+    size_t used;
+
+    snprintf(why, sizeof why, "%s",
+             error == EAGAIN ? "too many processes (ulimit -u says how many)"
+                             : strerror(error));
+    used = strlen(why);
+    if (error == EACCES)
+        snprintf(why + used, sizeof why - used, "; if it is a script, chmod +x %s",
+                 cv_shown(name, strlen(name), shown, sizeof shown));
+    else if (error == ENOENT && access(path, F_OK) == 0)
+        explain_absent(name, path, why + used, sizeof why - used);
+    else if (error == ENOEXEC && uname(&here) == 0)
+        snprintf(why + used, sizeof why - used,
+                 "; it was made for another processor than %s", here.machine);
+    else if (error == E2BIG)
+        snprintf(why + used, sizeof why - used,
+                 "; one argument has room for 128 KiB: -i FILE gives all of it on "
+                 "standard input, --cat as a file");
+    return cannot_run(name, why, err);
+}
+
+/* --- what to run: its words, where its program is, its environment ----------------- */
 
 extern char **environ;
 
@@ -83,7 +289,7 @@ static enum cleave_status search_path(const char *name, char **out,
             break;
         folders += length + 1;
     }
-    return forbidden ? cv_cannot_run(name, strerror(EACCES), err)
+    return forbidden ? cannot_run(name, strerror(EACCES), err)
                      : cv_cannot_find(name, err);
 }
 
@@ -95,7 +301,7 @@ static enum cleave_status find_program(struct cv_command *command,
     int error;
 
     if (name[0] == '\0')
-        return cv_cannot_run(name, "the name is empty", err);
+        return cannot_run(name, "the name is empty", err);
     if (strchr(name, '/') == NULL) {
         CV_TRY(search_path(name, &path, err));
     } else {
@@ -118,7 +324,7 @@ static enum cleave_status make_script(struct cv_command *command,
     static char shell[] = "/bin/sh";
     const size_t count = count_words((const char *const *)command->argv);
 
-    command->elf = cv_is_elf(command->path);
+    command->elf = is_elf(command->path);
     command->script = calloc(count + 2, sizeof *command->script);
     if (command->script == NULL)
         return cv_fail_memory(err, "a command");

@@ -1,10 +1,10 @@
 /* command.h -- what to run: made once, started many times. SPDX-License-Identifier: MIT */
 #ifndef CV_COMMAND_H
 #define CV_COMMAND_H
+#include <cleave/error.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <cleave/error.h>
 
 struct cv_command {
     char *path;         /* owned: the file to run                                  */
@@ -25,5 +25,11 @@ void cv_command_done(struct cv_command *command);
 /* Set a variable for processes started from now on. */
 enum cleave_status cv_command_set(struct cv_command *command, const char *name,
                                   const char *value, struct cleave_error *err);
+
+/* No program of that name is in PATH: what it may be instead. */
+enum cleave_status cv_cannot_find(const char *name, struct cleave_error *err);
+/* The file is there, and the kernel has refused it with this error. */
+enum cleave_status cv_cannot_start(const char *name, const char *path, int error,
+                                   struct cleave_error *err);
 
 #endif

@@ -2,10 +2,13 @@
 #include "run/common/piece_part.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "run/common/lazy_reader.h"
+#include <xxhash.h>
+#include "base/fail.h"
 
 struct cv_part cv_closing_part(enum cv_closing closing)
 {
@@ -55,4 +58,140 @@ ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, siz
         return pread(part->fd, out, max, (off_t)offset);
     memcpy(out, (const char *)part->bytes + (offset - part->begin), max);
     return (ssize_t)max;
+}
+
+/* --- know bytes again -------------------------------------------------------------- */
+
+/* A block should still be in the cache when it is hashed. */
+enum { BLOCK = 256 * 1024 };
+
+struct cv_content_hasher {
+    XXH3_state_t *state; /* owned */
+    char *block;         /* owned */
+};
+
+enum cleave_status cv_content_hasher_new(struct cv_content_hasher **out,
+                                         struct cleave_error *err)
+{
+    struct cv_content_hasher *hasher = calloc(1, sizeof *hasher);
+
+    if (hasher == NULL)
+        return cv_fail_memory(err, "a hash");
+    hasher->state = XXH3_createState();
+    hasher->block = malloc(BLOCK);
+    if (hasher->state == NULL || hasher->block == NULL) {
+        cv_content_hasher_free(hasher);
+        return cv_fail_memory(err, "a hash");
+    }
+    cv_content_hasher_reset(hasher);
+    *out = hasher;
+    return CLEAVE_OK;
+}
+
+void cv_content_hasher_free(struct cv_content_hasher *hasher)
+{
+    if (hasher == NULL)
+        return;
+    XXH3_freeState(hasher->state);
+    free(hasher->block);
+    free(hasher);
+}
+
+void cv_content_hasher_reset(struct cv_content_hasher *hasher)
+{
+    XXH3_128bits_reset(hasher->state);
+}
+
+enum cleave_status cv_content_hasher_add(struct cv_content_hasher *hasher,
+                                         const char *name, int fd, uint64_t begin,
+                                         uint64_t end, struct cleave_error *err)
+{
+    const struct cv_place place = { name, 0, 0, NULL };
+
+    while (begin < end) {
+        const size_t wanted = end - begin < BLOCK ? (size_t)(end - begin) : BLOCK;
+        const ssize_t got = pread(fd, hasher->block, wanted, (off_t)begin);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s", begin,
+                              strerror(errno));
+        if (got == 0)
+            return cv_fail_at(err, &place,
+                              "expected bytes up to %" PRIu64 ", got only %" PRIu64, end,
+                              begin);
+        XXH3_128bits_update(hasher->state, hasher->block, (size_t)got);
+        begin += (uint64_t)got;
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status add_well(struct cv_content_hasher *hasher,
+                                   const struct cv_part *part, struct cleave_error *err)
+{
+    const struct cv_place place = { part->name, 0, 0, NULL };
+    size_t got;
+
+    for (uint64_t at = part->begin; at < part->end; at += got) {
+        const uint64_t left = part->end - at;
+
+        CV_TRY(part->well->read(part->well, at, hasher->block,
+                                left < BLOCK ? (size_t)left : BLOCK, &got, err));
+        if (got == 0)
+            return cv_fail_at(err, &place,
+                              "expected bytes up to %" PRIu64 ", got only %" PRIu64,
+                              part->end, at);
+        XXH3_128bits_update(hasher->state, hasher->block, got);
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
+                                              const struct cv_part *part,
+                                              struct cleave_error *err)
+{
+    if (part->bytes == NULL && part->well != NULL)
+        return add_well(hasher, part, err);
+    if (part->bytes == NULL)
+        return cv_content_hasher_add(hasher, part->name, part->fd, part->begin, part->end,
+                                     err);
+    XXH3_128bits_update(hasher->state, part->bytes, (size_t)(part->end - part->begin));
+    return CLEAVE_OK;
+}
+
+struct cv_content_hash cv_content_hasher_finish(struct cv_content_hasher *hasher)
+{
+    const XXH128_hash_t hash = XXH3_128bits_digest(hasher->state);
+
+    cv_content_hasher_reset(hasher);
+    return (struct cv_content_hash){ .high = hash.high64, .low = hash.low64 };
+}
+
+bool cv_content_hash_equal(struct cv_content_hash a, struct cv_content_hash b)
+{
+    return a.high == b.high && a.low == b.low;
+}
+
+void cv_content_hash_text(struct cv_content_hash hash, char out[CV_CONTENT_HASH_TEXT])
+{
+    snprintf(out, CV_CONTENT_HASH_TEXT, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
+}
+
+bool cv_content_hash_parse(const char *text, struct cv_content_hash *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint64_t half[2] = { 0, 0 };
+
+    for (size_t i = 0; i < CV_CONTENT_HASH_TEXT - 1; i++) {
+        const char *digit = text[i] == '\0' ? NULL : strchr(digits, text[i]);
+
+        if (digit == NULL)
+            return false;
+        half[i / 16] = half[i / 16] << 4 | (uint64_t)(digit - digits);
+    }
+    if (text[CV_CONTENT_HASH_TEXT - 1] != '\0')
+        return false;
+    *out = (struct cv_content_hash){ .high = half[0], .low = half[1] };
+    return true;
 }

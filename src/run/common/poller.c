@@ -16,8 +16,8 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/dev_null.h"
-#include "run/common/guard.h"
-#include "run/common/usable_cores.h"
+#include "run/common/process.h"
+#include "run/common/machine.h"
 #include "run/spawn/starter.h"
 
 enum { BATCH = 64 };

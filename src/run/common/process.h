@@ -7,17 +7,35 @@
  * signal the group if it is to be stopped, reap. */
 #ifndef CV_PROCESS_H
 #define CV_PROCESS_H
+#include <cleave/error.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/resource.h>
 #include <sys/types.h>
-#include <cleave/error.h>
 #include "run/common/command.h"
-#include "run/common/guard.h"
-#include "run/common/process_end.h"
 #include "run/spawn/starter.h"
+
+struct cv_process_end {
+    pthread_t thread;
+    bool threaded;
+};
+
+struct cv_guard;
+
+/* A guard that has not begun: groups can be added already. */
+enum cleave_status cv_guard_new(struct cv_guard **out, struct cleave_error *err);
+/* Fork it; once. */
+enum cleave_status cv_guard_begin(struct cv_guard *guard, struct cleave_error *err);
+/* The guard goes; groups that it has are left alone. May be NULL. */
+void cv_guard_free(struct cv_guard *guard);
+
+/* End this group if this process is killed. Returns its place; 0: there is none, because
+ * `guard` is NULL or has too many. */
+size_t cv_guard_add(struct cv_guard *guard, pid_t group);
+void cv_guard_remove(struct cv_guard *guard, size_t place);
 
 /* --- pipes -------------------------------------------------------------------------------- */
 

@@ -2,6 +2,8 @@
 #include "run/common/time_fit.h"
 
 #include <math.h>
+#include <string.h>
+#include "base/bisect.h"
 
 void cv_time_fit_add(struct cv_time_fit *fit, double units, double time_s)
 {
@@ -33,4 +35,39 @@ void cv_time_fit_line(const struct cv_time_fit *fit, double *out_latency_s,
     if (*out_latency_s < CLOCK_S) /* that is rounding */
         *out_latency_s = 0;
     *out_rate_ups = 1 / slope;
+}
+
+/* --- the median of the last values ------------------------------------------------- */
+
+/* Where a value is, or would be. */
+static size_t find(const struct cv_median *median, double value)
+{
+    size_t at;
+
+    CV_BISECT(at, median->count, i, median->sorted[i] < value);
+    return at;
+}
+
+void cv_median_add(struct cv_median *median, double value)
+{
+    double *oldest = &median->last[median->seen++ % CV_MEDIAN_LAST];
+    size_t at;
+
+    if (median->count == CV_MEDIAN_LAST) {
+        at = find(median, *oldest);
+        median->count--;
+        memmove(median->sorted + at, median->sorted + at + 1,
+                (median->count - at) * sizeof value);
+    }
+    *oldest = value;
+    at = find(median, value);
+    memmove(median->sorted + at + 1, median->sorted + at,
+            (median->count - at) * sizeof value);
+    median->sorted[at] = value;
+    median->count++;
+}
+
+double cv_median_get(const struct cv_median *median)
+{
+    return median->count > 0 ? median->sorted[(median->count - 1) / 2] : 0;
 }

@@ -12,7 +12,7 @@
 #include "base/fail.h"
 #include "base/write_all.h"
 #include "run/common/poller.h"
-#include "run/common/nosignal_thread.h"
+#include "run/common/threads.h"
 
 enum {
     ROOM = 256 * 1024,

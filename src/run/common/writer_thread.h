@@ -20,7 +20,7 @@ enum { CV_PIPE_NARROW = 64 * 1024 }; /* room in a pipe as it is made */
 /* The pipe is full, and so much has been fed: there may have to be more room in it. */
 void cv_pipe_adapt(struct cv_pipe_width *width, int pipe, uint64_t fed);
 
-/* In the place of a pipe: there is to be no thread, and whoever feeds asks for the bytes (give of lazy_reader.h). */
+/* In the place of a pipe: there is to be no thread, and whoever feeds asks for the bytes (give of piece_part.h). */
 enum { CV_FLOW_HERE = -1 };
 
 /* The pipe of a command, and how far it is to be written to: offsets of what flows. */

@@ -5,7 +5,7 @@
 #include "model/platform/nominal.h"
 #include "run/request/open_rule.h"
 #include "run/execute/execution.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 #include "run/execute/resume.h"
 #include "run/master/run_policy.h"
 

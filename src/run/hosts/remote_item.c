@@ -14,7 +14,7 @@
 
 #include "base/fail.h"
 #include "run/hosts/remote_host.h"
-#include "run/common/item_transfer.h"
+#include "run/common/transfer.h"
 #include "run/wire/item_message.h"
 
 struct cv_item_message_out {

@@ -5,7 +5,7 @@
 
 #include "run/hosts/remote_host.h"
 #include "run/hosts/remote_packed.h"
-#include "run/slot/open_slot.h"
+#include "run/slot/slot.h"
 #include "run/slot/slot_kind.h"
 #include "run/wire/frame_kinds.h"
 

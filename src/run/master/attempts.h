@@ -6,7 +6,7 @@
 #ifndef CV_ATTEMPTS_H
 #define CV_ATTEMPTS_H
 #include "run/failures/failure_history.h"
-#include "run/common/slow_stream.h"
+#include "run/common/start_limiter.h"
 #include "run/master/worker_pool.h"
 #include "run/slot/slot.h"
 

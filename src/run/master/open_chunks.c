@@ -8,7 +8,7 @@
 #include "model/platform/at_once.h"
 #include "run/hosts/remote_open.h"
 #include "run/master/resource_wait.h"
-#include "run/slot/open_slot.h"
+#include "run/slot/slot.h"
 
 /* Nothing to read for so long is no part of its start. */
 static const double WAITED_S = 0.1;

@@ -7,7 +7,7 @@
 #include "run/hosts/remote_open.h"
 #include "run/hosts/remote_slot.h"
 #include "run/master/open_chunks.h"
-#include "run/slot/open_slot.h"
+#include "run/slot/slot.h"
 
 static void tell_recalled(struct cv_exec_run *run, const struct cv_attempt *attempt,
                           double units)

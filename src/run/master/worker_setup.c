@@ -13,8 +13,7 @@
 #include "policy/common/reserved_workers.h"
 #include "run/request/open_rule.h"
 #include "run/hosts/connect_wait.h"
-#include "run/common/cpu_affinity.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 #include "run/master/result_sink_kinds.h"
 #include "run/master/run_policy.h"
 

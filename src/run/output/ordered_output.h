@@ -4,7 +4,7 @@
  * An output is kept in memory that belongs to no process (a memfd) and, past a limit, in a
  * file without a name; the bytes go from the command's pipe to there and on to the sink
  * without passing through this process. Those that pass through it anyway, as they come
- * from a link or go to one, are kept in blocks of its memory instead (output_blocks.c). Once a chunk has succeeded, its output is given
+ * from a link or go to one, are kept in blocks of its memory instead (output_storage.c). Once a chunk has succeeded, its output is given
  * its place in the input and written as soon as everything before it has been.
  *
  * Outputs are put one behind the other in files of a few megabytes ("spill files"). Space comes
@@ -12,10 +12,10 @@
  * could zero parts of pages that are still on their way through a pipe. */
 #ifndef CV_ORDERED_OUTPUT_H
 #define CV_ORDERED_OUTPUT_H
+#include <cleave/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cleave/error.h>
 
 struct cv_poller;
 struct cv_splitter;

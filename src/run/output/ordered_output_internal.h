@@ -49,11 +49,11 @@ struct cv_chunk_output {
     struct cv_extent extents[2]; /* in memory, on disk; after blocks: on disk         */
     size_t nextents;
     bool filling; /* its last spill file is still taken                                */
-    bool passes;  /* it is filled by lines; see output_pass.c                       */
+    bool passes;  /* it is filled by lines; see ordered_output.c                       */
     bool offered; /* lines of it may be written before it is finished               */
     uint64_t whole;  /* bytes of it that are left up to the end of its last line    */
     uint64_t passed; /* bytes of it that were written before it was finished        */
-    /* Of one whose output may be shown early, which keeps what was; see streamed_output.c. */
+    /* Of one whose output may be shown early, which keeps what was; see ordered_output.c. */
     uint64_t shown;            /* bytes of it that were written                        */
     uint64_t looked, line_end; /* up to where it was looked for lines, and one ends     */
     double due_s; /* before that nothing of it is; 0: that moment has gone            */
@@ -125,7 +125,7 @@ struct cv_ordered_output {
     struct cv_watch watch;
 };
 
-/* --- spill_file.c ----------------------------------------------------------------------- */
+/* --- output_storage.c ----------------------------------------------------------------------- */
 
 /* A spill file whose end a store may fill, in memory or on disk. */
 enum cleave_status cv_spill_file_take(struct cv_ordered_output *outputs, bool disk,
@@ -143,7 +143,7 @@ void cv_spill_files_close(struct cv_ordered_output *outputs);
 enum cleave_status cv_spill_file_fail(const struct cv_ordered_output *outputs, bool disk,
                                       int error, struct cleave_error *err);
 
-/* --- output_blocks.c ----------------------------------------------------------------------- */
+/* --- output_storage.c ----------------------------------------------------------------------- */
 
 /* Room for the next bytes of an output, of which `wanted` are known to come. NULL: the
  * memory is used up. */
@@ -174,7 +174,7 @@ void cv_chunk_output_cut(struct cv_chunk_output *store, uint64_t bytes);
 /* It is not offered any more. */
 void cv_chunk_output_take_out(struct cv_chunk_output *store);
 
-/* --- output_pass.c ------------------------------------------------------------------------ */
+/* --- ordered_output.c ------------------------------------------------------------------------ */
 
 /* The one among those offered that begins there, or NULL. */
 struct cv_chunk_output *cv_pass_find(const struct cv_ordered_output *outputs,
@@ -184,12 +184,12 @@ void cv_pass_written(struct cv_chunk_output *store, uint64_t bytes);
 /* It is finished: the rest of it is written from where it is now. */
 void cv_pass_finish(struct cv_chunk_output *store);
 
-/* --- output_take.c ------------------------------------------------------------------------ */
+/* --- chunk_output.c ------------------------------------------------------------------------ */
 
 /* What cv_chunk_output_read has handed out is not looked at any more. */
 void cv_chunk_output_read_over(struct cv_chunk_output *store);
 
-/* --- output_write.c ----------------------------------------------------------------------- */
+/* --- ordered_output.c ----------------------------------------------------------------------- */
 
 /* Write what may be written of the store that is being written, at most *most bytes. One that
  * is still being filled gives whole lines only, and stays. */
@@ -197,7 +197,7 @@ enum cleave_status cv_ordered_output_write(struct cv_ordered_output *outputs,
                                            uint64_t *max,
                                            enum cv_ordered_output_state *out);
 
-/* --- streamed_output.c ----------------------------------------------------------------------- */
+/* --- ordered_output.c ----------------------------------------------------------------------- */
 
 /* It is offered: its first moment begins. */
 void cv_streamed_output_begin(struct cv_chunk_output *store);
@@ -224,7 +224,7 @@ enum cleave_status cv_ordered_output_head(struct cv_ordered_output *outputs,
 enum cleave_status cv_chunk_output_peek(const struct cv_chunk_output *store, char *out,
                                         size_t length, struct cleave_error *err);
 
-/* --- repeated_header.c ----------------------------------------------------------------------- */
+/* --- output_header.c ----------------------------------------------------------------------- */
 
 /* An output is whole, and nothing was taken away from it yet: see how it begins. */
 void cv_alike_look(struct cv_ordered_output *outputs,

@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
 #include "base/fail.h"
 #include "run/output/ordered_output_internal.h"
 

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "base/write_all.h"
 #include "run/common/writer_thread.h"
-#include "run/common/lazy_reader.h"
+#include "run/common/piece_part.h"
 #include "run/pieces/piece_copy.h"
 #include "run/pieces/piece_list.h"
 #include "run/pieces/piece_pack.h"

@@ -18,4 +18,10 @@ enum cleave_status cv_line_output_take(struct cv_slot *slot, const void *bytes,
 enum cleave_status cv_line_output_end(struct cv_slot *slot, struct cleave_error *err);
 void cv_line_output_done(struct cv_line_output *lines);
 
+/* Let whoever asked for items keep the output of a command that has ended, put a text before
+ * each of its lines, or write something else instead: *store may be another one then. */
+enum cleave_status cv_item_output_format(const struct cv_slot *slot,
+                                         struct cv_chunk_output **store,
+                                         struct cleave_error *err);
+
 #endif

@@ -16,4 +16,44 @@
  * by the functions of slot.h. */
 void cv_persistent_init(struct cv_slot *slot);
 
+/* In a length: it is that of a part of the answer, and others follow. */
+#define CV_STEADY_PART (UINT64_C(1) << 62)
+
+static inline uint64_t cv_persistent_length(const unsigned char frame[CV_FRAME])
+{
+    uint64_t length = 0;
+
+    for (int i = 0; i < CV_FRAME; i++)
+        length = length << 8 | frame[i];
+    return length;
+}
+
+static inline void cv_persistent_length_put(unsigned char frame[CV_FRAME],
+                                            uint64_t length)
+{
+    for (int i = CV_FRAME - 1; i >= 0; i--, length >>= 8)
+        frame[i] = (unsigned char)(length & 0xFF);
+}
+
+enum cv_answer {
+    CV_ANSWER_GOOD,      /* as far as it has come               */
+    CV_ANSWER_NO_LENGTH, /* it begins with no length            */
+    CV_ANSWER_UNASKED,   /* there was nothing to be answered    */
+    CV_ANSWER_LONG,      /* it goes on behind its length        */
+};
+
+/* Bytes of an answer, without its length. */
+struct cv_answer_bytes {
+    const char *bytes;
+    size_t length;
+};
+
+/* Whether the answer to the piece has come, all of it. */
+bool cv_persistent_answered(const struct cv_persistent *persistent);
+/* Read what has come; *out is of the bytes given and is to be kept, whatever comes of the
+ * rest. `refused` tells that the answer is that it failed. Bytes that stand behind *out are of the
+ * next part: read on with them. */
+enum cv_answer cv_persistent_read(struct cv_persistent *persistent, const char *bytes,
+                                  size_t length, struct cv_answer_bytes *out);
+
 #endif

@@ -1,12 +1,215 @@
 /* single_slot.c -- a command that is started for one piece and ends with it.
  * SPDX-License-Identifier: MIT */
+#include "run/slot/slot.h"
+
 #include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
-
+#include <time.h>
 #include "base/fail.h"
 #include "run/slot/line_output.h"
 #include "run/slot/slot_kind.h"
+
+/* --- a command whose piece may grow ------------------------------------------------ */
+
+/* --- its reader --------------------------------------------------------------------------- */
+
+static void check_over(struct cv_slot *slot);
+static enum cleave_status start(struct cv_slot *slot, const struct cv_part *parts,
+                                size_t count, struct cleave_error *err);
+
+static void began(void *context)
+{
+    struct cv_slot *slot = context;
+
+    slot->open.spawn_s = slot->start_s;
+    slot->began(slot->context, slot);
+}
+
+static void broke(void *context, const struct cleave_error *err)
+{
+    struct cv_slot *slot = context;
+
+    slot->broke(slot->context, err);
+}
+
+/* It waits for more no longer. */
+static void end_wait(struct cv_slot *slot)
+{
+    if (slot->open.dry_s > 0)
+        slot->open.idle_s += cv_clock_s() - slot->open.dry_s;
+    slot->open.dry_s = 0;
+}
+
+/* Nothing of it is left to be read or, if not `read`, nobody who would: then the command does
+ * without, and is waited for. */
+static void run_dry(struct cv_slot *slot, bool read)
+{
+    if (!slot->open.more && read)
+        slot->open.read_s = cv_clock_s();
+    if (!slot->open.more || !read || slot->exited) {
+        cv_pipe_feeder_close(&slot->in);
+        slot->kind->check_over(slot);
+        return;
+    }
+    slot->open.dry_s = cv_clock_s();
+    slot->drained(slot->context, slot);
+}
+
+static void emptied(void *context, bool read)
+{
+    run_dry(context, read);
+}
+
+void cv_open_fed(struct cv_slot *slot, struct cv_pipe_feeder *feeder)
+{
+    struct cleave_error err;
+
+    if (feeder == &slot->mate) {
+        if (!slot->open.more || slot->exited || feeder->refused) {
+            cv_pipe_feeder_close(feeder);
+            slot->kind->check_over(slot);
+        }
+        return;
+    }
+    if (feeder->refused || slot->exited)
+        run_dry(slot, false);
+    else if (cv_read_monitor_wait(&feeder->drain, &err) != CLEAVE_OK)
+        broke(slot, &err);
+}
+
+/* Its command has bytes to read from now on. */
+static enum cleave_status listen(struct cv_slot *slot, struct cleave_error *err)
+{
+    CV_TRY(cv_slot_limit(slot, err));
+    slot->in.drain = (struct cv_read_monitor){ .poller = slot->poller,
+                                               .writer = &slot->in.writer,
+                                               .began = began,
+                                               .empty = emptied,
+                                               .broke = broke,
+                                               .context = slot };
+    return cv_read_monitor_begin(&slot->in.drain, slot->start_s, err);
+}
+
+enum cleave_status cv_open_watch(struct cv_slot *slot, struct cleave_error *err)
+{
+    if (!slot->open.bound)
+        return CLEAVE_OK;
+    CV_TRY(listen(slot, err));
+    return slot->in.feeding ? CLEAVE_OK : cv_read_monitor_wait(&slot->in.drain, err);
+}
+
+/* Whoever reads on in its place is given what there is, and no more. */
+void cv_open_ended(struct cv_slot *slot)
+{
+    if (!slot->in.feeding)
+        cv_pipe_feeder_close(&slot->in);
+    if (!slot->mate.feeding)
+        cv_pipe_feeder_close(&slot->mate);
+}
+
+bool cv_open_is_open(const struct cv_slot *slot)
+{
+    return slot->in.fd >= 0 && !slot->exited;
+}
+
+enum cleave_status cv_open_extend(struct cv_slot *slot, const struct cv_piece *longer,
+                                  struct cleave_error *err)
+{
+    struct cv_part parts[CV_SLOT_PARTS], mates[1];
+    size_t count, nmates;
+
+    slot->piece = *longer;
+    count = cv_slot_parts(slot, parts);
+    nmates = cv_slot_mate_parts(slot, mates);
+    if (!slot->open.bound) {
+        CV_TRY(listen(slot, err));
+        cv_ordered_output_offer(slot->store, slot->piece.begin);
+    }
+    slot->open.bound = true;
+    if (slot->mate.fd >= 0)
+        CV_TRY(cv_pipe_feeder_grow(&slot->mate, mates, nmates, err));
+    return cv_pipe_feeder_grow(&slot->in, parts, count, err);
+}
+
+void cv_open_shut(struct cv_slot *slot)
+{
+    if (!slot->open.bound) {
+        slot->kind->stop(slot);
+        return;
+    }
+    if (!slot->mate.feeding)
+        cv_pipe_feeder_close(&slot->mate);
+    if (slot->in.fd < 0)
+        slot->kind->check_over(slot);
+    else if (!slot->in.feeding && !slot->in.drain.waits)
+        run_dry(slot, true);
+}
+
+/* --- what users call ---------------------------------------------------------------------- */
+
+enum cleave_status cv_slot_open(struct cv_slot *slot, const struct cv_piece *piece,
+                                struct cleave_error *err)
+{
+    slot->piece = *piece;
+    slot->open = (struct cv_open_slot){ .on = true,
+                                        .more = true,
+                                        .bound = piece->body.end > piece->body.begin };
+    return slot->kind->start(slot, err);
+}
+
+bool cv_slot_is_open(const struct cv_slot *slot)
+{
+    return slot->busy && slot->open.more && !slot->stopping && !slot->timed_out &&
+           slot->kind->is_open(slot);
+}
+
+enum cleave_status cv_slot_extend(struct cv_slot *slot, const struct cv_piece *longer,
+                                  struct cleave_error *err)
+{
+    end_wait(slot);
+    return slot->kind->extend(slot, longer, err);
+}
+
+void cv_slot_close_input(struct cv_slot *slot)
+{
+    if (!slot->busy || !slot->open.more)
+        return;
+    slot->open.more = false;
+    end_wait(slot);
+    slot->kind->shut(slot);
+}
+
+static double processor_time(const struct cv_slot *slot)
+{
+    struct timespec used;
+    clockid_t clock;
+
+    if (slot->process.pid <= 0 || slot->exited ||
+        clock_getcpuclockid(slot->process.pid, &clock) != 0 ||
+        clock_gettime(clock, &used) != 0)
+        return 0;
+    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
+
+struct cv_slot_seen cv_slot_look(const struct cv_slot *slot)
+{
+    struct cv_slot_seen seen = { .read = 0 };
+    uint64_t unread;
+
+    if (!slot->busy)
+        return seen;
+    cv_slot_hold(slot);
+    seen.read = slot->kind->fed(slot) - slot->piece.body.begin;
+    unread = slot->in.fd >= 0 ? cv_pipe_writer_unread(&slot->in.writer) : 0;
+    cv_slot_go_on(slot);
+    seen.read = seen.read > unread ? seen.read - unread : 0;
+    seen.output = cv_slot_came(slot);
+    seen.cpu_s = processor_time(slot);
+    return seen;
+}
+
+/* --- a command that is started for one piece and ends with it ---------------------- */
 
 /* Bytes moved before others get their turn. */
 enum { TURN = 8 << 20 };
@@ -22,7 +225,7 @@ static const double AGAIN_S = 0.05;
 /* It is worth a word when children of a command that has ended work on for so long. */
 static const double HELD_S = 5;
 
-static void broke(struct cv_slot *slot, const struct cleave_error *err)
+static void slot_broke(struct cv_slot *slot, const struct cleave_error *err)
 {
     slot->broke(slot->context, err);
 }
@@ -75,7 +278,7 @@ static void rested(void *context)
 
     if (slot->out >= 0 &&
         cv_poller_modify(slot->poller, &slot->out_watch, CV_READABLE, &err) != CLEAVE_OK)
-        broke(slot, &err);
+        slot_broke(slot, &err);
 }
 
 /* Let a large output that goes on over a link gather in its pipe, if that is wide enough: to
@@ -92,12 +295,12 @@ static void rest(struct cv_slot *slot)
     if (cv_poller_modify(slot->poller, &slot->out_watch, 0, &err) != CLEAVE_OK ||
         cv_poller_set(slot->poller, &slot->rest, cv_clock_s() + REST_S, rested, slot,
                       &err) != CLEAVE_OK)
-        broke(slot, &err);
+        slot_broke(slot, &err);
 }
 
 static void process_ended(void *context, unsigned events);
 
-static void listen(void *context)
+static void slot_listen(void *context)
 {
     struct cv_slot *slot = context;
     struct cleave_error err;
@@ -107,15 +310,15 @@ static void listen(void *context)
     status = cv_process_listen(&slot->process, &err);
     /* Its output tells of its end as well, or somebody else's end makes room. */
     if (status == CLEAVE_ERESOURCES && slot->out >= 0 &&
-        cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + AGAIN_S, listen, slot,
-                      &err) == CLEAVE_OK) {
+        cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + AGAIN_S, slot_listen,
+                      slot, &err) == CLEAVE_OK) {
         slot->late = true;
         return;
     }
     if (status != CLEAVE_OK ||
         cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
                       process_ended, slot, &err) != CLEAVE_OK)
-        broke(slot, &err);
+        slot_broke(slot, &err);
 }
 
 static void held(void *context)
@@ -138,7 +341,7 @@ static void check_held(struct cv_slot *slot)
     else if (slot->held != NULL &&
              cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + HELD_S, held,
                            slot, &err) != CLEAVE_OK)
-        broke(slot, &err);
+        slot_broke(slot, &err);
 }
 
 /* With the output the process is over, too, or will soon be. */
@@ -151,7 +354,7 @@ static void output_over(struct cv_slot *slot)
         cv_poller_cancel(slot->poller, &slot->patience);
         slot->exited = cv_process_is_over(&slot->process);
         if (!slot->exited)
-            listen(slot);
+            slot_listen(slot);
         else if (slot->open.on)
             cv_open_ended(slot);
         slot->late = false;
@@ -176,7 +379,7 @@ static void output_ready(void *context, unsigned events)
     if ((slot->by_lines ? cv_line_output_pump(slot, TURN, &state, &err)
                         : cv_chunk_output_pump(slot->store, slot->out, TURN, &state,
                                                &err)) != CLEAVE_OK) {
-        broke(slot, &err);
+        slot_broke(slot, &err);
         return;
     }
     cv_ordered_output_pass_on(slot->store);
@@ -256,10 +459,10 @@ static enum cleave_status watch(struct cv_slot *slot, struct cleave_error *err)
         CV_TRY(cv_poller_add(slot->poller, &slot->out_watch, slot->out, CV_READABLE,
                              output_ready, slot, err));
     if (slot->late && slot->open.on) /* its end is the end of what it may be given */
-        listen(slot);
+        slot_listen(slot);
     else if (slot->late)
         CV_TRY(cv_poller_set(slot->poller, &slot->patience, slot->start_s + LATE_S,
-                             listen, slot, err));
+                             slot_listen, slot, err));
     else
         CV_TRY(cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd,
                              CV_READABLE, process_ended, slot, err));

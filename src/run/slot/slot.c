@@ -2,12 +2,230 @@
  * SPDX-License-Identifier: MIT */
 #include "run/slot/slot.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
+#include <cleave/execute.h>
+#include "base/arena.h"
+#include "base/fail.h"
 #include "base/signal_name.h"
 #include "run/slot/line_output.h"
 #include "run/slot/slot_kind.h"
+#include "run/spawn/starter.h"
+
+/* --- the command of one piece: what it is told, and for an item its words ---------- */
+
+static void forget(struct cv_piece_command *tailored)
+{
+    while (tailored->ntold > 0)
+        free(tailored->told[--tailored->ntold]);
+}
+
+void cv_tailored_done(struct cv_piece_command *tailored)
+{
+    forget(tailored);
+    if (tailored->argv_room > 0) {
+        free(tailored->command.argv);
+        free(tailored->command.script);
+    }
+    free(tailored->command.environment);
+    free(tailored->words);
+    *tailored = (struct cv_piece_command){ .words = NULL };
+}
+
+/* Another descriptor of the same. */
+static enum cleave_status copy_open(int fd, int *out, struct cleave_error *err)
+{
+    *out = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    return *out >= 0 ? CLEAVE_OK
+                     : cv_fail(err, CLEAVE_EENGINE, "cannot pass the output on: %s",
+                               strerror(errno));
+}
+
+/* The words of the prefix, then those of the item. */
+static enum cleave_status put_words(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_piece_command *own = &slot->tailored;
+    const struct cv_command *base = slot->base;
+    size_t nwords = 0, count;
+    char **argv, **script;
+
+    while (own->words[nwords] != NULL)
+        nwords++;
+    count = slot->nprefix + nwords;
+    if (!CV_ROOM(own->command.argv, &own->argv_room, count + 1) ||
+        !CV_ROOM(own->command.script, &own->script_room, count + 2))
+        return cv_fail_memory(err, "a command");
+    argv = own->command.argv;
+    script = own->command.script;
+    memcpy(argv, base->argv, slot->nprefix * sizeof *argv);
+    memcpy(argv + slot->nprefix, own->words, (nwords + 1) * sizeof *argv);
+    script[0] = base->script[0];
+    script[1] = base->path;
+    memcpy(script + 2, argv + 1, count * sizeof *script);
+    return CLEAVE_OK;
+}
+
+/* --- variables ---------------------------------------------------------------------------- */
+
+/* Whether a string of the environment is one of ours: of a run that this one is part of. */
+static bool is_ours(const char *text)
+{
+    static const char *const names[CV_TOLD] = { "CHUNK=", "SLOT=",   "BEGIN=",
+                                                "END=",   "RECORD=", "INPUT=" };
+
+    if (strncmp(text, "CLEAVE_", 7) != 0)
+        return false;
+    for (size_t i = 0; i < CV_TOLD; i++)
+        if (strncmp(text + 7, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* All variables but ours, once: they stay the same. */
+static enum cleave_status keep_variables(struct cv_piece_command *own,
+                                         const struct cv_command *base,
+                                         struct cleave_error *err)
+{
+    if (own->command.environment != NULL)
+        return CLEAVE_OK;
+    own->command.environment =
+        calloc(base->nenvironment + CV_TOLD + 1, sizeof *own->command.environment);
+    if (own->command.environment == NULL)
+        return cv_fail_memory(err, "the environment of a command");
+    for (size_t i = 0; i < base->nenvironment; i++)
+        if (!is_ours(base->environment[i]))
+            own->command.environment[own->nkept++] = base->environment[i];
+    return CLEAVE_OK;
+}
+
+/* Put together by hand: this is done for every start, and takes a third of asprintf. */
+static enum cleave_status tell(struct cv_piece_command *own, const char *name,
+                               const char *text, struct cleave_error *err)
+{
+    char *variable = malloc(strlen("CLEAVE_=") + strlen(name) + strlen(text) + 1);
+
+    if (variable == NULL)
+        return cv_fail_memory(err, "the environment of a command");
+    stpcpy(stpcpy(stpcpy(stpcpy(variable, "CLEAVE_"), name), "="), text);
+    own->told[own->ntold++] = variable;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status tell_number(struct cv_piece_command *own, const char *name,
+                                      uint64_t number, struct cleave_error *err)
+{
+    char text[24];
+    size_t at = sizeof text - 1;
+
+    text[at] = '\0';
+    do {
+        text[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    return tell(own, name, text + at, err);
+}
+
+/* Of a part of an input, as far as it is known. */
+static enum cleave_status tell_part(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_piece_command *own = &slot->tailored;
+    const struct cv_piece *piece = &slot->piece;
+    uint64_t first = 0, count;
+
+    if (piece->begin == piece->end) /* it gets its bytes later */
+        return CLEAVE_OK;
+    CV_TRY(tell_number(own, "BEGIN", piece->body.begin, err));
+    CV_TRY(tell(own, "INPUT", piece->name, err));
+    if (!slot->open.on)
+        CV_TRY(tell_number(own, "END", piece->body.end, err));
+    if (slot->numbers != NULL)
+        CV_TRY(cv_source_records(slot->numbers, piece, &first, &count, err));
+    return first > 0 ? tell_number(own, "RECORD", first, err) : CLEAVE_OK;
+}
+
+/* What another machine says of it. */
+static enum cleave_status tell_given(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_piece_command *own = &slot->tailored;
+
+    for (size_t i = 0; i < CV_TOLD && slot->told[i] != NULL; i++) {
+        char *variable = strdup(slot->told[i]);
+
+        if (variable == NULL)
+            return cv_fail_memory(err, "the environment of a command");
+        own->told[own->ntold++] = variable;
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status tell_piece(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_piece_command *own = &slot->tailored;
+
+    if (slot->told != NULL)
+        return tell_given(slot, err);
+    CV_TRY(tell_number(own, "CHUNK",
+                       slot->items != NULL ? slot->piece.begin + 1 : slot->number + 1,
+                       err));
+    CV_TRY(tell_number(own, "SLOT", (uint64_t)slot->worker + 1, err));
+    return slot->items == NULL ? tell_part(slot, err) : CLEAVE_OK;
+}
+
+enum cleave_status cv_slot_tell(struct cv_slot *slot, struct cleave_error *err)
+{
+    forget(&slot->tailored);
+    return tell_piece(slot, err);
+}
+
+static enum cleave_status tell_all(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_piece_command *own = &slot->tailored;
+
+    CV_TRY(keep_variables(own, slot->base, err));
+    CV_TRY(cv_slot_tell(slot, err));
+    memcpy(own->command.environment + own->nkept, own->told,
+           own->ntold * sizeof *own->told);
+    own->command.nenvironment = own->nkept + own->ntold;
+    own->command.environment[own->command.nenvironment] = NULL;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_item_piece_words(const struct cleave_items *items,
+                                       const struct cv_piece *piece, uint32_t place,
+                                       char ***out, struct cleave_error *err)
+{
+    return items->max > 1 ? items->several(items->context, piece->begin,
+                                           piece->end - piece->begin, place, out, err)
+                          : items->words(items->context, piece->begin, place, out, err);
+}
+
+enum cleave_status cv_slot_build_command(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_piece_command *own = &slot->tailored;
+    const struct cleave_items *items = slot->items;
+    char **words;
+
+    own->command.path = slot->base->path;
+    own->command.elf = slot->base->elf;
+    own->command.cpus = slot->base->cpus;
+    if (items != NULL) {
+        CV_TRY(cv_item_piece_words(items, &slot->piece, slot->worker + 1, &words, err));
+        free(own->words);
+        own->words = words;
+        CV_TRY(put_words(slot, err));
+    } else {
+        own->command.argv = slot->base->argv;
+        own->command.script = slot->base->script;
+    }
+    CV_TRY(tell_all(slot, err));
+    slot->command = &own->command;
+    return CLEAVE_OK;
+}
+
+/* --- a command on a piece of the input, of whatever kind --------------------------- */
 
 void cv_slot_init(struct cv_slot *slot)
 {
@@ -101,4 +319,209 @@ void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size)
                  "a debugger keep it?");
     else
         snprintf(out, size, "exited with status %d", process->exit_code);
+}
+
+/* --- what the kinds of slots share ------------------------------------------------- */
+
+/* It is waited so long after the polite signal, after the other one, and after the failure
+ * of a command whose output somebody still holds. */
+static const double GRACE_S = 1;
+/* After so many signals there is none that could help. */
+enum { SIGNALS = 2 };
+
+void cv_slot_close_output(struct cv_slot *slot)
+{
+    cv_poller_remove(slot->poller, &slot->out_watch);
+    cv_poller_cancel(slot->poller, &slot->rest);
+    cv_close(&slot->out);
+}
+
+void cv_slot_release(struct cv_slot *slot)
+{
+    cv_pipe_feeder_close(&slot->in);
+    cv_pipe_feeder_close(&slot->mate);
+    cv_slot_close_output(slot);
+    cv_poller_remove(slot->poller, &slot->end_watch);
+    cv_poller_cancel(slot->poller, &slot->timer);
+    cv_poller_cancel(slot->poller, &slot->patience);
+}
+
+static void broke(void *context, const struct cleave_error *err)
+{
+    struct cv_slot *slot = context;
+
+    slot->broke(slot->context, err);
+}
+
+static void kill_harder(void *context)
+{
+    cv_slot_kill(context);
+}
+
+void cv_slot_kill_soon(struct cv_slot *slot)
+{
+    struct cleave_error err;
+
+    if (cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + GRACE_S, kill_harder,
+                      slot, &err) != CLEAVE_OK)
+        broke(slot, &err);
+}
+
+void cv_slot_kill(struct cv_slot *slot)
+{
+    if (slot->kills >= SIGNALS && slot->exited && slot->kind->abandon != NULL) {
+        slot->kind->abandon(slot);
+        return;
+    }
+    cv_process_signal(&slot->process, slot->kills++ == 0 ? SIGTERM : SIGKILL);
+    cv_slot_kill_soon(slot);
+}
+
+static void time_out(void *context)
+{
+    struct cv_slot *slot = context;
+
+    slot->timed_out = true;
+    cv_slot_kill(slot);
+}
+
+enum cleave_status cv_slot_limit(struct cv_slot *slot, struct cleave_error *err)
+{
+    if (slot->timeout_s <= 0)
+        return CLEAVE_OK;
+    return cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + slot->timeout_s,
+                         time_out, slot, err);
+}
+
+enum cleave_status cv_slot_limit_to(struct cv_slot *slot, double seconds,
+                                    struct cleave_error *err)
+{
+    slot->timeout_s = seconds;
+    if (!slot->busy || slot->kills > 0 || slot->kind->travels)
+        return CLEAVE_OK;
+    return cv_poller_set(slot->poller, &slot->timer, slot->start_s + seconds, time_out,
+                         slot, err);
+}
+
+size_t cv_slot_parts(struct cv_slot *slot, struct cv_part parts[CV_SLOT_PARTS])
+{
+    const struct cv_piece *piece = &slot->piece;
+    size_t count = 0;
+
+    if (piece->header.end > piece->header.begin)
+        parts[count++] = cv_piece_header(piece);
+    slot->body = count;
+    parts[count++] = cv_piece_body(piece);
+    if (piece->closing != CV_CLOSING_NONE)
+        parts[count++] = cv_piece_closing(piece);
+    return count;
+}
+
+size_t cv_slot_mate_parts(const struct cv_slot *slot, struct cv_part parts[1])
+{
+    if (slot->piece.mate_fd < 0)
+        return 0;
+    parts[0] = cv_piece_mate(&slot->piece);
+    return 1;
+}
+
+/* A child that waits for the command of an item, if there is one and it can be used. */
+static struct cv_start *take_child(const struct cv_slot *slot, int *out)
+{
+    struct cv_starter *starter =
+        slot->kind->starts_each ? cv_poller_starter(slot->poller) : NULL;
+
+    if (starter == NULL || slot->items == NULL || slot->items->errors != NULL ||
+        slot->direct > 0 || slot->piece.mate_fd >= 0)
+        return NULL;
+    return cv_starter_take(starter, out);
+}
+
+enum cleave_status cv_slot_open_pipes(struct cv_slot *slot, struct cv_slot_pipes *pipes,
+                                      struct cleave_error *err)
+{
+    pipes->ahead = take_child(slot, &pipes->out.read);
+    /* Items are between the words of a command: there is nothing to read. */
+    if (slot->items == NULL)
+        CV_TRY(cv_pipe_open(&pipes->in, err));
+    if (slot->direct > 0)
+        CV_TRY(copy_open(slot->direct, &pipes->out.write, err));
+    else if (pipes->ahead == NULL)
+        CV_TRY(cv_pipe_open(&pipes->out, err));
+    if (slot->piece.mate_fd >= 0)
+        CV_TRY(cv_pipe_open(&pipes->mate, err));
+    slot->in.fd = pipes->in.write;
+    slot->out = pipes->out.read;
+    slot->mate.fd = pipes->mate.write;
+    pipes->in.write = pipes->out.read = pipes->mate.write = -1;
+    slot->in.poller = slot->mate.poller = slot->poller;
+    slot->in.context = slot->mate.context = slot;
+    slot->in.broke = slot->mate.broke = broke;
+    return CLEAVE_OK;
+}
+
+void cv_slot_close_pipes(struct cv_slot_pipes *pipes)
+{
+    if (pipes->ahead != NULL)
+        cv_starter_leave(pipes->ahead);
+    pipes->ahead = NULL;
+    cv_pipe_close(&pipes->in);
+    cv_pipe_close(&pipes->out);
+    cv_pipe_close(&pipes->mate);
+}
+
+enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pipes,
+                                 struct cleave_error *err)
+{
+    int errors = -1, in = pipes->in.read;
+    enum cleave_status status;
+
+    if (slot->items != NULL)
+        CV_TRY(cv_poller_null(slot->poller, &in, err));
+    if (slot->items != NULL && slot->items->errors != NULL)
+        CV_TRY(
+            slot->items->errors(slot->items->context, slot->piece.begin, &errors, err));
+    slot->exited = slot->stopping = slot->timed_out = false;
+    slot->kills = 0;
+    slot->fault = NULL;
+    status = cv_process_start(&slot->process, slot->command,
+                              &(struct cv_process_files){
+                                  .in = in,
+                                  .out = pipes->out.write,
+                                  .errors = errors,
+                                  .extra = pipes->mate.read,
+                                  .guard = cv_poller_guard(slot->poller),
+                                  .starter = slot->kind->starts_each
+                                                 ? cv_poller_starter(slot->poller)
+                                                 : NULL,
+                                  .ahead = pipes->ahead,
+                                  .late = slot->late },
+                              cv_poller_old_mask(slot->poller), err);
+    pipes->ahead = NULL; /* it has become the command */
+    cv_close(&errors);
+    return status;
+}
+
+uint64_t cv_slot_came(const struct cv_slot *slot)
+{
+    return slot->lines.written +
+           (slot->store != NULL ? cv_chunk_output_came(slot->store) : 0);
+}
+
+uint64_t cv_slot_passed(const struct cv_slot *slot)
+{
+    return slot->lines.written +
+           (slot->store != NULL ? cv_chunk_output_passed(slot->store) : 0);
+}
+
+void cv_slot_hold(const struct cv_slot *slot)
+{
+    cv_pipe_writer_hold(&slot->in.writer);
+    cv_pipe_writer_hold(&slot->mate.writer);
+}
+
+void cv_slot_go_on(const struct cv_slot *slot)
+{
+    cv_pipe_writer_go_on(&slot->mate.writer);
+    cv_pipe_writer_go_on(&slot->in.writer);
 }

@@ -6,12 +6,34 @@
  * for many (persistent_slot.h), or another machine does it (remote_slot.h). What a failure means is decided by whoever uses it. */
 #ifndef CV_SLOT_H
 #define CV_SLOT_H
-#include "run/output/ordered_output.h"
-#include "run/common/pipe_feeder.h"
+#include <stdint.h>
+#include "run/common/pipe_writer.h"
 #include "run/common/poller.h"
 #include "run/common/process.h"
 #include "run/input/source.h"
-#include "run/slot/piece_command.h"
+#include "run/output/ordered_output.h"
+
+enum { CV_TOLD = 6 }; /* variables at most */
+
+/* What it adds to the command that it is made from, of which the rest is borrowed. Nothing
+ * of it changes while a process of it runs. */
+struct cv_piece_command {
+    struct cv_command command;
+    char **words; /* owned: one block; NULL: no item */
+    size_t argv_room, script_room;
+    size_t nkept;        /* variables of the environment that are not ours */
+    char *told[CV_TOLD]; /* owned; they follow those */
+    size_t ntold;
+};
+
+struct cleave_items;
+struct cv_piece;
+
+/* The words of the command for the items of a piece, by the worker in `place`, from 1. */
+enum cleave_status cv_item_piece_words(const struct cleave_items *items,
+                                       const struct cv_piece *piece, uint32_t place,
+                                       char ***out, struct cleave_error *err);
+void cv_tailored_done(struct cv_piece_command *tailored);
 
 enum cv_slot_end {
     CV_SLOT_DONE,      /* it has succeeded, all output is in `store`                    */
@@ -99,7 +121,7 @@ struct cv_remote {
     struct cv_chunk_output *back; /* owned: what comes with its output; NULL: nothing   */
 };
 
-/* What is known of a piece that may grow; see open_slot.h. */
+/* What is known of a piece that may grow; see single_slot.h. */
 struct cv_open_slot {
     bool on;        /* it was opened                                                    */
     bool more;      /* ... and not closed: when all is fed, it is not the end           */
@@ -128,7 +150,7 @@ struct cv_slot {
     struct cv_ordered_output *outputs;
     const struct cv_command *command;
     /* What the command of each piece is made of: program, environment and prefix; NULL: all
-     * have the same (piece_command.h). */
+     * have the same (slot.h). */
     const struct cv_command *base;
     const struct cleave_items
         *items;              /* its words, where each piece is an item; or NULL */
@@ -245,5 +267,28 @@ void cv_slot_done(struct cv_slot *slot);
 /* How its command ended when that was not well, behind "the command": "exited with status
  * 3". */
 void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size);
+
+/* --- pieces that may grow ------------------------------------------------------------------- */
+
+/* What a command has done so far. */
+struct cv_slot_seen {
+    uint64_t read;   /* bytes of the body; of a piece that was closed, those fed        */
+    uint64_t output; /* bytes                                                           */
+    double cpu_s;    /* of the process, without its children; 0: not known              */
+};
+
+/* As cv_slot_start, but more may follow. The piece may have no bytes yet (cv_source_blank). */
+enum cleave_status cv_slot_open(struct cv_slot *slot, const struct cv_piece *piece,
+                                struct cleave_error *err);
+/* Whether it may get more: it was opened and not closed, and its command reads. */
+bool cv_slot_is_open(const struct cv_slot *slot);
+/* The piece is `longer` now, which begins as it does; or its first one. */
+enum cleave_status cv_slot_extend(struct cv_slot *slot, const struct cv_piece *longer,
+                                  struct cleave_error *err);
+/* That is all: the command reads the end behind it. One that was given nothing is
+ * stopped. */
+void cv_slot_close_input(struct cv_slot *slot);
+/* Of any slot of this machine that is busy. */
+struct cv_slot_seen cv_slot_look(const struct cv_slot *slot);
 
 #endif

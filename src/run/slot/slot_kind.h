@@ -13,7 +13,7 @@ struct cv_slot_kind {
     /* It was killed some time ago, and somebody whom that did not reach holds its output:
      * give up. NULL: nobody is waited for but the process itself. */
     void (*abandon)(struct cv_slot *slot);
-    /* Of pieces that may grow: see open_slot.h. NULL: they do not. */
+    /* Of pieces that may grow: see single_slot.h. NULL: they do not. */
     bool (*is_open)(const struct cv_slot *slot);
     enum cleave_status (*extend)(struct cv_slot *slot, const struct cv_piece *longer,
                                  struct cleave_error *err);
@@ -63,7 +63,7 @@ void cv_slot_kill(struct cv_slot *slot);
 /* Do that when it has not ended by itself soon. */
 void cv_slot_kill_soon(struct cv_slot *slot);
 
-/* Of a piece that may grow (open_slot.c): listen to its reader, once that was started; an
+/* Of a piece that may grow (single_slot.c): listen to its reader, once that was started; an
  * inlet has been fed all there is; the process has ended. */
 enum cleave_status cv_open_watch(struct cv_slot *slot, struct cleave_error *err);
 void cv_open_fed(struct cv_slot *slot, struct cv_pipe_feeder *feeder);
@@ -73,7 +73,7 @@ enum cleave_status cv_open_extend(struct cv_slot *slot, const struct cv_piece *l
                                   struct cleave_error *err);
 void cv_open_shut(struct cv_slot *slot);
 
-/* Give the piece to the process that stays, from its beginning (persistent_send.c). */
+/* Give the piece to the process that stays, from its beginning (persistent_slot.c). */
 enum cleave_status cv_persistent_give(struct cv_slot *slot, struct cleave_error *err);
 
 #endif

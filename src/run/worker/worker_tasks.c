@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/slot/open_slot.h"
+#include "run/slot/slot.h"
 #include "run/slot/persistent_slot.h"
 #include "run/worker/worker_item.h"
 #include "run/worker/worker_packed.h"

@@ -1,15 +1,18 @@
-/* ordered_jobs.h -- jobs done by several threads, taken in the order in which they were given.
+/* threads.h -- jobs done by several threads, taken in the order in which they were given.
  * SPDX-License-Identifier: MIT
  *
  * One thread gives jobs and one takes them; both may be the same if it takes whenever `most` are
  * in flight. A job belongs to who has it: the giver, then the pool, then the taker; so what
  * it holds needs no lock. What a job and its results take, times `most`, is the memory needed: a job whose
  * result grows too large says that there is more, is taken as it is, and given again. */
-#ifndef CV_ORDERED_JOBS_H
-#define CV_ORDERED_JOBS_H
+#ifndef CV_THREADS_H
+#define CV_THREADS_H
+#include <cleave/error.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <cleave/error.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 struct cv_ordered_jobs;
 
@@ -47,5 +50,45 @@ void cv_ordered_again(struct cv_ordered_jobs *pool);
 void cv_ordered_stop(struct cv_ordered_jobs *pool);
 /* ... wait for the threads, and drop what was not taken. Nobody is in a call any more. */
 void cv_ordered_free(struct cv_ordered_jobs *pool);
+
+/* As pthread_create, whose number of an error it returns; all signals that the process gets are
+ * for other threads. */
+int cv_nosignal_thread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                              void *(*work)(void *context), void *context);
+
+struct cv_handoff_buffer;
+
+/* Who gets the bytes is not woken for less than `least`, but at the end, or if no more fit: more than 1 is for who
+ * writes all the time. *out is owned by the caller. */
+enum cleave_status cv_handoff_buffer_new(size_t min, struct cv_handoff_buffer **out,
+                                         struct cleave_error *err);
+/* Nobody is in a call any more. */
+void cv_handoff_buffer_free(struct cv_handoff_buffer *buffer);
+
+/* By who makes them: where the next bytes go, as soon as there is room, and how many fit. NULL: nobody wants them any
+ * more. */
+uint8_t *cv_handoff_buffer_room(struct cv_handoff_buffer *buffer, size_t *room);
+/* ... so many of them are there. */
+void cv_handoff_buffer_put(struct cv_handoff_buffer *buffer, size_t length);
+/* Both, for bytes that are elsewhere, or in their place already. False: nobody wants them any more. */
+bool cv_handoff_buffer_write(struct cv_handoff_buffer *buffer, const void *bytes,
+                             size_t length);
+/* Where `length` bytes will go that come behind the next `behind`: it is theirs until they have come. NULL: that is not
+ * lent, or not yet. */
+uint8_t *cv_handoff_buffer_place(struct cv_handoff_buffer *buffer, uint64_t behind,
+                                 size_t length);
+/* There will be no more. */
+void cv_handoff_buffer_close(struct cv_handoff_buffer *buffer);
+
+/* By who gets them: borrowed; it can be read from when there are bytes, or will be no more, or more is to be lent, and
+ * seldom else. */
+int cv_handoff_buffer_fd(const struct cv_handoff_buffer *buffer);
+/* Lend memory, from the place of the byte on that is taken next: until it is stopped, and as far at least as before. The
+ * place is behind what was taken last, and may be any other when all that was lent has been taken. */
+void cv_handoff_buffer_lend(struct cv_handoff_buffer *buffer, void *at, size_t room);
+/* Take the next bytes where they are, as read(2) that does not wait: 0 at the end, EAGAIN if there are none now. */
+ssize_t cv_handoff_buffer_take(struct cv_handoff_buffer *buffer, size_t max);
+/* No more are wanted. */
+void cv_handoff_buffer_stop(struct cv_handoff_buffer *buffer);
 
 #endif

@@ -1,0 +1,498 @@
+/* machine.c -- how many cores this process may use. SPDX-License-Identifier: MIT
+ *
+ * A control group may grant q microseconds of processor time per period p, to all its
+ * processes: q / p cores. Groups are nested and the smallest share counts. Version 2 has
+ * both numbers in cpu.max, version 1 in cpu.cfs_quota_us and cpu.cfs_period_us. */
+#include "run/common/machine.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/fail.h"
+
+/* --- files of the kernel ------------------------------------------------------------------ */
+
+/* Read at most two words of a small file; false if there is none. */
+static bool read_words(const char *folder, const char *name, char words[2][32])
+{
+    char *path;
+    FILE *file = NULL;
+    int count;
+
+    if (asprintf(&path, "%s/%s", folder, name) < 0)
+        return false;
+    file = fopen(path, "re");
+    free(path);
+    if (file == NULL)
+        return false;
+    words[1][0] = '\0';
+    count = fscanf(file, "%31s %31s", words[0], words[1]);
+    fclose(file);
+    return count >= 1;
+}
+
+/* quota / period in cores; INFINITY for "max", -1 or anything else that is no limit. */
+static double share(const char *quota, const char *period)
+{
+    const double part = strtod(quota, NULL), whole = strtod(period, NULL);
+
+    return isfinite(part) && part > 0 && whole > 0 ? part / whole : INFINITY;
+}
+
+static double group_cores(const char *folder, bool unified)
+{
+    char quota[2][32], period[2][32];
+
+    if (unified)
+        return read_words(folder, "cpu.max", quota) ? share(quota[0], quota[1])
+                                                    : INFINITY;
+    return read_words(folder, "cpu.cfs_quota_us", quota) &&
+                   read_words(folder, "cpu.cfs_period_us", period)
+               ? share(quota[0], period[0])
+               : INFINITY;
+}
+
+/* The least share of the group in `folder`, which is changed, and those above it up to the
+ * first `top` bytes of the path. */
+static double least_cores(char *folder, size_t top, bool unified)
+{
+    double min = INFINITY;
+    size_t length = strlen(folder);
+
+    for (;;) {
+        min = fmin(min, group_cores(folder, unified));
+        if (length <= top)
+            return min;
+        while (length > top && folder[length - 1] != '/')
+            length--;
+        while (length > top && folder[length - 1] == '/')
+            length--;
+        folder[length] = '\0';
+    }
+}
+
+/* --- where the group is ------------------------------------------------------------------- */
+
+/* Whether `word` is among the words of `list`, which commas separate. */
+static bool is_listed(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+
+    while (*list != '\0') {
+        const size_t next = strcspn(list, ",\n");
+
+        if (next == length && memcmp(list, word, length) == 0)
+            return true;
+        list += next + (list[next] != '\0');
+    }
+    return false;
+}
+
+/* The path of this process's group from a line of proc/self/cgroup, "7:cpu,cpuacct:/a" or
+ * "0::/a", or NULL if the line is about something else. `line` is changed. */
+static const char *group_path(char *line, bool *unified)
+{
+    char *controllers = strchr(line, ':');
+    char *path = controllers == NULL ? NULL : strchr(++controllers, ':');
+
+    if (path == NULL)
+        return NULL;
+    *path++ = '\0';
+    path[strcspn(path, "\n")] = '\0';
+    *unified = controllers[0] == '\0';
+    return *unified || is_listed(controllers, "cpu") ? path : NULL;
+}
+
+/* Split a line of proc/self/mountinfo, "36 35 98:0 ROOT POINT options.. - TYPE source
+ * OPTIONS". Returns whether groups of this kind are there. */
+static bool group_mount(char *line, bool unified, const char **root, const char **point)
+{
+    char *rest = strstr(line, " - "), *words[3], *save = NULL, *word;
+    size_t count = 0;
+
+    if (rest == NULL)
+        return false;
+    *rest = '\0';
+    rest += 3;
+    for (word = strtok_r(rest, " \n", &save); word != NULL && count < 3;
+         word = strtok_r(NULL, " \n", &save))
+        words[count++] = word;
+    if (count < 3 || strcmp(words[0], unified ? "cgroup2" : "cgroup") != 0 ||
+        (!unified && !is_listed(words[2], "cpu")))
+        return false;
+    *root = *point = NULL;
+    count = 0;
+    for (word = strtok_r(line, " ", &save); word != NULL;
+         word = strtok_r(NULL, " ", &save)) {
+        *root = count == 3 ? word : *root;
+        *point = count == 4 ? word : *point;
+        count++;
+    }
+    return *point != NULL;
+}
+
+/* The share of the group at `path`, wherever its kind is mounted. */
+static double path_cores(const char *root, FILE *mounts, const char *path, bool unified)
+{
+    double min = INFINITY;
+    char *line = NULL, *folder;
+    size_t size = 0;
+
+    rewind(mounts);
+    while (getline(&line, &size, mounts) > 0) {
+        const char *from, *point, *below = path;
+        size_t length;
+
+        if (!group_mount(line, unified, &from, &point))
+            continue;
+        /* Only the part of the tree below `from` is seen here. */
+        length = strcmp(from, "/") == 0 ? 0 : strlen(from);
+        below = strncmp(path, from, length) == 0 ? path + length : "";
+        if (strcmp(below, "/") == 0 || strstr(below, "/..") != NULL)
+            below = "";
+        if (asprintf(&folder, "%s%s%s", root, point, below) < 0)
+            break;
+        min = fmin(min, least_cores(folder, strlen(root) + strlen(point), unified));
+        free(folder);
+    }
+    free(line);
+    return min;
+}
+
+double cv_cgroup_cores(const char *root)
+{
+    double min = INFINITY;
+    char *path = NULL, *line = NULL;
+    FILE *groups = NULL, *mounts = NULL;
+    size_t size = 0;
+
+    if (asprintf(&path, "%s/proc/self/cgroup", root) >= 0) {
+        groups = fopen(path, "re");
+        free(path);
+    }
+    if (groups != NULL && asprintf(&path, "%s/proc/self/mountinfo", root) >= 0) {
+        mounts = fopen(path, "re");
+        free(path);
+    }
+    while (mounts != NULL && getline(&line, &size, groups) > 0) {
+        bool unified;
+        const char *group = group_path(line, &unified);
+
+        if (group != NULL)
+            min = fmin(min, path_cores(root, mounts, group, unified));
+    }
+    free(line);
+    if (groups != NULL)
+        fclose(groups);
+    if (mounts != NULL)
+        fclose(mounts);
+    return min;
+}
+
+/* --- affinity ----------------------------------------------------------------------------- */
+
+/* Cores that this process may run on; the kernel wants a set as large as its own. */
+static int affinity_cores(void)
+{
+    for (int cores = 1024; cores <= 1 << 20; cores *= 4) {
+        cpu_set_t *set = CPU_ALLOC((size_t)cores);
+        const size_t size = CPU_ALLOC_SIZE((size_t)cores);
+        int count = 0, failed;
+
+        if (set == NULL)
+            break;
+        failed = sched_getaffinity(0, size, set) != 0 ? errno : 0;
+        if (failed == 0)
+            count = CPU_COUNT_S(size, set);
+        CPU_FREE(set);
+        if (failed == 0)
+            return count;
+        if (failed != EINVAL)
+            break;
+    }
+    return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+unsigned cv_usable_cores(void)
+{
+    const double granted = ceil(cv_cgroup_cores(""));
+    const int cores = affinity_cores();
+
+    return (unsigned)fmax(1, fmin(granted, cores));
+}
+
+/* --- which processors the commands of each worker run on --------------------------- */
+
+enum {
+    CAPACITY = 1024,
+    SLOW = 512
+}; /* of the fastest processors, and of those that are not */
+
+struct cpu {
+    int number, node;
+    int thread;        /* of its core, from 0                                    */
+    long capacity;     /* how fast it is, where the fastest have 1024            */
+    unsigned turn;     /* how many like it there are before it on its node       */
+    cpu_set_t threads; /* of its core                                            */
+};
+
+struct cpus {
+    struct cpu items[CPU_SETSIZE];
+    unsigned count;
+};
+
+/* --- files of the kernel ------------------------------------------------------------------ */
+
+/* Read the first line of a file below sys/devices; false if there is none. */
+static bool read_line(const char *root, const char *path, char *line, size_t size)
+{
+    char *whole;
+    FILE *file = NULL;
+    bool good;
+
+    if (asprintf(&whole, "%s/sys/devices/%s", root, path) < 0)
+        return false;
+    file = fopen(whole, "re");
+    free(whole);
+    good = file != NULL && fgets(line, (int)size, file) != NULL;
+    if (file != NULL)
+        fclose(file);
+    return good;
+}
+
+/* "0-3,8": false if there is no such file. */
+static bool read_list(const char *root, const char *path, cpu_set_t *out)
+{
+    char line[4096], *at = line;
+
+    CPU_ZERO(out);
+    if (!read_line(root, path, line, sizeof line))
+        return false;
+    while (*at >= '0' && *at <= '9') {
+        const long first = strtol(at, &at, 10);
+        const long last = *at == '-' ? strtol(at + 1, &at, 10) : first;
+
+        for (long cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++)
+            CPU_SET((size_t)cpu, out);
+        at += *at == ',';
+    }
+    return true;
+}
+
+static long read_capacity(const char *root, int number, const cpu_set_t *atoms)
+{
+    char path[64], line[32];
+    long capacity = 0;
+
+    snprintf(path, sizeof path, "system/cpu/cpu%d/cpu_capacity", number);
+    if (read_line(root, path, line, sizeof line))
+        capacity = strtol(line, NULL, 10);
+    if (capacity > 0)
+        return capacity;
+    return CPU_ISSET((size_t)number, atoms) ? SLOW : CAPACITY;
+}
+
+/* The hardware threads of the processor's core that may be used, and which of them it is. */
+static void read_core(const char *root, const cpu_set_t *usable, struct cpu *cpu)
+{
+    char path[96];
+
+    snprintf(path, sizeof path, "system/cpu/cpu%d/topology/thread_siblings_list",
+             cpu->number);
+    (void)read_list(root, path, &cpu->threads);
+    CPU_AND(&cpu->threads, &cpu->threads, usable);
+    CPU_SET((size_t)cpu->number, &cpu->threads);
+    cpu->thread = 0;
+    for (int i = 0; i < cpu->number; i++)
+        cpu->thread += CPU_ISSET((size_t)i, &cpu->threads) != 0;
+}
+
+static void read_nodes(const char *root, struct cpus *cpus)
+{
+    cpu_set_t list;
+    char path[64];
+
+    for (int node = 0; node < CPU_SETSIZE; node++) {
+        snprintf(path, sizeof path, "system/node/node%d/cpulist", node);
+        if (!read_list(root, path, &list))
+            continue;
+        for (unsigned i = 0; i < cpus->count; i++)
+            if (CPU_ISSET((size_t)cpus->items[i].number, &list))
+                cpus->items[i].node = node;
+    }
+}
+
+/* --- their order -------------------------------------------------------------------------- */
+
+static bool are_alike(const struct cpu *a, const struct cpu *b)
+{
+    return a->thread == b->thread && a->capacity == b->capacity && a->node == b->node;
+}
+
+static int in_order(const void *left, const void *right)
+{
+    const struct cpu *a = left, *b = right;
+
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    if (a->capacity != b->capacity)
+        return a->capacity > b->capacity ? -1 : 1;
+    if (a->turn != b->turn)
+        return a->turn < b->turn ? -1 : 1;
+    return a->node != b->node ? (a->node < b->node ? -1 : 1) : a->number - b->number;
+}
+
+static void read_cpus(const char *root, const cpu_set_t *usable, struct cpus *cpus)
+{
+    cpu_set_t atoms;
+
+    (void)read_list(root, "cpu_atom/cpus", &atoms);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET((size_t)i, usable)) {
+            struct cpu *cpu = &cpus->items[cpus->count++];
+
+            *cpu =
+                (struct cpu){ .number = i, .capacity = read_capacity(root, i, &atoms) };
+            read_core(root, usable, cpu);
+        }
+    read_nodes(root, cpus);
+    for (unsigned i = 0; i < cpus->count; i++)
+        for (unsigned k = 0; k < i; k++)
+            cpus->items[i].turn += are_alike(&cpus->items[k], &cpus->items[i]);
+    qsort(cpus->items, cpus->count, sizeof *cpus->items, in_order);
+}
+
+enum cleave_status cv_cpu_affinity_make(const char *root, const cpu_set_t *usable,
+                                        enum cleave_pin how, uint32_t count,
+                                        cpu_set_t *out, struct cleave_error *err)
+{
+    struct cpus *cpus = calloc(1, sizeof *cpus);
+    unsigned cores = 0;
+
+    if (cpus == NULL)
+        return cv_fail_memory(err, "the processors");
+    read_cpus(root, usable, cpus);
+    for (unsigned i = 0; i < cpus->count; i++)
+        cores += cpus->items[i].thread == 0;
+    for (uint32_t w = 0; w < count && cpus->count > 0; w++) {
+        const struct cpu *cpu = &cpus->items[w % cpus->count];
+
+        CPU_ZERO(&out[w]);
+        CPU_SET((size_t)cpu->number, &out[w]);
+        if (how == CLEAVE_PIN_CORES && count <= cores)
+            out[w] = cpu->threads;
+        for (unsigned i = 0; i < cpus->count && how == CLEAVE_PIN_NODES; i++)
+            if (cpus->items[i].node == cpu->node)
+                CPU_SET((size_t)cpus->items[i].number, &out[w]);
+    }
+    free(cpus);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_cpu_affinity_here(enum cleave_pin how, uint32_t count,
+                                        cpu_set_t *out, struct cleave_error *err)
+{
+    cpu_set_t usable;
+
+    if (sched_getaffinity(0, sizeof usable, &usable) != 0)
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "cannot pin commands: the processors of this machine: %s",
+                       strerror(errno));
+    return cv_cpu_affinity_make("", &usable, how, count, out, err);
+}
+
+/* --- the GPUs that commands may use ------------------------------------------------ */
+
+static const char variable[] = "CUDA_VISIBLE_DEVICES";
+
+/* Entry `index` of a list, whose length is *out_length; NULL: there is none. -1 is none and
+ * hides all that follow, as CUDA has it. */
+static const char *find_entry(const char *list, uint32_t index, size_t *out_length)
+{
+    for (;;) {
+        const size_t length = strcspn(list, ",");
+
+        if (length == 0 || strncmp(list, "-1", 2) == 0)
+            return NULL;
+        if (index-- == 0) {
+            *out_length = length;
+            return list;
+        }
+        if (list[length] == '\0')
+            return NULL;
+        list += length + 1;
+    }
+}
+
+static uint32_t count_files(const char *folder)
+{
+    static const char stem[] = "nvidia";
+    DIR *files = opendir(folder);
+    const struct dirent *file;
+    uint32_t count = 0;
+
+    while (files != NULL && (file = readdir(files)) != NULL) {
+        const char *number = file->d_name + sizeof stem - 1;
+
+        if (strncmp(file->d_name, stem, sizeof stem - 1) == 0 && *number != '\0' &&
+            number[strspn(number, "0123456789")] == '\0')
+            count++;
+    }
+    if (files != NULL)
+        closedir(files);
+    return count;
+}
+
+/* Lines "GPU 0: NVIDIA H200 (UUID: ..)". */
+static uint32_t count_listed(void)
+{
+    /* NOLINTNEXTLINE(cert-env33-c): the words are ours */
+    FILE *list = popen("nvidia-smi -L 2>/dev/null", "re");
+    char line[512];
+    uint32_t count = 0;
+
+    while (list != NULL && fgets(line, sizeof line, list) != NULL)
+        count += strncmp(line, "GPU ", 4) == 0;
+    if (list != NULL)
+        (void)pclose(list);
+    return count;
+}
+
+uint32_t cv_gpus_count(const char *folder)
+{
+    const char *visible = getenv(variable);
+    size_t length;
+    uint32_t count = 0;
+
+    if (visible == NULL) {
+        count = count_files(folder);
+        return count > 0 ? count : count_listed();
+    }
+    while (find_entry(visible, count, &length) != NULL)
+        count++;
+    return count;
+}
+
+enum cleave_status cv_gpu_name(uint32_t index, char *out, size_t size,
+                               struct cleave_error *err)
+{
+    const char *visible = getenv(variable), *entry;
+    size_t length;
+
+    if (visible == NULL) {
+        snprintf(out, size, "%u", index);
+        return CLEAVE_OK;
+    }
+    entry = find_entry(visible, index, &length);
+    if (entry == NULL || length >= size)
+        return cv_fail(err, CLEAVE_EINPUT, "%s is '%s', which has no GPU number %u",
+                       variable, visible, index);
+    snprintf(out, size, "%.*s", (int)length, entry);
+    return CLEAVE_OK;
+}
