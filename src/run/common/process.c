@@ -466,7 +466,7 @@ static int begin(struct cv_process *process, const struct cv_command *command,
                  const struct cv_process_files *files, const sigset_t *mask)
 {
     static const sigset_t none;
-    const struct cv_starting what = {
+    const struct cv_start_request what = {
         .path = command->path,
         .argv = command->argv,
         .script = command->elf ? NULL : command->script,
