@@ -1,5 +1,5 @@
-/* command.c -- what to run: its words, where its program is, its environment.
- * SPDX-License-Identifier: MIT */
+/* command.c -- a command: its words, its program, its environment, and why it cannot
+ * run. SPDX-License-Identifier: MIT */
 #include "run/common/command.h"
 
 #include <dirent.h>
@@ -15,19 +15,19 @@
 #include "base/fail.h"
 #include "base/text.h"
 
-/* --- why a command cannot be started, and what was meant --------------------------- */
+/* --- why a command cannot run ---------------------------------------------------------- */
 
-/* The kernel says "No such file or directory" of a script whose interpreter is not there, and a
- * shell would know aliases and functions that are no programs: what can be found out is told. */
+/* strerror is not enough: the kernel reports "No such file or directory" for a script
+ * without its interpreter, and names such as aliases and shell functions are not
+ * programs. */
 
 enum {
-    NEAR_LEAST = 3,  /* letters of a name from which on others are near to it */
-    LINE_MOST = 256, /* of a script that the kernel reads                     */
+    NEAR_LEAST = 3,  /* letters of a name for which similar names are searched */
+    LINE_MOST = 256, /* of a script that the kernel reads */
     NAME_ROOM = 256,
     WHY_ROOM = 640,
 };
 
-/* "cannot run 'NAME': WHY". Always CLEAVE_EINPUT. */
 static enum cleave_status cannot_run(const char *name, const char *why,
                                      struct cleave_error *err)
 {
@@ -37,9 +37,7 @@ static enum cleave_status cannot_run(const char *name, const char *why,
                    cv_shown(name, strlen(name), shown, sizeof shown), why);
 }
 
-/* --- names that are not there -------------------------------------------------------------- */
-
-/* Letters that have changed their places are the likeliest mistake. */
+/* Swapped letters are the most likely mistake. */
 static unsigned rank_of(const char *typed, const char *name)
 {
     unsigned letters[256] = { 0 };
@@ -58,7 +56,7 @@ static unsigned rank_of(const char *typed, const char *name)
     return 1;
 }
 
-/* The nearest name in one folder of PATH, if it is nearer than what was found before. */
+/* The nearest program in one directory of PATH, if it is nearer than `best`. */
 static void look_into(const char *folder, const char *typed, char best[NAME_ROOM],
                       unsigned *rank)
 {
@@ -94,7 +92,7 @@ static bool find_near(const char *typed, char best[NAME_ROOM])
     return best[0] != '\0';
 }
 
-/* bash hands its functions on in variables of such names. */
+/* bash exports functions in variables with such names. */
 static bool is_function(const char *name)
 {
     char variable[NAME_ROOM];
@@ -113,15 +111,16 @@ enum cleave_status cv_cannot_find(const char *name, struct cleave_error *err)
     const size_t used = strlen(why), room = sizeof why - used;
     struct stat info;
 
-    if (err == NULL) /* nobody reads why */
+    if (err == NULL) /* no message is wanted */
         return CLEAVE_EINPUT;
-    if (strchr(name, '/') != NULL) /* it is not looked for there */
+    if (strchr(name, '/') != NULL) /* PATH does not apply */
         return cv_cannot_start(name, name, access(name, X_OK) != 0 ? errno : ENOEXEC,
                                err);
     cv_shown(name, strlen(name), shown, sizeof shown);
     if (stat(name, &info) == 0 && S_ISDIR(info.st_mode))
         snprintf(why + used, room,
-                 "; it is a folder. If it is the input: -i %s --recursive", shown);
+                 "; it is a folder. If it is the input: input.files %s input.recursive",
+                 shown);
     else if (access(name, X_OK) == 0)
         snprintf(why + used, room, "; the one in this folder is ./%s", shown);
     else if (cv_is_one_of(name, words, sizeof words / sizeof *words))
@@ -141,9 +140,7 @@ enum cleave_status cv_cannot_find(const char *name, struct cleave_error *err)
     return cannot_run(name, why, err);
 }
 
-/* --- files that are there ------------------------------------------------------------------ */
-
-/* The first line of a file, or what fits; "" if it cannot be read. */
+/* The first line of a file, possibly cut; "" if it cannot be read. */
 static void read_line(const char *path, char line[LINE_MOST])
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -155,19 +152,15 @@ static void read_line(const char *path, char line[LINE_MOST])
         close(fd);
 }
 
-/* Whether it is a program for the kernel, which no shell can read. */
 static bool is_elf(const char *path)
 {
     char line[LINE_MOST];
 
     read_line(path, line);
-    return strncmp(line,
-                   "\x7f"
-                   "ELF",
-                   4) == 0;
+    return strncmp(line, "\177ELF", 4) == 0;
 }
 
-/* A script or program that is there, and something that it needs is not. */
+/* The file exists, but its interpreter or loader does not. */
 static void explain_absent(const char *name, const char *path, char *why, size_t room)
 {
     char line[LINE_MOST], shown[NAME_ROOM];
@@ -211,13 +204,14 @@ enum cleave_status cv_cannot_start(const char *name, const char *path, int error
         snprintf(why + used, sizeof why - used,
                  "; it was made for another processor than %s", here.machine);
     else if (error == E2BIG)
-        snprintf(why + used, sizeof why - used,
-                 "; one argument has room for 128 KiB: -i FILE gives all of it on "
-                 "standard input, --cat as a file");
+        snprintf(
+            why + used, sizeof why - used,
+            "; one argument has room for 128 KiB: input.files FILE gives all of it on "
+            "standard input, command.cat as a file");
     return cannot_run(name, why, err);
 }
 
-/* --- what to run: its words, where its program is, its environment ----------------- */
+/* --- the command ----------------------------------------------------------------------- */
 
 extern char **environ;
 
@@ -249,7 +243,7 @@ static enum cleave_status copy_words(struct cv_command *command,
     return CLEAVE_OK;
 }
 
-/* 0 if `path` is a file that may be run, else an errno. */
+/* 0 if `path` can be executed, else an errno. */
 static int check_program(const char *path)
 {
     struct stat info;
@@ -261,7 +255,8 @@ static int check_program(const char *path)
     return access(path, X_OK) == 0 ? 0 : errno;
 }
 
-/* As execvp does: what may not be run is passed over, and told if there is no other. */
+/* As execvp: continue the search after a file that may not be executed, and report it
+ * at the end. */
 static enum cleave_status search_path(const char *name, char **out,
                                       struct cleave_error *err)
 {
@@ -316,8 +311,8 @@ static enum cleave_status find_program(struct cv_command *command,
     return CLEAVE_OK;
 }
 
-/* As execvp does with a file that is no program: let the shell read it. Of one for another
- * processor it would only say that its syntax is wrong. */
+/* As execvp: let the shell read a file that is not a program. For an ELF file the
+ * shell would report a syntax error. */
 static enum cleave_status make_script(struct cv_command *command,
                                       struct cleave_error *err)
 {
@@ -385,7 +380,6 @@ void cv_command_done(struct cv_command *command)
     *command = (struct cv_command){ 0 };
 }
 
-/* The place of variable `name` in the environment, or its end. */
 static size_t find_variable(const struct cv_command *command, const char *name)
 {
     const size_t length = strlen(name);
@@ -416,7 +410,7 @@ enum cleave_status cv_command_set(struct cv_command *command, const char *name,
     }
     if (at == command->nenvironment)
         command->nenvironment++;
-    /* Strings that are owned stand first; the one whose place is taken moves back. */
+    /* Owned strings come first; the string that was there moves. */
     if (at >= command->nset) {
         environment[at] = environment[command->nset];
         at = command->nset++;

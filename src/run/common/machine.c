@@ -1,8 +1,14 @@
-/* machine.c -- how many cores this process may use. SPDX-License-Identifier: MIT
+/* machine.c -- cores, processors and GPUs of this machine that may be used.
+ * SPDX-License-Identifier: MIT
  *
- * A control group may grant q microseconds of processor time per period p, to all its
- * processes: q / p cores. Groups are nested and the smallest share counts. Version 2 has
- * both numbers in cpu.max, version 1 in cpu.cfs_quota_us and cpu.cfs_period_us. */
+ * A control group grants q microseconds of processor time per period p to all its
+ * processes: q / p cores. Groups are nested, and the smallest share counts. Version 2
+ * has both numbers in cpu.max, version 1 in cpu.cfs_quota_us and cpu.cfs_period_us.
+ *
+ * Workers get processors in this order: fast before slow (efficiency cores have a
+ * lower cpu_capacity, or are listed in /sys/devices/cpu_atom), the first hardware
+ * thread of a core before the second, and NUMA nodes in turn. With more workers than
+ * processors the order repeats. */
 #include "run/common/machine.h"
 
 #include <dirent.h>
@@ -16,28 +22,40 @@
 #include <unistd.h>
 #include "base/fail.h"
 
-/* --- files of the kernel ------------------------------------------------------------------ */
-
-/* Read at most two words of a small file; false if there is none. */
-static bool read_words(const char *folder, const char *name, char words[2][32])
+static FILE *open_file(const char *folder, const char *name)
 {
-    char *path;
     FILE *file = NULL;
-    int count;
+    char *path;
 
-    if (asprintf(&path, "%s/%s", folder, name) < 0)
-        return false;
-    file = fopen(path, "re");
-    free(path);
-    if (file == NULL)
-        return false;
-    words[1][0] = '\0';
-    count = fscanf(file, "%31s %31s", words[0], words[1]);
-    fclose(file);
-    return count >= 1;
+    if (asprintf(&path, "%s/%s", folder, name) >= 0) {
+        file = fopen(path, "re");
+        free(path);
+    }
+    return file;
 }
 
-/* quota / period in cores; INFINITY for "max", -1 or anything else that is no limit. */
+/* The first line of a file; false: it cannot be read. */
+static bool read_line(const char *folder, const char *name, char *line, size_t size)
+{
+    FILE *file = open_file(folder, name);
+    const bool good = file != NULL && fgets(line, (int)size, file) != NULL;
+
+    if (file != NULL)
+        fclose(file);
+    return good;
+}
+
+/* The first two words of a file; false: it cannot be read. */
+static bool read_words(const char *folder, const char *name, char words[2][32])
+{
+    char line[128];
+
+    words[1][0] = '\0';
+    return read_line(folder, name, line, sizeof line) &&
+           sscanf(line, "%31s %31s", words[0], words[1]) >= 1;
+}
+
+/* In cores; INFINITY for "max", -1 and other values without a limit. */
 static double share(const char *quota, const char *period)
 {
     const double part = strtod(quota, NULL), whole = strtod(period, NULL);
@@ -58,8 +76,8 @@ static double group_cores(const char *folder, bool unified)
                : INFINITY;
 }
 
-/* The least share of the group in `folder`, which is changed, and those above it up to the
- * first `top` bytes of the path. */
+/* The smallest share of the group in `folder` and of the groups above it, down to
+ * `top` bytes of the path. Changes `folder`. */
 static double least_cores(char *folder, size_t top, bool unified)
 {
     double min = INFINITY;
@@ -77,9 +95,7 @@ static double least_cores(char *folder, size_t top, bool unified)
     }
 }
 
-/* --- where the group is ------------------------------------------------------------------- */
-
-/* Whether `word` is among the words of `list`, which commas separate. */
+/* Whether the comma-separated `list` has `word`. */
 static bool is_listed(const char *list, const char *word)
 {
     const size_t length = strlen(word);
@@ -94,8 +110,9 @@ static bool is_listed(const char *list, const char *word)
     return false;
 }
 
-/* The path of this process's group from a line of proc/self/cgroup, "7:cpu,cpuacct:/a" or
- * "0::/a", or NULL if the line is about something else. `line` is changed. */
+/* The path of the group of this process in a line of proc/self/cgroup,
+ * "7:cpu,cpuacct:/a" or "0::/a"; NULL: the line is about another controller. Changes
+ * `line`. */
 static const char *group_path(char *line, bool *unified)
 {
     char *controllers = strchr(line, ':');
@@ -109,8 +126,8 @@ static const char *group_path(char *line, bool *unified)
     return *unified || is_listed(controllers, "cpu") ? path : NULL;
 }
 
-/* Split a line of proc/self/mountinfo, "36 35 98:0 ROOT POINT options.. - TYPE source
- * OPTIONS". Returns whether groups of this kind are there. */
+/* Parse a line of proc/self/mountinfo, "36 35 98:0 ROOT POINT options.. - TYPE source
+ * OPTIONS". False: another kind of mount. Changes `line`. */
 static bool group_mount(char *line, bool unified, const char **root, const char **point)
 {
     char *rest = strstr(line, " - "), *words[3], *save = NULL, *word;
@@ -137,7 +154,7 @@ static bool group_mount(char *line, bool unified, const char **root, const char 
     return *point != NULL;
 }
 
-/* The share of the group at `path`, wherever its kind is mounted. */
+/* The share of the group at `path`, over all mounts of its kind. */
 static double path_cores(const char *root, FILE *mounts, const char *path, bool unified)
 {
     double min = INFINITY;
@@ -151,7 +168,7 @@ static double path_cores(const char *root, FILE *mounts, const char *path, bool 
 
         if (!group_mount(line, unified, &from, &point))
             continue;
-        /* Only the part of the tree below `from` is seen here. */
+        /* Only the tree below `from` is mounted. */
         length = strcmp(from, "/") == 0 ? 0 : strlen(from);
         below = strncmp(path, from, length) == 0 ? path + length : "";
         if (strcmp(below, "/") == 0 || strstr(below, "/..") != NULL)
@@ -168,18 +185,11 @@ static double path_cores(const char *root, FILE *mounts, const char *path, bool 
 double cv_cgroup_cores(const char *root)
 {
     double min = INFINITY;
-    char *path = NULL, *line = NULL;
-    FILE *groups = NULL, *mounts = NULL;
+    FILE *groups = open_file(root, "proc/self/cgroup");
+    FILE *mounts = groups != NULL ? open_file(root, "proc/self/mountinfo") : NULL;
+    char *line = NULL;
     size_t size = 0;
 
-    if (asprintf(&path, "%s/proc/self/cgroup", root) >= 0) {
-        groups = fopen(path, "re");
-        free(path);
-    }
-    if (groups != NULL && asprintf(&path, "%s/proc/self/mountinfo", root) >= 0) {
-        mounts = fopen(path, "re");
-        free(path);
-    }
     while (mounts != NULL && getline(&line, &size, groups) > 0) {
         bool unified;
         const char *group = group_path(line, &unified);
@@ -195,9 +205,7 @@ double cv_cgroup_cores(const char *root)
     return min;
 }
 
-/* --- affinity ----------------------------------------------------------------------------- */
-
-/* Cores that this process may run on; the kernel wants a set as large as its own. */
+/* The set must be as large as the one of the kernel. */
 static int affinity_cores(void)
 {
     for (int cores = 1024; cores <= 1 << 20; cores *= 4) {
@@ -227,19 +235,19 @@ unsigned cv_usable_cores(void)
     return (unsigned)fmax(1, fmin(granted, cores));
 }
 
-/* --- which processors the commands of each worker run on --------------------------- */
+/* --- affinity -------------------------------------------------------------------------- */
 
 enum {
     CAPACITY = 1024,
     SLOW = 512
-}; /* of the fastest processors, and of those that are not */
+}; /* cpu_capacity of the fastest processors and of efficiency cores */
 
 struct cpu {
     int number, node;
-    int thread;        /* of its core, from 0                                    */
-    long capacity;     /* how fast it is, where the fastest have 1024            */
-    unsigned turn;     /* how many like it there are before it on its node       */
-    cpu_set_t threads; /* of its core                                            */
+    int thread;        /* its index in the core */
+    long capacity;     /* relative to CAPACITY */
+    unsigned turn;     /* number of equal processors before it on its node */
+    cpu_set_t threads; /* of its core */
 };
 
 struct cpus {
@@ -247,26 +255,7 @@ struct cpus {
     unsigned count;
 };
 
-/* --- files of the kernel ------------------------------------------------------------------ */
-
-/* Read the first line of a file below sys/devices; false if there is none. */
-static bool read_line(const char *root, const char *path, char *line, size_t size)
-{
-    char *whole;
-    FILE *file = NULL;
-    bool good;
-
-    if (asprintf(&whole, "%s/sys/devices/%s", root, path) < 0)
-        return false;
-    file = fopen(whole, "re");
-    free(whole);
-    good = file != NULL && fgets(line, (int)size, file) != NULL;
-    if (file != NULL)
-        fclose(file);
-    return good;
-}
-
-/* "0-3,8": false if there is no such file. */
+/* Parse a file such as "0-3,8"; false: it cannot be read. */
 static bool read_list(const char *root, const char *path, cpu_set_t *out)
 {
     char line[4096], *at = line;
@@ -290,7 +279,7 @@ static long read_capacity(const char *root, int number, const cpu_set_t *atoms)
     char path[64], line[32];
     long capacity = 0;
 
-    snprintf(path, sizeof path, "system/cpu/cpu%d/cpu_capacity", number);
+    snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%d/cpu_capacity", number);
     if (read_line(root, path, line, sizeof line))
         capacity = strtol(line, NULL, 10);
     if (capacity > 0)
@@ -298,13 +287,13 @@ static long read_capacity(const char *root, int number, const cpu_set_t *atoms)
     return CPU_ISSET((size_t)number, atoms) ? SLOW : CAPACITY;
 }
 
-/* The hardware threads of the processor's core that may be used, and which of them it is. */
+/* Find the usable hardware threads of the core, and the index of this one. */
 static void read_core(const char *root, const cpu_set_t *usable, struct cpu *cpu)
 {
     char path[96];
 
-    snprintf(path, sizeof path, "system/cpu/cpu%d/topology/thread_siblings_list",
-             cpu->number);
+    snprintf(path, sizeof path,
+             "sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu->number);
     (void)read_list(root, path, &cpu->threads);
     CPU_AND(&cpu->threads, &cpu->threads, usable);
     CPU_SET((size_t)cpu->number, &cpu->threads);
@@ -319,7 +308,7 @@ static void read_nodes(const char *root, struct cpus *cpus)
     char path[64];
 
     for (int node = 0; node < CPU_SETSIZE; node++) {
-        snprintf(path, sizeof path, "system/node/node%d/cpulist", node);
+        snprintf(path, sizeof path, "sys/devices/system/node/node%d/cpulist", node);
         if (!read_list(root, path, &list))
             continue;
         for (unsigned i = 0; i < cpus->count; i++)
@@ -327,8 +316,6 @@ static void read_nodes(const char *root, struct cpus *cpus)
                 cpus->items[i].node = node;
     }
 }
-
-/* --- their order -------------------------------------------------------------------------- */
 
 static bool are_alike(const struct cpu *a, const struct cpu *b)
 {
@@ -352,7 +339,7 @@ static void read_cpus(const char *root, const cpu_set_t *usable, struct cpus *cp
 {
     cpu_set_t atoms;
 
-    (void)read_list(root, "cpu_atom/cpus", &atoms);
+    (void)read_list(root, "sys/devices/cpu_atom/cpus", &atoms);
     for (int i = 0; i < CPU_SETSIZE; i++)
         if (CPU_ISSET((size_t)i, usable)) {
             struct cpu *cpu = &cpus->items[cpus->count++];
@@ -407,12 +394,12 @@ enum cleave_status cv_cpu_affinity_here(enum cleave_pin how, uint32_t count,
     return cv_cpu_affinity_make("", &usable, how, count, out, err);
 }
 
-/* --- the GPUs that commands may use ------------------------------------------------ */
+/* --- GPUs ------------------------------------------------------------------------------ */
 
 static const char variable[] = "CUDA_VISIBLE_DEVICES";
 
-/* Entry `index` of a list, whose length is *out_length; NULL: there is none. -1 is none and
- * hides all that follow, as CUDA has it. */
+/* Entry `index` of the list; NULL: there is none. As in CUDA, -1 hides all that
+ * follow. */
 static const char *find_entry(const char *list, uint32_t index, size_t *out_length)
 {
     for (;;) {
@@ -449,10 +436,10 @@ static uint32_t count_files(const char *folder)
     return count;
 }
 
-/* Lines "GPU 0: NVIDIA H200 (UUID: ..)". */
+/* Count lines such as "GPU 0: NVIDIA H200 (UUID: ..)". */
 static uint32_t count_listed(void)
 {
-    /* NOLINTNEXTLINE(cert-env33-c): the words are ours */
+    /* NOLINTNEXTLINE(cert-env33-c): a constant command */
     FILE *list = popen("nvidia-smi -L 2>/dev/null", "re");
     char line[512];
     uint32_t count = 0;

@@ -1,38 +1,35 @@
-/* machine.h -- how many cores this process may use. SPDX-License-Identifier: MIT */
+/* machine.h -- cores, processors and GPUs of this machine that may be used.
+ * SPDX-License-Identifier: MIT */
 #ifndef CV_MACHINE_H
 #define CV_MACHINE_H
-#include <cleave/error.h>
-#include <cleave/execute.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <cleave/execute.h>
 
-/* The cores that this process may run on (affinity), or fewer if a control group, version
- * 1 or 2, grants less time than they have; rounded up, at least 1. */
+/* The cores of the affinity mask, or fewer if a control group (version 1 or 2) grants less
+ * processor time; rounded up, at least 1. */
 unsigned cv_usable_cores(void);
-
-/* The share of time that control groups grant, in cores, read from the proc/self/cgroup,
- * proc/self/mountinfo and mounts below `root` ("" for the real ones). INFINITY: no limit. */
+/* The processor time that control groups grant, in cores, from the files below `root` (""
+ * for this machine). INFINITY: no limit. */
 double cv_cgroup_cores(const char *root);
 
-/* For `count` workers, which of the processors `usable` each may run on. CLEAVE_PIN_CORES: a
- * core, with all its hardware threads if there are as many cores as workers, else one thread;
- * CLEAVE_PIN_NODES: all of the NUMA node of that core. The machine is described by the
- * sys/devices below `root` ("" for this one); what is not said there counts as one node, one
- * thread a core, and as fast as the others. */
+/* Choose among the processors `usable` for each of `count` workers. CLEAVE_PIN_CORES: one core
+ * with all its hardware threads if there are enough cores, else one thread; CLEAVE_PIN_NODES:
+ * the NUMA node of that core. The processors are described in sys/devices below `root` (""
+ * for this machine); the default is one node, one thread per core, equal speeds. */
 enum cleave_status cv_cpu_affinity_make(const char *root, const cpu_set_t *usable,
                                         enum cleave_pin how, uint32_t count,
                                         cpu_set_t *out, struct cleave_error *err);
-/* The same on this machine. */
+/* cv_cpu_affinity_make for this machine. */
 enum cleave_status cv_cpu_affinity_here(enum cleave_pin how, uint32_t count,
                                         cpu_set_t *out, struct cleave_error *err);
 
-/* How many there are: those that CUDA_VISIBLE_DEVICES lists, where somebody has set it, a batch
- * system for instance; else files nvidia0, nvidia1, .. in `folder` ("/dev"); else what
- * nvidia-smi lists. */
+/* The number of GPUs: the entries of CUDA_VISIBLE_DEVICES if it is set; else the files nvidia0,
+ * nvidia1, .. in `folder` ("/dev"); else the lines of nvidia-smi. */
 uint32_t cv_gpus_count(const char *folder);
-/* What CUDA_VISIBLE_DEVICES has to be for one of them, from 0. Refused if it is set and lists
- * fewer. */
+/* The value of CUDA_VISIBLE_DEVICES for GPU `index`, from 0. Fails if the variable is set and
+ * has fewer entries. */
 enum cleave_status cv_gpu_name(uint32_t index, char *out, size_t size,
                                struct cleave_error *err);
 

@@ -1,4 +1,4 @@
-/* piece_part.c -- bytes that a command is given. SPDX-License-Identifier: MIT */
+/* piece_part.c -- the bytes of a piece, and their hash. SPDX-License-Identifier: MIT */
 #include "run/common/piece_part.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ struct cv_part cv_closing_part(enum cv_closing closing)
                              .end = closings[closing].length };
 }
 
-/* A well gives what it has at hand; callers want all. */
+/* A lazy reader may return fewer bytes than it was asked for. */
 static ssize_t read_well(struct cv_lazy_reader *well, uint64_t offset, char *out,
                          size_t max)
 {
@@ -60,9 +60,9 @@ ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, siz
     return (ssize_t)max;
 }
 
-/* --- know bytes again -------------------------------------------------------------- */
+/* --- hashes ---------------------------------------------------------------------------- */
 
-/* A block should still be in the cache when it is hashed. */
+/* Small enough to stay in the cache between reading and hashing. */
 enum { BLOCK = 256 * 1024 };
 
 struct cv_content_hasher {
@@ -102,42 +102,41 @@ void cv_content_hasher_reset(struct cv_content_hasher *hasher)
     XXH3_128bits_reset(hasher->state);
 }
 
-enum cleave_status cv_content_hasher_add(struct cv_content_hasher *hasher,
-                                         const char *name, int fd, uint64_t begin,
-                                         uint64_t end, struct cleave_error *err)
+static enum cleave_status read_block(const struct cv_part *part, uint64_t at, void *block,
+                                     size_t max, size_t *out, struct cleave_error *err)
 {
-    const struct cv_place place = { name, 0, 0, NULL };
+    const struct cv_place place = { part->name, 0, 0, NULL };
+    ssize_t got;
 
-    while (begin < end) {
-        const size_t wanted = end - begin < BLOCK ? (size_t)(end - begin) : BLOCK;
-        const ssize_t got = pread(fd, hasher->block, wanted, (off_t)begin);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s", begin,
-                              strerror(errno));
-        if (got == 0)
-            return cv_fail_at(err, &place,
-                              "expected bytes up to %" PRIu64 ", got only %" PRIu64, end,
-                              begin);
-        XXH3_128bits_update(hasher->state, hasher->block, (size_t)got);
-        begin += (uint64_t)got;
-    }
+    if (part->well != NULL)
+        return part->well->read(part->well, at, block, max, out, err);
+    do
+        got = pread(part->fd, block, max, (off_t)at);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s", at,
+                          strerror(errno));
+    *out = (size_t)got;
     return CLEAVE_OK;
 }
 
-static enum cleave_status add_well(struct cv_content_hasher *hasher,
-                                   const struct cv_part *part, struct cleave_error *err)
+enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
+                                              const struct cv_part *part,
+                                              struct cleave_error *err)
 {
     const struct cv_place place = { part->name, 0, 0, NULL };
     size_t got;
 
+    if (part->bytes != NULL) {
+        XXH3_128bits_update(hasher->state, part->bytes,
+                            (size_t)(part->end - part->begin));
+        return CLEAVE_OK;
+    }
     for (uint64_t at = part->begin; at < part->end; at += got) {
         const uint64_t left = part->end - at;
 
-        CV_TRY(part->well->read(part->well, at, hasher->block,
-                                left < BLOCK ? (size_t)left : BLOCK, &got, err));
+        CV_TRY(read_block(part, at, hasher->block, left < BLOCK ? (size_t)left : BLOCK,
+                          &got, err));
         if (got == 0)
             return cv_fail_at(err, &place,
                               "expected bytes up to %" PRIu64 ", got only %" PRIu64,
@@ -147,17 +146,13 @@ static enum cleave_status add_well(struct cv_content_hasher *hasher,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
-                                              const struct cv_part *part,
-                                              struct cleave_error *err)
+enum cleave_status cv_content_hasher_add(struct cv_content_hasher *hasher,
+                                         const char *name, int fd, uint64_t begin,
+                                         uint64_t end, struct cleave_error *err)
 {
-    if (part->bytes == NULL && part->well != NULL)
-        return add_well(hasher, part, err);
-    if (part->bytes == NULL)
-        return cv_content_hasher_add(hasher, part->name, part->fd, part->begin, part->end,
-                                     err);
-    XXH3_128bits_update(hasher->state, part->bytes, (size_t)(part->end - part->begin));
-    return CLEAVE_OK;
+    const struct cv_part part = { .fd = fd, .begin = begin, .end = end, .name = name };
+
+    return cv_content_hasher_add_part(hasher, &part, err);
 }
 
 struct cv_content_hash cv_content_hasher_finish(struct cv_content_hasher *hasher)

@@ -1,5 +1,5 @@
-/* process.c -- start commands, hear of their end, stop them with all they started.
- * SPDX-License-Identifier: MIT */
+/* process.c -- pipes, processes, and a guard that ends them. SPDX-License-Identifier:
+ * MIT */
 #include "run/common/process.h"
 
 #include <assert.h>
@@ -23,113 +23,86 @@
 #include "run/common/command.h"
 #include "run/common/threads.h"
 
-/* --- a descriptor that tells of the end of a process ------------------------------- */
+/* --- pipes -------------------------------------------------------------------------------- */
 
-enum { STACK = 128 << 10 };
-
-struct waiter {
-    pid_t pid;
-    int told; /* owned: end of a pipe */
-};
-
-static int spawn(pid_t *pid, const struct cv_command *command,
-                 const struct cv_process_files *files, const sigset_t *mask);
-
-/* The process stays to be reaped. */
-static void *wait_for(void *context)
+/* Limits that pass when another process ends, and a program that is being written. */
+static bool is_scarce(int error)
 {
-    struct waiter *waiter = context;
-    siginfo_t info;
-
-    while (waitid(P_PID, (id_t)waiter->pid, &info, WEXITED | WNOWAIT) != 0 &&
-           errno == EINTR)
-        ;
-    close(waiter->told);
-    free(waiter);
-    return NULL;
+    return error == EAGAIN || error == EMFILE || error == ENFILE || error == ETXTBSY;
 }
 
-static int start_thread(pthread_t *thread, struct waiter *waiter)
+enum cleave_status cv_pipe_fail(int error, struct cleave_error *err)
 {
-    pthread_attr_t attributes;
-    int error = pthread_attr_init(&attributes);
-
-    if (error != 0)
-        return error;
-    pthread_attr_setstacksize(&attributes, STACK);
-    error = cv_nosignal_thread_create(thread, &attributes, wait_for, waiter);
-    pthread_attr_destroy(&attributes);
-    return error;
+    return cv_fail(err, is_scarce(error) ? CLEAVE_ERESOURCES : CLEAVE_EENGINE,
+                   "cannot make a pipe: %s%s", strerror(error),
+                   error == EMFILE ? " (ulimit -n says how many)" : "");
 }
 
-static enum cleave_status open_thread(struct cv_process_end *end, pid_t pid, int *fd,
-                                      struct cleave_error *err)
+enum cleave_status cv_pipe_open(struct cv_pipe *out, struct cleave_error *err)
 {
-    struct waiter *waiter = malloc(sizeof *waiter);
-    int ends[2] = { -1, -1 }, error = 0;
+    int ends[2], error = 0;
 
-    if (waiter == NULL)
-        return cv_fail_memory(err, "a process");
     if (pipe2(ends, O_CLOEXEC) != 0)
-        error = errno;
-    *waiter = (struct waiter){ pid, ends[1] };
+        return cv_pipe_fail(errno, err);
+    /* Descriptors 0 to 2 are free if this process was started without them. A child
+     * would overwrite them while it places its own. */
+    for (int i = 0; i < 2; i++)
+        if (ends[i] <= 2) {
+            const int higher = fcntl(ends[i], F_DUPFD_CLOEXEC, 3);
+
+            error = higher < 0 ? errno : error;
+            close(ends[i]);
+            ends[i] = higher;
+        }
+    *out = (struct cv_pipe){ ends[0], ends[1] };
     if (error == 0)
-        error = start_thread(&end->thread, waiter);
-    if (error == 0) {
-        end->threaded = true;
-        *fd = ends[0];
         return CLEAVE_OK;
-    }
-    for (int i = 0; i < 2 && ends[i] >= 0; i++)
-        close(ends[i]);
-    free(waiter);
-    return cv_fail(err, CLEAVE_EENGINE, "cannot watch a process: %s", strerror(error));
+    cv_pipe_close(out);
+    return cv_pipe_fail(error, err);
 }
 
-/* *fd, owned by the caller, is readable once child `pid` has ended. */
-static enum cleave_status process_end_open(struct cv_process_end *end, pid_t pid, int *fd,
-                                           struct cleave_error *err)
+void cv_close(int *fd)
 {
-    const int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-
-    *end = (struct cv_process_end){ .threaded = false };
-    if (pidfd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-        return cv_fail(err, errno == ENOMEM ? CLEAVE_EENGINE : CLEAVE_ERESOURCES,
-                       "cannot watch a process: %s%s", strerror(errno),
-                       errno == EMFILE ? " (ulimit -n says how many)" : "");
-    if (pidfd < 0)
-        return open_thread(end, pid, fd, err);
-    *fd = pidfd;
-    return CLEAVE_OK;
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
 }
 
-/* After the child has been reaped. */
-static void process_end_close(struct cv_process_end *end)
+void cv_pipe_close(struct cv_pipe *pipe)
 {
-    if (end->threaded)
-        pthread_join(end->thread, NULL);
-    end->threaded = false;
+    cv_close(&pipe->read);
+    cv_close(&pipe->write);
 }
 
-/* --- see to it that commands end when this process is killed ----------------------- */
+void cv_pipe_widen(int fd, size_t bytes)
+{
+    (void)fcntl(fd, F_SETPIPE_SZ, (int)bytes);
+}
+
+bool cv_never_wait(int fd)
+{
+    const int flags = fcntl(fd, F_GETFL);
+
+    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+/* --- guard ----------------------------------------------------------------------------- */
 
 enum {
-    GROUPS = 16384, /* a command and a reduction for each worker there can be, twice    */
-    LOOKS = 50,     /* how often is looked whether all have ended politely              */
+    GROUPS = 16384, /* two groups for each of the workers there can be, twice */
+    LOOKS = 50,     /* at groups that were sent SIGTERM */
     LOOK_MS = 20,
-    MOST_FILES = 1 << 20, /* that are closed one by one where that is the only way      */
+    MOST_FILES = 1 << 20, /* closed one by one if close_range does not exist */
 };
 
 struct cv_guard {
-    atomic_int *groups; /* owned, shared with the other process: 0 or a group          */
-    size_t next;        /* where to look for room                                      */
-    int alive;          /* owned end of a pipe that nobody writes to                   */
+    atomic_int *groups; /* owned, shared with the guard: 0 or a group */
+    size_t next;        /* where the search for a free place begins */
+    int alive;          /* owned: a pipe that is never written to */
     pid_t pid;
 };
 
-/* --- the other process -------------------------------------------------------------------- */
-
-/* All but descriptor 0. */
+/* Close all but descriptor 0. */
 static void close_files(void)
 {
     struct rlimit max;
@@ -145,13 +118,13 @@ static void close_files(void)
         close(fd);
 }
 
-/* One that has just been started makes its group itself, a moment later. */
+/* A process that was just started may not have made its group. */
 static bool reaches(int group, int signal)
 {
     return kill(-group, signal) == 0 || (errno == ESRCH && kill(group, signal) == 0);
 }
 
-/* Send it to all groups; false: there is nobody left. */
+/* False: no group is left. */
 static bool send(const atomic_int *groups, int signal)
 {
     bool any = false;
@@ -165,8 +138,8 @@ static bool send(const atomic_int *groups, int signal)
     return any;
 }
 
-/* Only what may be called in a child of a process with threads; it has one, and all
- * signals are blocked in it. */
+/* The process has one thread and may only call async-signal-safe functions. All
+ * signals are blocked. */
 static _Noreturn void run_guard(const atomic_int *groups, int alive)
 {
     const struct timespec pause = { 0, 1000000L * LOOK_MS };
@@ -188,9 +161,7 @@ static _Noreturn void run_guard(const atomic_int *groups, int alive)
     _exit(0);
 }
 
-/* --- this process ------------------------------------------------------------------------- */
-
-/* No handler of this process may run in the other one. */
+/* Signals are blocked so that no handler of this process runs in the guard. */
 static pid_t fork_guard(const atomic_int *groups, int alive)
 {
     sigset_t all, before;
@@ -274,73 +245,80 @@ void cv_guard_remove(struct cv_guard *guard, size_t place)
     guard->next = place - 1;
 }
 
-/* --- start commands, hear of their end, stop them with all they started ------------ */
+/* --- the end of a process without a pidfd ---------------------------------------------- */
 
-/* How long a result that somebody else is to take first is waited for: turns, and one of them. */
-enum { TRACED_TURNS = 2000, TRACED_MS = 1 };
+enum { STACK = 128 << 10 };
 
-/* --- pipes -------------------------------------------------------------------------------- */
+struct waiter {
+    pid_t pid;
+    int done; /* owned: closed when the process has ended */
+};
 
-/* Limits, which let another one pass when something has ended; and a program that somebody writes
- * to, as a compiler does. */
-static bool is_scarce(int error)
+static int spawn(pid_t *pid, const struct cv_command *command,
+                 const struct cv_process_files *files, const sigset_t *mask);
+
+/* Does not reap the process. */
+static void *wait_for(void *context)
 {
-    return error == EAGAIN || error == EMFILE || error == ENFILE || error == ETXTBSY;
+    struct waiter *waiter = context;
+    siginfo_t info;
+
+    while (waitid(P_PID, (id_t)waiter->pid, &info, WEXITED | WNOWAIT) != 0 &&
+           errno == EINTR)
+        ;
+    close(waiter->done);
+    free(waiter);
+    return NULL;
 }
 
-static enum cleave_status fail_pipe(int error, struct cleave_error *err)
+static int start_thread(pthread_t *thread, struct waiter *waiter)
 {
-    return cv_fail(err, is_scarce(error) ? CLEAVE_ERESOURCES : CLEAVE_EENGINE,
-                   "cannot make a pipe: %s%s", strerror(error),
-                   error == EMFILE ? " (ulimit -n says how many)" : "");
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+
+    if (error != 0)
+        return error;
+    pthread_attr_setstacksize(&attributes, STACK);
+    error = cv_nosignal_thread_create(thread, &attributes, wait_for, waiter);
+    pthread_attr_destroy(&attributes);
+    return error;
 }
 
-enum cleave_status cv_pipe_open(struct cv_pipe *out, struct cleave_error *err)
+static enum cleave_status watch_by_thread(struct cv_process *process,
+                                          struct cleave_error *err)
 {
-    int ends[2], error = 0;
+    struct waiter *waiter = malloc(sizeof *waiter);
+    int ends[2] = { -1, -1 }, error = 0;
 
+    if (waiter == NULL)
+        return cv_fail_memory(err, "a process");
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return fail_pipe(errno, err);
-    /* 0 to 2 are free if this process was started without them, but would be overwritten
-     * in the order in which a child gets its own. */
-    for (int i = 0; i < 2; i++)
-        if (ends[i] <= 2) {
-            const int higher = fcntl(ends[i], F_DUPFD_CLOEXEC, 3);
-
-            error = higher < 0 ? errno : error;
-            close(ends[i]);
-            ends[i] = higher;
-        }
-    *out = (struct cv_pipe){ ends[0], ends[1] };
+        error = errno;
+    *waiter = (struct waiter){ process->pid, ends[1] };
     if (error == 0)
+        error = start_thread(&process->waiter, waiter);
+    if (error == 0) {
+        process->has_waiter = true;
+        process->pidfd = ends[0];
         return CLEAVE_OK;
-    cv_pipe_close(out);
-    return fail_pipe(error, err);
+    }
+    for (int i = 0; i < 2 && ends[i] >= 0; i++)
+        close(ends[i]);
+    free(waiter);
+    return cv_fail(err, CLEAVE_EENGINE, "cannot watch a process: %s", strerror(error));
 }
 
-void cv_close(int *fd)
+enum cleave_status cv_process_listen(struct cv_process *process, struct cleave_error *err)
 {
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
-void cv_pipe_close(struct cv_pipe *pipe)
-{
-    cv_close(&pipe->read);
-    cv_close(&pipe->write);
-}
-
-void cv_pipe_widen(int fd, size_t bytes)
-{
-    (void)fcntl(fd, F_SETPIPE_SZ, (int)bytes);
-}
-
-bool cv_never_wait(int fd)
-{
-    const int flags = fcntl(fd, F_GETFL);
-
-    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+    assert(process->pidfd < 0);
+    process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (process->pidfd >= 0)
+        return CLEAVE_OK;
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+        return cv_fail(err, errno == ENOMEM ? CLEAVE_EENGINE : CLEAVE_ERESOURCES,
+                       "cannot watch a process: %s%s", strerror(errno),
+                       errno == EMFILE ? " (ulimit -n says how many)" : "");
+    return watch_by_thread(process, err);
 }
 
 /* --- processes ---------------------------------------------------------------------------- */
@@ -372,7 +350,7 @@ static int set_attributes(posix_spawnattr_t *attributes, const sigset_t *mask)
     sigemptyset(&none);
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGPIPE);
-    sigaddset(&defaults, SIGXFSZ); /* which cleave ignores */
+    sigaddset(&defaults, SIGXFSZ); /* ignored by cleave */
     error = posix_spawnattr_setpgroup(attributes, 0);
     if (error == 0)
         error = posix_spawnattr_setsigmask(attributes, mask != NULL ? mask : &none);
@@ -413,23 +391,6 @@ static int spawn(pid_t *pid, const struct cv_command *command,
     return error;
 }
 
-/* The same, away from the terminal as those of a starter: what is ignored stays so in a child. */
-static int spawn_away(pid_t *pid, const struct cv_command *command,
-                      const struct cv_process_files *files, const sigset_t *mask)
-{
-    const struct sigaction ignored = { .sa_handler = SIG_IGN };
-    struct sigaction reads, writes;
-    int error;
-
-    if (sigaction(SIGTTIN, &ignored, &reads) != 0 ||
-        sigaction(SIGTTOU, &ignored, &writes) != 0)
-        return errno;
-    error = spawn(pid, command, files, mask);
-    (void)sigaction(SIGTTIN, &reads, NULL);
-    (void)sigaction(SIGTTOU, &writes, NULL);
-    return error;
-}
-
 enum cleave_status cv_process_fail_start(const struct cv_command *command, int error,
                                          struct cleave_error *err)
 {
@@ -443,25 +404,31 @@ enum cleave_status cv_process_fail_start(const struct cv_command *command, int e
     return CLEAVE_ERESOURCES;
 }
 
-/* The same on the processors of the command: a child has those of the thread that starts
- * it. */
-static int spawn_there(pid_t *pid, const struct cv_command *command,
-                       const struct cv_process_files *files, const sigset_t *mask)
+/* The child inherits ignored signals and the affinity of this thread: away from the terminal, as
+ * the children of a starter, and on the processors of the command. */
+static int spawn_inheriting(pid_t *pid, const struct cv_command *command,
+                            const struct cv_process_files *files, const sigset_t *mask)
 {
+    const struct sigaction ignored = { .sa_handler = SIG_IGN };
+    struct sigaction reads, writes;
     cpu_set_t before;
-    int error = 0;
+    int error;
 
-    if (command->cpus == NULL)
-        return spawn_away(pid, command, files, mask);
-    if (sched_getaffinity(0, sizeof before, &before) != 0 ||
-        sched_setaffinity(0, sizeof *command->cpus, command->cpus) != 0)
+    if (command->cpus != NULL &&
+        (sched_getaffinity(0, sizeof before, &before) != 0 ||
+         sched_setaffinity(0, sizeof *command->cpus, command->cpus) != 0))
         return errno;
-    error = spawn_away(pid, command, files, mask);
-    (void)sched_setaffinity(0, sizeof before, &before);
+    (void)sigaction(SIGTTIN, &ignored, &reads);
+    (void)sigaction(SIGTTOU, &ignored, &writes);
+    error = spawn(pid, command, files, mask);
+    (void)sigaction(SIGTTIN, &reads, NULL);
+    (void)sigaction(SIGTTOU, &writes, NULL);
+    if (command->cpus != NULL)
+        (void)sched_setaffinity(0, sizeof before, &before);
     return error;
 }
 
-/* Without waiting, where that is possible. */
+/* Start without waiting, if possible. */
 static int begin(struct cv_process *process, const struct cv_command *command,
                  const struct cv_process_files *files, const sigset_t *mask)
 {
@@ -484,7 +451,8 @@ static int begin(struct cv_process *process, const struct cv_command *command,
     }
     if (files->starter != NULL && files->in >= 0 && files->out >= 0)
         error = cv_starter_start(files->starter, &what, &process->pid, &process->start);
-    return error == ENOSYS ? spawn_there(&process->pid, command, files, mask) : error;
+    return error == ENOSYS ? spawn_inheriting(&process->pid, command, files, mask)
+                           : error;
 }
 
 enum cleave_status cv_process_start(struct cv_process *process,
@@ -508,16 +476,10 @@ enum cleave_status cv_process_start(struct cv_process *process,
         cv_process_kill(process);
     if (status != CLEAVE_ERESOURCES)
         return status;
-    /* It had begun: whoever waits for room and tries again would do it twice. */
+    /* The command has begun, so the caller must not try again. */
     if (err != NULL)
         err->status = CLEAVE_EENGINE;
     return CLEAVE_EENGINE;
-}
-
-enum cleave_status cv_process_listen(struct cv_process *process, struct cleave_error *err)
-{
-    assert(process->pidfd < 0);
-    return process_end_open(&process->end, process->pid, &process->pidfd, err);
 }
 
 void cv_process_signal(const struct cv_process *process, int signal)
@@ -531,8 +493,11 @@ void cv_process_signal(const struct cv_process *process, int signal)
         kill(-process->pid, SIGCONT);
 }
 
-/* Who traces a process, as strace and debuggers do, is the first to take its result, and it is
- * there for us a moment after. Whether it has ended and that is so, and another turn is worth it. */
+/* Turns, and milliseconds of a turn, to wait for a result that a debugger takes first. */
+enum { TRACED_TURNS = 2000, TRACED_MS = 1 };
+
+/* A debugger or strace takes the result of a process first. Whether the process has
+ * ended and its result is worth another turn. */
 static bool is_traced(const struct cv_process *process, int *turns)
 {
     struct pollfd end = { .fd = process->pidfd, .events = POLLIN };
@@ -544,7 +509,7 @@ static bool is_traced(const struct cv_process *process, int *turns)
     return true;
 }
 
-/* One whose result somebody else took is gone, and nobody knows how. */
+/* If another part of the program took the result, it is unknown. */
 bool cv_process_is_over(struct cv_process *process)
 {
     siginfo_t info = { 0 };
@@ -577,7 +542,7 @@ static bool reap(struct cv_process *process, int flags)
     while ((got < 0 && errno == EINTR) || (got == 0 && is_traced(process, &turns)));
     if (got == 0)
         return false;
-    /* Somebody else took the result if there is none: the process is gone anyway. */
+    /* no result: another part of the program took it */
     process->exit_code = got > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     process->signal = got > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     if (process->start != NULL)
@@ -586,7 +551,9 @@ static bool reap(struct cv_process *process, int flags)
     process->pid = 0;
     cv_guard_remove(process->guard, process->guarded);
     process->guarded = 0;
-    process_end_close(&process->end);
+    if (process->has_waiter)
+        pthread_join(process->waiter, NULL);
+    process->has_waiter = false;
     cv_close(&process->pidfd);
     return true;
 }

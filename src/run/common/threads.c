@@ -1,7 +1,5 @@
-/* threads.c -- jobs done by several threads, taken in order. SPDX-License-Identifier: MIT
- *
- * A ring of `most` places: jobs `first` to `end` are in flight, by number. A thread does the oldest
- * one that waits, as that is the one that is taken first. */
+/* threads.c -- threads, jobs done in order, and a buffer between two threads.
+ * SPDX-License-Identifier: MIT */
 #include "run/common/threads.h"
 
 #include <assert.h>
@@ -14,8 +12,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include "base/fail.h"
-
-/* --- threads that no signal goes to ------------------------------------------------ */
 
 int cv_nosignal_thread_create(pthread_t *thread, const pthread_attr_t *attributes,
                               void *(*work)(void *context), void *context)
@@ -30,12 +26,12 @@ int cv_nosignal_thread_create(pthread_t *thread, const pthread_attr_t *attribute
     return error;
 }
 
-/* --- jobs done by several threads, taken in order ---------------------------------- */
+/* --- ordered jobs ---------------------------------------------------------------------- */
 
 enum state { WAITS, RUNS, READY, LENT };
 
 struct entry {
-    void *job; /* owned, but when lent */
+    void *job; /* owned, except while it is lent */
     enum state state;
     enum cleave_status status;
     bool more;
@@ -54,9 +50,9 @@ struct cv_ordered_jobs {
     unsigned nworkers;
     pthread_mutex_t lock; /* for all below */
     pthread_cond_t work, room, ready;
-    struct entry *ring; /* owned */
+    struct entry *ring; /* owned: job n is at n % max; jobs [first, end) are in flight */
     uint64_t first, end;
-    uint64_t failed; /* number of the first job that failed; UINT64_MAX: none did */
+    uint64_t failed; /* the first job that failed; UINT64_MAX: none */
     bool closed, stopped;
 };
 
@@ -65,7 +61,7 @@ static struct entry *at(struct cv_ordered_jobs *pool, uint64_t number)
     return &pool->ring[number % pool->options.max];
 }
 
-/* The oldest job that waits for a thread, or pool->end. */
+/* The oldest waiting job, because it is taken first; pool->end: none. */
 static uint64_t next_job(struct cv_ordered_jobs *pool)
 {
     uint64_t number = pool->first;
@@ -75,7 +71,7 @@ static uint64_t next_job(struct cv_ordered_jobs *pool)
     return number < pool->failed ? number : pool->end;
 }
 
-/* One job; the lock is held before and after. */
+/* The lock is held before and after. */
 static void do_job(struct worker *worker, uint64_t number)
 {
     struct cv_ordered_jobs *pool = worker->pool;
@@ -194,14 +190,13 @@ void cv_ordered_close(struct cv_ordered_jobs *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Whether the first job will never be there. */
+/* Whether no further job will be ready. */
 static bool is_over(const struct cv_ordered_jobs *pool)
 {
     return pool->stopped || pool->first > pool->failed ||
            (pool->closed && pool->first == pool->end);
 }
 
-/* Whether the first job waits to be taken. */
 static bool is_ready(struct cv_ordered_jobs *pool)
 {
     return pool->first < pool->end && at(pool, pool->first)->state == READY;
@@ -284,30 +279,30 @@ void cv_ordered_free(struct cv_ordered_jobs *pool)
     free(pool);
 }
 
-/* --- bytes from one thread to another, which lends the memory ---------------------- */
+/* --- handoff buffer -------------------------------------------------------------------- */
 
-/* Bytes are counted from the first one: [taken, come) are there, [come, lent) have room. The event says that there is
- * something to be taken, and is taken back when the last byte was.
- * 
- * Nobody is woken with the lock held: on a machine with few cores it would run at once, in the place of who woke it, and
- * wait for the lock. So the event may come later than what it tells of was taken, which is seen then. Who
- * waits for room is not woken before there is half as much as was ever lent at once, or nothing else to be done. */
+/* Bytes are counted from the first one: [taken, made) are available, [made, lent) is
+ * free. The event is readable while bytes are available.
+ *
+ * Threads are woken without the lock: on a machine with few cores the woken thread
+ * would run at once and wait for the lock. So the event may be readable although the
+ * bytes were taken. A producer that waits is woken when half of the largest loan is
+ * free, or when nothing is left to take. */
 
 struct cv_handoff_buffer {
     size_t min;
     int event;
-    pthread_mutex_t lock; /* for these */
+    pthread_mutex_t lock; /* for all below */
     pthread_cond_t more;
-    uint8_t *at; /* borrowed: the place of byte `taken` */
-    uint64_t taken, come, lent;
-    size_t max;   /* that was lent at once                  */
-    bool told;    /* the event says so, or will in a moment */
-    bool waiting; /* for room                               */
+    uint8_t *at; /* borrowed: the address of byte `taken` */
+    uint64_t taken, made, lent;
+    size_t max;     /* largest loan so far */
+    bool signalled; /* the event is readable, or will be in a moment */
+    bool waiting;   /* the producer waits for room */
     bool closed, stopped;
 };
 
-/* Without the lock: let it be readable. */
-static void tell(const struct cv_handoff_buffer *buffer)
+static void signal_event(const struct cv_handoff_buffer *buffer)
 {
     const uint64_t count = 1;
 
@@ -315,27 +310,27 @@ static void tell(const struct cv_handoff_buffer *buffer)
         continue;
 }
 
-/* Whether there is enough to be woken for, or nothing can come before more is lent. */
+/* Whether to wake the consumer: enough bytes, or no room for more. */
 static bool has_enough(const struct cv_handoff_buffer *buffer)
 {
-    const uint64_t there = buffer->come - buffer->taken;
+    const uint64_t there = buffer->made - buffer->taken;
 
-    return buffer->closed || there >= buffer->min || buffer->come == buffer->lent;
+    return buffer->closed || there >= buffer->min || buffer->made == buffer->lent;
 }
 
-/* Without the lock: let it not be readable, unless bytes have come meanwhile. */
-static void take_back(struct cv_handoff_buffer *buffer)
+/* The event is cleared, unless bytes became available. */
+static void clear_event(struct cv_handoff_buffer *buffer)
 {
     uint64_t count;
 
     while (read(buffer->event, &count, sizeof count) < 0 && errno == EINTR)
         continue;
     pthread_mutex_lock(&buffer->lock);
-    buffer->told = has_enough(buffer);
-    count = buffer->told;
+    buffer->signalled = has_enough(buffer);
+    count = buffer->signalled;
     pthread_mutex_unlock(&buffer->lock);
     if (count > 0)
-        tell(buffer);
+        signal_event(buffer);
 }
 
 enum cleave_status cv_handoff_buffer_new(size_t min, struct cv_handoff_buffer **out,
@@ -347,7 +342,7 @@ enum cleave_status cv_handoff_buffer_new(size_t min, struct cv_handoff_buffer **
     if (buffer == NULL)
         return cv_fail_memory(err, "a buffer");
     buffer->min = min;
-    buffer->told = true; /* that nothing is lent */
+    buffer->signalled = true; /* nothing is lent */
     buffer->event = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&buffer->lock, NULL);
     pthread_cond_init(&buffer->more, NULL);
@@ -371,19 +366,17 @@ void cv_handoff_buffer_free(struct cv_handoff_buffer *buffer)
     free(buffer);
 }
 
-/* --- by who makes them ----------------------------------------------------------------------- */
-
 uint8_t *cv_handoff_buffer_room(struct cv_handoff_buffer *buffer, size_t *room)
 {
     uint8_t *to = NULL;
 
     pthread_mutex_lock(&buffer->lock);
-    buffer->waiting = buffer->come == buffer->lent;
+    buffer->waiting = buffer->made == buffer->lent;
     while (buffer->waiting && !buffer->stopped)
         pthread_cond_wait(&buffer->more, &buffer->lock);
     if (!buffer->stopped) {
-        to = buffer->at + (buffer->come - buffer->taken);
-        *room = (size_t)(buffer->lent - buffer->come);
+        to = buffer->at + (buffer->made - buffer->taken);
+        *room = (size_t)(buffer->lent - buffer->made);
     }
     pthread_mutex_unlock(&buffer->lock);
     return to;
@@ -391,16 +384,16 @@ uint8_t *cv_handoff_buffer_room(struct cv_handoff_buffer *buffer, size_t *room)
 
 void cv_handoff_buffer_put(struct cv_handoff_buffer *buffer, size_t length)
 {
-    bool tells;
+    bool signals;
 
     pthread_mutex_lock(&buffer->lock);
-    assert(length <= buffer->lent - buffer->come);
-    buffer->come += length;
-    tells = !buffer->told && has_enough(buffer);
-    buffer->told = buffer->told || tells;
+    assert(length <= buffer->lent - buffer->made);
+    buffer->made += length;
+    signals = !buffer->signalled && has_enough(buffer);
+    buffer->signalled = buffer->signalled || signals;
     pthread_mutex_unlock(&buffer->lock);
-    if (tells)
-        tell(buffer);
+    if (signals)
+        signal_event(buffer);
 }
 
 bool cv_handoff_buffer_write(struct cv_handoff_buffer *buffer, const void *bytes,
@@ -430,8 +423,8 @@ uint8_t *cv_handoff_buffer_place(struct cv_handoff_buffer *buffer, uint64_t behi
     uint8_t *place = NULL;
 
     pthread_mutex_lock(&buffer->lock);
-    if (buffer->lent - buffer->come >= behind + length)
-        place = buffer->at + (buffer->come - buffer->taken) + behind;
+    if (buffer->lent - buffer->made >= behind + length)
+        place = buffer->at + (buffer->made - buffer->taken) + behind;
     pthread_mutex_unlock(&buffer->lock);
     return place;
 }
@@ -439,25 +432,23 @@ uint8_t *cv_handoff_buffer_place(struct cv_handoff_buffer *buffer, uint64_t behi
 void cv_handoff_buffer_close(struct cv_handoff_buffer *buffer)
 {
     pthread_mutex_lock(&buffer->lock);
-    buffer->closed = buffer->told = true;
+    buffer->closed = buffer->signalled = true;
     pthread_mutex_unlock(&buffer->lock);
-    tell(buffer);
+    signal_event(buffer);
 }
-
-/* --- by who gets them ------------------------------------------------------------------------ */
 
 int cv_handoff_buffer_fd(const struct cv_handoff_buffer *buffer)
 {
     return buffer->event;
 }
 
-/* Whether who waits for room is to be woken: there is much, or nothing else to be done. */
-static bool stops_waiting(struct cv_handoff_buffer *buffer)
+/* Whether to wake a producer that waits for room. */
+static bool wakes_producer(struct cv_handoff_buffer *buffer)
 {
-    const uint64_t room = buffer->lent - buffer->come;
+    const uint64_t room = buffer->lent - buffer->made;
 
     if (!buffer->waiting || room == 0 ||
-        (room < buffer->max / 2 && buffer->come > buffer->taken))
+        (room < buffer->max / 2 && buffer->made > buffer->taken))
         return false;
     buffer->waiting = false;
     return true;
@@ -468,12 +459,12 @@ void cv_handoff_buffer_lend(struct cv_handoff_buffer *buffer, void *at, size_t r
     bool wakes;
 
     pthread_mutex_lock(&buffer->lock);
-    assert(buffer->taken + room >= buffer->lent); /* somebody may be writing to it */
+    assert(buffer->taken + room >= buffer->lent); /* the producer may be writing there */
     assert(at == buffer->at || buffer->taken == buffer->lent);
     buffer->at = at;
     buffer->lent = buffer->taken + room;
     buffer->max = room > buffer->max ? room : buffer->max;
-    wakes = stops_waiting(buffer);
+    wakes = wakes_producer(buffer);
     pthread_mutex_unlock(&buffer->lock);
     if (wakes)
         pthread_cond_signal(&buffer->more);
@@ -485,18 +476,18 @@ ssize_t cv_handoff_buffer_take(struct cv_handoff_buffer *buffer, size_t max)
     size_t some;
 
     pthread_mutex_lock(&buffer->lock);
-    some = (size_t)(buffer->come - buffer->taken);
+    some = (size_t)(buffer->made - buffer->taken);
     some = some < max ? some : max;
     closed = buffer->closed;
     buffer->taken += some;
     buffer->at += some;
-    last = buffer->taken == buffer->come && !closed;
-    wakes = stops_waiting(buffer);
+    last = buffer->taken == buffer->made && !closed;
+    wakes = wakes_producer(buffer);
     pthread_mutex_unlock(&buffer->lock);
     if (wakes)
         pthread_cond_signal(&buffer->more);
     if (last)
-        take_back(buffer);
+        clear_event(buffer);
     if (some > 0 || closed)
         return (ssize_t)some;
     errno = EAGAIN;

@@ -1,4 +1,5 @@
-/* time_fit.c -- what things of different sizes took. SPDX-License-Identifier: MIT */
+/* time_fit.c -- statistics of times: a line by size, and a median.
+ * SPDX-License-Identifier: MIT */
 #include "run/common/time_fit.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ void cv_time_fit_add(struct cv_time_fit *fit, double units, double time_s)
     fit->cross += units * time_s;
 }
 
-/* No clock tells less apart. */
+/* Below the resolution of any clock. */
 static const double CLOCK_S = 1e-9;
 
 void cv_time_fit_line(const struct cv_time_fit *fit, double *out_latency_s,
@@ -32,14 +33,12 @@ void cv_time_fit_line(const struct cv_time_fit *fit, double *out_latency_s,
             fmin(slope, fmax(0.01 * slope,
                              (fit->n * fit->cross - fit->units * fit->time_s) / spread));
     *out_latency_s = fmax(0, (fit->time_s - slope * fit->units) / fit->n);
-    if (*out_latency_s < CLOCK_S) /* that is rounding */
+    if (*out_latency_s < CLOCK_S) /* rounding */
         *out_latency_s = 0;
     *out_rate_ups = 1 / slope;
 }
 
-/* --- the median of the last values ------------------------------------------------- */
-
-/* Where a value is, or would be. */
+/* The index of the value, or where to insert it. */
 static size_t find(const struct cv_median *median, double value)
 {
     size_t at;

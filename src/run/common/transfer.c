@@ -1,5 +1,5 @@
-/* transfer.c -- numbers and texts as bytes, for the payload of frames.
- * SPDX-License-Identifier: MIT */
+/* transfer.c -- data for other machines: packed values, compressed frames, files of
+ * items. SPDX-License-Identifier: MIT */
 #include "run/common/transfer.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ void cv_pack_done(struct cv_packer *packer)
     *packer = (struct cv_packer){ NULL, 0, 0, false };
 }
 
-static unsigned char *grow_array(struct cv_packer *packer, size_t length)
+static unsigned char *reserve(struct cv_packer *packer, size_t length)
 {
     packer->failed = packer->failed || length > SIZE_MAX - packer->length ||
                      !CV_ROOM(packer->bytes, &packer->room, packer->length + length);
@@ -34,7 +34,7 @@ static unsigned char *grow_array(struct cv_packer *packer, size_t length)
 
 void cv_pack_number(struct cv_packer *packer, uint64_t value)
 {
-    unsigned char *out = grow_array(packer, NUMBER);
+    unsigned char *out = reserve(packer, NUMBER);
 
     for (int i = 0; out != NULL && i < NUMBER; i++, value >>= 8)
         out[i] = (unsigned char)(value & 0xFF);
@@ -50,7 +50,7 @@ void cv_pack_real(struct cv_packer *packer, double value)
 
 void cv_pack_raw(struct cv_packer *packer, const void *bytes, size_t length)
 {
-    unsigned char *out = length > 0 ? grow_array(packer, length) : NULL;
+    unsigned char *out = length > 0 ? reserve(packer, length) : NULL;
 
     if (out != NULL)
         memcpy(out, bytes, length);
@@ -125,15 +125,15 @@ bool cv_unpack_good(const struct cv_unpacker *unpacker)
     return !unpacker->failed && unpacker->left == 0;
 }
 
-/* --- compress what goes over a slow link ------------------------------------------- */
+/* --- compression of a link ------------------------------------------------------------- */
 
 enum {
     LEVEL = 1,
-    LEAST = 512, /* bytes below which nothing is worth it                            */
-    AGAIN = 64,  /* after so many frames it is tried again whether it pays            */
+    LEAST = 512, /* bytes; smaller frames are not compressed */
+    AGAIN = 64,  /* frames between two measurements */
 };
 
-/* What is measured counts so much beside what was before. */
+/* Weight of a new measurement. */
 static const double NEW = 0.3;
 
 void cv_link_compressor_init(struct cv_link_compressor *compressor)
@@ -175,7 +175,7 @@ size_t cv_link_compressor_put(struct cv_link_compressor *compressor, double link
         return 0;
     began_s = cv_clock_s();
     became = ZSTD_compressCCtx(compressor->out, out, length, bytes, length, LEVEL);
-    if (ZSTD_isError(became)) /* it would have become longer */
+    if (ZSTD_isError(became)) /* the result would be longer */
         became = length;
     note(compressor, (double)length - (double)became, cv_clock_s() - began_s);
     return became < length && compressor->saves_Bps > link_Bps ? became : 0;
@@ -197,7 +197,7 @@ bool cv_link_compressor_get(struct cv_link_compressor *compressor, const void *b
     return true;
 }
 
-/* --- files that travel with an item ------------------------------------------------ */
+/* --- files of items -------------------------------------------------------------------- */
 
 static enum cleave_status refuse(const char *name, const char *why,
                                  struct cleave_error *err)
@@ -214,7 +214,7 @@ enum cleave_status cv_item_transfer_name(const char *name, const char **out,
     const char *dot = strstr(name, "/./");
     const char *there = dot != NULL ? dot + 3 : name;
 
-    while (dot != NULL && *there == '/') /* it is not to be absolute */
+    while (dot != NULL && *there == '/') /* never absolute */
         there++;
     if (*there == '\0' || there[strlen(there) - 1] == '/')
         return refuse(name, "it is no name of a file", err);
@@ -258,8 +258,7 @@ enum cleave_status cv_item_transfer_put(const char *path,
 
     CV_TRY(cv_folders_make(path, err));
     if (file->overwrites && lstat(path, &older) == 0 && S_ISREG(older.st_mode))
-        (void)chmod(path,
-                    (older.st_mode & 0777) | S_IWUSR); /* if not, it is said below */
+        (void)chmod(path, (older.st_mode & 0777) | S_IWUSR);
     status = cv_new_file_open(path, 0, &made, &why);
     if (status == CLEAVE_OK)
         status = put(&made, file, &why);
