@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/dev_null.h"
+#include "base/heap.h"
 #include "run/common/process.h"
 #include "run/common/machine.h"
 #include "run/spawn/starter.h"
@@ -24,38 +25,39 @@ enum { BATCH = 64 };
 
 struct cv_poller {
     int epoll;
-    size_t nwatches;         /* that epoll knows                                   */
-    struct cv_watch *always; /* borrowed: a list of those that are always ready    */
-    struct cv_watch *next;   /* of that list, while it is gone through             */
-    struct cv_timer **heap;  /* owned; heap[0] is the first one due                */
+    size_t nwatches;         /* known to epoll */
+    struct cv_watch *always; /* borrowed: the list of watches that are always ready */
+    struct cv_watch *next;   /* the next one of that list, while it is traversed */
+    struct cv_timer **heap;  /* owned; heap[0] is due first */
     size_t ntimers, capacity;
-    struct epoll_event batch[BATCH]; /* what is under way: [at, count)             */
+    struct epoll_event batch[BATCH]; /* events not handled yet: [at, count) */
     int at, count;
-    int looks; /* since a timer was late                                            */
+    int looks; /* turns in which late timers were postponed */
     sigset_t old_mask;
-    int signals; /* signalfd, or -1 */
-    bool heard;  /* one of them has come */
-    bool holds;  /* they stay blocked    */
+    int signals;    /* signalfd, or -1 */
+    bool signalled; /* a signal has arrived */
+    bool holds;     /* signals stay blocked after the end */
     sigset_t watched;
     struct cv_watch signal_watch;
     void (*signal_call)(void *context, int signal);
     void *signal_context;
-    struct cv_guard *guard; /* owned unless it is lent, or NULL                   */
+    struct cv_guard *guard; /* owned unless it is lent; or NULL */
     bool guard_lent;
-    double guard_due_s; /* when it begins; 0: it has                          */
+    double guard_due_s; /* when the guard is forked; 0: not, or done */
     void (*guard_failed)(void *context, const struct cleave_error *err);
     void *guard_context;
-    struct cv_starter *starter; /* owned, once it was asked for; or NULL          */
+    struct cv_starter *starter; /* owned, made on demand; or NULL */
     bool asked_starter;
     int null; /* or -1 */
 };
 
 static const double GUARD_AFTER_S = 0.01;
 
-/* A timer that is so late is one of a process that did not run, be it that it was stopped
- * (SIGSTOP, Ctrl-Z): what has happened meanwhile may be what it waits for, and is looked at first. */
+/* A timer that is this late belongs to a process that was stopped (SIGSTOP, Ctrl-Z) or
+ * had no core. Events that happened meanwhile may be what the timer waits for, so they
+ * are handled first, in at most LOOKS turns. */
 static const double LATE_S = 0.1;
-enum { LOOKS = 64 }; /* ... so many times at most */
+enum { LOOKS = 64 };
 
 double cv_cpu_clock_s(void)
 {
@@ -105,21 +107,21 @@ void cv_poller_free(struct cv_poller *poller)
         const struct timespec now = { 0, 0 };
         sigset_t broken;
 
-        /* One that came meanwhile was answered as EPIPE already. */
+        /* A SIGPIPE that arrived was handled as EPIPE. */
         sigemptyset(&broken);
         sigaddset(&broken, SIGPIPE);
         while (sigtimedwait(&broken, NULL, &now) == SIGPIPE)
             ;
     }
-    /* The same signal again, while what it has stopped was put away, says nothing new: batch
-     * systems send it to all processes of a job, and scripts hand it on. */
-    if (poller->heard) {
+    /* A repeated signal means nothing new: batch systems send it to all processes of a
+     * job, and scripts forward it. */
+    if (poller->signalled) {
         struct signalfd_siginfo again;
 
         while (read(poller->signals, &again, sizeof again) == (ssize_t)sizeof again)
             ;
     }
-    if (poller->holds) { /* at no time is there a gap */
+    if (poller->holds) { /* never unblocked in between */
         for (int signal = 1; signal < NSIG; signal++)
             if (sigismember(&poller->watched, signal) == 1)
                 sigaddset(&poller->old_mask, signal);
@@ -190,7 +192,7 @@ enum cleave_status cv_poller_null(struct cv_poller *poller, int *out,
     int fd = -1;
 
     if (poller->null < 0) {
-        /* Above 2, as with pipes (process.c). */
+        /* Above 2, as for pipes (process.c). */
         fd = cv_dev_null_open(O_RDONLY);
         poller->null = fd >= 0 && fd <= 2 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : fd;
     }
@@ -295,36 +297,9 @@ void cv_poller_remove(struct cv_poller *poller, struct cv_watch *watch)
 
 /* --- timers ------------------------------------------------------------------------------- */
 
-static void place_timer(struct cv_poller *poller, struct cv_timer *timer, size_t index)
-{
-    poller->heap[index] = timer;
-    timer->place = index + 1;
-}
-
-static void sift_up(struct cv_poller *poller, struct cv_timer *timer, size_t index)
-{
-    while (index > 0 && poller->heap[(index - 1) / 2]->due_s > timer->due_s) {
-        place_timer(poller, poller->heap[(index - 1) / 2], index);
-        index = (index - 1) / 2;
-    }
-    place_timer(poller, timer, index);
-}
-
-static void sift_down(struct cv_poller *poller, struct cv_timer *timer, size_t index)
-{
-    for (;;) {
-        size_t child = 2 * index + 1;
-
-        if (child + 1 < poller->ntimers &&
-            poller->heap[child + 1]->due_s < poller->heap[child]->due_s)
-            child++;
-        if (child >= poller->ntimers || poller->heap[child]->due_s >= timer->due_s)
-            break;
-        place_timer(poller, poller->heap[child], index);
-        index = child;
-    }
-    place_timer(poller, timer, index);
-}
+#define EARLIER(a, b) ((*(a))->due_s < (*(b))->due_s)
+#define PLACED(timer, at) ((timer)->place = (at) + 1)
+CV_HEAP_PLACED(timers, struct cv_timer *, EARLIER, PLACED)
 
 enum cleave_status cv_poller_set(struct cv_poller *poller, struct cv_timer *timer,
                                  double due_s, void (*call)(void *context), void *context,
@@ -335,7 +310,7 @@ enum cleave_status cv_poller_set(struct cv_poller *poller, struct cv_timer *time
         return cv_fail_memory(err, "a timer");
     cv_poller_cancel(poller, timer);
     *timer = (struct cv_timer){ .due_s = due_s, .call = call, .context = context };
-    sift_up(poller, timer, poller->ntimers++);
+    timers_push(poller->heap, poller->ntimers++, timer);
     return CLEAVE_OK;
 }
 
@@ -350,13 +325,13 @@ void cv_poller_cancel(struct cv_poller *poller, struct cv_timer *timer)
     last = poller->heap[--poller->ntimers];
     if (last == timer)
         return;
-    if (index > 0 && poller->heap[(index - 1) / 2]->due_s > last->due_s)
-        sift_up(poller, last, index);
+    if (index > 0 && EARLIER(&last, &poller->heap[(index - 1) / 2]))
+        timers_push(poller->heap, index, last);
     else
-        sift_down(poller, last, index);
+        timers_sink(poller->heap, poller->ntimers, index, last);
 }
 
-/* Whether what has happened is looked at before timers are called, although some are due. */
+/* Whether to handle events before due timers. */
 static bool looks_first(struct cv_poller *poller, bool interrupted)
 {
     if ((interrupted || poller->count > 0) && poller->looks < LOOKS &&
@@ -368,8 +343,8 @@ static bool looks_first(struct cv_poller *poller, bool interrupted)
     return false;
 }
 
-/* Call what is due. One that is set anew for the past waits for the next turn, so that a
- * timer cannot keep the descriptors waiting. */
+/* A timer that a callback sets for the past waits for the next turn, so that timers
+ * cannot starve descriptors. */
 static void call_timers(struct cv_poller *poller)
 {
     const double now_s = cv_clock_s();
@@ -391,7 +366,7 @@ static void read_signals(void *context, unsigned events)
     struct signalfd_siginfo info;
 
     (void)events;
-    poller->heard = true;
+    poller->signalled = true;
     while (read(poller->signals, &info, sizeof info) == (ssize_t)sizeof info)
         poller->signal_call(poller->signal_context, (int)info.ssi_signo);
 }
@@ -421,7 +396,7 @@ enum cleave_status cv_poller_signals(struct cv_poller *poller, const int *signal
         poller->signals = -1;
         return status;
     }
-    poller->nwatches--; /* nobody waits for a signal alone */
+    poller->nwatches--; /* a signal alone is not a reason to wait */
     poller->watched = set;
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     return CLEAVE_OK;
@@ -434,10 +409,10 @@ void cv_poller_hold_signals(struct cv_poller *poller)
 
 /* --- waiting ------------------------------------------------------------------------------ */
 
-/* Wait at most `timeout_s` (negative: no limit) for the next batch. */
+/* `timeout_s` < 0: no limit. */
 static int wait_batch(struct cv_poller *poller, double timeout_s)
 {
-    const double most_s = 1e6; /* whatever is longer fits neither call */
+    const double most_s = 1e6; /* more does not fit into the arguments */
     struct timespec time;
     double whole;
     int count;
@@ -459,7 +434,7 @@ static unsigned watch_events(uint32_t events, unsigned request)
 {
     const uint32_t end = (uint32_t)(EPOLLHUP | EPOLLERR);
 
-    /* That there is something to read is not said to those who did not ask. */
+    /* CV_OVER is only for watches of CV_READABLE. */
     if (events & end)
         return CV_READABLE | CV_WRITABLE |
                ((events & (end | (uint32_t)EPOLLIN)) == (uint32_t)EPOLLHUP &&
@@ -486,8 +461,8 @@ static void call_watches(struct cv_poller *poller)
     }
 }
 
-/* Make children ahead, one at a time, as long as nothing has happened. How long may be waited
- * now, at most `timeout_s` (negative: no limit); 0 if something has. */
+/* Make children ahead, one at a time, until an event happens. Returns the time to
+ * wait, at most `timeout_s` (negative: no limit); 0: an event happened. */
 static double get_ahead(struct cv_poller *poller, double timeout_s)
 {
     struct epoll_event first;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/heap.h"
 #include "run/output/ordered_output_internal.h"
 
 /* --- lines of an output, written before it is finished ----------------------------- */
@@ -411,40 +412,8 @@ void cv_ordered_output_free(struct cv_ordered_output *outputs)
 
 /* --- order -------------------------------------------------------------------------------- */
 
-static enum cleave_status push(struct cv_ordered_output *outputs,
-                               struct cv_chunk_output *store, struct cleave_error *err)
-{
-    size_t at = outputs->count;
-
-    if (!CV_ROOM(outputs->heap, &outputs->capacity, at + 1))
-        return cv_fail_memory(err, "outputs that wait");
-    outputs->count++;
-    for (; at > 0 && outputs->heap[(at - 1) / 2]->begin > store->begin; at = (at - 1) / 2)
-        outputs->heap[at] = outputs->heap[(at - 1) / 2];
-    outputs->heap[at] = store;
-    return CLEAVE_OK;
-}
-
-static struct cv_chunk_output *pop(struct cv_ordered_output *outputs)
-{
-    struct cv_chunk_output *first = outputs->heap[0],
-                           *last = outputs->heap[--outputs->count];
-    size_t at = 0;
-
-    for (;;) {
-        size_t child = 2 * at + 1;
-
-        if (child + 1 < outputs->count &&
-            outputs->heap[child + 1]->begin < outputs->heap[child]->begin)
-            child++;
-        if (child >= outputs->count || outputs->heap[child]->begin >= last->begin)
-            break;
-        outputs->heap[at] = outputs->heap[child];
-        at = child;
-    }
-    outputs->heap[at] = last;
-    return first;
-}
+#define BEFORE(a, b) ((*(a))->begin < (*(b))->begin)
+CV_HEAP(finished, struct cv_chunk_output *, BEFORE)
 
 /* The next output whose turn it is, or NULL. */
 static struct cv_chunk_output *next_store(struct cv_ordered_output *outputs)
@@ -452,7 +421,7 @@ static struct cv_chunk_output *next_store(struct cv_ordered_output *outputs)
     if (outputs->writing == NULL && outputs->count > 0 &&
         outputs->heap[0]->begin <= outputs->position) {
         assert(outputs->heap[0]->begin == outputs->position);
-        outputs->writing = pop(outputs);
+        outputs->writing = finished_pop(outputs->heap, outputs->count--);
         outputs->extent = 0;
     }
     if (outputs->writing == NULL)
@@ -658,8 +627,11 @@ enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,
     assert(begin >= outputs->position);
     store->begin = begin;
     store->end = end;
-    if (outputs->writing != store)
-        CV_TRY(push(outputs, store, err));
+    if (outputs->writing != store) {
+        if (!CV_ROOM(outputs->heap, &outputs->capacity, outputs->count + 1))
+            return cv_fail_memory(err, "outputs that wait");
+        finished_push(outputs->heap, outputs->count++, store);
+    }
     cv_alike_look(outputs, store);
     cv_pass_finish(store);
     cv_streamed_output_finish(store);
