@@ -8,7 +8,6 @@
 
 #include "base/fail.h"
 #include "run/common/pipe_writer.h"
-#include "run/common/writer_thread.h"
 #include "run/common/process.h"
 #include "run/common/piece_part.h"
 #include "plumbing_check.h"

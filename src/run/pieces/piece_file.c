@@ -14,7 +14,7 @@
 #include "base/new_file.h"
 #include "base/text.h"
 #include "base/write_all.h"
-#include "run/common/writer_thread.h"
+#include "run/common/pipe_writer.h"
 #include "run/common/piece_part.h"
 #include "run/pieces/piece_copy.h"
 #include "run/pieces/piece_list.h"

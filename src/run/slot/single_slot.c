@@ -74,7 +74,7 @@ void cv_open_fed(struct cv_slot *slot, struct cv_pipe_feeder *feeder)
     }
     if (feeder->refused || slot->exited)
         run_dry(slot, false);
-    else if (cv_read_monitor_wait(&feeder->drain, &err) != CLEAVE_OK)
+    else if (cv_read_monitor_wait(&feeder->monitor, &err) != CLEAVE_OK)
         broke(slot, &err);
 }
 
@@ -82,13 +82,13 @@ void cv_open_fed(struct cv_slot *slot, struct cv_pipe_feeder *feeder)
 static enum cleave_status listen(struct cv_slot *slot, struct cleave_error *err)
 {
     CV_TRY(cv_slot_limit(slot, err));
-    slot->in.drain = (struct cv_read_monitor){ .poller = slot->poller,
+    slot->in.monitor = (struct cv_read_monitor){ .poller = slot->poller,
                                                .writer = &slot->in.writer,
                                                .began = began,
                                                .empty = emptied,
                                                .broke = broke,
                                                .context = slot };
-    return cv_read_monitor_begin(&slot->in.drain, slot->start_s, err);
+    return cv_read_monitor_begin(&slot->in.monitor, slot->start_s, err);
 }
 
 enum cleave_status cv_open_watch(struct cv_slot *slot, struct cleave_error *err)
@@ -96,7 +96,7 @@ enum cleave_status cv_open_watch(struct cv_slot *slot, struct cleave_error *err)
     if (!slot->open.bound)
         return CLEAVE_OK;
     CV_TRY(listen(slot, err));
-    return slot->in.feeding ? CLEAVE_OK : cv_read_monitor_wait(&slot->in.drain, err);
+    return slot->in.feeding ? CLEAVE_OK : cv_read_monitor_wait(&slot->in.monitor, err);
 }
 
 /* Whoever reads on in its place is given what there is, and no more. */
@@ -142,7 +142,7 @@ void cv_open_shut(struct cv_slot *slot)
         cv_pipe_feeder_close(&slot->mate);
     if (slot->in.fd < 0)
         slot->kind->check_over(slot);
-    else if (!slot->in.feeding && !slot->in.drain.waits)
+    else if (!slot->in.feeding && !slot->in.monitor.waits)
         run_dry(slot, true);
 }
 

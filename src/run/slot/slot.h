@@ -7,7 +7,7 @@
 #ifndef CV_SLOT_H
 #define CV_SLOT_H
 #include <stdint.h>
-#include "run/common/pipe_writer.h"
+#include "run/common/pipe_feeder.h"
 #include "run/common/poller.h"
 #include "run/common/process.h"
 #include "run/input/source.h"
