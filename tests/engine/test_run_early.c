@@ -287,7 +287,7 @@ static void what_fails_for_good_leaves_its_lines(void **state)
     say(failed, "a\n", 2);
     write_by(outputs, STEP);
     say(failed, "b\nc", 3);
-    cv_streamed_output_keep_lines(failed);
+    cv_chunk_output_keep_lines(failed);
     must(cv_ordered_output_finish(outputs, failed, 0, 5, &err));
     write_by(outputs, STEP);
     assert_int_equal(cv_ordered_output_usage(outputs).written, 4);

@@ -358,7 +358,7 @@ static void set_output_aside(const struct cv_exec_run *run, struct cv_attempt *a
     } else if (verdict != CV_FAILURE_GIVE_UP || !keeps_output(run, attempt)) {
         drop_output(attempt);
     } else if (seen) {
-        cv_streamed_output_keep_lines(attempt->slot.store);
+        cv_chunk_output_keep_lines(attempt->slot.store);
     }
 }
 
@@ -412,7 +412,7 @@ enum cleave_status cv_chunk_poisoned(struct cv_exec_run *run, struct cv_attempt 
                                           "was lost with 3 hosts" };
 
     if (cv_slot_passed(&attempt->slot) > 0)
-        cv_streamed_output_keep_lines(attempt->slot.store);
+        cv_chunk_output_keep_lines(attempt->slot.store);
     else
         drop_output(attempt);
     attempt->slot.fault = faults[hosts <= CV_BLAME_LOSSES ? hosts : CV_BLAME_LOSSES];

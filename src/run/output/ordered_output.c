@@ -1,97 +1,238 @@
-/* ordered_output.c -- write the outputs of commands in order. SPDX-License-Identifier: MIT
+/* ordered_output.c -- write the outputs of chunks to the sink in the order of the input.
+ * SPDX-License-Identifier: MIT
  *
- * Finished outputs wait in a heap by their place in the input, unordered ones by when they
- * were finished; the one on top is written once nothing is missing before it. */
+ * Finished outputs wait in a heap by their place in the input (unordered: by the time they were
+ * finished). The first one is written once nothing is missing before it. If an output that is
+ * still being filled is in front and was offered, its complete lines are written. */
 #include "run/output/ordered_output.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/heap.h"
 #include "run/output/ordered_output_internal.h"
 
-/* --- lines of an output, written before it is finished ----------------------------- */
+enum {
+    TURN = 4 << 20,         /* written in one turn of the poller                     */
+    TURN_BLOCKS = 32 << 20, /* of blocks: links may bring more in a turn than TURN   */
+    FILE_STEP = 1 << 20,    /* written to a file at a time, as this can take a while */
+    COPY = 64 * 1024,       /* read and written at a time                            */
+    WINDOW = 16 * 1024,     /* of two outputs that are compared                      */
+};
 
-/* Whoever fills a store may offer it: when all before it has been written, it is the one in front,
- * and its lines are written as they become whole. It is kept in blocks, which come back as they
- * are written, so that an output without an end takes no memory if it is read. What the memory has
- * no room for, as it has to wait or is read slowly, goes to disk as ever; once that has been
- * written, too, the beginning of a line that is left comes back from there and the space is free.
- * 
- * A store in front costs a copy of its bytes, and a search for the end of the last line in
- * those that have just come. To become the one in front costs a look at all that are offered,
- * of which there are as many as commands at a time. */
+/* --- the sink ------------------------------------------------------------------------------- */
 
-enum { LINE = 64 * 1024 }; /* a longer one stays on disk */
-
-struct cv_chunk_output *cv_pass_find(const struct cv_ordered_output *outputs,
-                                     uint64_t begin)
+/* A pipe takes references to pages and tells when it is full. A file is written within the kernel.
+ * For all others (terminal, socket, file opened for appending, which splice refuses) bytes are
+ * read and written. */
+static void open_sink(struct cv_ordered_output *outputs)
 {
-    struct cv_chunk_output *store = outputs->offered;
+    const int sink = outputs->options.sink;
+    struct stat info;
 
-    while (store != NULL && store->begin != begin)
-        store = store->next_offered;
-    return store;
-}
-
-/* Have the beginning of a line in memory again, if it is not too long, and leave the disk. */
-static void come_back(struct cv_chunk_output *store)
-{
-    const struct cv_extent extent = store->extents[0];
-    const uint64_t length = extent.end - extent.begin;
-    unsigned char *at = NULL;
-    size_t room = 0;
-
-    if (length > LINE)
+    outputs->kind = sink < 0 ? CV_SINK_NONE : CV_SINK_OTHER;
+    outputs->copy_bytes = COPY;
+    if (sink < 0 || fstat(sink, &info) != 0)
         return;
-    if (length > 0)
-        at = cv_blocks_room(store, (size_t)length, &room);
-    if (room < length || (length > 0 && pread(extent.spill->fd, at, (size_t)length,
-                                              (off_t)extent.begin) != (ssize_t)length))
-        return;
-    if (store->filling)
-        cv_spill_file_return(store->outputs, extent.spill);
-    store->filling = false;
-    cv_spill_file_leave(store->outputs, extent.spill);
-    store->nextents = 0;
-    if (length > 0)
-        cv_blocks_added(store, (size_t)length);
+    if (S_ISFIFO(info.st_mode)) {
+        outputs->kind = CV_SINK_PIPE;
+        outputs->copy_bytes = PIPE_BUF;
+    } else if (S_ISSOCK(info.st_mode)) {
+        outputs->socket = true;
+    } else if (isatty(sink)) {
+        outputs->copy_bytes = PIPE_BUF;
+    } else {
+        outputs->kind = CV_SINK_FILE;
+    }
 }
 
-void cv_pass_written(struct cv_chunk_output *store, uint64_t bytes)
+bool cv_sink_takes_bytes(const struct cv_ordered_output *outputs)
 {
-    store->whole -= bytes;
-    store->passed += bytes;
-    if (store->whole == 0 && store->nextents > 0 && store->blocks.bytes == 0)
-        come_back(store);
+    return outputs->kind == CV_SINK_NONE || outputs->kind == CV_SINK_FILE;
 }
 
-/* The rest of it is written from where it is now. */
-void cv_pass_finish(struct cv_chunk_output *store)
+/* Whether the sink takes copy_bytes without waiting; else errno is EAGAIN. */
+static bool has_room(const struct cv_ordered_output *outputs)
 {
-    if (store->offered && store->outputs->writing == store)
-        store->outputs->extent = 0;
-    cv_chunk_output_take_out(store);
+    struct pollfd wait = { .fd = outputs->options.sink, .events = POLLOUT };
+
+    if (poll(&wait, 1, 0) != 0)
+        return true;
+    errno = EAGAIN;
+    return false;
 }
 
-/* --- what the output in front has, written before its command is done -------------- */
+static int64_t send_bytes(const struct cv_ordered_output *outputs, const void *bytes,
+                          size_t length)
+{
+    return outputs->socket ? send(outputs->options.sink, bytes, length, MSG_DONTWAIT)
+                           : write(outputs->options.sink, bytes, length);
+}
 
-/* Outputs are kept as ever, in files, and what has been written of one stays there until it is
- * finished: that costs neither a copy nor memory. So a chunk can be done again after some of its
- * output was written: the new output is not shown before it is whole, and has to begin with what
- * was. Of an output that is not done again only the end is read, to find where its last line ends.
- * 
- * What a command writes in its first moment waits for that long: one that fails at once leaves
- * nothing in the output, and short ones are written with one call each. */
+/* The number of bytes written, or -1 with errno; EAGAIN: wait until the sink is writable. */
+static int64_t write_bytes(const struct cv_ordered_output *outputs,
+                           const unsigned char *bytes, size_t length)
+{
+    if (cv_sink_takes_bytes(outputs))
+        return write(outputs->options.sink, bytes, length);
+    if (!has_room(outputs))
+        return -1;
+    return send_bytes(outputs, bytes,
+                      length < outputs->copy_bytes ? length : outputs->copy_bytes);
+}
 
-enum { WINDOW = 16 * 1024 }; /* read at a time */
+/* Whether another system call should be tried. */
+static bool is_unsupported(int error)
+{
+    return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EXDEV ||
+           error == EBADF;
+}
 
-/* Where the bytes of it from `at` on are, at most `length` and as far as they lie behind one
- * another. There are some. */
+static int64_t write_file(const struct cv_ordered_output *outputs,
+                          const struct cv_extent *extent, size_t length)
+{
+    off_t offset = (off_t)extent->begin;
+    ssize_t got = 0;
+
+    length = length < FILE_STEP ? length : FILE_STEP;
+    if (extent->spill->disk)
+        got = copy_file_range(extent->spill->fd, &offset, outputs->options.sink, NULL,
+                              length, 0);
+    if (got == 0 || (got < 0 && is_unsupported(errno)))
+        got = sendfile(outputs->options.sink, extent->spill->fd, &offset, length);
+    return got;
+}
+
+static int64_t copy(const struct cv_ordered_output *outputs,
+                    const struct cv_extent *extent, size_t length)
+{
+    char bytes[COPY];
+    ssize_t got;
+
+    if (!has_room(outputs))
+        return -1;
+    got = pread(extent->spill->fd, bytes,
+                length < outputs->copy_bytes ? length : outputs->copy_bytes,
+                (off_t)extent->begin);
+    return got <= 0 ? got : send_bytes(outputs, bytes, (size_t)got);
+}
+
+/* The number of bytes of the extent written, at most `max`, or -1 with errno, as write_bytes. */
+static int64_t write_extent(struct cv_ordered_output *outputs,
+                            const struct cv_extent *extent, uint64_t max)
+{
+    const uint64_t left = extent->end - extent->begin;
+    size_t length = left < max ? (size_t)left : (size_t)max;
+    off_t offset = (off_t)extent->begin;
+    int64_t got = -1;
+
+    length = length < INT_MAX ? length : INT_MAX;
+    if (outputs->kind == CV_SINK_PIPE)
+        got = splice(extent->spill->fd, &offset, outputs->options.sink, NULL, length,
+                     SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    else if (outputs->kind == CV_SINK_FILE)
+        got = write_file(outputs, extent, length);
+    else
+        return copy(outputs, extent, length);
+    if (got >= 0 || !is_unsupported(errno))
+        return got;
+    outputs->kind = CV_SINK_OTHER;
+    return copy(outputs, extent, length);
+}
+
+static enum cleave_status fail_sink(struct cv_ordered_output *outputs, int error)
+{
+    outputs->error = error;
+    if (error == EPIPE)
+        return cv_fail(&outputs->failure, CLEAVE_EENGINE,
+                       "cannot write to %s: nobody reads it any more",
+                       outputs->sink_name);
+    return cv_fail(&outputs->failure, CLEAVE_EENGINE, "cannot write to %s: %s",
+                   outputs->sink_name, strerror(error));
+}
+
+/* Account for the result of a write, which is subtracted from *max. */
+static enum cleave_status note_written(struct cv_ordered_output *outputs, int64_t got,
+                                       uint64_t *max, size_t *out_bytes,
+                                       enum cv_ordered_output_state *out)
+{
+    *out_bytes = 0;
+    if (got < 0 && errno == EINTR)
+        return CLEAVE_OK;
+    if (got < 0 && errno == EAGAIN) {
+        *out = CV_GATHER_BLOCKED;
+        return CLEAVE_OK;
+    }
+    if (got <= 0)
+        return fail_sink(outputs, got < 0 ? errno : EIO);
+    outputs->written += (uint64_t)got;
+    *max -= (uint64_t)got;
+    *out_bytes = (size_t)got;
+    return CLEAVE_OK;
+}
+
+/* --- the output in front -------------------------------------------------------------------- */
+
+/* Write the rest of the output in front, at most *max bytes. */
+static enum cleave_status write_rest(struct cv_ordered_output *outputs, uint64_t *max,
+                                     enum cv_ordered_output_state *out)
+{
+    struct cv_chunk_output *store = outputs->writing;
+    size_t done;
+
+    *out = CV_GATHER_BUSY;
+    while (store->blocks.bytes > 0) {
+        size_t length;
+        const unsigned char *bytes = cv_output_blocks_front(store, &length);
+
+        if (*max == 0 || *out == CV_GATHER_BLOCKED)
+            return CLEAVE_OK;
+        CV_TRY(note_written(outputs,
+                            write_bytes(outputs, bytes,
+                                        length < *max ? length : (size_t)*max),
+                            max, &done, out));
+        if (done > 0)
+            cv_output_blocks_gone(store, done);
+    }
+    for (size_t i = 0; i < store->nextents; i++) {
+        struct cv_extent *extent = &store->extents[i];
+
+        while (extent->begin < extent->end) {
+            if (*max == 0 || *out == CV_GATHER_BLOCKED)
+                return CLEAVE_OK;
+            CV_TRY(note_written(outputs, write_extent(outputs, extent, *max), max, &done,
+                                out));
+            extent->begin += done;
+        }
+    }
+    *out = CV_GATHER_IDLE;
+    return CLEAVE_OK;
+}
+
+/* Whether an output may be written early now. A command that fails within its first moment leaves
+ * nothing in the sink, and the output of a short command is written by one call. */
+static bool is_early_ready(struct cv_chunk_output *store)
+{
+    if (store->due_s > 0 && cv_clock_s() >= store->due_s)
+        store->due_s = 0;
+    if (store->due_s > 0 || cv_chunk_output_size(store) == store->shown)
+        return false;
+    cv_chunk_output_find_line(store);
+    return store->line_end > store->shown;
+}
+
+/* The bytes from offset `at`, at most `length`, as far as they are contiguous. */
 static struct cv_extent extent_at(const struct cv_chunk_output *store, uint64_t at,
                                   uint64_t length)
 {
@@ -106,77 +247,20 @@ static struct cv_extent extent_at(const struct cv_chunk_output *store, uint64_t 
                                begin + (left < length ? left : length) };
 }
 
-static bool read_at(const struct cv_chunk_output *store, uint64_t at, char *room,
-                    size_t length)
-{
-    while (length > 0) {
-        const struct cv_extent part = extent_at(store, at, length);
-        const size_t some = (size_t)(part.end - part.begin);
-
-        if (pread(part.spill->fd, room, some, (off_t)part.begin) != (ssize_t)some)
-            return false;
-        at += some;
-        room += some;
-        length -= some;
-    }
-    return true;
-}
-
-/* Find the end of its last line in what has come since it was last looked for. What cannot be
- * read is left until the output is whole, when whoever writes it says so. */
-static void look(struct cv_chunk_output *store)
-{
-    const uint64_t size = cv_chunk_output_size(store);
-    uint64_t end = size;
-    char bytes[WINDOW];
-
-    while (end > store->looked) {
-        const uint64_t left = end - store->looked;
-        const size_t length = left < WINDOW ? (size_t)left : WINDOW;
-        const char *line = NULL;
-
-        if (read_at(store, end - length, bytes, length))
-            line = memrchr(bytes, '\n', length);
-        if (line != NULL) {
-            store->line_end = end - length + (uint64_t)(line + 1 - bytes);
-            break;
-        }
-        end -= length;
-    }
-    store->looked = size;
-}
-
-void cv_streamed_output_begin(struct cv_chunk_output *store)
-{
-    store->due_s = cv_clock_s() + CV_EARLY_MOMENT_S;
-}
-
-bool cv_streamed_output_ready(struct cv_chunk_output *store)
-{
-    if (store->due_s > 0 && cv_clock_s() >= store->due_s)
-        store->due_s = 0;
-    if (store->due_s > 0 || cv_chunk_output_size(store) == store->shown)
-        return false;
-    look(store);
-    return store->line_end > store->shown;
-}
-
-enum cleave_status cv_streamed_output_write(struct cv_ordered_output *outputs,
-                                            uint64_t *max,
-                                            enum cv_ordered_output_state *out)
+/* Write complete lines of the output in front, and keep them. */
+static enum cleave_status write_early(struct cv_ordered_output *outputs, uint64_t *max,
+                                      enum cv_ordered_output_state *out)
 {
     struct cv_chunk_output *store = outputs->writing;
 
-    *out = cv_streamed_output_ready(store) ? CV_GATHER_BUSY : CV_GATHER_IDLE;
+    *out = is_early_ready(store) ? CV_GATHER_BUSY : CV_GATHER_IDLE;
     while (*out == CV_GATHER_BUSY && *max > 0) {
-        const uint64_t left = store->line_end - store->shown;
         const struct cv_extent part =
-            extent_at(store, store->shown, left < *max ? left : *max);
+            extent_at(store, store->shown, store->line_end - store->shown);
         size_t done;
 
-        CV_TRY(cv_sink_wrote(outputs,
-                             cv_sink_write(outputs, &part, part.end - part.begin), max,
-                             &done, out));
+        CV_TRY(
+            note_written(outputs, write_extent(outputs, &part, *max), max, &done, out));
         store->shown += done;
         if (store->shown == store->line_end)
             *out = CV_GATHER_IDLE;
@@ -184,171 +268,36 @@ enum cleave_status cv_streamed_output_write(struct cv_ordered_output *outputs,
     return CLEAVE_OK;
 }
 
-/* What is at its front was written and is not needed any more. */
-static void leave_out(struct cv_chunk_output *store, uint64_t bytes)
-{
-    for (size_t i = 0; i < store->nextents && bytes > 0; i++) {
-        struct cv_extent *extent = &store->extents[i];
-        const uint64_t length = extent->end - extent->begin;
-        const uint64_t some = length < bytes ? length : bytes;
-
-        extent->begin += some;
-        bytes -= some;
-    }
-}
-
-void cv_streamed_output_finish(struct cv_chunk_output *store)
-{
-    leave_out(store, store->shown);
-    store->passed += store->shown;
-    store->shown = 0;
-}
-
-void cv_streamed_output_keep_lines(struct cv_chunk_output *store)
-{
-    look(store);
-    cv_chunk_output_cut(store, cv_chunk_output_size(store) - store->line_end);
-}
-
-/* --- done again --------------------------------------------------------------------------- */
-
-void cv_streamed_output_remember(struct cv_chunk_output *store)
-{
-    struct cv_ordered_output *outputs = store->outputs;
-
-    assert(outputs->said == NULL && outputs->writing == store && store->shown > 0);
-    outputs->writing = NULL;
-    cv_chunk_output_take_out(store);
-    cv_chunk_output_close(store);
-    outputs->said = store;
-}
-
-bool cv_ordered_output_remembers(const struct cv_ordered_output *outputs, uint64_t begin)
-{
-    return outputs->said != NULL && outputs->said->begin == begin;
-}
-
-void cv_streamed_output_forget(struct cv_ordered_output *outputs, uint64_t begin)
-{
-    struct cv_chunk_output *said = outputs->said;
-
-    if (!cv_ordered_output_remembers(outputs, begin))
-        return;
-    outputs->said = NULL;
-    cv_chunk_output_drop(said);
-}
-
-/* Whether the output, which is whole, begins with what was shown of another. It is read. */
-static bool begins_with(struct cv_chunk_output *store, const struct cv_chunk_output *said)
-{
-    char room[WINDOW], bytes[WINDOW];
-    struct cleave_error ignored;
-
-    for (uint64_t at = 0; at < said->shown;) {
-        const uint64_t left = said->shown - at;
-        const void *got;
-        size_t length;
-
-        if (cv_chunk_output_read(store, room, left < WINDOW ? (size_t)left : WINDOW, &got,
-                                 &length, &ignored) != CLEAVE_OK ||
-            length == 0 || !read_at(said, at, bytes, length) ||
-            memcmp(got, bytes, length) != 0)
-            return false;
-        at += length;
-    }
-    cv_chunk_output_read_over(store);
-    return true;
-}
-
-bool cv_ordered_output_repeats(struct cv_chunk_output *store, uint64_t begin)
-{
-    const struct cv_chunk_output *said = store->outputs->said;
-
-    if (!cv_ordered_output_remembers(store->outputs, begin))
-        return true;
-    if (!begins_with(store, said))
-        return false;
-    store->passed = said->shown;
-    cv_streamed_output_forget(store->outputs, begin);
-    return true;
-}
-
-/* --- write an output whose turn it is ---------------------------------------------- */
-
-/* Write the blocks of the store that is being written, at most *most bytes. */
-static enum cleave_status write_blocks(struct cv_ordered_output *outputs, uint64_t *max,
-                                       enum cv_ordered_output_state *out)
-{
-    struct cv_chunk_output *store = outputs->writing;
-
-    while (store->blocks.bytes > 0 && *max > 0 && *out == CV_GATHER_BUSY) {
-        size_t length, done;
-        const unsigned char *bytes = cv_blocks_front(store, &length);
-        const int64_t got =
-            cv_sink_write_bytes(outputs, bytes, length < *max ? length : (size_t)*max);
-
-        CV_TRY(cv_sink_wrote(outputs, got, max, &done, out));
-        if (done > 0)
-            cv_blocks_gone(store, done);
-    }
-    return CLEAVE_OK;
-}
-
-/* Write what is left of the store that is being written, at most *most bytes. */
-static enum cleave_status write_store(struct cv_ordered_output *outputs, uint64_t *max,
+static enum cleave_status write_front(struct cv_ordered_output *outputs, uint64_t *max,
                                       enum cv_ordered_output_state *out)
-{
-    struct cv_chunk_output *store = outputs->writing;
-
-    *out = CV_GATHER_BUSY;
-    CV_TRY(write_blocks(outputs, max, out));
-    if (store->blocks.bytes > 0)
-        return CLEAVE_OK;
-    for (; outputs->extent < store->nextents; outputs->extent++) {
-        struct cv_extent *extent = &store->extents[outputs->extent];
-
-        while (extent->begin < extent->end) {
-            const uint64_t left = extent->end - extent->begin;
-            size_t done;
-
-            if (*max == 0 || *out == CV_GATHER_BLOCKED)
-                return CLEAVE_OK;
-            CV_TRY(
-                cv_sink_wrote(outputs,
-                              cv_sink_write(outputs, extent, left < *max ? left : *max),
-                              max, &done, out));
-            extent->begin += done;
-        }
-    }
-    *out = CV_GATHER_IDLE;
-    return CLEAVE_OK;
-}
-
-enum cleave_status cv_ordered_output_write(struct cv_ordered_output *outputs,
-                                           uint64_t *max,
-                                           enum cv_ordered_output_state *out)
 {
     struct cv_chunk_output *store = outputs->writing;
     uint64_t room, left;
 
     if (!store->offered)
-        return write_store(outputs, max, out);
-    if (!store->passes)
-        return cv_streamed_output_write(outputs, max, out);
-    outputs->extent = 0; /* more may have come to one that was empty */
-    left = room = store->whole < *max ? store->whole : *max;
-    CV_TRY(write_store(outputs, &left, out));
-    cv_pass_written(store, room - left);
-    if (store->whole == 0)
+        return write_rest(outputs, max, out);
+    if (!outputs->options.lines)
+        return write_early(outputs, max, out);
+    left = room = store->line_end < *max ? store->line_end : *max;
+    CV_TRY(write_rest(outputs, &left, out));
+    cv_chunk_output_note_passed(store, room - left);
+    if (store->line_end == 0)
         *out = CV_GATHER_IDLE;
     return CLEAVE_OK;
 }
 
-/* --- write the outputs of commands in order ---------------------------------------- */
+/* Whether bytes of the output in front can be written. */
+static bool has_more(struct cv_chunk_output *store)
+{
+    if (!store->offered)
+        return true;
+    return store->outputs->options.lines ? store->line_end > 0 : is_early_ready(store);
+}
 
-/* Written in one turn of the poller. What is in blocks comes over links, which may bring
- * more in a turn than the smaller one. */
-enum { STEP = 4 << 20, STEP_BLOCKS = 32 << 20 };
+/* --- order ---------------------------------------------------------------------------------- */
+
+#define BEFORE(a, b) ((*(a))->begin < (*(b))->begin)
+CV_HEAP(finished, struct cv_chunk_output *, BEFORE)
 
 enum cleave_status cv_ordered_output_new(const struct cv_ordered_output_options *options,
                                          struct cv_ordered_output **out,
@@ -371,7 +320,7 @@ enum cleave_status cv_ordered_output_new(const struct cv_ordered_output_options 
         cv_ordered_output_free(outputs);
         return cv_fail_memory(err, "outputs");
     }
-    cv_sink_init(outputs);
+    open_sink(outputs);
     *out = outputs;
     return CLEAVE_OK;
 }
@@ -398,11 +347,11 @@ void cv_ordered_output_free(struct cv_ordered_output *outputs)
     while (outputs->stores != NULL) {
         struct cv_chunk_output *next = outputs->stores->next;
 
-        cv_blocks_clear(outputs->stores);
+        cv_output_blocks_clear(outputs->stores);
         free(outputs->stores);
         outputs->stores = next;
     }
-    cv_blocks_trim(outputs);
+    cv_output_blocks_trim(outputs);
     free(outputs->heap);
     free(outputs->head);
     free(outputs->directory);
@@ -410,31 +359,21 @@ void cv_ordered_output_free(struct cv_ordered_output *outputs)
     free(outputs);
 }
 
-/* --- order -------------------------------------------------------------------------------- */
-
-#define BEFORE(a, b) ((*(a))->begin < (*(b))->begin)
-CV_HEAP(finished, struct cv_chunk_output *, BEFORE)
-
-/* The next output whose turn it is, or NULL. */
+/* The output whose turn it is, or NULL. The list of offered outputs is as long as the number of
+ * running commands. */
 static struct cv_chunk_output *next_store(struct cv_ordered_output *outputs)
 {
     if (outputs->writing == NULL && outputs->count > 0 &&
         outputs->heap[0]->begin <= outputs->position) {
         assert(outputs->heap[0]->begin == outputs->position);
         outputs->writing = finished_pop(outputs->heap, outputs->count--);
-        outputs->extent = 0;
     }
-    if (outputs->writing == NULL)
-        outputs->writing = cv_pass_find(outputs, outputs->position);
+    if (outputs->writing == NULL) {
+        outputs->writing = outputs->offered;
+        while (outputs->writing != NULL && outputs->writing->begin != outputs->position)
+            outputs->writing = outputs->writing->next_offered;
+    }
     return outputs->writing;
-}
-
-/* Whether something of the output in front can be written. */
-static bool has_more(struct cv_chunk_output *store)
-{
-    if (!store->offered)
-        return true;
-    return store->passes ? store->whole > 0 : cv_streamed_output_ready(store);
 }
 
 static enum cleave_status pump(struct cv_ordered_output *outputs, uint64_t max,
@@ -452,7 +391,7 @@ static enum cleave_status pump(struct cv_ordered_output *outputs, uint64_t max,
             return outputs->failure.status;
         }
         outputs->headed = true;
-        CV_TRY(cv_ordered_output_write(outputs, &max, out));
+        CV_TRY(write_front(outputs, &max, out));
         if (*out != CV_GATHER_IDLE || outputs->writing->offered)
             break;
         written = outputs->writing;
@@ -475,7 +414,7 @@ enum cleave_status cv_ordered_output_pump(struct cv_ordered_output *outputs, uin
     return status;
 }
 
-/* --- with a poller ------------------------------------------------------------------------ */
+/* --- with a poller -------------------------------------------------------------------------- */
 
 static void turn(struct cv_ordered_output *outputs);
 
@@ -487,13 +426,14 @@ static void hold_expired(void *context)
         turn(outputs);
 }
 
-/* What is in front may be shown a moment later: see to it then; from then on it is wanted. */
+/* Arrange for an output in front that may be written early only later; then, if it is made
+ * elsewhere, ask for it. */
 static void await(struct cv_ordered_output *outputs, struct cv_chunk_output *store)
 {
     void (*const call)(void *) = store->call;
-    struct cleave_error ignored; /* then it is seen to when more comes */
+    struct cleave_error ignored; /* the next bytes cause another try */
 
-    if (outputs->poller == NULL || store->passes)
+    if (outputs->poller == NULL || outputs->options.lines)
         return;
     if (store->due_s == 0) {
         store->call = NULL;
@@ -505,8 +445,8 @@ static void await(struct cv_ordered_output *outputs, struct cv_chunk_output *sto
     }
 }
 
-/* Write a little and then wait for what is needed to go on. A pipe is watched all the
- * time, as its reader may go away. */
+/* Write for one turn, then wait for what is needed. A pipe is always watched, as its reader may close
+ * it. */
 static void turn(struct cv_ordered_output *outputs)
 {
     enum cv_ordered_output_state state;
@@ -517,7 +457,7 @@ static void turn(struct cv_ordered_output *outputs)
         outputs->blocked_s += cv_clock_s() - outputs->blocked_from_s;
     if (outputs->options.before != NULL && next != NULL && has_more(next))
         outputs->options.before(outputs->options.context);
-    status = pump(outputs, next != NULL && next->in_blocks ? STEP_BLOCKS : STEP, &state);
+    status = pump(outputs, next != NULL && next->in_blocks ? TURN_BLOCKS : TURN, &state);
     outputs->blocked_from_s = state == CV_GATHER_BLOCKED ? cv_clock_s() : 0;
     if (status == CLEAVE_OK)
         status = cv_poller_modify(outputs->poller, &outputs->watch,
@@ -536,7 +476,7 @@ static void sink_ready(void *context, unsigned events)
     struct cv_ordered_output *outputs = context;
 
     if (outputs->watch.events == 0 && events != 0) {
-        (void)cv_sink_broke(outputs, EPIPE);
+        (void)fail_sink(outputs, EPIPE);
         cv_poller_remove(outputs->poller, &outputs->watch);
         return;
     }
@@ -564,9 +504,9 @@ void cv_ordered_output_detach(struct cv_ordered_output *outputs)
     outputs->poller = NULL;
 }
 
-/* --- finished outputs --------------------------------------------------------------------- */
+/* --- offered and finished outputs ----------------------------------------------------------- */
 
-/* There is something new to be written: do it, if nobody waits for the sink already. */
+/* Write unless the sink is being waited for. */
 static void start_writing(struct cv_ordered_output *outputs)
 {
     if (outputs->poller != NULL && outputs->error == 0 && outputs->watch.events == 0)
@@ -576,16 +516,17 @@ static void start_writing(struct cv_ordered_output *outputs)
 void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin)
 {
     struct cv_ordered_output *outputs = store->outputs;
+    const bool lines = outputs->options.lines;
 
-    if (!(store->passes || outputs->options.early) || outputs->options.unordered ||
+    if (!(lines || outputs->options.early) || outputs->options.unordered ||
         outputs->options.sink < 0)
         return;
     if (cv_ordered_output_remembers(outputs, begin))
-        return; /* it has to be compared with that */
+        return; /* cv_ordered_output_repeats comes first */
     store->begin = begin;
     store->offered = true;
-    if (!store->passes)
-        cv_streamed_output_begin(store);
+    if (!lines)
+        store->due_s = cv_clock_s() + CV_EARLY_MOMENT_S;
     store->next_offered = outputs->offered;
     outputs->offered = store;
     cv_ordered_output_pass_on(store);
@@ -594,7 +535,7 @@ void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin)
 void cv_ordered_output_offer_away(struct cv_chunk_output *store, uint64_t begin,
                                   void (*call)(void *context), void *context)
 {
-    if (!store->passes) {
+    if (!store->outputs->options.lines) {
         store->call = call;
         store->caller = context;
     }
@@ -632,9 +573,11 @@ enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,
             return cv_fail_memory(err, "outputs that wait");
         finished_push(outputs->heap, outputs->count++, store);
     }
-    cv_alike_look(outputs, store);
-    cv_pass_finish(store);
-    cv_streamed_output_finish(store);
+    cv_repeated_header_look(outputs, store);
+    cv_chunk_output_take_out(store);
+    cv_chunk_output_drop_front(store, store->shown);
+    store->passed += store->shown;
+    store->shown = 0;
     cv_streamed_output_forget(outputs, begin);
     cv_chunk_output_close(store);
     outputs->finished++;
@@ -657,6 +600,71 @@ enum cleave_status cv_ordered_output_skip(struct cv_ordered_output *outputs,
         cv_chunk_output_drop(store);
     return status;
 }
+
+/* --- repeated after a failure --------------------------------------------------------------- */
+
+void cv_streamed_output_remember(struct cv_chunk_output *store)
+{
+    struct cv_ordered_output *outputs = store->outputs;
+
+    assert(outputs->said == NULL && outputs->writing == store && store->shown > 0);
+    outputs->writing = NULL;
+    cv_chunk_output_take_out(store);
+    cv_chunk_output_close(store);
+    outputs->said = store;
+}
+
+bool cv_ordered_output_remembers(const struct cv_ordered_output *outputs, uint64_t begin)
+{
+    return outputs->said != NULL && outputs->said->begin == begin;
+}
+
+void cv_streamed_output_forget(struct cv_ordered_output *outputs, uint64_t begin)
+{
+    struct cv_chunk_output *said = outputs->said;
+
+    if (!cv_ordered_output_remembers(outputs, begin))
+        return;
+    outputs->said = NULL;
+    cv_chunk_output_drop(said);
+}
+
+/* Whether a complete output begins with the bytes that were written of another. Reads them. */
+static bool begins_with(struct cv_chunk_output *store, const struct cv_chunk_output *said)
+{
+    char room[WINDOW], bytes[WINDOW];
+    struct cleave_error ignored;
+
+    for (uint64_t at = 0; at < said->shown;) {
+        const uint64_t left = said->shown - at;
+        const void *got;
+        size_t length;
+
+        if (cv_chunk_output_read(store, room, left < WINDOW ? (size_t)left : WINDOW, &got,
+                                 &length, &ignored) != CLEAVE_OK ||
+            length == 0 || !cv_chunk_output_peek(said, at, bytes, length) ||
+            memcmp(got, bytes, length) != 0)
+            return false;
+        at += length;
+    }
+    cv_chunk_output_read_over(store);
+    return true;
+}
+
+bool cv_ordered_output_repeats(struct cv_chunk_output *store, uint64_t begin)
+{
+    const struct cv_chunk_output *said = store->outputs->said;
+
+    if (!cv_ordered_output_remembers(store->outputs, begin))
+        return true;
+    if (!begins_with(store, said))
+        return false;
+    store->passed = said->shown;
+    cv_streamed_output_forget(store->outputs, begin);
+    return true;
+}
+
+/* --- state ---------------------------------------------------------------------------------- */
 
 enum cleave_status cv_ordered_output_status(const struct cv_ordered_output *outputs,
                                             int *out_errno, struct cleave_error *err)

@@ -1,4 +1,5 @@
-/* output_storage.c -- files that outputs are kept in. SPDX-License-Identifier: MIT */
+/* output_storage.c -- where outputs are kept: spill files and blocks of memory.
+ * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -13,10 +14,10 @@
 #include "run/output/ordered_output_internal.h"
 
 enum {
-    SHELF_LEAST = 64 * 1024,
-    SHELF_MEMORY = 4 << 20,
-    SHELF_DISK = 64 << 20,
-    SHELVES = 32, /* about how many there are when all is used */
+    SPILL_LEAST = 64 * 1024,
+    SPILL_MEMORY = 4 << 20,
+    SPILL_DISK = 64 << 20,
+    SPILLS = 32, /* about as many exist when all memory is used */
 };
 
 enum cleave_status cv_spill_file_fail(const struct cv_ordered_output *outputs, bool disk,
@@ -29,7 +30,7 @@ enum cleave_status cv_spill_file_fail(const struct cv_ordered_output *outputs, b
                    strerror(error));
 }
 
-/* A file in the directory that has no name and goes away with its descriptor. */
+/* A file without a name, which disappears with its descriptor. */
 static int open_nameless(const char *directory)
 {
     int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -55,7 +56,7 @@ enum cleave_status cv_ordered_output_file(const struct cv_ordered_output *output
     return *out >= 0 ? CLEAVE_OK : cv_spill_file_fail(outputs, true, errno, err);
 }
 
-static enum cleave_status new_shelf(struct cv_ordered_output *outputs, bool disk,
+static enum cleave_status new_spill(struct cv_ordered_output *outputs, bool disk,
                                     struct cv_spill_file **out, struct cleave_error *err)
 {
     struct cv_spill_file *spill = calloc(1, sizeof *spill);
@@ -79,7 +80,7 @@ static enum cleave_status new_shelf(struct cv_ordered_output *outputs, bool disk
     return CLEAVE_OK;
 }
 
-static void close_shelf(struct cv_ordered_output *outputs, struct cv_spill_file *spill)
+static void close_spill(struct cv_ordered_output *outputs, struct cv_spill_file *spill)
 {
     cv_spill_file_count(outputs, spill, -(int64_t)spill->held);
     if (spill->next != NULL)
@@ -104,39 +105,39 @@ void cv_spill_files_close(struct cv_ordered_output *outputs)
     outputs->spills = NULL;
 }
 
-/* From how many bytes on a spill file is not begun another store in. Few spill files means few
- * descriptors; small ones mean that space comes back soon. */
-static uint64_t shelf_bytes(const struct cv_ordered_output *outputs, bool disk)
+/* The size from which no other output is begun in the file. Few files need few
+ * descriptors; small files return space early. */
+static uint64_t spill_bytes(const struct cv_ordered_output *outputs, bool disk)
 {
-    uint64_t bytes = (disk ? outputs->disk : outputs->options.memory) / SHELVES;
+    uint64_t bytes = (disk ? outputs->disk : outputs->options.memory) / SPILLS;
 
     if (outputs->options.separate)
         return 0;
     if (disk)
-        return bytes > SHELF_DISK ? bytes : SHELF_DISK;
-    if (bytes > SHELF_MEMORY)
-        bytes = SHELF_MEMORY;
-    return bytes > SHELF_LEAST ? bytes : SHELF_LEAST;
+        return bytes > SPILL_DISK ? bytes : SPILL_DISK;
+    if (bytes > SPILL_MEMORY)
+        bytes = SPILL_MEMORY;
+    return bytes > SPILL_LEAST ? bytes : SPILL_LEAST;
 }
 
-static void list_shelf(struct cv_ordered_output *outputs, struct cv_spill_file *spill)
+static void list_spill(struct cv_ordered_output *outputs, struct cv_spill_file *spill)
 {
     spill->listed = true;
-    spill->next_free = outputs->free_shelves[spill->disk];
-    outputs->free_shelves[spill->disk] = spill;
+    spill->next_free = outputs->free_spills[spill->disk];
+    outputs->free_spills[spill->disk] = spill;
 }
 
 enum cleave_status cv_spill_file_take(struct cv_ordered_output *outputs, bool disk,
                                       struct cv_spill_file **out,
                                       struct cleave_error *err)
 {
-    struct cv_spill_file *spill = outputs->free_shelves[disk];
+    struct cv_spill_file *spill = outputs->free_spills[disk];
 
     if (spill != NULL) {
-        outputs->free_shelves[disk] = spill->next_free;
+        outputs->free_spills[disk] = spill->next_free;
         spill->listed = false;
     } else {
-        CV_TRY(new_shelf(outputs, disk, &spill, err));
+        CV_TRY(new_spill(outputs, disk, &spill, err));
     }
     spill->taken = true;
     spill->users++;
@@ -147,8 +148,8 @@ enum cleave_status cv_spill_file_take(struct cv_ordered_output *outputs, bool di
 void cv_spill_file_return(struct cv_ordered_output *outputs, struct cv_spill_file *spill)
 {
     spill->taken = false;
-    if (spill->length < shelf_bytes(outputs, spill->disk))
-        list_shelf(outputs, spill);
+    if (spill->length < spill_bytes(outputs, spill->disk))
+        list_spill(outputs, spill);
 }
 
 void cv_spill_file_count(struct cv_ordered_output *outputs, struct cv_spill_file *spill,
@@ -167,40 +168,36 @@ void cv_spill_file_leave(struct cv_ordered_output *outputs, struct cv_spill_file
     spill->users--;
     if (spill->users > 0 || spill->taken)
         return;
-    /* One that is listed goes on being filled; to empty it after every few bytes would
-     * cost more than the bytes. */
-    if (spill->listed && spill->length < SHELF_LEAST &&
+    /* A listed file continues to be filled. Truncating it for a few bytes costs more
+     * than the bytes. */
+    if (spill->listed && spill->length < SPILL_LEAST &&
         spill->held < outputs->options.memory / 4)
         return;
     if (outputs->options.separate || ftruncate(spill->fd, 0) != 0) {
         if (!spill->listed)
-            close_shelf(outputs, spill);
+            close_spill(outputs, spill);
         return;
     }
     cv_spill_file_count(outputs, spill, -(int64_t)spill->held);
     spill->length = 0;
     if (!spill->listed)
-        list_shelf(outputs, spill);
+        list_spill(outputs, spill);
 }
 
-/* --- outputs in blocks of memory that are used again and again --------------------- */
+/* --- blocks ---------------------------------------------------------------------------- */
 
-/* What comes from a link, or goes to one, passes through this process anyway. A file in
- * memory would take new pages for it, clear them, and give them back, once per output;
- * blocks stay where they are. The last block of an output is cut to size when nothing is
- * added any more, so that many small outputs take no more than they are. */
+/* Bytes from or for a link pass through this process. A memfd would allocate and clear
+ * new pages for each output; blocks are reused. The last block of an output is cut to
+ * size when the output is complete, so that many small outputs take little memory. */
 
 enum {
-    SMALL = 16 * 1024, /* of an output that may be small                           */
-    LEAST = 4 * 1024,  /* less room than this is none                              */
-    CUT = 4, /* of how many parts one has to be unused to be worth a copy      */
+    SMALL = 16 * 1024, /* first block of an output */
+    LEAST = 4 * 1024,  /* less memory than this counts as none */
+    CUT = 4,           /* a block is cut if at least 1 / CUT of it is unused */
 };
 
-/* --- blocks ------------------------------------------------------------------------------- */
-
-/* Have all pages of a block in one call, rather than by a fault for each when it is first
- * written to. A kernel that does not know how gives them as ever. */
-static void take_pages(struct cv_chunk_output_block *block)
+/* Allocate all pages in one call, not by a fault for each. Older kernels ignore it. */
+static void take_pages(struct cv_output_block *block)
 {
 #ifdef MADV_POPULATE_WRITE
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -214,22 +211,22 @@ static void take_pages(struct cv_chunk_output_block *block)
 #endif
 }
 
-static struct cv_chunk_output_block *make_block(size_t room)
+static struct cv_output_block *make_block(size_t room)
 {
-    struct cv_chunk_output_block *block = malloc(sizeof *block + room);
+    struct cv_output_block *block = malloc(sizeof *block + room);
 
     if (block == NULL)
         return NULL;
-    *block = (struct cv_chunk_output_block){ .room = room };
+    *block = (struct cv_output_block){ .room = room };
     if (room == CV_BLOCK)
         take_pages(block);
     return block;
 }
 
-void cv_blocks_trim(struct cv_ordered_output *outputs)
+void cv_output_blocks_trim(struct cv_ordered_output *outputs)
 {
     while (outputs->spare_blocks != NULL) {
-        struct cv_chunk_output_block *next = outputs->spare_blocks->next;
+        struct cv_output_block *next = outputs->spare_blocks->next;
 
         free(outputs->spare_blocks);
         outputs->spare_blocks = next;
@@ -237,14 +234,13 @@ void cv_blocks_trim(struct cv_ordered_output *outputs)
     outputs->spare = 0;
 }
 
-/* A block, of which at least one byte is wanted. NULL: the memory is used up. */
-static struct cv_chunk_output_block *get_block(struct cv_ordered_output *outputs,
-                                               size_t wanted)
+/* NULL: no memory is left. */
+static struct cv_output_block *get_block(struct cv_ordered_output *outputs, size_t wanted)
 {
     const uint64_t max = outputs->options.memory;
     const uint64_t left = max > outputs->memory ? max - outputs->memory : 0;
     size_t room = wanted > SMALL ? CV_BLOCK : SMALL;
-    struct cv_chunk_output_block *block = outputs->spare_blocks;
+    struct cv_output_block *block = outputs->spare_blocks;
 
     if (left < LEAST)
         return NULL;
@@ -254,7 +250,7 @@ static struct cv_chunk_output_block *get_block(struct cv_ordered_output *outputs
     } else {
         room = left < room ? (size_t)left : room;
         if (left < outputs->spare + room)
-            cv_blocks_trim(outputs);
+            cv_output_blocks_trim(outputs);
         block = make_block(room);
     }
     if (block == NULL)
@@ -265,8 +261,7 @@ static struct cv_chunk_output_block *get_block(struct cv_ordered_output *outputs
     return block;
 }
 
-static void put_block(struct cv_ordered_output *outputs,
-                      struct cv_chunk_output_block *block)
+static void put_block(struct cv_ordered_output *outputs, struct cv_output_block *block)
 {
     outputs->memory -= block->room;
     if (block->room != CV_BLOCK ||
@@ -279,13 +274,11 @@ static void put_block(struct cv_ordered_output *outputs,
     outputs->spare += CV_BLOCK;
 }
 
-/* --- those of an output ------------------------------------------------------------------- */
-
-unsigned char *cv_blocks_room(struct cv_chunk_output *store, size_t wanted,
-                              size_t *out_room)
+unsigned char *cv_output_blocks_room(struct cv_chunk_output *store, size_t wanted,
+                                     size_t *out_room)
 {
-    struct cv_chunk_output_blocks *blocks = &store->blocks;
-    struct cv_chunk_output_block *last = blocks->last;
+    struct cv_output_blocks *blocks = &store->blocks;
+    struct cv_output_block *last = blocks->last;
 
     if (last == NULL || last->length == last->room) {
         last = get_block(store->outputs, last == NULL ? wanted : CV_BLOCK);
@@ -301,25 +294,25 @@ unsigned char *cv_blocks_room(struct cv_chunk_output *store, size_t wanted,
     return last->bytes + last->length;
 }
 
-void cv_blocks_added(struct cv_chunk_output *store, size_t bytes)
+void cv_output_blocks_added(struct cv_chunk_output *store, size_t bytes)
 {
     store->blocks.last->length += bytes;
     store->blocks.bytes += bytes;
 }
 
-const unsigned char *cv_blocks_front(const struct cv_chunk_output *store,
-                                     size_t *out_length)
+const unsigned char *cv_output_blocks_front(const struct cv_chunk_output *store,
+                                            size_t *out_length)
 {
-    const struct cv_chunk_output_blocks *blocks = &store->blocks;
+    const struct cv_output_blocks *blocks = &store->blocks;
 
     *out_length = blocks->first->length - blocks->begin;
     return blocks->first->bytes + blocks->begin;
 }
 
-void cv_blocks_gone(struct cv_chunk_output *store, size_t bytes)
+void cv_output_blocks_gone(struct cv_chunk_output *store, size_t bytes)
 {
-    struct cv_chunk_output_blocks *blocks = &store->blocks;
-    struct cv_chunk_output_block *first = blocks->first;
+    struct cv_output_blocks *blocks = &store->blocks;
+    struct cv_output_block *first = blocks->first;
 
     blocks->bytes -= bytes;
     blocks->begin += bytes;
@@ -332,16 +325,16 @@ void cv_blocks_gone(struct cv_chunk_output *store, size_t bytes)
     put_block(store->outputs, first);
 }
 
-void cv_blocks_cut(struct cv_chunk_output *store)
+void cv_output_blocks_cut(struct cv_chunk_output *store)
 {
-    struct cv_chunk_output_blocks *blocks = &store->blocks;
-    struct cv_chunk_output_block *last = blocks->last, *before = blocks->first, *fitting;
+    struct cv_output_blocks *blocks = &store->blocks;
+    struct cv_output_block *last = blocks->last, *before = blocks->first, *fitting;
 
     if (last == NULL || last->room - last->length < last->room / CUT)
         return;
     fitting = make_block(last->length);
     if (fitting == NULL)
-        return; /* then it stays as large as it is */
+        return; /* it stays as large as it is */
     memcpy(fitting->bytes, last->bytes, last->length);
     fitting->length = last->length;
     store->outputs->memory += fitting->room;
@@ -356,14 +349,14 @@ void cv_blocks_cut(struct cv_chunk_output *store)
     put_block(store->outputs, last);
 }
 
-void cv_blocks_drop_last(struct cv_chunk_output *store, uint64_t bytes)
+void cv_output_blocks_drop_last(struct cv_chunk_output *store, uint64_t bytes)
 {
-    struct cv_chunk_output_blocks *blocks = &store->blocks;
+    struct cv_output_blocks *blocks = &store->blocks;
     uint64_t left = blocks->begin + blocks->bytes - bytes;
-    struct cv_chunk_output_block *block = blocks->first, *next;
+    struct cv_output_block *block = blocks->first, *next;
 
     if (bytes == blocks->bytes) {
-        cv_blocks_clear(store);
+        cv_output_blocks_clear(store);
         return;
     }
     for (; left > block->length; block = block->next)
@@ -379,13 +372,13 @@ void cv_blocks_drop_last(struct cv_chunk_output *store, uint64_t bytes)
     }
 }
 
-void cv_blocks_clear(struct cv_chunk_output *store)
+void cv_output_blocks_clear(struct cv_chunk_output *store)
 {
     while (store->blocks.first != NULL) {
-        struct cv_chunk_output_block *next = store->blocks.first->next;
+        struct cv_output_block *next = store->blocks.first->next;
 
         put_block(store->outputs, store->blocks.first);
         store->blocks.first = next;
     }
-    store->blocks = (struct cv_chunk_output_blocks){ 0 };
+    store->blocks = (struct cv_output_blocks){ 0 };
 }
