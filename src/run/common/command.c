@@ -232,6 +232,7 @@ static enum cleave_status copy_words(struct cv_command *command,
 
     if (nwords == 0)
         return cv_fail(err, CLEAVE_EINPUT, "expected a command, got none");
+    command->nprefix = nprefix;
     command->argv = calloc(nwords + 1, sizeof *command->argv);
     if (command->argv == NULL)
         return cv_fail_memory(err, "a command");

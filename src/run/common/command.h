@@ -9,6 +9,7 @@
 struct cv_command {
     char *path;         /* owned: the file to run                                       */
     char **argv;        /* owned, ends with NULL; so are the words                      */
+    size_t nprefix;     /* words of the prefix                                          */
     char **environment; /* owned, ends with NULL; the first `nset` strings are owned    */
     size_t nenvironment, nset, capacity;
     const cpu_set_t *cpus; /* borrowed: where it runs; NULL: anywhere                   */

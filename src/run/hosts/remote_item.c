@@ -375,7 +375,7 @@ bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
         return !done ||
                (count(slot->remote.message->returns) == 0 && slot->items->errors == NULL);
     if (cv_ordered_output_take(store, &taken, &err) != CLEAVE_OK) {
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
         return true;
     }
     cv_arena_init(&arena);

@@ -111,7 +111,7 @@ void cv_remote_cut_answered(struct cv_slot *slot, bool done)
     if (!slot->remote.cutting)
         return;
     slot->remote.cutting = false;
-    slot->cut_answered(slot->context, slot, done);
+    slot->events->cut_answered(slot->context, slot, done);
 }
 
 static void stop_remote(struct cv_slot *slot)
@@ -127,7 +127,7 @@ static void stop_remote(struct cv_slot *slot)
     }
     cv_remote_forget(slot);
     cv_remote_cut_answered(slot, false);
-    slot->ended(slot->context, slot, CV_SLOT_STOPPED);
+    slot->events->ended(slot->context, slot, CV_SLOT_STOPPED);
 }
 
 /* Only a command that stays has to be asked. */

@@ -1,9 +1,9 @@
-/* persistent_slot.c -- a slot whose command stays and is given one piece after the other.
+/* persistent_slot.c -- a slot whose command processes many pieces.
  * SPDX-License-Identifier: MIT
  *
- * A small piece costs two calls on the way in (persistent_slot.c) and two on the way out: read
- * the answer, keep it; larger ones are spliced, as always. The process is watched for its
- * output and its end all the time, so nothing is set up or taken down per piece. */
+ * A small piece costs two system calls on the way in and two on the way out (read the
+ * answer, keep it); larger ones are spliced. The output and the end of the process are
+ * watched all the time, so nothing is set up per piece. */
 #include "run/slot/persistent_slot.h"
 
 #include <errno.h>
@@ -14,31 +14,22 @@
 #include "base/text.h"
 #include "run/slot/slot_kind.h"
 
-/* --- give a piece to a command that stays ------------------------------------------ */
+enum {
+    SMALL = 16 * 1024, /* bytes of a piece that is copied             */
+    COPY = 32 * 1024,  /* of an answer that is read, not spliced      */
+    TURN = 8 << 20,    /* bytes moved before other callbacks run      */
+    UNSTARTED = 127,   /* exit status of a shell for such a command   */
+    LENGTH_BITS = 56,  /* of a plausible length; any text has more    */
+};
 
-/* What is small is read behind its length, and both are written by one call: that is cheaper
- * than to splice it, and the command wakes up once. */
+static const double PATIENCE_S = 10; /* with the first answer */
 
-enum { SMALL = 16 * 1024 }; /* bytes that are copied */
+/* --- give a piece to the command ------------------------------------------------------- */
 
-/* Copy all parts into `bytes` behind each other; how many bytes, 0 if that cannot be done:
- * the feed will find out why. */
-static size_t copy_parts(const struct cv_part *parts, size_t count, unsigned char *bytes)
-{
-    size_t done = 0;
+/* A small piece and its length are written by one call: that is cheaper than splicing,
+ * and the command wakes up once. */
 
-    for (size_t i = 0; i < count; i++) {
-        const size_t length = (size_t)(parts[i].end - parts[i].begin);
-
-        if (cv_part_read(&parts[i], parts[i].begin, bytes + done, length) !=
-            (ssize_t)length)
-            return 0;
-        done += length;
-    }
-    return done;
-}
-
-/* The first `done` bytes of the parts have been fed. */
+/* The first `done` bytes of the parts were written. */
 static void skip(struct cv_part *parts, size_t count, uint64_t done)
 {
     for (size_t i = 0; i < count; i++) {
@@ -52,17 +43,27 @@ static void skip(struct cv_part *parts, size_t count, uint64_t done)
     }
 }
 
-/* Put in at once what is small; how many bytes went in. */
+/* Write all parts by one call; returns the bytes written. If a part cannot be read, 0: the feeder will
+ * find the cause. */
 static uint64_t put_small(int fd, const struct cv_part *parts, size_t count)
 {
     unsigned char bytes[CV_FRAME + SMALL];
-    const size_t length = copy_parts(parts, count, bytes);
-    const ssize_t put = length > 0 ? write(fd, bytes, length) : 0;
+    size_t done = 0;
+    ssize_t put;
 
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = (size_t)(parts[i].end - parts[i].begin);
+
+        if (cv_part_read(&parts[i], parts[i].begin, bytes + done, length) !=
+            (ssize_t)length)
+            return 0;
+        done += length;
+    }
+    put = write(fd, bytes, done);
     return put > 0 ? (uint64_t)put : 0;
 }
 
-/* Feed a frame: parts[0] is its length, which is set here. */
+/* parts[0] is reserved for the length. */
 static enum cleave_status put_frame(struct cv_slot *slot, struct cv_pipe_feeder *feeder,
                                     unsigned char *frame, struct cv_part *parts,
                                     size_t count, struct cleave_error *err)
@@ -85,7 +86,7 @@ static enum cleave_status put_frame(struct cv_slot *slot, struct cv_pipe_feeder 
     return cv_pipe_feeder_watch(feeder, err);
 }
 
-enum cleave_status cv_persistent_give(struct cv_slot *slot, struct cleave_error *err)
+static enum cleave_status give(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_persistent *persistent = &slot->persistent;
     struct cv_part parts[1 + CV_SLOT_PARTS], mates[2];
@@ -106,21 +107,14 @@ enum cleave_status cv_persistent_give(struct cv_slot *slot, struct cleave_error 
     return cv_slot_limit(slot, err);
 }
 
-/* --- what a command that stays has written, read as answers ------------------------ */
-
-/* An answer is a length of CV_FRAME bytes, the highest first, and as many bytes; or a length
- * of all ones, which says that the command failed. It may come in any pieces. Where lines are to be
- * seen as they come, it may also come in parts, each with a length of its own, which is marked but
- * for the last. */
-
-enum { LENGTH_BITS = 56 }; /* of an honest length: any text has more */
+/* --- parse answers --------------------------------------------------------------------- */
 
 bool cv_persistent_answered(const struct cv_persistent *persistent)
 {
     return persistent->nhead == CV_FRAME && persistent->left == 0 && !persistent->part;
 }
 
-/* The length has come. */
+/* The length is complete. */
 static enum cv_answer judge_length(struct cv_persistent *persistent)
 {
     uint64_t length = cv_persistent_length(persistent->head);
@@ -142,7 +136,7 @@ enum cv_answer cv_persistent_read(struct cv_persistent *persistent, const char *
 {
     size_t missing, head;
 
-    if (persistent->part && persistent->left == 0) { /* the next one */
+    if (persistent->part && persistent->left == 0) { /* the next part */
         persistent->part = false;
         persistent->nhead = 0;
     }
@@ -165,27 +159,14 @@ enum cv_answer cv_persistent_read(struct cv_persistent *persistent, const char *
     return length > out->length && !persistent->part ? CV_ANSWER_LONG : CV_ANSWER_GOOD;
 }
 
-/* --- a slot whose command stays and is given one piece after the other ------------- */
-
-enum {
-    COPY = 32 * 1024, /* of an answer that is read, not spliced   */
-    TURN = 8 << 20,   /* bytes moved before others get their turn */
-    UNSTARTED = 127,  /* as a shell says it                       */
-};
-
-static const double PATIENCE_S = 10; /* with the first answer of all */
-
-static void broke(struct cv_slot *slot, const struct cleave_error *err)
-{
-    slot->broke(slot->context, err);
-}
+/* --- the end of a piece ---------------------------------------------------------------- */
 
 static bool is_alive(const struct cv_slot *slot)
 {
     return slot->process.pid > 0;
 }
 
-/* Whether it can be given a piece, or its answer be believed. */
+/* Whether it can be given a piece, and its answer counts. */
 static bool is_usable(const struct cv_slot *slot)
 {
     return is_alive(slot) && !slot->exited && slot->kills == 0 && slot->out >= 0 &&
@@ -197,19 +178,16 @@ static bool is_answered(const struct cv_slot *slot)
     return cv_persistent_answered(&slot->persistent) && slot->fault == NULL;
 }
 
-/* The command cannot be used any more. */
 static void mark_unusable(struct cv_slot *slot, const char *fault)
 {
     slot->fault = fault;
     if (slot->kills == 0)
-        slot->kills = 1; /* it has nothing to clean up that we could wait for */
+        slot->kills = 1; /* a SIGTERM to clean up would be pointless */
     if (!slot->exited)
         cv_slot_kill(slot);
 }
 
-/* --- the end of a piece ------------------------------------------------------------------- */
-
-/* The piece is over once it has been answered and fed. */
+/* A piece is over once it has been answered and fed. */
 static void check_over(struct cv_slot *slot)
 {
     struct cv_persistent *persistent = &slot->persistent;
@@ -219,16 +197,17 @@ static void check_over(struct cv_slot *slot)
         return;
     persistent->given = false;
     persistent->spoke = true;
-    cv_poller_cancel(slot->poller, &persistent->patience);
+    cv_poller_cancel(slot->poller, &slot->patience);
     persistent->answers++;
     slot->busy = false;
     if (slot->out >= 0 && slot->timeout_s > 0)
         cv_poller_cancel(slot->poller, &slot->timer);
-    /* To others it is as if a command had ended. */
+    /* For the user as if a command had ended. */
     slot->process.exit_code = persistent->refused ? 1 : 0;
     slot->process.signal = 0;
     slot->fault = persistent->refused ? "said that it failed" : NULL;
-    slot->ended(slot->context, slot, persistent->refused ? CV_SLOT_FAILED : CV_SLOT_DONE);
+    slot->events->ended(slot->context, slot,
+                        persistent->refused ? CV_SLOT_FAILED : CV_SLOT_DONE);
 }
 
 static void all_fed(void *context, struct cv_pipe_feeder *feeder)
@@ -237,10 +216,10 @@ static void all_fed(void *context, struct cv_pipe_feeder *feeder)
     check_over(context);
 }
 
-/* --- answers ------------------------------------------------------------------------------ */
+/* --- answers --------------------------------------------------------------------------- */
 
-/* Somebody who has never sent a length does not know what he is asked for: there is no use
- * in asking him about every piece. */
+/* A command that has never sent a length does not know the protocol, so the run fails
+ * at once. */
 static enum cleave_status no_length(struct cv_slot *slot, struct cleave_error *err)
 {
     const struct cv_persistent *persistent = &slot->persistent;
@@ -257,7 +236,6 @@ static enum cleave_status no_length(struct cv_slot *slot, struct cleave_error *e
                    slot->command->argv[0]);
 }
 
-/* Bytes that the command has written, of one part or of several. */
 static enum cleave_status take(struct cv_slot *slot, const char *bytes, size_t length,
                                struct cleave_error *err)
 {
@@ -279,7 +257,7 @@ static enum cleave_status take(struct cv_slot *slot, const char *bytes, size_t l
             break;
         }
         if (kept.length > 0)
-            /* Whoever sends lines on has to know where the last whole one ends. */
+            /* The end of the last complete line is needed to send lines early. */
             CV_TRY((slot->persistent.in_parts ? cv_chunk_output_write_lines
                                               : cv_chunk_output_write)(slot->store,
                                                                        kept.bytes,
@@ -289,7 +267,7 @@ static enum cleave_status take(struct cv_slot *slot, const char *bytes, size_t l
     return CLEAVE_OK;
 }
 
-/* Read on, once; *more is false when there is nothing now. */
+/* Read once; *more: there may be more. */
 static enum cleave_status read_some(struct cv_slot *slot, bool *more,
                                     struct cleave_error *err)
 {
@@ -313,7 +291,8 @@ static enum cleave_status read_some(struct cv_slot *slot, bool *more,
             return cv_fail(err, CLEAVE_EENGINE, "cannot read from a command: %s",
                            strerror(errno));
         *more = got > 0 || (got < 0 && errno == EINTR);
-        /* What a dying command says is heard, so that it can die, and forgotten. */
+        /* Output of a command that is being killed is read, so that it can end, and
+         * dropped. */
         if (got > 0 && slot->kills == 0)
             CV_TRY(take(slot, bytes, (size_t)got, err));
     }
@@ -321,7 +300,7 @@ static enum cleave_status read_some(struct cv_slot *slot, bool *more,
         cv_poller_remove(slot->poller, &slot->out_watch);
         cv_close(&slot->out);
         if (!persistent->leaving && !slot->exited && slot->kills == 0)
-            cv_slot_kill_soon(slot); /* it cannot answer any more */
+            cv_slot_kill_soon(slot); /* it cannot answer */
     }
     return CLEAVE_OK;
 }
@@ -334,11 +313,11 @@ static void answer_ready(void *context, unsigned events)
 
     (void)events;
     if (read_some(slot, &more, &err) != CLEAVE_OK) {
-        broke(slot, &err);
+        cv_slot_broke(slot, &err);
         return;
     }
-    if (slot->persistent.in_parts && slot->busy && slot->wrote != NULL)
-        slot->wrote(slot->context, slot);
+    if (slot->persistent.in_parts && slot->busy && slot->events->wrote != NULL)
+        slot->events->wrote(slot->context, slot);
     if (slot->kills == 0)
         check_over(slot);
 }
@@ -347,8 +326,8 @@ static void answer_ready(void *context, unsigned events)
 
 static enum cleave_status start_process(struct cv_slot *slot, struct cleave_error *err);
 
-/* A command may end between two pieces, in good order; the one it was given meanwhile
- * goes to the next. */
+/* The command has exited with status 0 between two pieces. The piece that it was given
+ * meanwhile goes to the next process. */
 static bool ended_between(const struct cv_slot *slot)
 {
     const struct cv_persistent *persistent = &slot->persistent;
@@ -359,20 +338,20 @@ static bool ended_between(const struct cv_slot *slot)
             slot->fault == NULL);
 }
 
-/* The end of the process was the end of the piece. */
+/* The end of the process is the end of the piece. */
 static void fail_piece(struct cv_slot *slot)
 {
     slot->persistent.given = false;
     slot->busy = false;
     if (slot->fault == NULL && slot->process.exit_code == 0)
         slot->fault = "exited before it answered";
-    slot->ended(slot->context, slot,
-                slot->stopping    ? CV_SLOT_STOPPED
-                : slot->timed_out ? CV_SLOT_TIMED_OUT
-                                  : CV_SLOT_FAILED);
+    slot->events->ended(slot->context, slot,
+                        slot->stopping    ? CV_SLOT_STOPPED
+                        : slot->timed_out ? CV_SLOT_TIMED_OUT
+                                          : CV_SLOT_FAILED);
 }
 
-/* The piece is not begun, if there is no room for a process now. */
+/* If a limit prevents a process, the piece is not begun. */
 static void start_another(struct cv_slot *slot)
 {
     struct cleave_error err;
@@ -381,15 +360,14 @@ static void start_another(struct cv_slot *slot)
     if (status == CLEAVE_OK)
         return;
     if (status != CLEAVE_ERESOURCES) {
-        broke(slot, &err);
+        cv_slot_broke(slot, &err);
         return;
     }
     cv_slot_done(slot);
     slot->unbegun = true;
-    snprintf(slot->unstarted, sizeof slot->unstarted, CV_UNSTARTED "%.220s", err.text);
-    slot->fault = slot->unstarted;
+    cv_slot_note_unstarted(slot, &err);
     slot->process.exit_code = UNSTARTED;
-    slot->ended(slot->context, slot, CV_SLOT_FAILED);
+    slot->events->ended(slot->context, slot, CV_SLOT_FAILED);
 }
 
 static void process_ended(void *context, unsigned events)
@@ -404,19 +382,18 @@ static void process_ended(void *context, unsigned events)
     while (status == CLEAVE_OK && slot->out >= 0 && more)
         status = read_some(slot, &more, &err);
     if (slot->out >= 0)
-        cv_process_signal(&slot->process, SIGKILL); /* children that it left */
+        cv_process_signal(&slot->process, SIGKILL); /* its children */
     cv_slot_release(slot);
-    cv_poller_cancel(slot->poller, &slot->persistent.patience);
     cv_process_reap(&slot->process);
     if (status != CLEAVE_OK) {
-        broke(slot, &err);
+        cv_slot_broke(slot, &err);
     } else if (!slot->busy) {
-        slot->left(slot->context, slot);
+        slot->events->left(slot->context, slot);
     } else if (slot->persistent.given && is_answered(slot) && slot->kills == 0) {
-        slot->left(slot->context, slot);
+        slot->events->left(slot->context, slot);
         check_over(slot);
     } else if (!slot->stopping && ended_between(slot)) {
-        slot->left(slot->context, slot);
+        slot->events->left(slot->context, slot);
         start_another(slot);
     } else {
         fail_piece(slot);
@@ -427,7 +404,7 @@ static void report_silent_command(void *context)
 {
     struct cv_slot *slot = context;
 
-    slot->silent(slot->context, slot);
+    slot->events->silent(slot->context, slot);
 }
 
 static enum cleave_status set_nonblocking(int fd, struct cleave_error *err)
@@ -445,21 +422,20 @@ static enum cleave_status launch(struct cv_slot *slot, struct cv_slot_pipes *pip
     CV_TRY(set_nonblocking(slot->in.fd, err));
     CV_TRY(set_nonblocking(slot->mate.fd, err));
     CV_TRY(set_nonblocking(slot->out, err));
-    CV_TRY(cv_slot_spawn(slot, pipes, err));
+    CV_TRY(cv_slot_spawn(slot, pipes, false, err));
     if (!slot->persistent.spoke)
-        CV_TRY(cv_poller_set(slot->poller, &slot->persistent.patience,
-                             cv_clock_s() + PATIENCE_S, report_silent_command, slot,
-                             err));
+        CV_TRY(cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + PATIENCE_S,
+                             report_silent_command, slot, err));
     CV_TRY(cv_poller_add(slot->poller, &slot->out_watch, slot->out, CV_READABLE,
                          answer_ready, slot, err));
     return cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
                          process_ended, slot, err);
 }
 
-/* A process, and the piece for it. */
+/* Start a process and give it the piece. */
 static enum cleave_status start_process(struct cv_slot *slot, struct cleave_error *err)
 {
-    struct cv_slot_pipes pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 }, NULL };
+    struct cv_slot_pipes pipes = CV_SLOT_NO_PIPES;
     enum cleave_status status;
 
     slot->persistent.answers = 0;
@@ -467,13 +443,13 @@ static enum cleave_status start_process(struct cv_slot *slot, struct cleave_erro
     status = launch(slot, &pipes, err);
     cv_slot_close_pipes(&pipes);
     if (status == CLEAVE_OK)
-        status = cv_persistent_give(slot, err);
+        status = give(slot, err);
     return status;
 }
 
-/* --- as a slot ---------------------------------------------------------------------------- */
+/* --- the kind -------------------------------------------------------------------------- */
 
-static enum cleave_status start_steady(struct cv_slot *slot, struct cleave_error *err)
+static enum cleave_status start_persistent(struct cv_slot *slot, struct cleave_error *err)
 {
     enum cleave_status status = cv_chunk_output_open(slot->outputs, &slot->store, err);
 
@@ -486,29 +462,22 @@ static enum cleave_status start_steady(struct cv_slot *slot, struct cleave_error
     if (slot->kills == 0)
         slot->fault = NULL;
     if (status == CLEAVE_OK && is_usable(slot))
-        status = cv_persistent_give(slot, err);
+        status = give(slot, err);
     else if (status == CLEAVE_OK && !is_alive(slot))
         status = start_process(slot, err);
-    /* Else the last process is about to end, and another follows. */
+    /* else the last process is about to end, and another follows */
     if (status != CLEAVE_OK)
         cv_slot_done(slot);
     return status;
 }
 
-/* The length of the piece has been said: nothing of it can be taken back. */
-static uint64_t fed_steady(const struct cv_slot *slot)
+/* The command knows the length of the piece, so nothing can be taken back. */
+static uint64_t fed_persistent(const struct cv_slot *slot)
 {
     return slot->piece.body.end;
 }
 
-static bool cut_steady(struct cv_slot *slot, const struct cv_piece *head)
-{
-    (void)slot;
-    (void)head;
-    return false;
-}
-
-static void stop_steady(struct cv_slot *slot)
+static void stop_persistent(struct cv_slot *slot)
 {
     if (!is_alive(slot) || slot->stopping)
         return;
@@ -516,7 +485,7 @@ static void stop_steady(struct cv_slot *slot)
     cv_slot_kill(slot);
 }
 
-static bool leave_steady(struct cv_slot *slot)
+static bool leave_persistent(struct cv_slot *slot)
 {
     struct cleave_error err;
 
@@ -529,35 +498,26 @@ static bool leave_steady(struct cv_slot *slot)
         cv_pipe_feeder_close(&slot->in);
         cv_pipe_feeder_close(&slot->mate);
         if (slot->kills == 0 && cv_slot_limit(slot, &err) != CLEAVE_OK)
-            broke(slot, &err);
+            cv_slot_broke(slot, &err);
     }
     return false;
 }
 
-static void done_steady(struct cv_slot *slot)
+static void done_persistent(struct cv_slot *slot)
 {
-    /* Before it can see that its input ends too soon. */
-    cv_process_signal(&slot->process, SIGKILL);
-    cv_slot_release(slot);
-    cv_poller_cancel(slot->poller, &slot->persistent.patience);
-    slot->busy = false;
+    cv_slot_kill_now(slot);
     slot->persistent.given = false;
-    cv_process_kill(&slot->process);
-    if (slot->store != NULL)
-        cv_chunk_output_drop(slot->store);
-    slot->store = NULL;
 }
 
-static const struct cv_slot_kind steady_kind = {
-    .start = start_steady,
-    .fed = fed_steady,
-    .cut = cut_steady,
-    .stop = stop_steady,
-    .leave = leave_steady,
-    .done = done_steady,
+static const struct cv_slot_kind persistent_kind = {
+    .start = start_persistent,
+    .fed = fed_persistent,
+    .stop = stop_persistent,
+    .leave = leave_persistent,
+    .done = done_persistent,
 };
 
 void cv_persistent_init(struct cv_slot *slot)
 {
-    slot->kind = &steady_kind;
+    slot->kind = &persistent_kind;
 }

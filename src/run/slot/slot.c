@@ -1,4 +1,4 @@
-/* slot.c -- a command on a piece of the input, of whatever kind.
+/* slot.c -- functions for slots of all kinds, and the command of one piece.
  * SPDX-License-Identifier: MIT */
 #include "run/slot/slot.h"
 
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cleave/execute.h>
+
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/signal_name.h"
@@ -15,17 +16,21 @@
 #include "run/slot/slot_kind.h"
 #include "run/spawn/starter.h"
 
-/* --- the command of one piece: what it is told, and for an item its words ---------- */
+/* Between SIGTERM, SIGKILL and giving up; and after a failure, until the children are stopped. */
+static const double GRACE_S = 1;
+enum { SIGNALS = 2 };
 
-static void forget(struct cv_piece_command *tailored)
+/* --- the command of one piece ----------------------------------------------------------------- */
+
+static void free_variables(struct cv_piece_command *tailored)
 {
     while (tailored->ntold > 0)
         free(tailored->told[--tailored->ntold]);
 }
 
-void cv_tailored_done(struct cv_piece_command *tailored)
+static void free_tailored(struct cv_piece_command *tailored)
 {
-    forget(tailored);
+    free_variables(tailored);
     if (tailored->argv_room > 0) {
         free(tailored->command.argv);
         free(tailored->command.script);
@@ -33,15 +38,6 @@ void cv_tailored_done(struct cv_piece_command *tailored)
     free(tailored->command.environment);
     free(tailored->words);
     *tailored = (struct cv_piece_command){ .words = NULL };
-}
-
-/* Another descriptor of the same. */
-static enum cleave_status copy_open(int fd, int *out, struct cleave_error *err)
-{
-    *out = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    return *out >= 0 ? CLEAVE_OK
-                     : cv_fail(err, CLEAVE_EENGINE, "cannot pass the output on: %s",
-                               strerror(errno));
 }
 
 /* The words of the prefix, then those of the item. */
@@ -54,23 +50,21 @@ static enum cleave_status put_words(struct cv_slot *slot, struct cleave_error *e
 
     while (own->words[nwords] != NULL)
         nwords++;
-    count = slot->nprefix + nwords;
+    count = base->nprefix + nwords;
     if (!CV_ROOM(own->command.argv, &own->argv_room, count + 1) ||
         !CV_ROOM(own->command.script, &own->script_room, count + 2))
         return cv_fail_memory(err, "a command");
     argv = own->command.argv;
     script = own->command.script;
-    memcpy(argv, base->argv, slot->nprefix * sizeof *argv);
-    memcpy(argv + slot->nprefix, own->words, (nwords + 1) * sizeof *argv);
+    memcpy(argv, base->argv, base->nprefix * sizeof *argv);
+    memcpy(argv + base->nprefix, own->words, (nwords + 1) * sizeof *argv);
     script[0] = base->script[0];
     script[1] = base->path;
     memcpy(script + 2, argv + 1, count * sizeof *script);
     return CLEAVE_OK;
 }
 
-/* --- variables ---------------------------------------------------------------------------- */
-
-/* Whether a string of the environment is one of ours: of a run that this one is part of. */
+/* Whether a variable belongs to a run that this process is part of. */
 static bool is_ours(const char *text)
 {
     static const char *const names[CV_TOLD] = { "CHUNK=", "SLOT=",   "BEGIN=",
@@ -84,7 +78,7 @@ static bool is_ours(const char *text)
     return false;
 }
 
-/* All variables but ours, once: they stay the same. */
+/* Copy all variables that are not ours, once. */
 static enum cleave_status keep_variables(struct cv_piece_command *own,
                                          const struct cv_command *base,
                                          struct cleave_error *err)
@@ -101,7 +95,7 @@ static enum cleave_status keep_variables(struct cv_piece_command *own,
     return CLEAVE_OK;
 }
 
-/* Put together by hand: this is done for every start, and takes a third of asprintf. */
+/* For every start: a third of the time of asprintf. */
 static enum cleave_status tell(struct cv_piece_command *own, const char *name,
                                const char *text, struct cleave_error *err)
 {
@@ -128,14 +122,14 @@ static enum cleave_status tell_number(struct cv_piece_command *own, const char *
     return tell(own, name, text + at, err);
 }
 
-/* Of a part of an input, as far as it is known. */
+/* Variables of a part of an input. */
 static enum cleave_status tell_part(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_piece_command *own = &slot->tailored;
     const struct cv_piece *piece = &slot->piece;
     uint64_t first = 0, count;
 
-    if (piece->begin == piece->end) /* it gets its bytes later */
+    if (piece->begin == piece->end) /* its bytes follow later */
         return CLEAVE_OK;
     CV_TRY(tell_number(own, "BEGIN", piece->body.begin, err));
     CV_TRY(tell(own, "INPUT", piece->name, err));
@@ -146,8 +140,8 @@ static enum cleave_status tell_part(struct cv_slot *slot, struct cleave_error *e
     return first > 0 ? tell_number(own, "RECORD", first, err) : CLEAVE_OK;
 }
 
-/* What another machine says of it. */
-static enum cleave_status tell_given(struct cv_slot *slot, struct cleave_error *err)
+/* Variables that another machine has sent. */
+static enum cleave_status copy_variables(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_piece_command *own = &slot->tailored;
 
@@ -161,36 +155,18 @@ static enum cleave_status tell_given(struct cv_slot *slot, struct cleave_error *
     return CLEAVE_OK;
 }
 
-static enum cleave_status tell_piece(struct cv_slot *slot, struct cleave_error *err)
+enum cleave_status cv_slot_tell(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_piece_command *own = &slot->tailored;
 
+    free_variables(own);
     if (slot->told != NULL)
-        return tell_given(slot, err);
+        return copy_variables(slot, err);
     CV_TRY(tell_number(own, "CHUNK",
                        slot->items != NULL ? slot->piece.begin + 1 : slot->number + 1,
                        err));
     CV_TRY(tell_number(own, "SLOT", (uint64_t)slot->worker + 1, err));
     return slot->items == NULL ? tell_part(slot, err) : CLEAVE_OK;
-}
-
-enum cleave_status cv_slot_tell(struct cv_slot *slot, struct cleave_error *err)
-{
-    forget(&slot->tailored);
-    return tell_piece(slot, err);
-}
-
-static enum cleave_status tell_all(struct cv_slot *slot, struct cleave_error *err)
-{
-    struct cv_piece_command *own = &slot->tailored;
-
-    CV_TRY(keep_variables(own, slot->base, err));
-    CV_TRY(cv_slot_tell(slot, err));
-    memcpy(own->command.environment + own->nkept, own->told,
-           own->ntold * sizeof *own->told);
-    own->command.nenvironment = own->nkept + own->ntold;
-    own->command.environment[own->command.nenvironment] = NULL;
-    return CLEAVE_OK;
 }
 
 enum cleave_status cv_item_piece_words(const struct cleave_items *items,
@@ -205,129 +181,157 @@ enum cleave_status cv_item_piece_words(const struct cleave_items *items,
 enum cleave_status cv_slot_build_command(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_piece_command *own = &slot->tailored;
-    const struct cleave_items *items = slot->items;
+    struct cv_command *command = &own->command;
     char **words;
 
-    own->command.path = slot->base->path;
-    own->command.elf = slot->base->elf;
-    own->command.cpus = slot->base->cpus;
-    if (items != NULL) {
-        CV_TRY(cv_item_piece_words(items, &slot->piece, slot->worker + 1, &words, err));
+    command->path = slot->base->path;
+    command->elf = slot->base->elf;
+    command->cpus = slot->base->cpus;
+    if (slot->items != NULL) {
+        CV_TRY(cv_item_piece_words(slot->items, &slot->piece, slot->worker + 1, &words,
+                                   err));
         free(own->words);
         own->words = words;
         CV_TRY(put_words(slot, err));
     } else {
-        own->command.argv = slot->base->argv;
-        own->command.script = slot->base->script;
+        command->argv = slot->base->argv;
+        command->script = slot->base->script;
     }
-    CV_TRY(tell_all(slot, err));
-    slot->command = &own->command;
+    CV_TRY(keep_variables(own, slot->base, err));
+    CV_TRY(cv_slot_tell(slot, err));
+    memcpy(command->environment + own->nkept, own->told, own->ntold * sizeof *own->told);
+    command->nenvironment = own->nkept + own->ntold;
+    command->environment[command->nenvironment] = NULL;
+    slot->command = command;
     return CLEAVE_OK;
 }
 
-/* --- a command on a piece of the input, of whatever kind --------------------------- */
+/* --- parts and pipes -------------------------------------------------------------------------- */
 
-void cv_slot_init(struct cv_slot *slot)
+size_t cv_slot_body(const struct cv_slot *slot)
 {
-    memset(slot, 0, sizeof *slot);
-    slot->kind = &cv_slot_single;
-    cv_pipe_feeder_init(&slot->in);
-    cv_pipe_feeder_init(&slot->mate);
-    slot->out = -1;
-    slot->process.pidfd = -1;
+    return slot->piece.header.end > slot->piece.header.begin ? 1 : 0;
 }
 
-enum cleave_status cv_slot_start(struct cv_slot *slot, const struct cv_piece *piece,
-                                 struct cleave_error *err)
+size_t cv_slot_parts(const struct cv_slot *slot, struct cv_part parts[CV_SLOT_PARTS])
 {
-    slot->piece = *piece;
-    slot->open = (struct cv_open_slot){ .on = false };
-    return slot->kind->start(slot, err);
+    const struct cv_piece *piece = &slot->piece;
+    size_t count = cv_slot_body(slot);
+
+    if (count > 0)
+        parts[0] = cv_piece_header(piece);
+    parts[count++] = cv_piece_body(piece);
+    if (piece->closing != CV_CLOSING_NONE)
+        parts[count++] = cv_piece_closing(piece);
+    return count;
 }
 
-uint64_t cv_slot_whole(const struct cv_piece *piece)
+size_t cv_slot_mate_parts(const struct cv_slot *slot, struct cv_part parts[1])
 {
-    return piece->header.end - piece->header.begin + piece->body.end - piece->body.begin +
-           cv_piece_closing(piece).end +
-           (piece->mate_fd >= 0 ? piece->mate.end - piece->mate.begin : 0);
+    if (slot->piece.mate_fd < 0)
+        return 0;
+    parts[0] = cv_piece_mate(&slot->piece);
+    return 1;
 }
 
-uint64_t cv_slot_sent(const struct cv_slot *slot)
+/* A child that waits for the command of an item; NULL: none, or it cannot be used. */
+static struct cv_start *take_child(const struct cv_slot *slot, int *out)
 {
-    return (slot->remote.packed.on ? slot->remote.given : slot->remote.sent) +
-           slot->persistent.sent + cv_pipe_writer_fed(&slot->in.writer) +
-           cv_pipe_writer_fed(&slot->mate.writer);
+    struct cv_starter *starter =
+        slot->kind->starts_each ? cv_poller_starter(slot->poller) : NULL;
+
+    if (starter == NULL || slot->items == NULL || slot->items->errors != NULL ||
+        slot->direct > 0 || slot->piece.mate_fd >= 0)
+        return NULL;
+    return cv_starter_take(starter, out);
 }
 
-uint64_t cv_slot_fed(const struct cv_slot *slot)
+static void feeder_broke(void *context, const struct cleave_error *err)
 {
-    return slot->kind->fed(slot);
+    cv_slot_broke(context, err);
 }
 
-bool cv_slot_is_remote(const struct cv_slot *slot)
+enum cleave_status cv_slot_open_pipes(struct cv_slot *slot, struct cv_slot_pipes *pipes,
+                                      struct cleave_error *err)
 {
-    return slot->kind->travels;
+    pipes->ahead = take_child(slot, &pipes->out.read);
+    /* Items are among the words of the command, and its input is empty. */
+    if (slot->items == NULL)
+        CV_TRY(cv_pipe_open(&pipes->in, err));
+    if (slot->direct > 0) {
+        pipes->out.write = fcntl(slot->direct, F_DUPFD_CLOEXEC, 3);
+        if (pipes->out.write < 0)
+            return cv_fail(err, CLEAVE_EENGINE, "cannot pass the output on: %s",
+                           strerror(errno));
+    } else if (pipes->ahead == NULL) {
+        CV_TRY(cv_pipe_open(&pipes->out, err));
+    }
+    if (slot->piece.mate_fd >= 0)
+        CV_TRY(cv_pipe_open(&pipes->mate, err));
+    slot->in.fd = pipes->in.write;
+    slot->out = pipes->out.read;
+    slot->mate.fd = pipes->mate.write;
+    pipes->in.write = pipes->out.read = pipes->mate.write = -1;
+    slot->in.poller = slot->mate.poller = slot->poller;
+    slot->in.context = slot->mate.context = slot;
+    slot->in.broke = slot->mate.broke = feeder_broke;
+    return CLEAVE_OK;
 }
 
-bool cv_slot_starts(const struct cv_slot *slot)
+void cv_slot_close_pipes(struct cv_slot_pipes *pipes)
 {
-    return !slot->kind->travels && (slot->kind->starts_each || slot->process.pid <= 0);
+    if (pipes->ahead != NULL)
+        cv_starter_leave(pipes->ahead);
+    pipes->ahead = NULL;
+    cv_pipe_close(&pipes->in);
+    cv_pipe_close(&pipes->out);
+    cv_pipe_close(&pipes->mate);
 }
 
-bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head)
+enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pipes,
+                                 bool late, struct cleave_error *err)
 {
-    return slot->kind->cut(slot, head);
+    int errors = -1, in = pipes->in.read;
+    enum cleave_status status;
+
+    if (slot->items != NULL)
+        CV_TRY(cv_poller_null(slot->poller, &in, err));
+    if (slot->items != NULL && slot->items->errors != NULL)
+        CV_TRY(
+            slot->items->errors(slot->items->context, slot->piece.begin, &errors, err));
+    slot->exited = slot->stopping = slot->timed_out = false;
+    slot->kills = 0;
+    slot->fault = NULL;
+    status = cv_process_start(&slot->process, slot->command,
+                              &(struct cv_process_files){
+                                  .in = in,
+                                  .out = pipes->out.write,
+                                  .errors = errors,
+                                  .extra = pipes->mate.read,
+                                  .guard = cv_poller_guard(slot->poller),
+                                  .starter = slot->kind->starts_each
+                                                 ? cv_poller_starter(slot->poller)
+                                                 : NULL,
+                                  .ahead = pipes->ahead,
+                                  .late = late },
+                              cv_poller_old_mask(slot->poller), err);
+    pipes->ahead = NULL; /* the child runs the command */
+    cv_close(&errors);
+    return status;
 }
 
-void cv_slot_stop(struct cv_slot *slot)
+/* --- the end of a command --------------------------------------------------------------------- */
+
+void cv_slot_broke(struct cv_slot *slot, const struct cleave_error *err)
 {
-    slot->kind->stop(slot);
+    slot->events->broke(slot->context, err);
 }
 
-bool cv_slot_is_idle(const struct cv_slot *slot)
+void cv_slot_note_unstarted(struct cv_slot *slot, const struct cleave_error *err)
 {
-    return !slot->busy && !slot->stopping && slot->kills == 0 &&
-           !slot->persistent.leaving;
+    snprintf(slot->unstarted, sizeof slot->unstarted, CV_UNSTARTED "%.220s", err->text);
+    slot->fault = slot->unstarted;
 }
-
-bool cv_slot_release_command(struct cv_slot *slot)
-{
-    return slot->kind->leave(slot);
-}
-
-void cv_slot_done(struct cv_slot *slot)
-{
-    slot->kind->done(slot);
-    cv_tailored_done(&slot->tailored);
-    cv_line_output_done(&slot->lines);
-}
-
-void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size)
-{
-    const struct cv_process *process = &slot->process;
-    char name[CV_SIGNAL_ROOM];
-
-    if (slot->timed_out)
-        snprintf(out, size, "took longer than %g s", slot->timeout_s);
-    else if (slot->fault != NULL)
-        snprintf(out, size, "%s", slot->fault);
-    else if (process->signal != 0)
-        snprintf(out, size, "was ended by %s", cv_signal_text(process->signal, name));
-    else if (process->exit_code < 0)
-        snprintf(out, size,
-                 "has ended, but nobody can say how: is SIGCHLD ignored, or does "
-                 "a debugger keep it?");
-    else
-        snprintf(out, size, "exited with status %d", process->exit_code);
-}
-
-/* --- what the kinds of slots share ------------------------------------------------- */
-
-/* It is waited so long after the polite signal, after the other one, and after the failure
- * of a command whose output somebody still holds. */
-static const double GRACE_S = 1;
-/* After so many signals there is none that could help. */
-enum { SIGNALS = 2 };
 
 void cv_slot_close_output(struct cv_slot *slot)
 {
@@ -346,11 +350,16 @@ void cv_slot_release(struct cv_slot *slot)
     cv_poller_cancel(slot->poller, &slot->patience);
 }
 
-static void broke(void *context, const struct cleave_error *err)
+void cv_slot_kill_now(struct cv_slot *slot)
 {
-    struct cv_slot *slot = context;
-
-    slot->broke(slot->context, err);
+    /* Before the command can see that its input ends early. */
+    cv_process_signal(&slot->process, SIGKILL);
+    cv_slot_release(slot);
+    slot->busy = false;
+    cv_process_kill(&slot->process);
+    if (slot->store != NULL)
+        cv_chunk_output_drop(slot->store);
+    slot->store = NULL;
 }
 
 static void kill_harder(void *context)
@@ -364,7 +373,7 @@ void cv_slot_kill_soon(struct cv_slot *slot)
 
     if (cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + GRACE_S, kill_harder,
                       slot, &err) != CLEAVE_OK)
-        broke(slot, &err);
+        cv_slot_broke(slot, &err);
 }
 
 void cv_slot_kill(struct cv_slot *slot)
@@ -403,103 +412,74 @@ enum cleave_status cv_slot_limit_to(struct cv_slot *slot, double seconds,
                          slot, err);
 }
 
-size_t cv_slot_parts(struct cv_slot *slot, struct cv_part parts[CV_SLOT_PARTS])
+void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size)
 {
-    const struct cv_piece *piece = &slot->piece;
-    size_t count = 0;
+    const struct cv_process *process = &slot->process;
+    char name[CV_SIGNAL_ROOM];
 
-    if (piece->header.end > piece->header.begin)
-        parts[count++] = cv_piece_header(piece);
-    slot->body = count;
-    parts[count++] = cv_piece_body(piece);
-    if (piece->closing != CV_CLOSING_NONE)
-        parts[count++] = cv_piece_closing(piece);
-    return count;
+    if (slot->timed_out)
+        snprintf(out, size, "took longer than %g s", slot->timeout_s);
+    else if (slot->fault != NULL)
+        snprintf(out, size, "%s", slot->fault);
+    else if (process->signal != 0)
+        snprintf(out, size, "was ended by %s", cv_signal_text(process->signal, name));
+    else if (process->exit_code < 0)
+        snprintf(out, size,
+                 "has ended, but nobody can say how: is SIGCHLD ignored, or does "
+                 "a debugger keep it?");
+    else
+        snprintf(out, size, "exited with status %d", process->exit_code);
 }
 
-size_t cv_slot_mate_parts(const struct cv_slot *slot, struct cv_part parts[1])
+/* --- slots of all kinds ----------------------------------------------------------------------- */
+
+void cv_slot_init(struct cv_slot *slot)
 {
-    if (slot->piece.mate_fd < 0)
-        return 0;
-    parts[0] = cv_piece_mate(&slot->piece);
-    return 1;
+    memset(slot, 0, sizeof *slot);
+    slot->kind = &cv_slot_single;
+    cv_pipe_feeder_init(&slot->in);
+    cv_pipe_feeder_init(&slot->mate);
+    slot->out = -1;
+    slot->process.pidfd = -1;
 }
 
-/* A child that waits for the command of an item, if there is one and it can be used. */
-static struct cv_start *take_child(const struct cv_slot *slot, int *out)
-{
-    struct cv_starter *starter =
-        slot->kind->starts_each ? cv_poller_starter(slot->poller) : NULL;
-
-    if (starter == NULL || slot->items == NULL || slot->items->errors != NULL ||
-        slot->direct > 0 || slot->piece.mate_fd >= 0)
-        return NULL;
-    return cv_starter_take(starter, out);
-}
-
-enum cleave_status cv_slot_open_pipes(struct cv_slot *slot, struct cv_slot_pipes *pipes,
-                                      struct cleave_error *err)
-{
-    pipes->ahead = take_child(slot, &pipes->out.read);
-    /* Items are between the words of a command: there is nothing to read. */
-    if (slot->items == NULL)
-        CV_TRY(cv_pipe_open(&pipes->in, err));
-    if (slot->direct > 0)
-        CV_TRY(copy_open(slot->direct, &pipes->out.write, err));
-    else if (pipes->ahead == NULL)
-        CV_TRY(cv_pipe_open(&pipes->out, err));
-    if (slot->piece.mate_fd >= 0)
-        CV_TRY(cv_pipe_open(&pipes->mate, err));
-    slot->in.fd = pipes->in.write;
-    slot->out = pipes->out.read;
-    slot->mate.fd = pipes->mate.write;
-    pipes->in.write = pipes->out.read = pipes->mate.write = -1;
-    slot->in.poller = slot->mate.poller = slot->poller;
-    slot->in.context = slot->mate.context = slot;
-    slot->in.broke = slot->mate.broke = broke;
-    return CLEAVE_OK;
-}
-
-void cv_slot_close_pipes(struct cv_slot_pipes *pipes)
-{
-    if (pipes->ahead != NULL)
-        cv_starter_leave(pipes->ahead);
-    pipes->ahead = NULL;
-    cv_pipe_close(&pipes->in);
-    cv_pipe_close(&pipes->out);
-    cv_pipe_close(&pipes->mate);
-}
-
-enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pipes,
+enum cleave_status cv_slot_start(struct cv_slot *slot, const struct cv_piece *piece,
                                  struct cleave_error *err)
 {
-    int errors = -1, in = pipes->in.read;
-    enum cleave_status status;
+    slot->piece = *piece;
+    slot->open = (struct cv_open_slot){ .on = false };
+    return slot->kind->start(slot, err);
+}
 
-    if (slot->items != NULL)
-        CV_TRY(cv_poller_null(slot->poller, &in, err));
-    if (slot->items != NULL && slot->items->errors != NULL)
-        CV_TRY(
-            slot->items->errors(slot->items->context, slot->piece.begin, &errors, err));
-    slot->exited = slot->stopping = slot->timed_out = false;
-    slot->kills = 0;
-    slot->fault = NULL;
-    status = cv_process_start(&slot->process, slot->command,
-                              &(struct cv_process_files){
-                                  .in = in,
-                                  .out = pipes->out.write,
-                                  .errors = errors,
-                                  .extra = pipes->mate.read,
-                                  .guard = cv_poller_guard(slot->poller),
-                                  .starter = slot->kind->starts_each
-                                                 ? cv_poller_starter(slot->poller)
-                                                 : NULL,
-                                  .ahead = pipes->ahead,
-                                  .late = slot->late },
-                              cv_poller_old_mask(slot->poller), err);
-    pipes->ahead = NULL; /* it has become the command */
-    cv_close(&errors);
-    return status;
+uint64_t cv_slot_whole(const struct cv_piece *piece)
+{
+    return piece->header.end - piece->header.begin + piece->body.end - piece->body.begin +
+           cv_piece_closing(piece).end +
+           (piece->mate_fd >= 0 ? piece->mate.end - piece->mate.begin : 0);
+}
+
+uint64_t cv_slot_sent(const struct cv_slot *slot)
+{
+    return (slot->remote.packed.on ? slot->remote.given : slot->remote.sent) +
+           slot->persistent.sent + cv_pipe_writer_fed(&slot->in.writer) +
+           cv_pipe_writer_fed(&slot->mate.writer);
+}
+
+uint64_t cv_slot_fed(const struct cv_slot *slot)
+{
+    return slot->kind->fed(slot);
+}
+
+void cv_slot_hold(const struct cv_slot *slot)
+{
+    cv_pipe_writer_hold(&slot->in.writer);
+    cv_pipe_writer_hold(&slot->mate.writer);
+}
+
+void cv_slot_go_on(const struct cv_slot *slot)
+{
+    cv_pipe_writer_go_on(&slot->mate.writer);
+    cv_pipe_writer_go_on(&slot->in.writer);
 }
 
 uint64_t cv_slot_came(const struct cv_slot *slot)
@@ -514,14 +494,81 @@ uint64_t cv_slot_passed(const struct cv_slot *slot)
            (slot->store != NULL ? cv_chunk_output_passed(slot->store) : 0);
 }
 
-void cv_slot_hold(const struct cv_slot *slot)
+bool cv_slot_is_remote(const struct cv_slot *slot)
 {
-    cv_pipe_writer_hold(&slot->in.writer);
-    cv_pipe_writer_hold(&slot->mate.writer);
+    return slot->kind->travels;
 }
 
-void cv_slot_go_on(const struct cv_slot *slot)
+bool cv_slot_starts(const struct cv_slot *slot)
 {
-    cv_pipe_writer_go_on(&slot->mate.writer);
-    cv_pipe_writer_go_on(&slot->in.writer);
+    return !slot->kind->travels && (slot->kind->starts_each || slot->process.pid <= 0);
+}
+
+bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head)
+{
+    return slot->kind->cut != NULL && slot->kind->cut(slot, head);
+}
+
+void cv_slot_stop(struct cv_slot *slot)
+{
+    slot->kind->stop(slot);
+}
+
+bool cv_slot_is_idle(const struct cv_slot *slot)
+{
+    return !slot->busy && !slot->stopping && slot->kills == 0 &&
+           !slot->persistent.leaving;
+}
+
+bool cv_slot_release_command(struct cv_slot *slot)
+{
+    return slot->kind->leave(slot);
+}
+
+void cv_slot_done(struct cv_slot *slot)
+{
+    slot->kind->done(slot);
+    free_tailored(&slot->tailored);
+    cv_line_output_done(&slot->lines);
+}
+
+/* --- open pieces ------------------------------------------------------------------------------ */
+
+static void end_wait(struct cv_slot *slot)
+{
+    if (slot->open.dry_s > 0)
+        slot->open.idle_s += cv_clock_s() - slot->open.dry_s;
+    slot->open.dry_s = 0;
+}
+
+enum cleave_status cv_slot_open(struct cv_slot *slot, const struct cv_piece *piece,
+                                struct cleave_error *err)
+{
+    slot->piece = *piece;
+    slot->open = (struct cv_open_slot){ .on = true,
+                                        .more = true,
+                                        .bound = piece->body.end > piece->body.begin };
+    return slot->kind->start(slot, err);
+}
+
+bool cv_slot_is_open(const struct cv_slot *slot)
+{
+    return slot->busy && slot->open.more && !slot->stopping && !slot->timed_out &&
+           slot->kind->is_open(slot);
+}
+
+enum cleave_status cv_slot_extend(struct cv_slot *slot, const struct cv_piece *longer,
+                                  struct cleave_error *err)
+{
+    end_wait(slot);
+    return slot->kind->extend(slot, longer, err);
+}
+
+void cv_slot_close_input(struct cv_slot *slot)
+{
+    if (!slot->busy || !slot->open.more)
+        return;
+    slot->open.more = false;
+    end_wait(slot);
+    slot->kind->shut(slot);
 }
