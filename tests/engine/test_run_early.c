@@ -23,7 +23,7 @@ static struct cv_chunk_output *offer(struct cv_ordered_output *outputs, uint64_t
 {
     struct cv_chunk_output *store = open_store(outputs);
 
-    cv_ordered_output_offer(store, begin);
+    cv_ordered_output_offer(store, begin, NULL, NULL);
     store->due_s = 0;
     return store;
 }
@@ -124,7 +124,7 @@ static void not_in_the_first_moment(void **state)
     must(cv_ordered_output_attach(outputs, poller, &err));
     must(cv_chunk_output_open(outputs, &store, &err));
     before_s = cv_clock_s();
-    cv_ordered_output_offer(store, 0);
+    cv_ordered_output_offer(store, 0, NULL, NULL);
     say(store, "one\nt", 5);
     while (cv_ordered_output_usage(outputs).written == 0)
         must(cv_poller_wait(poller, -1, &err));

@@ -11,11 +11,12 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/text.h"
 
-/* --- why a command cannot run ---------------------------------------------------------- */
+/* --- why a command cannot run -------------------------------------------------------- */
 
 /* strerror is not enough: the kernel reports "No such file or directory" for a script
  * without its interpreter, and names such as aliases and shell functions are not
@@ -37,23 +38,18 @@ static enum cleave_status cannot_run(const char *name, const char *why,
                    cv_shown(name, strlen(name), shown, sizeof shown), why);
 }
 
-/* Swapped letters are the most likely mistake. */
+/* Swapped letters, which differ in two places, are the most likely mistake. */
 static unsigned rank_of(const char *typed, const char *name)
 {
-    unsigned letters[256] = { 0 };
+    size_t differ = 0;
 
     if (cv_edit_distance(typed, name) != 1)
         return 3;
     if (strlen(typed) != strlen(name))
         return 2;
-    for (size_t i = 0; typed[i] != '\0'; i++) {
-        letters[(unsigned char)typed[i]]++;
-        letters[(unsigned char)name[i]]--;
-    }
-    for (size_t i = 0; i < 256; i++)
-        if (letters[i] != 0)
-            return 2;
-    return 1;
+    for (size_t i = 0; typed[i] != '\0'; i++)
+        differ += typed[i] != name[i];
+    return differ == 2 ? 1 : 2;
 }
 
 /* The nearest program in one directory of PATH, if it is nearer than `best`. */
@@ -211,7 +207,7 @@ enum cleave_status cv_cannot_start(const char *name, const char *path, int error
     return cannot_run(name, why, err);
 }
 
-/* --- the command ----------------------------------------------------------------------- */
+/* --- the command --------------------------------------------------------------------- */
 
 extern char **environ;
 

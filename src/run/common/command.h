@@ -7,14 +7,14 @@
 #include <cleave/error.h>
 
 struct cv_command {
-    char *path;         /* owned: the file to run                                       */
-    char **argv;        /* owned, ends with NULL; so are the words                      */
-    size_t nprefix;     /* words of the prefix                                          */
-    char **environment; /* owned, ends with NULL; the first `nset` strings are owned    */
+    char *path;         /* owned: the file to run */
+    char **argv;        /* owned, ends with NULL; so are the words */
+    size_t nprefix;     /* words of the prefix */
+    char **environment; /* owned, ends with NULL; the first `nset` strings are owned */
     size_t nenvironment, nset, capacity;
-    const cpu_set_t *cpus; /* borrowed: where it runs; NULL: anywhere                   */
-    char **script; /* owned: arguments of the shell for a text file; words are argv's   */
-    bool elf;      /* the file is an ELF file, perhaps for another machine: no script   */
+    const cpu_set_t *cpus; /* borrowed: where it runs; NULL: anywhere */
+    char **script; /* owned: arguments of the shell for a text file; words are argv's */
+    bool elf;      /* the file is an ELF file, perhaps for another machine: no script */
 };
 
 /* The words are `prefix` (of a worker; may be NULL) and `argv`, each ended by NULL. Searches

@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/compare.h"
 #include "base/fail.h"
 
 static FILE *open_file(const char *folder, const char *name)
@@ -130,27 +132,16 @@ static const char *group_path(char *line, bool *unified)
  * OPTIONS". False: another kind of mount. Changes `line`. */
 static bool group_mount(char *line, bool unified, const char **root, const char **point)
 {
-    char *rest = strstr(line, " - "), *words[3], *save = NULL, *word;
-    size_t count = 0;
+    char *rest = strstr(line, " - "), type[16], options[1024];
 
-    if (rest == NULL)
+    if (rest == NULL || sscanf(rest, " - %15s %*s %1023s", type, options) != 2 ||
+        strcmp(type, unified ? "cgroup2" : "cgroup") != 0 ||
+        (!unified && !is_listed(options, "cpu")))
         return false;
-    *rest = '\0';
-    rest += 3;
-    for (word = strtok_r(rest, " \n", &save); word != NULL && count < 3;
-         word = strtok_r(NULL, " \n", &save))
-        words[count++] = word;
-    if (count < 3 || strcmp(words[0], unified ? "cgroup2" : "cgroup") != 0 ||
-        (!unified && !is_listed(words[2], "cpu")))
-        return false;
-    *root = *point = NULL;
-    count = 0;
-    for (word = strtok_r(line, " ", &save); word != NULL;
-         word = strtok_r(NULL, " ", &save)) {
-        *root = count == 3 ? word : *root;
-        *point = count == 4 ? word : *point;
-        count++;
-    }
+    for (int i = 0; i < 3; i++)
+        (void)strsep(&line, " ");
+    *root = strsep(&line, " ");
+    *point = strsep(&line, " ");
     return *point != NULL;
 }
 
@@ -235,7 +226,7 @@ unsigned cv_usable_cores(void)
     return (unsigned)fmax(1, fmin(granted, cores));
 }
 
-/* --- affinity -------------------------------------------------------------------------- */
+/* --- affinity ------------------------------------------------------------------------ */
 
 enum {
     CAPACITY = 1024,
@@ -325,14 +316,14 @@ static bool are_alike(const struct cpu *a, const struct cpu *b)
 static int in_order(const void *left, const void *right)
 {
     const struct cpu *a = left, *b = right;
+    const int orders[] = { CV_COMPARE(a->thread, b->thread),
+                           CV_COMPARE(b->capacity, a->capacity),
+                           CV_COMPARE(a->turn, b->turn), CV_COMPARE(a->node, b->node) };
 
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->capacity != b->capacity)
-        return a->capacity > b->capacity ? -1 : 1;
-    if (a->turn != b->turn)
-        return a->turn < b->turn ? -1 : 1;
-    return a->node != b->node ? (a->node < b->node ? -1 : 1) : a->number - b->number;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        if (orders[i] != 0)
+            return orders[i];
+    return a->number - b->number;
 }
 
 static void read_cpus(const char *root, const cpu_set_t *usable, struct cpus *cpus)
@@ -394,7 +385,7 @@ enum cleave_status cv_cpu_affinity_here(enum cleave_pin how, uint32_t count,
     return cv_cpu_affinity_make("", &usable, how, count, out, err);
 }
 
-/* --- GPUs ------------------------------------------------------------------------------ */
+/* --- GPUs ---------------------------------------------------------------------------- */
 
 static const char variable[] = "CUDA_VISIBLE_DEVICES";
 

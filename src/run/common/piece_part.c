@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
+
 #include "base/fail.h"
 
 struct cv_part cv_closing_part(enum cv_closing closing)
@@ -29,38 +30,46 @@ struct cv_part cv_closing_part(enum cv_closing closing)
                              .end = closings[closing].length };
 }
 
-/* A lazy reader may return fewer bytes than it was asked for. */
-static ssize_t read_well(struct cv_lazy_reader *well, uint64_t offset, char *out,
-                         size_t max)
+/* Read some bytes of a file or of a lazy reader. */
+static enum cleave_status read_block(const struct cv_part *part, uint64_t at, void *block,
+                                     size_t max, size_t *out, struct cleave_error *err)
 {
-    size_t done = 0, got = 1;
+    const struct cv_place place = { part->name, 0, 0, NULL };
+    ssize_t got;
 
-    while (done < max && got > 0) {
-        if (well->read(well, offset + done, out + done, max - done, &got, NULL) !=
-            CLEAVE_OK) {
-            errno = EBADMSG;
-            return done > 0 ? (ssize_t)done : -1;
-        }
-        done += got;
-    }
-    return (ssize_t)done;
+    if (part->well != NULL)
+        return part->well->read(part->well, at, block, max, out, err);
+    do
+        got = pread(part->fd, block, max, (off_t)at);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s", at,
+                          strerror(errno));
+    *out = (size_t)got;
+    return CLEAVE_OK;
 }
 
 ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, size_t max)
 {
+    char *to = out;
+    size_t done = 0, got = 1;
+
     if (max > part->end - offset)
         max = (size_t)(part->end - offset);
-    if (max == 0)
-        return 0;
-    if (part->bytes == NULL && part->well != NULL)
-        return read_well(part->well, offset, out, max);
-    if (part->bytes == NULL)
-        return pread(part->fd, out, max, (off_t)offset);
-    memcpy(out, (const char *)part->bytes + (offset - part->begin), max);
-    return (ssize_t)max;
+    if (part->bytes != NULL) {
+        memcpy(out, (const char *)part->bytes + (offset - part->begin), max);
+        return (ssize_t)max;
+    }
+    for (; done < max && got > 0; done += got)
+        if (read_block(part, offset + done, to + done, max - done, &got, NULL) !=
+            CLEAVE_OK) {
+            errno = part->well != NULL ? EBADMSG : errno;
+            return done > 0 ? (ssize_t)done : -1;
+        }
+    return (ssize_t)done;
 }
 
-/* --- hashes ---------------------------------------------------------------------------- */
+/* --- hashes -------------------------------------------------------------------------- */
 
 /* Small enough to stay in the cache between reading and hashing. */
 enum { BLOCK = 256 * 1024 };
@@ -100,24 +109,6 @@ void cv_content_hasher_free(struct cv_content_hasher *hasher)
 void cv_content_hasher_reset(struct cv_content_hasher *hasher)
 {
     XXH3_128bits_reset(hasher->state);
-}
-
-static enum cleave_status read_block(const struct cv_part *part, uint64_t at, void *block,
-                                     size_t max, size_t *out, struct cleave_error *err)
-{
-    const struct cv_place place = { part->name, 0, 0, NULL };
-    ssize_t got;
-
-    if (part->well != NULL)
-        return part->well->read(part->well, at, block, max, out, err);
-    do
-        got = pread(part->fd, block, max, (off_t)at);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s", at,
-                          strerror(errno));
-    *out = (size_t)got;
-    return CLEAVE_OK;
 }
 
 enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,

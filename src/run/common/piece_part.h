@@ -35,12 +35,12 @@ struct cv_lazy_reader {
 
 /* Bytes in memory, or [begin, end) of a file or of a lazy reader. */
 struct cv_part {
-    const void *bytes; /* borrowed: end - begin bytes; or NULL                     */
+    const void *bytes; /* borrowed: end - begin bytes; or NULL */
     bool lasting;      /* the memory never changes, so that a pipe may refer to it */
-    int fd;            /* borrowed                                                 */
-    struct cv_lazy_reader *well; /* borrowed: used instead of `fd`; or NULL        */
+    int fd;            /* borrowed */
+    struct cv_lazy_reader *well; /* borrowed: used instead of `fd`; or NULL */
     uint64_t begin, end;
-    const char *name; /* borrowed, for messages; may be NULL                       */
+    const char *name; /* borrowed, for messages; may be NULL */
 };
 
 /* As pread at `offset`, which counts like `begin`. Fewer than `max` bytes at the end of the
@@ -50,11 +50,11 @@ ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, siz
 /* Bytes that complete the last record of a file, so that the next file begins a new record. */
 enum cv_closing {
     CV_CLOSING_NONE,
-    CV_CLOSING_LINE,  /* newline                                        */
-    CV_CLOSING_EMPTY, /* newline and empty line                         */
-    CV_CLOSING_ZERO,  /* zero byte                                      */
+    CV_CLOSING_LINE,  /* newline */
+    CV_CLOSING_EMPTY, /* newline and empty line */
+    CV_CLOSING_ZERO,  /* zero byte */
     CV_CLOSING_ARRAY, /* bracket and newline, for all but the last piece */
-    CV_CLOSING_TEXT,  /* a text of the piece; on this machine only      */
+    CV_CLOSING_TEXT,  /* a text of the piece; on this machine only */
     CV_CLOSINGS,
 };
 struct cv_part cv_closing_part(enum cv_closing closing);
@@ -64,10 +64,10 @@ enum { CV_PACKED_HEAD = 12 }; /* bytes of the header of an xz stream */
 /* A block of a compressed file that can be decoded independently. */
 struct cv_packed_block {
     uint64_t in, out;             /* where it begins, in the file and decoded */
-    uint8_t head[CV_PACKED_HEAD]; /* xz: the stream header to put before it   */
+    uint8_t head[CV_PACKED_HEAD]; /* xz: the stream header to put before it */
 };
 
-/* --- hashes ------------------------------------------------------------------------------- */
+/* --- hashes -------------------------------------------------------------------------- */
 
 /* XXH3-128 detects changes of an input and is as fast as memory. It does not protect against
  * forgery. The text is the one that `xxh128sum` prints. */

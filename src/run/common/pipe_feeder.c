@@ -8,9 +8,9 @@
 
 enum {
     PAGE = 4096,
-    TURN = 8 << 20,   /* bytes written before other callbacks run           */
-    MUCH = 64 * 1024, /* bytes that are worth a wake-up                     */
-    STEP = 4 * MUCH,  /* bytes that a thread writes before it reports       */
+    TURN = 8 << 20,   /* bytes written before other callbacks run */
+    MUCH = 64 * 1024, /* bytes that are worth a wake-up */
+    STEP = 4 * MUCH,  /* bytes that a thread writes before it reports */
 };
 
 static const double FORGET = 0.98; /* factor of best_Bps with each sleep */
@@ -20,7 +20,7 @@ static const double SCARCE_S = 0.02, HOPE_S = 60;
  * these limits. */
 static const double SHARE = 0.02, SHORT_S = 1e-3, LONG_S = 20e-3;
 
-/* --- read monitor --------------------------------------------------------------------------- */
+/* --- read monitor -------------------------------------------------------------------- */
 
 static void look(void *context);
 
@@ -154,7 +154,7 @@ static void stop_monitor(struct cv_read_monitor *monitor)
     monitor->poller = NULL;
 }
 
-/* --- pipe feeder ---------------------------------------------------------------------------- */
+/* --- pipe feeder --------------------------------------------------------------------- */
 
 void cv_pipe_feeder_init(struct cv_pipe_feeder *feeder)
 {
@@ -272,7 +272,8 @@ static void ready(void *context, unsigned events)
     (void)events;
     if (feeder->writer.small_write > 0 && !feeder->dry &&
         cv_pipe_writer_unread(&feeder->writer) > 0)
-        cv_pipe_writer_gulp(&feeder->writer);
+        feeder->writer.small_write =
+            0; /* this pipe is writable although it is not empty */
     turn(feeder, false);
 }
 

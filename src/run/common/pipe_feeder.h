@@ -14,15 +14,15 @@
  * is known to 2 % of the time that it took. */
 struct cv_read_monitor {
     struct cv_poller *poller;      /* borrowed; NULL: not in use */
-    struct cv_pipe_writer *writer; /* borrowed                   */
+    struct cv_pipe_writer *writer; /* borrowed */
     void (*began)(void *context);  /* the first byte was read: called once */
     /* The pipe is empty, or, if not `read`, its reader has closed it. */
     void (*empty)(void *context, bool read);
     void (*broke)(void *context, const struct cleave_error *err);
     void *context;
-    double since_s; /* when the reader was started                */
-    bool has_begun; /* the first byte was read                    */
-    bool waits;     /* `empty` is to be called                    */
+    double since_s; /* when the reader was started */
+    bool has_begun; /* the first byte was read */
+    bool waits;     /* `empty` is to be called */
     bool shrunk;    /* the pipe is one page wide for that purpose */
     struct cv_watch watch;
     struct cv_timer timer;
@@ -42,7 +42,7 @@ struct cv_pipe_feeder {
     /* Bytes were written after the pipe had been full. May be NULL. */
     void (*moved)(void *context, struct cv_pipe_feeder *feeder);
     void (*broke)(void *context, const struct cleave_error *err); /* reading failed */
-    void *context;                                                /* borrowed       */
+    void *context;                                                /* borrowed */
 
     int fd; /* owned: the end to write to; -1: closed */
     struct cv_pipe_writer writer;
@@ -50,14 +50,14 @@ struct cv_pipe_feeder {
     struct cv_watch source; /* of a lazy reader without bytes */
     struct cv_timer nap;
     double scarce_s; /* a limit prevents the next part since this time; 0: no */
-    double fed_s;    /* when bytes were last written; 0: not yet              */
-    double best_Bps; /* best recent pace of the reader                        */
-    bool feeding;    /* not all is written                                    */
-    bool dry;        /* ... and the source has no bytes                       */
-    bool refused;    /* the reader has closed the pipe                        */
+    double fed_s;    /* when bytes were last written; 0: not yet */
+    double best_Bps; /* best recent pace of the reader */
+    bool feeding;    /* not all is written */
+    bool dry;        /* ... and the source has no bytes */
+    bool refused;    /* the reader has closed the pipe */
     /* For a pipe that stays open when all is written: */
-    bool narrow;        /* hold no more than is read in a moment              */
-    size_t small_write; /* of cv_pipe_writer_narrow                           */
+    bool narrow;        /* hold no more than is read in a moment */
+    size_t small_write; /* of cv_pipe_writer_narrow */
     struct cv_read_monitor monitor;
 };
 

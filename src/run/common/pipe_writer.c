@@ -20,21 +20,19 @@
 
 enum {
     PAGE = 4096,
-    NARROW = 64 * 1024, /* capacity of a new pipe                            */
+    NARROW = 64 * 1024, /* capacity of a new pipe */
     PROBE = 4 * NARROW, /* bytes between two looks at the rate of the reader */
-    ROOM = 256 * 1024,  /* capacity of the pipe of a thread on many cores    */
+    ROOM = 256 * 1024,  /* capacity of the pipe of a thread on many cores */
     FEW_CORES = 8,
-    COPY = 64 * 1024, /* read and written at a time                          */
-    MOST = 16 << 20,  /* of one system call                                  */
-    LEND = 16 * 1024, /* less memory is copied as fast as it is spliced      */
+    COPY = 64 * 1024, /* read and written at a time */
+    MOST = 16 << 20,  /* of one system call */
+    LEND = 16 * 1024, /* less memory is copied as fast as it is spliced */
 };
 
-static const double AHEAD_S =
-    0.01; /* worth of reading that a pipe may hold                */
+static const double AHEAD_S = 0.01; /* worth of reading that a pipe may hold */
 static const double SOON_S =
     0.005; /* a small write that is read so soon is followed by two */
-static const double AGAIN_S =
-    1; /* try again to start a thread                           */
+static const double AGAIN_S = 1; /* try again to start a thread */
 
 /* The pipe is full after `fed` bytes: widen it if its reader is fast. The rate is measured from the
  * first time that the pipe was full; before, the command was starting. */
@@ -60,7 +58,7 @@ static void adapt_width(struct cv_pipe_width *width, int pipe, uint64_t fed)
     width->before = fed;
 }
 
-/* --- the thread ----------------------------------------------------------------------------- */
+/* --- the thread ---------------------------------------------------------------------- */
 
 static void signal_event(int event)
 {
@@ -317,7 +315,7 @@ static bool set_until(struct cv_writer_thread *threaded, uint64_t until)
     return good;
 }
 
-/* --- the pipe writer ------------------------------------------------------------------------ */
+/* --- the pipe writer ----------------------------------------------------------------- */
 
 void cv_pipe_writer_init(struct cv_pipe_writer *writer, int pipe,
                          const struct cv_part *parts, size_t nparts)
@@ -426,11 +424,6 @@ void cv_pipe_writer_narrow(struct cv_pipe_writer *writer, size_t small_write)
     cv_pipe_widen(writer->pipe, PAGE);
 }
 
-void cv_pipe_writer_gulp(struct cv_pipe_writer *writer)
-{
-    writer->small_write = 0;
-}
-
 void cv_pipe_writer_grow(struct cv_pipe_writer *writer, const struct cv_part *parts,
                          size_t nparts)
 {
@@ -451,7 +444,7 @@ void cv_pipe_writer_grow(struct cv_pipe_writer *writer, const struct cv_part *pa
         (void)set_until(writer->threaded, writer->parts[writer->thread_part].end);
 }
 
-/* --- parts in files and in memory ----------------------------------------------------------- */
+/* --- parts in files and in memory ---------------------------------------------------- */
 
 /* The end of the pipe to write to is not shared, so it can be set to O_NONBLOCK. */
 static ssize_t copy(struct cv_pipe_writer *writer, const struct cv_part *part,
@@ -507,7 +500,7 @@ static ssize_t write_stored(struct cv_pipe_writer *writer, const struct cv_part 
     return copy(writer, part, length);
 }
 
-/* --- parts of lazy readers ------------------------------------------------------------------ */
+/* --- parts of lazy readers ----------------------------------------------------------- */
 
 /* Set errno of a write that moved nothing: EPIPE if the reader has closed the pipe, else EAGAIN.
  * Returns whether the pipe has room. */
@@ -632,7 +625,7 @@ static enum cleave_status write_lazy(struct cv_pipe_writer *writer, struct cv_pa
     return CLEAVE_OK;
 }
 
-/* --- all parts ------------------------------------------------------------------------------ */
+/* --- all parts ----------------------------------------------------------------------- */
 
 /* The size of the next small write; 0: the last one has not been read, UINT64_MAX: no limit. A
  * reader that was fast gets twice as much, because it reads a record that is longer than a small

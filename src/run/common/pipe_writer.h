@@ -27,23 +27,23 @@
 
 /* The capacity of a pipe, adapted to its reader. */
 struct cv_pipe_width {
-    size_t bytes;     /* capacity that was requested                */
-    double started_s; /* when the pipe was first full; 0: not yet   */
-    uint64_t before;  /* bytes written then                         */
+    size_t bytes;     /* capacity that was requested */
+    double started_s; /* when the pipe was first full; 0: not yet */
+    uint64_t before;  /* bytes written then */
 };
 
-/* --- a thread that writes into a pipe ------------------------------------------------------- */
+/* --- a thread that writes into a pipe ------------------------------------------------ */
 
 /* As the pipe of cv_writer_thread_into: start no thread (`give` of struct cv_lazy_reader). */
 enum { CV_FLOW_HERE = -1 };
 
 /* The pipe of a command, for a thread that writes into it. */
 struct cv_writer_thread_into {
-    int pipe;                    /* borrowed: no other writer                           */
-    struct cv_pipe_width *width; /* borrowed: for the thread alone while it may write   */
-    uint64_t step;               /* report after so many bytes; 0: only at the end      */
-    uint64_t fed;                /* bytes that the pipe was given by all writers        */
-    uint64_t at, until;          /* offsets: the next byte, and the end of the part     */
+    int pipe;                    /* borrowed: no other writer */
+    struct cv_pipe_width *width; /* borrowed: for the thread alone while it may write */
+    uint64_t step;               /* report after so many bytes; 0: only at the end */
+    uint64_t fed;                /* bytes that the pipe was given by all writers */
+    uint64_t at, until;          /* offsets: the next byte, and the end of the part */
 };
 
 enum cv_writer_thread_mode { CV_WRITES_OWN_PIPE, CV_WRITES_DIRECTLY, CV_WRITES_NOTHING };
@@ -51,21 +51,21 @@ enum cv_writer_thread_mode { CV_WRITES_OWN_PIPE, CV_WRITES_DIRECTLY, CV_WRITES_N
 /* The first member of the struct of its user; all zero before the start. */
 struct cv_writer_thread {
     enum cv_writer_thread_mode mode;
-    struct cv_pipe pipe; /* of its own; the thread closes the end to write to  */
+    struct cv_pipe pipe; /* of its own; the thread closes the end to write to */
     pthread_t thread;
     bool running;
     enum cleave_status (*work)(struct cv_writer_thread *threaded,
                                struct cleave_error *err);
-    enum cleave_status status; /* of the work, after its end                    */
+    enum cleave_status status; /* of the work, after its end */
     struct cleave_error err;
     /* A thread that writes directly: */
-    struct cv_writer_thread_into into; /* under the lock, which is recursive    */
+    struct cv_writer_thread_into into; /* under the lock, which is recursive */
     pthread_mutex_t lock;
-    pthread_cond_t more; /* `until` or `stopped` has changed                    */
+    pthread_cond_t more; /* `until` or `stopped` has changed */
     int progress, halt;  /* owned: events for the pipe writer and for the thread */
-    uint64_t reported;   /* `at` of the last report of a step                   */
-    double paced_s;      /* when the pipe was last full; 0: unknown             */
-    uint64_t paced;      /* `fed` at that time                                  */
+    uint64_t reported;   /* `at` of the last report of a step */
+    double paced_s;      /* when the pipe was last full; 0: unknown */
+    uint64_t paced;      /* `fed` at that time */
     bool stopped, over, refused;
 };
 
@@ -95,33 +95,33 @@ static inline double cv_writer_thread_pause_s(double wait_s)
     return wait_s >= 100e-6 && wait_s <= 10e-3 ? wait_s : 0;
 }
 
-/* --- the pipe writer ------------------------------------------------------------------------ */
+/* --- the pipe writer ----------------------------------------------------------------- */
 
 enum { CV_FEED_PARTS = 16 };
 
 enum cv_pipe_writer_state {
-    CV_FEED_FULL,    /* call again when the pipe is writable                 */
-    CV_FEED_DRY,     /* call again when cv_pipe_writer_source is readable    */
-    CV_FEED_BUSY,    /* `max` was reached: call again                        */
-    CV_FEED_DONE,    /* all is in the pipe: close it                         */
-    CV_FEED_REFUSED, /* the reader has closed the pipe: close it             */
+    CV_FEED_FULL,    /* call again when the pipe is writable */
+    CV_FEED_DRY,     /* call again when cv_pipe_writer_source is readable */
+    CV_FEED_BUSY,    /* `max` was reached: call again */
+    CV_FEED_DONE,    /* all is in the pipe: close it */
+    CV_FEED_REFUSED, /* the reader has closed the pipe: close it */
 };
 
 /* For one thread at a time. The members are for the functions of this header. */
 struct cv_pipe_writer {
     int pipe;                            /* borrowed */
-    struct cv_part parts[CV_FEED_PARTS]; /* `begin` advances as a part is written      */
+    struct cv_part parts[CV_FEED_PARTS]; /* `begin` advances as a part is written */
     size_t nparts, part;
-    uint64_t fed;  /* bytes of all parts                                               */
-    uint64_t step; /* for cv_writer_thread_into                                        */
+    uint64_t fed;  /* bytes of all parts */
+    uint64_t step; /* for cv_writer_thread_into */
     struct cv_pipe_width width;
-    size_t small_write; /* bytes to write into an empty pipe; 0: as many as fit        */
-    double small_s;     /* when the last small write was made; 0: not yet              */
-    bool copies;        /* splice is refused for this part                             */
-    struct cv_writer_thread *threaded; /* owned: of a lazy reader; or NULL             */
-    size_t thread_part;                /* the part it writes                           */
-    uint64_t thread_at, thread_until;  /* its next byte, and the end it was given      */
-    double unthreaded_s;               /* when a thread could not be started           */
+    size_t small_write; /* bytes to write into an empty pipe; 0: as many as fit */
+    double small_s;     /* when the last small write was made; 0: not yet */
+    bool copies;        /* splice is refused for this part */
+    struct cv_writer_thread *threaded; /* owned: of a lazy reader; or NULL */
+    size_t thread_part;                /* the part it writes */
+    uint64_t thread_at, thread_until;  /* its next byte, and the end it was given */
+    double unthreaded_s;               /* when a thread could not be started */
 };
 
 /* Write `nparts` parts (at most CV_FEED_PARTS) into `pipe`, whose file description is not shared with
@@ -153,8 +153,6 @@ bool cv_pipe_writer_cut(struct cv_pipe_writer *writer, size_t part, uint64_t end
 /* Before the first write: make the pipe one page wide, widen it only for a fast reader, and make
  * small writes if `small_write` is more than 0 and less than a page. */
 void cv_pipe_writer_narrow(struct cv_pipe_writer *writer, size_t small_write);
-/* No more small writes: this pipe is reported as writable although it is not empty. */
-void cv_pipe_writer_gulp(struct cv_pipe_writer *writer);
 /* The same parts, some of which end later, and perhaps more parts after them. */
 void cv_pipe_writer_grow(struct cv_pipe_writer *writer, const struct cv_part *parts,
                          size_t nparts);

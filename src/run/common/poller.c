@@ -25,10 +25,10 @@ enum { BATCH = 64 };
 
 struct cv_poller {
     int epoll;
-    size_t nwatches;         /* known to epoll */
-    struct cv_watch *always; /* borrowed: the list of watches that are always ready */
-    struct cv_watch *next;   /* the next one of that list, while it is traversed */
-    struct cv_timer **heap;  /* owned; heap[0] is due first */
+    size_t nwatches;                     /* known to epoll */
+    struct cv_watch **always;            /* owned array: watches that are always ready */
+    size_t nalways, always_room, cursor; /* cursor: the next one to be called */
+    struct cv_timer **heap;              /* owned; heap[0] is due first */
     size_t ntimers, capacity;
     struct epoll_event batch[BATCH]; /* events not handled yet: [at, count) */
     int at, count;
@@ -59,20 +59,22 @@ static const double GUARD_AFTER_S = 0.01;
 static const double LATE_S = 0.1;
 enum { LOOKS = 64 };
 
-double cv_cpu_clock_s(void)
+static double read_clock(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double cv_cpu_clock_s(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 double cv_clock_s(void)
 {
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+    return read_clock(CLOCK_MONOTONIC);
 }
 
 enum cleave_status cv_poller_new(struct cv_poller **out, struct cleave_error *err)
@@ -136,6 +138,7 @@ void cv_poller_free(struct cv_poller *poller)
         close(poller->null);
     close(poller->epoll);
     free(poller->heap);
+    free(poller->always);
     free(poller);
 }
 
@@ -189,17 +192,16 @@ struct cv_starter *cv_poller_starter(struct cv_poller *poller)
 enum cleave_status cv_poller_null(struct cv_poller *poller, int *out,
                                   struct cleave_error *err)
 {
-    int fd = -1;
-
     if (poller->null < 0) {
+        const int fd = cv_dev_null_open(O_RDONLY);
+
         /* Above 2, as for pipes (process.c). */
-        fd = cv_dev_null_open(O_RDONLY);
-        poller->null = fd >= 0 && fd <= 2 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : fd;
+        poller->null = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+        if (poller->null < 0)
+            cv_fail(err, CLEAVE_EENGINE, "cannot open /dev/null: %s", strerror(errno));
+        if (fd >= 0)
+            close(fd);
     }
-    if (poller->null < 0)
-        cv_fail(err, CLEAVE_EENGINE, "cannot open /dev/null: %s", strerror(errno));
-    if (fd >= 0 && fd != poller->null)
-        close(fd);
     *out = poller->null;
     return poller->null >= 0 ? CLEAVE_OK : CLEAVE_EENGINE;
 }
@@ -209,34 +211,12 @@ const sigset_t *cv_poller_old_mask(const struct cv_poller *poller)
     return &poller->old_mask;
 }
 
-/* --- watches ------------------------------------------------------------------------------ */
+/* --- watches ------------------------------------------------------------------------- */
 
 static uint32_t epoll_events(unsigned events)
 {
     return (events & CV_READABLE ? (uint32_t)EPOLLIN : 0) |
            (events & CV_WRITABLE ? (uint32_t)EPOLLOUT : 0);
-}
-
-static void link_always(struct cv_poller *poller, struct cv_watch *watch)
-{
-    watch->always = true;
-    watch->previous = NULL;
-    watch->next = poller->always;
-    if (watch->next != NULL)
-        watch->next->previous = watch;
-    poller->always = watch;
-}
-
-static void unlink_always(struct cv_poller *poller, struct cv_watch *watch)
-{
-    if (poller->next == watch)
-        poller->next = watch->next;
-    if (watch->next != NULL)
-        watch->next->previous = watch->previous;
-    if (watch->previous != NULL)
-        watch->previous->next = watch->next;
-    else
-        poller->always = watch->next;
 }
 
 enum cleave_status cv_poller_add(struct cv_poller *poller, struct cv_watch *watch, int fd,
@@ -254,8 +234,11 @@ enum cleave_status cv_poller_add(struct cv_poller *poller, struct cv_watch *watc
         *watch = fresh;
         poller->nwatches++;
     } else if (errno == EPERM) {
+        if (!CV_ROOM(poller->always, &poller->always_room, poller->nalways + 1))
+            return cv_fail_memory(err, "a watch");
         *watch = fresh;
-        link_always(poller, watch);
+        watch->always = true;
+        poller->always[poller->nalways++] = watch;
     } else {
         return cv_fail(err, CLEAVE_EENGINE, "cannot wait for descriptor %d: %s", fd,
                        strerror(errno));
@@ -285,7 +268,14 @@ void cv_poller_remove(struct cv_poller *poller, struct cv_watch *watch)
         return;
     watch->added = false;
     if (watch->always) {
-        unlink_always(poller, watch);
+        size_t at = 0;
+
+        while (poller->always[at] != watch)
+            at++;
+        poller->nalways--;
+        memmove(poller->always + at, poller->always + at + 1,
+                (poller->nalways - at) * sizeof *poller->always);
+        poller->cursor -= at < poller->cursor;
         return;
     }
     epoll_ctl(poller->epoll, EPOLL_CTL_DEL, watch->fd, NULL);
@@ -295,7 +285,7 @@ void cv_poller_remove(struct cv_poller *poller, struct cv_watch *watch)
             poller->batch[i].data.ptr = NULL;
 }
 
-/* --- timers ------------------------------------------------------------------------------- */
+/* --- timers -------------------------------------------------------------------------- */
 
 #define EARLIER(a, b) ((*(a))->due_s < (*(b))->due_s)
 #define PLACED(timer, at) ((timer)->place = (at) + 1)
@@ -358,7 +348,7 @@ static void call_timers(struct cv_poller *poller)
     }
 }
 
-/* --- signals ------------------------------------------------------------------------------ */
+/* --- signals ------------------------------------------------------------------------- */
 
 static void read_signals(void *context, unsigned events)
 {
@@ -407,7 +397,7 @@ void cv_poller_hold_signals(struct cv_poller *poller)
     poller->holds = poller->signals >= 0;
 }
 
-/* --- waiting ------------------------------------------------------------------------------ */
+/* --- waiting ------------------------------------------------------------------------- */
 
 /* `timeout_s` < 0: no limit. */
 static int wait_batch(struct cv_poller *poller, double timeout_s)
@@ -454,8 +444,9 @@ static void call_watches(struct cv_poller *poller)
         if (watch != NULL)
             watch->call(watch->context, watch_events(event->events, watch->events));
     }
-    for (struct cv_watch *watch = poller->always; watch != NULL; watch = poller->next) {
-        poller->next = watch->next;
+    for (poller->cursor = 0; poller->cursor < poller->nalways;) {
+        const struct cv_watch *watch = poller->always[poller->cursor++];
+
         if (watch->events != 0)
             watch->call(watch->context, watch->events);
     }
@@ -478,13 +469,11 @@ static double get_ahead(struct cv_poller *poller, double timeout_s)
 enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
                                   struct cleave_error *err)
 {
-    bool always = false, interrupted = false;
+    bool interrupted = false;
 
-    for (const struct cv_watch *watch = poller->always; watch != NULL;
-         watch = watch->next)
-        always |= watch->events != 0;
-    if (always)
-        timeout_s = 0;
+    for (size_t i = 0; i < poller->nalways; i++)
+        if (poller->always[i]->events != 0)
+            timeout_s = 0;
     if (poller->ntimers > 0) {
         const double left_s = poller->heap[0]->due_s - cv_clock_s();
 

@@ -21,16 +21,14 @@ struct cv_watch {
     int fd;
     unsigned events;
     void (*call)(void *context, unsigned events);
-    void *context; /* borrowed */
-    bool added;
-    struct cv_watch *next, *previous; /* list of watches that are always ready */
-    bool always;
+    void *context;      /* borrowed */
+    bool added, always; /* always: epoll cannot watch it, it is always ready */
 };
 
 struct cv_timer {
     double due_s;
     void (*call)(void *context);
-    void *context; /* borrowed                        */
+    void *context; /* borrowed */
     size_t place;  /* in the heap, from 1; 0: not set */
 };
 

@@ -19,11 +19,12 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
 #include "base/fail.h"
 #include "run/common/command.h"
 #include "run/common/threads.h"
 
-/* --- pipes -------------------------------------------------------------------------------- */
+/* --- pipes --------------------------------------------------------------------------- */
 
 /* Limits that pass when another process ends, and a program that is being written. */
 static bool is_scarce(int error)
@@ -86,7 +87,7 @@ bool cv_never_wait(int fd)
     return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-/* --- guard ----------------------------------------------------------------------------- */
+/* --- guard --------------------------------------------------------------------------- */
 
 enum {
     GROUPS = 16384, /* two groups for each of the workers there can be, twice */
@@ -118,12 +119,6 @@ static void close_files(void)
         close(fd);
 }
 
-/* A process that was just started may not have made its group. */
-static bool reaches(int group, int signal)
-{
-    return kill(-group, signal) == 0 || (errno == ESRCH && kill(group, signal) == 0);
-}
-
 /* False: no group is left. */
 static bool send(const atomic_int *groups, int signal)
 {
@@ -132,7 +127,9 @@ static bool send(const atomic_int *groups, int signal)
     for (size_t i = 0; i < GROUPS; i++) {
         const int group = atomic_load(&groups[i]);
 
-        if (group > 0 && reaches(group, signal))
+        /* A process that was just started may not have made its group. */
+        if (group > 0 &&
+            (kill(-group, signal) == 0 || (errno == ESRCH && kill(group, signal) == 0)))
             any = true;
     }
     return any;
@@ -161,21 +158,6 @@ static _Noreturn void run_guard(const atomic_int *groups, int alive)
     _exit(0);
 }
 
-/* Signals are blocked so that no handler of this process runs in the guard. */
-static pid_t fork_guard(const atomic_int *groups, int alive)
-{
-    sigset_t all, before;
-    pid_t pid;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid = _Fork();
-    if (pid == 0)
-        run_guard(groups, alive);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return pid;
-}
-
 enum cleave_status cv_guard_new(struct cv_guard **out, struct cleave_error *err)
 {
     struct cv_guard *guard = calloc(1, sizeof *guard);
@@ -195,12 +177,19 @@ enum cleave_status cv_guard_new(struct cv_guard **out, struct cleave_error *err)
 
 enum cleave_status cv_guard_begin(struct cv_guard *guard, struct cleave_error *err)
 {
+    sigset_t all, before;
     int ends[2];
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return cv_fail(err, CLEAVE_EENGINE, "cannot make a pipe: %s", strerror(errno));
     guard->alive = ends[1];
-    guard->pid = fork_guard(guard->groups, ends[0]);
+    /* No handler of this process may run in the guard. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    guard->pid = _Fork();
+    if (guard->pid == 0)
+        run_guard(guard->groups, ends[0]);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(ends[0]);
     if (guard->pid < 0)
         return cv_fail(err, CLEAVE_EENGINE, "cannot start a process: %s",
@@ -245,17 +234,12 @@ void cv_guard_remove(struct cv_guard *guard, size_t place)
     guard->next = place - 1;
 }
 
-/* --- the end of a process without a pidfd ---------------------------------------------- */
-
-enum { STACK = 128 << 10 };
+/* --- the end of a process without a pidfd -------------------------------------------- */
 
 struct waiter {
     pid_t pid;
     int done; /* owned: closed when the process has ended */
 };
-
-static int spawn(pid_t *pid, const struct cv_command *command,
-                 const struct cv_process_files *files, const sigset_t *mask);
 
 /* Does not reap the process. */
 static void *wait_for(void *context)
@@ -271,19 +255,6 @@ static void *wait_for(void *context)
     return NULL;
 }
 
-static int start_thread(pthread_t *thread, struct waiter *waiter)
-{
-    pthread_attr_t attributes;
-    int error = pthread_attr_init(&attributes);
-
-    if (error != 0)
-        return error;
-    pthread_attr_setstacksize(&attributes, STACK);
-    error = cv_nosignal_thread_create(thread, &attributes, wait_for, waiter);
-    pthread_attr_destroy(&attributes);
-    return error;
-}
-
 static enum cleave_status watch_by_thread(struct cv_process *process,
                                           struct cleave_error *err)
 {
@@ -296,7 +267,7 @@ static enum cleave_status watch_by_thread(struct cv_process *process,
         error = errno;
     *waiter = (struct waiter){ process->pid, ends[1] };
     if (error == 0)
-        error = start_thread(&process->waiter, waiter);
+        error = cv_nosignal_thread_create(&process->waiter, NULL, wait_for, waiter);
     if (error == 0) {
         process->has_waiter = true;
         process->pidfd = ends[0];
@@ -321,7 +292,7 @@ enum cleave_status cv_process_listen(struct cv_process *process, struct cleave_e
     return watch_by_thread(process, err);
 }
 
-/* --- processes ---------------------------------------------------------------------------- */
+/* --- processes ----------------------------------------------------------------------- */
 
 static int add_files(posix_spawn_file_actions_t *actions,
                      const struct cv_process_files *files)
@@ -342,8 +313,11 @@ static int add_files(posix_spawn_file_actions_t *actions,
     return error;
 }
 
-static int set_attributes(posix_spawnattr_t *attributes, const sigset_t *mask)
+static int spawn(pid_t *pid, const struct cv_command *command,
+                 const struct cv_process_files *files, const sigset_t *mask)
 {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
     sigset_t none, defaults;
     int error;
 
@@ -351,35 +325,16 @@ static int set_attributes(posix_spawnattr_t *attributes, const sigset_t *mask)
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGPIPE);
     sigaddset(&defaults, SIGXFSZ); /* ignored by cleave */
-    error = posix_spawnattr_setpgroup(attributes, 0);
-    if (error == 0)
-        error = posix_spawnattr_setsigmask(attributes, mask != NULL ? mask : &none);
-    if (error == 0)
-        error = posix_spawnattr_setsigdefault(attributes, &defaults);
-    if (error == 0)
-        error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP |
-                                                         POSIX_SPAWN_SETSIGMASK |
-                                                         POSIX_SPAWN_SETSIGDEF);
-    return error;
-}
-
-static int spawn(pid_t *pid, const struct cv_command *command,
-                 const struct cv_process_files *files, const sigset_t *mask)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int error = posix_spawn_file_actions_init(&actions);
-
-    if (error != 0)
-        return error;
-    error = posix_spawnattr_init(&attributes);
-    if (error != 0) {
-        posix_spawn_file_actions_destroy(&actions);
-        return error;
-    }
+    /* These fail for bad arguments only. */
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setpgroup(&attributes, 0);
+    (void)posix_spawnattr_setsigmask(&attributes, mask != NULL ? mask : &none);
+    (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
+                                                    POSIX_SPAWN_SETSIGMASK |
+                                                    POSIX_SPAWN_SETSIGDEF);
+    (void)posix_spawn_file_actions_init(&actions);
     error = add_files(&actions, files);
-    if (error == 0)
-        error = set_attributes(&attributes, mask);
     if (error == 0)
         error = posix_spawn(pid, command->path, &actions, &attributes, command->argv,
                             command->environment);

@@ -17,7 +17,7 @@
 #include "run/common/command.h"
 #include "run/spawn/starter.h"
 
-/* --- pipes -------------------------------------------------------------------------------- */
+/* --- pipes --------------------------------------------------------------------------- */
 
 /* Both ends are closed on exec; -1: closed. */
 struct cv_pipe {
@@ -37,7 +37,7 @@ void cv_pipe_widen(int fd, size_t bytes);
 /* Set O_NONBLOCK for `fd` and its copies. False with errno. */
 bool cv_never_wait(int fd);
 
-/* --- guard -------------------------------------------------------------------------------- */
+/* --- guard --------------------------------------------------------------------------- */
 
 /* A process that ends the commands if this process is killed. It is forked, holds the groups of
  * the commands in shared memory, and waits for a pipe to close; then it sends SIGTERM and, after
@@ -55,33 +55,33 @@ void cv_guard_free(struct cv_guard *guard);
 size_t cv_guard_add(struct cv_guard *guard, pid_t group);
 void cv_guard_remove(struct cv_guard *guard, size_t place);
 
-/* --- processes ---------------------------------------------------------------------------- */
+/* --- processes ----------------------------------------------------------------------- */
 
 /* The descriptors are borrowed, and the process gets copies. -1: /dev/null for `in` and `out`, the
  * stderr of this process for `errors`, none for `extra`. */
 struct cv_process_files {
     int in, out, errors;
-    int extra;                  /* becomes descriptor 3                                */
-    struct cv_guard *guard;     /* borrowed until the process is reaped; or NULL       */
-    struct cv_starter *starter; /* as `guard`: start without waiting; or NULL          */
+    int extra;                  /* becomes descriptor 3 */
+    struct cv_guard *guard;     /* borrowed until the process is reaped; or NULL */
+    struct cv_starter *starter; /* as `guard`: start without waiting; or NULL */
     struct cv_start *ahead;     /* a child that was taken, with `in` and `out`; or NULL */
-    bool late;                  /* open no pidfd before cv_process_listen              */
+    bool late;                  /* open no pidfd before cv_process_listen */
 };
 
 struct cv_process {
-    pid_t pid; /* also of the group; 0: no process                                     */
-    int pidfd; /* owned: readable once the process has ended; or -1                    */
-    pthread_t waiter; /* waits for the process if the system has no pidfd              */
+    pid_t pid;        /* also of the group; 0: no process */
+    int pidfd;        /* owned: readable once the process has ended; or -1 */
+    pthread_t waiter; /* waits for the process if the system has no pidfd */
     bool has_waiter;
-    struct cv_guard *guard; /* borrowed                                                */
-    size_t guarded;         /* its place in the guard, from 1; 0: none                 */
-    struct cv_start *start; /* borrowed: of the starter; or NULL                       */
+    struct cv_guard *guard; /* borrowed */
+    size_t guarded;         /* its place in the guard, from 1; 0: none */
+    struct cv_start *start; /* borrowed: of the starter; or NULL */
     /* After cv_process_reap: */
-    int exit_code;       /* -1: it did not exit, or the status is unknown              */
-    int signal;          /* that ended it, else 0                                      */
-    int start_error;     /* errno: the command could not be started; else 0            */
-    bool ended, failed;  /* results of cv_process_is_over                              */
-    struct rusage usage; /* of the process and the children that it waited for         */
+    int exit_code;       /* -1: it did not exit, or the status is unknown */
+    int signal;          /* that ended it, else 0 */
+    int start_error;     /* errno: the command could not be started; else 0 */
+    bool ended, failed;  /* results of cv_process_is_over */
+    struct rusage usage; /* of the process and the children that it waited for */
 };
 
 /* Start the command with the signal mask (NULL: empty), SIGPIPE and SIGXFSZ at their defaults, and

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+
 #include "base/fail.h"
 
 /* Descriptors of a command: at its start, with both ends of its pipes; while it runs;
@@ -18,14 +19,6 @@ static const double AGAIN_S = 0.5;
  * number of tries after which starts count as stuck. */
 static const double MOMENT_S = 0.05, HOPE_S = 5;
 enum { MOMENTS = 10 };
-
-/* Average of the last minute; 0: unknown. */
-static double load_now(void)
-{
-    double load = 0;
-
-    return getloadavg(&load, 1) == 1 ? load : 0;
-}
 
 /* UINT64_MAX: unknown. */
 static uint64_t memory_now(void)
@@ -46,10 +39,10 @@ static uint64_t memory_now(void)
 /* Whether load or memory prevent a start, and why. */
 static bool is_closed(const struct cv_start_limiter *limiter, char *why, size_t room)
 {
-    const double load = limiter->max_load > 0 ? load_now() : 0;
+    double load = 0;
     const uint64_t memory = limiter->min_memory > 0 ? memory_now() : UINT64_MAX;
 
-    if (load > limiter->max_load)
+    if (limiter->max_load > 0 && getloadavg(&load, 1) == 1 && load > limiter->max_load)
         snprintf(why, room,
                  "the load of this machine is %.1f, more than %g (workers.max_load)",
                  load, limiter->max_load);
@@ -200,7 +193,7 @@ enum cleave_status cv_start_limiter_room(const struct cv_start_limiter *limiter,
                    crowd.workers);
 }
 
-/* --- slow streams ---------------------------------------------------------------------- */
+/* --- slow streams -------------------------------------------------------------------- */
 
 /* For all workers together: with many workers there are cores for the starts. */
 static const double LONGEST_S = 0.01;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include "run/common/poller.h"
 
-/* --- limits of the machine ---------------------------------------------------------------- */
+/* --- limits of the machine ----------------------------------------------------------- */
 
 /* Commands of this machine that run, that wait for another machine, and that may run. */
 struct cv_start_usage {
@@ -16,19 +16,19 @@ struct cv_start_usage {
  * start that failed because of a limit of the system (CLEAVE_ERESOURCES: processes or open
  * files). Such a start is repeated later and does not count as a failure. All zero: no limit. */
 struct cv_start_limiter {
-    double delay_s;      /* between two starts                                        */
-    double max_load;     /* load average of the machine; 0: any                       */
-    uint64_t min_memory; /* free bytes; 0: any                                        */
-    uint64_t most_files; /* descriptors of this process; 0: any                       */
-    double next_s;       /* no start before this time                                 */
-    double room_s;       /* no new process before this time: the last one failed      */
-    double crowded_s;    /* starts fail since this time; 0: the last one did not      */
+    double delay_s;      /* between two starts */
+    double max_load;     /* load average of the machine; 0: any */
+    uint64_t min_memory; /* free bytes; 0: any */
+    uint64_t most_files; /* descriptors of this process; 0: any */
+    double next_s;       /* no start before this time */
+    double room_s;       /* no new process before this time: the last one failed */
+    double crowded_s;    /* starts fail since this time; 0: the last one did not */
     double closed_s;     /* load or memory prevent starts since this time; 0: neither */
-    bool told;           /* `tell` was called                                         */
+    bool told;           /* `tell` was called */
     struct cv_timer timer;
-    struct cv_start_usage (*look)(void *context); /* NULL: no command runs           */
-    void (*tell)(void *context, const char *why); /* why commands wait; may be NULL  */
-    void (*opens)(void *context);                 /* try again; may be NULL          */
+    struct cv_start_usage (*look)(void *context); /* NULL: no command runs */
+    void (*tell)(void *context, const char *why); /* why commands wait; may be NULL */
+    void (*opens)(void *context);                 /* try again; may be NULL */
     void *context;
 };
 
@@ -57,7 +57,7 @@ void cv_start_limiter_ended(struct cv_start_limiter *limiter);
 /* The soft limit of this process for descriptors, for `most_files`; 0: none. */
 uint64_t cv_start_limiter_files(void);
 
-/* --- slow streams ------------------------------------------------------------------------- */
+/* --- slow streams -------------------------------------------------------------------- */
 
 /* If an input arrives slowly, each command would get little, and starts would take time from the
  * program that sends or decodes the input. So a command waits a few milliseconds for more bytes,
@@ -70,24 +70,24 @@ uint64_t cv_start_limiter_files(void);
 struct cv_slow_stream {
     double since_s; /* a start waits for more bytes since this time; 0: none waits */
     struct cv_timer timer;
-    double look_s; /* when open chunks are examined again; 0: not                  */
+    double look_s; /* when open chunks are examined again; 0: not */
     struct cv_timer looks;
-    double bytes, work_s; /* bytes that commands processed, and the time it took   */
+    double bytes, work_s; /* bytes that commands processed, and the time it took */
 };
 
 /* Bytes that the command of an open chunk has read and may be working on. */
 struct cv_unread_input {
     double bytes;
     double since_s; /* it has read everything since this time; 0: not yet */
-    double given;   /* bytes that it was given since                      */
+    double given;   /* bytes that it was given since */
     double given_s;
 };
 
 /* Input that is available for a command that could start. */
 struct cv_incoming {
-    uint64_t ready;   /* bytes that have arrived                */
-    uint64_t wanted;  /* bytes of the order of the policy       */
-    double start_s;   /* duration of a start; 0: unknown        */
+    uint64_t ready;   /* bytes that have arrived */
+    uint64_t wanted;  /* bytes of the order of the policy */
+    double start_s;   /* duration of a start; 0: unknown */
     double speed_ups; /* bytes per second of a command; 0: unknown */
     uint32_t workers;
     bool idle; /* no command runs */

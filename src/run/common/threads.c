@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
 #include "base/fail.h"
 
 int cv_nosignal_thread_create(pthread_t *thread, const pthread_attr_t *attributes,
@@ -26,7 +27,7 @@ int cv_nosignal_thread_create(pthread_t *thread, const pthread_attr_t *attribute
     return error;
 }
 
-/* --- ordered jobs ---------------------------------------------------------------------- */
+/* --- ordered jobs -------------------------------------------------------------------- */
 
 enum state { WAITS, RUNS, READY, LENT };
 
@@ -279,7 +280,7 @@ void cv_ordered_free(struct cv_ordered_jobs *pool)
     free(pool);
 }
 
-/* --- handoff buffer -------------------------------------------------------------------- */
+/* --- handoff buffer ------------------------------------------------------------------ */
 
 /* Bytes are counted from the first one: [taken, made) are available, [made, lent) is
  * free. The event is readable while bytes are available.

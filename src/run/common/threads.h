@@ -13,7 +13,7 @@
 int cv_nosignal_thread_create(pthread_t *thread, const pthread_attr_t *attributes,
                               void *(*work)(void *context), void *context);
 
-/* --- ordered jobs ------------------------------------------------------------------------- */
+/* --- ordered jobs -------------------------------------------------------------------- */
 
 /* A pool of threads that does jobs and returns them in the order of submission. One thread
  * submits and one takes; one thread may do both if it takes whenever `max` jobs are in flight.
@@ -23,14 +23,14 @@ int cv_nosignal_thread_create(pthread_t *thread, const pthread_attr_t *attribute
 struct cv_ordered_jobs;
 
 struct cv_ordered_options {
-    unsigned threads; /* at least 1                              */
+    unsigned threads; /* at least 1 */
     size_t max;       /* jobs submitted and not taken, at least 1 */
     /* Do the job, in thread 0, 1, ...; *more = true: only a part of it. After a failure, later
      * jobs are not begun. */
     enum cleave_status (*work)(void *context, unsigned thread, void *job, bool *more,
                                struct cleave_error *err);
-    void *context;           /* borrowed                                     */
-    void (*drop)(void *job); /* frees a job that is never taken              */
+    void *context;           /* borrowed */
+    void (*drop)(void *job); /* frees a job that is never taken */
     const char *what;        /* the work of a thread, for messages: "decodes" */
 };
 
@@ -57,7 +57,7 @@ void cv_ordered_stop(struct cv_ordered_jobs *pool);
 /* Stop, join the threads and drop jobs that were not taken. No other call is in progress. */
 void cv_ordered_free(struct cv_ordered_jobs *pool);
 
-/* --- handoff buffer ----------------------------------------------------------------------- */
+/* --- handoff buffer ------------------------------------------------------------------ */
 
 /* A pipe between two threads without a copy: the consumer lends memory, the producer fills it.
  * The consumer waits with epoll. */

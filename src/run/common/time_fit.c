@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <string.h>
+
 #include "base/bisect.h"
 
 void cv_time_fit_add(struct cv_time_fit *fit, double units, double time_s)

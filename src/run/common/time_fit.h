@@ -6,7 +6,7 @@
 
 /* time = latency + units / rate, by least squares over all samples. */
 struct cv_time_fit {
-    double n, units, time_s; /* sums                               */
+    double n, units, time_s; /* sums */
     double units2, cross;    /* sums of units^2 and units * time_s */
 };
 

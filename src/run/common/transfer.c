@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+
 #include "base/fail.h"
 #include "base/new_file.h"
 #include "base/text.h"
@@ -125,7 +126,7 @@ bool cv_unpack_good(const struct cv_unpacker *unpacker)
     return !unpacker->failed && unpacker->left == 0;
 }
 
-/* --- compression of a link ------------------------------------------------------------- */
+/* --- compression of a link ----------------------------------------------------------- */
 
 enum {
     LEVEL = 1,
@@ -148,19 +149,10 @@ void cv_link_compressor_done(struct cv_link_compressor *compressor)
     cv_link_compressor_init(compressor);
 }
 
-static void note(struct cv_link_compressor *compressor, double saved, double seconds)
-{
-    const double rate_Bps = saved / (seconds > 1e-7 ? seconds : 1e-7);
-
-    compressor->saves_Bps = compressor->saves_Bps < 0
-                                ? rate_Bps
-                                : (1 - NEW) * compressor->saves_Bps + NEW * rate_Bps;
-}
-
 size_t cv_link_compressor_put(struct cv_link_compressor *compressor, double link_Bps,
                               const void *bytes, size_t length, void *out)
 {
-    double began_s;
+    double began_s, time_s, rate_Bps;
     size_t became;
 
     if (length < LEAST || !(link_Bps > 0))
@@ -177,7 +169,11 @@ size_t cv_link_compressor_put(struct cv_link_compressor *compressor, double link
     became = ZSTD_compressCCtx(compressor->out, out, length, bytes, length, LEVEL);
     if (ZSTD_isError(became)) /* the result would be longer */
         became = length;
-    note(compressor, (double)length - (double)became, cv_clock_s() - began_s);
+    time_s = cv_clock_s() - began_s;
+    rate_Bps = ((double)length - (double)became) / (time_s > 1e-7 ? time_s : 1e-7);
+    compressor->saves_Bps = compressor->saves_Bps < 0
+                                ? rate_Bps
+                                : (1 - NEW) * compressor->saves_Bps + NEW * rate_Bps;
     return became < length && compressor->saves_Bps > link_Bps ? became : 0;
 }
 
@@ -197,7 +193,7 @@ bool cv_link_compressor_get(struct cv_link_compressor *compressor, const void *b
     return true;
 }
 
-/* --- files of items -------------------------------------------------------------------- */
+/* --- files of items ------------------------------------------------------------------ */
 
 static enum cleave_status refuse(const char *name, const char *why,
                                  struct cleave_error *err)

@@ -106,8 +106,7 @@ enum cleave_status cv_remote_extend(struct cv_slot *slot, const struct cv_piece 
     if (!slot->open.bound) {
         cv_packed_begin(slot);
         if (!slot->by_lines)
-            cv_ordered_output_offer_away(slot->store, slot->piece.begin, cv_send_want,
-                                         slot);
+            cv_ordered_output_offer(slot->store, slot->piece.begin, cv_send_want, slot);
     } else
         cv_packed_changed(slot);
     slot->open.bound = true;

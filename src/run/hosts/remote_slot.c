@@ -35,7 +35,7 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
     if (slot->by_lines)
         CV_TRY(cv_line_output_begin(slot, err));
     else if (!slot->open.on || slot->open.bound)
-        cv_ordered_output_offer_away(slot->store, slot->piece.begin, cv_send_want, slot);
+        cv_ordered_output_offer(slot->store, slot->piece.begin, cv_send_want, slot);
     slot->busy = true;
     slot->start_s = cv_clock_s();
     slot->stopping = slot->timed_out = false;

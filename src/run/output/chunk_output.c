@@ -8,12 +8,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
 #include "base/fail.h"
 #include "run/common/process.h"
 #include "run/output/ordered_output_internal.h"
 
 enum {
-    COPY = 64 * 1024,          /* read and written at a time                         */
+    COPY = 64 * 1024,          /* read and written at a time */
     MOST = 16 << 20,           /* of one system call */
     WIDEN_FROM = 4 * 64 << 10, /* an output of this size is worth a wider pipe */
     LINE = 64 * 1024,          /* a longer line stays on disk */
@@ -127,7 +128,7 @@ void cv_chunk_output_drop(struct cv_chunk_output *store)
     outputs->free_stores = store;
 }
 
-/* --- filling ------------------------------------------------------------------------------ */
+/* --- filling ------------------------------------------------------------------------- */
 
 static enum cleave_status begin_extent(struct cv_chunk_output *store, bool disk,
                                        struct cleave_error *err)
@@ -192,47 +193,6 @@ static enum cv_chunk_output_state look(int fd, size_t *unread)
     return *unread > 0 ? CV_STORE_BUSY : CV_STORE_EMPTY;
 }
 
-/* If splice is refused. 0: the end; -1 with errno. */
-static ssize_t copy(const struct cv_extent *extent, int fd, size_t length)
-{
-    char bytes[COPY];
-    size_t unread, done = 0;
-    ssize_t got;
-
-    switch (look(fd, &unread)) {
-    case CV_STORE_END:
-        return 0;
-    case CV_STORE_EMPTY:
-        errno = EAGAIN;
-        return -1;
-    default:
-        break;
-    }
-    if (length > unread)
-        length = unread;
-    got = read(fd, bytes, length < COPY ? length : COPY);
-    while (got > 0 && done < (size_t)got) {
-        const ssize_t put = pwrite(extent->spill->fd, bytes + done, (size_t)got - done,
-                                   (off_t)(extent->end + done));
-
-        if (put < 0 && errno != EINTR)
-            return -1;
-        done += put > 0 ? (size_t)put : 0;
-    }
-    return got;
-}
-
-static ssize_t move(const struct cv_extent *extent, int fd, size_t length)
-{
-    off_t offset = (off_t)extent->end;
-    const ssize_t got = splice(fd, NULL, extent->spill->fd, &offset, length,
-                               SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
-
-    if (got < 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
-        return copy(extent, fd, length);
-    return got;
-}
-
 static void widen(struct cv_chunk_output *store, int fd)
 {
     if (store->widened || cv_chunk_output_size(store) < WIDEN_FROM)
@@ -286,9 +246,10 @@ static enum cleave_status write_noting_lines(struct cv_chunk_output *store,
     return CLEAVE_OK;
 }
 
-static enum cleave_status pump_lines(struct cv_chunk_output *store, int fd, uint64_t max,
-                                     enum cv_chunk_output_state *out,
-                                     struct cleave_error *err)
+/* Read and write, to see lines or because splice is refused. */
+static enum cleave_status pump_copying(struct cv_chunk_output *store, int fd,
+                                       uint64_t max, enum cv_chunk_output_state *out,
+                                       struct cleave_error *err)
 {
     struct pollfd readable = { .fd = fd, .events = POLLIN };
     char bytes[COPY];
@@ -324,7 +285,7 @@ enum cleave_status cv_chunk_output_pump(struct cv_chunk_output *store, int fd,
     size_t unread;
 
     if (store->outputs->options.lines)
-        return pump_lines(store, fd, max, out, err);
+        return pump_copying(store, fd, max, out, err);
     if (store->in_blocks && store->nextents == 0) {
         bool used_up;
 
@@ -340,10 +301,14 @@ enum cleave_status cv_chunk_output_pump(struct cv_chunk_output *store, int fd,
         struct cv_extent *extent;
         uint64_t room;
         ssize_t got;
+        off_t offset;
 
         CV_TRY(find_room(store, &room, &extent, err));
         room = room < max ? room : max;
-        got = move(extent, fd, room < MOST ? (size_t)room : MOST);
+        offset = (off_t)extent->end;
+        got =
+            splice(fd, NULL, extent->spill->fd, &offset,
+                   room < MOST ? (size_t)room : MOST, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
         if (got > 0) {
             add_bytes(store, extent, (size_t)got);
             max -= (uint64_t)got;
@@ -351,6 +316,8 @@ enum cleave_status cv_chunk_output_pump(struct cv_chunk_output *store, int fd,
             *out = got == 0 ? CV_STORE_END : CV_STORE_EMPTY;
             widen(store, fd);
             return CLEAVE_OK;
+        } else if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) {
+            return pump_copying(store, fd, max, out, err);
         } else if (errno != EINTR) {
             return cv_spill_file_fail(store->outputs, extent->spill->disk, errno, err);
         }
@@ -395,7 +362,7 @@ enum cleave_status cv_chunk_output_write(struct cv_chunk_output *store, const vo
     return CLEAVE_OK;
 }
 
-/* --- the front ---------------------------------------------------------------------------- */
+/* --- the front ----------------------------------------------------------------------- */
 
 bool cv_chunk_output_peek(const struct cv_chunk_output *store, uint64_t at, void *out,
                           size_t length)
@@ -458,31 +425,6 @@ void cv_chunk_output_drop_front(struct cv_chunk_output *store, uint64_t bytes)
     }
 }
 
-static enum cleave_status take_front(struct cv_chunk_output *store, void *room,
-                                     size_t length, struct cleave_error *err)
-{
-    assert(!store->offered && store->nextents < 2);
-    if (!cv_chunk_output_peek(store, 0, room, length))
-        return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again");
-    cv_chunk_output_drop_front(store, length);
-    return CLEAVE_OK;
-}
-
-enum cleave_status cv_chunk_output_read_some(struct cv_chunk_output *store, void *room,
-                                             size_t max, size_t *out_length,
-                                             struct cleave_error *err)
-{
-    const uint64_t size = cv_chunk_output_size(store);
-
-    assert(!store->outputs->options.lines);
-    *out_length = 0;
-    max = size < max ? (size_t)size : max;
-    CV_TRY(take_front(store, room, max, err));
-    store->passed += max;
-    *out_length = max;
-    return CLEAVE_OK;
-}
-
 void cv_chunk_output_read_over(struct cv_chunk_output *store)
 {
     if (store->lent > 0)
@@ -521,7 +463,7 @@ enum cleave_status cv_chunk_output_read(struct cv_chunk_output *store, void *roo
     return CLEAVE_OK;
 }
 
-/* --- lines -------------------------------------------------------------------------------- */
+/* --- lines --------------------------------------------------------------------------- */
 
 enum cleave_status cv_chunk_output_write_lines(struct cv_chunk_output *store,
                                                const void *bytes, size_t length,
@@ -565,17 +507,23 @@ void cv_chunk_output_note_passed(struct cv_chunk_output *store, uint64_t bytes)
         return_from_disk(store);
 }
 
-enum cleave_status cv_chunk_output_read_lines(struct cv_chunk_output *store, void *room,
-                                              size_t max, size_t *out_length,
-                                              struct cleave_error *err)
+enum cleave_status cv_chunk_output_read_some(struct cv_chunk_output *store, void *room,
+                                             size_t max, size_t *out_length,
+                                             struct cleave_error *err)
 {
-    assert(store->outputs->options.lines);
+    const bool lines = store->outputs->options.lines;
+    const uint64_t there = lines ? store->line_end : cv_chunk_output_size(store);
+
+    assert(!store->offered && store->nextents < 2);
     *out_length = 0;
-    max = store->line_end < max ? (size_t)store->line_end : max;
-    if (max == 0)
-        return CLEAVE_OK;
-    CV_TRY(take_front(store, room, max, err));
-    cv_chunk_output_note_passed(store, max);
+    max = there < max ? (size_t)there : max;
+    if (!cv_chunk_output_peek(store, 0, room, max))
+        return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again");
+    cv_chunk_output_drop_front(store, max);
+    if (lines && max > 0)
+        cv_chunk_output_note_passed(store, max);
+    else
+        store->passed += max;
     *out_length = max;
     return CLEAVE_OK;
 }
@@ -622,63 +570,40 @@ void cv_chunk_output_keep_lines(struct cv_chunk_output *store)
         cv_output_blocks_drop_last(store, bytes);
 }
 
-/* --- as a file ------------------------------------------------------------------------- */
+/* --- as a file ----------------------------------------------------------------------- */
 
-/* Copy the part in memory into the hole before the part on disk. If nothing is on
- * disk, there is no hole: the file has not grown, and the next output begins there. */
+/* Copy the bytes in memory into the hole before the part on disk, the last extent. If nothing is on
+ * disk there is no hole: the file has not grown, and the next output begins there. */
 static enum cleave_status join(struct cv_chunk_output *store, struct cleave_error *err)
 {
-    struct cv_extent *memory = &store->extents[0], *disk = &store->extents[1];
-    const uint64_t length = memory->end - memory->begin;
-    const uint64_t begin = disk->begin - length;
+    struct cv_extent disk = store->extents[store->nextents - 1];
+    const uint64_t length = cv_chunk_output_size(store) - (disk.end - disk.begin);
+    const uint64_t begin = disk.begin - length;
     char bytes[COPY];
 
-    if (disk->begin == disk->end) {
-        cv_spill_file_leave(store->outputs, disk->spill);
-        store->nextents = 1;
+    if (disk.begin == disk.end) {
+        cv_spill_file_leave(store->outputs, disk.spill);
+        store->nextents--;
         return CLEAVE_OK;
     }
     for (uint64_t done = 0; done < length;) {
-        const uint64_t left = length - done;
-        ssize_t got = pread(memory->spill->fd, bytes, left < COPY ? (size_t)left : COPY,
-                            (off_t)(memory->begin + done));
+        const size_t some = length - done < COPY ? (size_t)(length - done) : COPY;
+        ssize_t put = -1;
 
-        if (got > 0)
-            got = pwrite(disk->spill->fd, bytes, (size_t)got, (off_t)(begin + done));
-        if (got < 0 && errno != EINTR)
-            return cv_spill_file_fail(store->outputs, true, errno, err);
-        done += got > 0 ? (uint64_t)got : 0;
-    }
-    cv_spill_file_leave(store->outputs, memory->spill);
-    cv_spill_file_count(store->outputs, disk->spill, (int64_t)length);
-    disk->begin = begin;
-    store->extents[0] = *disk;
-    store->nextents = 1;
-    return CLEAVE_OK;
-}
-
-/* Write blocks into the hole before the part on disk. */
-static enum cleave_status put_before(struct cv_chunk_output *store,
-                                     struct cleave_error *err)
-{
-    struct cv_extent *disk = &store->extents[0];
-    const uint64_t length = store->blocks.bytes;
-    uint64_t at = disk->begin - length;
-
-    while (store->blocks.bytes > 0) {
-        size_t some;
-        const unsigned char *bytes = cv_output_blocks_front(store, &some);
-        const ssize_t put = pwrite(disk->spill->fd, bytes, some, (off_t)at);
-
+        errno = EIO;
+        if (cv_chunk_output_peek(store, done, bytes, some))
+            put = pwrite(disk.spill->fd, bytes, some, (off_t)(begin + done));
         if (put < 0 && errno != EINTR)
             return cv_spill_file_fail(store->outputs, true, errno, err);
-        if (put > 0) {
-            cv_output_blocks_gone(store, (size_t)put);
-            at += (uint64_t)put;
-        }
+        done += put > 0 ? (uint64_t)put : 0;
     }
-    cv_spill_file_count(store->outputs, disk->spill, (int64_t)length);
-    disk->begin -= length;
+    if (store->nextents == 2)
+        cv_spill_file_leave(store->outputs, store->extents[0].spill);
+    cv_output_blocks_clear(store);
+    cv_spill_file_count(store->outputs, disk.spill, (int64_t)length);
+    disk.begin = begin;
+    store->extents[0] = disk;
+    store->nextents = 1;
     return CLEAVE_OK;
 }
 
@@ -690,8 +615,6 @@ static enum cleave_status put_down(struct cv_chunk_output *store,
                                       .blocks = store->blocks };
     enum cleave_status status = CLEAVE_OK;
 
-    if (store->nextents > 0 && store->extents[0].begin < store->extents[0].end)
-        return put_before(store, err);
     if (store->nextents > 0)
         cv_spill_file_leave(store->outputs, store->extents[0].spill);
     store->nextents = 0;
@@ -712,15 +635,16 @@ static enum cleave_status put_down(struct cv_chunk_output *store,
 enum cleave_status cv_ordered_output_take(struct cv_chunk_output *store,
                                           struct cv_taken *out, struct cleave_error *err)
 {
+    const struct cv_extent *first = &store->extents[0];
+
     cv_chunk_output_close(store);
-    if (store->blocks.bytes > 0)
+    if (store->blocks.bytes > 0 && (store->nextents == 0 || first->begin == first->end))
         CV_TRY(put_down(store, err));
     if (store->nextents == 0)
         CV_TRY(begin_extent(store, false, err));
     cv_chunk_output_close(store);
-    if (store->nextents == 2)
+    if (store->nextents == 2 || store->blocks.bytes > 0)
         CV_TRY(join(store, err));
-    *out = (struct cv_taken){ store->extents[0].spill->fd, store->extents[0].begin,
-                              store->extents[0].end };
+    *out = (struct cv_taken){ first->spill->fd, first->begin, first->end };
     return CLEAVE_OK;
 }

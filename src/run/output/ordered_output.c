@@ -24,14 +24,14 @@
 #include "run/output/ordered_output_internal.h"
 
 enum {
-    TURN = 4 << 20,         /* written in one turn of the poller                     */
-    TURN_BLOCKS = 32 << 20, /* of blocks: links may bring more in a turn than TURN   */
+    TURN = 4 << 20,         /* written in one turn of the poller */
+    TURN_BLOCKS = 32 << 20, /* of blocks: links may bring more in a turn than TURN */
     FILE_STEP = 1 << 20,    /* written to a file at a time, as this can take a while */
-    COPY = 64 * 1024,       /* read and written at a time                            */
-    WINDOW = 16 * 1024,     /* of two outputs that are compared                      */
+    COPY = 64 * 1024,       /* read and written at a time */
+    WINDOW = 16 * 1024,     /* of two outputs that are compared */
 };
 
-/* --- the sink ------------------------------------------------------------------------------- */
+/* --- the sink ------------------------------------------------------------------------ */
 
 /* A pipe takes references to pages and tells when it is full. A file is written within the kernel.
  * For all others (terminal, socket, file opened for appending, which splice refuses) bytes are
@@ -182,7 +182,7 @@ static enum cleave_status note_written(struct cv_ordered_output *outputs, int64_
     return CLEAVE_OK;
 }
 
-/* --- the output in front -------------------------------------------------------------------- */
+/* --- the output in front ------------------------------------------------------------- */
 
 /* Write the rest of the output in front, at most *max bytes. */
 static enum cleave_status write_rest(struct cv_ordered_output *outputs, uint64_t *max,
@@ -294,7 +294,7 @@ static bool has_more(struct cv_chunk_output *store)
     return store->outputs->options.lines ? store->line_end > 0 : is_early_ready(store);
 }
 
-/* --- order ---------------------------------------------------------------------------------- */
+/* --- order --------------------------------------------------------------------------- */
 
 #define BEFORE(a, b) ((*(a))->begin < (*(b))->begin)
 CV_HEAP(finished, struct cv_chunk_output *, BEFORE)
@@ -414,7 +414,7 @@ enum cleave_status cv_ordered_output_pump(struct cv_ordered_output *outputs, uin
     return status;
 }
 
-/* --- with a poller -------------------------------------------------------------------------- */
+/* --- with a poller ------------------------------------------------------------------- */
 
 static void turn(struct cv_ordered_output *outputs);
 
@@ -504,7 +504,7 @@ void cv_ordered_output_detach(struct cv_ordered_output *outputs)
     outputs->poller = NULL;
 }
 
-/* --- offered and finished outputs ----------------------------------------------------------- */
+/* --- offered and finished outputs ---------------------------------------------------- */
 
 /* Write unless the sink is being waited for. */
 static void start_writing(struct cv_ordered_output *outputs)
@@ -513,7 +513,8 @@ static void start_writing(struct cv_ordered_output *outputs)
         turn(outputs);
 }
 
-void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin)
+void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin,
+                             void (*call)(void *context), void *context)
 {
     struct cv_ordered_output *outputs = store->outputs;
     const bool lines = outputs->options.lines;
@@ -525,21 +526,14 @@ void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin)
         return; /* cv_ordered_output_repeats comes first */
     store->begin = begin;
     store->offered = true;
-    if (!lines)
+    if (!lines) {
         store->due_s = cv_clock_s() + CV_EARLY_MOMENT_S;
-    store->next_offered = outputs->offered;
-    outputs->offered = store;
-    cv_ordered_output_pass_on(store);
-}
-
-void cv_ordered_output_offer_away(struct cv_chunk_output *store, uint64_t begin,
-                                  void (*call)(void *context), void *context)
-{
-    if (!store->outputs->options.lines) {
         store->call = call;
         store->caller = context;
     }
-    cv_ordered_output_offer(store, begin);
+    store->next_offered = outputs->offered;
+    outputs->offered = store;
+    cv_ordered_output_pass_on(store);
 }
 
 void cv_ordered_output_pass_on(struct cv_chunk_output *store)
@@ -601,7 +595,7 @@ enum cleave_status cv_ordered_output_skip(struct cv_ordered_output *outputs,
     return status;
 }
 
-/* --- repeated after a failure --------------------------------------------------------------- */
+/* --- repeated after a failure -------------------------------------------------------- */
 
 void cv_streamed_output_remember(struct cv_chunk_output *store)
 {
@@ -664,7 +658,7 @@ bool cv_ordered_output_repeats(struct cv_chunk_output *store, uint64_t begin)
     return true;
 }
 
-/* --- state ---------------------------------------------------------------------------------- */
+/* --- state --------------------------------------------------------------------------- */
 
 enum cleave_status cv_ordered_output_status(const struct cv_ordered_output *outputs,
                                             int *out_errno, struct cleave_error *err)

@@ -26,23 +26,18 @@ enum { CV_ALIKE = 256 }; /* room for the line with which all outputs begin */
 enum { CV_GATHER_MEMORY = 256 << 20 }; /* default of options.memory */
 
 struct cv_ordered_output_options {
-    int sink; /* borrowed: where outputs are written; -1: all are taken      */
-    const char
-        *sink_name;  /* borrowed, for messages: "stdout"                            */
-    uint64_t memory; /* most bytes kept in memory                                   */
-    const char
-        *directory; /* borrowed: for spill files; NULL: TMPDIR, else /tmp          */
+    int sink;              /* borrowed: where outputs are written; -1: all are taken */
+    const char *sink_name; /* borrowed, for messages: "stdout" */
+    uint64_t memory;       /* most bytes kept in memory */
+    const char *directory; /* borrowed: for spill files; NULL: TMPDIR, else /tmp */
     const struct cv_splitter *head; /* borrowed: outputs begin with its header, which is
-                                       written once; NULL: no header                      */
-    bool
-        unordered; /* write in the order of cv_ordered_output_finish                     */
-    bool
-        separate; /* each output has its own file, from byte 0                          */
-    bool lines;   /* write lines of offered outputs as they arrive, and drop them       */
-    bool early;   /* write lines of offered outputs, and keep them until the end        */
-    bool files;   /* outputs are taken (cv_ordered_output_take): use no blocks          */
-    void (*before)(
-        void *context); /* called before it writes; may be NULL                */
+                                       written once; NULL: no header */
+    bool unordered;                 /* write in the order of cv_ordered_output_finish */
+    bool separate;                  /* each output has its own file, from byte 0 */
+    bool lines; /* write lines of offered outputs as they arrive, and drop them */
+    bool early; /* write lines of offered outputs, and keep them until the end */
+    bool files; /* outputs are taken (cv_ordered_output_take): use no blocks */
+    void (*before)(void *context); /* called before it writes; may be NULL */
     void *context;
 };
 
@@ -52,11 +47,11 @@ enum cleave_status cv_ordered_output_new(const struct cv_ordered_output_options 
 /* Frees all outputs, even those that were not written. */
 void cv_ordered_output_free(struct cv_ordered_output *outputs);
 
-/* --- the output of a chunk ------------------------------------------------------------------ */
+/* --- the output of a chunk ----------------------------------------------------------- */
 
 enum cv_chunk_output_state {
     CV_STORE_EMPTY, /* the pipe is empty: call again when it is readable */
-    CV_STORE_BUSY,  /* `max` was reached                                 */
+    CV_STORE_BUSY,  /* `max` was reached */
     CV_STORE_END,   /* the pipe is empty, and all writers have closed it */
 };
 
@@ -79,12 +74,8 @@ enum cleave_status cv_chunk_output_write(struct cv_chunk_output *store, const vo
 enum cleave_status cv_chunk_output_write_lines(struct cv_chunk_output *store,
                                                const void *bytes, size_t length,
                                                struct cleave_error *err);
-/* Take at most `max` bytes of complete lines from the front of an output that is being filled, with
- * options.lines. The last line may be cut if there are more. */
-enum cleave_status cv_chunk_output_read_lines(struct cv_chunk_output *store, void *room,
-                                              size_t max, size_t *out_length,
-                                              struct cleave_error *err);
-/* Take at most `max` bytes from the front of an output that is being filled, without options.lines. */
+/* Take at most `max` bytes from the front of an output that is being filled. With options.lines only
+ * complete lines, the last of which may be cut if there are more. */
 enum cleave_status cv_chunk_output_read_some(struct cv_chunk_output *store, void *room,
                                              size_t max, size_t *out_length,
                                              struct cleave_error *err);
@@ -121,16 +112,14 @@ bool cv_ordered_output_separate(struct cv_ordered_output *outputs);
 /* Set options.files. */
 void cv_ordered_output_expect_taking(struct cv_ordered_output *outputs);
 
-/* --- writing -------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------- */
 
 /* The output belongs to the input from byte `begin`, which is neither finished nor skipped. With
  * options.lines or options.early, and in order, its complete lines are written as soon as all before
- * it is. Otherwise this does nothing. */
-void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin);
-/* As above for an output of another machine: with options.early, `call` is called when its bytes can
- * be written, to ask for them. */
-void cv_ordered_output_offer_away(struct cv_chunk_output *store, uint64_t begin,
-                                  void (*call)(void *context), void *context);
+ * it is. Otherwise this does nothing. `call`: ask for the bytes of an output of another machine, with
+ * options.early, when they can be written; or NULL. */
+void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin,
+                             void (*call)(void *context), void *context);
 /* Bytes were added to an output that may have been offered. */
 void cv_ordered_output_pass_on(struct cv_chunk_output *store);
 /* Whether an output at `begin` must repeat bytes that were written of another. */
@@ -152,9 +141,9 @@ enum cleave_status cv_ordered_output_skip(struct cv_ordered_output *outputs,
                                           struct cleave_error *err);
 
 enum cv_ordered_output_state {
-    CV_GATHER_IDLE,    /* nothing can be written now           */
+    CV_GATHER_IDLE,    /* nothing can be written now */
     CV_GATHER_BLOCKED, /* call again when the sink is writable */
-    CV_GATHER_BUSY,    /* `max` was reached: call again        */
+    CV_GATHER_BUSY,    /* `max` was reached: call again */
 };
 
 /* Write about `max` bytes at most. Never waits for a pipe, and leaves the flags of the sink unchanged,
@@ -176,10 +165,8 @@ enum cleave_status cv_ordered_output_status(const struct cv_ordered_output *outp
 /* Whether a finished output is not completely written. */
 bool cv_ordered_output_pending(const struct cv_ordered_output *outputs);
 struct cv_ordered_output_usage {
-    uint64_t written, memory, disk,
-        most_disk; /* bytes; most_disk: maximum of `disk`      */
-    double
-        blocked_s; /* how long the sink accepted nothing                               */
+    uint64_t written, memory, disk, most_disk; /* bytes; most_disk: maximum of `disk` */
+    double blocked_s;                          /* how long the sink accepted nothing */
     char
         head_goes_on; /* '@' or '#': the line after the header begins with it, too; 0: no */
 };

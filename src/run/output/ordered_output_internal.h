@@ -8,13 +8,13 @@
 /* A file that holds several outputs, one after the other. Its space is freed as a whole. */
 struct cv_spill_file {
     int fd;
-    bool disk;                             /* else in memory (memfd)              */
-    uint64_t length;                       /* up to where it is written           */
-    uint64_t held;                         /* bytes that count as used            */
-    size_t users;                          /* outputs that are partly in it       */
+    bool disk;                             /* else in memory (memfd) */
+    uint64_t length;                       /* up to where it is written */
+    uint64_t held;                         /* bytes that count as used */
+    size_t users;                          /* outputs that are partly in it */
     bool taken;                            /* an output is being filled at its end */
-    bool listed;                           /* in the list of files with room      */
-    struct cv_spill_file *next, *previous; /* of all            */
+    bool listed;                           /* in the list of files with room */
+    struct cv_spill_file *next, *previous; /* of all */
     struct cv_spill_file *next_free;       /* of those with room */
 };
 
@@ -33,7 +33,7 @@ struct cv_output_block {
 
 /* An output, or its beginning, in memory of this process. */
 struct cv_output_blocks {
-    struct cv_output_block *first, *last; /* owned                            */
+    struct cv_output_block *first, *last; /* owned */
     size_t begin;                         /* bytes of `first` that are consumed */
     uint64_t bytes;
 };
@@ -45,25 +45,25 @@ struct cv_output_blocks {
  * bytes are dropped. With options.early they are kept until it is finished, so that the chunk can be
  * repeated; the new output must begin with the same bytes. */
 struct cv_chunk_output {
-    struct cv_ordered_output *outputs; /* borrowed                                    */
-    bool in_blocks;                    /* in blocks as long as there is memory        */
+    struct cv_ordered_output *outputs; /* borrowed */
+    bool in_blocks;                    /* in blocks as long as there is memory */
     struct cv_output_blocks blocks;
-    struct cv_extent extents[2]; /* in memory, on disk; after blocks: on disk         */
+    struct cv_extent extents[2]; /* in memory, on disk; after blocks: on disk */
     size_t nextents;
-    bool filling; /* the last extent is at the end of its file, and that is taken     */
-    bool widened; /* the pipe of the command                                          */
+    bool filling; /* the last extent is at the end of its file, and that is taken */
+    bool widened; /* the pipe of the command */
     bool offered;
-    uint64_t line_end; /* offset of the end of the last complete line                 */
-    uint64_t passed;   /* bytes written before it was finished, and dropped           */
-    uint64_t shown;    /* early: bytes written before it was finished, and kept       */
-    uint64_t looked;   /* early: up to where lines were searched                      */
+    uint64_t line_end; /* offset of the end of the last complete line */
+    uint64_t passed;   /* bytes written before it was finished, and dropped */
+    uint64_t shown;    /* early: bytes written before it was finished, and kept */
+    uint64_t looked;   /* early: up to where lines were searched */
     double due_s;      /* early: nothing is written before this time; 0: it has passed */
     void (*call)(void *context); /* early: ask for the output, made elsewhere; or NULL */
     void *caller;
     struct cv_chunk_output *next_offered;
-    size_t lent;         /* bytes of blocks that cv_chunk_output_read has returned     */
-    uint64_t begin, end; /* of the input, once offered or finished                    */
-    struct cv_chunk_output *next;      /* of all        */
+    size_t lent;         /* bytes of blocks that cv_chunk_output_read has returned */
+    uint64_t begin, end; /* of the input, once offered or finished */
+    struct cv_chunk_output *next;      /* of all */
     struct cv_chunk_output *next_free; /* of the unused */
 };
 
@@ -72,7 +72,7 @@ enum cv_sink_kind { CV_SINK_NONE, CV_SINK_PIPE, CV_SINK_FILE, CV_SINK_OTHER };
 /* Whether all outputs begin with the same line. */
 struct cv_repeated_header {
     char line[CV_ALIKE]; /* of the first output that is not empty, perhaps cut */
-    uint64_t outputs;    /* that are not empty and begin with it               */
+    uint64_t outputs;    /* that are not empty and begin with it */
     bool differ;
 };
 
@@ -83,25 +83,24 @@ struct cv_ordered_output {
 
     struct cv_spill_file *spills,
         *free_spills[2];                  /* owned; with room: in memory, on disk */
-    uint64_t memory, disk, most_disk;     /* bytes held                           */
-    struct cv_output_block *spare_blocks; /* owned: unused, of CV_BLOCK bytes     */
-    uint64_t spare;                       /* bytes of them                        */
-    struct cv_chunk_output *stores,
-        *free_stores; /* owned                                */
+    uint64_t memory, disk, most_disk;     /* bytes held */
+    struct cv_output_block *spare_blocks; /* owned: unused, of CV_BLOCK bytes */
+    uint64_t spare;                       /* bytes of them */
+    struct cv_chunk_output *stores, *free_stores; /* owned */
 
     struct cv_chunk_output **heap; /* owned: finished outputs by `begin` */
     size_t count, capacity;
-    struct cv_chunk_output *writing; /* the output in front, or NULL                    */
-    bool headed;                     /* its header was examined                         */
-    struct cv_chunk_output *offered; /* list                                            */
-    struct cv_chunk_output *said;    /* failed after bytes of it were written; or NULL  */
-    struct cv_timer ripens;          /* due_s of the output in front                    */
+    struct cv_chunk_output *writing; /* the output in front, or NULL */
+    bool headed;                     /* its header was examined */
+    struct cv_chunk_output *offered; /* list */
+    struct cv_chunk_output *said;    /* failed after bytes of it were written; or NULL */
+    struct cv_timer ripens;          /* due_s of the output in front */
     uint64_t
         position; /* of the input: all before is written or skipped; unordered: outputs
-                          written                                                       */
+                          written */
     uint64_t finished, written;
-    double blocked_from_s; /* since when the sink accepts nothing; 0: it accepts        */
-    double blocked_s;      /* how long it accepted nothing before                       */
+    double blocked_from_s; /* since when the sink accepts nothing; 0: it accepts */
+    double blocked_s;      /* how long it accepted nothing before */
 
     char *head; /* owned: the header of the first output that has one; or NULL */
     size_t head_length;
@@ -109,7 +108,7 @@ struct cv_ordered_output {
     struct cv_repeated_header alike;
 
     enum cv_sink_kind kind;
-    size_t copy_bytes; /* of CV_SINK_OTHER, at a time      */
+    size_t copy_bytes; /* of CV_SINK_OTHER, at a time */
     bool socket;
     int error; /* errno of the failure of the sink */
     struct cleave_error failure;
@@ -117,7 +116,7 @@ struct cv_ordered_output {
     struct cv_watch watch;
 };
 
-/* --- output_storage.c ----------------------------------------------------------------------- */
+/* --- output_storage.c ---------------------------------------------------------------- */
 
 /* Take a spill file, in memory or on disk, to fill an output at its end. */
 enum cleave_status cv_spill_file_take(struct cv_ordered_output *outputs, bool disk,
@@ -152,7 +151,7 @@ void cv_output_blocks_clear(struct cv_chunk_output *store);
 /* Free the spare blocks. */
 void cv_output_blocks_trim(struct cv_ordered_output *outputs);
 
-/* --- chunk_output.c ------------------------------------------------------------------------- */
+/* --- chunk_output.c ------------------------------------------------------------------ */
 
 /* Copy `length` bytes from offset `at`; false: they cannot be read. */
 bool cv_chunk_output_peek(const struct cv_chunk_output *store, uint64_t at, void *out,
@@ -167,7 +166,7 @@ void cv_chunk_output_read_over(struct cv_chunk_output *store);
 /* Remove it from the list of offered outputs. */
 void cv_chunk_output_take_out(struct cv_chunk_output *store);
 
-/* --- output_header.c ------------------------------------------------------------------------ */
+/* --- output_header.c ----------------------------------------------------------------- */
 
 /* The output is the next to be written: drop its header unless it is the first. Fails if the headers
  * differ. */
@@ -178,7 +177,7 @@ enum cleave_status cv_ordered_output_head(struct cv_ordered_output *outputs,
 void cv_repeated_header_look(struct cv_ordered_output *outputs,
                              const struct cv_chunk_output *store);
 
-/* --- ordered_output.c ----------------------------------------------------------------------- */
+/* --- ordered_output.c ---------------------------------------------------------------- */
 
 /* Whether the sink takes bytes of this process as fast as those of a file. */
 bool cv_sink_takes_bytes(const struct cv_ordered_output *outputs);

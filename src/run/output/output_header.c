@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "base/fail.h"
 #include "base/text.h"
 #include "run/output/ordered_output_internal.h"
@@ -123,7 +124,7 @@ enum cleave_status cv_ordered_output_head(struct cv_ordered_output *outputs,
     return status;
 }
 
-/* --- a repeated header ----------------------------------------------------------------- */
+/* --- a repeated header --------------------------------------------------------------- */
 
 /* Commands that write a header write it once per chunk, and a user may not know. The
  * first line of each output is compared with that of the first. */

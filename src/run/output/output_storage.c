@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #include "base/fail.h"
 #include "run/common/process.h"
 #include "run/output/ordered_output_internal.h"
@@ -184,7 +185,7 @@ void cv_spill_file_leave(struct cv_ordered_output *outputs, struct cv_spill_file
         list_spill(outputs, spill);
 }
 
-/* --- blocks ---------------------------------------------------------------------------- */
+/* --- blocks -------------------------------------------------------------------------- */
 
 /* Bytes from or for a link pass through this process. A memfd would allocate and clear
  * new pages for each output; blocks are reused. The last block of an output is cut to

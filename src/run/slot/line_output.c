@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cleave/execute.h>
+
 #include "base/arena.h"
 #include "base/fail.h"
 
@@ -196,7 +197,7 @@ enum cleave_status cv_line_output_pump(struct cv_slot *slot, uint64_t max,
     return CLEAVE_OK;
 }
 
-/* --- outputs of items ------------------------------------------------------------------ */
+/* --- outputs of items ---------------------------------------------------------------- */
 
 static enum cleave_status copy_lines(const struct cv_slot *slot,
                                      struct cv_chunk_output *from,

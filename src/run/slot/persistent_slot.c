@@ -10,21 +10,22 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "base/fail.h"
 #include "base/text.h"
 #include "run/slot/slot_kind.h"
 
 enum {
-    SMALL = 16 * 1024, /* bytes of a piece that is copied             */
-    COPY = 32 * 1024,  /* of an answer that is read, not spliced      */
-    TURN = 8 << 20,    /* bytes moved before other callbacks run      */
-    UNSTARTED = 127,   /* exit status of a shell for such a command   */
-    LENGTH_BITS = 56,  /* of a plausible length; any text has more    */
+    SMALL = 16 * 1024, /* bytes of a piece that is copied */
+    COPY = 32 * 1024,  /* of an answer that is read, not spliced */
+    TURN = 8 << 20,    /* bytes moved before other callbacks run */
+    UNSTARTED = 127,   /* exit status of a shell for such a command */
+    LENGTH_BITS = 56,  /* of a plausible length; any text has more */
 };
 
 static const double PATIENCE_S = 10; /* with the first answer */
 
-/* --- give a piece to the command ------------------------------------------------------- */
+/* --- give a piece to the command ----------------------------------------------------- */
 
 /* A small piece and its length are written by one call: that is cheaper than splicing,
  * and the command wakes up once. */
@@ -107,7 +108,7 @@ static enum cleave_status give(struct cv_slot *slot, struct cleave_error *err)
     return cv_slot_limit(slot, err);
 }
 
-/* --- parse answers --------------------------------------------------------------------- */
+/* --- parse answers ------------------------------------------------------------------- */
 
 bool cv_persistent_answered(const struct cv_persistent *persistent)
 {
@@ -159,7 +160,7 @@ enum cv_answer cv_persistent_read(struct cv_persistent *persistent, const char *
     return length > out->length && !persistent->part ? CV_ANSWER_LONG : CV_ANSWER_GOOD;
 }
 
-/* --- the end of a piece ---------------------------------------------------------------- */
+/* --- the end of a piece -------------------------------------------------------------- */
 
 static bool is_alive(const struct cv_slot *slot)
 {
@@ -216,7 +217,7 @@ static void all_fed(void *context, struct cv_pipe_feeder *feeder)
     check_over(context);
 }
 
-/* --- answers --------------------------------------------------------------------------- */
+/* --- answers ------------------------------------------------------------------------- */
 
 /* A command that has never sent a length does not know the protocol, so the run fails
  * at once. */
@@ -322,7 +323,7 @@ static void answer_ready(void *context, unsigned events)
         check_over(slot);
 }
 
-/* --- processes ---------------------------------------------------------------------------- */
+/* --- processes ----------------------------------------------------------------------- */
 
 static enum cleave_status start_process(struct cv_slot *slot, struct cleave_error *err);
 
@@ -447,7 +448,7 @@ static enum cleave_status start_process(struct cv_slot *slot, struct cleave_erro
     return status;
 }
 
-/* --- the kind -------------------------------------------------------------------------- */
+/* --- the kind ------------------------------------------------------------------------ */
 
 static enum cleave_status start_persistent(struct cv_slot *slot, struct cleave_error *err)
 {

@@ -34,10 +34,10 @@ static inline void cv_persistent_length_put(unsigned char frame[CV_FRAME],
 }
 
 enum cv_answer {
-    CV_ANSWER_GOOD,      /* so far                        */
-    CV_ANSWER_NO_LENGTH, /* the length is not plausible   */
-    CV_ANSWER_UNASKED,   /* no answer is due              */
-    CV_ANSWER_LONG,      /* more bytes than its length    */
+    CV_ANSWER_GOOD,      /* so far */
+    CV_ANSWER_NO_LENGTH, /* the length is not plausible */
+    CV_ANSWER_UNASKED,   /* no answer is due */
+    CV_ANSWER_LONG,      /* more bytes than its length */
 };
 
 /* Bytes of an answer, without its length. */

@@ -24,7 +24,7 @@ static const double AGAIN_S = 0.05;
 /* Children that hold the pipes of a command that has ended are reported after this time. */
 static const double HELD_S = 5;
 
-/* --- the end of a piece ----------------------------------------------------------------------- */
+/* --- the end of a piece -------------------------------------------------------------- */
 
 /* The process and its output have ended, or were given up. */
 static void finish(struct cv_slot *slot)
@@ -89,7 +89,7 @@ static void check_held(struct cv_slot *slot)
         cv_slot_broke(slot, &err);
 }
 
-/* --- the input of open pieces ----------------------------------------------------------------- */
+/* --- the input of open pieces -------------------------------------------------------- */
 
 /* The pipe is empty or, if not `read`, has no reader: then the command does without its input. */
 static void run_dry(void *context, bool read)
@@ -177,7 +177,7 @@ static enum cleave_status extend_single(struct cv_slot *slot,
     nmates = cv_slot_mate_parts(slot, mates);
     if (!slot->open.bound) {
         CV_TRY(begin_monitor(slot, err));
-        cv_ordered_output_offer(slot->store, slot->piece.begin);
+        cv_ordered_output_offer(slot->store, slot->piece.begin, NULL, NULL);
     }
     slot->open.bound = true;
     if (slot->mate.fd >= 0)
@@ -207,7 +207,7 @@ static void shut_single(struct cv_slot *slot)
         run_dry(slot, true);
 }
 
-/* --- the output and the process --------------------------------------------------------------- */
+/* --- the output and the process ------------------------------------------------------ */
 
 static void rested(void *context)
 {
@@ -319,7 +319,7 @@ static void process_ended(void *context, unsigned events)
     check_held(slot);
 }
 
-/* --- the start -------------------------------------------------------------------------------- */
+/* --- the start ----------------------------------------------------------------------- */
 
 static void all_fed(void *context, struct cv_pipe_feeder *feeder)
 {
@@ -394,7 +394,7 @@ static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *par
     if (slot->sends)
         cv_chunk_output_use_blocks(slot->store);
     if (has_bytes)
-        cv_ordered_output_offer(slot->store, slot->piece.begin);
+        cv_ordered_output_offer(slot->store, slot->piece.begin, NULL, NULL);
     CV_TRY(cv_slot_open_pipes(slot, pipes, err));
     CV_TRY(fill(slot, &slot->in, parts, has_bytes ? count : 0, err));
     CV_TRY(fill(slot, &slot->mate, mates, nmates, err));
@@ -448,7 +448,7 @@ enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_par
     return start(slot, parts, count, err);
 }
 
-/* --- the kind --------------------------------------------------------------------------------- */
+/* --- the kind ------------------------------------------------------------------------ */
 
 static uint64_t fed_single(const struct cv_slot *slot)
 {
@@ -508,7 +508,7 @@ const struct cv_slot_kind cv_slot_single = {
     .starts_each = true,
 };
 
-/* --- progress --------------------------------------------------------------------------------- */
+/* --- progress ------------------------------------------------------------------------ */
 
 static double processor_time(const struct cv_slot *slot)
 {

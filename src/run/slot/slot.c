@@ -20,7 +20,7 @@
 static const double GRACE_S = 1;
 enum { SIGNALS = 2 };
 
-/* --- the command of one piece ----------------------------------------------------------------- */
+/* --- the command of one piece -------------------------------------------------------- */
 
 static void free_variables(struct cv_piece_command *tailored)
 {
@@ -206,7 +206,7 @@ enum cleave_status cv_slot_build_command(struct cv_slot *slot, struct cleave_err
     return CLEAVE_OK;
 }
 
-/* --- parts and pipes -------------------------------------------------------------------------- */
+/* --- parts and pipes ----------------------------------------------------------------- */
 
 size_t cv_slot_body(const struct cv_slot *slot)
 {
@@ -320,7 +320,7 @@ enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pip
     return status;
 }
 
-/* --- the end of a command --------------------------------------------------------------------- */
+/* --- the end of a command ------------------------------------------------------------ */
 
 void cv_slot_broke(struct cv_slot *slot, const struct cleave_error *err)
 {
@@ -431,7 +431,7 @@ void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size)
         snprintf(out, size, "exited with status %d", process->exit_code);
 }
 
-/* --- slots of all kinds ----------------------------------------------------------------------- */
+/* --- slots of all kinds -------------------------------------------------------------- */
 
 void cv_slot_init(struct cv_slot *slot)
 {
@@ -532,7 +532,7 @@ void cv_slot_done(struct cv_slot *slot)
     cv_line_output_done(&slot->lines);
 }
 
-/* --- open pieces ------------------------------------------------------------------------------ */
+/* --- open pieces --------------------------------------------------------------------- */
 
 static void end_wait(struct cv_slot *slot)
 {

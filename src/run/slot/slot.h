@@ -26,11 +26,11 @@
 #include "run/input/source.h"
 
 enum cv_slot_end {
-    CV_SLOT_DONE,      /* success; all output is in `store`                       */
-    CV_SLOT_FAILED,    /* another exit status, or a signal, or see `fault`        */
-    CV_SLOT_TIMED_OUT, /* stopped after timeout_s                                 */
-    CV_SLOT_STOPPED,   /* stopped by cv_slot_stop                                 */
-    CV_SLOT_LOST,      /* the connection to its machine was lost                  */
+    CV_SLOT_DONE,      /* success; all output is in `store` */
+    CV_SLOT_FAILED,    /* another exit status, or a signal, or see `fault` */
+    CV_SLOT_TIMED_OUT, /* stopped after timeout_s */
+    CV_SLOT_STOPPED,   /* stopped by cv_slot_stop */
+    CV_SLOT_LOST,      /* the connection to its machine was lost */
 };
 
 /* The beginning of the fault of a command that could not be started; the reason follows. */
@@ -45,8 +45,8 @@ struct cv_slot_kind;
 /* What a command has done so far. */
 struct cv_slot_seen {
     uint64_t read;   /* bytes of the body; after the end of the input, bytes fed */
-    uint64_t output; /* bytes                                                    */
-    double cpu_s;    /* of the process, without its children; 0: unknown         */
+    uint64_t output; /* bytes */
+    double cpu_s;    /* of the process, without its children; 0: unknown */
 };
 
 /* Calls to the user of a slot. */
@@ -63,10 +63,9 @@ struct cv_slot_events {
     /* Open pieces: the command has begun to read; it has read everything. */
     void (*began)(void *context, struct cv_slot *slot);
     void (*drained)(void *context, struct cv_slot *slot);
-    void (*moved)(void *context,
-                  struct cv_slot *slot); /* more was fed; may be NULL         */
+    void (*moved)(void *context, struct cv_slot *slot); /* more was fed; may be NULL */
     void (*wrote)(void *context,
-                  struct cv_slot *slot); /* output has arrived; may be NULL   */
+                  struct cv_slot *slot); /* output has arrived; may be NULL */
     /* Remote pieces: the piece has arrived; it was cut or not; `bytes` of an open piece were moved in
      * `time_s` (may be NULL); an answer to a question. */
     void (*arrived)(void *context, struct cv_slot *slot);
@@ -75,7 +74,7 @@ struct cv_slot_events {
     void (*seen)(void *context, struct cv_slot *slot, const struct cv_slot_seen *seen);
 };
 
-/* --- the command of one piece ----------------------------------------------------------------- */
+/* --- the command of one piece -------------------------------------------------------- */
 
 enum { CV_TOLD = 6 }; /* most variables */
 
@@ -89,7 +88,7 @@ struct cv_piece_command {
     char **words; /* owned: one block; NULL: not an item */
     size_t argv_room, script_room;
     size_t nkept;        /* variables of the environment that are not ours */
-    char *told[CV_TOLD]; /* owned; they follow those                       */
+    char *told[CV_TOLD]; /* owned; they follow those */
     size_t ntold;
 };
 
@@ -98,45 +97,45 @@ enum cleave_status cv_item_piece_words(const struct cleave_items *items,
                                        const struct cv_piece *piece, uint32_t place,
                                        char ***out, struct cleave_error *err);
 
-/* --- modes ------------------------------------------------------------------------------------ */
+/* --- modes --------------------------------------------------------------------------- */
 
 enum { CV_FRAME = 8 }; /* bytes of a length, see persistent_slot.h */
 
 struct cv_persistent {
-    bool given;       /* the process was given the piece                         */
-    bool leaving;     /* its input was closed, so that it ends                   */
-    bool spoke;       /* a process of this slot has answered                     */
-    bool refused;     /* the answer is that it failed                            */
-    bool in_parts;    /* answers may have several parts                          */
+    bool given;       /* the process was given the piece */
+    bool leaving;     /* its input was closed, so that it ends */
+    bool spoke;       /* a process of this slot has answered */
+    bool refused;     /* the answer is that it failed */
+    bool in_parts;    /* answers may have several parts */
     bool part;        /* the current length is that of a part, and others follow */
-    bool begun;       /* a part of the answer has arrived                        */
-    uint64_t answers; /* of this process                                         */
-    unsigned char head[CV_FRAME];      /* the length of the answer                    */
-    size_t nhead;                      /* bytes of it that have arrived               */
-    uint64_t left;                     /* bytes of the answer that have not           */
-    unsigned char frames[2][CV_FRAME]; /* lengths for the command                */
-    uint64_t sent;                     /* bytes written without a feeder         */
+    bool begun;       /* a part of the answer has arrived */
+    uint64_t answers; /* of this process */
+    unsigned char head[CV_FRAME];      /* the length of the answer */
+    size_t nhead;                      /* bytes of it that have arrived */
+    uint64_t left;                     /* bytes of the answer that have not */
+    unsigned char frames[2][CV_FRAME]; /* lengths for the command */
+    uint64_t sent;                     /* bytes written without a feeder */
 };
 
 /* A piece that is decoded on its host (remote_packed.h). */
 struct cv_remote_packing {
-    bool on, told;      /* it is; the host knows its current end            */
-    bool drawn;         /* its body is not sent: the host fetches it        */
-    bool seen;          /* ... or reads the file                            */
-    struct cv_range in; /* of the file: what is sent of the body            */
-    size_t next;        /* the first block that the host does not know      */
+    bool on, told;      /* it is; the host knows its current end */
+    bool drawn;         /* its body is not sent: the host fetches it */
+    bool seen;          /* ... or reads the file */
+    struct cv_range in; /* of the file: what is sent of the body */
+    size_t next;        /* the first block that the host does not know */
 };
 
 struct cv_remote {
-    struct cv_host *host; /* borrowed; NULL: this machine                               */
-    uint32_t seat;        /* slot of that machine                                       */
-    struct cv_slot *next_slot, *next_sending; /* lists of the host                      */
-    uint64_t number;                          /* of the piece on its link               */
-    uint64_t sent, acked; /* bytes of header, body and mates, in this order             */
+    struct cv_host *host;                     /* borrowed; NULL: this machine */
+    uint32_t seat;                            /* slot of that machine */
+    struct cv_slot *next_slot, *next_sending; /* lists of the host */
+    uint64_t number;                          /* of the piece on its link */
+    uint64_t sent, acked; /* bytes of header, body and mates, in this order */
     uint64_t sent_sum,
         output_sum; /* checksums of the frames with them and with its output */
-    uint64_t heard; /* bytes of its output that have arrived             */
-    uint64_t early; /* ... while its command ran                         */
+    uint64_t heard; /* bytes of its output that have arrived */
+    uint64_t early; /* ... while its command ran */
     /* Open pieces: bytes that were sent and cut off since; its length as the host knows it, if it
      * reads the file; bytes that the command was given, as known here; its length when all of it had
      * last been read; unanswered questions about its progress. */
@@ -145,26 +144,26 @@ struct cv_remote {
     /* The current burst: first and last byte, and when it began; 0: none. */
     uint64_t burst_from, burst_to;
     double burst_s;
-    double bound_s;   /* when the host had its first byte; 0: not yet                   */
-    double granted_s; /* since when it may be sent                                      */
-    double arrived_s; /* when it had arrived; of this piece or the one before           */
+    double bound_s;    /* when the host had its first byte; 0: not yet */
+    double granted_s;  /* since when it may be sent */
+    double arrived_s;  /* when it had arrived; of this piece or the one before */
     double computed_s; /* when its command had ended; of this piece or the one before */
-    double stopped_s;  /* when the host was asked to stop it                         */
-    double compute_s;  /* duration of the command by the clock of the host           */
-    bool waiting, queued; /* for the port, for the link                                 */
+    double stopped_s;  /* when the host was asked to stop it */
+    double compute_s;  /* duration of the command by the clock of the host */
+    bool waiting, queued; /* for the port, for the link */
     bool announced, arrived, computed;
-    bool last_sent; /* open pieces: the end of the input was announced                  */
-    bool at_work;   /* when it was lost, its command was running                        */
-    bool cutting;   /* whether it was cut is not known yet                              */
-    bool wanted;    /* its output is sent as it is made                                 */
-    struct cv_piece shorter; /* the piece after a successful cut                        */
-    bool has_left;           /* the persistent command                                  */
+    bool last_sent;          /* open pieces: the end of the input was announced */
+    bool at_work;            /* when it was lost, its command was running */
+    bool cutting;            /* whether it was cut is not known yet */
+    bool wanted;             /* its output is sent as it is made */
+    struct cv_piece shorter; /* the piece after a successful cut */
+    bool has_left;           /* the persistent command */
     bool hashed;
-    struct cv_content_hash hash; /* of the bytes that the command was given             */
-    uint64_t kept;               /* bytes of an output that stays there                 */
+    struct cv_content_hash hash; /* of the bytes that the command was given */
+    uint64_t kept;               /* bytes of an output that stays there */
     struct cv_remote_packing packed;
-    uint64_t given; /* bytes that its command was given, when it has ended              */
-    struct cv_item_message_out *message; /* owned: of an item (remote_item.h)           */
+    uint64_t given; /* bytes that its command was given, when it has ended */
+    struct cv_item_message_out *message; /* owned: of an item (remote_item.h) */
     struct cv_chunk_output *back; /* owned: files that come with its output; or NULL */
 };
 
@@ -172,24 +171,24 @@ struct cv_remote {
  * started before its first piece is known. Little is in its pipe, which cannot be taken back: the
  * pipe is narrow until the command proves to be fast. */
 struct cv_open_slot {
-    bool on;        /* it was opened                                             */
-    bool more;      /* ... and not closed                                        */
-    bool bound;     /* it has bytes                                              */
-    double spawn_s; /* when the command was started, once it has begun to read   */
+    bool on;        /* it was opened */
+    bool more;      /* ... and not closed */
+    bool bound;     /* it has bytes */
+    double spawn_s; /* when the command was started, once it has begun to read */
     double read_s;  /* when the command had read everything to the end; 0: not yet */
-    double dry_s;   /* since when it waits for more; 0: it does not              */
-    double idle_s;  /* how long it has waited for more in all                    */
+    double dry_s;   /* since when it waits for more; 0: it does not */
+    double idle_s;  /* how long it has waited for more in all */
 };
 
 /* Output by lines; see line_output.h. */
 struct cv_line_output {
     char *bytes; /* owned: the beginning of a line */
     size_t length, room;
-    uint64_t written; /* bytes of its output                        */
-    char *tag;        /* owned: is put before each line; or NULL    */
+    uint64_t written; /* bytes of its output */
+    char *tag;        /* owned: is put before each line; or NULL */
 };
 
-/* --- the slot --------------------------------------------------------------------------------- */
+/* --- the slot ------------------------------------------------------------------------ */
 
 struct cv_slot {
     const struct cv_slot_kind *kind;
@@ -200,21 +199,17 @@ struct cv_slot {
     const struct cv_command *command;
     const struct cv_command
         *base; /* the command of each piece is built from it; NULL: all pieces
-                                      have the same one                                  */
-    const struct cleave_items
-        *items; /* pieces are items; NULL: parts of an input       */
+                                      have the same one */
+    const struct cleave_items *items; /* pieces are items; NULL: parts of an input */
     const char *const
         *told; /* variables NAME=VALUE of another machine; NULL: of the piece */
-    struct cv_source
-        *numbers;  /* numbers of records for CLEAVE_RECORD; or NULL          */
-    int direct;    /* commands of items write to this descriptor themselves; 0: no    */
-    bool by_lines; /* complete lines are written as they arrive, in any order         */
-    int lines_to;  /* ... to this descriptor; 0: by the ordered output                */
-    double
-        timeout_s; /* 0: none                                                         */
-    size_t
-        small_write; /* open pieces: of cv_pipe_writer_narrow                         */
-    bool sends;      /* outputs are sent over a link                                  */
+    struct cv_source *numbers; /* numbers of records for CLEAVE_RECORD; or NULL */
+    int direct;         /* commands of items write to this descriptor themselves; 0: no */
+    bool by_lines;      /* complete lines are written as they arrive, in any order */
+    int lines_to;       /* ... to this descriptor; 0: by the ordered output */
+    double timeout_s;   /* 0: none */
+    size_t small_write; /* open pieces: of cv_pipe_writer_narrow */
+    bool sends;         /* outputs are sent over a link */
     const struct cv_slot_events *events;
     void *context; /* of the events */
     uint32_t worker;
@@ -224,28 +219,24 @@ struct cv_slot {
     struct cv_piece piece;
     uint64_t number; /* of the chunk, from 0 */
     double start_s;
-    struct cv_chunk_output
-        *store;               /* owned until it is taken away                       */
-    bool stopping, timed_out; /* see the states above                               */
-    unsigned kills;           /* signals sent                                       */
+    struct cv_chunk_output *store; /* owned until it is taken away */
+    bool stopping, timed_out;      /* see the states above */
+    unsigned kills;                /* signals sent */
     bool exited;
-    const char *fault; /* what else went wrong, after "the command"; or NULL           */
-    char
-        unstarted[256]; /* the fault of a command that could not be started             */
-    bool unbegun;       /* a limit prevented the process of a persistent command        */
+    const char *fault;   /* what else went wrong, after "the command"; or NULL */
+    char unstarted[256]; /* the fault of a command that could not be started */
+    bool unbegun;        /* a limit prevented the process of a persistent command */
 
     /* The command on this machine. */
-    struct cv_process process; /* owned                                             */
-    struct cv_piece_command
-        tailored; /* owned                                           */
-    struct cv_pipe_feeder in,
-        mate; /* standard input, descriptor 3                      */
-    int out;  /* owned: its output; -1: closed                     */
+    struct cv_process process;        /* owned */
+    struct cv_piece_command tailored; /* owned */
+    struct cv_pipe_feeder in, mate;   /* standard input, descriptor 3 */
+    int out;                          /* owned: its output; -1: closed */
     struct cv_watch out_watch, end_watch;
-    struct cv_timer timer; /* until the next signal                                   */
+    struct cv_timer timer; /* until the next signal */
     struct cv_timer
         patience;         /* until its end, its children or its answer are looked at */
-    struct cv_timer rest; /* until its output is read again                          */
+    struct cv_timer rest; /* until its output is read again */
 
     struct cv_line_output lines;
     struct cv_open_slot open;
@@ -295,7 +286,7 @@ void cv_slot_done(struct cv_slot *slot);
 /* How the command failed, to follow "the command": "exited with status 3". */
 void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size);
 
-/* --- open pieces ------------------------------------------------------------------------------ */
+/* --- open pieces --------------------------------------------------------------------- */
 
 /* Start the command on a piece that may grow, and that may be empty (cv_source_blank). For single and
  * remote slots. */

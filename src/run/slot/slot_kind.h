@@ -18,8 +18,8 @@ struct cv_slot_kind {
     enum cleave_status (*extend)(struct cv_slot *slot, const struct cv_piece *longer,
                                  struct cleave_error *err);
     void (*shut)(struct cv_slot *slot);
-    bool travels;     /* remote                                                     */
-    bool starts_each; /* a command for each piece, started without waiting for it   */
+    bool travels;     /* remote */
+    bool starts_each; /* a command for each piece, started without waiting for it */
 };
 
 extern const struct cv_slot_kind cv_slot_single;

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* --- system calls without errno --------------------------------------------------------------- */
+/* --- system calls without errno ------------------------------------------------------ */
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -128,20 +128,18 @@ static inline long call_clone3(const struct clone_arguments *arguments,
     return result;
 }
 
-/* --- types ------------------------------------------------------------------------------------ */
+/* --- types --------------------------------------------------------------------------- */
 
 enum {
     STARTS = 64, /* children without a program yet; with more, the oldest is waited for */
     STACK = 16 << 10,
-    AHEAD = 16, /* children that wait for a program                                    */
-    INHERITED =
-        8,     /* descriptors above 2 that commands inherit                           */
-    ENDED = 8, /* commands that must have ended before children are made ahead        */
+    AHEAD = 16,    /* children that wait for a program */
+    INHERITED = 8, /* descriptors above 2 that commands inherit */
+    ENDED = 8,     /* commands that must have ended before children are made ahead */
     CORES_TIMES =
-        2, /* with more commands per core, no core is idle and nothing is gained  */
+        2, /* with more commands per core, no core is idle and nothing is gained */
     SIGNALS = 64,
-    MASK_BYTES =
-        SIGNALS / 8, /* of a signal set of the kernel                              */
+    MASK_BYTES = SIGNALS / 8, /* of a signal set of the kernel */
 };
 
 /* Two starts within this time are consecutive. */
@@ -150,16 +148,13 @@ static const double SOON_S = 0.05;
 struct cv_start {
     struct cv_starter *starter; /* borrowed */
     struct cv_start_request what;
-    atomic_int
-        shares; /* the child uses our memory; the kernel clears it afterwards         */
-    atomic_int
-        error; /* errno: the child could not run its program                        */
-    bool
-        handlers_cleared; /* the kernel reset the signal handlers of the child              */
-    pid_t pid;   /* of the last child; 0: cv_starter_over has been called for it   */
-    char *stack; /* borrowed: a part of starter->stacks                           */
+    atomic_int shares; /* the child uses our memory; the kernel clears it afterwards */
+    atomic_int error;  /* errno: the child could not run its program */
+    bool handlers_cleared; /* the kernel reset the signal handlers of the child */
+    pid_t pid;   /* of the last child; 0: cv_starter_over has been called for it */
+    char *stack; /* borrowed: a part of starter->stacks */
     /* Children made ahead only. */
-    int out; /* owned until it is taken: the end of the output pipe to read from             */
+    int out; /* owned until it is taken: the end of the output pipe to read from */
     atomic_bool ready;
     atomic_int go;
 };
@@ -167,24 +162,24 @@ struct cv_start {
 struct cv_starter {
     struct cv_start starts[STARTS];
     char *stacks;   /* owned */
-    size_t next;    /* where the search for a free start begins       */
-    bool refused;   /* the kernel refuses clone with these flags      */
-    bool no_clone3; /* the kernel refuses clone3                      */
+    size_t next;    /* where the search for a free start begins */
+    bool refused;   /* the kernel refuses clone with these flags */
+    bool no_clone3; /* the kernel refuses clone3 */
     struct cv_start *ahead[AHEAD];
     size_t nahead;
     pid_t own_pid;
-    unsigned cores;           /* that commands may use                           */
-    int inherited[INHERITED]; /* descriptors above 2 without FD_CLOEXEC, sorted  */
+    unsigned cores;           /* that commands may use */
+    int inherited[INHERITED]; /* descriptors above 2 without FD_CLOEXEC, sorted */
     size_t ninherited;
-    bool listed;   /* `inherited` is known                                        */
-    bool wanted;   /* cv_starter_take was called                                  */
-    bool direct;   /* no more children are made ahead                             */
-    size_t alive;  /* commands started and not reaped                             */
-    size_t streak; /* consecutive starts so far                                   */
-    double last_s; /* when the last command was started                           */
+    bool listed;   /* `inherited` is known */
+    bool wanted;   /* cv_starter_take was called */
+    bool direct;   /* no more children are made ahead */
+    size_t alive;  /* commands started and not reaped */
+    size_t streak; /* consecutive starts so far */
+    double last_s; /* when the last command was started */
 };
 
-/* --- the child -------------------------------------------------------------------------------- */
+/* --- the child ----------------------------------------------------------------------- */
 
 /* struct sigaction of the kernel: the handler is first, and 0 is the default. */
 struct action {
@@ -316,7 +311,7 @@ static int waiting_child_main(void *context)
     return run_program(start, call(SYS_prctl, PR_SET_PDEATHSIG, 0, 0, 0));
 }
 
-/* --- starts ----------------------------------------------------------------------------------- */
+/* --- starts -------------------------------------------------------------------------- */
 
 struct cv_starter *cv_starter_new(unsigned cores)
 {
@@ -522,7 +517,7 @@ int cv_starter_over(struct cv_start *start, pid_t pid)
     return atomic_load(&start->error);
 }
 
-/* --- children made ahead ---------------------------------------------------------------------- */
+/* --- children made ahead ------------------------------------------------------------- */
 
 /* Insert into the sorted list; false: it is full. */
 static bool add_inherited(struct cv_starter *starter, int fd)
