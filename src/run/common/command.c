@@ -1,5 +1,5 @@
-/* command.c -- a command: its words, its program, its environment, and why it cannot
- * run. SPDX-License-Identifier: MIT */
+/* command.c -- a command: its words, its program, its environment, and why it cannot run.
+ * SPDX-License-Identifier: MIT */
 #include "run/common/command.h"
 
 #include <dirent.h>
@@ -18,13 +18,12 @@
 
 /* --- why a command cannot run -------------------------------------------------------- */
 
-/* strerror is not enough: the kernel reports "No such file or directory" for a script
- * without its interpreter, and names such as aliases and shell functions are not
- * programs. */
+/* strerror is not enough: the kernel reports "No such file or directory" for a script without its
+ * interpreter, and names such as aliases and shell functions are not programs. */
 
 enum {
     NEAR_LEAST = 3,  /* letters of a name for which similar names are searched */
-    LINE_MOST = 256, /* of a script that the kernel reads */
+    LINE_MOST = 256, /* bytes of a script that the kernel reads */
     NAME_ROOM = 256,
     WHY_ROOM = 640,
 };
@@ -252,8 +251,8 @@ static int check_program(const char *path)
     return access(path, X_OK) == 0 ? 0 : errno;
 }
 
-/* As execvp: continue the search after a file that may not be executed, and report it
- * at the end. */
+/* As execvp: continue the search after a file that may not be executed, and report it at the
+ * end. */
 static enum cleave_status search_path(const char *name, char **out,
                                       struct cleave_error *err)
 {
@@ -308,8 +307,8 @@ static enum cleave_status find_program(struct cv_command *command,
     return CLEAVE_OK;
 }
 
-/* As execvp: let the shell read a file that is not a program. For an ELF file the
- * shell would report a syntax error. */
+/* As execvp: let the shell read a file that is not a program. For an ELF file the shell would
+ * report a syntax error. */
 static enum cleave_status make_script(struct cv_command *command,
                                       struct cleave_error *err)
 {

@@ -17,9 +17,8 @@ struct cv_command {
     bool elf;      /* the file is an ELF file, perhaps for another machine: no script */
 };
 
-/* The words are `prefix` (of a worker; may be NULL) and `argv`, each ended by NULL. Searches
- * PATH for the program. The environment refers to strings of this process, which must not
- * change. */
+/* The words are `prefix` (of a worker; may be NULL) and `argv`, each ended by NULL. Searches PATH
+ * for the program. The environment refers to strings of this process, which must not change. */
 enum cleave_status cv_command_init(struct cv_command *command, const char *const *prefix,
                                    const char *const *argv, struct cleave_error *err);
 void cv_command_done(struct cv_command *command);

@@ -1,14 +1,14 @@
 /* machine.c -- cores, processors and GPUs of this machine that may be used.
  * SPDX-License-Identifier: MIT
  *
- * A control group grants q microseconds of processor time per period p to all its
- * processes: q / p cores. Groups are nested, and the smallest share counts. Version 2
- * has both numbers in cpu.max, version 1 in cpu.cfs_quota_us and cpu.cfs_period_us.
+ * A control group grants q microseconds of processor time per period p to all its processes: q /
+ * p cores. Groups are nested, and the smallest share counts. Version 2 has both numbers in
+ * cpu.max, version 1 in cpu.cfs_quota_us and cpu.cfs_period_us.
  *
- * Workers get processors in this order: fast before slow (efficiency cores have a
- * lower cpu_capacity, or are listed in /sys/devices/cpu_atom), the first hardware
- * thread of a core before the second, and NUMA nodes in turn. With more workers than
- * processors the order repeats. */
+ * Workers get processors in this order: fast before slow (efficiency cores have a lower
+ * cpu_capacity, or are listed in /sys/devices/cpu_atom), the first hardware thread of a core
+ * before the second, and NUMA nodes in turn. With more workers than processors the order
+ * repeats. */
 #include "run/common/machine.h"
 
 #include <dirent.h>
@@ -78,8 +78,8 @@ static double group_cores(const char *folder, bool unified)
                : INFINITY;
 }
 
-/* The smallest share of the group in `folder` and of the groups above it, down to
- * `top` bytes of the path. Changes `folder`. */
+/* The smallest share of the group in `folder` and of the groups above it, down to `top` bytes of
+ * the path. Changes `folder`. */
 static double least_cores(char *folder, size_t top, bool unified)
 {
     double min = INFINITY;
@@ -112,9 +112,8 @@ static bool is_listed(const char *list, const char *word)
     return false;
 }
 
-/* The path of the group of this process in a line of proc/self/cgroup,
- * "7:cpu,cpuacct:/a" or "0::/a"; NULL: the line is about another controller. Changes
- * `line`. */
+/* The path of the group of this process in a line of proc/self/cgroup, "7:cpu,cpuacct:/a" or
+ * "0::/a"; NULL: the line is about another controller. Changes `line`. */
 static const char *group_path(char *line, bool *unified)
 {
     char *controllers = strchr(line, ':');
@@ -128,8 +127,8 @@ static const char *group_path(char *line, bool *unified)
     return *unified || is_listed(controllers, "cpu") ? path : NULL;
 }
 
-/* Parse a line of proc/self/mountinfo, "36 35 98:0 ROOT POINT options.. - TYPE source
- * OPTIONS". False: another kind of mount. Changes `line`. */
+/* Parse a line of proc/self/mountinfo, "36 35 98:0 ROOT POINT options.. - TYPE source OPTIONS".
+ * False: another kind of mount. Changes `line`. */
 static bool group_mount(char *line, bool unified, const char **root, const char **point)
 {
     char *rest = strstr(line, " - "), type[16], options[1024];
@@ -196,26 +195,18 @@ double cv_cgroup_cores(const char *root)
     return min;
 }
 
-/* The set must be as large as the one of the kernel. */
+/* The set must be as large as the one of the kernel, which has at most 8,192 processors. */
 static int affinity_cores(void)
 {
-    for (int cores = 1024; cores <= 1 << 20; cores *= 4) {
-        cpu_set_t *set = CPU_ALLOC((size_t)cores);
-        const size_t size = CPU_ALLOC_SIZE((size_t)cores);
-        int count = 0, failed;
+    enum { CORES = 1 << 16 };
+    cpu_set_t *set = CPU_ALLOC(CORES);
+    const size_t size = CPU_ALLOC_SIZE(CORES);
+    const int count = set != NULL && sched_getaffinity(0, size, set) == 0
+                          ? CPU_COUNT_S(size, set)
+                          : (int)sysconf(_SC_NPROCESSORS_ONLN);
 
-        if (set == NULL)
-            break;
-        failed = sched_getaffinity(0, size, set) != 0 ? errno : 0;
-        if (failed == 0)
-            count = CPU_COUNT_S(size, set);
-        CPU_FREE(set);
-        if (failed == 0)
-            return count;
-        if (failed != EINVAL)
-            break;
-    }
-    return (int)sysconf(_SC_NPROCESSORS_ONLN);
+    CPU_FREE(set);
+    return count;
 }
 
 unsigned cv_usable_cores(void)
@@ -235,10 +226,10 @@ enum {
 
 struct cpu {
     int number, node;
-    int thread;        /* its index in the core */
+    int thread;        /* index in the core */
     long capacity;     /* relative to CAPACITY */
     unsigned turn;     /* number of equal processors before it on its node */
-    cpu_set_t threads; /* of its core */
+    cpu_set_t threads; /* hardware threads of the core */
 };
 
 struct cpus {
@@ -389,8 +380,7 @@ enum cleave_status cv_cpu_affinity_here(enum cleave_pin how, uint32_t count,
 
 static const char variable[] = "CUDA_VISIBLE_DEVICES";
 
-/* Entry `index` of the list; NULL: there is none. As in CUDA, -1 hides all that
- * follow. */
+/* Entry `index` of the list; NULL: there is none. As in CUDA, -1 hides all that follow. */
 static const char *find_entry(const char *list, uint32_t index, size_t *out_length)
 {
     for (;;) {

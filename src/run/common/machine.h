@@ -10,14 +10,14 @@
 /* The cores of the affinity mask, or fewer if a control group (version 1 or 2) grants less
  * processor time; rounded up, at least 1. */
 unsigned cv_usable_cores(void);
-/* The processor time that control groups grant, in cores, from the files below `root` (""
- * for this machine). INFINITY: no limit. */
+/* The processor time that control groups grant, in cores, from the files below `root` ("" for
+ * this machine). INFINITY: no limit. */
 double cv_cgroup_cores(const char *root);
 
 /* Choose among the processors `usable` for each of `count` workers. CLEAVE_PIN_CORES: one core
- * with all its hardware threads if there are enough cores, else one thread; CLEAVE_PIN_NODES:
- * the NUMA node of that core. The processors are described in sys/devices below `root` (""
- * for this machine); the default is one node, one thread per core, equal speeds. */
+ * with all its hardware threads if there are enough cores, else one thread; CLEAVE_PIN_NODES: the
+ * NUMA node of that core. The processors are described in sys/devices below `root` ("" for this
+ * machine); the default is one node, one thread per core, equal speeds. */
 enum cleave_status cv_cpu_affinity_make(const char *root, const cpu_set_t *usable,
                                         enum cleave_pin how, uint32_t count,
                                         cpu_set_t *out, struct cleave_error *err);
@@ -28,8 +28,8 @@ enum cleave_status cv_cpu_affinity_here(enum cleave_pin how, uint32_t count,
 /* The number of GPUs: the entries of CUDA_VISIBLE_DEVICES if it is set; else the files nvidia0,
  * nvidia1, .. in `folder` ("/dev"); else the lines of nvidia-smi. */
 uint32_t cv_gpus_count(const char *folder);
-/* The value of CUDA_VISIBLE_DEVICES for GPU `index`, from 0. Fails if the variable is set and
- * has fewer entries. */
+/* The value of CUDA_VISIBLE_DEVICES for GPU `index`, from 0. Fails if the variable is set and has
+ * fewer entries. */
 enum cleave_status cv_gpu_name(uint32_t index, char *out, size_t size,
                                struct cleave_error *err);
 

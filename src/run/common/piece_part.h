@@ -18,8 +18,8 @@ struct cv_lazy_reader {
     enum cleave_status (*read)(struct cv_lazy_reader *well, uint64_t offset, void *out,
                                size_t max, size_t *got, struct cleave_error *err);
     /* Start a thread (pipe_writer.h) that writes the bytes from `begin` until it is stopped.
-     * The caller wants those before `end`; a `bounded` reader writes no others. `into` is the
-     * pipe of a command, for a `direct` reader only; or NULL. */
+     * Bytes before `end` are wanted; a `bounded` reader writes no others. `into` is the pipe of a
+     * command, for a `direct` reader only; or NULL. */
     enum cleave_status (*threaded)(struct cv_lazy_reader *well, uint64_t begin,
                                    uint64_t end, const struct cv_writer_thread_into *into,
                                    struct cv_writer_thread **out,
@@ -43,8 +43,8 @@ struct cv_part {
     const char *name; /* borrowed, for messages; may be NULL */
 };
 
-/* As pread at `offset`, which counts like `begin`. Fewer than `max` bytes at the end of the
- * part or of the file. */
+/* As pread at `offset`, which counts like `begin`. Fewer than `max` bytes at the end of the part
+ * or of the file. */
 ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, size_t max);
 
 /* Bytes that complete the last record of a file, so that the next file begins a new record. */
@@ -70,7 +70,7 @@ struct cv_packed_block {
 /* --- hashes -------------------------------------------------------------------------- */
 
 /* XXH3-128 detects changes of an input and is as fast as memory. It does not protect against
- * forgery. The text is the one that `xxh128sum` prints. */
+ * forgery. `xxh128sum` prints the same text. */
 struct cv_content_hash {
     uint64_t high, low;
 };
@@ -84,8 +84,8 @@ struct cv_content_hasher;
 enum cleave_status cv_content_hasher_new(struct cv_content_hasher **out,
                                          struct cleave_error *err);
 void cv_content_hasher_free(struct cv_content_hasher *hasher);
-/* Add bytes [begin, end) of a file. `name`, for messages, may be NULL. After a failure reset
- * the hasher. */
+/* Add bytes [begin, end) of a file. `name`, for messages, may be NULL. After a failure reset the
+ * hasher. */
 enum cleave_status cv_content_hasher_add(struct cv_content_hasher *hasher,
                                          const char *name, int fd, uint64_t begin,
                                          uint64_t end, struct cleave_error *err);

@@ -161,10 +161,10 @@ void cv_pipe_feeder_init(struct cv_pipe_feeder *feeder)
     *feeder = (struct cv_pipe_feeder){ .fd = -1 };
 }
 
-/* The pipe is full after `put` bytes: how long to sleep until half of it is read at the same pace;
- * 0: wait for room. Not for a reader that makes much room at a time. At most the time for three
- * quarters at the best pace: a reader without a core may get one again. `before`: bytes that were
- * unread after a sleep. */
+/* The pipe is full after `put` bytes: how long to sleep until half of it is read at the same
+ * pace; 0: wait for room. Not for a reader that makes much room at a time. At most the time for
+ * three quarters at the best pace: a reader without a core may get one again. `before`: bytes
+ * that were unread after a sleep. */
 static double nap_s(struct cv_pipe_feeder *feeder, bool slept, uint64_t before,
                     uint64_t put, double now_s)
 {
@@ -282,8 +282,8 @@ static void woken(void *context)
     turn(context, true);
 }
 
-/* A limit prevents the lazy reader of the next part while the command runs. It will pass: the reader
- * of the part before has ended. False: another error, or the time to try is over. */
+/* A limit prevents the lazy reader of the next part while the command runs. It will pass: the
+ * reader of the part before has ended. False: another error, or too many tries. */
 static bool can_wait(struct cv_pipe_feeder *feeder, enum cleave_status status)
 {
     const double now_s = cv_clock_s();

@@ -1,17 +1,17 @@
 /* pipe_feeder.h -- a pipe writer that is driven by a poller. SPDX-License-Identifier: MIT
  *
- * The feeder continues when the pipe has room, but not at once: a reader that takes 16 KiB at a time
- * would wake it each time and alternate with it on one core. Once the pace of the reader is known,
- * the feeder sleeps until about half of the pipe has been read. */
+ * The feeder continues when the pipe has room, but not at once: a reader that takes 16 KiB at a
+ * time would wake it each time and alternate with it on one core. Once the pace of the reader is
+ * known, the feeder sleeps until about half of the pipe has been read. */
 #ifndef CV_PIPE_FEEDER_H
 #define CV_PIPE_FEEDER_H
 #include "run/common/pipe_writer.h"
 #include "run/common/poller.h"
 
-/* Tells when a command begins to read, and when it has read everything. A pipe reports reads only if
- * it was full. So the pipe is made one page wide when all is written: it is full until everything
- * has been read. Until the command begins, the pipe is looked at from time to time: the beginning
- * is known to 2 % of the time that it took. */
+/* Reports when a command begins to read, and when it has read everything. A pipe reports reads
+ * only if it was full. So the pipe is made one page wide when all is written: it is full until
+ * everything has been read. Until the command begins, the pipe is looked at from time to time:
+ * the beginning is known to 2 % of the time that it took. */
 struct cv_read_monitor {
     struct cv_poller *poller;      /* borrowed; NULL: not in use */
     struct cv_pipe_writer *writer; /* borrowed */
@@ -47,7 +47,7 @@ struct cv_pipe_feeder {
     int fd; /* owned: the end to write to; -1: closed */
     struct cv_pipe_writer writer;
     struct cv_watch watch;
-    struct cv_watch source; /* of a lazy reader without bytes */
+    struct cv_watch source; /* a lazy reader without bytes is waited for */
     struct cv_timer nap;
     double scarce_s; /* a limit prevents the next part since this time; 0: no */
     double fed_s;    /* when bytes were last written; 0: not yet */
@@ -57,7 +57,7 @@ struct cv_pipe_feeder {
     bool refused;    /* the reader has closed the pipe */
     /* For a pipe that stays open when all is written: */
     bool narrow;        /* hold no more than is read in a moment */
-    size_t small_write; /* of cv_pipe_writer_narrow */
+    size_t small_write; /* for cv_pipe_writer_narrow */
     struct cv_read_monitor monitor;
 };
 

@@ -25,7 +25,7 @@ enum {
     ROOM = 256 * 1024,  /* capacity of the pipe of a thread on many cores */
     FEW_CORES = 8,
     COPY = 64 * 1024, /* read and written at a time */
-    MOST = 16 << 20,  /* of one system call */
+    MOST = 16 << 20,  /* bytes per system call */
     LEND = 16 * 1024, /* less memory is copied as fast as it is spliced */
 };
 
@@ -34,8 +34,8 @@ static const double SOON_S =
     0.005; /* a small write that is read so soon is followed by two */
 static const double AGAIN_S = 1; /* try again to start a thread */
 
-/* The pipe is full after `fed` bytes: widen it if its reader is fast. The rate is measured from the
- * first time that the pipe was full; before, the command was starting. */
+/* The pipe is full after `fed` bytes: widen it if its reader is fast. The rate is measured from
+ * the first time that the pipe was full; before, the command was starting. */
 static void adapt_width(struct cv_pipe_width *width, int pipe, uint64_t fed)
 {
     double wanted, now_s;
@@ -83,8 +83,8 @@ static void *run_thread(void *context)
     return NULL;
 }
 
-/* The pipe is full: the time until half of it is read, at the pace since it was last full; 0: wait
- * for room. Being woken for every few kilobytes would alternate with the reader. */
+/* The pipe is full: the time until half of it is read, at the pace since it was last full; 0:
+ * wait for room. Being woken for every few kilobytes would alternate with the reader. */
 static double pause_s(struct cv_writer_thread *threaded)
 {
     const double now_s = cv_clock_s(), since_s = now_s - threaded->paced_s;
@@ -125,8 +125,8 @@ static bool may_write(struct cv_writer_thread *threaded)
     return !threaded->stopped;
 }
 
-/* With the lock: write some bytes. *sleep_s: how long the pipe will be full, 0: unknown, negative:
- * it was not full. */
+/* With the lock: write some bytes. *sleep_s: how long the pipe will be full, 0: unknown,
+ * negative: it was not full. */
 static size_t write_directly(struct cv_writer_thread *threaded, const char *bytes,
                              size_t length, double *sleep_s)
 {
@@ -202,8 +202,8 @@ static enum cleave_status open_direct(struct cv_writer_thread *threaded,
     return CLEAVE_OK;
 }
 
-/* A wide pipe saves up to 7 % of the time of a run, usually 4 %. All pipes of a user may hold 64 MiB
- * and are tiny beyond that, so with many cores they are smaller. */
+/* A wide pipe saves up to 7 % of the time of a run, usually 4 %. All pipes of a user may hold 64
+ * MiB and are tiny beyond that, so with many cores they are smaller. */
 static enum cleave_status open_own_pipe(struct cv_writer_thread *threaded,
                                         struct cleave_error *err)
 {
@@ -298,7 +298,8 @@ void cv_writer_thread_stop(struct cv_writer_thread *threaded)
     close_thread(threaded);
 }
 
-/* Let a thread that writes directly stop at `until`; false, without a change: it has gone further. */
+/* Let a thread that writes directly stop at `until`; false, without a change: it has gone
+ * further. */
 static bool set_until(struct cv_writer_thread *threaded, uint64_t until)
 {
     bool good;
@@ -513,8 +514,8 @@ static bool look_at_pipe(const struct cv_pipe_writer *writer)
     return ready > 0 && (pipe.revents & POLLOUT) != 0;
 }
 
-/* Without a thread if a limit prevents it. To wait for the limit to pass would not do: the commands
- * that count may be waiting for threads themselves. */
+/* Without a thread if a limit prevents it. To wait for the limit to pass would not do: the
+ * commands that count may be waiting for threads themselves. */
 static enum cleave_status begin_thread(struct cv_pipe_writer *writer,
                                        const struct cv_part *part,
                                        struct cleave_error *err)
@@ -660,8 +661,8 @@ static enum cleave_status fail_part(const struct cv_part *part, int error,
                       strerror(error));
 }
 
-/* Write some bytes of a part. *got and errno are as of write(2); *dry: the source has no bytes now,
- * the pipe is not full. */
+/* Write some bytes of a part. *got and errno are as of write(2); *dry: the source has no bytes
+ * now, the pipe is not full. */
 static enum cleave_status write_some(struct cv_pipe_writer *writer, struct cv_part *part,
                                      uint64_t max, bool *dry, ssize_t *got,
                                      struct cleave_error *err)

@@ -1,7 +1,8 @@
 /* pipe_writer.h -- write the parts of a piece into a pipe. SPDX-License-Identifier: MIT
  *
- * A pipe writer never waits: it writes what fits and returns a state. The pipe may be filled before
- * its reader is started, so a small chunk needs no waiting at all. The source of a part is one of:
+ * A pipe writer never waits: it writes what fits and returns a state. The pipe may be filled
+ * before its reader is started, so a small chunk needs no waiting at all. The source of a part is
+ * one of:
  *
  *   file, memory     spliced into the pipe without a copy; read and written if that is refused
  *   lazy reader      a thread writes the bytes into its own pipe, and they are spliced on
@@ -9,9 +10,9 @@
  *                    called or not, but not beyond the end of the part
  *   no thread        a limit of the system prevents a thread: the bytes are made in the call
  *
- * While the reader keeps up, the pipe is widened to what it reads in about 10 ms: wake-ups are rare,
- * and the bytes in the pipe, which cannot be taken back, are little work. If even a page is too
- * much work, a small write is made whenever the pipe is empty (not by a thread).
+ * While the reader keeps up, the pipe is widened to hold about 10 ms of reading: wake-ups are
+ * rare, and the bytes in the pipe, which cannot be taken back, are little work. If even a page is
+ * too much work, a small write is made whenever the pipe is empty (not by a thread).
  *
  * A pipe refers to pages: bytes of a file that change while they are in the pipe reach the reader
  * changed. */
@@ -41,7 +42,7 @@ enum { CV_FLOW_HERE = -1 };
 struct cv_writer_thread_into {
     int pipe;                    /* borrowed: no other writer */
     struct cv_pipe_width *width; /* borrowed: for the thread alone while it may write */
-    uint64_t step;               /* report after so many bytes; 0: only at the end */
+    uint64_t step;               /* report after this many bytes; 0: only at the end */
     uint64_t fed;                /* bytes that the pipe was given by all writers */
     uint64_t at, until;          /* offsets: the next byte, and the end of the part */
 };
@@ -51,12 +52,12 @@ enum cv_writer_thread_mode { CV_WRITES_OWN_PIPE, CV_WRITES_DIRECTLY, CV_WRITES_N
 /* The first member of the struct of its user; all zero before the start. */
 struct cv_writer_thread {
     enum cv_writer_thread_mode mode;
-    struct cv_pipe pipe; /* of its own; the thread closes the end to write to */
+    struct cv_pipe pipe; /* own pipe; the thread closes the end to write to */
     pthread_t thread;
     bool running;
     enum cleave_status (*work)(struct cv_writer_thread *threaded,
                                struct cleave_error *err);
-    enum cleave_status status; /* of the work, after its end */
+    enum cleave_status status; /* result of the work */
     struct cleave_error err;
     /* A thread that writes directly: */
     struct cv_writer_thread_into into; /* under the lock, which is recursive */
@@ -69,15 +70,15 @@ struct cv_writer_thread {
     bool stopped, over, refused;
 };
 
-/* `what` the thread does, for messages: "decodes". `into`: NULL for a pipe of its own. */
+/* `what` the thread does, for messages: "decodes". `into`: NULL for an own pipe. */
 enum cleave_status
 cv_writer_thread_start(struct cv_writer_thread *threaded,
                        enum cleave_status (*work)(struct cv_writer_thread *threaded,
                                                   struct cleave_error *err),
                        const char *what, const struct cv_writer_thread_into *into,
                        struct cleave_error *err);
-/* Borrowed: the end of its own pipe to read from. For a thread that writes directly, an event that
- * is readable after a step, at the end of the part, and when the thread has ended. */
+/* Borrowed: the end of the own pipe to read from. For a thread that writes directly, an event
+ * that is readable after a step, at the end of the part, and when the thread has ended. */
 int cv_writer_thread_fd(const struct cv_writer_thread *threaded);
 /* Called by the thread: false if no bytes are wanted. */
 bool cv_writer_thread_write(struct cv_writer_thread *threaded, const char *bytes,
@@ -88,8 +89,8 @@ enum cleave_status cv_writer_thread_end(struct cv_writer_thread *threaded,
 /* Stop the thread and wait for it. */
 void cv_writer_thread_stop(struct cv_writer_thread *threaded);
 
-/* The wait if it is between 0.1 and 10 ms, else 0: a shorter one does not pay, and during a longer
- * one too much may change. */
+/* The wait if it is between 0.1 and 10 ms, else 0: a shorter one does not pay, and during a
+ * longer one too much may change. */
 static inline double cv_writer_thread_pause_s(double wait_s)
 {
     return wait_s >= 100e-6 && wait_s <= 10e-3 ? wait_s : 0;
@@ -118,14 +119,14 @@ struct cv_pipe_writer {
     size_t small_write; /* bytes to write into an empty pipe; 0: as many as fit */
     double small_s;     /* when the last small write was made; 0: not yet */
     bool copies;        /* splice is refused for this part */
-    struct cv_writer_thread *threaded; /* owned: of a lazy reader; or NULL */
+    struct cv_writer_thread *threaded; /* owned: thread of a lazy reader; or NULL */
     size_t thread_part;                /* the part it writes */
-    uint64_t thread_at, thread_until;  /* its next byte, and the end it was given */
+    uint64_t thread_at, thread_until;  /* next byte, and the end it was given */
     double unthreaded_s;               /* when a thread could not be started */
 };
 
-/* Write `nparts` parts (at most CV_FEED_PARTS) into `pipe`, whose file description is not shared with
- * the reader. If a part has a lazy reader, call cv_pipe_writer_done. */
+/* Write `nparts` parts (at most CV_FEED_PARTS) into `pipe`, whose file description is not shared
+ * with the reader. If a part has a lazy reader, call cv_pipe_writer_done. */
 void cv_pipe_writer_init(struct cv_pipe_writer *writer, int pipe,
                          const struct cv_part *parts, size_t nparts);
 void cv_pipe_writer_done(struct cv_pipe_writer *writer);

@@ -53,9 +53,9 @@ struct cv_poller {
 
 static const double GUARD_AFTER_S = 0.01;
 
-/* A timer that is this late belongs to a process that was stopped (SIGSTOP, Ctrl-Z) or
- * had no core. Events that happened meanwhile may be what the timer waits for, so they
- * are handled first, in at most LOOKS turns. */
+/* A timer that is this late belongs to a process that was stopped (SIGSTOP, Ctrl-Z) or had no
+ * core. Events that happened meanwhile may be what the timer waits for, so they are handled
+ * first, in at most LOOKS turns. */
 static const double LATE_S = 0.1;
 enum { LOOKS = 64 };
 
@@ -115,8 +115,8 @@ void cv_poller_free(struct cv_poller *poller)
         while (sigtimedwait(&broken, NULL, &now) == SIGPIPE)
             ;
     }
-    /* A repeated signal means nothing new: batch systems send it to all processes of a
-     * job, and scripts forward it. */
+    /* A repeated signal means nothing new: batch systems send it to all processes of a job, and
+     * scripts forward it. */
     if (poller->signalled) {
         struct signalfd_siginfo again;
 
@@ -333,8 +333,8 @@ static bool looks_first(struct cv_poller *poller, bool interrupted)
     return false;
 }
 
-/* A timer that a callback sets for the past waits for the next turn, so that timers
- * cannot starve descriptors. */
+/* A timer that a callback sets for the past waits for the next turn, so that timers cannot starve
+ * descriptors. */
 static void call_timers(struct cv_poller *poller)
 {
     const double now_s = cv_clock_s();
@@ -452,8 +452,8 @@ static void call_watches(struct cv_poller *poller)
     }
 }
 
-/* Make children ahead, one at a time, until an event happens. Returns the time to
- * wait, at most `timeout_s` (negative: no limit); 0: an event happened. */
+/* Make children ahead, one at a time, until an event happens. Returns the time to wait, at most
+ * `timeout_s` (negative: no limit); 0: an event happened. */
 static double get_ahead(struct cv_poller *poller, double timeout_s)
 {
     struct epoll_event first;

@@ -1,5 +1,4 @@
-/* process.c -- pipes, processes, and a guard that ends them. SPDX-License-Identifier:
- * MIT */
+/* process.c -- pipes, processes, and a guard that ends them. SPDX-License-Identifier: MIT */
 #include "run/common/process.h"
 
 #include <assert.h>
@@ -45,8 +44,8 @@ enum cleave_status cv_pipe_open(struct cv_pipe *out, struct cleave_error *err)
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return cv_pipe_fail(errno, err);
-    /* Descriptors 0 to 2 are free if this process was started without them. A child
-     * would overwrite them while it places its own. */
+    /* Descriptors 0 to 2 are free if this process was started without them. A child would
+     * overwrite them while it places its own. */
     for (int i = 0; i < 2; i++)
         if (ends[i] <= 2) {
             const int higher = fcntl(ends[i], F_DUPFD_CLOEXEC, 3);
@@ -135,8 +134,8 @@ static bool send(const atomic_int *groups, int signal)
     return any;
 }
 
-/* The process has one thread and may only call async-signal-safe functions. All
- * signals are blocked. */
+/* The process has one thread and may only call async-signal-safe functions. All signals are
+ * blocked. */
 static _Noreturn void run_guard(const atomic_int *groups, int alive)
 {
     const struct timespec pause = { 0, 1000000L * LOOK_MS };
@@ -451,8 +450,8 @@ void cv_process_signal(const struct cv_process *process, int signal)
 /* Turns, and milliseconds of a turn, to wait for a result that a debugger takes first. */
 enum { TRACED_TURNS = 2000, TRACED_MS = 1 };
 
-/* A debugger or strace takes the result of a process first. Whether the process has
- * ended and its result is worth another turn. */
+/* A debugger or strace takes the result of a process first. Whether the process has ended and its
+ * result is worth another turn. */
 static bool is_traced(const struct cv_process *process, int *turns)
 {
     struct pollfd end = { .fd = process->pidfd, .events = POLLIN };

@@ -49,7 +49,7 @@ struct cv_guard;
 enum cleave_status cv_guard_new(struct cv_guard **out, struct cleave_error *err);
 /* Fork the guard; once. */
 enum cleave_status cv_guard_begin(struct cv_guard *guard, struct cleave_error *err);
-/* Its groups are left alone. May be NULL. */
+/* The groups are left alone. May be NULL. */
 void cv_guard_free(struct cv_guard *guard);
 /* The place of the group, from 1; 0: `guard` is NULL or full. */
 size_t cv_guard_add(struct cv_guard *guard, pid_t group);
@@ -57,8 +57,8 @@ void cv_guard_remove(struct cv_guard *guard, size_t place);
 
 /* --- processes ----------------------------------------------------------------------- */
 
-/* The descriptors are borrowed, and the process gets copies. -1: /dev/null for `in` and `out`, the
- * stderr of this process for `errors`, none for `extra`. */
+/* The descriptors are borrowed, and the process gets copies. -1: /dev/null for `in` and `out`,
+ * the stderr of this process for `errors`, none for `extra`. */
 struct cv_process_files {
     int in, out, errors;
     int extra;                  /* becomes descriptor 3 */
@@ -74,18 +74,18 @@ struct cv_process {
     pthread_t waiter; /* waits for the process if the system has no pidfd */
     bool has_waiter;
     struct cv_guard *guard; /* borrowed */
-    size_t guarded;         /* its place in the guard, from 1; 0: none */
-    struct cv_start *start; /* borrowed: of the starter; or NULL */
+    size_t guarded;         /* place in the guard, from 1; 0: none */
+    struct cv_start *start; /* borrowed from the starter; or NULL */
     /* After cv_process_reap: */
     int exit_code;       /* -1: it did not exit, or the status is unknown */
     int signal;          /* that ended it, else 0 */
     int start_error;     /* errno: the command could not be started; else 0 */
     bool ended, failed;  /* results of cv_process_is_over */
-    struct rusage usage; /* of the process and the children that it waited for */
+    struct rusage usage; /* the process and the children that it waited for */
 };
 
-/* Start the command with the signal mask (NULL: empty), SIGPIPE and SIGXFSZ at their defaults, and
- * SIGTTIN and SIGTTOU ignored. With a starter, a failure may only show when the process is
+/* Start the command with the signal mask (NULL: empty), SIGPIPE and SIGXFSZ at their defaults,
+ * and SIGTTIN and SIGTTOU ignored. With a starter, a failure may only show when the process is
  * reaped. */
 enum cleave_status cv_process_start(struct cv_process *process,
                                     const struct cv_command *command,

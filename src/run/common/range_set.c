@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 
-/* Nodes are referred to by number, because their memory moves; 0 is no node. */
+/* Nodes are referred to by number, because their memory moves; 0 means none. */
 struct cv_range_node {
     struct cv_range range;
     uint32_t left, right; /* left of a free node: the next free node */

@@ -1,9 +1,9 @@
 /* range_set.h -- a set of bytes, kept as sorted ranges. SPDX-License-Identifier: MIT
  *
- * The ranges of an input that are left or done. Ranges that touch are merged. Items
- * that end in any order leave half as many ranges as there are items, so the ranges
- * are a treap (a search tree by begin, a heap by random weight): each call is O(log
- * n), plus O(log n) per range that it removes. */
+ * The ranges of an input that are left or done. Ranges that touch are merged. Items that end in
+ * any order leave half as many ranges as there are items, so the ranges are a treap (a search
+ * tree by begin, a heap by random weight): each call is O(log n), plus O(log n) per range that it
+ * removes. */
 #ifndef CV_RANGE_SET_H
 #define CV_RANGE_SET_H
 #include <stdbool.h>
@@ -34,21 +34,20 @@ void cv_range_set_done(struct cv_range_set *set);
 /* Bytes in the set. */
 uint64_t cv_range_set_total(const struct cv_range_set *set);
 
-/* The range that holds `offset`, else the next one; false if there is none. To visit
- * all:
+/* The range that holds `offset`, else the next one; false if there is none. To visit all:
  *
  *     for (at = 0; cv_range_set_find(set, at, &range); at = range.end) */
 bool cv_range_set_find(const struct cv_range_set *set, uint64_t offset,
                        struct cv_range *out);
 
-/* Add or remove [begin, end), even if parts of it are present or absent. begin <= end.
- * On failure (out of memory) the set is unchanged. */
+/* Add or remove [begin, end), even if parts of it are present or absent. begin <= end. On failure
+ * (out of memory) the set is unchanged. */
 enum cleave_status cv_range_set_put(struct cv_range_set *set, uint64_t begin,
                                     uint64_t end, struct cleave_error *err);
 enum cleave_status cv_range_set_remove(struct cv_range_set *set, uint64_t begin,
                                        uint64_t end, struct cleave_error *err);
-/* Remove the first bytes, at most `max` and from one range. False: the set is empty,
- * or max is 0. */
+/* Remove the first bytes, at most `max` and from one range. False: the set is empty, or max is
+ * 0. */
 bool cv_range_set_take(struct cv_range_set *set, uint64_t max, struct cv_range *out);
 
 #endif

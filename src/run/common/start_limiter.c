@@ -10,13 +10,13 @@
 
 #include "base/fail.h"
 
-/* Descriptors of a command: at its start, with both ends of its pipes; while it runs;
- * on average. Descriptors of the rest of a run: at least, at most. */
+/* Descriptors of a command: at its start, with both ends of its pipes; while it runs; on average.
+ * Descriptors of the rest of a run: at least, at most. */
 enum { AT_FIRST = 6, LATER = 2, EACH = 4, ELSE = 6, PLENTY = 64 };
 /* Between two looks at the load and the memory. */
 static const double AGAIN_S = 0.5;
-/* Between two tries after a failed start, how long to try if no command runs, and the
- * number of tries after which starts count as stuck. */
+/* Between two tries after a failed start, how long to try if no command runs, and the number of
+ * tries after which starts count as stuck. */
 static const double MOMENT_S = 0.05, HOPE_S = 5;
 enum { MOMENTS = 10 };
 
@@ -167,8 +167,8 @@ static bool is_narrow(const struct cv_start_limiter *limiter, uint32_t workers)
            limiter->most_files < PLENTY + (uint64_t)EACH * workers;
 }
 
-/* Whether there are descriptors for one more command and for the needs of `busy`
- * others. The highest numbers are usually free, so they are counted first. */
+/* Whether there are descriptors for one more command and for the needs of `busy` others. The
+ * highest numbers are usually free, so they are counted first. */
 static bool has_files(const struct cv_start_limiter *limiter, uint32_t busy)
 {
     uint64_t needed = AT_FIRST + ELSE + (uint64_t)LATER * (busy + 1);
@@ -197,8 +197,7 @@ enum cleave_status cv_start_limiter_room(const struct cv_start_limiter *limiter,
 
 /* For all workers together: with many workers there are cores for the starts. */
 static const double LONGEST_S = 0.01;
-/* A start for fewer bytes than it costs waits this long: at most ten starts per
- * second. */
+/* A start for fewer bytes than it costs waits this long: at most ten starts per second. */
 static const double CHEAP_S = 0.1;
 enum { MUCH = 16 << 20 };
 /* Work of less than this time is not divided. */
@@ -275,8 +274,8 @@ void cv_unread_input_give(struct cv_unread_input *unread, uint64_t bytes, double
     unread->given_s = now_s;
 }
 
-/* A late read means that the command worked on the bytes it had. Of more bytes than it
- * reads at once, all but the last are processed. */
+/* A late read means that the command worked on the bytes it had. Of more bytes than it reads at
+ * once, all but the last are processed. */
 void cv_unread_input_read(struct cv_unread_input *unread, struct cv_slow_stream *slow,
                           double now_s)
 {

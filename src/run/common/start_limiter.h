@@ -78,7 +78,7 @@ struct cv_slow_stream {
 /* Bytes that the command of an open chunk has read and may be working on. */
 struct cv_unread_input {
     double bytes;
-    double since_s; /* it has read everything since this time; 0: not yet */
+    double since_s; /* the command has read everything since this time; 0: not yet */
     double given;   /* bytes that it was given since */
     double given_s;
 };

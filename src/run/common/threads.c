@@ -282,13 +282,13 @@ void cv_ordered_free(struct cv_ordered_jobs *pool)
 
 /* --- handoff buffer ------------------------------------------------------------------ */
 
-/* Bytes are counted from the first one: [taken, made) are available, [made, lent) is
- * free. The event is readable while bytes are available.
+/* Bytes are counted from the first one: [taken, made) are available, [made, lent) is free. The
+ * event is readable while bytes are available.
  *
- * Threads are woken without the lock: on a machine with few cores the woken thread
- * would run at once and wait for the lock. So the event may be readable although the
- * bytes were taken. A producer that waits is woken when half of the largest loan is
- * free, or when nothing is left to take. */
+ * Threads are woken without the lock: on a machine with few cores the woken thread would run at
+ * once and wait for the lock. So the event may be readable although the bytes were taken. A
+ * producer that waits is woken when half of the largest loan is free, or when nothing is left to
+ * take. */
 
 struct cv_handoff_buffer {
     size_t min;

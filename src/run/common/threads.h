@@ -16,8 +16,8 @@ int cv_nosignal_thread_create(pthread_t *thread, const pthread_attr_t *attribute
 /* --- ordered jobs -------------------------------------------------------------------- */
 
 /* A pool of threads that does jobs and returns them in the order of submission. One thread
- * submits and one takes; one thread may do both if it takes whenever `max` jobs are in flight.
- * A job belongs to the submitter, then to the pool, then to the taker, so its contents need no
+ * submits and one takes; one thread may do both if it takes whenever `max` jobs are in flight. A
+ * job belongs to the submitter, then to the pool, then to the taker, so its contents need no
  * lock. At most `max` jobs and results exist: a job whose result grows too large is returned in
  * parts (*more). */
 struct cv_ordered_jobs;
@@ -87,8 +87,8 @@ void cv_handoff_buffer_close(struct cv_handoff_buffer *buffer);
 /* Consumer: a descriptor, borrowed, that is readable when there are bytes, at the end, or when
  * memory must be lent; rarely without cause. */
 int cv_handoff_buffer_fd(const struct cv_handoff_buffer *buffer);
-/* Consumer: lend [at, at + room) for the bytes after the last one that was taken. A loan does
- * not shrink until cv_handoff_buffer_stop; it moves only if all lent bytes were taken. */
+/* Consumer: lend [at, at + room) for the bytes that follow the taken ones. A loan does not shrink
+ * until cv_handoff_buffer_stop; it moves only if all lent bytes were taken. */
 void cv_handoff_buffer_lend(struct cv_handoff_buffer *buffer, void *at, size_t room);
 /* Consumer: take the next bytes in place, as a non-blocking read(2): 0 at the end, EAGAIN. */
 ssize_t cv_handoff_buffer_take(struct cv_handoff_buffer *buffer, size_t max);

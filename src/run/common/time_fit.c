@@ -1,5 +1,4 @@
-/* time_fit.c -- statistics of times: a line by size, and a median.
- * SPDX-License-Identifier: MIT */
+/* time_fit.c -- statistics of times: a line by size, and a median. SPDX-License-Identifier: MIT */
 #include "run/common/time_fit.h"
 
 #include <math.h>

@@ -11,8 +11,7 @@ struct cv_time_fit {
 };
 
 void cv_time_fit_add(struct cv_time_fit *fit, double units, double time_s);
-/* The rate is 0 if there is no sample. The latency is 0 if all samples have about the same
- * size. */
+/* The rate is 0 if there is no sample. The latency is 0 if all samples have about the same size. */
 void cv_time_fit_line(const struct cv_time_fit *fit, double *out_latency_s,
                       double *out_rate_ups);
 

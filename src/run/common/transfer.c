@@ -1,5 +1,5 @@
-/* transfer.c -- data for other machines: packed values, compressed frames, files of
- * items. SPDX-License-Identifier: MIT */
+/* transfer.c -- data for other machines: packed values, compressed frames, files of items.
+ * SPDX-License-Identifier: MIT */
 #include "run/common/transfer.h"
 
 #include <errno.h>

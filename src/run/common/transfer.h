@@ -42,9 +42,9 @@ bool cv_unpack_good(const struct cv_unpacker *unpacker);
 
 /* --- compression of a link ----------------------------------------------------------- */
 
-/* Compression pays if the compressor saves more bytes per second than the link moves. The
- * savings are measured on the data of the run, again from time to time; the user of the link
- * measures the link. */
+/* Compression pays if the compressor saves more bytes per second than the link moves. The savings
+ * are measured on the data of the run, again from time to time; the user of the link measures the
+ * link. */
 struct cv_link_compressor {
     void *in, *out;   /* owned: contexts of zstd */
     double saves_Bps; /* bytes saved per second of compressing; < 0: unknown */
@@ -53,8 +53,8 @@ struct cv_link_compressor {
 
 void cv_link_compressor_init(struct cv_link_compressor *compressor);
 void cv_link_compressor_done(struct cv_link_compressor *compressor);
-/* Compress into `out`, of at least `length` bytes, if that pays on a link of `link_Bps`
- * (0: unknown). Returns the compressed size; 0: send the bytes uncompressed. */
+/* Compress into `out`, of at least `length` bytes, if that pays on a link of `link_Bps` (0:
+ * unknown). Returns the compressed size; 0: send the bytes uncompressed. */
 size_t cv_link_compressor_put(struct cv_link_compressor *compressor, double link_Bps,
                               const void *bytes, size_t length, void *out);
 /* Decompress at most `max` bytes; false: damaged, or too long. */
@@ -63,8 +63,8 @@ bool cv_link_compressor_get(struct cv_link_compressor *compressor, const void *b
 
 /* --- files of items ------------------------------------------------------------------ */
 
-/* The name of a file on the other machine: the part after "/./", else the name. Fails for a
- * name that is not one of a file or that leaves the directory. */
+/* The name of a file on the other machine: the part after "/./", else the name. Fails for a name
+ * that is not one of a file or that leaves the directory. */
 enum cleave_status cv_item_transfer_name(const char *name, const char **out,
                                          struct cleave_error *err);
 

@@ -1,5 +1,5 @@
-/* chunk_output.c -- the output of one chunk: fill it, read it, take it.
- * SPDX-License-Identifier: MIT */
+/* chunk_output.c -- the output of one chunk: fill it, read it, take it. SPDX-License-Identifier:
+ * MIT */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 enum {
     COPY = 64 * 1024,          /* read and written at a time */
-    MOST = 16 << 20,           /* of one system call */
+    MOST = 16 << 20,           /* bytes per system call */
     WIDEN_FROM = 4 * 64 << 10, /* an output of this size is worth a wider pipe */
     LINE = 64 * 1024,          /* a longer line stays on disk */
     WINDOW = 16 * 1024,        /* read at a time to find a line */
@@ -81,8 +81,8 @@ void cv_chunk_output_close(struct cv_chunk_output *store)
     cv_output_blocks_cut(store);
 }
 
-/* The output of a failed chunk at the end of a spill file is truncated at once. Other
- * outputs may still be in a pipe. */
+/* The output of a failed chunk at the end of a spill file is truncated at once. Other outputs may
+ * still be in a pipe. */
 static void undo_filling(struct cv_chunk_output *store)
 {
     const struct cv_extent *extent = &store->extents[store->nextents - 1];
@@ -474,8 +474,8 @@ enum cleave_status cv_chunk_output_write_lines(struct cv_chunk_output *store,
     return CLEAVE_OK;
 }
 
-/* Only the beginning of a line is left, on disk: move it to memory unless it is long, and leave the
- * file. */
+/* Only the beginning of a line is left, on disk: move it to memory unless it is long, and leave
+ * the file. */
 static void return_from_disk(struct cv_chunk_output *store)
 {
     const struct cv_extent extent = store->extents[0];
@@ -572,8 +572,8 @@ void cv_chunk_output_keep_lines(struct cv_chunk_output *store)
 
 /* --- as a file ----------------------------------------------------------------------- */
 
-/* Copy the bytes in memory into the hole before the part on disk, the last extent. If nothing is on
- * disk there is no hole: the file has not grown, and the next output begins there. */
+/* Copy the bytes in memory into the hole before the part on disk, the last extent. If nothing is
+ * on disk there is no hole: the file has not grown, and the next output begins there. */
 static enum cleave_status join(struct cv_chunk_output *store, struct cleave_error *err)
 {
     struct cv_extent disk = store->extents[store->nextents - 1];

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Finished outputs wait in a heap by their place in the input (unordered: by the time they were
- * finished). The first one is written once nothing is missing before it. If an output that is
+ * finished). The first output is written once nothing is missing before it. If an output that is
  * still being filled is in front and was offered, its complete lines are written. */
 #include "run/output/ordered_output.h"
 
@@ -25,17 +25,17 @@
 
 enum {
     TURN = 4 << 20,         /* written in one turn of the poller */
-    TURN_BLOCKS = 32 << 20, /* of blocks: links may bring more in a turn than TURN */
+    TURN_BLOCKS = 32 << 20, /* written of blocks: links may bring more in a turn */
     FILE_STEP = 1 << 20,    /* written to a file at a time, as this can take a while */
     COPY = 64 * 1024,       /* read and written at a time */
-    WINDOW = 16 * 1024,     /* of two outputs that are compared */
+    WINDOW = 16 * 1024,     /* compared at a time */
 };
 
 /* --- the sink ------------------------------------------------------------------------ */
 
-/* A pipe takes references to pages and tells when it is full. A file is written within the kernel.
- * For all others (terminal, socket, file opened for appending, which splice refuses) bytes are
- * read and written. */
+/* A pipe takes references to pages and never blocks. A file is written within the kernel. For all
+ * others (terminal, socket, file opened for appending, which splice refuses) bytes are read and
+ * written. */
 static void open_sink(struct cv_ordered_output *outputs)
 {
     const int sink = outputs->options.sink;
@@ -445,8 +445,8 @@ static void await(struct cv_ordered_output *outputs, struct cv_chunk_output *sto
     }
 }
 
-/* Write for one turn, then wait for what is needed. A pipe is always watched, as its reader may close
- * it. */
+/* Write for one turn, then wait for the sink or for bytes. A pipe is always watched, as its
+ * reader may close it. */
 static void turn(struct cv_ordered_output *outputs)
 {
     enum cv_ordered_output_state state;

@@ -1,12 +1,12 @@
 /* ordered_output.h -- keep the outputs of chunks and write them in the order of the input.
  * SPDX-License-Identifier: MIT
  *
- * An output is kept in a memfd and, beyond a limit, in a file without a name. Its bytes go from the
- * pipe of the command to there and on to the sink without a copy through this process. Bytes that
- * pass through this process anyway, from or for a link, are kept in blocks of its memory.
+ * An output is kept in a memfd and, beyond a limit, in a file without a name. Its bytes go from
+ * the pipe of the command to there and on to the sink without a copy through this process. Bytes
+ * that pass through this process anyway, from or for a link, are kept in blocks of its memory.
  *
- * Several outputs share a spill file of a few megabytes. Its space is freed by truncation when all of
- * them are dropped: punching holes could zero parts of pages that are still in a pipe. */
+ * Several outputs share a spill file of a few megabytes. Its space is freed by truncation when
+ * all of them are dropped: punching holes could zero parts of pages that are still in a pipe. */
 #ifndef CV_ORDERED_OUTPUT_H
 #define CV_ORDERED_OUTPUT_H
 #include <stdbool.h>
@@ -59,8 +59,8 @@ enum cv_chunk_output_state {
 enum cleave_status cv_chunk_output_open(struct cv_ordered_output *outputs,
                                         struct cv_chunk_output **out,
                                         struct cleave_error *err);
-/* Use blocks, because the bytes come from a link or go to one, unless the output is to be taken or
- * the sink prefers files. Call it before anything is written. */
+/* Use blocks, because the bytes come from a link or go to one, unless the output is to be taken
+ * or the sink prefers files. Call it before anything is written. */
 void cv_chunk_output_use_blocks(struct cv_chunk_output *store);
 /* Move at most `max` bytes from the pipe `fd`. Never waits. After a failure (disk full) drop the
  * output. */
@@ -74,30 +74,31 @@ enum cleave_status cv_chunk_output_write(struct cv_chunk_output *store, const vo
 enum cleave_status cv_chunk_output_write_lines(struct cv_chunk_output *store,
                                                const void *bytes, size_t length,
                                                struct cleave_error *err);
-/* Take at most `max` bytes from the front of an output that is being filled. With options.lines only
- * complete lines, the last of which may be cut if there are more. */
+/* Take at most `max` bytes from the front of an output that is being filled. With options.lines
+ * only complete lines, the last of which may be cut if there are more. */
 enum cleave_status cv_chunk_output_read_some(struct cv_chunk_output *store, void *room,
                                              size_t max, size_t *out_length,
                                              struct cleave_error *err);
 /* Drop the bytes after the last complete line. */
 void cv_chunk_output_keep_lines(struct cv_chunk_output *store);
 uint64_t cv_chunk_output_size(const struct cv_chunk_output *store);
-/* Bytes that were written or taken before the output was finished; bytes that it was given in all. */
+/* Bytes that were written or taken before the output was finished; bytes that it was given in
+ * all. */
 uint64_t cv_chunk_output_passed(const struct cv_chunk_output *store);
 uint64_t cv_chunk_output_came(const struct cv_chunk_output *store);
 /* Nothing more is added: free unused room. */
 void cv_chunk_output_close(struct cv_chunk_output *store);
-/* Read a complete output from the front, once: the next bytes, at most `max`, none at the end. They
- * are in `room` or borrowed until the next call. */
+/* Read a complete output from the front, once: the next bytes, at most `max`, none at the end.
+ * They are in `room` or borrowed until the next call. */
 enum cleave_status cv_chunk_output_read(struct cv_chunk_output *store, void *room,
                                         size_t max, const void **out_bytes,
                                         size_t *out_length, struct cleave_error *err);
-/* Free an output that was not finished: of a failed chunk, or one that was taken. */
+/* Free an output that was not finished, because its chunk failed or it was taken. */
 void cv_chunk_output_drop(struct cv_chunk_output *store);
 
-/* A complete output as bytes [begin, end) of a file, borrowed until it is dropped or written. With
- * options.separate, begin is 0 and the file ends at `end`, so that other processes can open it as
- * /proc/PID/fd/FD. */
+/* A complete output as bytes [begin, end) of a file, borrowed until it is dropped or written.
+ * With options.separate, begin is 0 and the file ends at `end`, so that other processes can open
+ * it as /proc/PID/fd/FD. */
 struct cv_taken {
     int fd;
     uint64_t begin, end;
@@ -115,23 +116,23 @@ void cv_ordered_output_expect_taking(struct cv_ordered_output *outputs);
 /* --- writing ------------------------------------------------------------------------- */
 
 /* The output belongs to the input from byte `begin`, which is neither finished nor skipped. With
- * options.lines or options.early, and in order, its complete lines are written as soon as all before
- * it is. Otherwise this does nothing. `call`: ask for the bytes of an output of another machine, with
- * options.early, when they can be written; or NULL. */
+ * options.lines or options.early, and in order, its complete lines are written as soon as all
+ * before it is. Otherwise this does nothing. `call`: ask for the bytes of an output of another
+ * machine, with options.early, when they can be written; or NULL. */
 void cv_ordered_output_offer(struct cv_chunk_output *store, uint64_t begin,
                              void (*call)(void *context), void *context);
 /* Bytes were added to an output that may have been offered. */
 void cv_ordered_output_pass_on(struct cv_chunk_output *store);
 /* Whether an output at `begin` must repeat bytes that were written of another. */
 bool cv_ordered_output_remembers(const struct cv_ordered_output *outputs, uint64_t begin);
-/* With options.early: the output failed after bytes of it were written. The next output at its place
- * must repeat them (cv_ordered_output_repeats). */
+/* With options.early: the output failed after bytes of it were written. The next output at its
+ * place must repeat them (cv_ordered_output_repeats). */
 void cv_streamed_output_remember(struct cv_chunk_output *store);
-/* Whether a complete output repeats the bytes that were written of an earlier one at `begin`. They are
- * then not written again. If not, drop the output. */
+/* Whether a complete output repeats the bytes that were written of an earlier one at `begin`.
+ * They are then not written again. If not, drop the output. */
 bool cv_ordered_output_repeats(struct cv_chunk_output *store, uint64_t begin);
-/* The output of the bytes [begin, end) of the input is complete and now owned by the ordered output.
- * begin < end. */
+/* The output of the bytes [begin, end) of the input is complete and now owned by the ordered
+ * output. begin < end. */
 enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,
                                             struct cv_chunk_output *store, uint64_t begin,
                                             uint64_t end, struct cleave_error *err);
@@ -146,9 +147,9 @@ enum cv_ordered_output_state {
     CV_GATHER_BUSY,    /* `max` was reached: call again */
 };
 
-/* Write about `max` bytes at most. Never waits for a pipe, and leaves the flags of the sink unchanged,
- * as other processes may share it. SIGPIPE must be blocked or ignored. After a failure every call
- * fails. */
+/* Write about `max` bytes at most. Never waits for a pipe, and leaves the flags of the sink
+ * unchanged, as other processes may share it. SIGPIPE must be blocked or ignored. After a failure
+ * every call fails. */
 enum cleave_status cv_ordered_output_pump(struct cv_ordered_output *outputs, uint64_t max,
                                           enum cv_ordered_output_state *out,
                                           struct cleave_error *err);
@@ -167,13 +168,12 @@ bool cv_ordered_output_pending(const struct cv_ordered_output *outputs);
 struct cv_ordered_output_usage {
     uint64_t written, memory, disk, most_disk; /* bytes; most_disk: maximum of `disk` */
     double blocked_s;                          /* how long the sink accepted nothing */
-    char
-        head_goes_on; /* '@' or '#': the line after the header begins with it, too; 0: no */
+    char head_goes_on; /* '@' or '#': begins the line after the header, too; 0: no */
 };
 struct cv_ordered_output_usage
 cv_ordered_output_usage(const struct cv_ordered_output *outputs);
-/* The first line of all outputs that are not empty, perhaps cut; "": fewer than two, or they differ.
- * Borrowed. */
+/* The first line of all outputs that are not empty, perhaps cut; "": fewer than two, or they
+ * differ. Borrowed. */
 const char *cv_ordered_output_same_line(const struct cv_ordered_output *outputs);
 
 /* A file without a name in the directory of spill files. *out is owned by the caller. */

@@ -14,8 +14,8 @@ struct cv_spill_file {
     size_t users;                          /* outputs that are partly in it */
     bool taken;                            /* an output is being filled at its end */
     bool listed;                           /* in the list of files with room */
-    struct cv_spill_file *next, *previous; /* of all */
-    struct cv_spill_file *next_free;       /* of those with room */
+    struct cv_spill_file *next, *previous; /* list of all files */
+    struct cv_spill_file *next_free;       /* list of files with room */
 };
 
 struct cv_extent {
@@ -38,12 +38,13 @@ struct cv_output_blocks {
     uint64_t bytes;
 };
 
-/* The output of one chunk: blocks, then extents. Bytes for which memory has no room continue on disk,
- * with a hole for the bytes before them, so that both can be joined without moving the larger part.
+/* The output of one chunk: blocks, then extents. Bytes for which memory has no room continue on
+ * disk, with a hole for the bytes before them, so that both can be joined without moving the
+ * larger part.
  *
- * An offered output is written before it is finished, line by line. With options.lines its written
- * bytes are dropped. With options.early they are kept until it is finished, so that the chunk can be
- * repeated; the new output must begin with the same bytes. */
+ * An offered output is written before it is finished, line by line. With options.lines its
+ * written bytes are dropped. With options.early they are kept until it is finished, so that the
+ * chunk can be repeated; the new output must begin with the same bytes. */
 struct cv_chunk_output {
     struct cv_ordered_output *outputs; /* borrowed */
     bool in_blocks;                    /* in blocks as long as there is memory */
@@ -62,17 +63,18 @@ struct cv_chunk_output {
     void *caller;
     struct cv_chunk_output *next_offered;
     size_t lent;         /* bytes of blocks that cv_chunk_output_read has returned */
-    uint64_t begin, end; /* of the input, once offered or finished */
-    struct cv_chunk_output *next;      /* of all */
-    struct cv_chunk_output *next_free; /* of the unused */
+    uint64_t begin, end; /* range of the input, once offered or finished */
+    struct cv_chunk_output *next;      /* list of all outputs */
+    struct cv_chunk_output *next_free; /* list of unused outputs */
 };
 
 enum cv_sink_kind { CV_SINK_NONE, CV_SINK_PIPE, CV_SINK_FILE, CV_SINK_OTHER };
 
 /* Whether all outputs begin with the same line. */
 struct cv_repeated_header {
-    char line[CV_ALIKE]; /* of the first output that is not empty, perhaps cut */
-    uint64_t outputs;    /* that are not empty and begin with it */
+    char line
+        [CV_ALIKE];   /* first line of the first output that is not empty, perhaps cut */
+    uint64_t outputs; /* that are not empty and begin with it */
     bool differ;
 };
 
@@ -91,12 +93,11 @@ struct cv_ordered_output {
     struct cv_chunk_output **heap; /* owned: finished outputs by `begin` */
     size_t count, capacity;
     struct cv_chunk_output *writing; /* the output in front, or NULL */
-    bool headed;                     /* its header was examined */
+    bool headed;                     /* the header of `writing` was examined */
     struct cv_chunk_output *offered; /* list */
     struct cv_chunk_output *said;    /* failed after bytes of it were written; or NULL */
     struct cv_timer ripens;          /* due_s of the output in front */
-    uint64_t
-        position; /* of the input: all before is written or skipped; unordered: outputs
+    uint64_t position; /* input before it is written or skipped; unordered: outputs
                           written */
     uint64_t finished, written;
     double blocked_from_s; /* since when the sink accepts nothing; 0: it accepts */
@@ -104,11 +105,11 @@ struct cv_ordered_output {
 
     char *head; /* owned: the header of the first output that has one; or NULL */
     size_t head_length;
-    char head_goes_on; /* of struct cv_ordered_output_usage */
+    char head_goes_on; /* see struct cv_ordered_output_usage */
     struct cv_repeated_header alike;
 
     enum cv_sink_kind kind;
-    size_t copy_bytes; /* of CV_SINK_OTHER, at a time */
+    size_t copy_bytes; /* CV_SINK_OTHER: bytes per write */
     bool socket;
     int error; /* errno of the failure of the sink */
     struct cleave_error failure;
@@ -142,7 +143,7 @@ void cv_output_blocks_added(struct cv_chunk_output *store, size_t bytes);
 /* The first contiguous bytes. There are some. */
 const unsigned char *cv_output_blocks_front(const struct cv_chunk_output *store,
                                             size_t *out_length);
-/* Drop the first bytes, at most those of cv_output_blocks_front. */
+/* Drop the first bytes, at most as many as cv_output_blocks_front returns. */
 void cv_output_blocks_gone(struct cv_chunk_output *store, size_t bytes);
 /* Nothing is added: free unused room. */
 void cv_output_blocks_cut(struct cv_chunk_output *store);
@@ -168,20 +169,20 @@ void cv_chunk_output_take_out(struct cv_chunk_output *store);
 
 /* --- output_header.c ----------------------------------------------------------------- */
 
-/* The output is the next to be written: drop its header unless it is the first. Fails if the headers
- * differ. */
+/* The output is the next to be written: drop its header unless it is the first. Fails if the
+ * headers differ. */
 enum cleave_status cv_ordered_output_head(struct cv_ordered_output *outputs,
                                           struct cv_chunk_output *store,
                                           struct cleave_error *err);
-/* The output is complete: compare its first line with those of the others. */
+/* The output is complete: compare its first line with other outputs. */
 void cv_repeated_header_look(struct cv_ordered_output *outputs,
                              const struct cv_chunk_output *store);
 
 /* --- ordered_output.c ---------------------------------------------------------------- */
 
-/* Whether the sink takes bytes of this process as fast as those of a file. */
+/* Whether the sink takes bytes from memory as fast as from a file. */
 bool cv_sink_takes_bytes(const struct cv_ordered_output *outputs);
-/* The output at `begin` need not repeat what was written before. */
+/* The output at `begin` need not repeat earlier bytes. */
 void cv_streamed_output_forget(struct cv_ordered_output *outputs, uint64_t begin);
 
 #endif

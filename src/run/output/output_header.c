@@ -1,5 +1,5 @@
-/* output_header.c -- a header of every output that is written once, and one that is
- * repeated. SPDX-License-Identifier: MIT */
+/* output_header.c -- the header of outputs: written once, or repeated by mistake.
+ * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 enum {
     LOOK = 4096, /* bytes examined first */
     SHOWN = 100, /* characters of a line in a message */
-    BEFORE = 30, /* of them before the difference, if the line is long */
+    BEFORE = 30, /* characters before the difference, if the line is long */
 };
 
 /* Lines that a program writes differently each time, and the remedy. */
@@ -126,8 +126,8 @@ enum cleave_status cv_ordered_output_head(struct cv_ordered_output *outputs,
 
 /* --- a repeated header --------------------------------------------------------------- */
 
-/* Commands that write a header write it once per chunk, and a user may not know. The
- * first line of each output is compared with that of the first. */
+/* Commands that write a header write it once per chunk, and a user may not know. The first lines
+ * of all outputs are compared. */
 
 void cv_repeated_header_look(struct cv_ordered_output *outputs,
                              const struct cv_chunk_output *store)

@@ -106,8 +106,8 @@ void cv_spill_files_close(struct cv_ordered_output *outputs)
     outputs->spills = NULL;
 }
 
-/* The size from which no other output is begun in the file. Few files need few
- * descriptors; small files return space early. */
+/* The size from which no other output is begun in the file. Few files need few descriptors; small
+ * files return space early. */
 static uint64_t spill_bytes(const struct cv_ordered_output *outputs, bool disk)
 {
     uint64_t bytes = (disk ? outputs->disk : outputs->options.memory) / SPILLS;
@@ -169,8 +169,8 @@ void cv_spill_file_leave(struct cv_ordered_output *outputs, struct cv_spill_file
     spill->users--;
     if (spill->users > 0 || spill->taken)
         return;
-    /* A listed file continues to be filled. Truncating it for a few bytes costs more
-     * than the bytes. */
+    /* A listed file continues to be filled. Truncating it for a few bytes costs more than the
+     * bytes. */
     if (spill->listed && spill->length < SPILL_LEAST &&
         spill->held < outputs->options.memory / 4)
         return;
@@ -187,9 +187,9 @@ void cv_spill_file_leave(struct cv_ordered_output *outputs, struct cv_spill_file
 
 /* --- blocks -------------------------------------------------------------------------- */
 
-/* Bytes from or for a link pass through this process. A memfd would allocate and clear
- * new pages for each output; blocks are reused. The last block of an output is cut to
- * size when the output is complete, so that many small outputs take little memory. */
+/* Bytes from or for a link pass through this process. A memfd would allocate and clear new pages
+ * for each output; blocks are reused. The last block of an output is cut to size when the output
+ * is complete, so that many small outputs take little memory. */
 
 enum {
     SMALL = 16 * 1024, /* first block of an output */
@@ -285,10 +285,7 @@ unsigned char *cv_output_blocks_room(struct cv_chunk_output *store, size_t wante
         last = get_block(store->outputs, last == NULL ? wanted : CV_BLOCK);
         if (last == NULL)
             return NULL;
-        if (blocks->last == NULL)
-            blocks->first = last;
-        else
-            blocks->last->next = last;
+        *(blocks->last == NULL ? &blocks->first : &blocks->last->next) = last;
         blocks->last = last;
     }
     *out_room = last->room - last->length;
@@ -329,32 +326,37 @@ void cv_output_blocks_gone(struct cv_chunk_output *store, size_t bytes)
 void cv_output_blocks_cut(struct cv_chunk_output *store)
 {
     struct cv_output_blocks *blocks = &store->blocks;
-    struct cv_output_block *last = blocks->last, *before = blocks->first, *fitting;
+    struct cv_output_block *last = blocks->last, **link = &blocks->first, *fitting;
 
     if (last == NULL || last->room - last->length < last->room / CUT)
         return;
     fitting = make_block(last->length);
     if (fitting == NULL)
-        return; /* it stays as large as it is */
+        return; /* the block keeps its size */
     memcpy(fitting->bytes, last->bytes, last->length);
     fitting->length = last->length;
     store->outputs->memory += fitting->room;
-    if (before == last) {
-        blocks->first = fitting;
-    } else {
-        while (before->next != last)
-            before = before->next;
-        before->next = fitting;
-    }
-    blocks->last = fitting;
+    while (*link != last)
+        link = &(*link)->next;
+    *link = blocks->last = fitting;
     put_block(store->outputs, last);
+}
+
+static void put_blocks(struct cv_ordered_output *outputs, struct cv_output_block *first)
+{
+    while (first != NULL) {
+        struct cv_output_block *next = first->next;
+
+        put_block(outputs, first);
+        first = next;
+    }
 }
 
 void cv_output_blocks_drop_last(struct cv_chunk_output *store, uint64_t bytes)
 {
     struct cv_output_blocks *blocks = &store->blocks;
     uint64_t left = blocks->begin + blocks->bytes - bytes;
-    struct cv_output_block *block = blocks->first, *next;
+    struct cv_output_block *block = blocks->first;
 
     if (bytes == blocks->bytes) {
         cv_output_blocks_clear(store);
@@ -363,23 +365,14 @@ void cv_output_blocks_drop_last(struct cv_chunk_output *store, uint64_t bytes)
     for (; left > block->length; block = block->next)
         left -= block->length;
     block->length = (size_t)left;
-    next = block->next;
-    block->next = NULL;
-    blocks->last = block;
     blocks->bytes -= bytes;
-    for (; next != NULL; next = block) {
-        block = next->next;
-        put_block(store->outputs, next);
-    }
+    blocks->last = block;
+    put_blocks(store->outputs, block->next);
+    block->next = NULL;
 }
 
 void cv_output_blocks_clear(struct cv_chunk_output *store)
 {
-    while (store->blocks.first != NULL) {
-        struct cv_output_block *next = store->blocks.first->next;
-
-        put_block(store->outputs, store->blocks.first);
-        store->blocks.first = next;
-    }
+    put_blocks(store->outputs, store->blocks.first);
     store->blocks = (struct cv_output_blocks){ 0 };
 }

@@ -1,10 +1,8 @@
-/* line_output.c -- outputs by lines, and outputs of items. SPDX-License-Identifier:
- * MIT
+/* line_output.c -- outputs by lines, and outputs of items. SPDX-License-Identifier: MIT
  *
- * On one machine lines are written at once: a slow reader delays all commands, as if
- * they had its pipe themselves. With hosts, which must be served all the time, the
- * lines that arrive at a time are one output for the ordered output, which does not
- * wait. */
+ * On one machine lines are written at once: a slow reader delays all commands, as if they had its
+ * pipe themselves. With hosts, which must be served all the time, the lines that arrive at a time
+ * are one output for the ordered output, which does not wait. */
 #include "run/slot/line_output.h"
 
 #include <errno.h>
@@ -98,7 +96,7 @@ static enum cleave_status put_each(const struct cv_slot *slot,
                : put_tagged(slot, store, lines->tag, lines->bytes, length, &begins, err);
 }
 
-/* As one output, after all that were finished before. */
+/* Write the lines as one output, after all finished outputs. */
 static enum cleave_status put_in_order(struct cv_slot *slot, size_t length,
                                        struct cleave_error *err)
 {

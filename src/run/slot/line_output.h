@@ -16,8 +16,8 @@ enum cleave_status cv_line_output_take(struct cv_slot *slot, const void *bytes,
 enum cleave_status cv_line_output_end(struct cv_slot *slot, struct cleave_error *err);
 void cv_line_output_done(struct cv_line_output *lines);
 
-/* The command of an item has ended: let the user of the items keep its output, or replace it, or put a
- * tag before each line. *store may be another output afterwards. */
+/* The command of an item has ended: let the user of the items keep its output, or replace it, or
+ * put a tag before each line. *store may be another output afterwards. */
 enum cleave_status cv_item_output_format(const struct cv_slot *slot,
                                          struct cv_chunk_output **store,
                                          struct cleave_error *err);

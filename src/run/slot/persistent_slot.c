@@ -1,9 +1,8 @@
-/* persistent_slot.c -- a slot whose command processes many pieces.
- * SPDX-License-Identifier: MIT
+/* persistent_slot.c -- a slot whose command processes many pieces. SPDX-License-Identifier: MIT
  *
- * A small piece costs two system calls on the way in and two on the way out (read the
- * answer, keep it); larger ones are spliced. The output and the end of the process are
- * watched all the time, so nothing is set up per piece. */
+ * A small piece costs two system calls on the way in and two on the way out (read the answer,
+ * keep it); larger ones are spliced. The output and the end of the process are watched all the
+ * time, so nothing is set up per piece. */
 #include "run/slot/persistent_slot.h"
 
 #include <errno.h>
@@ -16,19 +15,19 @@
 #include "run/slot/slot_kind.h"
 
 enum {
-    SMALL = 16 * 1024, /* bytes of a piece that is copied */
-    COPY = 32 * 1024,  /* of an answer that is read, not spliced */
+    SMALL = 16 * 1024, /* a smaller piece is copied */
+    COPY = 32 * 1024,  /* an answer with less left is read, not spliced */
     TURN = 8 << 20,    /* bytes moved before other callbacks run */
     UNSTARTED = 127,   /* exit status of a shell for such a command */
-    LENGTH_BITS = 56,  /* of a plausible length; any text has more */
+    LENGTH_BITS = 56,  /* a plausible length has no more bits; any text has */
 };
 
 static const double PATIENCE_S = 10; /* with the first answer */
 
 /* --- give a piece to the command ----------------------------------------------------- */
 
-/* A small piece and its length are written by one call: that is cheaper than splicing,
- * and the command wakes up once. */
+/* A small piece and its length are written by one call: that is cheaper than splicing, and the
+ * command wakes up once. */
 
 /* The first `done` bytes of the parts were written. */
 static void skip(struct cv_part *parts, size_t count, uint64_t done)
@@ -44,8 +43,8 @@ static void skip(struct cv_part *parts, size_t count, uint64_t done)
     }
 }
 
-/* Write all parts by one call; returns the bytes written. If a part cannot be read, 0: the feeder will
- * find the cause. */
+/* Write all parts by one call; returns the bytes written. If a part cannot be read, 0: the feeder
+ * will find the cause. */
 static uint64_t put_small(int fd, const struct cv_part *parts, size_t count)
 {
     unsigned char bytes[CV_FRAME + SMALL];
@@ -219,8 +218,7 @@ static void all_fed(void *context, struct cv_pipe_feeder *feeder)
 
 /* --- answers ------------------------------------------------------------------------- */
 
-/* A command that has never sent a length does not know the protocol, so the run fails
- * at once. */
+/* A command that has never sent a length does not know the protocol, so the run fails at once. */
 static enum cleave_status no_length(struct cv_slot *slot, struct cleave_error *err)
 {
     const struct cv_persistent *persistent = &slot->persistent;
@@ -292,8 +290,7 @@ static enum cleave_status read_some(struct cv_slot *slot, bool *more,
             return cv_fail(err, CLEAVE_EENGINE, "cannot read from a command: %s",
                            strerror(errno));
         *more = got > 0 || (got < 0 && errno == EINTR);
-        /* Output of a command that is being killed is read, so that it can end, and
-         * dropped. */
+        /* Output of a command that is being killed is read, so that it can end, and dropped. */
         if (got > 0 && slot->kills == 0)
             CV_TRY(take(slot, bytes, (size_t)got, err));
     }
@@ -301,7 +298,7 @@ static enum cleave_status read_some(struct cv_slot *slot, bool *more,
         cv_poller_remove(slot->poller, &slot->out_watch);
         cv_close(&slot->out);
         if (!persistent->leaving && !slot->exited && slot->kills == 0)
-            cv_slot_kill_soon(slot); /* it cannot answer */
+            cv_slot_kill_soon(slot); /* no answer can follow */
     }
     return CLEAVE_OK;
 }
@@ -327,8 +324,8 @@ static void answer_ready(void *context, unsigned events)
 
 static enum cleave_status start_process(struct cv_slot *slot, struct cleave_error *err);
 
-/* The command has exited with status 0 between two pieces. The piece that it was given
- * meanwhile goes to the next process. */
+/* The command has exited with status 0 between two pieces. The piece that it was given meanwhile
+ * goes to the next process. */
 static bool ended_between(const struct cv_slot *slot)
 {
     const struct cv_persistent *persistent = &slot->persistent;
@@ -383,7 +380,7 @@ static void process_ended(void *context, unsigned events)
     while (status == CLEAVE_OK && slot->out >= 0 && more)
         status = read_some(slot, &more, &err);
     if (slot->out >= 0)
-        cv_process_signal(&slot->process, SIGKILL); /* its children */
+        cv_process_signal(&slot->process, SIGKILL); /* children of the command */
     cv_slot_release(slot);
     cv_process_reap(&slot->process);
     if (status != CLEAVE_OK) {
@@ -408,21 +405,15 @@ static void report_silent_command(void *context)
     slot->events->silent(slot->context, slot);
 }
 
-static enum cleave_status set_nonblocking(int fd, struct cleave_error *err)
-{
-    if (fd >= 0 && !cv_never_wait(fd))
-        return cv_fail(err, CLEAVE_EENGINE, "cannot set up a pipe: %s", strerror(errno));
-    return CLEAVE_OK;
-}
-
 static enum cleave_status launch(struct cv_slot *slot, struct cv_slot_pipes *pipes,
                                  struct cleave_error *err)
 {
     CV_TRY(cv_slot_open_pipes(slot, pipes, err));
     slot->in.over = slot->mate.over = all_fed;
-    CV_TRY(set_nonblocking(slot->in.fd, err));
-    CV_TRY(set_nonblocking(slot->mate.fd, err));
-    CV_TRY(set_nonblocking(slot->out, err));
+    if ((slot->in.fd >= 0 && !cv_never_wait(slot->in.fd)) ||
+        (slot->mate.fd >= 0 && !cv_never_wait(slot->mate.fd)) ||
+        !cv_never_wait(slot->out))
+        return cv_fail(err, CLEAVE_EENGINE, "cannot set up a pipe: %s", strerror(errno));
     CV_TRY(cv_slot_spawn(slot, pipes, false, err));
     if (!slot->persistent.spoke)
         CV_TRY(cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + PATIENCE_S,
@@ -478,14 +469,6 @@ static uint64_t fed_persistent(const struct cv_slot *slot)
     return slot->piece.body.end;
 }
 
-static void stop_persistent(struct cv_slot *slot)
-{
-    if (!is_alive(slot) || slot->stopping)
-        return;
-    slot->stopping = true;
-    cv_slot_kill(slot);
-}
-
 static bool leave_persistent(struct cv_slot *slot)
 {
     struct cleave_error err;
@@ -513,7 +496,7 @@ static void done_persistent(struct cv_slot *slot)
 static const struct cv_slot_kind persistent_kind = {
     .start = start_persistent,
     .fed = fed_persistent,
-    .stop = stop_persistent,
+    .stop = cv_slot_stop_command,
     .leave = leave_persistent,
     .done = done_persistent,
 };

@@ -2,11 +2,11 @@
  *
  * The command reads frames from its standard input and answers each by one frame on its standard
  * output. A frame is a length of 8 bytes, highest first, and as many bytes. A length of all ones
- * instead of an answer means that the piece failed. If lines are to be seen early, an answer may have
- * several parts, each with its length; CV_STEADY_PART is set in all lengths but the last. With mates,
- * descriptor 3 has a frame of them for each frame on standard input. At the end of its input the
- * command should exit with status 0. A command that writes anything else is killed, and the next piece
- * starts another one. */
+ * instead of an answer means that the piece failed. If lines are to be seen early, an answer may
+ * have several parts, each with its length; CV_STEADY_PART is set in all lengths but the last.
+ * With mates, descriptor 3 has a frame of them for each frame on standard input. At the end of
+ * its input the command should exit with status 0. A command that writes anything else is killed,
+ * and the next piece starts another one. */
 #ifndef CV_PERSISTENT_SLOT_H
 #define CV_PERSISTENT_SLOT_H
 #include "run/slot/slot.h"

@@ -13,8 +13,8 @@
 
 /* Bytes moved before other callbacks run. */
 enum { TURN = 8 << 20 };
-/* A pause after a read of less than PIECES from an output of at least LARGE bytes for a link: the pipe
- * collects more meanwhile. */
+/* A pause after a read of less than PIECES from an output of at least LARGE bytes for a link: the
+ * pipe collects more meanwhile. */
 enum { LARGE = 1 << 20, PIECES = 128 * 1024 };
 static const double REST_S = 1e-3;
 /* Most commands that take less than this end with their output: no pidfd is opened before. */
@@ -150,7 +150,7 @@ static void open_piece_fed(struct cv_slot *slot, struct cv_pipe_feeder *feeder)
         cv_slot_broke(slot, &err);
 }
 
-/* The process has ended. Children that read on get what there is. */
+/* The process has ended. Children that read get the bytes that were fed. */
 static void note_exit(struct cv_slot *slot)
 {
     slot->exited = true;
@@ -185,18 +185,10 @@ static enum cleave_status extend_single(struct cv_slot *slot,
     return cv_pipe_feeder_grow(&slot->in, parts, count, err);
 }
 
-static void stop_single(struct cv_slot *slot)
-{
-    if (!slot->busy || slot->stopping)
-        return;
-    slot->stopping = true;
-    cv_slot_kill(slot);
-}
-
 static void shut_single(struct cv_slot *slot)
 {
     if (!slot->open.bound) {
-        stop_single(slot);
+        cv_slot_stop_command(slot);
         return;
     }
     if (!slot->mate.feeding)
@@ -219,8 +211,8 @@ static void rested(void *context)
         cv_slot_broke(slot, &err);
 }
 
-/* Let a large output collect in its pipe, if that is wide: looking at every few kilobytes takes longer
- * than reading them. Its end is noticed at once. */
+/* Let a large output collect in its pipe, if that is wide: looking at every few kilobytes takes
+ * longer than reading them. Its end is noticed at once. */
 static void rest(struct cv_slot *slot)
 {
     struct cleave_error err;
@@ -313,7 +305,7 @@ static void process_ended(void *context, unsigned events)
     cv_poller_remove(slot->poller, &slot->end_watch);
     note_exit(slot);
     if (slot->out >= 0)
-        output_ready(slot, CV_READABLE); /* what there is may be all */
+        output_ready(slot, CV_READABLE); /* the rest of the output */
     else
         check_over(slot);
     check_held(slot);
@@ -366,7 +358,7 @@ static enum cleave_status watch(struct cv_slot *slot, struct cleave_error *err)
     if (!is_unwatched(slot))
         CV_TRY(cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd,
                              CV_READABLE, process_ended, slot, err));
-    else if (slot->open.on) /* its end is the end of its input */
+    else if (slot->open.on) /* a piece grows only while the process lives */
         listen(slot);
     else
         CV_TRY(cv_poller_set(slot->poller, &slot->patience, slot->start_s + LATE_S,
@@ -457,7 +449,8 @@ static uint64_t fed_single(const struct cv_slot *slot)
                : cv_pipe_writer_at(&slot->in.writer, cv_slot_body(slot));
 }
 
-/* The piece and its mates are cut, or none of them: mates that were fed cannot be taken back either. */
+/* The piece and its mates are cut, or none of them: mates that were fed cannot be taken back
+ * either. */
 static bool cut_held(struct cv_slot *slot, const struct cv_piece *head)
 {
     const size_t body = cv_slot_body(slot);
@@ -498,7 +491,7 @@ const struct cv_slot_kind cv_slot_single = {
     .start = start_single,
     .fed = fed_single,
     .cut = cut_single,
-    .stop = stop_single,
+    .stop = cv_slot_stop_command,
     .leave = leave_single,
     .done = done_single,
     .abandon = abandon_single,

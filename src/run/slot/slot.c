@@ -40,7 +40,7 @@ static void free_tailored(struct cv_piece_command *tailored)
     *tailored = (struct cv_piece_command){ .words = NULL };
 }
 
-/* The words of the prefix, then those of the item. */
+/* Words of the prefix, then words of the item. */
 static enum cleave_status put_words(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_piece_command *own = &slot->tailored;
@@ -129,7 +129,7 @@ static enum cleave_status tell_part(struct cv_slot *slot, struct cleave_error *e
     const struct cv_piece *piece = &slot->piece;
     uint64_t first = 0, count;
 
-    if (piece->begin == piece->end) /* its bytes follow later */
+    if (piece->begin == piece->end) /* an open piece without bytes */
         return CLEAVE_OK;
     CV_TRY(tell_number(own, "BEGIN", piece->body.begin, err));
     CV_TRY(tell(own, "INPUT", piece->name, err));
@@ -140,28 +140,19 @@ static enum cleave_status tell_part(struct cv_slot *slot, struct cleave_error *e
     return first > 0 ? tell_number(own, "RECORD", first, err) : CLEAVE_OK;
 }
 
-/* Variables that another machine has sent. */
-static enum cleave_status copy_variables(struct cv_slot *slot, struct cleave_error *err)
-{
-    struct cv_piece_command *own = &slot->tailored;
-
-    for (size_t i = 0; i < CV_TOLD && slot->told[i] != NULL; i++) {
-        char *variable = strdup(slot->told[i]);
-
-        if (variable == NULL)
-            return cv_fail_memory(err, "the environment of a command");
-        own->told[own->ntold++] = variable;
-    }
-    return CLEAVE_OK;
-}
-
 enum cleave_status cv_slot_tell(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_piece_command *own = &slot->tailored;
 
     free_variables(own);
+    for (; slot->told != NULL && own->ntold < CV_TOLD && slot->told[own->ntold] != NULL;
+         own->ntold++) {
+        own->told[own->ntold] = strdup(slot->told[own->ntold]);
+        if (own->told[own->ntold] == NULL)
+            return cv_fail_memory(err, "the environment of a command");
+    }
     if (slot->told != NULL)
-        return copy_variables(slot, err);
+        return CLEAVE_OK;
     CV_TRY(tell_number(own, "CHUNK",
                        slot->items != NULL ? slot->piece.begin + 1 : slot->number + 1,
                        err));
@@ -384,6 +375,14 @@ void cv_slot_kill(struct cv_slot *slot)
     }
     cv_process_signal(&slot->process, slot->kills++ == 0 ? SIGTERM : SIGKILL);
     cv_slot_kill_soon(slot);
+}
+
+void cv_slot_stop_command(struct cv_slot *slot)
+{
+    if (slot->process.pid <= 0 || slot->stopping)
+        return;
+    slot->stopping = true;
+    cv_slot_kill(slot);
 }
 
 static void time_out(void *context)

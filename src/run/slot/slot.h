@@ -1,9 +1,9 @@
 /* slot.h -- a command on a piece of the input. SPDX-License-Identifier: MIT
  *
- * A slot starts the command, feeds the piece to it, keeps its output and reports its end. Its user
- * decides what a failure means. There are three kinds:
+ * A slot starts the command, feeds the piece to it, keeps its output and reports its end. The
+ * user of the slot decides how to treat a failure. There are three kinds:
  *
- *   single       a command is started for each piece, which may be open: more can follow (single_slot.c)
+ *   single       a command is started for each piece, which may grow (single_slot.c)
  *   persistent   one command processes many pieces (persistent_slot.h)
  *   remote       another machine runs the command (run/hosts/remote_slot.h)
  *
@@ -42,21 +42,23 @@ struct cv_item_message_out;
 struct cv_slot;
 struct cv_slot_kind;
 
-/* What a command has done so far. */
+/* Progress of a command. */
 struct cv_slot_seen {
     uint64_t read;   /* bytes of the body; after the end of the input, bytes fed */
     uint64_t output; /* bytes */
-    double cpu_s;    /* of the process, without its children; 0: unknown */
+    double cpu_s;    /* CPU time without children; 0: unknown */
 };
 
 /* Calls to the user of a slot. */
 struct cv_slot_events {
     void (*ended)(void *context, struct cv_slot *slot, enum cv_slot_end end);
-    void (*broke)(void *context,
-                  const struct cleave_error *err); /* of this process: disk full */
+    void (*broke)(
+        void *context,
+        const struct cleave_error *err); /* an error of cleave, not of the command */
     /* A persistent command has ended without a piece; see `process` and `fault`. */
     void (*left)(void *context, struct cv_slot *slot);
-    /* The first answer of a persistent command takes long: perhaps it does not know the protocol. */
+    /* The first answer of a persistent command takes long: perhaps it does not know the
+     * protocol. */
     void (*silent)(void *context, struct cv_slot *slot);
     /* The command succeeded, but its children have held its pipes for a while. May be NULL. */
     void (*held)(void *context, struct cv_slot *slot);
@@ -66,8 +68,8 @@ struct cv_slot_events {
     void (*moved)(void *context, struct cv_slot *slot); /* more was fed; may be NULL */
     void (*wrote)(void *context,
                   struct cv_slot *slot); /* output has arrived; may be NULL */
-    /* Remote pieces: the piece has arrived; it was cut or not; `bytes` of an open piece were moved in
-     * `time_s` (may be NULL); an answer to a question. */
+    /* Remote pieces: the piece has arrived; it was cut or not; `bytes` of an open piece were
+     * moved in `time_s` (may be NULL); an answer to a question. */
     void (*arrived)(void *context, struct cv_slot *slot);
     void (*cut_answered)(void *context, struct cv_slot *slot, bool done);
     void (*carried)(void *context, struct cv_slot *slot, uint64_t bytes, double time_s);
@@ -78,11 +80,11 @@ struct cv_slot_events {
 
 enum { CV_TOLD = 6 }; /* most variables */
 
-/* Every command that is started for a piece finds in its environment CLEAVE_CHUNK, the number of the
- * piece as in the job log, and CLEAVE_SLOT, the place of its worker, both from 1; for a part of an
- * input also CLEAVE_BEGIN, CLEAVE_END and CLEAVE_INPUT, and on demand CLEAVE_RECORD, the number of
- * its first record. For an open piece some of them are unknown. The rest of the command is borrowed
- * from the one that it is built from. */
+/* Every command that is started for a piece finds in its environment CLEAVE_CHUNK, the number of
+ * the piece as in the job log, and CLEAVE_SLOT, the place of its worker, both from 1; for a part
+ * of an input also CLEAVE_BEGIN, CLEAVE_END and CLEAVE_INPUT, and on demand CLEAVE_RECORD, the
+ * number of its first record. For an open piece some of them are unknown. The rest is borrowed
+ * from slot->base. */
 struct cv_piece_command {
     struct cv_command command;
     char **words; /* owned: one block; NULL: not an item */
@@ -102,27 +104,27 @@ enum cleave_status cv_item_piece_words(const struct cleave_items *items,
 enum { CV_FRAME = 8 }; /* bytes of a length, see persistent_slot.h */
 
 struct cv_persistent {
-    bool given;       /* the process was given the piece */
-    bool leaving;     /* its input was closed, so that it ends */
-    bool spoke;       /* a process of this slot has answered */
-    bool refused;     /* the answer is that it failed */
-    bool in_parts;    /* answers may have several parts */
-    bool part;        /* the current length is that of a part, and others follow */
-    bool begun;       /* a part of the answer has arrived */
-    uint64_t answers; /* of this process */
-    unsigned char head[CV_FRAME];      /* the length of the answer */
-    size_t nhead;                      /* bytes of it that have arrived */
-    uint64_t left;                     /* bytes of the answer that have not */
+    bool given;                   /* the process was given the piece */
+    bool leaving;                 /* the input was closed, so that the command ends */
+    bool spoke;                   /* a process of this slot has answered */
+    bool refused;                 /* the answer is that it failed */
+    bool in_parts;                /* answers may have several parts */
+    bool part;                    /* other parts of the answer follow */
+    bool begun;                   /* a part of the answer has arrived */
+    uint64_t answers;             /* number of answers of the process */
+    unsigned char head[CV_FRAME]; /* the length of the answer */
+    size_t nhead;                 /* bytes of it that have arrived */
+    uint64_t left;                /* bytes of the answer that have not */
     unsigned char frames[2][CV_FRAME]; /* lengths for the command */
     uint64_t sent;                     /* bytes written without a feeder */
 };
 
 /* A piece that is decoded on its host (remote_packed.h). */
 struct cv_remote_packing {
-    bool on, told;      /* it is; the host knows its current end */
-    bool drawn;         /* its body is not sent: the host fetches it */
+    bool on, told;      /* on: decoded there; told: the host knows the current end */
+    bool drawn;         /* the body is not sent: the host fetches it */
     bool seen;          /* ... or reads the file */
-    struct cv_range in; /* of the file: what is sent of the body */
+    struct cv_range in; /* range of the file that is sent */
     size_t next;        /* the first block that the host does not know */
 };
 
@@ -130,15 +132,14 @@ struct cv_remote {
     struct cv_host *host;                     /* borrowed; NULL: this machine */
     uint32_t seat;                            /* slot of that machine */
     struct cv_slot *next_slot, *next_sending; /* lists of the host */
-    uint64_t number;                          /* of the piece on its link */
-    uint64_t sent, acked; /* bytes of header, body and mates, in this order */
-    uint64_t sent_sum,
-        output_sum; /* checksums of the frames with them and with its output */
-    uint64_t heard; /* bytes of its output that have arrived */
-    uint64_t early; /* ... while its command ran */
+    uint64_t number;                          /* number of the piece on the link */
+    uint64_t sent, acked;          /* bytes of header, body and mates, in this order */
+    uint64_t sent_sum, output_sum; /* checksums of the frames of input and output */
+    uint64_t heard;                /* bytes of its output that have arrived */
+    uint64_t early;                /* ... while its command ran */
     /* Open pieces: bytes that were sent and cut off since; its length as the host knows it, if it
-     * reads the file; bytes that the command was given, as known here; its length when all of it had
-     * last been read; unanswered questions about its progress. */
+     * reads the file; bytes that the command was given, as known here; its length when all of it
+     * had last been read; unanswered questions about its progress. */
     uint64_t dropped, shown, fed, drained;
     uint32_t looks;
     /* The current burst: first and last byte, and when it began; 0: none. */
@@ -155,15 +156,15 @@ struct cv_remote {
     bool last_sent;          /* open pieces: the end of the input was announced */
     bool at_work;            /* when it was lost, its command was running */
     bool cutting;            /* whether it was cut is not known yet */
-    bool wanted;             /* its output is sent as it is made */
+    bool wanted;             /* the host sends the output while the command runs */
     struct cv_piece shorter; /* the piece after a successful cut */
     bool has_left;           /* the persistent command */
     bool hashed;
-    struct cv_content_hash hash; /* of the bytes that the command was given */
+    struct cv_content_hash hash; /* hash of the bytes that the command was given */
     uint64_t kept;               /* bytes of an output that stays there */
     struct cv_remote_packing packed;
     uint64_t given; /* bytes that its command was given, when it has ended */
-    struct cv_item_message_out *message; /* owned: of an item (remote_item.h) */
+    struct cv_item_message_out *message; /* owned: message of an item (remote_item.h) */
     struct cv_chunk_output *back; /* owned: files that come with its output; or NULL */
 };
 
@@ -171,9 +172,9 @@ struct cv_remote {
  * started before its first piece is known. Little is in its pipe, which cannot be taken back: the
  * pipe is narrow until the command proves to be fast. */
 struct cv_open_slot {
-    bool on;        /* it was opened */
+    bool on;        /* the piece was opened */
     bool more;      /* ... and not closed */
-    bool bound;     /* it has bytes */
+    bool bound;     /* the piece has bytes */
     double spawn_s; /* when the command was started, once it has begun to read */
     double read_s;  /* when the command had read everything to the end; 0: not yet */
     double dry_s;   /* since when it waits for more; 0: it does not */
@@ -197,12 +198,9 @@ struct cv_slot {
     struct cv_poller *poller;
     struct cv_ordered_output *outputs;
     const struct cv_command *command;
-    const struct cv_command
-        *base; /* the command of each piece is built from it; NULL: all pieces
-                                      have the same one */
+    const struct cv_command *base;    /* commands of pieces are built from it; or NULL */
     const struct cleave_items *items; /* pieces are items; NULL: parts of an input */
-    const char *const
-        *told; /* variables NAME=VALUE of another machine; NULL: of the piece */
+    const char *const *told;   /* variables NAME=VALUE from another machine; or NULL */
     struct cv_source *numbers; /* numbers of records for CLEAVE_RECORD; or NULL */
     int direct;         /* commands of items write to this descriptor themselves; 0: no */
     bool by_lines;      /* complete lines are written as they arrive, in any order */
@@ -211,19 +209,19 @@ struct cv_slot {
     size_t small_write; /* open pieces: of cv_pipe_writer_narrow */
     bool sends;         /* outputs are sent over a link */
     const struct cv_slot_events *events;
-    void *context; /* of the events */
+    void *context; /* for the events */
     uint32_t worker;
 
     /* The piece. */
     bool busy;
     struct cv_piece piece;
-    uint64_t number; /* of the chunk, from 0 */
+    uint64_t number; /* number of the chunk, from 0 */
     double start_s;
     struct cv_chunk_output *store; /* owned until it is taken away */
     bool stopping, timed_out;      /* see the states above */
     unsigned kills;                /* signals sent */
     bool exited;
-    const char *fault;   /* what else went wrong, after "the command"; or NULL */
+    const char *fault;   /* another failure, to follow "the command"; or NULL */
     char unstarted[256]; /* the fault of a command that could not be started */
     bool unbegun;        /* a limit prevented the process of a persistent command */
 
@@ -233,10 +231,9 @@ struct cv_slot {
     struct cv_pipe_feeder in, mate;   /* standard input, descriptor 3 */
     int out;                          /* owned: its output; -1: closed */
     struct cv_watch out_watch, end_watch;
-    struct cv_timer timer; /* until the next signal */
-    struct cv_timer
-        patience;         /* until its end, its children or its answer are looked at */
-    struct cv_timer rest; /* until its output is read again */
+    struct cv_timer timer;    /* until the next signal */
+    struct cv_timer patience; /* until a look at its end, children or answer */
+    struct cv_timer rest;     /* until its output is read again */
 
     struct cv_line_output lines;
     struct cv_open_slot open;
@@ -248,8 +245,8 @@ void cv_slot_init(struct cv_slot *slot);
 /* Start the command on a piece. Only if the slot is not busy. */
 enum cleave_status cv_slot_start(struct cv_slot *slot, const struct cv_piece *piece,
                                  struct cleave_error *err);
-/* Start the command on other bytes, at most CV_FEED_PARTS parts; none: an empty input. They cannot be
- * cut. Only for single slots. */
+/* Start the command on other bytes, at most CV_FEED_PARTS parts; none: an empty input. They
+ * cannot be cut. Only for single slots. */
 enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_part *parts,
                                        size_t count, struct cleave_error *err);
 /* Bytes of the piece that a command is given, with header and mates. */
@@ -276,8 +273,8 @@ enum cleave_status cv_slot_limit_to(struct cv_slot *slot, double seconds,
                                     struct cleave_error *err);
 /* Send SIGTERM and, after a second, SIGKILL. */
 void cv_slot_stop(struct cv_slot *slot);
-/* Let a persistent command end; only if the slot is not busy. True: there is none. Until then, wait
- * with the poller and call it again. */
+/* Let a persistent command end; only if the slot is not busy. True: there is none. Until then,
+ * wait with the poller and call it again. */
 bool cv_slot_release_command(struct cv_slot *slot);
 /* Whether it is not busy, and a persistent command, if there is one, can be given a piece. */
 bool cv_slot_is_idle(const struct cv_slot *slot);
@@ -288,8 +285,8 @@ void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size);
 
 /* --- open pieces --------------------------------------------------------------------- */
 
-/* Start the command on a piece that may grow, and that may be empty (cv_source_blank). For single and
- * remote slots. */
+/* Start the command on a piece that may grow, and that may be empty (cv_source_blank). For single
+ * and remote slots. */
 enum cleave_status cv_slot_open(struct cv_slot *slot, const struct cv_piece *piece,
                                 struct cleave_error *err);
 /* Whether it may grow: it was opened and not closed, and its command reads. */
@@ -297,8 +294,8 @@ bool cv_slot_is_open(const struct cv_slot *slot);
 /* The piece is `longer` now, which begins as the piece does, or its first one. */
 enum cleave_status cv_slot_extend(struct cv_slot *slot, const struct cv_piece *longer,
                                   struct cleave_error *err);
-/* The piece is complete: the command reads the end of its input. A command that was given nothing is
- * stopped. */
+/* The piece is complete: the command reads the end of its input. A command that was given nothing
+ * is stopped. */
 void cv_slot_close_input(struct cv_slot *slot);
 /* For busy slots of this machine. */
 struct cv_slot_seen cv_slot_look(const struct cv_slot *slot);

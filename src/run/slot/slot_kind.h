@@ -1,4 +1,5 @@
-/* slot_kind.h -- a kind of slots, and functions that the kinds share. SPDX-License-Identifier: MIT */
+/* slot_kind.h -- a kind of slots, and functions that the kinds share. SPDX-License-Identifier:
+ * MIT */
 #ifndef CV_SLOT_KIND_H
 #define CV_SLOT_KIND_H
 #include "run/slot/slot.h"
@@ -10,8 +11,8 @@ struct cv_slot_kind {
     void (*stop)(struct cv_slot *slot);
     bool (*leave)(struct cv_slot *slot);
     void (*done)(struct cv_slot *slot);
-    /* The command was killed, and a process that the signals did not reach holds its output: give up.
-     * NULL: only the end of the command counts. */
+    /* The command was killed, and a process that the signals did not reach holds its output: give
+     * up. NULL: only the end of the command counts. */
     void (*abandon)(struct cv_slot *slot);
     /* Open pieces; NULL: not supported. */
     bool (*is_open)(const struct cv_slot *slot);
@@ -59,6 +60,8 @@ void cv_slot_kill_now(struct cv_slot *slot);
 enum cleave_status cv_slot_limit(struct cv_slot *slot, struct cleave_error *err);
 /* Send SIGTERM, SIGKILL, then give up; a second apart. */
 void cv_slot_kill(struct cv_slot *slot);
+/* cv_slot_stop for a command of this machine. */
+void cv_slot_stop_command(struct cv_slot *slot);
 /* cv_slot_kill in a second. */
 void cv_slot_kill_soon(struct cv_slot *slot);
 /* events->broke. */

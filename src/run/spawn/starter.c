@@ -1,8 +1,8 @@
 /* starter.c -- processes that share the memory of this one until they run their program.
  * SPDX-License-Identifier: MIT
  *
- * A child runs on its own small stack and makes system calls by itself: errno and everything
- * else that the C library keeps per thread belong to the parent. The code of the child is in the
+ * A child runs on its own small stack and makes system calls by itself: errno and everything else
+ * that the C library keeps per thread belong to the parent. The code of the child is in the
  * section "the child"; it must not call the C library. */
 #include "run/spawn/starter.h"
 
@@ -82,8 +82,8 @@ struct clone_arguments {
     uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
 };
 
-/* The C library has no function for clone3. The child calls enter(context) on its stack and
- * exits with the result. */
+/* The C library has no function for clone3. The child calls enter(context) on its stack and exits
+ * with the result. */
 static inline long call_clone3(const struct clone_arguments *arguments,
                                int (*enter)(void *), void *context)
 {
@@ -139,7 +139,7 @@ enum {
     CORES_TIMES =
         2, /* with more commands per core, no core is idle and nothing is gained */
     SIGNALS = 64,
-    MASK_BYTES = SIGNALS / 8, /* of a signal set of the kernel */
+    MASK_BYTES = SIGNALS / 8, /* bytes of a signal set of the kernel */
 };
 
 /* Two starts within this time are consecutive. */
@@ -151,8 +151,8 @@ struct cv_start {
     atomic_int shares; /* the child uses our memory; the kernel clears it afterwards */
     atomic_int error;  /* errno: the child could not run its program */
     bool handlers_cleared; /* the kernel reset the signal handlers of the child */
-    pid_t pid;   /* of the last child; 0: cv_starter_over has been called for it */
-    char *stack; /* borrowed: a part of starter->stacks */
+    pid_t pid;             /* pid of the last child; 0: cv_starter_over was called */
+    char *stack;           /* borrowed: a part of starter->stacks */
     /* Children made ahead only. */
     int out; /* owned until it is taken: the end of the output pipe to read from */
     atomic_bool ready;

@@ -6,8 +6,8 @@
  * costs this thread a seventh of the time, and other cores load the programs. A failed start is
  * known when the child has ended (cv_starter_over).
  *
- * The code needs system calls of its own and exists for x86-64 and arm64. On other machines, and
- * if a sandbox or an emulator refuses the calls, use posix_spawn. */
+ * The code makes system calls itself and exists for x86-64 and arm64. On other machines, and if a
+ * sandbox or an emulator refuses the calls, use posix_spawn. */
 #ifndef CV_STARTER_H
 #define CV_STARTER_H
 #include <sched.h>
@@ -22,12 +22,11 @@ struct cv_start; /* one child */
 struct cv_start_request {
     const char *path;
     char *const *argv;
-    char *const
-        *script; /* run if `path` is not a program: a shell and its arguments; or NULL */
+    char *const *script; /* if `path` is not a program: a shell and its words; or NULL */
     char *const *environment;
     int files[4]; /* become descriptors 0 to 3; -1: unchanged */
     const sigset_t *mask;
-    const cpu_set_t *cpus; /* NULL: those of this process */
+    const cpu_set_t *cpus; /* NULL: the processors of this process */
 };
 
 /* `cores`: that commands may use. NULL: not available here, or out of memory. */
