@@ -233,9 +233,9 @@ static enum cleave_status pump_blocks(struct cv_chunk_output *store, int fd,
     return CLEAVE_OK;
 }
 
-static enum cleave_status write_noting_lines(struct cv_chunk_output *store,
-                                             const void *bytes, size_t length,
-                                             struct cleave_error *err)
+enum cleave_status cv_chunk_output_append_lines(struct cv_chunk_output *store,
+                                                const void *bytes, size_t length,
+                                                struct cleave_error *err)
 {
     const uint64_t before = cv_chunk_output_size(store);
     const char *end = length > 0 ? memrchr(bytes, '\n', length) : NULL;
@@ -271,7 +271,7 @@ static enum cleave_status pump_copying(struct cv_chunk_output *store, int fd,
             return cv_fail(err, CLEAVE_EENGINE, "cannot read an output: %s",
                            strerror(errno));
         if (got > 0) {
-            CV_TRY(write_noting_lines(store, bytes, (size_t)got, err));
+            CV_TRY(cv_chunk_output_append_lines(store, bytes, (size_t)got, err));
             max -= (uint64_t)got;
         }
     }
@@ -464,15 +464,6 @@ enum cleave_status cv_chunk_output_read(struct cv_chunk_output *store, void *roo
 }
 
 /* --- lines --------------------------------------------------------------------------- */
-
-enum cleave_status cv_chunk_output_write_lines(struct cv_chunk_output *store,
-                                               const void *bytes, size_t length,
-                                               struct cleave_error *err)
-{
-    CV_TRY(write_noting_lines(store, bytes, length, err));
-    cv_ordered_output_pass_on(store);
-    return CLEAVE_OK;
-}
 
 /* Only the beginning of a line is left, on disk: move it to memory unless it is long, and leave
  * the file. */

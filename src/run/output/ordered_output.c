@@ -57,11 +57,6 @@ static void open_sink(struct cv_ordered_output *outputs)
     }
 }
 
-bool cv_sink_takes_bytes(const struct cv_ordered_output *outputs)
-{
-    return outputs->kind == CV_SINK_NONE || outputs->kind == CV_SINK_FILE;
-}
-
 /* Whether the sink takes copy_bytes without waiting; else errno is EAGAIN. */
 static bool has_room(const struct cv_ordered_output *outputs)
 {
@@ -548,6 +543,15 @@ void cv_ordered_output_pass_on(struct cv_chunk_output *store)
         start_writing(outputs);
     else
         await(outputs, store);
+}
+
+enum cleave_status cv_chunk_output_write_lines(struct cv_chunk_output *store,
+                                               const void *bytes, size_t length,
+                                               struct cleave_error *err)
+{
+    CV_TRY(cv_chunk_output_append_lines(store, bytes, length, err));
+    cv_ordered_output_pass_on(store);
+    return CLEAVE_OK;
 }
 
 enum cleave_status cv_ordered_output_finish(struct cv_ordered_output *outputs,

@@ -117,6 +117,12 @@ struct cv_ordered_output {
     struct cv_watch watch;
 };
 
+/* Whether the sink takes bytes from memory as fast as from a file. */
+static inline bool cv_sink_takes_bytes(const struct cv_ordered_output *outputs)
+{
+    return outputs->kind == CV_SINK_NONE || outputs->kind == CV_SINK_FILE;
+}
+
 /* --- output_storage.c ---------------------------------------------------------------- */
 
 /* Take a spill file, in memory or on disk, to fill an output at its end. */
@@ -157,6 +163,10 @@ void cv_output_blocks_trim(struct cv_ordered_output *outputs);
 /* Copy `length` bytes from offset `at`; false: they cannot be read. */
 bool cv_chunk_output_peek(const struct cv_chunk_output *store, uint64_t at, void *out,
                           size_t length);
+/* Append bytes and set `line_end`. */
+enum cleave_status cv_chunk_output_append_lines(struct cv_chunk_output *store,
+                                                const void *bytes, size_t length,
+                                                struct cleave_error *err);
 void cv_chunk_output_drop_front(struct cv_chunk_output *store, uint64_t bytes);
 /* With options.lines: the first bytes were written or taken, and are dropped already. */
 void cv_chunk_output_note_passed(struct cv_chunk_output *store, uint64_t bytes);
@@ -180,8 +190,6 @@ void cv_repeated_header_look(struct cv_ordered_output *outputs,
 
 /* --- ordered_output.c ---------------------------------------------------------------- */
 
-/* Whether the sink takes bytes from memory as fast as from a file. */
-bool cv_sink_takes_bytes(const struct cv_ordered_output *outputs);
 /* The output at `begin` need not repeat earlier bytes. */
 void cv_streamed_output_forget(struct cv_ordered_output *outputs, uint64_t begin);
 

@@ -5,6 +5,7 @@
  * output, and its input is fed or has no reader. */
 #include <assert.h>
 #include <fcntl.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/fail.h"
@@ -487,7 +488,7 @@ static bool leave_single(struct cv_slot *slot)
     return !slot->busy;
 }
 
-const struct cv_slot_kind cv_slot_single = {
+static const struct cv_slot_kind single_kind = {
     .start = start_single,
     .fed = fed_single,
     .cut = cut_single,
@@ -500,6 +501,16 @@ const struct cv_slot_kind cv_slot_single = {
     .shut = shut_single,
     .starts_each = true,
 };
+
+void cv_slot_init(struct cv_slot *slot)
+{
+    memset(slot, 0, sizeof *slot);
+    slot->kind = &single_kind;
+    cv_pipe_feeder_init(&slot->in);
+    cv_pipe_feeder_init(&slot->mate);
+    slot->out = -1;
+    slot->process.pidfd = -1;
+}
 
 /* --- progress ------------------------------------------------------------------------ */
 

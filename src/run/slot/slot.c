@@ -432,16 +432,6 @@ void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size)
 
 /* --- slots of all kinds -------------------------------------------------------------- */
 
-void cv_slot_init(struct cv_slot *slot)
-{
-    memset(slot, 0, sizeof *slot);
-    slot->kind = &cv_slot_single;
-    cv_pipe_feeder_init(&slot->in);
-    cv_pipe_feeder_init(&slot->mate);
-    slot->out = -1;
-    slot->process.pidfd = -1;
-}
-
 enum cleave_status cv_slot_start(struct cv_slot *slot, const struct cv_piece *piece,
                                  struct cleave_error *err)
 {

@@ -23,8 +23,6 @@ struct cv_slot_kind {
     bool starts_each; /* a command for each piece, started without waiting for it */
 };
 
-extern const struct cv_slot_kind cv_slot_single;
-
 /* The pipes of a new process. The ends that stay here go to the slot. */
 struct cv_slot_pipes {
     struct cv_pipe in, out, mate;
