@@ -9,7 +9,7 @@
  *   NAME_push  add one; then there are count + 1;
  *   NAME_pop   take the first; then there are count - 1. */
 #define CV_HEAP(name, type, before) CV_HEAP_PLACED(name, type, before, CV_HEAP_UNPLACED)
-#define CV_HEAP_UNPLACED(item, at) ((void)0)
+#define CV_HEAP_UNPLACED(item, at) ((void)(item))
 
 /* The same for items that know their index: placed(item, at) is called when one is stored. */
 #define CV_HEAP_PLACED(name, type, before, placed)                                       \
@@ -21,23 +21,18 @@
                 child++;                                                                 \
             if (!before(&heap[child], &item))                                            \
                 break;                                                                   \
-            heap[at] = heap[child];                                                      \
-            placed(heap[at], at);                                                        \
+            placed(heap[at] = heap[child], at);                                          \
         }                                                                                \
-        heap[at] = item;                                                                 \
-        placed(heap[at], at);                                                            \
+        placed(heap[at] = item, at);                                                     \
     }                                                                                    \
                                                                                          \
     __attribute__((unused)) static void name##_push(type *heap, size_t count, type item) \
     {                                                                                    \
         size_t at = count;                                                               \
                                                                                          \
-        for (; at > 0 && before(&item, &heap[(at - 1) / 2]); at = (at - 1) / 2) {        \
-            heap[at] = heap[(at - 1) / 2];                                               \
-            placed(heap[at], at);                                                        \
-        }                                                                                \
-        heap[at] = item;                                                                 \
-        placed(heap[at], at);                                                            \
+        for (; at > 0 && before(&item, &heap[(at - 1) / 2]); at = (at - 1) / 2)          \
+            placed(heap[at] = heap[(at - 1) / 2], at);                                   \
+        placed(heap[at] = item, at);                                                     \
     }                                                                                    \
                                                                                          \
     __attribute__((unused)) static type name##_pop(type *heap, size_t count)             \
