@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/common/counted.h"
 #include "cli/common/output.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 
 /* Eight of ten measurements should lie within such a factor. */
 static const double WIDE = 1.5;

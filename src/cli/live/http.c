@@ -16,7 +16,7 @@
 #include "base/fail.h"
 #include "cli/live/http_request.h"
 #include "run/common/poller.h"
-#include "run/common/nosignal_thread.h"
+#include "run/common/threads.h"
 
 enum { MOST_GUESTS = 16, REQUEST_ROOM = 8192, HEAD_ROOM = 320 };
 enum { LISTENER, BELL, FIRST_GUEST };

@@ -14,7 +14,7 @@
 #include "io/input.h"
 #include "model/platform/nominal.h"
 #include "run/hosts/via_spec.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 
 enum { MOST_BYTES = 16 * 1024 * 1024 }; /* of a file of hosts */
 

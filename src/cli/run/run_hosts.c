@@ -12,7 +12,7 @@
 #include "cli/run/run_slurm.h"
 #include "io/input.h"
 #include "io/platform_leaders.h"
-#include "run/common/gpus.h"
+#include "run/common/machine.h"
 
 enum { PLATFORM_MOST = 256 * 1024 * 1024 };
 

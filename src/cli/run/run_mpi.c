@@ -16,7 +16,7 @@
 #include "cli/run/run_slurm.h"
 #include "model/platform/nominal.h"
 #include "run/hosts/rank_groups.h"
-#include "run/common/guard.h"
+#include "run/common/process.h"
 #include "run/worker/worker_fold.h"
 
 /* One MPI library: how its mpirun is known, and what has to be installed. */

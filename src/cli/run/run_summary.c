@@ -8,7 +8,7 @@
 #include "io/json_out.h"
 #include "report/terminal/limit_text.h"
 #include "report/terminal/table.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 
 /* By how much a run has to be slower than an estimate, so that it is worth a word. */
 static const double SURELY = 1.05;

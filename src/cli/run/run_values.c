@@ -8,7 +8,7 @@
 
 #include "base/quantity.h"
 #include "cli/common/output.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 
 const char *cv_header_how(const char *text)
 {

@@ -12,7 +12,7 @@
 #include "cli/run/run_names.h"
 #include "cli/run/run_options.h"
 #include "model/platform/nominal.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 
 enum {
     MOST_POSSIBLE = 256, /* what 0 stands for: more cost more than they could gain unless

@@ -14,7 +14,7 @@
 #include "cli/run/run_values.h"
 #include "io/platform_writer.h"
 #include "model/platform/platform_internal.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 
 struct values {
     struct cv_strings inputs;

@@ -11,7 +11,7 @@
 #include "io/json_out.h"
 #include "run/decode/codec.h"
 #include "run/decode/decoder.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 #include "run/pieces/pieces.h"
 #include "run/split/format_guess.h"
 #include <cleave/execute.h>

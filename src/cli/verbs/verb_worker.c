@@ -9,7 +9,7 @@
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
 #include "cli/run/run_values.h"
-#include "run/common/content_hash.h"
+#include "run/common/piece_part.h"
 #include "run/wire/reverse_connect.h"
 #include "run/wire/call_relay.h"
 #include "run/worker/worker_serve.h"

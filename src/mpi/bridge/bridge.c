@@ -15,7 +15,7 @@
 #include "base/fail.h"
 #include "mpi/bridge/bridge_internal.h"
 #include "mpi/bridge/bridge_idle.h"
-#include "run/common/nosignal_thread.h"
+#include "run/common/threads.h"
 
 /* All slabs of links together; few ranks get large ones, many get smaller ones. */
 static const size_t MEMORY = (size_t)64 << 20;

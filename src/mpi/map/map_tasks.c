@@ -10,7 +10,7 @@
 
 #include "base/fail.h"
 #include "mpi/bridge/bridge_idle.h"
-#include "run/common/nosignal_thread.h"
+#include "run/common/threads.h"
 
 /* Tasks in the order they came. */
 struct line {

@@ -15,12 +15,12 @@
 #include "model/platform/nominal.h"
 #include "policy/compound/registry.h"
 #include "run/common/request_check.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 #include "run/decode/decoder.h"
 #include "run/master/exec_run.h"
 #include "run/master/run_policy.h"
 #include "run/master/worker_setup.h"
-#include "run/slot/item_output.h"
+#include "run/slot/line_output.h"
 
 /* --- begin where an earlier run ended ---------------------------------------------- */
 

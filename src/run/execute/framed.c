@@ -16,13 +16,13 @@
 #include <cleave/error.h>
 #include "base/fail.h"
 #include "base/write_all.h"
-#include "run/common/nosignal_thread.h"
+#include "run/common/threads.h"
 #include "run/common/poller.h"
 #include "run/common/process.h"
 #include "run/execute/execution.h"
 #include "run/master/exec_run.h"
 #include "run/output/ordered_output.h"
-#include "run/slot/persistent_length.h"
+#include "run/slot/persistent_slot.h"
 
 /* A thread that passes lines of the answer on while they are written; all zero: none. */
 struct cv_framed_lines {

@@ -5,7 +5,7 @@
 #include <cleave/version.h>
 
 #include "run/hosts/remote_host.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 
 enum {
     JOB_FRAME = 64 * 1024

@@ -13,7 +13,7 @@
 
 #include "base/fail.h"
 #include "run/hosts/hosts.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 
 /* As many again are begun after so long, if processors were idle for such a part of it; and after so many
  * times that long whatever they were, lest hosts that do not answer keep others waiting. */

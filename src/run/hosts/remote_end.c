@@ -61,9 +61,9 @@ static void send_again(struct cv_host *host, struct cv_slot *slot)
     cv_remote_drop_store(slot);
     if (slot->stopping) {
         slot->busy = false;
-        slot->ended(slot->context, slot, CV_SLOT_STOPPED);
+        slot->events->ended(slot->context, slot, CV_SLOT_STOPPED);
     } else if (cv_remote_start(slot, &err) != CLEAVE_OK) {
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
     }
 }
 
@@ -95,7 +95,8 @@ static void give_back(struct cv_slot *slot)
     slot->remote.at_work = false;
     lose_output(slot);
     slot->fault = "was given back";
-    slot->ended(slot->context, slot, slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
+    slot->events->ended(slot->context, slot,
+                        slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
 }
 
 /* It has not been begun, and will not be. */
@@ -163,7 +164,7 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     cv_remote_cut_answered(slot, false);
     if (slot->by_lines && (end->flags & CV_END_STOPPED) == 0 &&
         write_rest(slot, &err) != CLEAVE_OK)
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
     slot->busy = false;
     if (!slot->remote.arrived) /* it was open, and some of it may be on its way */
         cv_send_over(slot);
@@ -174,7 +175,7 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     if (how == CV_SLOT_FAILED && host->noticed)
         give_back(slot); /* what has ended the host may have ended its command, too */
     else
-        slot->ended(slot->context, slot, how);
+        slot->events->ended(slot->context, slot, how);
 }
 
 /* The file is damaged, if it cannot be decoded here either: that ends the run as if it were a command of
@@ -186,7 +187,7 @@ static bool judge_spoiled(struct cv_host *host, struct cv_slot *slot,
     struct cleave_error err;
 
     if (cv_source_try(host->hosts->source, &slot->piece, &err) != CLEAVE_OK)
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
     else
         cv_host_accuse(host, "a chunk that can be decoded here cannot be there: %s",
                        cv_shown(end->fault, strlen(end->fault), shown, sizeof shown));
@@ -255,6 +256,7 @@ void cv_remote_lose(struct cv_host *host)
         slot->busy = false;
         cv_item_forget(slot);
         slot->fault = "was on a host that is gone";
-        slot->ended(slot->context, slot, slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
+        slot->events->ended(slot->context, slot,
+                            slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
     }
 }

@@ -39,7 +39,7 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
         return;
     slot->remote.arrived = true;
     cv_send_over(slot);
-    slot->arrived(slot->context, slot);
+    slot->events->arrived(slot->context, slot);
     slot->remote.arrived_s = cv_clock_s();
     cv_limit_set(slot);
 }
@@ -57,7 +57,7 @@ static void take_output(struct cv_slot *slot, const struct cv_frame_head *head,
              ? cv_item_take_back(slot, payload, head->length, &err)
              : cv_chunk_output_write(slot->store, payload, head->length, &err)) !=
         CLEAVE_OK)
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
 }
 
 /* While its command runs. They are gone before it is compared what was sent and has come, so
@@ -85,7 +85,7 @@ static void take_lines(struct cv_host *host, struct cv_slot *slot,
     if ((slot->by_lines ? cv_line_output_take(slot, payload, head->length, &err)
                         : cv_chunk_output_write_lines(slot->store, payload, head->length,
                                                       &err)) != CLEAVE_OK)
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
 }
 
 /* --- of slots rather than pieces ---------------------------------------------------------- */
@@ -120,7 +120,7 @@ static void take_left(struct cv_host *host, const struct cv_frame_head *head,
         shown.process.signal = (int)end.signal;
         shown.timed_out = (end.flags & CV_END_TIMED_OUT) != 0;
         shown.fault = fault[0] != '\0' ? fault : NULL;
-        slot->left(slot->context, &shown);
+        slot->events->left(slot->context, &shown);
     }
     cv_arena_done(&arena);
 }
@@ -133,7 +133,7 @@ static void take_seat_word(struct cv_host *host, const struct cv_frame_head *hea
     if (head->type == CV_FRAME_SILENT) {
         seat->silent++;
         if (slot != NULL && cv_host_tells(host, CV_NOTE_SILENT))
-            slot->silent(slot->context, slot);
+            slot->events->silent(slot->context, slot);
         return;
     }
     seat->leaving = false;

@@ -106,7 +106,7 @@ void cv_limit_set(struct cv_slot *slot)
     cv_poller_cancel(poller, &slot->timer);
     if (isfinite(when_s) &&
         cv_poller_set(poller, &slot->timer, when_s, look, slot, &err) != CLEAVE_OK)
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
 }
 
 void cv_limit_over(struct cv_slot *slot)
@@ -172,5 +172,5 @@ void cv_limit_link(struct cv_slot *slot)
 
     if (host->link_timer.place == 0 &&
         watch_link(host, cv_clock_s() + stuck_s(host), &err) != CLEAVE_OK)
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
 }

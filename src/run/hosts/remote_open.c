@@ -5,7 +5,7 @@
 
 #include "run/hosts/remote_host.h"
 #include "run/hosts/remote_packed.h"
-#include "run/slot/open_slot.h"
+#include "run/slot/slot.h"
 #include "run/slot/slot_kind.h"
 #include "run/wire/frame_kinds.h"
 
@@ -77,7 +77,7 @@ static void go_on(struct cv_slot *slot)
         return;
     /* Of what the host has it may feed more, which makes room for the rest. */
     if (cv_packed_tell(slot, &err) != CLEAVE_OK) {
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
         return;
     }
     if (remote->packed.seen && remote->bound_s <= 0)
@@ -106,8 +106,7 @@ enum cleave_status cv_remote_extend(struct cv_slot *slot, const struct cv_piece 
     if (!slot->open.bound) {
         cv_packed_begin(slot);
         if (!slot->by_lines)
-            cv_ordered_output_offer_away(slot->store, slot->piece.begin, cv_send_want,
-                                         slot);
+            cv_ordered_output_offer(slot->store, slot->piece.begin, cv_send_want, slot);
     } else
         cv_packed_changed(slot);
     slot->open.bound = true;
@@ -135,7 +134,7 @@ static void check_dry(struct cv_slot *slot)
         !slot->open.more || slot->stopping)
         return;
     slot->open.dry_s = cv_clock_s();
-    slot->drained(slot->context, slot);
+    slot->events->drained(slot->context, slot);
 }
 
 void cv_remote_open_cut(struct cv_slot *slot, bool done)
@@ -170,7 +169,7 @@ void cv_remote_look(struct cv_slot *slot)
                                               .chunk = slot->remote.number },
                      NULL, 0);
     else /* nobody has heard of it over there */
-        slot->seen(slot->context, slot, &(struct cv_slot_seen){ .read = 0 });
+        slot->events->seen(slot->context, slot, &(struct cv_slot_seen){ .read = 0 });
 }
 
 static void take_started(struct cv_host *host, struct cv_slot *slot, uint64_t micros)
@@ -181,7 +180,7 @@ static void take_started(struct cv_host *host, struct cv_slot *slot, uint64_t mi
         return;
     }
     slot->open.spawn_s = fmax(slot->start_s, cv_clock_s() - 1e-6 * (double)micros);
-    slot->began(slot->context, slot);
+    slot->events->began(slot->context, slot);
 }
 
 /* How much of it has been fed: no less than before, and no more than there is. */
@@ -225,9 +224,10 @@ static void take_seen(struct cv_host *host, struct cv_slot *slot,
         cv_host_accuse(host, "SEEN that nobody asked for, or that cannot be");
         return;
     }
-    slot->seen(slot->context, slot,
-               &(struct cv_slot_seen){
-                   .read = seen.read, .output = seen.output, .cpu_s = seen.cpu_s });
+    slot->events->seen(slot->context, slot,
+                       &(struct cv_slot_seen){ .read = seen.read,
+                                               .output = seen.output,
+                                               .cpu_s = seen.cpu_s });
 }
 
 void cv_remote_open_frame(struct cv_host *host, struct cv_slot *slot,

@@ -1,4 +1,4 @@
-/* remote_open.h -- open pieces of slots of other machines (open_slot.h).
+/* remote_open.h -- open pieces of slots of other machines (single_slot.h).
  * SPDX-License-Identifier: MIT
  *
  * Their command is started over there before all of them has been sent. What was sent and has

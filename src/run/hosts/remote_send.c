@@ -197,7 +197,7 @@ void cv_send_piece(struct cv_slot *slot, uint8_t type, uint16_t flags)
     cv_pack_piece(&packer, &told);
     if (packer.failed) {
         cv_fail_memory(&err, "a frame");
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
     }
     cv_link_send(&host->link,
                  &(struct cv_frame_head){ .type = type,
@@ -257,7 +257,7 @@ static void announce(struct cv_slot *slot)
     slot->remote.number = host->numbered++; /* they are announced in this order */
     if ((slot->items != NULL && cv_item_pack(slot, &err) != CLEAVE_OK) ||
         send_told(slot, &err) != CLEAVE_OK) {
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
         leave_queue(slot);
         return;
     }
@@ -313,7 +313,7 @@ static void read_failed(struct cv_slot *slot, ssize_t got)
     else
         cv_fail(&err, CLEAVE_EENGINE, "%s: has become shorter while it was read",
                 slot->piece.name);
-    slot->broke(slot->context, &err);
+    slot->events->broke(slot->context, &err);
 }
 
 /* The next bytes of the piece, and of which part they are. False: there is something wrong,
@@ -406,7 +406,7 @@ bool cv_send_more(void *context)
     if (slot->remote.packed.on && !slot->remote.packed.told) {
         if (cv_packed_tell(slot, &err) == CLEAVE_OK)
             return true;
-        slot->broke(slot->context, &err);
+        slot->events->broke(slot->context, &err);
         leave_queue(slot);
         return false;
     }
@@ -442,11 +442,11 @@ static void note_burst(struct cv_slot *slot, double now_s)
     struct cv_remote *remote = &slot->remote;
 
     if (!slot->open.on || remote->queued || remote->waiting || remote->burst_s <= 0 ||
-        remote->acked < remote->burst_to || slot->carried == NULL)
+        remote->acked < remote->burst_to || slot->events->carried == NULL)
         return;
-    slot->carried(slot->context, slot,
-                  cv_packed_units(slot, remote->burst_to - remote->burst_from),
-                  now_s - remote->burst_s);
+    slot->events->carried(slot->context, slot,
+                          cv_packed_units(slot, remote->burst_to - remote->burst_from),
+                          now_s - remote->burst_s);
     remote->burst_s = 0;
 }
 

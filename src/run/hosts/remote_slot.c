@@ -35,7 +35,7 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
     if (slot->by_lines)
         CV_TRY(cv_line_output_begin(slot, err));
     else if (!slot->open.on || slot->open.bound)
-        cv_ordered_output_offer_away(slot->store, slot->piece.begin, cv_send_want, slot);
+        cv_ordered_output_offer(slot->store, slot->piece.begin, cv_send_want, slot);
     slot->busy = true;
     slot->start_s = cv_clock_s();
     slot->stopping = slot->timed_out = false;
@@ -111,7 +111,7 @@ void cv_remote_cut_answered(struct cv_slot *slot, bool done)
     if (!slot->remote.cutting)
         return;
     slot->remote.cutting = false;
-    slot->cut_answered(slot->context, slot, done);
+    slot->events->cut_answered(slot->context, slot, done);
 }
 
 static void stop_remote(struct cv_slot *slot)
@@ -127,7 +127,7 @@ static void stop_remote(struct cv_slot *slot)
     }
     cv_remote_forget(slot);
     cv_remote_cut_answered(slot, false);
-    slot->ended(slot->context, slot, CV_SLOT_STOPPED);
+    slot->events->ended(slot->context, slot, CV_SLOT_STOPPED);
 }
 
 /* Only a command that stays has to be asked. */

@@ -9,7 +9,7 @@
 #include "run/items/item_shell.h"
 #include "run/items/item_replacements.h"
 #include "run/items/item_stream.h"
-#include "run/common/cannot_run.h"
+#include "run/common/command.h"
 
 void cv_item_commands_done(struct cv_item_commands *commands)
 {

@@ -32,7 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
-#include "run/common/content_hash.h"
+#include "run/common/piece_part.h"
 #include "run/input/source.h"
 
 struct cv_journal;

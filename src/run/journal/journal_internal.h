@@ -3,7 +3,7 @@
 #define CV_JOURNAL_INTERNAL_H
 #include <sqlite3.h>
 #include "run/journal/journal.h"
-#include "run/common/pack.h"
+#include "run/common/transfer.h"
 
 enum { CV_JOURNAL_VERSION = 3, CV_JOURNAL_PART = 1 << 20 };
 

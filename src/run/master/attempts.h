@@ -7,7 +7,7 @@
  * that the next piece travels while the last one is computed. */
 #ifndef CV_ATTEMPTS_H
 #define CV_ATTEMPTS_H
-#include "run/common/slow_stream.h"
+#include "run/common/start_limiter.h"
 #include "run/failures/retry_queue.h"
 #include "run/master/worker_pool.h"
 #include "run/slot/slot.h"

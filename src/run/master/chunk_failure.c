@@ -19,7 +19,7 @@
 #include "base/file_target.h"
 #include "run/failures/worker_health.h"
 #include "run/input/source.h"
-#include "run/slot/item_output.h"
+#include "run/slot/line_output.h"
 
 /* --- keep what a command was given that failed for good ---------------------------- */
 
@@ -505,7 +505,7 @@ static void set_output_aside(const struct cv_exec_run *run, struct cv_attempt *a
     } else if (verdict != CV_FAILURE_GIVE_UP || !keeps_output(run, attempt)) {
         drop_output(attempt);
     } else if (seen) {
-        cv_streamed_output_keep_lines(attempt->slot.store);
+        cv_chunk_output_keep_lines(attempt->slot.store);
     }
 }
 
@@ -559,7 +559,7 @@ enum cleave_status cv_chunk_poisoned(struct cv_exec_run *run, struct cv_attempt 
                                           "was lost with 3 hosts" };
 
     if (cv_slot_passed(&attempt->slot) > 0)
-        cv_streamed_output_keep_lines(attempt->slot.store);
+        cv_chunk_output_keep_lines(attempt->slot.store);
     else
         drop_output(attempt);
     attempt->slot.fault = faults[hosts <= CV_BLAME_LOSSES ? hosts : CV_BLAME_LOSSES];

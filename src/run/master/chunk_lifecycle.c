@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/slot/item_output.h"
+#include "run/slot/line_output.h"
 
 /* --- how long it took --------------------------------------------------------------------- */
 
@@ -553,16 +553,20 @@ static void storing_failed(void *context, const struct cleave_error *err)
 
 void cv_chunks_listen(struct cv_exec_run *run, struct cv_slot *slot)
 {
-    slot->left = slot_left;
-    slot->silent = slot_silent;
-    slot->held = slot_held;
-    slot->ended = slot_ended;
-    slot->arrived = slot_arrived;
-    slot->cut_answered = cv_recall_answered;
-    slot->began = cv_open_chunks_began;
-    slot->drained = cv_open_chunks_drained;
-    slot->seen = cv_open_chunks_seen;
-    slot->carried = slot_carried;
-    slot->broke = storing_failed;
+    static const struct cv_slot_events events = {
+        .ended = slot_ended,
+        .broke = storing_failed,
+        .left = slot_left,
+        .silent = slot_silent,
+        .held = slot_held,
+        .began = cv_open_chunks_began,
+        .drained = cv_open_chunks_drained,
+        .arrived = slot_arrived,
+        .cut_answered = cv_recall_answered,
+        .carried = slot_carried,
+        .seen = cv_open_chunks_seen,
+    };
+
+    slot->events = &events;
     slot->context = run;
 }

@@ -36,14 +36,10 @@ static void set_up(struct cv_exec_run *run, uint32_t worker, struct cv_slot *slo
     slot->by_lines = run->request->output.lines &&
                      (slot->items != NULL || run->request->output.unordered);
     if (host == NULL && !run->request->persistent) {
-        const char *const *prefix = run->pool.prefixes[worker];
-
         slot->base = slot->command;
         slot->direct = run->request->output.direct ? run->request->output.descriptor : 0;
         if (slot->by_lines && !may_have_hosts(run->request))
             slot->lines_to = run->request->output.descriptor;
-        while (prefix != NULL && prefix[slot->nprefix] != NULL)
-            slot->nprefix++;
     }
     if (host != NULL)
         cv_remote_init(slot, host, worker - host->first);

@@ -6,8 +6,7 @@
 #ifndef CV_EXEC_RUN_H
 #define CV_EXEC_RUN_H
 #include <cleave/execute.h>
-#include "run/common/median.h"
-#include "run/common/slow_stream.h"
+#include "run/common/time_fit.h"
 #include "run/common/start_limiter.h"
 #include "run/failures/retry_queue.h"
 #include "run/fold/fold_log.h"

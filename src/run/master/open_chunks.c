@@ -11,7 +11,7 @@
 #include "model/platform/at_once.h"
 #include "run/hosts/remote_open.h"
 #include "run/hosts/remote_slot.h"
-#include "run/slot/open_slot.h"
+#include "run/slot/slot.h"
 
 /* Seconds without input that do not count as start-up. */
 static const double WAITED_S = 0.1;
@@ -567,7 +567,7 @@ static uint64_t given_until(const struct cv_slot *slot)
     const uint64_t header = piece->header.end - piece->header.begin;
 
     if (!cv_slot_is_remote(slot)) {
-        const uint64_t at = cv_pipe_writer_at(&slot->in.writer, slot->body);
+        const uint64_t at = cv_pipe_writer_at(&slot->in.writer, cv_slot_body(slot));
         const uint64_t min = piece->body.begin + UNREAD;
 
         return slot->open.spawn_s > 0 || at > min ? at : min;

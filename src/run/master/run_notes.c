@@ -19,7 +19,7 @@
 #include "base/file_target.h"
 #include "run/failures/worker_health.h"
 #include "run/input/source.h"
-#include "run/slot/item_output.h"
+#include "run/slot/line_output.h"
 #include <math.h>
 
 /* --- a note for each failed chunk, but not a thousand equal ones ------------------- */

@@ -6,8 +6,8 @@
 #ifndef CV_ITEM_MESSAGE_H
 #define CV_ITEM_MESSAGE_H
 #include "base/arena.h"
-#include "run/common/content_hash.h"
-#include "run/common/pack.h"
+#include "run/common/piece_part.h"
+#include "run/common/transfer.h"
 
 enum { CV_PARCEL_HEAD_MOST = 64 << 20, CV_PARCEL_GOOD = 1, CV_PARCEL_BAD = 2 };
 

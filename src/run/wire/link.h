@@ -9,7 +9,7 @@
 #include "engine/channel.h"
 #include "run/wire/frame.h"
 #include "run/common/poller.h"
-#include "run/common/link_compressor.h"
+#include "run/common/transfer.h"
 
 struct cv_link {
     struct cv_poller *poller; /* borrowed                                              */

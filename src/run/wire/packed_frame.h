@@ -3,8 +3,7 @@
 #ifndef CV_PACKED_FRAME_H
 #define CV_PACKED_FRAME_H
 #include "base/arena.h"
-#include "run/common/pack.h"
-#include "run/common/packed.h"
+#include "run/common/transfer.h"
 #include "run/common/piece_part.h"
 #include "run/common/range_set.h"
 

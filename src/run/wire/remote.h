@@ -10,10 +10,9 @@
 #define CV_REMOTE_H
 #include <stdint.h>
 #include "base/arena.h"
-#include "run/common/content_hash.h"
-#include "run/wire/frame.h"
-#include "run/common/pack.h"
 #include "run/common/piece_part.h"
+#include "run/wire/frame.h"
+#include "run/common/transfer.h"
 #include "run/common/range_set.h"
 
 enum {

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "run/common/item_transfer.h"
+#include "run/common/transfer.h"
 
 static size_t find(const struct cv_created_files *ours, const char *name)
 {

@@ -218,6 +218,9 @@ static void slot_broke(void *context, const struct cleave_error *err)
     cv_worker_fail(fold->worker, err);
 }
 
+static const struct cv_slot_events slot_events = { .ended = slot_ended,
+                                                   .broke = slot_broke };
+
 enum cleave_status cv_folding_begin(struct cv_worker_fold *fold, const char *text,
                                     double timeout_s, struct cleave_error *err)
 {
@@ -233,8 +236,7 @@ enum cleave_status cv_folding_begin(struct cv_worker_fold *fold, const char *tex
     fold->slot.poller = worker->poller;
     fold->slot.outputs = worker->outputs;
     fold->slot.timeout_s = timeout_s;
-    fold->slot.ended = slot_ended;
-    fold->slot.broke = slot_broke;
+    fold->slot.events = &slot_events;
     fold->slot.context = fold;
     return CLEAVE_OK;
 }

@@ -12,7 +12,7 @@
 #include <cleave/execute.h>
 
 #include "base/fail.h"
-#include "run/common/item_transfer.h"
+#include "run/common/transfer.h"
 
 /* Bytes that are copied at a time, and between two signs of life. */
 enum { SOME = 128 * 1024, LONG_WAY = 64 << 20 };

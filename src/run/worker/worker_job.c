@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/common/gpus.h"
-#include "run/common/cpu_affinity.h"
+#include "run/common/machine.h"
 #include "run/worker/worker_item.h"
 
 enum { FRAME_MOST = 256 * 1024 };

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/slot/open_slot.h"
+#include "run/slot/slot.h"
 #include "run/worker/worker_packed.h"
 
 enum {

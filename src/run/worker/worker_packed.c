@@ -12,7 +12,7 @@
 #include "run/decode/arriving_input.h"
 #include "run/decode/decoder.h"
 #include "run/fetch/fetched.h"
-#include "run/common/writer_thread.h"
+#include "run/common/pipe_writer.h"
 #include "run/wire/packed_frame.h"
 
 struct cv_task_packed {

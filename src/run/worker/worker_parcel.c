@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/common/item_transfer.h"
+#include "run/common/transfer.h"
 #include "run/worker/worker_item.h"
 
 bool cv_worker_item_unseen(const struct cv_task *task)

@@ -12,7 +12,7 @@
 #include "base/signal_name.h"
 #include "base/text.h"
 #include "base/write_all.h"
-#include "run/common/usable_cores.h"
+#include "run/common/machine.h"
 #include "run/wire/stderr_marker.h"
 #include "run/worker/worker_rules.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/slot/open_slot.h"
+#include "run/slot/slot.h"
 #include "run/slot/persistent_slot.h"
 #include "run/worker/worker_item.h"
 #include "run/worker/worker_packed.h"
@@ -132,6 +132,16 @@ static void slot_silent(void *context, struct cv_slot *slot)
 
 void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
 {
+    static const struct cv_slot_events events = {
+        .ended = slot_ended,
+        .broke = slot_broke,
+        .left = slot_left,
+        .silent = slot_silent,
+        .began = cv_worker_began,
+        .drained = cv_worker_drained,
+        .moved = cv_worker_moved,
+        .wrote = cv_worker_wrote,
+    };
     struct cv_worker_slot *seat = &worker->seats[index];
     struct cv_slot *slot = &seat->slot;
 
@@ -147,14 +157,7 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
         slot->base = slot->command;
     slot->persistent.in_parts =
         worker->options->lead != NULL && (worker->job.lines || worker->job.early);
-    slot->ended = slot_ended;
-    slot->broke = slot_broke;
-    slot->left = slot_left;
-    slot->silent = slot_silent;
-    slot->began = cv_worker_began;
-    slot->moved = cv_worker_moved;
-    slot->drained = cv_worker_drained;
-    slot->wrote = cv_worker_wrote;
+    slot->events = &events;
     slot->context = worker;
     slot->worker = index;
     slot->sends = true;
