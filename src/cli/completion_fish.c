@@ -1,7 +1,7 @@
 /* completion_fish.c -- the completion script for fish. SPDX-License-Identifier: MIT */
 #include <string.h>
 #include "cli/completion.h"
-#include "cli/common/help.h"
+#include "cli/common/verb.h"
 #include "cli/verbs.h"
 
 /* The condition under which a line for the verb holds. */

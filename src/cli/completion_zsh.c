@@ -1,7 +1,7 @@
 /* completion_zsh.c -- the completion script for zsh. SPDX-License-Identifier: MIT */
 #include <string.h>
 #include "cli/completion.h"
-#include "cli/common/help.h"
+#include "cli/common/verb.h"
 #include "cli/verbs.h"
 
 /* Between single quotes; `special` are put behind a backslash. */

@@ -1,6 +1,6 @@
 /* man_page.c -- man pages, made from the same tables as --help.
  * SPDX-License-Identifier: MIT */
-#include "cli/common/help.h"
+#include "cli/common/verb.h"
 
 #include <ctype.h>
 #include <string.h>

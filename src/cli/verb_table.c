@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/completion.h"
-#include "cli/common/help.h"
+#include "cli/common/verb.h"
 #include "cli/common/output.h"
 #include "cli/verbs.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "cli/common/help.h"
+#include "cli/common/verb.h"
 #include "cli/common/output.h"
 #include "report/terminal/table.h"
 #include "run/items/item_shell.h"

@@ -8,7 +8,6 @@
 #include "base/arena.h"
 #include "base/compare.h"
 #include "base/text.h"
-#include "cli/common/counted.h"
 #include "cli/common/output.h"
 #include "run/common/usable_cores.h"
 

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include "cli/common/output.h"
-#include "cli/common/output_file.h"
 #include "io/platform_writer.h"
 
 static int write_star(const struct cleave_platform *platform,

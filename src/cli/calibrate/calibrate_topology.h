@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_CALIBRATE_TOPOLOGY_H
 #define CV_CALIBRATE_TOPOLOGY_H
-#include "cli/common/topology_options.h"
+#include "cli/common/job_options.h"
 
 /* Measure and write the platform file of so many workers (0: all hosts) to `output`, NULL
  * for standard output; an older file is replaced only with `force`. Returns an exit status. */

@@ -4,15 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
 #include "cli/common/fields.h"
 #include "io/json_out.h"
+#include "report/terminal/table.h"
 
 void cv_guard_streams(void)
 {
@@ -201,3 +204,257 @@ void cv_screen_narrow(struct cv_screen *screen, uint64_t width)
     else if (screen->width < 40)
         screen->width = 40;
 }
+
+/* --- files that the user names, to write results to -------------------------------- */
+
+static int cannot_write(const struct cv_output_file *out, int status, const char *why)
+{
+    char shown[CV_ECHO_ROOM];
+
+    return cv_print_error(status, "%s: cannot write '%s': %s", out->option,
+                          cv_echo(out->path, shown), why);
+}
+
+int cv_output_open(struct cv_output_file *out, const char *option, const char *path,
+                   unsigned how)
+{
+    char shown[CV_ECHO_ROOM];
+    struct cleave_error err;
+
+    *out = (struct cv_output_file){ .option = option, .path = path, .made.fd = -1 };
+    if (strcmp(path, "-") == 0) {
+        out->file = stdout;
+        return CV_EXIT_DONE;
+    }
+    switch (cv_new_file_open(path, how, &out->made, &err)) {
+    case CLEAVE_OK:
+        break;
+    case CLEAVE_EREFUSED:
+        return cv_print_error(CV_EXIT_USAGE, "%s: '%s' exists; use --force to replace it",
+                              option, cv_echo(path, shown));
+    default:
+        return cannot_write(out, CV_EXIT_USAGE, err.text);
+    }
+    out->file = fdopen(out->made.fd, "w");
+    if (out->file != NULL)
+        return CV_EXIT_DONE;
+    cv_new_file_drop(&out->made);
+    return cannot_write(out, CV_EXIT_USAGE, strerror(errno));
+}
+
+int cv_output_place(struct cv_output_file *out)
+{
+    struct cleave_error err;
+
+    if (fflush(out->file) != 0)
+        return cannot_write(out, CV_EXIT_FAILED, strerror(errno));
+    if (ferror(out->file)) /* and what was not taken is gone by now, with the reason */
+        return cannot_write(out, CV_EXIT_FAILED, "not all of it was taken");
+    if (cv_new_file_place(&out->made, &err) != CLEAVE_OK)
+        return cannot_write(out, CV_EXIT_FAILED, err.text);
+    return CV_EXIT_DONE;
+}
+
+int cv_output_close(struct cv_output_file *out, bool failed)
+{
+    int status = failed ? CV_EXIT_FAILED : CV_EXIT_DONE;
+
+    if (out->file == stdout) /* closed at the very end, when a failure is told */
+        return status;
+    if (!failed)
+        status = cv_output_place(out);
+    out->made.fd = -1; /* the stream closes it */
+    if (fclose(out->file) != 0 && status == CV_EXIT_DONE)
+        status = cannot_write(out, CV_EXIT_FAILED, strerror(errno));
+    cv_new_file_drop(&out->made);
+    return status;
+}
+
+void cv_output_drop(struct cv_output_file *out)
+{
+    (void)cv_output_close(out, true);
+}
+
+/* --- a bar on stderr while many runs go on ----------------------------------------- */
+
+enum { BAR = 30 };
+
+void cv_progress_init(struct cv_progress *progress, const char *what, uint64_t total)
+{
+    *progress = (struct cv_progress){ .what = what,
+                                      .total = total,
+                                      .on = isatty(STDERR_FILENO) != 0 };
+}
+
+void cv_progress_show(void *context, uint64_t done)
+{
+    struct cv_progress *progress = context;
+    unsigned percent, filled;
+    char bar[BAR + 1];
+
+    if (!progress->on || progress->total == 0)
+        return;
+    percent = (unsigned)(100.0 * (double)done / (double)progress->total);
+    if (percent > 100)
+        percent = 100;
+    if (progress->drawn && percent == progress->shown)
+        return;
+    filled = percent * BAR / 100;
+    for (unsigned i = 0; i < BAR; i++)
+        bar[i] = i < filled ? '#' : '.';
+    bar[BAR] = '\0';
+    fprintf(stderr, "\r\033[K%s [%s] %3u%%", progress->what, bar, percent);
+    fflush(stderr);
+    progress->shown = percent;
+    progress->drawn = true;
+}
+
+void cv_progress_done(struct cv_progress *progress)
+{
+    if (progress->drawn)
+        fputs("\r\033[K", stderr);
+    progress->drawn = false;
+}
+
+/* --- small words and figures that every text uses ---------------------------------- */
+
+const char *cv_counted(uint64_t count, const char *noun, char buffer[CV_COUNTED_ROOM])
+{
+    snprintf(buffer, CV_COUNTED_ROOM, "%llu %s%s", (unsigned long long)count, noun,
+             count == 1 ? "" : "s");
+    return buffer;
+}
+
+void cv_add_hidden(uint64_t hidden, const char *noun, struct cv_text *out)
+{
+    char counted[CV_COUNTED_ROOM];
+
+    if (hidden > 0)
+        cv_text_add(out, "  and %s; --all-workers lists them\n",
+                    cv_counted(hidden, noun, counted));
+}
+
+double cv_over(double time_s, double bound_s)
+{
+    const double over = bound_s > 0 ? time_s / bound_s - 1 : 0;
+
+    return fabs(over) < 1e-9 ? 0 : over;
+}
+
+void cv_policy_line(const char *policy, const char *picked, const char *why, size_t width,
+                    struct cv_text *out)
+{
+    struct cv_text line = { NULL, 0, 0, false };
+
+    cv_text_add(&line, "%s", picked != NULL ? picked : policy);
+    if (picked != NULL)
+        cv_text_add(&line, ", picked by %s", policy);
+    if (why != NULL)
+        cv_text_add(&line, ": %s", why);
+    cv_text_add(out, "policy    ");
+    if (line.failed)
+        out->failed = true;
+    else
+        cv_wrap(out, line.bytes, 10, 10, width);
+    cv_text_add(out, "\n");
+    cv_text_done(&line);
+}
+
+/* --- how long many runs took, as text and JSON ------------------------------------- */
+
+/* A line from the shortest run to the longest, thick where eight of ten runs lie:
+ *     |-----======#=====--------| */
+static void add_spread(const struct cleave_stats *stats, const struct cv_screen *screen,
+                       struct cv_text *out)
+{
+    static const char *const ascii[] = { "-", "=", "#" };
+    static const char *const utf8[] = { "\u2500", "\u2501", "\u2588" };
+    const char *const *marks = screen->utf8 ? utf8 : ascii;
+    const unsigned width = (screen->width < 100 ? screen->width : 100) - 14;
+    const double span = stats->most_s - stats->least_s;
+    char min[CV_NUMBER_ROOM], max[CV_NUMBER_ROOM];
+    int pad;
+
+    if (!(span > 0))
+        return;
+    cv_text_add(out, "\n  ");
+    for (unsigned c = 0; c < width; c++) {
+        const double from = stats->least_s + span * c / width;
+        const double to = stats->least_s + span * (c + 1) / width;
+        const bool median =
+            stats->median_s >= from && (stats->median_s < to || c + 1 == width);
+
+        cv_text_add(out, "%s",
+                    marks[median                                     ? 2
+                          : to > stats->q10_s && from < stats->q90_s ? 1
+                                                                     : 0]);
+    }
+    cv_show_number(stats->least_s, min);
+    cv_show_number(stats->most_s, max);
+    pad = (int)width - snprintf(NULL, 0, "%s s%s s", min, max);
+    cv_text_add(out, "\n  %s s%*s%s s\n", min, pad > 1 ? pad : 1, "", max);
+    cv_text_add(out, "  %s median   %s 8 runs of 10   %s all runs\n", marks[2], marks[1],
+                marks[0]);
+}
+
+static void add_times(const struct cleave_stats *stats, const struct cv_screen *screen,
+                      struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "mean s", CV_COLUMN_NUMBER },    { "std dev", CV_COLUMN_NUMBER },
+        { "std error", CV_COLUMN_NUMBER }, { "10%", CV_COLUMN_NUMBER },
+        { "median", CV_COLUMN_NUMBER },    { "90%", CV_COLUMN_NUMBER },
+    };
+    struct cv_table table;
+
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    cv_table_number(&table, stats->mean_s);
+    cv_table_number(&table, stats->stddev_s);
+    cv_table_number(&table, stats->stderr_s);
+    cv_table_number(&table, stats->q10_s);
+    cv_table_number(&table, stats->median_s);
+    cv_table_number(&table, stats->q90_s);
+    cv_text_add(out, "\n");
+    cv_table_write(&table, screen->colour, screen->width, out);
+    cv_table_done(&table);
+}
+
+void cv_times_text(const struct cleave_stats *stats, const struct cv_screen *screen,
+                   struct cv_text *out)
+{
+    add_times(stats, screen, out);
+    add_spread(stats, screen, out);
+}
+
+void cv_field_stats(struct cv_json *json, const struct cleave_stats *stats)
+{
+    cv_field_number(json, "mean", stats->mean_s);
+    cv_field_number(json, "stddev", stats->stddev_s);
+    cv_field_number(json, "stderr", stats->stderr_s);
+    cv_field_number(json, "q10", stats->q10_s);
+    cv_field_number(json, "median", stats->median_s);
+    cv_field_number(json, "q90", stats->q90_s);
+    cv_field_number(json, "min", stats->least_s);
+    cv_field_number(json, "max", stats->most_s);
+}
+
+struct cleave_stats cv_stats_of_one(double time_s)
+{
+    return (struct cleave_stats){ .runs = 1,
+                                  .mean_s = time_s,
+                                  .q10_s = time_s,
+                                  .median_s = time_s,
+                                  .q90_s = time_s,
+                                  .least_s = time_s,
+                                  .most_s = time_s };
+}
+
+/* --- the table of exit statuses, as it is printed ---------------------------------- */
+
+const struct cv_fact cv_exit_facts[] = {
+#define X(name, status, verb, meaning) { #status, meaning, verb },
+    CV_EXIT_MAP(X)
+#undef X
+        { "128+N", "stopped by another signal N", "run" },
+    { NULL, NULL, NULL },
+};

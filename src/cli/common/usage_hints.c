@@ -2,7 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/common/usage_hints.h"
 
+#include <ctype.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -233,4 +238,117 @@ void cv_usage_hint_separator(const char *name)
         "commas: --split '%s'",
         cv_echo(name, shown), strchr(line, ';') != NULL ? "';'" : "tabs",
         strchr(line, ';') != NULL ? "csv:;" : "csv:tab");
+}
+
+/* --- whether what comes on a descriptor is a list of files ------------------------- */
+
+enum { BEGINNING = 4096 };
+
+/* tee() copies what a pipe has into another pipe, and leaves it there. */
+static ssize_t look_into_pipe(int fd, int wait_ms, char *bytes)
+{
+    struct pollfd ready = { .fd = fd, .events = POLLIN };
+    ssize_t length = 0;
+    int copy[2];
+
+    if (poll(&ready, 1, wait_ms) <= 0 || pipe2(copy, O_CLOEXEC) != 0)
+        return 0;
+    if (tee(fd, copy[1], BEGINNING, SPLICE_F_NONBLOCK) > 0)
+        length = read(copy[0], bytes, BEGINNING);
+    close(copy[0]);
+    close(copy[1]);
+    return length;
+}
+
+static ssize_t look(int fd, int wait_ms, char *bytes)
+{
+    struct stat facts;
+
+    if (fstat(fd, &facts) != 0)
+        return 0;
+    if (S_ISFIFO(facts.st_mode))
+        return look_into_pipe(fd, wait_ms, bytes);
+    return S_ISREG(facts.st_mode) ? pread(fd, bytes, BEGINNING, lseek(fd, 0, SEEK_CUR))
+                                  : 0;
+}
+
+enum cv_listed_files cv_lists_files(int fd, int wait_ms)
+{
+    char bytes[BEGINNING];
+    const ssize_t length = look(fd, wait_ms, bytes);
+    char *name = bytes, *end;
+    bool nulls;
+
+    if (length <= 0)
+        return CV_LISTS_NO_FILES;
+    nulls = memchr(bytes, '\0', (size_t)length) != NULL;
+    /* The last one may go on behind what is seen. */
+    while ((end = memchr(name, nulls ? '\0' : '\n', (size_t)(bytes + length - name))) !=
+           NULL) {
+        *end = '\0';
+        if (access(name, F_OK) != 0)
+            return CV_LISTS_NO_FILES;
+        name = end + 1;
+    }
+    if (name == bytes)
+        return CV_LISTS_NO_FILES;
+    return nulls ? CV_LISTS_NULLS : CV_LISTS_LINES;
+}
+
+/* --- variables that others set for commands, and cleave does not ------------------- */
+
+/* A shell takes them for empty, so that 'sort {} >out.$PARALLEL_SEQ' writes every output to one
+ * file, and nothing is said. */
+
+#define OF_ARRAY "the number of a task is an item here: '... {} ...' ::: {1..100}"
+
+static const struct {
+    const char *name, *here;
+} variables[] = {
+    { "PARALLEL_SEQ", "the number of the command is $CLEAVE_CHUNK, or {#} of an item" },
+    { "PARALLEL_JOBSLOT", "the place of the worker is $CLEAVE_SLOT, or {%} of an item" },
+    { "SLURM_ARRAY_TASK_ID", OF_ARRAY },
+    { "PBS_ARRAY_INDEX", OF_ARRAY },
+    { "PBS_ARRAYID", OF_ARRAY },
+    { "SGE_TASK_ID", OF_ARRAY },
+    { "LSB_JOBINDEX", OF_ARRAY },
+};
+
+/* $NAME or ${NAME, and no longer name. A line that sets it itself has NAME= in it. */
+static bool asks_for(const char *word, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (const char *at = word; (at = strstr(at, name)) != NULL; at += length) {
+        const char *sign = at > word && at[-1] == '{' ? at - 1 : at;
+        const char end = at[length];
+
+        if (sign > word && sign[-1] == '$' && end != '_' && !isalnum((unsigned char)end))
+            return true;
+    }
+    return false;
+}
+
+static bool sets(const char *const *words, size_t count, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (size_t i = 0; i < count; i++)
+        for (const char *at = words[i]; (at = strstr(at, name)) != NULL; at += length)
+            if (at[length] == '=')
+                return true;
+    return false;
+}
+
+int cv_foreign_variables_check(const char *const *words, size_t count)
+{
+    for (size_t v = 0; v < sizeof variables / sizeof *variables; v++)
+        for (size_t i = 0; i < count; i++)
+            if (asks_for(words[i], variables[v].name) &&
+                getenv(variables[v].name) == NULL &&
+                !sets(words, count, variables[v].name))
+                return cv_print_error(CV_EXIT_USAGE,
+                                      "nobody sets $%s here, so it would be empty: %s",
+                                      variables[v].name, variables[v].here);
+    return CV_EXIT_DONE;
 }

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 #include "cli/compare/comparison.h"
-#include "cli/common/output_file.h"
-#include "cli/common/trace_output.h"
+#include "cli/common/output.h"
+#include "cli/common/job_options.h"
 #include "report/page/html_compare.h"
 
 /* Whether a policy applies to any value. */

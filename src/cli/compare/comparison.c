@@ -8,7 +8,6 @@
 #include <string.h>
 #include "base/quantity.h"
 #include "cli/common/output.h"
-#include "cli/common/counted.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
 

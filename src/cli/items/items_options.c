@@ -3,9 +3,8 @@
 #include "cli/items/items_options.h"
 
 #include <string.h>
-#include "cli/common/counted.h"
-#include "cli/common/option_rows.h"
 #include "cli/common/output.h"
+#include "cli/common/job_options.h"
 #include "report/terminal/table.h"
 
 #define FIELD(name) offsetof(struct cv_items_options, load.name)

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cli/common/counted.h"
 #include "cli/common/output.h"
 #include "cli/load/load_json.h"
 #include "io/json_out.h"

@@ -2,7 +2,6 @@
 #include "cli/load/load_json.h"
 
 #include "cli/common/output.h"
-#include "cli/common/times_text.h"
 #include "cli/load/plan_text.h"
 
 void cv_field_bound(struct cv_json *json, const char *key,

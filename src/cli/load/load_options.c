@@ -6,10 +6,8 @@
 #include <string.h>
 #include <cleave/trace.h>
 #include "base/quantity.h"
-#include "cli/common/option_rows.h"
+#include "cli/common/job_options.h"
 #include "cli/common/output.h"
-#include "cli/common/settings.h"
-#include "cli/common/trace_output.h"
 #include "io/platform_leaders.h"
 #include "run/hosts/via_spec.h"
 

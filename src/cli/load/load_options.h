@@ -4,7 +4,7 @@
 #define CV_LOAD_OPTIONS_H
 #include <cleave/run.h>
 #include "cli/common/options.h"
-#include "cli/common/topology_options.h"
+#include "cli/common/job_options.h"
 #include "cli/common/verb.h"
 
 /* The values of plan load, simulate load and compare load; each uses what its option

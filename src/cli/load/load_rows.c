@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "cli/common/progress.h"
-#include "cli/common/settings.h"
+#include "cli/common/output.h"
+#include "cli/common/job_options.h"
 #include "sim/reduce/reduced_load.h"
 
 /* Orders of returning mean nothing where nothing returns, and who thinks of a reduction

@@ -3,10 +3,9 @@
 #define CV_PLAN_TEXT_H
 #include <cleave/run.h>
 #include "base/text.h"
-#include "cli/common/counted.h"
+#include "cli/common/output.h"
 #include "cli/load/load_options.h"
 #include "cli/load/price.h"
-#include "cli/common/output.h"
 
 /* Add headline, workers, rounds or chunks, those left out, and the chart. `price` is what
  * was looked for a price; NULL: nothing. */

@@ -1,9 +1,6 @@
 /* then_reduce_runs.c -- many runs of a load whose results are reduced, by the plan for both
  * or by a policy that plans the load alone. SPDX-License-Identifier: MIT */
-#include "cli/common/counted.h"
 #include "cli/common/output.h"
-#include "cli/common/progress.h"
-#include "cli/common/times_text.h"
 #include "cli/load/load_json.h"
 #include "cli/load/then_reduce.h"
 #include "io/json_out.h"

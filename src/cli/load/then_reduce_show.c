@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "cli/common/counted.h"
 #include "cli/common/output.h"
 #include "cli/load/load_json.h"
 #include "cli/load/plan_text.h"

@@ -3,7 +3,7 @@
 #ifndef CV_JOB_LOG_H
 #define CV_JOB_LOG_H
 #include <cleave/execute.h>
-#include "cli/common/output_file.h"
+#include "cli/common/output.h"
 #include "run/items/item_commands.h"
 
 struct cv_job_log {

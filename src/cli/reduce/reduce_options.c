@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cleave/trace.h>
-#include "cli/common/option_rows.h"
+#include "cli/common/job_options.h"
 #include "cli/common/output.h"
-#include "cli/common/settings.h"
-#include "cli/common/trace_output.h"
 #include "cli/reduce/ready_options.h"
 #include "model/reduce/distribution.h"
 

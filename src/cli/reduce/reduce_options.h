@@ -4,7 +4,7 @@
 #define CV_REDUCE_OPTIONS_H
 #include <cleave/reduce.h>
 #include "cli/common/options.h"
-#include "cli/common/topology_options.h"
+#include "cli/common/job_options.h"
 #include "cli/common/verb.h"
 
 /* The values of plan reduce, simulate reduce and compare reduce; each uses what its

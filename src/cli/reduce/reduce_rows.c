@@ -4,9 +4,7 @@
 
 #include <stdio.h>
 #include "cli/common/output.h"
-#include "cli/common/progress.h"
-#include "cli/common/settings.h"
-#include "cli/common/times_text.h"
+#include "cli/common/job_options.h"
 
 /* One exact run, in the form of statistics. */
 static enum cleave_status plan_once(const struct cleave_reduction *job,

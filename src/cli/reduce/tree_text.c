@@ -3,7 +3,7 @@
 
 #include <math.h>
 #include <string.h>
-#include "cli/common/counted.h"
+#include "cli/common/output.h"
 #include "cli/reduce/ready_options.h"
 #include "report/terminal/table.h"
 #include "report/terminal/terminal_tree.h"

@@ -13,7 +13,6 @@
 #include <unistd.h>
 #include "base/file_target.h"
 #include "base/text.h"
-#include "cli/common/foreign_variables.h"
 #include "cli/common/usage_hints.h"
 #include "cli/common/output.h"
 #include "cli/run/run_options.h"

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "cli/common/output.h"
-#include "cli/common/settings.h"
+#include "cli/common/job_options.h"
 #include "cli/run/run_command.h"
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_items.h"

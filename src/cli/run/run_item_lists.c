@@ -6,7 +6,7 @@
 #include <cleave/execute.h>
 
 #include "base/fail.h"
-#include "cli/common/file_roles.h"
+#include "cli/common/call_files.h"
 #include "cli/common/output.h"
 #include "cli/log/run_rows.h"
 #include "cli/run/run_values.h"

@@ -5,7 +5,6 @@
 #include <unistd.h>
 #include "base/file_target.h"
 #include "base/text.h"
-#include "cli/common/listed_files.h"
 #include "cli/common/usage_hints.h"
 #include "cli/common/output.h"
 #include "cli/run/run_checks.h"

@@ -1,7 +1,7 @@
 /* run_options.c -- what cleave run is told. SPDX-License-Identifier: MIT */
 #include "cli/run/run_options.h"
 
-#include "cli/common/trace_output.h"
+#include "cli/common/job_options.h"
 #include "run/decode/codec.h"
 #include "run/split/split.h"
 

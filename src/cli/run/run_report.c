@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/fail.h"
-#include "cli/common/counted.h"
 #include "cli/common/output.h"
 #include "cli/live/run_live.h"
 #include "report/terminal/bar.h"

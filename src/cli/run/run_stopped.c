@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "base/signal_name.h"
-#include "cli/common/counted.h"
 #include "cli/common/output.h"
 #include "cli/run/run_report.h"
 #include "report/terminal/table.h"

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
-#include "cli/common/counted.h"
 #include "cli/common/output.h"
 #include "cli/run/run_report.h"
 #include "io/json_out.h"

@@ -3,7 +3,6 @@
 #include "cli/stream/stream_cip_show.h"
 
 #include <string.h>
-#include "cli/common/counted.h"
 #include "cli/common/output.h"
 #include "io/json_out.h"
 #include "model/stream/stream_cip.h"

@@ -5,7 +5,7 @@
 #include <cleave/stream_plan.h>
 #include <cleave/streams.h>
 #include "cli/common/options.h"
-#include "cli/common/topology_options.h"
+#include "cli/common/job_options.h"
 #include "cli/common/verb.h"
 
 /* The values of plan streams and simulate streams; each uses what its option groups

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "cli/common/counted.h"
+#include "cli/common/output.h"
 #include "report/terminal/table.h"
 
 /* How much is shown unless all is asked for. */

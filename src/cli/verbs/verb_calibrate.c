@@ -8,7 +8,6 @@
 #include "cli/calibrate/calibrate_spread.h"
 #include "cli/calibrate/calibrate_topology.h"
 #include "cli/common/output.h"
-#include "cli/common/output_file.h"
 #include "cli/run/run_command.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_values.h"

@@ -1,9 +1,8 @@
 /* verb_compare_items.c -- cleave compare items. SPDX-License-Identifier: MIT */
 #include "cli/compare/comparison.h"
 #include "cli/items/items_options.h"
-#include "cli/common/counted.h"
-#include "cli/common/option_rows.h"
 #include "cli/common/output.h"
+#include "cli/common/job_options.h"
 #include "cli/load/load_json.h"
 #include "cli/load/load_rows.h"
 #include "io/json_out.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/compare/comparison.h"
-#include "cli/common/option_rows.h"
+#include "cli/common/job_options.h"
 #include "cli/load/load_json.h"
 #include "cli/load/load_options.h"
 #include "cli/load/then_reduce.h"

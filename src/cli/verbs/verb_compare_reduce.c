@@ -1,11 +1,8 @@
 /* verb_compare_reduce.c -- cleave compare reduce. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
-#include "cli/common/engines.h"
+#include "cli/common/job_options.h"
 #include "cli/common/output.h"
-#include "cli/common/times_text.h"
-#include "cli/common/counted.h"
-#include "cli/common/option_rows.h"
 #include "cli/reduce/ready_options.h"
 #include "cli/reduce/reduce_options.h"
 #include "cli/reduce/reduce_rows.h"

@@ -1,6 +1,6 @@
 /* verb_engines.c -- cleave engines. SPDX-License-Identifier: MIT */
 #include "base/text.h"
-#include "cli/common/engines.h"
+#include "cli/common/job_options.h"
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
 #include "io/json_out.h"

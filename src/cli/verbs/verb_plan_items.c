@@ -3,9 +3,8 @@
 #include <string.h>
 #include "cli/items/items_options.h"
 #include "cli/items/items_text.h"
-#include "cli/common/option_rows.h"
+#include "cli/common/job_options.h"
 #include "cli/common/output.h"
-#include "cli/common/trace_output.h"
 
 #define FIELD(name) offsetof(struct cv_items_options, load.name)
 #define OWN(name) offsetof(struct cv_items_options, name)

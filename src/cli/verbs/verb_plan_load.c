@@ -2,10 +2,9 @@
 #include "cli/load/load_json.h"
 #include "cli/load/load_options.h"
 #include "cli/common/output.h"
-#include "cli/common/option_rows.h"
+#include "cli/common/job_options.h"
 #include "cli/load/plan_text.h"
 #include "cli/load/then_reduce.h"
-#include "cli/common/trace_output.h"
 
 #define FIELD(name) offsetof(struct cv_load_options, name)
 

@@ -4,9 +4,8 @@
 #include <cleave/platform.h>
 #include <cleave/version.h>
 #include "base/text.h"
-#include "cli/common/option_rows.h"
+#include "cli/common/job_options.h"
 #include "cli/common/output.h"
-#include "cli/common/output_file.h"
 #include "cli/common/verb.h"
 #include "io/platform_writer.h"
 #include "model/platform/generate.h"

@@ -1,6 +1,5 @@
 /* verb_report.c -- cleave report. SPDX-License-Identifier: MIT */
 #include "cli/common/output.h"
-#include "cli/common/output_file.h"
 #include "cli/common/verb.h"
 #include "io/input.h"
 #include "io/trace_export.h"

@@ -18,7 +18,7 @@
 #include "cli/run/run_sink.h"
 #include "cli/run/run_slurm.h"
 #include "cli/run/run_values.h"
-#include "cli/common/trace_output.h"
+#include "cli/common/job_options.h"
 #include "run/framed.h"
 #include "run/master/run_policy.h"
 

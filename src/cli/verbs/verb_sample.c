@@ -5,9 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/text.h"
-#include "cli/common/counted.h"
 #include "cli/common/output.h"
-#include "cli/common/output_file.h"
 #include "cli/common/verb.h"
 #include "cli/sample/sample.h"
 #include "io/json_out.h"

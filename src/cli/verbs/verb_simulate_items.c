@@ -1,11 +1,7 @@
 /* verb_simulate_items.c -- cleave simulate items. SPDX-License-Identifier: MIT */
 #include "cli/items/items_options.h"
-#include "cli/common/counted.h"
-#include "cli/common/option_rows.h"
 #include "cli/common/output.h"
-#include "cli/common/progress.h"
-#include "cli/common/times_text.h"
-#include "cli/common/trace_output.h"
+#include "cli/common/job_options.h"
 #include "cli/load/load_json.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"

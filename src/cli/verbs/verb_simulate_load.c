@@ -1,14 +1,11 @@
 /* verb_simulate_load.c -- cleave simulate load. SPDX-License-Identifier: MIT */
 #include <math.h>
-#include "cli/common/option_rows.h"
+#include "cli/common/job_options.h"
 #include "cli/load/load_json.h"
 #include "cli/load/load_options.h"
 #include "cli/load/then_reduce.h"
 #include "cli/common/output.h"
 #include "cli/load/plan_text.h"
-#include "cli/common/progress.h"
-#include "cli/common/times_text.h"
-#include "cli/common/trace_output.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
 

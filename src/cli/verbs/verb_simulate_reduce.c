@@ -3,13 +3,9 @@
 #include <stdio.h>
 #include <cleave/trace.h>
 #include "cli/common/output.h"
-#include "cli/common/counted.h"
-#include "cli/common/option_rows.h"
-#include "cli/common/progress.h"
+#include "cli/common/job_options.h"
 #include "cli/reduce/reduce_json.h"
 #include "cli/reduce/reduce_options.h"
-#include "cli/common/times_text.h"
-#include "cli/common/trace_output.h"
 #include "cli/reduce/tree_text.h"
 #include "io/json_out.h"
 #include "model/reduce/distribution.h"

@@ -3,12 +3,10 @@
 #include <stdlib.h>
 #include <cleave/trace.h>
 #include "cli/common/output.h"
-#include "cli/common/option_rows.h"
-#include "cli/common/settings.h"
+#include "cli/common/job_options.h"
 #include "cli/stream/stream_json.h"
 #include "cli/stream/stream_options.h"
 #include "cli/stream/stream_text.h"
-#include "cli/common/trace_output.h"
 #include "model/platform/platform_internal.h"
 
 #define FIELD(name) offsetof(struct cv_stream_options, name)
