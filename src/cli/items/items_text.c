@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/common/output.h"
-#include "cli/load/load_json.h"
+#include "cli/load/plan_show.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
 #include "report/terminal/terminal_gantt.h"

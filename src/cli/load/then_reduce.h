@@ -34,20 +34,10 @@ int cv_then_reduce_simulate(const struct cv_then_reduce *joint,
                             const struct cv_load_options *options,
                             const struct cv_load_job *load);
 
-/* Parts of what is shown: the first line, and of it ", then reduced at the master, ..."; the
- * plan beside those that are made apart, as a table; what planning apart takes, and how much
- * longer than the plan that is; and members of JSON. */
-void cv_then_reduce_head(const struct cv_then_reduce *joint,
-                         const struct cv_load_options *options,
-                         const struct cv_screen *screen, struct cv_text *out);
 void cv_then_reduce_words(const struct cv_then_reduce *joint, struct cv_text *out);
 void cv_then_reduce_plans(const struct cv_then_reduce *joint,
                           const struct cv_screen *screen, struct cv_text *out);
-void cv_then_reduce_apart(const struct cv_then_reduce *joint, struct cv_text *out);
-void cv_then_reduce_gain(const struct cv_then_reduce *joint, struct cv_text *out);
 void cv_field_then_reduce(struct cv_json *json, const struct cv_then_reduce *joint);
-void cv_field_apart(struct cv_json *json, const struct cv_then_reduce *joint,
-                    double makespan_s);
 /* All that plan, simulate and compare have for the plan. */
 void cv_then_reduce_json(struct cv_json *json, const struct cv_then_reduce *joint,
                          const struct cv_load_options *options);

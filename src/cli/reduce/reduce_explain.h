@@ -12,4 +12,7 @@ void cv_reduce_explain(const struct cleave_tree *tree,
                        const struct cv_reduce_options *options,
                        const struct cv_reduce_job *reduce, struct cv_text *out);
 
+/* The bound ln(sum of exp(s ready)) / s for costs at their means; NAN if there is none. */
+double cv_ready_shown_bound(const struct cv_reduce_job *reduce, double d, double c);
+
 #endif

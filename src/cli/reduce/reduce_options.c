@@ -9,8 +9,126 @@
 #include <cleave/trace.h>
 #include "cli/common/job_options.h"
 #include "cli/common/output.h"
-#include "cli/reduce/ready_options.h"
+#include "io/ready_file.h"
+#include "model/ready/ready_times.h"
 #include "model/reduce/distribution.h"
+
+/* --- when partials become ready, as typed ------------------------------------------ */
+
+static const char *const models[] = {
+    [CLEAVE_READY_ABSENT] = "absent",
+    [CLEAVE_READY_EARLY] = "early",
+    [CLEAVE_READY_MERGE] = "merge",
+};
+
+const char *cv_ready_model_name(enum cleave_ready_model model)
+{
+    return models[model];
+}
+
+static int read_model(const char *text, enum cleave_ready_model *out)
+{
+    char shown[CV_ECHO_ROOM];
+
+    for (int i = CLEAVE_READY_ABSENT; i <= CLEAVE_READY_MERGE; i++)
+        if (strcmp(text, models[i]) == 0) {
+            *out = (enum cleave_ready_model)i;
+            return CV_EXIT_DONE;
+        }
+    return cv_print_error(CV_EXIT_USAGE,
+                          "--ready-model: expected absent, early or merge, got '%s'",
+                          cv_echo(text, shown));
+}
+
+/* A number, or what has the form of a law; a file of such a name can be called ./NAME. */
+static bool is_law(const char *text)
+{
+    const size_t name = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+
+    if (strcmp(text, "-") == 0)
+        return false;
+    return strchr("+-.0123456789", text[0]) != NULL
+               ? strchr(text, '/') == NULL && text[0] != '\0'
+               : name > 0 && text[name] == ':';
+}
+
+/* Read --ready and --ready-model into the job. Known times say how many nodes there are.
+ * Returns an exit status. */
+static int ready_read(const struct cv_reduce_options *options, struct cv_reduce_job *out)
+{
+    struct cleave_error err;
+    struct cv_distribution distribution;
+    size_t count = 0;
+    const uint64_t nodes =
+        out->costs != NULL ? cleave_costs_nodes(out->costs) : options->nodes;
+    int status = CV_EXIT_DONE;
+
+    if (options->ready_model != NULL)
+        status = read_model(options->ready_model, &out->job.ready_model);
+    if (status != CV_EXIT_DONE)
+        return status;
+    if (options->ready == NULL)
+        return options->ready_model == NULL
+                   ? CV_EXIT_DONE
+                   : cv_print_error(
+                         CV_EXIT_USAGE,
+                         "--ready-model goes with --ready FILE or --ready LAW");
+    if (is_law(options->ready)) {
+        if (cv_distribution_parse(options->ready, &distribution, &err) != CLEAVE_OK)
+            return cv_print_error(CV_EXIT_USAGE, "--ready: %s", err.text);
+        out->job.ready = options->ready;
+        return CV_EXIT_DONE;
+    }
+    if (cv_ready_load(options->ready, &out->ready_s, &count, &err) != CLEAVE_OK)
+        return cv_print_status(&err);
+    if (nodes != 0 && nodes != count)
+        return cv_print_error(CV_EXIT_USAGE,
+                              "--ready: the file has %zu times, but there are %llu nodes",
+                              count, (unsigned long long)nodes);
+    out->job.ready_s = out->ready_s;
+    if (out->costs == NULL)
+        out->job.nodes = (uint32_t)count;
+    return CV_EXIT_DONE;
+}
+
+/* Whether the job's ready times are drawn anew in every run. */
+static bool ready_is_random(const struct cleave_reduction *job)
+{
+    struct cv_distribution distribution;
+
+    return job->ready != NULL &&
+           cv_distribution_parse(job->ready, &distribution, NULL) == CLEAVE_OK &&
+           cv_distribution_cv(&distribution) > 0;
+}
+
+/* --- what is known ----------------------------------------------------------------------- */
+
+/* What the mean length over random ready times cannot beat, costs at their means: the
+ * bound ln(sum of exp(s ready)) / s is convex, so that its mean is at least what it is at
+ * the mean of the law. */
+static double ready_mean_bound(const struct cleave_reduction *job)
+{
+    struct cv_distribution ready, d, c;
+    struct cv_ready_job equal = { .model = job->ready_model };
+    struct cv_ready_steps steps;
+    double rate;
+
+    if (cv_distribution_parse(job->ready, &ready, NULL) != CLEAVE_OK)
+        return 0;
+    if (job->costs != NULL ||
+        cv_distribution_parse(job->transfer, &d, NULL) != CLEAVE_OK ||
+        cv_distribution_parse(job->compute, &c, NULL) != CLEAVE_OK)
+        return cv_distribution_mean(&ready); /* the last is no earlier than the mean */
+    equal.d = cv_distribution_mean(&d);
+    equal.c = cv_distribution_mean(&c);
+    steps = cv_ready_steps(&equal);
+    rate = cv_ready_rate(steps.a, steps.b);
+    if (!cv_ready_is_exact(&equal))
+        return cv_distribution_mean(&ready) + (job->nodes > 1 ? equal.c : 0);
+    return cv_distribution_mean(&ready) + (isinf(rate) ? 0 : log(job->nodes) / rate);
+}
+
+/* --- options that the verbs about a reduction share -------------------------------- */
 
 #define FIELD(name) offsetof(struct cv_reduce_options, name)
 #define WHERE(name) FIELD(where.name)
@@ -231,7 +349,7 @@ static int read_costs(const struct cv_reduce_options *options, struct cv_reduce_
     return CV_EXIT_DONE;
 }
 
-static int read_model(const char *text, enum cleave_compute_model *out)
+static int options_read_model(const char *text, enum cleave_compute_model *out)
 {
     char shown[CV_ECHO_ROOM];
 
@@ -252,7 +370,7 @@ int cv_reduce_job_open(const struct cv_reduce_options *options, const char *swep
     memset(out, 0, sizeof *out);
     status = read_settings(options, arena, &out->job);
     if (status == CV_EXIT_DONE)
-        status = read_model(options->model, &out->job.model);
+        status = options_read_model(options->model, &out->job.model);
     if (status == CV_EXIT_DONE)
         status =
             cv_topology_open(options->engine, &options->where, arena, &out->job.simgrid);
@@ -261,7 +379,7 @@ int cv_reduce_job_open(const struct cv_reduce_options *options, const char *swep
     if (status == CV_EXIT_DONE && options->costs != NULL)
         status = read_costs(options, out);
     if (status == CV_EXIT_DONE)
-        status = cv_ready_read(options, out);
+        status = ready_read(options, out);
     if (status == CV_EXIT_DONE && options->costs == NULL)
         status = read_laws(options, swept, &out->job);
     if (status != CV_EXIT_DONE)
@@ -290,7 +408,7 @@ bool cv_reduce_exact(const struct cleave_reduction *job)
 {
     struct cv_distribution transfer, compute;
 
-    if (cv_ready_is_random(job))
+    if (ready_is_random(job))
         return false;
     return job->costs != NULL ||
            (cv_distribution_parse(job->transfer, &transfer, NULL) == CLEAVE_OK &&
@@ -306,8 +424,8 @@ int cv_reduce_bound(const struct cleave_reduction *job, double *out)
     struct cleave_error err;
     char min[32];
 
-    if (cv_ready_is_random(job)) {
-        *out = cv_ready_mean_bound(job);
+    if (ready_is_random(job)) {
+        *out = ready_mean_bound(job);
         return CV_EXIT_DONE;
     }
     plain.policy = "greedy";

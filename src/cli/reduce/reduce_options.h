@@ -3,8 +3,8 @@
 #ifndef CV_REDUCE_OPTIONS_H
 #define CV_REDUCE_OPTIONS_H
 #include <cleave/reduce.h>
-#include "cli/common/options.h"
 #include "cli/common/job_options.h"
+#include "cli/common/options.h"
 #include "cli/common/verb.h"
 
 /* The values of plan reduce, simulate reduce and compare reduce; each uses what its
@@ -69,5 +69,8 @@ int cv_reduce_bound(const struct cleave_reduction *job, double *out);
 /* Write the job's trace to the file that --trace named. Returns an exit status. */
 int cv_reduce_save_trace(const char *path, const struct cv_reduce_job *reduce,
                          const char *policy);
+
+/* What users call the model of a job. */
+const char *cv_ready_model_name(enum cleave_ready_model model);
 
 #endif

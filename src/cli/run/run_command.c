@@ -14,7 +14,7 @@
 #include "base/file_target.h"
 #include "base/text.h"
 #include "cli/common/output.h"
-#include "cli/run/run_checks.h"
+#include "cli/run/run_mistakes.h"
 #include "cli/run/run_options.h"
 #include "run/items/item_shell.h"
 

@@ -11,9 +11,9 @@
 #include "cli/run/run_command.h"
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_items.h"
-#include "cli/run/run_sink.h"
+#include "cli/run/run_report.h"
 #include "cli/run/run_slurm.h"
-#include "cli/run/run_values.h"
+#include "cli/run/run_options.h"
 #include "run/master/run_policy.h"
 
 /* Variables for commands on hosts: NAME=VALUE, or NAME as it is here. */

@@ -3,12 +3,11 @@
 #include <string.h>
 #include "cli/compare/comparison.h"
 #include "cli/common/job_options.h"
-#include "cli/load/load_json.h"
+#include "cli/load/plan_show.h"
 #include "cli/load/load_options.h"
 #include "cli/load/then_reduce.h"
 #include "cli/load/load_rows.h"
 #include "cli/common/output.h"
-#include "cli/load/plan_text.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
 

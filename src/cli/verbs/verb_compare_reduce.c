@@ -3,10 +3,9 @@
 #include <string.h>
 #include "cli/common/job_options.h"
 #include "cli/common/output.h"
-#include "cli/reduce/ready_options.h"
 #include "cli/reduce/reduce_options.h"
 #include "cli/reduce/reduce_rows.h"
-#include "cli/reduce/tree_text.h"
+#include "cli/reduce/reduce_show.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
 

@@ -1,9 +1,8 @@
 /* verb_plan_load.c -- cleave plan load. SPDX-License-Identifier: MIT */
-#include "cli/load/load_json.h"
+#include "cli/load/plan_show.h"
 #include "cli/load/load_options.h"
 #include "cli/common/output.h"
 #include "cli/common/job_options.h"
-#include "cli/load/plan_text.h"
 #include "cli/load/then_reduce.h"
 
 #define FIELD(name) offsetof(struct cv_load_options, name)

@@ -3,12 +3,9 @@
 #include <cleave/trace.h>
 #include "cli/common/output.h"
 #include "cli/common/job_options.h"
-#include "cli/reduce/ready_explain.h"
-#include "cli/reduce/ready_options.h"
 #include "cli/reduce/reduce_explain.h"
-#include "cli/reduce/reduce_json.h"
 #include "cli/reduce/reduce_options.h"
-#include "cli/reduce/tree_text.h"
+#include "cli/reduce/reduce_show.h"
 #include "io/json_out.h"
 #include "model/reduce/distribution.h"
 #include "model/reduce/reduce_bounds.h"

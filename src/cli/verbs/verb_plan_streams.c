@@ -1,9 +1,8 @@
 /* verb_plan_streams.c -- cleave plan streams. SPDX-License-Identifier: MIT */
 #include "cli/common/output.h"
 #include "cli/stream/stream_cip_show.h"
-#include "cli/stream/stream_json.h"
+#include "cli/stream/stream_show.h"
 #include "cli/stream/stream_options.h"
-#include "cli/stream/stream_text.h"
 
 #define FIELD(name) offsetof(struct cv_stream_options, name)
 

@@ -2,7 +2,7 @@
 #include "cli/items/items_options.h"
 #include "cli/common/output.h"
 #include "cli/common/job_options.h"
-#include "cli/load/load_json.h"
+#include "cli/load/plan_show.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
 

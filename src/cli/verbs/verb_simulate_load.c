@@ -1,11 +1,10 @@
 /* verb_simulate_load.c -- cleave simulate load. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include "cli/common/job_options.h"
-#include "cli/load/load_json.h"
+#include "cli/load/plan_show.h"
 #include "cli/load/load_options.h"
 #include "cli/load/then_reduce.h"
 #include "cli/common/output.h"
-#include "cli/load/plan_text.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
 

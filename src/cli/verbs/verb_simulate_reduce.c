@@ -4,9 +4,8 @@
 #include <cleave/trace.h>
 #include "cli/common/output.h"
 #include "cli/common/job_options.h"
-#include "cli/reduce/reduce_json.h"
+#include "cli/reduce/reduce_show.h"
 #include "cli/reduce/reduce_options.h"
-#include "cli/reduce/tree_text.h"
 #include "io/json_out.h"
 #include "model/reduce/distribution.h"
 #include "model/reduce/reduce_markov.h"

@@ -4,9 +4,8 @@
 #include <cleave/trace.h>
 #include "cli/common/output.h"
 #include "cli/common/job_options.h"
-#include "cli/stream/stream_json.h"
+#include "cli/stream/stream_show.h"
 #include "cli/stream/stream_options.h"
-#include "cli/stream/stream_text.h"
 #include "model/platform/platform_internal.h"
 
 #define FIELD(name) offsetof(struct cv_stream_options, name)

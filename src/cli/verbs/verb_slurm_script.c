@@ -13,7 +13,7 @@
 #include "cli/common/run_foreign.h"
 #include "cli/run/run_items.h"
 #include "cli/run/run_options.h"
-#include "cli/run/run_sink.h"
+#include "cli/run/run_report.h"
 
 struct values {
     uint64_t nodes, tasks, cpus;

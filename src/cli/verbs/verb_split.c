@@ -7,7 +7,6 @@
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
 #include "cli/run/run_options.h"
-#include "cli/run/run_values.h"
 #include "io/json_out.h"
 #include "run/decode/codec.h"
 #include "run/decode/decoder.h"

@@ -8,7 +8,7 @@
 #include "base/dev_null.h"
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
-#include "cli/run/run_values.h"
+#include "cli/run/run_options.h"
 #include "run/common/content_hash.h"
 #include "run/wire/reverse_connect.h"
 #include "run/wire/call_relay.h"

@@ -1,12 +1,143 @@
-/* plan_text.c -- a schedule as text for people. SPDX-License-Identifier: MIT */
-#include "cli/load/plan_text.h"
+/* plan_show.c -- a schedule as text for people. SPDX-License-Identifier: MIT */
+#include "cli/load/plan_show.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cli/common/output.h"
+#include "io/json_out.h"
 #include "model/platform/platform_internal.h"
 #include "report/terminal/table.h"
 #include "report/terminal/terminal_gantt.h"
+
+/* --- plans for a deadline or a budget, and what plans cost ------------------------- */
+
+int cv_price_open(const struct cv_load_options *options, const struct cv_load_job *load,
+                  struct cv_price *out)
+{
+    struct cleave_error err;
+
+    *out = (struct cv_price){ { fmax(0, options->deadline_s), fmax(0, options->budget) },
+                              load->platform,
+                              NULL };
+    if (options->deadline_s == 0 || options->budget == 0)
+        return cv_print_error(CV_EXIT_USAGE, "%s: expected more than 0",
+                              options->budget == 0 ? "--budget" : "--deadline");
+    if (options->deadline_s > 0 && options->budget > 0)
+        return cv_print_error(CV_EXIT_USAGE, "expected --deadline or --budget, got both");
+    if (cleave_rent(&load->job, &out->terms, &out->rental, &err) == CLEAVE_OK)
+        return CV_EXIT_DONE;
+    if (err.status != CLEAVE_EINPUT)
+        return cv_print_status(&err);
+    return cv_print_error(CV_EXIT_USAGE, "%s: %s",
+                          options->deadline_s > 0 ? "--deadline" : "--budget", err.text);
+}
+
+void cv_price_judge(const struct cv_price *price, struct cleave_schedule *schedule)
+{
+    const struct cleave_rental *rental = price->rental;
+
+    schedule->bound = rental->bound;
+    schedule->bounds = &rental->bound;
+    schedule->nbounds = 1;
+    schedule->proved = NULL;
+    schedule->optimal = price->terms.deadline_s > 0
+                            ? schedule->cost <= rental->least_cost * (1 + 1e-9)
+                            : schedule->makespan_s <= rental->bound.value_s * (1 + 1e-9);
+}
+
+/* Workers that are not paid for: how many, their names, and why; `price` may be NULL. */
+static size_t price_unpaid(const struct cv_price *price)
+{
+    return price == NULL ? 0
+                         : cleave_platform_nworkers(price->whole) -
+                               cleave_platform_nworkers(price->rental->platform);
+}
+
+static const char *price_unpaid_name(const struct cv_price *price, size_t index)
+{
+    const uint32_t npaid = cleave_platform_nworkers(price->rental->platform);
+    uint32_t next = 0;
+
+    for (uint32_t w = 0; w < cleave_platform_nworkers(price->whole); w++) {
+        if (next < npaid && price->rental->workers[next] == w)
+            next++;
+        else if (index-- == 0)
+            return cleave_platform_worker_name(price->whole, w);
+    }
+    return "";
+}
+
+static const char *price_unpaid_reason(const struct cv_price *price)
+{
+    return price->terms.deadline_s > 0
+               ? "not paid for: no plan was found that is cheaper with it"
+               : "not paid for: no plan was found that is faster with it, for this money";
+}
+
+/* The line with the cost of a schedule, if anything costs. */
+static void price_text(const struct cleave_schedule *schedule,
+                       const struct cv_price *price, struct cv_text *out)
+{
+    char number[CV_NUMBER_ROOM];
+
+    if (schedule->paid_s == NULL)
+        return;
+    cv_text_add(out, "cost      %s", cv_show_number(schedule->cost, number));
+    if (price != NULL && price->terms.budget > 0)
+        cv_text_add(out, " of %s", cv_show_number(price->terms.budget, number));
+    if (price != NULL && price->terms.deadline_s > 0)
+        cv_text_add(out, "; none that ends by %s s",
+                    cv_show_number(price->terms.deadline_s, number));
+    if (price != NULL && price->terms.deadline_s > 0)
+        cv_text_add(out, " costs less than %s",
+                    cv_show_number(price->rental->least_cost, number));
+    cv_text_add(out, "\n");
+}
+
+/* Members of the object that is open, and of its list of workers left out. */
+static void price_json(struct cv_json *json, const struct cleave_schedule *schedule,
+                       const struct cleave_platform *platform,
+                       const struct cv_price *price)
+{
+    if (schedule->paid_s == NULL)
+        return;
+    cv_field_number(json, "cost", schedule->cost);
+    if (price != NULL) {
+        const bool deadline = price->terms.deadline_s > 0;
+
+        cv_field_number(json, deadline ? "deadline" : "budget",
+                        deadline ? price->terms.deadline_s : price->terms.budget);
+        cv_field_line(json, "cost_bound");
+        cv_field_text(json, "name", deadline ? "deadline" : "any deadline");
+        cv_field_number(json, "value", price->rental->least_cost);
+        cv_json_end(json);
+    }
+    cv_field_list(json, "costs");
+    for (uint32_t w = 0; w < cleave_platform_nworkers(platform); w++) {
+        if (!(schedule->paid_s[w] > 0))
+            continue;
+        cv_field_line(json, NULL);
+        cv_field_text(json, "worker", cleave_platform_worker_name(platform, w));
+        cv_field_number(json, "paid_s", schedule->paid_s[w]);
+        cv_field_number(json, "cost",
+                        schedule->paid_s[w] * cleave_platform_cost(platform, w));
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+}
+
+static void price_json_left_out(struct cv_json *json, const struct cv_price *price)
+{
+    for (size_t i = 0; i < price_unpaid(price); i++) {
+        cv_field_line(json, NULL);
+        cv_field_text(json, "worker", price_unpaid_name(price, i));
+        cv_field_text(json, "reason", price_unpaid_reason(price));
+        cv_json_end(json);
+    }
+}
+
+/* --- a schedule as text for people ------------------------------------------------- */
 
 /* How much is shown unless all is asked for. */
 enum { WORKERS_SHOWN = 20, ROUNDS_SHOWN = 8, LEFT_OUT_SHOWN = 5, GANTT_ROWS = 16 };
@@ -17,7 +148,9 @@ struct sum {
     double units, busy_s, send_s, first_s, last_s;
 };
 
-double cv_schedule_over(const struct cleave_schedule *schedule)
+/* How far a schedule is from its bound: 0.01 when it takes 1 % longer or, with a lifespan,
+ * when 1 % more might be done. */
+static double schedule_over(const struct cleave_schedule *schedule)
 {
     return schedule->lifespan_s > 0
                ? cv_over(schedule->bound.value_s, schedule->load)
@@ -43,7 +176,7 @@ void cv_load_words(double units, double lifespan_s, double result_ratio,
 static void add_outcome(const struct cleave_schedule *schedule, struct cv_text *out)
 {
     const bool lives = schedule->lifespan_s > 0;
-    const double over = cv_schedule_over(schedule);
+    const double over = schedule_over(schedule);
     char number[CV_NUMBER_ROOM];
 
     if (lives)
@@ -76,7 +209,7 @@ static void add_headline(const struct cleave_schedule *schedule,
     cv_text_add(out, "%s\n", screen->colour ? "\033[0m" : "");
     cv_policy_line(schedule->policy, schedule->picked, schedule->why, screen->width, out);
     add_outcome(schedule, out);
-    cv_price_text(schedule, price, out);
+    price_text(schedule, price, out);
     cv_text_add(out, "used      %u of %s, utilisation %.1f%%", nused,
                 cv_counted(nworkers, "worker", counted), 100 * schedule->utilisation);
     cv_text_add(out, "\nchunks    %zu in ", schedule->nchunks);
@@ -230,7 +363,7 @@ static void add_left_out(const struct cleave_schedule *schedule,
     };
     const size_t shown = all || schedule->nleft_out < LEFT_OUT_SHOWN ? schedule->nleft_out
                                                                      : LEFT_OUT_SHOWN;
-    const size_t nunpaid = cv_price_unpaid(price),
+    const size_t nunpaid = price_unpaid(price),
                  unpaid_shown =
                      all || nunpaid < LEFT_OUT_SHOWN ? nunpaid : LEFT_OUT_SHOWN;
     struct cv_table table;
@@ -244,8 +377,8 @@ static void add_left_out(const struct cleave_schedule *schedule,
         cv_table_text(&table, schedule->left_out[i].reason);
     }
     for (size_t i = 0; i < unpaid_shown; i++) {
-        cv_table_text(&table, cv_price_unpaid_name(price, i));
-        cv_table_text(&table, cv_price_unpaid_reason(price));
+        cv_table_text(&table, price_unpaid_name(price, i));
+        cv_table_text(&table, price_unpaid_reason(price));
     }
     cv_text_add(out, "\n");
     cv_table_write(&table, screen->colour, screen->width, out);
@@ -290,4 +423,98 @@ void cv_plan_text(const struct cleave_schedule *schedule,
         cv_terminal_gantt(schedule, platform, &style, out);
     }
     free(sums);
+}
+
+/* --- plans and simulations as JSON on stdout --------------------------------------- */
+
+void cv_field_bound(struct cv_json *json, const char *key,
+                    const struct cleave_bound *bound)
+{
+    cv_field_line(json, key);
+    cv_field_text(json, "name", bound->name);
+    cv_field_number(json, "value", bound->value_s);
+    cv_json_end(json);
+}
+
+void cv_field_times(struct cv_json *json, const char *key,
+                    const struct cleave_stats *stats)
+{
+    cv_field_object(json, key);
+    cv_field_stats(json, stats);
+    cv_json_end(json);
+}
+
+void cv_field_load(struct cv_json *json, double units, double lifespan_s,
+                   double result_ratio)
+{
+    cv_field_number(json, lifespan_s > 0 ? "work" : "load", units);
+    if (lifespan_s > 0)
+        cv_field_number(json, "lifespan", lifespan_s);
+    if (result_ratio > 0)
+        cv_field_number(json, "result_ratio", result_ratio);
+}
+
+static void json_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
+                       const struct cleave_platform *platform)
+{
+    cv_field_line(json, NULL);
+    cv_field_text(json, "worker", cleave_platform_worker_name(platform, chunk->worker));
+    cv_field_count(json, "round", chunk->round);
+    cv_field_number(json, "units", chunk->units);
+    cv_field_number(json, "send_start", chunk->send_start_s);
+    cv_field_number(json, "send_end", chunk->send_end_s);
+    cv_field_number(json, "compute_start", chunk->compute_start_s);
+    cv_field_number(json, "compute_end", chunk->compute_end_s);
+    cv_field_number(json, "return_start", chunk->return_start_s);
+    cv_field_number(json, "return_end", chunk->return_end_s);
+    cv_json_end(json);
+}
+
+int cv_plan_json(const struct cleave_schedule *schedule,
+                 const struct cleave_platform *platform, const struct cv_price *price,
+                 uint64_t seed)
+{
+    struct cv_json json;
+
+    cv_result_open(&json);
+    cv_field_text(&json, "policy", schedule->policy);
+    cv_field_text(&json, "picked", schedule->picked);
+    cv_field_text(&json, "why", schedule->why);
+    cv_field_load(&json, schedule->load, schedule->lifespan_s, schedule->result_ratio);
+    cv_field_count(&json, "seed", seed);
+    cv_field_number(&json, "makespan", schedule->makespan_s);
+    cv_field_number(&json, "utilisation", schedule->utilisation);
+    cv_field_count(&json, "rounds", schedule->rounds);
+    cv_field_bound(&json, "bound", &schedule->bound);
+    cv_field_number(&json, "over_bound", schedule_over(schedule));
+    cv_field_bool(&json, "optimal", schedule->optimal);
+    cv_field_text(&json, "proved_among", schedule->proved);
+    cv_field_list(&json, "bounds");
+    for (size_t i = 0; i < schedule->nbounds; i++)
+        cv_field_bound(&json, NULL, &schedule->bounds[i]);
+    cv_json_end(&json);
+    if (schedule->nfacts > 0) {
+        cv_field_line(&json, "method");
+        for (size_t i = 0; i < schedule->nfacts; i++)
+            cv_field_number(&json, schedule->facts[i].name, schedule->facts[i].value);
+        cv_json_end(&json);
+    }
+    price_json(&json, schedule, platform, price);
+    cv_field_list(&json, "chunks");
+    for (size_t k = 0; k < schedule->nchunks; k++)
+        json_chunk(&json, &schedule->chunks[k], platform);
+    cv_json_end(&json);
+    cv_field_list(&json, "left_out");
+    for (size_t i = 0; i < schedule->nleft_out; i++) {
+        const struct cleave_left_out *left = &schedule->left_out[i];
+
+        cv_field_line(&json, NULL);
+        cv_field_text(&json, "worker",
+                      cleave_platform_worker_name(platform, left->worker));
+        cv_field_text(&json, "reason", left->reason);
+        cv_json_end(&json);
+    }
+    price_json_left_out(&json, price);
+    cv_json_end(&json);
+    return cv_result_close(&json);
 }

@@ -1,10 +1,10 @@
-/* run_checks.h -- commands that would run, and do something else than was meant.
+/* run_mistakes.h -- commands that would run, and do something else than was meant.
  * SPDX-License-Identifier: MIT */
-#ifndef CV_RUN_CHECKS_H
-#define CV_RUN_CHECKS_H
+#ifndef CV_RUN_MISTAKES_H
+#define CV_RUN_MISTAKES_H
+#include <cleave/execute.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <cleave/execute.h>
 #include "cli/common/verb.h"
 
 /* Words that a forgotten quote has torn apart, a sign that is nearly ':::', a --reduce that

@@ -1,9 +1,11 @@
-/* stream_json.h -- plans and simulations of streams as JSON on stdout.
+/* stream_show.h -- plans and simulations of streams as JSON on stdout.
  * SPDX-License-Identifier: MIT
  *
  * docs/guide/json.md documents every field. Both return an exit status. */
-#ifndef CV_STREAM_JSON_H
-#define CV_STREAM_JSON_H
+#ifndef CV_STREAM_SHOW_H
+#define CV_STREAM_SHOW_H
+#include "base/text.h"
+#include "cli/common/output.h"
 #include "cli/stream/stream_options.h"
 
 int cv_stream_plan_json(const struct cv_stream_case *streams);
@@ -24,5 +26,12 @@ struct cv_stream_outcome {
 };
 
 int cv_stream_outcome_json(const struct cv_stream_outcome *outcome);
+
+/* Headline, bound, streams, workers in order of service, those left out. */
+void cv_stream_plan_text(const struct cv_stream_case *streams, bool all_workers,
+                         const struct cv_screen *screen, struct cv_text *out);
+/* Headline, throughput, use of the workers, waiting, streams, rounds. */
+void cv_stream_outcome_text(const struct cv_stream_outcome *outcome,
+                            const struct cv_screen *screen, struct cv_text *out);
 
 #endif
