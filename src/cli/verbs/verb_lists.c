@@ -1,7 +1,10 @@
-/* verb_policies.c -- cleave policies. SPDX-License-Identifier: MIT */
+/* verb_lists.c -- cleave policies. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
 #include <cleave/policy.h>
+#include <cleave/version.h>
+#include "base/text.h"
+#include "cli/common/job_options.h"
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
 #include "io/json_out.h"
@@ -243,4 +246,113 @@ const struct cv_verb cv_verb_policies = {
     .examples = "cleave policies\ncleave policies greedy",
     .values_size = sizeof(struct policies_options),
     .run = run,
+};
+
+/* --- cleave engines ---------------------------------------------------------------- */
+
+struct engines_options {
+    int json;
+};
+
+/* clang-format off */
+static const struct cv_option engines_table[] = {
+    { .name = "--json", .value = 1, .offset = offsetof(struct engines_options, json),
+      .help = "Write JSON: name, built and summary of each engine." },
+    { .name = NULL },
+};
+/* clang-format on */
+
+static const struct cv_option_group engines_groups[] = { { "Output", engines_table },
+                                                         { NULL, NULL } };
+
+static int engines_show_json(void)
+{
+    struct cv_json json;
+
+    cv_result_open(&json);
+    cv_field_list(&json, "engines");
+    for (size_t i = 0; i < cv_engine_count(); i++) {
+        cv_field_line(&json, NULL);
+        cv_field_text(&json, "name", cv_engine_at(i)->name);
+        cv_field_bool(&json, "built", cv_engine_is_here(cv_engine_at(i)));
+        cv_field_text(&json, "summary", cv_engine_at(i)->summary);
+        cv_json_end(&json);
+    }
+    cv_json_end(&json);
+    return cv_result_close(&json);
+}
+
+static int engines_run(const struct cv_call *call)
+{
+    static const struct cv_column columns[] = {
+        { "engine", CV_COLUMN_TEXT },
+        { "state", CV_COLUMN_TEXT },
+        { "what it is", CV_COLUMN_TEXT },
+    };
+    const struct engines_options *values = call->values;
+    struct cv_text text = { NULL, 0, 0, false };
+    const struct cv_screen screen = cv_screen_facts();
+    struct cv_table table;
+
+    if (values->json)
+        return engines_show_json();
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < cv_engine_count(); i++) {
+        cv_table_text(&table, cv_engine_at(i)->name);
+        cv_table_text(&table, cv_engine_is_here(cv_engine_at(i)) ? "here" : "missing");
+        cv_table_text(&table, cv_engine_at(i)->summary);
+    }
+    cv_table_write(&table, screen.colour, screen.width, &text);
+    cv_table_done(&table);
+    return cv_print_take(&text);
+}
+
+const struct cv_verb cv_verb_engines = {
+    .name = "engines",
+    .summary = "list what can simulate or run a schedule",
+    .description =
+        "Lists the engines that --engine takes, and whether they are here. simgrid is a "
+        "program of its own, cleave-simgrid, which is built where SimGrid is installed.",
+    .groups = engines_groups,
+    .examples = "cleave engines",
+    .values_size = sizeof(struct engines_options),
+    .run = engines_run,
+};
+
+/* --- cleave version ---------------------------------------------------------------- */
+
+struct version_table {
+    int json;
+};
+
+/* clang-format off */
+static const struct cv_option version_options[] = {
+    { .name = "--json", .value = 1, .offset = offsetof(struct version_table, json),
+      .help = "Write JSON." },
+    { .name = NULL },
+};
+/* clang-format on */
+
+static const struct cv_option_group version_groups[] = { { "Output", version_options },
+                                                         { NULL, NULL } };
+
+static int version_run(const struct cv_call *call)
+{
+    const struct version_table *values = call->values;
+
+    if (values->json)
+        printf("{\"version\": \"%s\"}\n", cleave_version());
+    else
+        printf("cleave %s\n", cleave_version());
+    return CV_EXIT_DONE;
+}
+
+const struct cv_verb cv_verb_version = {
+    .name = "version",
+    .summary = "show the version",
+    .description = "Shows the version of the program. 'cleave --version' does the same.",
+    .groups = version_groups,
+    .examples = "cleave version",
+    .values_size = sizeof(struct version_table),
+    .run = version_run,
 };
