@@ -634,12 +634,11 @@ static void zsh_second_words(const struct cv_verb_list *verbs, struct cv_text *o
 
 void cv_completion_zsh(const struct cv_verb_list *verbs, struct cv_text *out)
 {
-    cv_text_add(out,
-                "#compdef cleave\n"
-                "# Completion of cleave for zsh. Made by 'cleave completions zsh': edit "
-                "the option\n# tables instead. SPDX-License-Identifier: MIT\n\n"
-                "_cleave() {\n    local -a choices\n"
-                "    if (( CURRENT == 2 )); then\n        choices=(\n");
+    cv_text_add(out, "#compdef cleave\n"
+                     "# Completion of cleave for zsh. Made by 'cleave completions zsh': "
+                     "edit the option\n# tables instead. SPDX-License-Identifier: MIT\n\n"
+                     "_cleave() {\n    local -a choices\n"
+                     "    if (( CURRENT == 2 )); then\n        choices=(\n");
     zsh_first_words(verbs, out);
     cv_text_add(out,
                 "        )\n        _describe command choices\n        return\n    fi\n"

@@ -118,24 +118,19 @@ int cv_verb_unknown(const struct cv_verb_list *verbs, int count, const char *con
         snprintf(typed, sizeof typed, "%s %s", words[0], cv_echo(words[1], shown));
     cv_suggest(typed, offer.count, offered, &offer, hint, sizeof hint);
     if (strncmp(hint, "; known", 7) == 0 && is_file(words[0]))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "unknown command '%s'; if it is an input: cleave run -i %s "
-                              "COMMAND [ARG]...",
-                              typed, typed);
+        return cv_refuse(
+            "unknown command '%s'; if it is an input: cleave run -i %s COMMAND [ARG]...",
+            typed, typed);
     for (int i = 1; i < count; i++)
         if (strncmp(words[i], ":::", 3) == 0 && cv_item_is_program(words[0]))
-            return cv_print_error(
-                CV_EXIT_USAGE,
-                "unknown command '%s'; to run it for each item: cleave run "
-                "%s ... ::: ITEM...",
-                cv_echo(words[0], shown), words[0]);
+            return cv_refuse("unknown command '%s'; to run it for each item: cleave run "
+                             "%s ... ::: ITEM...",
+                             cv_echo(words[0], shown), words[0]);
     if (strncmp(hint, "; known", 7) == 0 && cv_item_is_program(words[0]))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "unknown command '%s'; to run %s on an input: cleave run -i "
-            "FILE %s [ARG]...",
+        return cv_refuse(
+            "unknown command '%s'; to run %s on an input: cleave run -i FILE %s [ARG]...",
             typed, typed, typed);
-    return cv_print_error(CV_EXIT_USAGE, "unknown command '%s'%s", typed, hint);
+    return cv_refuse("unknown command '%s'%s", typed, hint);
 }
 
 void cv_help_list(const struct cv_verb_list *verbs, int count, const char *const *words,
@@ -374,14 +369,12 @@ static int run_help(const struct cv_call *call)
     if (count > 0) {
         verb = cv_verb_find(&cv_verbs, count, call->operands, &used);
         if (verb != NULL && used < count)
-            return cv_print_error(CV_EXIT_USAGE,
-                                  "unexpected argument '%s'; expected 'cleave help %s'",
-                                  cv_echo(call->operands[used], shown), verb->name);
+            return cv_refuse("unexpected argument '%s'; expected 'cleave help %s'",
+                             cv_echo(call->operands[used], shown), verb->name);
         if (used < count)
             return cv_verb_unknown(&cv_verbs, count, call->operands);
         if (verb == NULL && values->man)
-            return cv_print_error(CV_EXIT_USAGE, "no man page for '%s' alone",
-                                  call->operands[0]);
+            return cv_refuse("no man page for '%s' alone", call->operands[0]);
     }
     if (values->man)
         man_page(&cv_verbs, verb, &text);
@@ -429,8 +422,7 @@ static int run_completions(const struct cv_call *call)
     char shown[CV_ECHO_ROOM], near[160];
 
     if (call->noperands == 0)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "expected the name of a shell: bash, zsh or fish");
+        return cv_refuse("expected the name of a shell: bash, zsh or fish");
     for (size_t i = 0; i < SHELLS; i++) {
         if (strcmp(call->operands[0], shells[i].name) == 0) {
             shells[i].write(&cv_verbs, &text);
@@ -438,8 +430,7 @@ static int run_completions(const struct cv_call *call)
         }
     }
     cv_suggest(call->operands[0], SHELLS, shell_name, NULL, near, sizeof near);
-    return cv_print_error(CV_EXIT_USAGE, "unknown shell '%s'%s",
-                          cv_echo(call->operands[0], shown), near);
+    return cv_refuse("unknown shell '%s'%s", cv_echo(call->operands[0], shown), near);
 }
 
 static const struct cv_verb cv_verb_completions = {
@@ -448,9 +439,9 @@ static const struct cv_verb cv_verb_completions = {
     .description =
         "Writes a script that lets a shell complete commands, options and the names of "
         "policies. 'make install' puts these scripts where the shells look for them; "
-        "without, source the one for bash in ~/.bashrc, the one for zsh behind "
-        "compinit in ~/.zshrc, as in 'source <(cleave completions zsh)', and put the "
-        "one for fish into ~/.config/fish/completions.",
+        "without, source the one for bash in ~/.bashrc, the one for zsh behind compinit "
+        "in ~/.zshrc, as in 'source <(cleave completions zsh)', and put the one for fish "
+        "into ~/.config/fish/completions.",
     .operands = "bash|zsh|fish",
     .max_operands = 1,
     .examples = "cleave completions bash\ncleave completions fish",

@@ -187,15 +187,13 @@ static int complain(const struct use *one, const struct use *other)
         other = swap;
     }
     if (one->path == NULL)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "%s is the same file as %s: write to another", one->option,
-                              other->option);
-    return cv_print_error(CV_EXIT_USAGE,
-                          "%s: '%s' is the same file as %s%s%s%s: write to another",
-                          one->option, cv_echo(one->path, first), other->option,
-                          other->path != NULL ? " '" : "",
-                          other->path != NULL ? cv_echo(other->path, second) : "",
-                          other->path != NULL ? "'" : "");
+        return cv_refuse("%s is the same file as %s: write to another", one->option,
+                         other->option);
+    return cv_refuse("%s: '%s' is the same file as %s%s%s%s: write to another",
+                     one->option, cv_echo(one->path, first), other->option,
+                     other->path != NULL ? " '" : "",
+                     other->path != NULL ? cv_echo(other->path, second) : "",
+                     other->path != NULL ? "'" : "");
 }
 
 /* Whether files can be made in a folder, or it can be made. */
@@ -207,22 +205,21 @@ static int probe_folder(const struct use *use)
 
     cv_echo(use->path, shown);
     if (stat(use->path, &info) == 0 && !S_ISDIR(info.st_mode))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "%s: expected a folder, got '%s', which is none",
-                              use->option, shown);
+        return cv_refuse("%s: expected a folder, got '%s', which is none", use->option,
+                         shown);
     if (access(use->path, W_OK | X_OK) == 0)
         return CV_EXIT_DONE;
     if (errno != ENOENT)
-        return cv_print_error(CV_EXIT_USAGE, "%s: cannot write in '%s': %s", use->option,
-                              shown, strerror(errno));
+        return cv_refuse("%s: cannot write in '%s': %s", use->option, shown,
+                         strerror(errno));
     snprintf(above, sizeof above, "%s", use->path);
     for (length = strlen(above); length > 1 && above[length - 1] == '/'; length--)
         above[length - 1] = '\0';
     above[cv_folder_length(above)] = '\0';
     return access(above[0] != '\0' ? above : ".", W_OK | X_OK) == 0
                ? CV_EXIT_DONE
-               : cv_print_error(CV_EXIT_USAGE, "%s: cannot make the folder '%s': %s",
-                                use->option, shown, strerror(errno));
+               : cv_refuse("%s: cannot make the folder '%s': %s", use->option, shown,
+                           strerror(errno));
 }
 
 /* A file that cannot be made is told now, not when all the work is done. */
@@ -237,11 +234,10 @@ static int probe(const struct use *use)
         return CV_EXIT_DONE;
     cv_echo(use->path, shown);
     if (err.status == CLEAVE_EREFUSED)
-        return cv_print_error(CV_EXIT_USAGE, "%s: '%s' exists; use --force to replace it",
-                              use->option, shown);
-    return cv_print_error(CV_EXIT_USAGE, "%s: cannot write '%s': %s%s", use->option,
-                          shown, err.text,
-                          cv_usage_hint_name(use->path, hint, sizeof hint));
+        return cv_refuse("%s: '%s' exists; use --force to replace it", use->option,
+                         shown);
+    return cv_refuse("%s: cannot write '%s': %s%s", use->option, shown, err.text,
+                     cv_usage_hint_name(use->path, hint, sizeof hint));
 }
 
 int cv_files_check(const struct cv_call *call)
@@ -258,7 +254,7 @@ int cv_files_check_with(const struct cv_call *call, const struct cv_other_file *
     if (call->verb->groups == NULL)
         return CV_EXIT_DONE;
     if (!find_uses(call, others, count, &uses))
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the names of files");
+        return cv_no_memory("the names of files");
     for (size_t i = 0; i < uses.count; i++)
         for (size_t j = 0; uses.list[i].written && j < uses.count; j++)
             if (in_conflict(&uses.list[i], &uses.list[j]))
@@ -288,15 +284,14 @@ static int add_name(struct names *names, const char *name)
         const char **larger = cv_array(names->arena, more, sizeof *larger);
 
         if (larger == NULL)
-            return cv_print_error(CV_EXIT_FAILED,
-                                  "out of memory for the names of inputs");
+            return cv_no_memory("the names of inputs");
         if (names->list.count > 0)
             memcpy(larger, names->list.items, names->list.count * sizeof *larger);
         names->list.items = larger;
         names->capacity = more;
     }
     if (copy == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the names of inputs");
+        return cv_no_memory("the names of inputs");
     names->list.items[names->list.count++] = copy;
     return CV_EXIT_DONE;
 }
@@ -343,16 +338,14 @@ static int add_folder(struct names *names, const char *folder)
     FTSENT *entry;
 
     if (tree == NULL)
-        return cv_print_error(CV_EXIT_USAGE, "%s: cannot read: %s",
-                              cv_echo(folder, shown), strerror(errno));
+        return cv_refuse("%s: cannot read: %s", cv_echo(folder, shown), strerror(errno));
     while (status == CV_EXIT_DONE && (entry = fts_read(tree)) != NULL) {
         if (entry->fts_info == FTS_F && S_ISREG(entry->fts_statp->st_mode))
             status = add_name(names, entry->fts_path);
         else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
                  entry->fts_info == FTS_NS)
-            status = cv_print_error(CV_EXIT_USAGE, "%s: cannot read: %s",
-                                    cv_echo(entry->fts_path, shown),
-                                    strerror(entry->fts_errno));
+            status = cv_refuse("%s: cannot read: %s", cv_echo(entry->fts_path, shown),
+                               strerror(entry->fts_errno));
         else if (entry->fts_info == FTS_SL || entry->fts_info == FTS_SLNONE ||
                  entry->fts_info == FTS_DEFAULT)
             leave_out(&left, entry->fts_path);
@@ -375,10 +368,10 @@ static int add_matches(struct names *names, const char *pattern)
     const int failure = glob(pattern, GLOB_ERR, NULL, &found);
 
     if (failure == GLOB_NOSPACE)
-        status = cv_print_error(CV_EXIT_FAILED, "out of memory for the names of inputs");
+        status = cv_no_memory("the names of inputs");
     else if (failure != 0)
-        status = cv_print_error(CV_EXIT_USAGE, "%s: '%s' matches no file",
-                                names->option->name, cv_echo(pattern, shown));
+        status = cv_refuse("%s: '%s' matches no file", names->option->name,
+                           cv_echo(pattern, shown));
     for (size_t i = 0; status == CV_EXIT_DONE && i < found.gl_pathc; i++)
         status = add_input(names, found.gl_pathv[i]);
     if (failure == 0)
@@ -418,8 +411,8 @@ static int refuse_absent(const char *name, const struct folder_names *near,
     char shown[CV_ECHO_ROOM], hint[512] = "";
 
     if (cv_usage_hint_name(name, hint, sizeof hint)[0] != '\0')
-        return cv_print_error(CV_EXIT_USAGE, "%s: cannot read: %s%s",
-                              cv_echo(name, shown), strerror(ENOENT), hint);
+        return cv_refuse("%s: cannot read: %s%s", cv_echo(name, shown), strerror(ENOENT),
+                         hint);
     if (longer != NULL)
         snprintf(hint, sizeof hint, "; did you mean '%s'? Spaces need the quotes",
                  longer);
@@ -430,8 +423,8 @@ static int refuse_absent(const char *name, const struct folder_names *near,
             return CV_EXIT_DONE;
         hint[0] = '\0';
     }
-    return cv_print_error(CV_EXIT_USAGE, "%s: cannot read: %s%s", cv_echo(name, shown),
-                          strerror(ENOENT), hint);
+    return cv_refuse("%s: cannot read: %s%s", cv_echo(name, shown), strerror(ENOENT),
+                     hint);
 }
 
 /* There is no such file: one in the same folder may have been meant. */
@@ -445,7 +438,7 @@ static int look_around(struct names *names, const char *name)
     DIR *open;
 
     if (near == NULL || folder == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the names of inputs");
+        return cv_no_memory("the names of inputs");
     if (length > 0)
         folder[length] = '\0';
     open = opendir(folder);
@@ -475,12 +468,10 @@ static int add_input(struct names *names, const char *name)
         return add_name(names, name); /* who opens it says why not */
     if (!S_ISDIR(info.st_mode))
         return add_name(names, name);
-    return names->recursive
-               ? add_folder(names, name)
-               : cv_print_error(CV_EXIT_USAGE,
-                                "%s: expected a file, got a directory (--recursive: all "
-                                "files below it)",
-                                cv_echo(name, shown));
+    return names->recursive ? add_folder(names, name)
+                            : cv_refuse("%s: expected a file, got a directory "
+                                        "(--recursive: all files below it)",
+                                        cv_echo(name, shown));
 }
 
 /* --- options ------------------------------------------------------------------------------ */
@@ -566,9 +557,8 @@ int cv_inputs_expand(const struct cv_verb *verb, struct cv_arena *arena, void *v
                 if (status != CV_EXIT_DONE)
                     return status;
                 if (names.list.count == before)
-                    return cv_print_error(CV_EXIT_USAGE,
-                                          "%s: expected files below it, got none",
-                                          cv_echo(given->items[i], shown));
+                    return cv_refuse("%s: expected files below it, got none",
+                                     cv_echo(given->items[i], shown));
             }
             *given = names.list;
         }

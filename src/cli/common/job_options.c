@@ -19,16 +19,14 @@ int cv_settings_add(struct cv_settings *settings, const char *text,
     char *key;
 
     if (equals == NULL || equals == text || equals[1] == '\0')
-        return cv_print_error(CV_EXIT_USAGE, "--param: expected KEY=VALUE, got '%s'",
-                              cv_echo(text, shown));
+        return cv_refuse("--param: expected KEY=VALUE, got '%s'", cv_echo(text, shown));
     key = cv_arena_text(arena, text);
     if (key == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the parameters");
+        return cv_no_memory("the parameters");
     key[equals - text] = '\0';
     for (size_t i = 0; i < settings->count; i++) {
         if (strcmp(settings->items[i].key, key) == 0)
-            return cv_print_error(CV_EXIT_USAGE, "parameter '%s' is given twice",
-                                  cv_echo(key, shown));
+            return cv_refuse("parameter '%s' is given twice", cv_echo(key, shown));
     }
     settings->items[settings->count].key = key;
     settings->items[settings->count++].value = key + (equals - text) + 1;
@@ -55,9 +53,8 @@ int cv_settings_text(struct cv_settings *settings, const char *key, const char *
     if (value == NULL)
         return CV_EXIT_DONE;
     cv_text_add(&line, "%s=%s", key, value);
-    status = line.failed
-                 ? cv_print_error(CV_EXIT_FAILED, "out of memory for the parameters")
-                 : cv_settings_add(settings, line.bytes, arena);
+    status = line.failed ? cv_no_memory("the parameters")
+                         : cv_settings_add(settings, line.bytes, arena);
     cv_text_done(&line);
     return status;
 }
@@ -70,7 +67,7 @@ int cv_settings_open(struct cv_settings *settings, const struct cv_strings *para
     settings->count = 0;
     settings->items = cv_array(arena, params->count + more, sizeof *settings->items);
     if (settings->items == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the parameters");
+        return cv_no_memory("the parameters");
     for (size_t i = 0; i < params->count && status == CV_EXIT_DONE; i++)
         status = cv_settings_add(settings, params->items[i], arena);
     return status;
@@ -83,10 +80,10 @@ static int add_named(enum cleave_task task, const char *name,
     struct cleave_error err;
 
     if (cleave_policy_find(task, name, &policy, &err) != CLEAVE_OK)
-        return cv_print_error(CV_EXIT_USAGE, "--policies: %s", err.text);
+        return cv_refuse("--policies: %s", err.text);
     for (size_t i = 0; i < *count; i++) {
         if (policies[i] == policy)
-            return cv_print_error(CV_EXIT_USAGE, "--policies: '%s' is named twice", name);
+            return cv_refuse("--policies: '%s' is named twice", name);
     }
     policies[(*count)++] = policy;
     return CV_EXIT_DONE;
@@ -104,7 +101,7 @@ int cv_policies_choose(enum cleave_task task, const char *list, const char *exam
     int status = CV_EXIT_DONE;
 
     if (policies == NULL || copy == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the policies");
+        return cv_no_memory("the policies");
     for (size_t i = 0; list == NULL && i < all; i++) {
         if (cleave_policy_at(i)->task == task)
             policies[count++] = cleave_policy_at(i);
@@ -113,8 +110,7 @@ int cv_policies_choose(enum cleave_task task, const char *list, const char *exam
          name = strtok_r(NULL, ",", &rest))
         status = add_named(task, name, policies, &count);
     if (status == CV_EXIT_DONE && count == 0)
-        return cv_print_error(CV_EXIT_USAGE, "--policies: expected names such as %s",
-                              example);
+        return cv_refuse("--policies: expected names such as %s", example);
     *out = policies;
     *out_count = count;
     return status;
@@ -168,7 +164,7 @@ int cv_engine_check(const char *name)
     }
     cv_echo(name, shown);
     cv_suggest(shown, ENGINES, engine_name, NULL, hint, sizeof hint);
-    return cv_print_error(CV_EXIT_USAGE, "--engine: unknown engine '%s'%s", shown, hint);
+    return cv_refuse("--engine: unknown engine '%s'%s", shown, hint);
 }
 
 /* --- which engine simulates, and on what topology ---------------------------------- */
@@ -219,20 +215,18 @@ static int read_hosts(const char *text, struct cv_arena *arena,
         count += *c == ',';
     names = cv_array(arena, count, sizeof(const char *));
     if (copy == NULL || names == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the hosts");
+        return cv_no_memory("the hosts");
     for (uint32_t i = 0; i < count; i++) {
         names[i] = at;
         at += strcspn(at, ",");
         *at++ = '\0';
         if (names[i][0] == '\0')
-            return cv_print_error(
-                CV_EXIT_USAGE, "--worker-hosts: expected names such as a,b,c, got '%s'",
-                cv_echo(text, shown));
+            return cv_refuse("--worker-hosts: expected names such as a,b,c, got '%s'",
+                             cv_echo(text, shown));
         for (uint32_t k = 0; k < i; k++)
             if (strcmp(names[i], names[k]) == 0)
-                return cv_print_error(CV_EXIT_USAGE,
-                                      "--worker-hosts: '%s' is there twice",
-                                      cv_echo(names[i], shown));
+                return cv_refuse("--worker-hosts: '%s' is there twice",
+                                 cv_echo(names[i], shown));
     }
     out->workers = names;
     out->nworkers = count;
@@ -245,16 +239,15 @@ static int fill(const struct cv_topology_options *options, struct cv_arena *aren
     char shown[CV_ECHO_ROOM];
 
     if (access(options->file, R_OK) != 0)
-        return cv_print_error(CV_EXIT_USAGE, "--topology: cannot read '%s': %s",
-                              cv_echo(options->file, shown), strerror(errno));
+        return cv_refuse("--topology: cannot read '%s': %s",
+                         cv_echo(options->file, shown), strerror(errno));
     out->topology = options->file;
     out->master = options->master;
     out->unit_bytes = options->unit_bytes;
     out->unit_flops = options->unit_flops;
     out->partial_bytes = options->partial_bytes;
     if (options->count > 0 && options->workers != NULL)
-        return cv_print_error(
-            CV_EXIT_USAGE, "--workers and --worker-hosts cannot both say who takes part");
+        return cv_refuse("--workers and --worker-hosts cannot both say who takes part");
     out->nworkers = (uint32_t)options->count;
     return options->workers == NULL ? CV_EXIT_DONE
                                     : read_hosts(options->workers, arena, out);
@@ -270,19 +263,16 @@ int cv_topology_open(const char *engine, const struct cv_topology_options *optio
     *out = NULL;
     engine = cv_engine_used(engine, options);
     if (options->file == NULL && other != NULL)
-        return cv_print_error(CV_EXIT_USAGE, "%s is about a topology: see --topology",
-                              other);
+        return cv_refuse("%s is about a topology: see --topology", other);
     if (options->file != NULL && strcmp(engine, "native") == 0)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--engine: a topology is for simgrid; native has only the star "
-            "of the platform file");
+        return cv_refuse("--engine: a topology is for simgrid; native has only the star "
+                         "of the platform file");
     status = cv_engine_check(engine);
     if (status != CV_EXIT_DONE || strcmp(engine, "simgrid") != 0)
         return status;
     simgrid = cv_array(arena, 1, sizeof *simgrid);
     if (simgrid == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the topology");
+        return cv_no_memory("the topology");
     *out = simgrid;
     return options->file == NULL ? CV_EXIT_DONE : fill(options, arena, simgrid);
 }
@@ -312,9 +302,8 @@ int cv_topology_platform(const struct cv_topology_options *options,
            strcmp(options->port, cleave_port_name(ports[i])) != 0)
         i++;
     if (i == PORTS)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--port: expected one, duplex or multi, got '%s'",
-                              cv_echo(options->port, shown));
+        return cv_refuse("--port: expected one, duplex or multi, got '%s'",
+                         cv_echo(options->port, shown));
     measured.left_out = left_out;
     measured.left_out_size = sizeof left_out;
     if (cleave_simgrid_measure(&measured, ports[i], out, &err) != CLEAVE_OK)
@@ -351,7 +340,7 @@ int cv_trace_call(struct cleave_trace *trace, const struct cv_call *call)
     if (trace == NULL)
         return CV_EXIT_DONE;
     cv_command_line(call, &line);
-    status = line.failed ? cv_print_error(CV_EXIT_FAILED, "out of memory for the trace")
+    status = line.failed ? cv_no_memory("the trace")
                          : cv_trace_add_facts(trace, &(struct cleave_trace_facts){
                                                          .command = line.bytes });
     cv_text_done(&line);

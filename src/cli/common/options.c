@@ -59,8 +59,8 @@ static const struct cv_other_tool_option *find_foreign(const struct reader *read
 
 static int refuse_foreign(const struct cv_other_tool_option *known)
 {
-    return cv_print_error(CV_EXIT_USAGE, "there is no option '%s' here; instead: %s",
-                          known->name, known->instead);
+    return cv_refuse("there is no option '%s' here; instead: %s", known->name,
+                     known->instead);
 }
 
 static int unknown_option(const struct reader *reader, const char *typed)
@@ -77,7 +77,7 @@ static int unknown_option(const struct reader *reader, const char *typed)
     cv_suggest(shown, count + 1, option_name, reader->groups, hint, sizeof hint);
     if (count > LISTED_MOST && strncmp(hint, "; known", 7) == 0)
         snprintf(hint, sizeof hint, "; --help lists those that there are");
-    return cv_print_error(CV_EXIT_USAGE, "unknown option '%s'%s", shown, hint);
+    return cv_refuse("unknown option '%s'%s", shown, hint);
 }
 
 /* Digits, or digits with a power of ten such as 1e18; exact. False for anything else, or
@@ -112,12 +112,11 @@ static int store_count(const struct cv_option *option, const char *text, uint64_
     if (!read_count(text, &value) || (double)value < option->min ||
         (option->max > 0 && (double)value > option->max)) {
         if (option->max > 0)
-            return cv_print_error(
-                CV_EXIT_USAGE, "%s: expected a whole number from %.0f to %.0f, got '%s'",
-                option->name, option->min, option->max, cv_echo(text, shown));
-        return cv_print_error(CV_EXIT_USAGE,
-                              "%s: expected a whole number of 64 bits, got '%s'",
-                              option->name, cv_echo(text, shown));
+            return cv_refuse("%s: expected a whole number from %.0f to %.0f, got '%s'",
+                             option->name, option->min, option->max,
+                             cv_echo(text, shown));
+        return cv_refuse("%s: expected a whole number of 64 bits, got '%s'", option->name,
+                         cv_echo(text, shown));
     }
     *out = value;
     return CV_EXIT_DONE;
@@ -155,8 +154,8 @@ static int store_quantity(const struct cv_option *option, const char *text, doub
     }
     if (cv_quantity_parse(text, kind, &value) != NULL || value < min || value > max ||
         (positive && value <= 0))
-        return cv_print_error(CV_EXIT_USAGE, "%s: expected %s, got '%s'", option->name,
-                              expected, cv_echo(text, shown));
+        return cv_refuse("%s: expected %s, got '%s'", option->name, expected,
+                         cv_echo(text, shown));
     *out = value;
     return CV_EXIT_DONE;
 }
@@ -173,7 +172,7 @@ static int store_repeat(struct reader *reader, struct cv_strings *list, const ch
     if (list->items == NULL) /* no more texts than words can come */
         list->items = cv_array(reader->arena, (size_t)reader->count, sizeof *list->items);
     if (list->items == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the arguments");
+        return cv_no_memory("the arguments");
     list->items[list->count++] = text;
     return CV_EXIT_DONE;
 }
@@ -181,9 +180,8 @@ static int store_repeat(struct reader *reader, struct cv_strings *list, const ch
 /* Rather a variable that is not set than what somebody meant. */
 static int refuse_empty(const struct cv_option *option)
 {
-    return cv_print_error(CV_EXIT_USAGE,
-                          "%s: expected %s, got '': is a variable of the shell not set?",
-                          option->name, option->argument);
+    return cv_refuse("%s: expected %s, got '': is a variable of the shell not set?",
+                     option->name, option->argument);
 }
 
 /* Store an option; `text` is NULL for flags. */
@@ -246,8 +244,7 @@ static int take_argument(struct reader *reader, const struct cv_option *option,
     const char *word = reader->next < reader->count ? reader->words[reader->next] : NULL;
 
     if (word == NULL || is_option(reader, word) || strcmp(word, "--") == 0)
-        return cv_print_error(CV_EXIT_USAGE, "%s: needs an argument: %s", option->name,
-                              option->argument);
+        return cv_refuse("%s: needs an argument: %s", option->name, option->argument);
     reader->next++;
     *out = word;
     return CV_EXIT_DONE;
@@ -278,7 +275,7 @@ static int read_long(struct reader *reader, const char *word)
         index++;
     if (option == NULL && length == strlen("--help") &&
         strncmp(word, "--help", length) == 0)
-        return cv_print_error(CV_EXIT_USAGE, "--help: takes no argument");
+        return cv_refuse("--help: takes no argument");
     if (option == NULL) {
         char name[CV_ECHO_ROOM];
 
@@ -288,7 +285,7 @@ static int read_long(struct reader *reader, const char *word)
     if (index < sizeof reader->seen / sizeof *reader->seen)
         reader->seen[index] = true;
     if (option->kind == CV_OPTION_FLAG && equals != NULL)
-        return cv_print_error(CV_EXIT_USAGE, "%s: takes no argument", option->name);
+        return cv_refuse("%s: takes no argument", option->name);
     if (option->kind != CV_OPTION_FLAG) {
         text = equals != NULL ? equals + 1 : NULL;
         if (option->kind == CV_OPTION_MAYBE && text == NULL &&
@@ -347,12 +344,9 @@ static int check_required(const struct reader *reader)
             continue;
         if (word != NULL && option->file == CV_FILE_NONE &&
             strcmp(option->argument, "FILE") == 0 && access(word, F_OK) == 0)
-            return cv_print_error(CV_EXIT_USAGE,
-                                  "%s FILE is required; if '%s' is it: %s %s",
-                                  option->name, cv_echo(word, shown), option->name,
-                                  shown);
-        return cv_print_error(CV_EXIT_USAGE, "%s %s is required", option->name,
-                              option->argument);
+            return cv_refuse("%s FILE is required; if '%s' is it: %s %s", option->name,
+                             cv_echo(word, shown), option->name, shown);
+        return cv_refuse("%s %s is required", option->name, option->argument);
     }
     return CV_EXIT_DONE;
 }
@@ -430,7 +424,7 @@ int cv_options_parse(const struct cv_option_group *groups, const struct cv_typed
         return CV_EXIT_DONE;
     out->operands = cv_array(arena, (size_t)count, sizeof *out->operands);
     if (out->operands == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the arguments");
+        return cv_no_memory("the arguments");
     while (reader.next < count) {
         const char *word = typed->words[reader.next++];
         int status = CV_EXIT_DONE;

@@ -53,18 +53,39 @@ void cv_print_line(const char *text)
     cv_text_done(&line);
 }
 
+static void print_formatted(const char *format, va_list arguments)
+{
+    char *text;
+
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    cv_print_line(text != NULL ? text : format);
+    free(text);
+}
+
 int cv_print_error(int status, const char *format, ...)
 {
     va_list arguments;
-    char *text;
 
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
+    print_formatted(format, arguments);
     va_end(arguments);
-    cv_print_line(text != NULL ? text : format);
-    free(text);
     return status;
+}
+
+int cv_refuse(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_formatted(format, arguments);
+    va_end(arguments);
+    return CV_EXIT_USAGE;
+}
+
+int cv_no_memory(const char *what)
+{
+    return cv_print_error(CV_EXIT_FAILED, "out of memory for %s", what);
 }
 
 int cv_print_status(const struct cleave_error *err)
@@ -101,7 +122,7 @@ int cv_print_take(struct cv_text *text)
         fwrite(text->bytes, 1, text->length, stdout);
     cv_text_done(text);
     if (failed)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the output");
+        return cv_no_memory("the output");
     return CV_EXIT_DONE;
 }
 
@@ -230,8 +251,8 @@ int cv_output_open(struct cv_output_file *out, const char *option, const char *p
     case CLEAVE_OK:
         break;
     case CLEAVE_EREFUSED:
-        return cv_print_error(CV_EXIT_USAGE, "%s: '%s' exists; use --force to replace it",
-                              option, cv_echo(path, shown));
+        return cv_refuse("%s: '%s' exists; use --force to replace it", option,
+                         cv_echo(path, shown));
     default:
         return cannot_write(out, CV_EXIT_USAGE, err.text);
     }

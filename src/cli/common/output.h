@@ -62,6 +62,10 @@ void cv_guard_streams(void);
 void cv_print_line(const char *text);
 /* The same with a format; returns `status`, so that it can end a verb. */
 int cv_print_error(int status, const char *format, ...) CV_PRINTF(2, 3);
+/* Print why a command line or its files are refused; returns CV_EXIT_USAGE. */
+int cv_refuse(const char *format, ...) CV_PRINTF(1, 2);
+/* Print "out of memory for WHAT"; returns CV_EXIT_FAILED. */
+int cv_no_memory(const char *what);
 /* The same for an error of the library, with the exit status that goes with it. */
 int cv_print_status(const struct cleave_error *err);
 

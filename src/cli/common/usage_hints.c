@@ -85,10 +85,9 @@ const char *cv_usage_hint_name(const char *name, char *buffer, size_t size)
     if (name[0] == '~')
         snprintf(buffer, size, "; a shell knows ~ only outside of quotes");
     else if (length > 0 && name[length - 1] == '\r')
-        snprintf(
-            buffer, size,
-            "; it ends in a carriage return, as lines of a script of Windows do: sed "
-            "-i 's/\\r$//' SCRIPT");
+        snprintf(buffer, size,
+                 "; it ends in a carriage return, as lines of a script of Windows do: "
+                 "sed -i 's/\\r$//' SCRIPT");
     else if (strstr(name, "://") != NULL)
         snprintf(buffer, size, "; of the network: curl -sfL %s | cleave ...",
                  cv_echo(name, shown));
@@ -173,18 +172,16 @@ void cv_usage_hint_form(const char *name, bool header)
 
     /* Of one that is compressed nothing is seen. */
     if (header && cv_name_ends_in(name, ".csv") && has_quoted_ends(name))
-        cv_print_error(
-            CV_EXIT_DONE,
-            "%s is cut between lines, also inside of quotes, where it has ends "
-            "of lines: --split csv",
-            cv_echo(name, shown));
+        cv_print_error(CV_EXIT_DONE,
+                       "%s is cut between lines, also inside of quotes, where it has "
+                       "ends of lines: --split csv",
+                       cv_echo(name, shown));
     if (form == NULL || (form->header && header))
         return;
-    cv_print_error(
-        CV_EXIT_DONE,
-        "%s is cut between lines; by its name it wants %s. --split lines, if that "
-        "is right",
-        cv_echo(name, shown), form->option);
+    cv_print_error(CV_EXIT_DONE,
+                   "%s is cut between lines; by its name it wants %s. --split lines, if "
+                   "that is right",
+                   cv_echo(name, shown), form->option);
 }
 
 void cv_usage_hint_seeming(const char *name, const char *what, const char *advice,
@@ -196,8 +193,7 @@ void cv_usage_hint_seeming(const char *name, const char *what, const char *advic
         return;
     cv_print_error(
         CV_EXIT_DONE,
-        "%s is cut between lines; it seems to be %s: %s. --split lines, if that is "
-        "right",
+        "%s is cut between lines; it seems to be %s: %s. --split lines, if that is right",
         strcmp(name, "-") == 0 ? "standard input" : cv_echo(name, shown), what, advice);
 }
 
@@ -232,12 +228,11 @@ void cv_usage_hint_separator(const char *name)
     if (!read_first_line(name, line) || strchr(line, ',') != NULL ||
         strpbrk(line, ";\t") == NULL)
         return;
-    cv_print_error(
-        CV_EXIT_DONE,
-        "%s has no comma in its first line, but %s, and csv knows quotes only behind "
-        "commas: --split '%s'",
-        cv_echo(name, shown), strchr(line, ';') != NULL ? "';'" : "tabs",
-        strchr(line, ';') != NULL ? "csv:;" : "csv:tab");
+    cv_print_error(CV_EXIT_DONE,
+                   "%s has no comma in its first line, but %s, and csv knows quotes only "
+                   "behind commas: --split '%s'",
+                   cv_echo(name, shown), strchr(line, ';') != NULL ? "';'" : "tabs",
+                   strchr(line, ';') != NULL ? "csv:;" : "csv:tab");
 }
 
 /* --- whether what comes on a descriptor is a list of files ------------------------- */
@@ -347,8 +342,7 @@ int cv_foreign_variables_check(const char *const *words, size_t count)
             if (asks_for(words[i], variables[v].name) &&
                 getenv(variables[v].name) == NULL &&
                 !sets(words, count, variables[v].name))
-                return cv_print_error(CV_EXIT_USAGE,
-                                      "nobody sets $%s here, so it would be empty: %s",
-                                      variables[v].name, variables[v].here);
+                return cv_refuse("nobody sets $%s here, so it would be empty: %s",
+                                 variables[v].name, variables[v].here);
     return CV_EXIT_DONE;
 }

@@ -194,21 +194,17 @@ static int refuse_operand(const struct cv_verb *verb, const char *word, int coun
 
     cv_echo(word, shown);
     if (cv_usage_hint_unit(count, words, word, one, sizeof one))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "unexpected argument '%s'; a number and its unit are one "
-                              "word: %s",
-                              shown, one);
+        return cv_refuse(
+            "unexpected argument '%s'; a number and its unit are one word: %s", shown,
+            one);
     if (takes(verb, "--load") && word[0] >= '0' && word[0] <= '9')
-        return cv_print_error(CV_EXIT_USAGE,
-                              "unexpected argument '%s'; if it is the load: --load %s",
-                              shown, shown);
+        return cv_refuse("unexpected argument '%s'; if it is the load: --load %s", shown,
+                         shown);
     if (takes(verb, "--input") && access(word, F_OK) == 0)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "unexpected argument '%s'; if it is an input: -i %s", shown,
-                              shown);
-    return cv_print_error(CV_EXIT_USAGE,
-                          "unexpected argument '%s'; see 'cleave %s --help'", shown,
-                          verb->name);
+        return cv_refuse("unexpected argument '%s'; if it is an input: -i %s", shown,
+                         shown);
+    return cv_refuse("unexpected argument '%s'; see 'cleave %s --help'", shown,
+                     verb->name);
 }
 
 int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
@@ -223,7 +219,7 @@ int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
     values = cv_array(&arena, 1, verb->values_size);
     if (values == NULL) {
         cv_arena_done(&arena);
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the arguments");
+        return cv_no_memory("the arguments");
     }
     if (verb->presets != NULL && verb->values_size > 0)
         memcpy(values, verb->presets, verb->values_size);

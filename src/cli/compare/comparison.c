@@ -90,7 +90,7 @@ int cv_compare_any(const struct cv_comparison *found)
     for (size_t i = 0; i < found->npolicies * found->sweep.count; i++)
         if (found->cells[i].reason == NULL)
             return CV_EXIT_DONE;
-    return cv_print_error(CV_EXIT_USAGE, "no policy applies: %s", found->cells[0].reason);
+    return cv_refuse("no policy applies: %s", found->cells[0].reason);
 }
 
 /* --- text --------------------------------------------------------------------------- */
@@ -331,7 +331,7 @@ int cv_compare_page(const struct cv_comparison *found,
     cv_command_line(call, &command);
     data.command = command.bytes;
     if (command.failed || !make_curves(found, call->arena, &data))
-        status = cv_print_error(CV_EXIT_FAILED, "out of memory for the page");
+        status = cv_no_memory("the page");
     else
         status = write_page(&data, output);
     cv_text_done(&command);

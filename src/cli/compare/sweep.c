@@ -127,18 +127,15 @@ static int expected_form(const char *text, enum cleave_task task)
     char shown[CV_ECHO_ROOM], costs[256];
 
     if (task == CLEAVE_TASK_REDUCE)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--sweep: expected cv, transfer, compute or nodes with "
-                              "FROM:TO:STEP or FROM:TO:log[:POINTS], such as "
-                              "cv=0.01:10:log, got '%s'",
-                              cv_echo(text, shown));
+        return cv_refuse(
+            "--sweep: expected cv, transfer, compute or nodes with FROM:TO:STEP or "
+            "FROM:TO:log[:POINTS], such as cv=0.01:10:log, got '%s'",
+            cv_echo(text, shown));
     list_costs(costs, sizeof costs);
-    return cv_print_error(
-        CV_EXIT_USAGE,
-        "--sweep: expected %s, one of them with -factor behind it, "
-        "workers, load, result-ratio, error or budget with FROM:TO:STEP or "
-        "FROM:TO:log[:POINTS], such as latency=0:10:0.5, got '%s'",
-        costs, cv_echo(text, shown));
+    return cv_refuse("--sweep: expected %s, one of them with -factor behind it, workers, "
+                     "load, result-ratio, error or budget with FROM:TO:STEP or "
+                     "FROM:TO:log[:POINTS], such as latency=0:10:0.5, got '%s'",
+                     costs, cv_echo(text, shown));
 }
 
 static int read_end(const char *text, const struct values *values, double *out)
@@ -148,8 +145,8 @@ static int read_end(const char *text, const struct values *values, double *out)
 
     if (cv_quantity_parse(text, values->quantity, &value) != NULL ||
         !(value >= values->min && value <= values->max))
-        return cv_print_error(CV_EXIT_USAGE, "--sweep: expected %s, got '%s'",
-                              values->range, cv_echo(text, shown));
+        return cv_refuse("--sweep: expected %s, got '%s'", values->range,
+                         cv_echo(text, shown));
     *out = value;
     return CV_EXIT_DONE;
 }
@@ -161,7 +158,7 @@ static int read_points(const char *text, struct steps *steps)
     unsigned long points;
 
     if (!(steps->from > 0))
-        return cv_print_error(CV_EXIT_USAGE, "--sweep: log needs to begin above 0");
+        return cv_refuse("--sweep: log needs to begin above 0");
     steps->points = (size_t)ceil(PER_DECADE * log10(steps->to / steps->from) - 1e-9) + 1;
     if (steps->points < 2)
         steps->points = 2;
@@ -170,9 +167,8 @@ static int read_points(const char *text, struct steps *steps)
     points = strtoul(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || points < 2 ||
         points > CV_SWEEP_VALUES)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--sweep: expected from 2 to %d points, got '%s'",
-                              CV_SWEEP_VALUES, cv_echo(text, shown));
+        return cv_refuse("--sweep: expected from 2 to %d points, got '%s'",
+                         CV_SWEEP_VALUES, cv_echo(text, shown));
     steps->points = points;
     return CV_EXIT_DONE;
 }
@@ -189,20 +185,16 @@ static int read_steps(char *const *fields, size_t count, const struct values *va
     if (status != CV_EXIT_DONE)
         return status;
     if (!(out->to > out->from))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--sweep: expected an end above the begin, got "
-                              "'%s'",
-                              cv_echo(fields[1], shown));
+        return cv_refuse("--sweep: expected an end above the begin, got '%s'",
+                         cv_echo(fields[1], shown));
     if (strcmp(fields[2], "log") == 0)
         return read_points(count > 3 ? fields[3] : NULL, out);
     if (count > 3 || cv_quantity_parse(fields[2], values->quantity, &out->step) != NULL ||
         !(out->step > 0))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--sweep: expected log or a step above 0, got '%s'",
-                              cv_echo(fields[2], shown));
+        return cv_refuse("--sweep: expected log or a step above 0, got '%s'",
+                         cv_echo(fields[2], shown));
     if ((out->to - out->from) / out->step >= CV_SWEEP_VALUES)
-        return cv_print_error(CV_EXIT_USAGE, "--sweep: expected at most %d values",
-                              CV_SWEEP_VALUES);
+        return cv_refuse("--sweep: expected at most %d values", CV_SWEEP_VALUES);
     return CV_EXIT_DONE;
 }
 
@@ -226,7 +218,7 @@ static int make_values(const struct steps *steps, struct cv_arena *arena,
     double *values = cv_array(arena, max, sizeof *values);
 
     if (values == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the sweep");
+        return cv_no_memory("the sweep");
     for (size_t i = 0; i < max; i++) {
         const double part =
             steps->points > 1 ? (double)i / (double)(steps->points - 1) : 0;
@@ -277,7 +269,7 @@ int cv_sweep_read(const char *text, enum cleave_task task, struct cv_arena *aren
         return CV_EXIT_DONE;
     copy = cv_arena_text(arena, text);
     if (copy == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the sweep");
+        return cv_no_memory("the sweep");
     at = strchr(copy, '=');
     if (at == NULL)
         return expected_form(text, task);
@@ -306,7 +298,7 @@ static int keep_law(char *text, struct cv_arena *arena, const char **out)
     const char *kept = cv_arena_text(arena, text);
 
     if (kept == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the sweep");
+        return cv_no_memory("the sweep");
     *out = kept;
     return CV_EXIT_DONE;
 }
@@ -322,9 +314,8 @@ static int replace_cv(const char *option, double cv, struct cv_arena *arena,
     if (cv_quantity_parse(*distribution, CV_SECONDS, &zero) == NULL && zero == 0)
         return CV_EXIT_DONE;
     if (!begins(*distribution, "gamma:") || comma == NULL)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--sweep: cv needs laws gamma:MEAN,CV, but %s is '%s'",
-                              option, cv_echo(*distribution, shown));
+        return cv_refuse("--sweep: cv needs laws gamma:MEAN,CV, but %s is '%s'", option,
+                         cv_echo(*distribution, shown));
     snprintf(text, sizeof text, "%.*s,%s",
              (int)(comma - *distribution < 200 ? comma - *distribution : 200),
              *distribution, cv_number_full(cv, number));
@@ -343,10 +334,9 @@ static int replace_mean(const char *option, double mean, struct cv_arena *arena,
     if (colon == NULL)
         return keep_law(number, arena, distribution);
     if (begins(*distribution, "uniform:") || begins(*distribution, "bernoulli:"))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--sweep: %s needs a law with a mean (const, exp, gamma or "
-                              "lognormal), but it is '%s'",
-                              option, cv_echo(*distribution, shown));
+        return cv_refuse("--sweep: %s needs a law with a mean (const, exp, gamma or "
+                         "lognormal), but it is '%s'",
+                         option, cv_echo(*distribution, shown));
     snprintf(text, sizeof text, "%.*s:%s%.100s",
              (int)(colon - *distribution < 20 ? colon - *distribution : 20),
              *distribution, number, comma != NULL ? comma : "");
@@ -418,14 +408,13 @@ int cv_sweep_platform(const struct cv_sweep *sweep, size_t index,
     struct cleave_error err;
 
     if (sweep->what == CV_SWEEP_WORKERS && value > n)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--sweep: the platform has %u workers, got %.0f", n, value);
+        return cv_refuse("--sweep: the platform has %u workers, got %.0f", n, value);
     if (sweep->what == CV_SWEEP_WORKERS)
         n = (uint32_t)value;
     workers = cv_array(arena, n, sizeof *workers);
     groups = cv_array(arena, n, sizeof *groups);
     if (workers == NULL || groups == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the sweep");
+        return cv_no_memory("the sweep");
     for (uint32_t i = 0; i < n; i++) {
         workers[i] = cleave_platform_workers(declared)[i];
         change_worker(sweep, value, &workers[i]);

@@ -79,7 +79,7 @@ static int run(const struct cv_call *call)
     if (cv_helper_program_find(&program, path, sizeof path, &err) != CLEAVE_OK)
         return cv_print_status(&err);
     if (words == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the arguments");
+        return cv_no_memory("the arguments");
     words[0] = path;
     memcpy(words + 1, call->words, nwords * sizeof *words); /* NULL ends them */
     execv(path, words);
@@ -89,10 +89,9 @@ static int run(const struct cv_call *call)
 const struct cv_verb cv_verb_figures = {
     .name = "figures",
     .summary = "make figures of the papers again, and judge their claims",
-    .description =
-        "Makes the named figures, or all of them: a table each, what the paper "
-        "claims of it, and whether that holds here, with the numbers. All of them take "
-        "some minutes, with --quick some seconds.",
+    .description = "Makes the named figures, or all of them: a table each, what the "
+                   "paper claims of it, and whether that holds here, with the numbers. "
+                   "All of them take some minutes, with --quick some seconds.",
     .operands = "[NAME]...",
     .max_operands = CV_MOST_FIGURES,
     .groups = groups,

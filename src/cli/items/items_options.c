@@ -88,19 +88,15 @@ int cv_items_job_open(const struct cv_items_options *options, struct cv_arena *a
 
     memset(out, 0, sizeof *out);
     if ((options->sizes != NULL) == (options->costs != NULL))
-        return cv_print_error(CV_EXIT_USAGE,
-                              options->sizes != NULL
-                                  ? "expected --sizes or --costs, got both"
-                                  : "expected --sizes FILE, with a size on "
-                                    "each line, or --costs JOBLOG");
+        return cv_refuse(
+            options->sizes != NULL
+                ? "expected --sizes or --costs, got both"
+                : "expected --sizes FILE, with a size on each line, or --costs JOBLOG");
     if (options->weight > 0 && options->sizes == NULL)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--weight: --sizes FILE is required with it");
+        return cv_refuse("--weight: --sizes FILE is required with it");
     if (options->sizes != NULL && strcmp(options->sizes, "-") == 0 &&
         strcmp(load.platform, "-") == 0)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "expected - for the sizes or for the platform, "
-                              "got both");
+        return cv_refuse("expected - for the sizes or for the platform, got both");
     load.load.units = 1; /* what there is, the items say */
     status = cv_load_job_open(&load, arena, &out->load);
     if (status == CV_EXIT_DONE)

@@ -269,7 +269,7 @@ int cv_items_json(const struct cv_items_plan *plan, uint64_t seed)
     struct cv_json json;
 
     if (sums == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the plan");
+        return cv_no_memory("the plan");
     cv_result_open(&json);
     cv_field_text(&json, "policy", schedule->policy);
     cv_field_count(&json, "items", plan->items->items.count);

@@ -71,9 +71,8 @@ static enum cleave_status read_place(const char *text, union place *place,
         cv_shown(text, strlen(text), shown, sizeof shown);
         if (!ours && colon != NULL && read_port(colon + 1, &port))
             return cv_fail(err, CLEAVE_EINPUT,
-                           "--serve: only this machine is served: expected "
-                           "127.0.0.1:%u, got '%s'; from another one: "
-                           "ssh -L %u:127.0.0.1:%u HOST",
+                           "--serve: only this machine is served: expected 127.0.0.1:%u, "
+                           "got '%s'; from another one: ssh -L %u:127.0.0.1:%u HOST",
                            port, shown, port, port);
         return cv_fail(err, CLEAVE_EINPUT, "--serve: expected 127.0.0.1:PORT, got '%s'",
                        shown);
@@ -304,8 +303,8 @@ static void answer_page(struct guest *guest, struct page *page)
         guest->head, sizeof guest->head,
         "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"
         "Content-Length: %zu\r\nCache-Control: no-store\r\nX-Frame-Options: DENY\r\n"
-        "X-Content-Type-Options: nosniff\r\nCleave-Page: %llu\r\n%sConnection: close"
-        "\r\n\r\n",
+        "X-Content-Type-Options: nosniff\r\nCleave-Page: %llu\r\n%sConnection: "
+        "close\r\n\r\n",
         page->length, (unsigned long long)page->number,
         page->last ? "Cleave-Last: 1\r\n" : "");
 }

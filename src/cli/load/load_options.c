@@ -173,12 +173,11 @@ static int read_platform(const struct cv_load_options *options, struct cv_arena 
     struct cleave_error err;
 
     if (path == NULL && options->via.count > 0)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--via: --platform FILE is required with it");
+        return cv_refuse("--via: --platform FILE is required with it");
     if (path == NULL)
         return cv_topology_platform(&options->where, out->job.simgrid, &out->platform);
     if (options->where.port != NULL)
-        return cv_print_error(CV_EXIT_USAGE, "--port: the platform file says that");
+        return cv_refuse("--port: the platform file says that");
     if (strcmp(path, "-") == 0)
         path = "/dev/stdin";
     if (cv_via_read_names(options->via.items, options->via.count, arena, &via, &err) !=
@@ -210,10 +209,9 @@ static void doubt_units(const struct cv_load_options *options,
         return;
     cv_print_error(
         CV_EXIT_DONE,
-        "--load is in bytes, and no worker of %s computes more than %s of them a "
-        "second: what has no unit there is units a second. If a unit is a "
-        "megabyte, say so there, as in 'speed: %sMB/s', or give the load in "
-        "units",
+        "--load is in bytes, and no worker of %s computes more than %s of them a second: "
+        "what has no unit there is units a second. If a unit is a megabyte, say so "
+        "there, as in 'speed: %sMB/s', or give the load in units",
         cv_echo(options->platform, shown), cv_number_short(fastest, number), number);
 }
 
@@ -225,19 +223,17 @@ int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *are
 
     memset(out, 0, sizeof *out);
     if (options->platform == NULL && options->where.file == NULL)
-        return cv_print_error(CV_EXIT_USAGE, "--platform FILE is required");
+        return cv_refuse("--platform FILE is required");
     if ((options->load.units > 0) == (options->lifespan_s > 0))
-        return cv_print_error(CV_EXIT_USAGE,
-                              options->load.units > 0
-                                  ? "expected --load or --lifespan, got both"
-                                  : "expected --load AMOUNT, or --lifespan "
-                                    "TIME to do as much as ends by then");
+        return cv_refuse(options->load.units > 0
+                             ? "expected --load or --lifespan, got both"
+                             : "expected --load AMOUNT, or --lifespan TIME to do as much "
+                               "as ends by then");
     if (options->hold > 0 && options->reads == NULL)
-        return cv_print_error(CV_EXIT_USAGE, "--hold: --reads KIND is required with it");
+        return cv_refuse("--hold: --reads KIND is required with it");
     if (options->in_turn && options->before_round)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--before-round: not with --in-turn: results "
-                              "come back in one way");
+        return cv_refuse(
+            "--before-round: not with --in-turn: results come back in one way");
     status = read_settings(options, arena, &out->job);
     if (status != CV_EXIT_DONE)
         return status;
@@ -310,7 +306,7 @@ int cv_load_trial(const struct cv_load_options *options, struct cleave_trial *ou
                                   .threads = (unsigned)options->threads };
     if (options->noise != NULL) {
         if (cleave_noise_parse(options->noise, &out->noise, &err) != CLEAVE_OK)
-            return cv_print_error(CV_EXIT_USAGE, "--noise: %s", err.text);
+            return cv_refuse("--noise: %s", err.text);
         snprintf(out_noise, CV_NOISE_ROOM, "%.40s", cv_echo(options->noise, shown));
         return CV_EXIT_DONE;
     }

@@ -146,7 +146,7 @@ static int measure_value(const struct cv_load_options *options,
             return cv_print_status(&err);
         cells[p].reason = cv_arena_text(arena, err.text);
         if (cells[p].reason == NULL)
-            return cv_print_error(CV_EXIT_FAILED, "out of memory for the comparison");
+            return cv_no_memory("the comparison");
     }
     find_bound(cells, out->npolicies, out->lives, &out->bounds[index]);
     return CV_EXIT_DONE;
@@ -191,7 +191,7 @@ static int open_table(const struct cv_load_options *options, bool items,
     out->runs = 1;
     out->lives = options->lifespan_s > 0;
     if (out->cells == NULL || out->bounds == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the comparison");
+        return cv_no_memory("the comparison");
     return CV_EXIT_DONE;
 }
 

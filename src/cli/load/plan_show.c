@@ -21,16 +21,16 @@ int cv_price_open(const struct cv_load_options *options, const struct cv_load_jo
                               load->platform,
                               NULL };
     if (options->deadline_s == 0 || options->budget == 0)
-        return cv_print_error(CV_EXIT_USAGE, "%s: expected more than 0",
-                              options->budget == 0 ? "--budget" : "--deadline");
+        return cv_refuse("%s: expected more than 0",
+                         options->budget == 0 ? "--budget" : "--deadline");
     if (options->deadline_s > 0 && options->budget > 0)
-        return cv_print_error(CV_EXIT_USAGE, "expected --deadline or --budget, got both");
+        return cv_refuse("expected --deadline or --budget, got both");
     if (cleave_rent(&load->job, &out->terms, &out->rental, &err) == CLEAVE_OK)
         return CV_EXIT_DONE;
     if (err.status != CLEAVE_EINPUT)
         return cv_print_status(&err);
-    return cv_print_error(CV_EXIT_USAGE, "%s: %s",
-                          options->deadline_s > 0 ? "--deadline" : "--budget", err.text);
+    return cv_refuse("%s: %s", options->deadline_s > 0 ? "--deadline" : "--budget",
+                     err.text);
 }
 
 void cv_price_judge(const struct cv_price *price, struct cleave_schedule *schedule)
@@ -223,11 +223,10 @@ static void add_leaders(const struct cleave_platform *platform, struct cv_text *
     char number[CV_NUMBER_ROOM];
 
     if (led > 0)
-        cv_text_add(
-            out,
-            "leaders   stand for %s workers behind them; so does the bound, which "
-            "small chunks miss\n",
-            cv_show_units(led, number));
+        cv_text_add(out,
+                    "leaders   stand for %s workers behind them; so does the bound, "
+                    "which small chunks miss\n",
+                    cv_show_units(led, number));
 }
 
 static void add_to_sum(struct sum *sum, const struct cleave_chunk *chunk)

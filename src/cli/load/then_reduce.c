@@ -25,10 +25,10 @@ static int bad_part(const char *part)
 {
     char shown[CV_ECHO_ROOM];
 
-    return cv_print_error(CV_EXIT_USAGE,
-                          "--then-reduce: expected transfer=TIME,compute=TIME[,at=master]"
-                          "[,model=absent|early|merge], got '%s'",
-                          cv_echo(part, shown));
+    return cv_refuse(
+        "--then-reduce: expected "
+        "transfer=TIME,compute=TIME[,at=master][,model=absent|early|merge], got '%s'",
+        cv_echo(part, shown));
 }
 
 static int read_time(const char *value, double *out)
@@ -38,9 +38,9 @@ static int read_time(const char *value, double *out)
 
     if (expected == NULL && *out >= 0 && *out <= 1e100)
         return CV_EXIT_DONE;
-    return cv_print_error(CV_EXIT_USAGE, "--then-reduce: %s, got '%s'",
-                          expected != NULL ? expected : "expected a time from 0 to 1e100",
-                          cv_echo(value, shown));
+    return cv_refuse("--then-reduce: %s, got '%s'",
+                     expected != NULL ? expected : "expected a time from 0 to 1e100",
+                     cv_echo(value, shown));
 }
 
 static int read_part(char *part, struct cv_joint_job *job)
@@ -73,7 +73,7 @@ static int read_option(const char *text, struct cv_arena *arena, struct cv_joint
     int status = CV_EXIT_DONE;
 
     if (copy == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the costs");
+        return cv_no_memory("the costs");
     job->costs.d = job->costs.c = NAN;
     while (next != NULL && status == CV_EXIT_DONE) {
         char *part = next;
@@ -114,14 +114,11 @@ static int check_policy(const struct cv_load_options *options,
                                                     : NULL;
 
     if (who == CV_THEN_PLAN && options->policy != NULL)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--then-reduce: the plan is made for both; leave out --policy, "
-            "or let 'cleave simulate load' run it and then reduce");
+        return cv_refuse("--then-reduce: the plan is made for both; leave out --policy, "
+                         "or let 'cleave simulate load' run it and then reduce");
     if (who != CV_THEN_POLICIES && options->policy == NULL && about != NULL)
-        return cv_print_error(CV_EXIT_USAGE, "--then-reduce: %s is about a policy: %s",
-                              about,
-                              who == CV_THEN_PLAN ? "leave it out" : "add --policy NAME");
+        return cv_refuse("--then-reduce: %s is about a policy: %s", about,
+                         who == CV_THEN_PLAN ? "leave it out" : "add --policy NAME");
     return CV_EXIT_DONE;
 }
 
@@ -133,11 +130,10 @@ static int check_workers(const struct cleave_platform *platform)
         const bool changes = cleave_platform_profile(platform, w, &nsteps) != NULL;
 
         if (changes || isfinite(cleave_platform_memory(platform, w)))
-            return cv_print_error(
-                CV_EXIT_USAGE,
-                "--then-reduce: expected workers that are always there, do "
-                "not change and take any chunk, but '%s' has a %s",
-                cleave_platform_worker_name(platform, w), changes ? "profile" : "memory");
+            return cv_refuse("--then-reduce: expected workers that are always there, do "
+                             "not change and take any chunk, but '%s' has a %s",
+                             cleave_platform_worker_name(platform, w),
+                             changes ? "profile" : "memory");
     }
     return CV_EXIT_DONE;
 }
@@ -209,8 +205,7 @@ int cv_then_reduce_open(const struct cv_load_options *options,
 
     memset(out, 0, sizeof *out);
     if (conflict(options) != NULL)
-        return cv_print_error(CV_EXIT_USAGE, "--then-reduce does not go with %s",
-                              conflict(options));
+        return cv_refuse("--then-reduce does not go with %s", conflict(options));
     status = check_policy(options, who);
     if (status == CV_EXIT_DONE)
         status = read_option(options->then_reduce, arena, job);
@@ -224,7 +219,7 @@ int cv_then_reduce_open(const struct cv_load_options *options,
     job->duplex = port == CLEAVE_PORT_DUPLEX;
     job->order = make_order(job->load.workers, job->nworkers, arena);
     if (job->order == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for a plan");
+        return cv_no_memory("a plan");
     if (make_plans(load, arena, out, &err) != CLEAVE_OK)
         return cv_print_status(&err);
     return CV_EXIT_DONE;

@@ -20,10 +20,9 @@ static int copy_lines(struct cv_job_log *log, FILE *older)
 
     if (got > 0 &&
         (got < sizeof columns - 1 || memcmp(bytes, columns, sizeof columns - 1) != 0))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--joblog: '%s' is not a job log that --resume could go on "
-                              "with: its first line is another",
-                              cv_echo(log->out.path, shown));
+        return cv_refuse("--joblog: '%s' is not a job log that --resume could go on "
+                         "with: its first line is another",
+                         cv_echo(log->out.path, shown));
     while ((got = fread(bytes, 1, sizeof bytes, older)) > 0) {
         fwrite(bytes, 1, got, log->out.file);
         last = bytes[got - 1];
@@ -48,8 +47,8 @@ static int go_on(struct cv_job_log *log, const char *path)
         return CV_EXIT_DONE;
     older = fopen(path, "re");
     if (older == NULL)
-        return cv_print_error(CV_EXIT_USAGE, "--joblog: cannot read '%s': %s",
-                              cv_echo(path, shown), strerror(errno));
+        return cv_refuse("--joblog: cannot read '%s': %s", cv_echo(path, shown),
+                         strerror(errno));
     status = copy_lines(log, older);
     fclose(older);
     return status;

@@ -48,12 +48,11 @@ static void explain_merge(double bound, double b, struct cv_text *out)
 
     cv_text_add(
         out,
-        "One thing at a time, a schedule is a binary tree whose length is the "
-        "greatest of ready + (d + c) depth. T is enough if and only if the sum of "
-        "2^-floor((T - ready) / (d + c)) is at most 1, and combining the two that "
-        "are there first is optimal: tree-dyn does that without knowing any time. "
-        "The bound is ln(sum of exp(s ready)) / s = %s s with s = ln 2 / (d + c) "
-        "= %s.",
+        "One thing at a time, a schedule is a binary tree whose length is the greatest "
+        "of ready + (d + c) depth. T is enough if and only if the sum of 2^-floor((T - "
+        "ready) / (d + c)) is at most 1, and combining the two that are there first is "
+        "optimal: tree-dyn does that without knowing any time. The bound is ln(sum of "
+        "exp(s ready)) / s = %s s with s = ln 2 / (d + c) = %s.",
         cv_show_number(bound, low), cv_show_number(log(2) / b, rate));
 }
 
@@ -75,8 +74,8 @@ static void ready_explain(const struct cleave_tree *tree,
                     "known. No tree is shorter than %s s.",
                     cv_show_number(tree->lower_bound_s, low));
     } else if (!(steps.b > 0)) {
-        cv_text_add(out, "Nothing costs any time: the result is there with the last "
-                         "partial.");
+        cv_text_add(out,
+                    "Nothing costs any time: the result is there with the last partial.");
     } else if (job.model == CLEAVE_READY_MERGE) {
         explain_merge(bound, steps.b, out);
     } else {
@@ -86,10 +85,10 @@ static void ready_explain(const struct cleave_tree *tree,
                     "ready)) / s = %s s and at most B more, %s s.",
                     cv_show_number(rate, shown), cv_show_number(bound, low),
                     cv_show_number(bound + steps.b, high));
-        cv_text_add(out,
-                    " Policy 'ready' finds it: in reversed time, nodes take places by "
-                    "increasing deadline, and of those a node may have it takes the "
-                    "latest.");
+        cv_text_add(
+            out,
+            " Policy 'ready' finds it: in reversed time, nodes take places by increasing "
+            "deadline, and of those a node may have it takes the latest.");
     }
 }
 
@@ -147,16 +146,15 @@ static void explain_strategy(const char *name, const struct range *range,
                     name);
         return;
     }
-    cv_text_add(
-        out,
-        "The %s strategy is the greedy tree for c = %s, whatever the costs are. It "
-        "takes at most %s times the optimum: %s, for any number of nodes.",
-        name, binomial ? "0" : "d",
-        cv_show_number(cv_strategy_ratio(binomial ? CV_STRATEGY_BINOMIAL
-                                                  : CV_STRATEGY_FIBONACCI,
-                                         range->least_d, range->least_c),
-                       number),
-        binomial ? "1 + min(d, c) / max(d, c)" : "2");
+    cv_text_add(out,
+                "The %s strategy is the greedy tree for c = %s, whatever the costs are. "
+                "It takes at most %s times the optimum: %s, for any number of nodes.",
+                name, binomial ? "0" : "d",
+                cv_show_number(cv_strategy_ratio(binomial ? CV_STRATEGY_BINOMIAL
+                                                          : CV_STRATEGY_FIBONACCI,
+                                                 range->least_d, range->least_c),
+                               number),
+                binomial ? "1 + min(d, c) / max(d, c)" : "2");
 }
 
 static void explain_greedy(const struct cleave_tree *tree,
@@ -169,31 +167,29 @@ static void explain_greedy(const struct cleave_tree *tree,
     char low[CV_NUMBER_ROOM], high[CV_NUMBER_ROOM], max[CV_NUMBER_ROOM];
 
     if (range->least_d != range->most_d || range->least_c != range->most_c) {
-        cv_text_add(out,
-                    "The greedy tree is optimal when all transfers cost the same and "
-                    "all combinations cost the same. Here they do not: the tree is "
-                    "the one for the mean of the transfers and for what each node "
-                    "takes to combine, and nothing is known about how far it is from "
-                    "the optimum.");
+        cv_text_add(
+            out, "The greedy tree is optimal when all transfers cost the same and all "
+                 "combinations cost the same. Here they do not: the tree is the one for "
+                 "the mean of the transfers and for what each node takes to combine, and "
+                 "nothing is known about how far it is from the optimum.");
         return;
     }
-    cv_text_add(
-        out,
-        "All transfers cost the same, d, and all combinations, c: then the greedy "
-        "tree is optimal, each node being put below the one that can receive from "
-        "it latest. Without limits the optimum for n nodes lies between "
-        "ceil(log2 n) max(d, c) = %s s and ceil(log2 n) (d + c) = %s s.",
-        cv_show_number(cv_reduce_lower(tree->nodes, d, c), low),
-        cv_show_number(cv_reduce_upper(tree->nodes, d, c), high));
+    cv_text_add(out,
+                "All transfers cost the same, d, and all combinations, c: then the "
+                "greedy tree is optimal, each node being put below the one that can "
+                "receive from it latest. Without limits the optimum for n nodes lies "
+                "between ceil(log2 n) max(d, c) = %s s and ceil(log2 n) (d + c) = %s s.",
+                cv_show_number(cv_reduce_lower(tree->nodes, d, c), low),
+                cv_show_number(cv_reduce_upper(tree->nodes, d, c), high));
     if (limit > 0)
-        cv_text_add(
-            out,
-            "\nWith at most K = %llu %s the tree is optimal among those within the "
-            "limit, and no longer than (l + ceil((n - 2^l) / K)) (d + c) = %s s, "
-            "where l = ceil(log2 K) and K counts as at most n / 2.",
-            (unsigned long long)limit,
-            options->max_transfers > 0 ? "transfers at a time" : "reducers",
-            cv_show_number(cv_reduce_upper_limited(tree->nodes, d, c, limit), max));
+        cv_text_add(out,
+                    "\nWith at most K = %llu %s the tree is optimal among those within "
+                    "the limit, and no longer than (l + ceil((n - 2^l) / K)) (d + c) = "
+                    "%s s, where l = ceil(log2 K) and K counts as at most n / 2.",
+                    (unsigned long long)limit,
+                    options->max_transfers > 0 ? "transfers at a time" : "reducers",
+                    cv_show_number(cv_reduce_upper_limited(tree->nodes, d, c, limit),
+                                   max));
 }
 
 static void explain_method(const struct cleave_tree *tree, enum cv_reduce_method method,
@@ -207,20 +203,19 @@ static void explain_method(const struct cleave_tree *tree, enum cv_reduce_method
         return;
     }
     if (range->least_c != range->most_c) {
-        cv_text_add(
-            out,
-            "What is proved about '%s' is for combinations that all cost the same; "
-            "here they cost from %s s to %s s.",
-            tree->policy, cv_show_number(range->least_c, from),
-            cv_show_number(range->most_c, to));
+        cv_text_add(out,
+                    "What is proved about '%s' is for combinations that all cost the "
+                    "same; here they cost from %s s to %s s.",
+                    tree->policy, cv_show_number(range->least_c, from),
+                    cv_show_number(range->most_c, to));
         return;
     }
     if (!cv_reduce_guarantee(method, tree->nodes, range->least_d, range->most_d,
                              range->least_c, &guarantee)) {
         cv_text_add(
             out,
-            "The guarantee of '%s' grows with Delta, the dearest transfer divided "
-            "by the cheapest; here the cheapest costs nothing, so there is none.",
+            "The guarantee of '%s' grows with Delta, the dearest transfer divided by the "
+            "cheapest; here the cheapest costs nothing, so there is none.",
             tree->policy);
         return;
     }
@@ -266,8 +261,8 @@ void cv_reduce_explain(const struct cleave_tree *tree,
         explain_method(tree, method, &range, out);
         return;
     }
-    cv_text_add(out,
-                "No bound on how much longer than the optimum '%s' can take has been "
-                "proved.",
-                tree->policy);
+    cv_text_add(
+        out,
+        "No bound on how much longer than the optimum '%s' can take has been proved.",
+        tree->policy);
 }

@@ -35,9 +35,8 @@ static int read_model(const char *text, enum cleave_ready_model *out)
             *out = (enum cleave_ready_model)i;
             return CV_EXIT_DONE;
         }
-    return cv_print_error(CV_EXIT_USAGE,
-                          "--ready-model: expected absent, early or merge, got '%s'",
-                          cv_echo(text, shown));
+    return cv_refuse("--ready-model: expected absent, early or merge, got '%s'",
+                     cv_echo(text, shown));
 }
 
 /* A number, or what has the form of a law; a file of such a name can be called ./NAME. */
@@ -70,21 +69,18 @@ static int ready_read(const struct cv_reduce_options *options, struct cv_reduce_
     if (options->ready == NULL)
         return options->ready_model == NULL
                    ? CV_EXIT_DONE
-                   : cv_print_error(
-                         CV_EXIT_USAGE,
-                         "--ready-model goes with --ready FILE or --ready LAW");
+                   : cv_refuse("--ready-model goes with --ready FILE or --ready LAW");
     if (is_law(options->ready)) {
         if (cv_distribution_parse(options->ready, &distribution, &err) != CLEAVE_OK)
-            return cv_print_error(CV_EXIT_USAGE, "--ready: %s", err.text);
+            return cv_refuse("--ready: %s", err.text);
         out->job.ready = options->ready;
         return CV_EXIT_DONE;
     }
     if (cv_ready_load(options->ready, &out->ready_s, &count, &err) != CLEAVE_OK)
         return cv_print_status(&err);
     if (nodes != 0 && nodes != count)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--ready: the file has %zu times, but there are %llu nodes",
-                              count, (unsigned long long)nodes);
+        return cv_refuse("--ready: the file has %zu times, but there are %llu nodes",
+                         count, (unsigned long long)nodes);
     out->job.ready_s = out->ready_s;
     if (out->costs == NULL)
         out->job.nodes = (uint32_t)count;
@@ -255,7 +251,7 @@ static int read_law(const char *option, const char *text)
     struct cv_distribution distribution;
 
     if (text != NULL && cv_distribution_parse(text, &distribution, &err) != CLEAVE_OK)
-        return cv_print_error(CV_EXIT_USAGE, "%s: %s", option, err.text);
+        return cv_refuse("%s: %s", option, err.text);
     return CV_EXIT_DONE;
 }
 
@@ -278,23 +274,18 @@ static int read_transfers(const struct cv_reduce_options *options, struct cv_are
     char text[32];
 
     if (other != NULL)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--topology: what sending takes follows from the topology and "
-            "--partial; leave out %s",
-            other);
+        return cv_refuse("--topology: what sending takes follows from the topology and "
+                         "--partial; leave out %s",
+                         other);
     if (options->nodes >= UINT32_MAX)
-        return cv_print_error(CV_EXIT_USAGE, "--nodes: expected at most as many as the "
-                                             "topology has hosts");
+        return cv_refuse("--nodes: expected at most as many as the topology has hosts");
     if (cleave_simgrid_measure_pairs(job->simgrid, (uint32_t)options->nodes, &pairs,
                                      &err) != CLEAVE_OK)
         return cv_print_status(&err);
     snprintf(text, sizeof text, "%.17g", pairs.mean_s);
     job->nodes = pairs.nodes;
     job->transfer = cv_arena_text(arena, text);
-    return job->transfer != NULL
-               ? CV_EXIT_DONE
-               : cv_print_error(CV_EXIT_FAILED, "out of memory for the costs");
+    return job->transfer != NULL ? CV_EXIT_DONE : cv_no_memory("the costs");
 }
 
 /* Number of nodes and two laws. */
@@ -304,19 +295,15 @@ static int read_laws(const struct cv_reduce_options *options, const char *swept,
     int status;
 
     if (job->nodes == 0 && options->nodes == 0 && !is(swept, "nodes"))
-        return cv_print_error(CV_EXIT_USAGE, "--nodes N is required, or --costs FILE");
+        return cv_refuse("--nodes N is required, or --costs FILE");
     if (job->transfer == NULL && options->transfer == NULL && !is(swept, "transfer"))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--transfer TIME is required, or --costs FILE");
+        return cv_refuse("--transfer TIME is required, or --costs FILE");
     if (options->compute == NULL && !is(swept, "compute"))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--compute TIME is required, or --costs FILE");
+        return cv_refuse("--compute TIME is required, or --costs FILE");
     if (options->nodes >= UINT32_MAX)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--nodes: expected at most %lu nodes; only 'cleave plan reduce "
-            "--length-only' takes more",
-            (unsigned long)UINT32_MAX - 1);
+        return cv_refuse("--nodes: expected at most %lu nodes; only 'cleave plan reduce "
+                         "--length-only' takes more",
+                         (unsigned long)UINT32_MAX - 1);
     status = read_law("--transfer", options->transfer);
     if (status == CV_EXIT_DONE)
         status = read_law("--compute", options->compute);
@@ -341,8 +328,7 @@ static int read_costs(const struct cv_reduce_options *options, struct cv_reduce_
     struct cleave_error err;
 
     if (other != NULL)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--costs: the file has all costs; leave out %s", other);
+        return cv_refuse("--costs: the file has all costs; leave out %s", other);
     if (cleave_costs_load(options->costs, &out->costs, &err) != CLEAVE_OK)
         return cv_print_status(&err);
     out->job.costs = out->costs;
@@ -354,9 +340,8 @@ static int options_read_model(const char *text, enum cleave_compute_model *out)
     char shown[CV_ECHO_ROOM];
 
     if (strcmp(text, "fresh") != 0 && strcmp(text, "fixed") != 0)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--compute-model: expected fresh or fixed, got '%s'",
-                              cv_echo(text, shown));
+        return cv_refuse("--compute-model: expected fresh or fixed, got '%s'",
+                         cv_echo(text, shown));
     *out = strcmp(text, "fresh") == 0 ? CLEAVE_COMPUTE_FRESH : CLEAVE_COMPUTE_FIXED;
     return CV_EXIT_DONE;
 }

@@ -71,7 +71,7 @@ static int measure_value(const struct cv_reduce_options *options,
             return cv_print_status(&err);
         cells[p].reason = cv_arena_text(arena, err.text);
         if (cells[p].reason == NULL)
-            status = cv_print_error(CV_EXIT_FAILED, "out of memory for the comparison");
+            status = cv_no_memory("the comparison");
     }
     if (!exact) {
         table->runs = options->runs > 0 ? options->runs : CV_REDUCE_RUNS;
@@ -93,7 +93,7 @@ static int open_table(const struct cv_reduce_options *options, struct cv_arena *
     out->bounds = cv_array(arena, out->sweep.count, sizeof *out->bounds);
     out->runs = 1;
     if (out->cells == NULL || out->bounds == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the comparison");
+        return cv_no_memory("the comparison");
     return CV_EXIT_DONE;
 }
 

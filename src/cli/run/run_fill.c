@@ -33,17 +33,14 @@ static int read_environment(const struct cv_call *call, const char *const **out)
             continue;
         }
         if (value == NULL)
-            return cv_print_error(CV_EXIT_USAGE, "--env: there is no variable '%s'",
-                                  request->items[i]);
+            return cv_refuse("--env: there is no variable '%s'", request->items[i]);
         cv_text_add(&text, "%s=%s", request->items[i], value);
         texts[count] = cv_text_take(&text, call->arena);
         if (texts[count++] == NULL)
             texts = NULL;
     }
     *out = texts;
-    return texts != NULL
-               ? CV_EXIT_DONE
-               : cv_print_error(CV_EXIT_FAILED, "out of memory for the variables");
+    return texts != NULL ? CV_EXIT_DONE : cv_no_memory("the variables");
 }
 
 static int fill_hosts(const struct cv_call *call, const struct cv_worker_list *workers,
@@ -55,18 +52,15 @@ static int fill_hosts(const struct cv_call *call, const struct cv_worker_list *w
         (values->push || values->push_from.count > 0 || values->shared_input ||
          values->ssh != NULL || values->program != NULL ||
          values->work_directory != NULL || values->environment.count > 0))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--ssh, --remote, --push, --shared-input, "
-                              "--workdir and --env need --hosts with other "
-                              "machines, or --slurm: here, commands have your "
-                              "folder and environment");
+        return cv_refuse("--ssh, --remote, --push, --shared-input, --workdir and --env "
+                         "need --hosts with other machines, or --slurm: here, commands "
+                         "have your folder and environment");
     if (workers->nhosts == 0 && values->hosts_file == NULL &&
         (values->transfers.count > 0 || values->transfer || values->returns.count > 0 ||
          values->basefiles.count > 0 || values->cleanup))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--transferfile, --transfer, --return, --basefile and --cleanup "
-            "need --hosts with other machines: here, commands see all files");
+        return cv_refuse(
+            "--transferfile, --transfer, --return, --basefile and --cleanup need --hosts "
+            "with other machines: here, commands see all files");
     out->hosts.list = workers->hosts;
     out->hosts.count = workers->nhosts;
     out->hosts.connect_timeout_s = values->connect_timeout_s;
@@ -115,12 +109,10 @@ static int fill_policy(const struct cv_call *call, struct cleave_execution *out)
                    ? CV_EXIT_DONE
                    : cv_print_status(&err);
     if (values->block < 1)
-        return cv_print_error(CV_EXIT_USAGE, "--block: expected at least 1 byte, got %g",
-                              values->block);
+        return cv_refuse("--block: expected at least 1 byte, got %g", values->block);
     if (cv_run_policy_find(&out->policy, &policy, NULL) != CLEAVE_OK)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "expected --policy or --block, got --policy %s and --block",
-                              out->policy.name);
+        return cv_refuse("expected --policy or --block, got --policy %s and --block",
+                         out->policy.name);
     if (cv_run_policy_settings(&out->policy, call->arena, &whole, &count, &err) !=
         CLEAVE_OK)
         return cv_print_status(&err);
@@ -144,17 +136,15 @@ static void fill_failing(const struct cv_run_options *values,
 static int check(const struct cv_run_options *values, const struct cv_run_report *report)
 {
     if (values->progress != NULL && strcmp(values->progress, "plain") != 0)
-        return cv_print_error(
-            CV_EXIT_USAGE, "--progress: expected plain, got '%s'; on a terminal: --bar",
-            values->progress);
+        return cv_refuse("--progress: expected plain, got '%s'; on a terminal: --bar",
+                         values->progress);
     if (values->live && !report->live)
-        return cv_print_error(CV_EXIT_USAGE, "--live: standard error is no terminal; "
-                                             "--progress plain writes lines for a log");
+        return cv_refuse("--live: standard error is no terminal; --progress plain writes "
+                         "lines for a log");
     if (values->commutative && values->reduce == NULL)
-        return cv_print_error(CV_EXIT_USAGE, "--commutative needs --reduce CMD");
+        return cv_refuse("--commutative needs --reduce CMD");
     if ((values->resume || values->overwrite) && values->journal == NULL)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--resume and --overwrite need --journal FILE");
+        return cv_refuse("--resume and --overwrite need --journal FILE");
     return CV_EXIT_DONE;
 }
 
@@ -166,7 +156,7 @@ static int fill_command(const struct cv_call *call, struct cleave_execution *out
     int status = CV_EXIT_DONE;
 
     if (command == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the command");
+        return cv_no_memory("the command");
     memcpy(command, call->operands, call->noperands * sizeof *command);
     out->command = command;
     if (values->cat)

@@ -38,8 +38,8 @@ static void copies_words(const struct cv_copies *copies, const char *runner,
             cv_text_add(line, "%s) exit %zu;; ", cv_processor_name(i),
                         CLEAVE_HOST_LACKS + i);
     cv_text_add(line,
-                "*) exit %d;; esac; p=\"$HOME/.cache/cleave/$h/cleave\"; "
-                "[ -x \"$p\" ] || exit $l; %s \"$p\" worker --hash $h",
+                "*) exit %d;; esac; p=\"$HOME/.cache/cleave/$h/cleave\"; [ -x \"$p\" ] "
+                "|| exit $l; %s \"$p\" worker --hash $h",
                 CLEAVE_HOST_LACKS + CV_PROCESSORS, runner);
 }
 
@@ -64,12 +64,12 @@ static void push_by_ssh(const struct cv_group *group, const struct cv_reach *rea
     cv_words_split(words, reach->ssh != NULL ? reach->ssh : "ssh");
     cv_words_split(words, "-C -T -o BatchMode=yes --");
     cv_words_add(words, group->ssh);
-    cv_text_add(&line,
-                "umask 077; d=\"$HOME/.cache/cleave/%s\"; mkdir -p \"$d\" && "
-                "cat >\"$d/new.$$\" && [ \"$(wc -c <\"$d/new.$$\")\" -eq %lld ] && "
-                "chmod 700 \"$d/new.$$\" && mv \"$d/new.$$\" \"$d/cleave\" || "
-                "{ rm -f \"$d/new.$$\"; exit 1; }",
-                copy->hash, copy->size);
+    cv_text_add(
+        &line,
+        "umask 077; d=\"$HOME/.cache/cleave/%s\"; mkdir -p \"$d\" && cat >\"$d/new.$$\" "
+        "&& [ \"$(wc -c <\"$d/new.$$\")\" -eq %lld ] && chmod 700 \"$d/new.$$\" && mv "
+        "\"$d/new.$$\" \"$d/cleave\" || { rm -f \"$d/new.$$\"; exit 1; }",
+        copy->hash, copy->size);
     script_add(words, &line);
 }
 
@@ -90,10 +90,9 @@ static enum cleave_status copies_offer(const struct cv_group *group,
         struct cv_words push = { .arena = arena };
 
         snprintf(absent, sizeof absent,
-                 "its processor is %s, and --push has no copy for that: put one "
-                 "beside this program as cleave-%s, or name it with --push-from FILE; "
-                 "'make release' "
-                 "makes them",
+                 "its processor is %s, and --push has no copy for that: put one beside "
+                 "this program as cleave-%s, or name it with --push-from FILE; 'make "
+                 "release' makes them",
                  processor, processor);
         copies[i].absent = cv_arena_text(arena, absent);
         if (copies[i].absent == NULL)
@@ -261,12 +260,13 @@ static enum cleave_status count_gpus(const char *path, struct cv_group *group,
                        "how many the host has: ssh %s nvidia-smi -L",
                        path, group->name, group->ssh);
     group->gpus = cv_gpus_count("/dev");
-    return group->gpus > 0 ? CLEAVE_OK
-                           : cv_fail(err, CLEAVE_EINPUT,
-                                     "%s: worker '%s': gpus: auto finds no GPU on this "
-                                     "machine: neither /dev/nvidia0 nor nvidia-smi, or "
-                                     "CUDA_VISIBLE_DEVICES lists none",
-                                     path, group->name);
+    return group->gpus > 0
+               ? CLEAVE_OK
+               : cv_fail(
+                     err, CLEAVE_EINPUT,
+                     "%s: worker '%s': gpus: auto finds no GPU on this machine: neither "
+                     "/dev/nvidia0 nor nvidia-smi, or CUDA_VISIBLE_DEVICES lists none",
+                     path, group->name);
 }
 
 /* One that leads others is a machine, and one worker to this run. */
@@ -276,15 +276,14 @@ static enum cleave_status check_leader(const char *path, const struct cv_group *
     if (group->count > 1)
         return cv_fail(
             err, CLEAVE_EINPUT,
-            "%s: worker '%s' leads others (via:) and has count: %u: in a run a "
-            "leader is one machine; write each by itself, with those behind it",
+            "%s: worker '%s' leads others (via:) and has count: %u: in a run a leader is "
+            "one machine; write each by itself, with those behind it",
             path, group->name, group->count);
     if (!is_host(group))
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "%s: worker '%s' leads others (via:): in a run it has to be a host, "
-            "with ssh: or slots:",
-            path, group->name);
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%s: worker '%s' leads others (via:): in a run it has to be a "
+                       "host, with ssh: or slots:",
+                       path, group->name);
     return CLEAVE_OK;
 }
 
@@ -784,19 +783,18 @@ static enum cleave_status open_file(const struct cv_run_options *values,
     struct cv_via via;
 
     if (values->hosts_file != NULL || values->logins.count > 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "--hosts %s is a platform file: expected neither --hosts-file "
-                       "nor --sshlogin",
-                       values->hosts);
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "--hosts %s is a platform file: expected neither --hosts-file nor --sshlogin",
+            values->hosts);
     if (values->workers != NULL)
         return cv_fail(err, CLEAVE_EINPUT, "expected --workers or --hosts, got both");
     if (strchr(values->hosts, '/') != NULL && !hosts_are_text(values->hosts) &&
         access(values->hosts, F_OK) != 0 && errno == ENOENT)
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "--hosts: %s: No such file or directory: expected a platform file, "
-            "or hosts as in a,b:4,me@c",
-            values->hosts);
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "--hosts: %s: No such file or directory: expected a platform "
+                       "file, or hosts as in a,b:4,me@c",
+                       values->hosts);
     CV_TRY(cv_via_read_names(values->via.items, values->via.count, arena, &via, err));
     own.view.rules = via.rules;
     own.view.nrules = via.count;

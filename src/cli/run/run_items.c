@@ -80,7 +80,7 @@ int cv_item_lists_check_files(const struct cv_call *call)
     size_t count;
 
     if (others == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the names of files");
+        return cv_no_memory("the names of files");
     count = find_files(call, others);
     if (values->results != NULL && cv_rows_kind(values->results) != CV_ROWS_NONE &&
         strncmp(values->results, "-.", 2) != 0)
@@ -229,8 +229,7 @@ static enum cleave_status read_operands(const struct cv_call *call, size_t from,
             if (linked && mark == ITEMS && lists->count == 0)
                 return cv_fail(
                     err, CLEAVE_EINPUT,
-                    "'%s' links its items to those of a list before, and there "
-                    "is none",
+                    "'%s' links its items to those of a list before, and there is none",
                     call->operands[i]);
             if (mark == ITEMS)
                 CV_TRY(cv_item_lists_begin(lists, linked, err));
@@ -312,14 +311,12 @@ int cv_run_items_missed(const struct cv_run_options *values)
     if (name == NULL)
         return CV_EXIT_DONE;
     /* Records of the input have ends of their own. */
-    return cv_print_error(
-        CV_EXIT_USAGE,
-        "%s is for items, and there are none: say which behind the command, "
-        "as in ... {} ::: *.txt, or %s",
-        name,
-        values->delimiter != NULL && !values->null
-            ? "-a - for those of standard input"
-            : "--each for the records of the input");
+    return cv_refuse("%s is for items, and there are none: say which behind the command, "
+                     "as in ... {} ::: *.txt, or %s",
+                     name,
+                     values->delimiter != NULL && !values->null
+                         ? "-a - for those of standard input"
+                         : "--each for the records of the input");
 }
 
 /* --- opening them ------------------------------------------------------------------------- */
@@ -330,26 +327,19 @@ static int check_lists(const struct cv_run_options *values)
     char mark;
 
     if (!values->each && (values->inputs.count > 0 || values->split != NULL))
-        return cv_print_error(
-            CV_EXIT_USAGE, "expected items or an input, got both: --each makes items of "
-                           "the records of the input");
+        return cv_refuse("expected items or an input, got both: --each makes items of "
+                         "the records of the input");
     if (values->delimiter != NULL && (values->each || values->null))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--delimiter is for lists of items: expected -a FILE, or -a - for "
-            "standard input, and no %s",
-            values->each ? "--each" : "--null");
+        return cv_refuse("--delimiter is for lists of items: expected -a FILE, or -a - "
+                         "for standard input, and no %s",
+                         values->each ? "--each" : "--null");
     if (values->delimiter != NULL && !item_delimiter(values->delimiter, &mark))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--delimiter: expected one byte, or one of \\n, \\t and \\0, got "
-            "'%s'",
+        return cv_refuse(
+            "--delimiter: expected one byte, or one of \\n, \\t and \\0, got '%s'",
             values->delimiter);
     if (values->header != NULL && cv_header_how(values->header)[0] != '\0')
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--header: of items expected ':', the names in their first row, "
-            "got '%s'",
+        return cv_refuse(
+            "--header: of items expected ':', the names in their first row, got '%s'",
             values->header);
     return CV_EXIT_DONE;
 }
@@ -358,32 +348,25 @@ static int check_lists(const struct cv_run_options *values)
 static int check_counts(const struct cv_run_options *values)
 {
     if ((values->fill || values->fill_words) && values->max_lines > 0)
-        return cv_print_error(CV_EXIT_USAGE, "expected -L or one of -m and -X, got both");
+        return cv_refuse("expected -L or one of -m and -X, got both");
     if (values->max_args == 0 &&
         (values->max_lines > 0 || values->fill || values->fill_words))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "expected -n 0, which gives no items to commands, or one of -L, "
-            "-m and -X, got both");
+        return cv_refuse("expected -n 0, which gives no items to commands, or one of -L, "
+                         "-m and -X, got both");
     if (values->many && (values->max_args != CV_ARGS_ONE || values->max_lines > 0 ||
                          values->fill || values->fill_words))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "expected --many or one of -n, -L, -m and -X, got both");
+        return cv_refuse("expected --many or one of -n, -L, -m and -X, got both");
     if (values->many &&
         (values->tag || values->tagstring != NULL || values->results != NULL ||
          values->files || values->journal != NULL || values->weight != NULL ||
          values->costs != NULL || values->transfers.count > 0 || values->transfer ||
          values->returns.count > 0 || values->ungroup || values->line_buffer))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "with --many items have no command of their own: expected none of --tag, "
-            "--results, --files, --journal, --weight, --costs, --transferfile, --return, "
-            "--ungroup and --line-buffer");
+        return cv_refuse("with --many items have no command of their own: expected none "
+                         "of --tag, --results, --files, --journal, --weight, --costs, "
+                         "--transferfile, --return, --ungroup and --line-buffer");
     if (values->block > 0)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "items are done one at a time: expected no --block; -n N gives N "
-            "of them to a command");
+        return cv_refuse("items are done one at a time: expected no --block; -n N gives "
+                         "N of them to a command");
     return CV_EXIT_DONE;
 }
 
@@ -391,28 +374,23 @@ static int check_counts(const struct cv_run_options *values)
 static int check_outputs(const struct cv_run_options *values)
 {
     if (values->ungroup && (values->tag || values->tagstring != NULL))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "with --ungroup nothing is known of lines: expected neither --tag nor "
-            "--tagstring, or --line-buffer instead");
+        return cv_refuse("with --ungroup nothing is known of lines: expected neither "
+                         "--tag nor --tagstring, or --line-buffer instead");
     if ((values->ungroup || values->line_buffer) &&
         (values->results != NULL || values->files || values->reduce != NULL ||
          values->journal != NULL))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "with %s nothing is known of outputs: expected none of "
-                              "--results, --files, --reduce and --journal",
-                              values->ungroup ? "--ungroup" : "--line-buffer");
+        return cv_refuse("with %s nothing is known of outputs: expected none of "
+                         "--results, --files, --reduce and --journal",
+                         values->ungroup ? "--ungroup" : "--line-buffer");
     if (values->ungroup && (cv_hosts_asked(values) || values->mpi || values->slurm))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "commands on hosts cannot write to the output themselves: expected "
-            "no --ungroup; --line-buffer writes each line as it comes");
+        return cv_refuse(
+            "commands on hosts cannot write to the output themselves: expected no "
+            "--ungroup; --line-buffer writes each line as it comes");
     if (values->persistent || values->header_out != NULL || values->pairs != NULL ||
         values->isolate || values->failed != NULL || values->cat)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "expected items or one of --persistent, --cat, --header-out, "
-            "--pairs, --isolate and --failed, which are for chunks of an input");
+        return cv_refuse(
+            "expected items or one of --persistent, --cat, --header-out, --pairs, "
+            "--isolate and --failed, which are for chunks of an input");
     return CV_EXIT_DONE;
 }
 
@@ -440,7 +418,7 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
         check_outputs(values) != CV_EXIT_DONE)
         return CV_EXIT_USAGE;
     if (words == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the command");
+        return cv_no_memory("the command");
     memcpy(words, call->operands, nwords * sizeof *words);
     status = item_lists_read(call, &lists, &stream, &err);
     if (status != CLEAVE_OK)
@@ -593,7 +571,7 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
         words[0] = cv_arena_text(call->arena, program);
     free(program);
     if (words == NULL || words[0] == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the command");
+        return cv_no_memory("the command");
     out->command = words;
     out->items = (struct cleave_items){ .count = commands->count,
                                         .words = get_words,

@@ -170,10 +170,7 @@ int cv_reach_lead(struct cv_reach *reach, const struct cv_run_options *values,
     reach->view.as = values->as;
     reach->via = values->via;
     reach->lead = cv_words_done(&words);
-    return reach->lead != NULL
-               ? CV_EXIT_DONE
-               : cv_print_error(CV_EXIT_FAILED,
-                                "out of memory for those who lead others");
+    return reach->lead != NULL ? CV_EXIT_DONE : cv_no_memory("those who lead others");
 }
 
 int cv_leads_check(const struct cv_worker_list *workers,
@@ -193,9 +190,8 @@ int cv_leads_check(const struct cv_worker_list *workers,
 
     for (size_t i = 0; what != NULL && i < workers->nhosts; i++)
         if (workers->hosts[i].leads)
-            return cv_print_error(CV_EXIT_USAGE,
-                                  "host '%s' leads others (%s), which it cannot with %s: "
-                                  "leave %s out, so that all are reached from here",
-                                  workers->hosts[i].name, request, what, request);
+            return cv_refuse("host '%s' leads others (%s), which it cannot with %s: "
+                             "leave %s out, so that all are reached from here",
+                             workers->hosts[i].name, request, what, request);
     return CV_EXIT_DONE;
 }

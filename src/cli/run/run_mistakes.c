@@ -50,11 +50,8 @@ static int check_unit(const struct cv_call *call)
     if (!cv_usage_hint_unit(call->nwords, call->words, word, one, sizeof one) ||
         cv_item_is_program(word))
         return CV_EXIT_DONE;
-    return cv_print_error(
-        CV_EXIT_USAGE,
-        "'%s' would be the command; a number and its unit are one word: "
-        "%s",
-        word, one);
+    return cv_refuse("'%s' would be the command; a number and its unit are one word: %s",
+                     word, one);
 }
 
 /* wc -l :: a b, wc -l :::a b */
@@ -65,11 +62,9 @@ static int check_sign(const struct cv_call *call)
     for (size_t i = 1; i < call->noperands; i++)
         if (strcmp(call->operands[i], "::") == 0 ||
             strncmp(call->operands[i], ":::", 3) == 0)
-            return cv_print_error(
-                CV_EXIT_USAGE,
-                "'%s' is an argument of the command; items begin behind "
-                "':::' and a blank, --literal passes it on",
-                cv_echo(call->operands[i], shown));
+            return cv_refuse("'%s' is an argument of the command; items begin behind "
+                             "':::' and a blank, --literal passes it on",
+                             cv_echo(call->operands[i], shown));
     return CV_EXIT_DONE;
 }
 
@@ -86,11 +81,9 @@ static int check_shell_line(const struct cv_call *call)
         strpbrk(words[2], " \t\n$;|&") != NULL)
         return CV_EXIT_DONE;
     join(words + 2, call->noperands - 2, NULL, line);
-    return cv_print_error(
-        CV_EXIT_USAGE,
-        "%s -c takes its line as one word, and '%s' is all of it: %s -c "
-        "'%s'",
-        words[0], words[2], words[0], line);
+    return cv_refuse(
+        "%s -c takes its line as one word, and '%s' is all of it: %s -c '%s'", words[0],
+        words[2], words[0], line);
 }
 
 /* --reduce sort -m {1} {2}: only the first word belongs to it. */
@@ -110,9 +103,8 @@ static int check_reduce_words(const struct cv_call *call, const char *reduce)
     if (!places || strchr(reduce, ' ') != NULL || at == count)
         return CV_EXIT_DONE;
     join(words + at, count - at, "--", line);
-    return cv_print_error(
-        CV_EXIT_USAGE, "--reduce takes its command as one word, in quotes: --reduce '%s'",
-        line);
+    return cv_refuse("--reduce takes its command as one word, in quotes: --reduce '%s'",
+                     line);
 }
 
 /* sort -m of one stream is cat. */
@@ -125,11 +117,9 @@ static int check_merge(const char *reduce)
         strpbrk(reduce, "{|;&<(") != NULL)
         return CV_EXIT_DONE;
     snprintf(line, sizeof line, "%s", reduce);
-    return cv_print_error(
-        CV_EXIT_USAGE,
-        "--reduce: '%s' gets what it is to merge as one stream, which it "
-        "leaves as it is: --reduce '%s {1} {2}'",
-        line, line);
+    return cv_refuse("--reduce: '%s' gets what it is to merge as one stream, which it "
+                     "leaves as it is: --reduce '%s {1} {2}'",
+                     line, line);
 }
 
 /* Two files for a command that reads them: they are descriptors of this process. */
@@ -137,10 +127,8 @@ static int check_proc(const char *reduce)
 {
     if (strstr(reduce, "{1}") == NULL || access("/proc/self/fd", F_OK) == 0)
         return CV_EXIT_DONE;
-    return cv_print_error(
-        CV_EXIT_USAGE,
-        "--reduce: {1} and {2} are files of /proc, which is not mounted here: "
-        "mount it, or let CMD read both on standard input");
+    return cv_refuse("--reduce: {1} and {2} are files of /proc, which is not mounted "
+                     "here: mount it, or let CMD read both on standard input");
 }
 
 /* "--pin nodes": what may be left out stands behind a '='. */
@@ -154,9 +142,8 @@ static int check_pin(const struct cv_call *call, const char *pin)
     if (pin == NULL || pin[0] != '\0' || call->marked ||
         (!one && !cv_is_one_of(first, nodes, sizeof nodes / sizeof *nodes)))
         return CV_EXIT_DONE;
-    return cv_print_error(
-        CV_EXIT_USAGE, "'%s' would be the command: expected --pin=%s, or '--' before it",
-        first, one ? "cores" : "nodes");
+    return cv_refuse("'%s' would be the command: expected --pin=%s, or '--' before it",
+                     first, one ? "cores" : "nodes");
 }
 
 int cv_run_mistakes_check(const struct cv_call *call, bool items)
@@ -219,11 +206,10 @@ static bool hint_carriage(const struct cv_run_options *values)
     fclose(file);
     if (strstr(line, "\r\n") == NULL)
         return false;
-    cv_print_error(
-        CV_EXIT_FAILED,
-        "lines of '%s' end in a carriage return, as on Windows, and so do the items: "
-        "sed -i 's/\\r$//' %s",
-        cv_echo(name, shown), shown);
+    cv_print_error(CV_EXIT_FAILED,
+                   "lines of '%s' end in a carriage return, as on Windows, and so do the "
+                   "items: sed -i 's/\\r$//' %s",
+                   cv_echo(name, shown), shown);
     return true;
 }
 
@@ -247,11 +233,10 @@ static bool hint_deaf(const struct cv_call *call, int status)
             strstr(call->operands[i], "/dev/stdin") != NULL ||
             strstr(call->operands[i], "=-") != NULL)
             return false;
-    cv_print_error(
-        status,
-        "%s does not read standard input, where chunks come; to run it for each "
-        "record, with that as an argument: --each %s",
-        program, program);
+    cv_print_error(status,
+                   "%s does not read standard input, where chunks come; to run it for "
+                   "each record, with that as an argument: --each %s",
+                   program, program);
     return true;
 }
 
@@ -264,11 +249,10 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
     char shown[CV_ECHO_ROOM];
 
     if (behind != NULL) {
-        cv_print_error(
-            CV_EXIT_FAILED,
-            "'%s' is behind the command, which got it: options of cleave stand "
-            "before the command",
-            behind);
+        cv_print_error(CV_EXIT_FAILED,
+                       "'%s' is behind the command, which got it: options of cleave "
+                       "stand before the command",
+                       behind);
         return true;
     }
     if (items && hint_carriage(values))
@@ -278,19 +262,17 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
     if (!hosts || values->work_directory != NULL)
         return false;
     if (strchr(program, '/') != NULL && is_here(program)) {
-        cv_print_error(
-            CV_EXIT_FAILED,
-            "'%s' is here; hosts look for it where ssh begins: copy it there, or "
-            "say --workdir DIR where it is",
-            cv_echo(program, shown));
+        cv_print_error(CV_EXIT_FAILED,
+                       "'%s' is here; hosts look for it where ssh begins: copy it there, "
+                       "or say --workdir DIR where it is",
+                       cv_echo(program, shown));
         return true;
     }
     if (items && values->transfers.count == 0 && !values->transfer && is_here(last)) {
-        cv_print_error(
-            CV_EXIT_FAILED,
-            "'%s' is here, and was not sent: --transferfile {} sends files of items "
-            "to hosts; --workdir DIR, if they see them there",
-            cv_echo(last, shown));
+        cv_print_error(CV_EXIT_FAILED,
+                       "'%s' is here, and was not sent: --transferfile {} sends files of "
+                       "items to hosts; --workdir DIR, if they see them there",
+                       cv_echo(last, shown));
         return true;
     }
     return false;
@@ -315,11 +297,10 @@ static bool hint_argument(const struct cv_call *call)
     if (found == NULL)
         return false;
     cv_echo(found, shown);
-    cv_print_error(
-        CV_EXIT_DONE,
-        "'%s' is an argument of the command, too, which has then read all of it "
-        "for every chunk: chunks come on standard input, so leave it away",
-        shown);
+    cv_print_error(CV_EXIT_DONE,
+                   "'%s' is an argument of the command, too, which has then read all of "
+                   "it for every chunk: chunks come on standard input, so leave it away",
+                   shown);
     return true;
 }
 
@@ -364,8 +345,8 @@ static void hint_value(const struct cv_run_options *values)
         return;
     cv_print_error(
         CV_EXIT_DONE,
-        "all of it is one JSON value, which one command has read; to share out an "
-        "array inside of it: jq -c '.KEY[]' FILE | cleave run --split jsonl ...");
+        "all of it is one JSON value, which one command has read; to share out an array "
+        "inside of it: jq -c '.KEY[]' FILE | cleave run --split jsonl ...");
 }
 
 void cv_run_mistakes_headers(const struct cv_call *call,
@@ -380,11 +361,10 @@ void cv_run_mistakes_headers(const struct cv_call *call,
     if (values->quiet)
         return;
     if (result->header_goes_on != '\0')
-        cv_print_error(
-            CV_EXIT_DONE,
-            "behind the header that is written once, outputs go on with lines that "
-            "begin with %c, too: --header-out '%c' takes all of them",
-            result->header_goes_on, result->header_goes_on);
+        cv_print_error(CV_EXIT_DONE,
+                       "behind the header that is written once, outputs go on with lines "
+                       "that begin with %c, too: --header-out '%c' takes all of them",
+                       result->header_goes_on, result->header_goes_on);
     if (!marked && (values->header == NULL || line[strcspn(line, ",;\t")] == '\0'))
         return;
     cv_shown(line, strcspn(line, "\t"), shown, sizeof shown);
@@ -475,11 +455,10 @@ static void hint_names(const struct cv_call *call)
             return;
     listed = cv_lists_files(STDIN_FILENO, cv_hosts_asked(values) ? 0 : NAMES_WAIT_MS);
     if (listed != CV_LISTS_NO_FILES)
-        cv_print_error(
-            CV_EXIT_DONE,
-            "standard input is names of files, and %s gets the names; to run it "
-            "for each of the files: cleave run %s-a - %s",
-            program, listed == CV_LISTS_NULLS ? "-0 " : "", program);
+        cv_print_error(CV_EXIT_DONE,
+                       "standard input is names of files, and %s gets the names; to run "
+                       "it for each of the files: cleave run %s-a - %s",
+                       program, listed == CV_LISTS_NULLS ? "-0 " : "", program);
 }
 
 bool cv_run_mistakes_form_early(const struct cv_call *call)

@@ -189,9 +189,8 @@ static enum cleave_status load(const struct flavour *flavour, struct cv_run_mpi 
     find_library(flavour->name, path, sizeof path);
     if (path[0] == '\0')
         return cv_fail(err, CLEAVE_EENGINE,
-                       "this cleave was built without %s: install %s and build it "
-                       "again, or say where lib/%s/libcleave-mpi.so is by "
-                       "CLEAVE_MPI_LIBRARY",
+                       "this cleave was built without %s: install %s and build it again, "
+                       "or say where lib/%s/libcleave-mpi.so is by CLEAVE_MPI_LIBRARY",
                        flavour->title, flavour->package, flavour->name);
     /* Parts that the MPI library loads later look for its names. */
     out->module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
@@ -213,10 +212,10 @@ static int check_words(const struct cv_mpi_bridge *bridge)
 
     for (uint32_t r = 1; r < bridge->size; r++)
         if (mpi_words_differ(bridge->words[0], bridge->words[r], what, sizeof what))
-            return TELL(bridge->rank, CV_EXIT_USAGE,
-                        "--mpi: expected the same words on all ranks, got others on rank "
-                        "%u: %s",
-                        r, what);
+            return TELL(
+                bridge->rank, CV_EXIT_USAGE,
+                "--mpi: expected the same words on all ranks, got others on rank %u: %s",
+                r, what);
     return CV_EXIT_DONE;
 }
 
@@ -304,12 +303,10 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
         return TELL(rank > 0 ? rank : 0, CV_EXIT_USAGE,
                     "--mpi-library: expected openmpi or mpich, got '%s'", library);
     if (rank < 0 || flavour == NULL)
-        return TELL(
-            cv_run_slurm_task(), CV_EXIT_USAGE,
-            "--mpi: this process was not started by mpirun: expected "
-            "mpirun -n 9 cleave run --mpi ... -- COMMAND; under Slurm, "
-            "srun --mpi=pmix (Open MPI) or srun --mpi=pmi2 (MPICH), or without MPI "
-            "cleave run --slurm");
+        return TELL(cv_run_slurm_task(), CV_EXIT_USAGE,
+                    "--mpi: this process was not started by mpirun: expected mpirun -n 9 "
+                    "cleave run --mpi ... -- COMMAND; under Slurm, srun --mpi=pmix (Open "
+                    "MPI) or srun --mpi=pmi2 (MPICH), or without MPI cleave run --slurm");
     out->guard = rank > 0 ? make_guard(rank) : NULL;
     if (load(flavour, out, &err) != CLEAVE_OK)
         return end(out, tell_why(flavour, rank, &err));
@@ -322,10 +319,10 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
     }
     /* Two MPIs that do not know each other start as many jobs of one rank each. */
     return cv_run_mpi_close(
-        out, cv_print_error(CV_EXIT_USAGE, "--mpi: expected 2 ranks or more, got 1%s",
-                            rank == 0 ? ""
-                                      : ": was it started by the mpirun of another MPI? "
-                                        "--mpi-library openmpi or mpich says which"));
+        out, cv_refuse("--mpi: expected 2 ranks or more, got 1%s",
+                       rank == 0 ? ""
+                                 : ": was it started by the mpirun of another MPI? "
+                                   "--mpi-library openmpi or mpich says which"));
 }
 
 /* Nothing more is said or heard here. */
@@ -373,7 +370,7 @@ static int find_leaders(const struct cv_mpi_bridge *bridge, const char *leaders,
 
     *out = cv_array(arena, bridge->size, sizeof **out);
     if (*out == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
+        return cv_no_memory("the workers");
     if ((leaders != NULL && cv_rank_groups_read(leaders, &max, &err) != CLEAVE_OK) ||
         cv_rank_groups_make(bridge->machine, bridge->size, max, *out, &err) != CLEAVE_OK)
         return cv_print_status(&err);
@@ -524,7 +521,7 @@ int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
     out->hosts = cv_array(arena, names.count, sizeof *out->hosts);
     out->behind = cv_array(arena, names.count, sizeof *out->behind);
     if (out->hosts == NULL || out->behind == NULL || names.failed)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
+        return cv_no_memory("the workers");
     if (cv_nominal_platform(CV_NOMINAL_RANK, names.items, (uint32_t)names.count,
                             &out->platform, &err) != CLEAVE_OK)
         return cv_print_status(&err);
@@ -535,7 +532,7 @@ int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
             continue;
         out->behind[i] = name_led(bridge, leader, r, arena);
         if (out->behind[i] == NULL)
-            return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
+            return cv_no_memory("the workers");
         out->hosts[out->nhosts++] = (struct cleave_host){
             .name = cleave_platform_worker_name(out->platform, i),
             .link = -1,

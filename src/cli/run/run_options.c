@@ -531,25 +531,20 @@ int cv_timeout_read(const char *text, bool items_here, struct cleave_failure_opt
     if (length > 1 && text[length - 1] == '%') {
         value = strtod(text, &rest);
         if (!isdigit((unsigned char)text[0]) || rest != text + length - 1 || value <= 100)
-            return cv_print_error(
-                CV_EXIT_USAGE,
+            return cv_refuse(
                 "--timeout: expected more than 100%% of the median, got '%s'",
                 cv_echo(text, shown));
         if (!items_here)
-            return cv_print_error(
-                CV_EXIT_USAGE,
-                "--timeout %s is for items on this machine, whose commands can "
-                "be compared: expected a time such as 500ms or 2min",
-                text);
+            return cv_refuse("--timeout %s is for items on this machine, whose commands "
+                             "can be compared: expected a time such as 500ms or 2min",
+                             text);
         out->timeout_share = value / 100;
         return CV_EXIT_DONE;
     }
     if (cv_quantity_parse(text, CV_DURATION, &value) != NULL || !(value >= 0))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--timeout: expected a time of 0 or more such as 0.5, 500ms, 2min "
-            "or 1h30m, or 200%%, got '%s'",
-            cv_echo(text, shown));
+        return cv_refuse("--timeout: expected a time of 0 or more such as 0.5, 500ms, "
+                         "2min or 1h30m, or 200%%, got '%s'",
+                         cv_echo(text, shown));
     out->timeout_s = value;
     return CV_EXIT_DONE;
 }
@@ -602,11 +597,9 @@ int cv_halt_read(const char *text, struct cleave_execution *out)
     share = rest != NULL && strcmp(rest, "%") == 0;
     if (rest == NULL || errno != 0 || number < 1 || (!share && *rest != '\0') ||
         (share && number > 100))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--halt: expected never, now,fail=N, soon,fail=N or N%%, or "
-            "success= or done= instead of fail=, got '%s'",
-            text);
+        return cv_refuse("--halt: expected never, now,fail=N, soon,fail=N or N%%, or "
+                         "success= or done= instead of fail=, got '%s'",
+                         text);
     if (share)
         out->failures.halt_share = (double)number / 100;
     else
@@ -628,8 +621,7 @@ int cv_load_read(const char *text, double *out)
         rest++;
     }
     if (rest == text || *rest != '\0' || !(number > 0) || number > 1e9)
-        return cv_print_error(
-            CV_EXIT_USAGE,
+        return cv_refuse(
             "--load: expected a number above 0, or N%% of the cores, got '%s'",
             cv_echo(text, shown));
     *out = number;
@@ -645,7 +637,7 @@ int cv_pin_read(const char *text, enum cleave_pin *out)
         return CV_EXIT_DONE;
     *out = strcmp(text, "nodes") == 0 ? CLEAVE_PIN_NODES : CLEAVE_PIN_CORES;
     if (*out == CLEAVE_PIN_CORES && text[0] != '\0' && strcmp(text, "cores") != 0)
-        return cv_print_error(CV_EXIT_USAGE, "--pin: expected cores or nodes, got '%s'",
-                              cv_echo(text, shown));
+        return cv_refuse("--pin: expected cores or nodes, got '%s'",
+                         cv_echo(text, shown));
     return CV_EXIT_DONE;
 }

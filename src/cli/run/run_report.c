@@ -325,12 +325,13 @@ void cv_run_stopped(const struct cleave_execution_result *result,
         cv_text_add(&line, "The journal that held them was removed meanwhile: none of it "
                            "is kept for another run");
     else if (values->journal != NULL)
-        cv_text_add(&line, "The journal holds them: the same command with --resume goes "
-                           "on from there");
+        cv_text_add(
+            &line,
+            "The journal holds them: the same command with --resume goes on from there");
     else
-        cv_text_add(&line,
-                    "None of it is kept for another run; --journal FILE would have "
-                    "done so");
+        cv_text_add(
+            &line,
+            "None of it is kept for another run; --journal FILE would have done so");
     if (!line.failed)
         cv_print_error(CV_EXIT_FAILED, "%s", line.bytes);
     cv_text_done(&line);
@@ -432,10 +433,8 @@ int cv_run_lines_check(const struct cv_run_options *values)
 
     if (!values->line_buffer || other == NULL)
         return CV_EXIT_DONE;
-    return cv_print_error(
-        CV_EXIT_USAGE,
-        "with --line-buffer lines of a chunk are gone before it is done: "
-        "expected no %s",
+    return cv_refuse(
+        "with --line-buffer lines of a chunk are gone before it is done: expected no %s",
         other);
 }
 
@@ -443,9 +442,8 @@ int cv_run_group_check(const struct cv_run_options *values)
 {
     if (!values->group || !(values->line_buffer || values->ungroup))
         return CV_EXIT_DONE;
-    return cv_print_error(CV_EXIT_USAGE,
-                          "expected --group, for outputs as a whole, or %s, got both",
-                          values->ungroup ? "--ungroup" : "--line-buffer");
+    return cv_refuse("expected --group, for outputs as a whole, or %s, got both",
+                     values->ungroup ? "--ungroup" : "--line-buffer");
 }
 
 bool cv_run_shows_early(const struct cv_run_options *values)

@@ -323,7 +323,7 @@ static int run_template_read(const struct cv_call *call, const struct cv_run_ite
     struct cleave_error err;
 
     if (words == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the items");
+        return cv_no_memory("the items");
     words[0] = text;
     if (cv_item_template_init(out, words,
                               &(struct cv_item_replacements){
@@ -345,9 +345,8 @@ static int open_rows(const struct cv_run_options *values, struct cv_run_items *i
 {
     if (values->output != NULL || values->files || values->reduce != NULL ||
         values->journal != NULL)
-        return cv_print_error(
-            CV_EXIT_USAGE, "--results FILE.csv is all that is written: expected none of "
-                           "--output, --files, --reduce and --journal");
+        return cv_refuse("--results FILE.csv is all that is written: expected none of "
+                         "--output, --files, --reduce and --journal");
     items->rows = (struct cv_run_rows){ .kind = cv_rows_kind(items->results),
                                         .commands = &items->commands,
                                         .unordered = values->unordered != 0 };
@@ -418,7 +417,7 @@ static int read_templates(const struct cv_call *call, struct cv_run_items *items
         return CV_EXIT_DONE;
     *out = calloc(count, sizeof **out);
     if (*out == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the items");
+        return cv_no_memory("the items");
     for (size_t i = 0; i < count && status == CV_EXIT_DONE; i++) {
         status = run_template_read(call, items, texts[i], &(*out)[i]);
         *out_count += status == CV_EXIT_DONE;
@@ -434,7 +433,7 @@ int cv_item_files_open(const struct cv_call *call, struct cv_run_items *items)
     int status;
 
     if (sent == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the items");
+        return cv_no_memory("the items");
     if (count > 0)
         memcpy(sent, values->transfers.items, count * sizeof *sent);
     if (values->transfer)
@@ -524,9 +523,7 @@ static int name_folder(const struct cv_call *call, const char **folder)
         *folder = cv_arena_text(call->arena, here);
     }
     free(here);
-    return *folder != NULL
-               ? CV_EXIT_DONE
-               : cv_print_error(CV_EXIT_FAILED, "out of memory for the items");
+    return *folder != NULL ? CV_EXIT_DONE : cv_no_memory("the items");
 }
 
 int cv_item_files_fill(const struct cv_call *call, const struct cv_run_items *items,
@@ -536,7 +533,7 @@ int cv_item_files_fill(const struct cv_call *call, const struct cv_run_items *it
     const char **base = cv_array(call->arena, values->basefiles.count + 1, sizeof *base);
 
     if (base == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the items");
+        return cv_no_memory("the items");
     if (values->basefiles.count > 0)
         memcpy(base, values->basefiles.items, values->basefiles.count * sizeof *base);
     out->items.sends = items->nsends > 0 ? get_sends : NULL;

@@ -393,12 +393,11 @@ static void starts_text(const struct cleave_execution_result *result, size_t inp
                         FILE *file)
 {
     if (inputs > 1 && 2 * inputs > result->chunks)
-        fprintf(
-            file,
-            "every file has a command of its own, and starting %llu of them took %.3g s "
-            "in all; for small files: 'cat FILE... | cleave run ...', or 'cleave run "
-            "--many ... ::: FILE...'",
-            (unsigned long long)result->chunks, result->starts_s);
+        fprintf(file,
+                "every file has a command of its own, and starting %llu of them took "
+                "%.3g s in all; for small files: 'cat FILE... | cleave run ...', or "
+                "'cleave run --many ... ::: FILE...'",
+                (unsigned long long)result->chunks, result->starts_s);
     else
         fprintf(file,
                 "starting the command %llu times took %.3g s in all; larger chunks "

@@ -57,10 +57,9 @@ static int expected_workers(const char *got)
 {
     char shown[CV_ECHO_ROOM];
 
-    return cv_print_error(CV_EXIT_USAGE,
-                          "--workers: expected 1 to %d, +N, -N, N%%, 0, or names such as "
-                          "'fast,slow:nice -n 19', got '%s'",
-                          CV_MOST_WORKERS, cv_echo(got, shown));
+    return cv_refuse("--workers: expected 1 to %d, +N, -N, N%%, 0, or names such as "
+                     "'fast,slow:nice -n 19', got '%s'",
+                     CV_MOST_WORKERS, cv_echo(got, shown));
 }
 
 /* "8", "+2", "1.5", "50%". */
@@ -80,17 +79,13 @@ static int check_name(const char *name)
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(name, words[i]) == 0)
-            return cv_print_error(
-                CV_EXIT_USAGE,
-                "--workers: '%s' is no number of workers and cannot be a "
-                "name: 100%% is one for each core, 0 as many as possible",
-                name);
+            return cv_refuse("--workers: '%s' is no number of workers and cannot be a "
+                             "name: 100%% is one for each core, 0 as many as possible",
+                             name);
     if (is_count(name))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--workers: '%s' in a list is no name. A comma in the words of "
-            "a worker is written '\\,', as in 'a:taskset -c 0\\,1'",
-            cv_echo(name, shown));
+        return cv_refuse("--workers: '%s' in a list is no name. A comma in the words of "
+                         "a worker is written '\\,', as in 'a:taskset -c 0\\,1'",
+                         cv_echo(name, shown));
     if (name[0] == '\0' || looks_counted(name))
         return expected_workers(name);
     return CV_EXIT_DONE;
@@ -129,13 +124,12 @@ static int add_one(struct reading *reading, const char *name, const char *words,
     const uint32_t place = out->count;
 
     if (place == CV_MOST_WORKERS)
-        return cv_print_error(CV_EXIT_USAGE, "--workers: expected at most %d, got more",
-                              CV_MOST_WORKERS);
+        return cv_refuse("--workers: expected at most %d, got more", CV_MOST_WORKERS);
     out->names[place] = cv_arena_text(reading->arena, name);
     if (words != NULL)
         out->prefixes[place] = fill_in(reading->arena, words, number, place);
     if (out->names[place] == NULL || (words != NULL && out->prefixes[place] == NULL))
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
+        return cv_no_memory("the workers");
     out->count++;
     return CV_EXIT_DONE;
 }
@@ -163,10 +157,9 @@ static int add_alike(struct reading *reading, const char *name, const char *coun
     const long n = take_number(&rest, &digits);
 
     if (n < 1 || *rest != '\0')
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--workers: expected '%s*N' with N of 1 to %d, got '%s*%s'",
-                              cv_echo(name, shown), CV_MOST_WORKERS, shown,
-                              cv_echo(count, got));
+        return cv_refuse("--workers: expected '%s*N' with N of 1 to %d, got '%s*%s'",
+                         cv_echo(name, shown), CV_MOST_WORKERS, shown,
+                         cv_echo(count, got));
     for (long i = 0; i < n && status == CV_EXIT_DONE; i++) {
         snprintf(number, sizeof number, "%ld", i);
         snprintf(full, sizeof full, n > 1 ? "%.200s.%s" : "%.200s", name, number);
@@ -179,10 +172,9 @@ static int expected_range(const char *name, const char *range)
 {
     char shown[CV_ECHO_ROOM], got[CV_ECHO_ROOM];
 
-    return cv_print_error(CV_EXIT_USAGE,
-                          "--workers: expected numbers such as '%s[0-3]' or '%s[0,2-3]', "
-                          "got '%s[%s'",
-                          cv_echo(name, shown), shown, shown, cv_echo(range, got));
+    return cv_refuse(
+        "--workers: expected numbers such as '%s[0-3]' or '%s[0,2-3]', got '%s[%s'",
+        cv_echo(name, shown), shown, shown, cv_echo(range, got));
 }
 
 /* Workers with the numbers of "0-3,06]" behind their name, as wide as they are written. */
@@ -239,11 +231,9 @@ static int add_member(struct reading *reading, char *text)
     if (kind == '[')
         return add_range(reading, text, many, words);
     if (words != NULL && strstr(words, "{i}") != NULL)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--workers: {i} is the number of one of several workers, as in "
-            "'%s[0-3]:...' or '%s*4:...'",
-            cv_echo(text, shown), shown);
+        return cv_refuse("--workers: {i} is the number of one of several workers, as in "
+                         "'%s[0-3]:...' or '%s*4:...'",
+                         cv_echo(text, shown), shown);
     return add_one(reading, text, words, NULL);
 }
 
@@ -279,13 +269,12 @@ static int members_read(const char *text, struct cv_arena *arena, struct cv_memb
     out->names = cv_array(arena, CV_MOST_WORKERS, sizeof *out->names);
     out->prefixes = cv_array(arena, CV_MOST_WORKERS, sizeof *out->prefixes);
     if (rest == NULL || out->names == NULL || out->prefixes == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
+        return cv_no_memory("the workers");
     while (status == CV_EXIT_DONE && (member = next_member(&rest)) != NULL)
         if (member[0] != '\0')
             status = add_member(&reading, member);
     if (status == CV_EXIT_DONE && out->count == 0)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--workers: expected a list of workers, got nothing");
+        return cv_refuse("--workers: expected a list of workers, got nothing");
     return status;
 }
 
@@ -367,7 +356,7 @@ int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_worker_list
     if (status == CV_EXIT_DONE &&
         cv_nominal_platform(CV_NOMINAL_HERE, members.names, members.count, &out->platform,
                             &err) != CLEAVE_OK)
-        status = cv_print_error(CV_EXIT_USAGE, "--workers: %s", err.text);
+        status = cv_refuse("--workers: %s", err.text);
     return status;
 }
 
@@ -395,9 +384,7 @@ int cv_crew_be_nice(struct cv_worker_list *workers, uint64_t nice, struct cv_are
             prefixes = NULL;
     }
     workers->prefixes = prefixes;
-    return prefixes != NULL
-               ? CV_EXIT_DONE
-               : cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
+    return prefixes != NULL ? CV_EXIT_DONE : cv_no_memory("the workers");
 }
 
 /* --- what a run would do with its workers ------------------------------------------ */
@@ -406,20 +393,16 @@ static int input_size(const struct cleave_execution *execution, double *out)
 {
     *out = 0;
     if (execution->input.count == 0)
-        return cv_print_error(
-            CV_EXIT_USAGE, "--dry-run: expected --input FILE: the size of standard input "
-                           "is not known");
+        return cv_refuse(
+            "--dry-run: expected --input FILE: the size of standard input is not known");
     for (size_t i = 0; i < execution->input.count; i++) {
         struct stat facts;
 
         if (stat(execution->input.files[i], &facts) != 0)
-            return cv_print_error(CV_EXIT_USAGE, "%s: %s", execution->input.files[i],
-                                  strerror(errno));
+            return cv_refuse("%s: %s", execution->input.files[i], strerror(errno));
         if (!S_ISREG(facts.st_mode))
-            return cv_print_error(CV_EXIT_USAGE,
-                                  "--dry-run: %s is not a regular file: its size is not "
-                                  "known",
-                                  execution->input.files[i]);
+            return cv_refuse("--dry-run: %s is not a regular file: its size is not known",
+                             execution->input.files[i]);
         *out += (double)facts.st_size;
     }
     return CV_EXIT_DONE;
@@ -543,10 +526,9 @@ static void add_basis(const struct cleave_execution *execution, const char *host
         cv_text_add(out, "workers   one for each host that does not say its slots; a run "
                          "asks it for its cores\n");
     if (hosts == NULL)
-        cv_text_add(out,
-                    "times     a guess: nothing is known of these workers, and a run "
-                    "measures as it goes.\n          With --hosts FILE, as 'cleave "
-                    "calibrate' writes it, they are what was measured\n");
+        cv_text_add(out, "times     a guess: nothing is known of these workers, and a "
+                         "run measures as it goes.\n          With --hosts FILE, as "
+                         "'cleave calibrate' writes it, they are what was measured\n");
     else
         cv_text_add(out, "times     by the costs that %s\n",
                     is_measured(hosts)
@@ -569,7 +551,7 @@ int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
     if (status != CV_EXIT_DONE)
         return status;
     if (!(bytes > 0))
-        return cv_print_error(CV_EXIT_USAGE, "--dry-run: the input is empty");
+        return cv_refuse("--dry-run: the input is empty");
     if (describe(execution, bytes, arena, &job, &err) != CLEAVE_OK ||
         cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK)
         return cv_print_status(&err);

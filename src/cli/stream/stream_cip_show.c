@@ -86,21 +86,19 @@ int cv_stream_cip_show(const struct cv_stream_case *streams,
     struct cv_cip cip;
 
     if (conflict(options) != NULL)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--cip: is about one stream and all workers; leave out %s",
-                              conflict(options));
+        return cv_refuse("--cip: is about one stream and all workers; leave out %s",
+                         conflict(options));
     if (port == CLEAVE_PORT_MULTI)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--cip: with port: multi links share no port, so "
-                              "that nobody has to wait in any round");
+        return cv_refuse("--cip: with port: multi links share no port, so that nobody "
+                         "has to wait in any round");
     if (workers == NULL || theta == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the period");
+        return cv_no_memory("the period");
     for (uint32_t w = 0; w < n; w++) {
         workers[w] = cv_stream_as_duplex(cleave_platform_workers(streams->platform)[w],
                                          port, options->result_ratio);
         theta[w] = options->theta;
     }
     if (cv_stream_cip(&ring, 0, arena, &cip, &err) != CLEAVE_OK)
-        return cv_print_error(CV_EXIT_USAGE, "--cip: %s", err.text);
+        return cv_refuse("--cip: %s", err.text);
     return options->json ? show_json(streams, &cip) : show_text(streams, &cip);
 }

@@ -93,10 +93,9 @@ static int read_period(const char *text, double *out_s)
     if (strcmp(text, "auto") == 0)
         return CV_EXIT_DONE;
     if (cv_quantity_parse(text, CV_SECONDS, out_s) != NULL || !(*out_s > 0))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--period: expected a positive time such as 5 or 500ms, or "
-                              "auto, got '%s'",
-                              cv_echo(text, shown));
+        return cv_refuse(
+            "--period: expected a positive time such as 5 or 500ms, or auto, got '%s'",
+            cv_echo(text, shown));
     return CV_EXIT_DONE;
 }
 
@@ -121,16 +120,15 @@ static int read_demands(const char *text, uint32_t n, struct cv_arena *arena,
     uint32_t given = 0;
 
     if (demands == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the demands");
+        return cv_no_memory("the demands");
     for (;;) {
         const size_t length = strcspn(at, ",");
         double demand;
 
         if (!read_number(at, length, &demand) || !(demand > 0))
-            return cv_print_error(CV_EXIT_USAGE,
-                                  "--demand: expected positive numbers such as 3,1,1, or "
-                                  "any, got '%s'",
-                                  cv_echo(text, shown));
+            return cv_refuse(
+                "--demand: expected positive numbers such as 3,1,1, or any, got '%s'",
+                cv_echo(text, shown));
         if (given < n)
             demands[given] = demand;
         given++;
@@ -139,9 +137,8 @@ static int read_demands(const char *text, uint32_t n, struct cv_arena *arena,
         at += length + 1;
     }
     if (given != n)
-        return cv_print_error(
-            CV_EXIT_USAGE, "--demand: expected one number per stream, %u in all, got %u",
-            n, given);
+        return cv_refuse("--demand: expected one number per stream, %u in all, got %u", n,
+                         given);
     *out = demands;
     return CV_EXIT_DONE;
 }
@@ -169,7 +166,7 @@ static int read_margins(const char *text, const struct cleave_platform *platform
     char shown[CV_ECHO_ROOM];
 
     if (margins == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the margins");
+        return cv_no_memory("the margins");
     for (const char *at = text;; at++) {
         const size_t length = strcspn(at, ",");
         const char *equals = memchr(at, '=', length);
@@ -178,18 +175,15 @@ static int read_margins(const char *text, const struct cleave_platform *platform
 
         if (!read_number(at + from, length - from, &margin) ||
             !(margin >= 0 && margin <= 1000) || (equals == NULL) != (at == text))
-            return cv_print_error(
-                CV_EXIT_USAGE,
-                "--margin: expected a number from 0 to 1000, and others "
-                "for some workers, such as 0.1,far=0.3, got '%s'",
-                cv_echo(text, shown));
+            return cv_refuse("--margin: expected a number from 0 to 1000, and others for "
+                             "some workers, such as 0.1,far=0.3, got '%s'",
+                             cv_echo(text, shown));
         if (equals != NULL) {
             const uint32_t w = find_worker(platform, at, from - 1);
 
             if (w == UINT32_MAX)
-                return cv_print_error(CV_EXIT_USAGE,
-                                      "--margin: no worker is called '%.*s'",
-                                      (int)(from - 1), at);
+                return cv_refuse("--margin: no worker is called '%.*s'", (int)(from - 1),
+                                 at);
             margins[w] = margin;
         } else {
             task->margin = margin;
@@ -212,8 +206,8 @@ static int read_choice(const struct cv_stream_options *options, struct cv_arena 
     if (strcmp(options->weights, "ring") == 0)
         task->weights = CLEAVE_WEIGHTS_RING;
     else if (strcmp(options->weights, "own") != 0)
-        return cv_print_error(CV_EXIT_USAGE, "--weights: expected own or ring, got '%s'",
-                              cv_echo(options->weights, shown));
+        return cv_refuse("--weights: expected own or ring, got '%s'",
+                         cv_echo(options->weights, shown));
     if (options->demand == NULL)
         return CV_EXIT_DONE;
     if (strcmp(options->demand, "any") == 0) {
@@ -231,10 +225,9 @@ int cv_stream_window(const char *text, double *out_from_s, double *out_to_s)
     if (text[comma] == '\0' || !read_number(text, comma, out_from_s) ||
         !read_number(text + comma + 1, strlen(text + comma + 1), out_to_s) ||
         !(*out_from_s >= 0) || !(*out_to_s > *out_from_s))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--window: expected two times in seconds, the second the "
-                              "later one, such as 100,400, got '%s'",
-                              cv_echo(text, shown));
+        return cv_refuse("--window: expected two times in seconds, the second the later "
+                         "one, such as 100,400, got '%s'",
+                         cv_echo(text, shown));
     return CV_EXIT_DONE;
 }
 
@@ -247,7 +240,7 @@ static int read_platform(const struct cv_stream_options *options,
     if (path == NULL)
         return cv_topology_platform(&options->where, out->simgrid, &out->platform);
     if (options->where.port != NULL)
-        return cv_print_error(CV_EXIT_USAGE, "--port: the platform file says that");
+        return cv_refuse("--port: the platform file says that");
     if (strcmp(path, "-") == 0)
         path = "/dev/stdin";
     if (cleave_platform_load(path, &out->platform, &err) != CLEAVE_OK)
@@ -264,7 +257,7 @@ int cv_stream_case_open(const struct cv_stream_options *options, struct cv_arena
 
     memset(out, 0, sizeof *out);
     if (options->platform == NULL && options->where.file == NULL)
-        return cv_print_error(CV_EXIT_USAGE, "--platform FILE is required");
+        return cv_refuse("--platform FILE is required");
     task->nstreams = (uint32_t)options->streams;
     task->theta = options->theta;
     task->result_ratio = options->result_ratio;

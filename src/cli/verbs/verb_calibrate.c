@@ -127,18 +127,17 @@ static void spread_tell(const struct cv_spread *spread, const char *const *names
                 (costs->compute_latency_s + spread->items[i].units / costs->speed_ups);
     if (count > 0) {
         qsort(parts, count, sizeof *parts, cv_compare_doubles);
-        cv_text_add(comment,
-                    "\n%s: %s took %.2f to %.2f of what these costs say, in the median "
-                    "%.2f.",
-                    names[0], cv_counted(count, "measurement", counted), parts[0],
-                    parts[count - 1], quantile(parts, count, 0.5));
+        cv_text_add(
+            comment,
+            "\n%s: %s took %.2f to %.2f of what these costs say, in the median %.2f.",
+            names[0], cv_counted(count, "measurement", counted), parts[0],
+            parts[count - 1], quantile(parts, count, 0.5));
         parallel = quantile(parts, count, 0.9) / quantile(parts, count, 0.1);
         if (count > FEW && parallel > WIDE)
             cv_print_error(
                 CV_EXIT_DONE,
-                "%s: measurements differ by a factor of %.1f, 8 of 10 of them: "
-                "was the machine busy? Measure again when it is not, or take a "
-                "larger sample",
+                "%s: measurements differ by a factor of %.1f, 8 of 10 of them: was the "
+                "machine busy? Measure again when it is not, or take a larger sample",
                 names[0], parallel);
     }
     free(parts);
@@ -205,8 +204,7 @@ static int calibrate_topology(const struct cv_topology_options *options, uint64_
         return status;
     simgrid = *found;
     if (workers > 0 && simgrid.workers != NULL)
-        return cv_print_error(
-            CV_EXIT_USAGE, "--workers and --worker-hosts cannot both say who takes part");
+        return cv_refuse("--workers and --worker-hosts cannot both say who takes part");
     if (workers > 0)
         simgrid.nworkers = (uint32_t)workers;
     status = cv_topology_platform(options, &simgrid, &platform);
@@ -395,7 +393,7 @@ static int write_platform(const struct values *values, const struct cleave_worke
     bool failed;
 
     if (workers == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
+        return cv_no_memory("the workers");
     for (uint32_t i = 0; i < n; i++)
         workers[i] = *worker;
     failed =
@@ -471,7 +469,7 @@ static int write_measured(const struct cv_call *call,
     uint32_t n = 0;
 
     if (kinds == NULL || groups == NULL || names == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
+        return cv_no_memory("the workers");
     for (uint32_t g = 0; g < was->ngroups; g++) {
         const struct cv_group *group = &was->groups[g];
         bool seen = false;
@@ -553,8 +551,7 @@ static int measure_here(const struct cv_call *call, const char *const *command,
 
     whole = spread_units(spread);
     if (status == CV_EXIT_DONE && !(whole > 0))
-        status =
-            cv_print_error(CV_EXIT_USAGE, "expected a sample with at least one record");
+        status = cv_refuse("expected a sample with at least one record");
     spread_done(spread);
     for (int part = 1; part <= 16 && status == CV_EXIT_DONE; part *= 4)
         status = measure(call, command, ceil(whole / part), spread);
@@ -565,7 +562,7 @@ static int measure_here(const struct cv_call *call, const char *const *command,
     if (status != CV_EXIT_DONE)
         return status;
     if (spread->failed || pipe->failed)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the measurements");
+        return cv_no_memory("the measurements");
     worker.speed_ups = spread_fit(spread, &worker.compute_latency_s);
     worker.bandwidth_ups = fmax(spread_fit(pipe, &unused_s), worker.speed_ups);
     worker.return_bandwidth_ups = worker.bandwidth_ups;
@@ -585,15 +582,15 @@ static int run(const struct cv_call *call)
         return calibrate_topology(&values->where, values->workers, values->output,
                                   values->force != 0, call->arena);
     if (command == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the command");
+        return cv_no_memory("the command");
     if (values->inputs.count == 0)
-        return cv_print_error(CV_EXIT_USAGE, "--input FILE is required");
+        return cv_refuse("--input FILE is required");
     status = cv_run_command_check(call, true, false);
     if (status != CV_EXIT_DONE)
         return status;
     memcpy(command, call->operands, call->noperands * sizeof *command);
     if (values->hosts != NULL && values->workers > 0)
-        return cv_print_error(CV_EXIT_USAGE, "expected --workers or --hosts, got both");
+        return cv_refuse("expected --workers or --hosts, got both");
     load = spread_load();
     spread_init(&spread);
     spread_init(&pipe);

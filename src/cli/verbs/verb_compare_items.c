@@ -145,10 +145,10 @@ const struct cv_verb cv_verb_compare_items = {
     .name = "compare items",
     .summary = "longest first and the order of the list, in one table",
     .description =
-        "Gives the same items to several policies and lists the best first, with how "
-        "far each is from the bound that no schedule can beat and from the best of "
-        "them. With --error or --noise each policy makes many runs, and items turn out "
-        "the same for all; without, one exact run each.",
+        "Gives the same items to several policies and lists the best first, with how far "
+        "each is from the bound that no schedule can beat and from the best of them. "
+        "With --error or --noise each policy makes many runs, and items turn out the "
+        "same for all; without, one exact run each.",
     .groups = groups,
     .examples = "cleave compare items --sizes examples/files.txt --platform "
                 "examples/two-kinds.yaml\n"

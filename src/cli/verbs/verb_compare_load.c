@@ -280,7 +280,7 @@ static int show_page(const struct cv_comparison *found, const struct cv_call *ca
     else
         cv_text_add(&facts, "one exact run of each policy, costs as declared");
     if (title.failed || facts.failed)
-        status = cv_print_error(CV_EXIT_FAILED, "out of memory for the page");
+        status = cv_no_memory("the page");
     else
         status = cv_compare_page(found, &values->output,
                                  &(struct cv_compare_words){
@@ -321,7 +321,7 @@ static int read_sweep(const struct compare_options *values, struct cv_arena *are
     if (status != CV_EXIT_DONE || out->what != CV_SWEEP_LOAD)
         return status;
     if (job->lifespan_s > 0)
-        return cv_print_error(CV_EXIT_USAGE, "--sweep: with --lifespan there is no load");
+        return cv_refuse("--sweep: with --lifespan there is no load");
     job->load.units = out->values[0];
     return status;
 }
@@ -340,27 +340,22 @@ static int check_options(const struct compare_options *values)
     const struct cv_load_options *options = &values->load;
 
     if (options->json && values->csv)
-        return cv_print_error(CV_EXIT_USAGE, "--json and --csv cannot both be written");
+        return cv_refuse("--json and --csv cannot both be written");
     if (values->output.page != NULL && (options->json || values->csv))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--output writes a page: leave out --json and --csv");
+        return cv_refuse("--output writes a page: leave out --json and --csv");
     if (options->where.file != NULL && values->sweep != NULL && !sweeps(values, "load") &&
         !sweeps(values, "result-ratio"))
-        return cv_print_error(CV_EXIT_USAGE, "--sweep: on a topology only load and "
-                                             "result-ratio can vary");
+        return cv_refuse("--sweep: on a topology only load and result-ratio can vary");
     if ((options->noise != NULL || options->error > 0 || options->lifespan_s > 0) &&
         sweeps(values, "budget"))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--sweep: a budget is for exact plans of a load; "
-                              "leave out --noise, --error and --lifespan");
+        return cv_refuse("--sweep: a budget is for exact plans of a load; leave out "
+                         "--noise, --error and --lifespan");
     if (options->noise != NULL && sweeps(values, "error"))
-        return cv_print_error(
-            CV_EXIT_USAGE, "--sweep: error and --noise cannot both say how costs vary");
+        return cv_refuse("--sweep: error and --noise cannot both say how costs vary");
     if (options->then_reduce != NULL &&
         (sweeps(values, "budget") || sweeps(values, "result-ratio")))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--then-reduce does not go with a --sweep of budget or "
-                              "result-ratio");
+        return cv_refuse(
+            "--then-reduce does not go with a --sweep of budget or result-ratio");
     return CV_EXIT_DONE;
 }
 
@@ -404,22 +399,21 @@ const struct cv_verb cv_verb_compare_load = {
     .name = "compare load",
     .summary = "several policies on one platform, in one table",
     .description =
-        "Gives the same load, or with --lifespan the same time, to several policies "
-        "and lists the best first, with how far each is from the bound that no "
-        "schedule can beat and from the best of them. Policies about the order of "
-        "results take part when there are any (--result-ratio). With --error or "
-        "--noise each policy makes many runs and all meet the same random factors; "
-        "without, one exact run each. With --sweep it does so for many values of one "
-        "thing, and with --output it draws the result.",
+        "Gives the same load, or with --lifespan the same time, to several policies and "
+        "lists the best first, with how far each is from the bound that no schedule can "
+        "beat and from the best of them. Policies about the order of results take part "
+        "when there are any (--result-ratio). With --error or --noise each policy makes "
+        "many runs and all meet the same random factors; without, one exact run each. "
+        "With --sweep it does so for many values of one thing, and with --output it "
+        "draws the result.",
     .groups = groups,
-    .examples =
-        "cleave compare load --platform examples/unequal.yaml --load 2000\n"
-        "cleave compare load -p examples/unequal.yaml -l 2000 --policies umr,factoring "
-        "--error 0.3\n"
-        "cleave compare load -p examples/unequal.yaml -l 2000 --sweep latency=0:2:0.5 "
-        "-o latency.html\n"
-        "cleave compare load -p examples/priced.yaml -l 2000 --policies auto,umr-plus "
-        "--sweep budget=6:24:3",
+    .examples = "cleave compare load --platform examples/unequal.yaml --load 2000\n"
+                "cleave compare load -p examples/unequal.yaml -l 2000 --policies "
+                "umr,factoring --error 0.3\n"
+                "cleave compare load -p examples/unequal.yaml -l 2000 --sweep "
+                "latency=0:2:0.5 -o latency.html\n"
+                "cleave compare load -p examples/priced.yaml -l 2000 --policies "
+                "auto,umr-plus --sweep budget=6:24:3",
     .presets = &presets,
     .values_size = sizeof(struct compare_options),
     .run = run,

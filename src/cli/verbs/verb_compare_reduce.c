@@ -213,7 +213,7 @@ static int show_page(const struct cv_comparison *found, const struct cv_call *ca
     if (found->noisy)
         cv_text_add(&facts, ", seed %llu", (unsigned long long)options->seed);
     if (title.failed || facts.failed)
-        status = cv_print_error(CV_EXIT_FAILED, "out of memory for the page");
+        status = cv_no_memory("the page");
     else
         status =
             cv_compare_page(found, &values->output,
@@ -250,24 +250,19 @@ static int check(const struct compare_options *values)
     const struct cv_reduce_options *options = &values->reduce;
 
     if (options->json && options->csv)
-        return cv_print_error(CV_EXIT_USAGE, "--json and --csv cannot both be written");
+        return cv_refuse("--json and --csv cannot both be written");
     if (values->output.page != NULL && (options->json || options->csv))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--output writes a page: leave out --json and --csv");
+        return cv_refuse("--output writes a page: leave out --json and --csv");
     if (options->sweep != NULL && options->costs != NULL)
-        return cv_print_error(
-            CV_EXIT_USAGE, "--sweep: the costs of a file do not vary; leave out --costs");
+        return cv_refuse("--sweep: the costs of a file do not vary; leave out --costs");
     if (options->where.file != NULL && options->sweep != NULL &&
         strncmp(options->sweep, "compute=", 8) != 0)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--sweep: on a topology only compute can vary");
+        return cv_refuse("--sweep: on a topology only compute can vary");
     if (options->sweep != NULL && options->ready != NULL)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--sweep: compares without ready times; leave out --ready");
+        return cv_refuse("--sweep: compares without ready times; leave out --ready");
     if (options->runs > 1 && options->costs != NULL && options->ready == NULL)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--runs: the costs of a file do not vary, so that "
-                              "all runs are the same; leave out --runs");
+        return cv_refuse("--runs: the costs of a file do not vary, so that all runs are "
+                         "the same; leave out --runs");
     return cv_engine_check(options->engine);
 }
 
@@ -300,17 +295,16 @@ const struct cv_verb cv_verb_compare_reduce = {
     .name = "compare reduce",
     .summary = "several policies for one reduction, in one table",
     .description =
-        "Gives the same reduction to several policies and lists them by length, with "
-        "how far each is over what no tree can beat and over the best of them. When "
-        "costs vary each policy makes many runs and all meet the same costs; exact "
-        "costs need one. With --sweep the costs or the number of nodes take many "
-        "values.",
+        "Gives the same reduction to several policies and lists them by length, with how "
+        "far each is over what no tree can beat and over the best of them. When costs "
+        "vary each policy makes many runs and all meet the same costs; exact costs need "
+        "one. With --sweep the costs or the number of nodes take many values.",
     .groups = groups,
-    .examples = "cleave compare reduce --nodes 64 --transfer gamma:1,0.5 --compute "
-                "gamma:1,0.5\n"
-                "cleave compare reduce --costs examples/costs.json\n"
-                "cleave compare reduce -N 64 -d gamma:1,1 -c 0 --sweep cv=0.01:10:log:7 "
-                "--runs 200",
+    .examples =
+        "cleave compare reduce --nodes 64 --transfer gamma:1,0.5 --compute gamma:1,0.5\n"
+        "cleave compare reduce --costs examples/costs.json\n"
+        "cleave compare reduce -N 64 -d gamma:1,1 -c 0 --sweep cv=0.01:10:log:7 --runs "
+        "200",
     .presets = &presets,
     .values_size = sizeof(struct compare_options),
     .run = run,

@@ -217,7 +217,7 @@ static int find(const char *name, const struct cleave_policy **out)
     }
     cv_echo(name, shown);
     cv_suggest(shown, cleave_policy_count(), policy_name, NULL, hint, sizeof hint);
-    return cv_print_error(CV_EXIT_USAGE, "unknown policy '%s'%s", shown, hint);
+    return cv_refuse("unknown policy '%s'%s", shown, hint);
 }
 
 static int run(const struct cv_call *call)

@@ -109,8 +109,7 @@ const struct cv_verb cv_verb_plan_items = {
     .examples =
         "cleave plan items --sizes examples/files.txt --platform "
         "examples/two-kinds.yaml\n"
-        "du -b *.log | cleave plan items --sizes - -p examples/two-kinds.yaml "
-        "--explain\n"
+        "du -b *.log | cleave plan items --sizes - -p examples/two-kinds.yaml --explain\n"
         "cleave plan items --costs examples/jobs.log -p examples/two-kinds.yaml --json",
     .presets = &cv_items_presets,
     .values_size = sizeof(struct cv_items_options),

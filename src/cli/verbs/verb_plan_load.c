@@ -102,23 +102,22 @@ const struct cv_verb cv_verb_plan_load = {
     .name = "plan load",
     .summary = "split a load over workers: what to send to whom, and when",
     .description =
-        "Computes who gets how much of a load and in what order it is sent, so that "
-        "the last worker ends, or the last result is back (--result-ratio), as early "
-        "as the policy can make it; or, with --lifespan, how much can be done by then. "
-        "Shows the result beside a bound that no schedule can beat, what every worker "
-        "does, and why a worker is left out. Costs are taken as the platform file "
-        "declares them; 'cleave simulate load' shows what happens when they vary. With "
-        "--deadline or --budget it looks for the workers that are worth their price.",
+        "Computes who gets how much of a load and in what order it is sent, so that the "
+        "last worker ends, or the last result is back (--result-ratio), as early as the "
+        "policy can make it; or, with --lifespan, how much can be done by then. Shows "
+        "the result beside a bound that no schedule can beat, what every worker does, "
+        "and why a worker is left out. Costs are taken as the platform file declares "
+        "them; 'cleave simulate load' shows what happens when they vary. With --deadline "
+        "or --budget it looks for the workers that are worth their price.",
     .groups = groups,
-    .examples =
-        "cleave plan load --platform examples/unequal.yaml --load 2000\n"
-        "cleave plan load -p examples/unequal.yaml -l 2000 --policy umr --rounds 3 "
-        "--json\n"
-        "cleave plan load -p examples/unequal.yaml -l 2000 --then-reduce "
-        "transfer=2,compute=1\n"
-        "cleave plan load -p examples/priced.yaml -l 2000 --deadline 1min\n"
-        "cleave plan load -p examples/unequal.yaml --lifespan 2min --result-ratio 0.5 "
-        "--policy best-orders",
+    .examples = "cleave plan load --platform examples/unequal.yaml --load 2000\n"
+                "cleave plan load -p examples/unequal.yaml -l 2000 --policy umr --rounds "
+                "3 --json\n"
+                "cleave plan load -p examples/unequal.yaml -l 2000 --then-reduce "
+                "transfer=2,compute=1\n"
+                "cleave plan load -p examples/priced.yaml -l 2000 --deadline 1min\n"
+                "cleave plan load -p examples/unequal.yaml --lifespan 2min "
+                "--result-ratio 0.5 --policy best-orders",
     .presets = &cv_load_presets,
     .values_size = sizeof(struct cv_load_options),
     .run = run,

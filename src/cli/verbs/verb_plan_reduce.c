@@ -112,7 +112,7 @@ static int show_tree(const struct cleave_tree *tree, const struct cv_reduce_job 
         status = cv_print_take(&text);
     }
     if (status == CV_EXIT_DONE && why.failed)
-        status = cv_print_error(CV_EXIT_FAILED, "out of memory for the explanation");
+        status = cv_no_memory("the explanation");
     cv_text_done(&why);
     return status;
 }
@@ -170,9 +170,9 @@ static int read_mean(const char *option, const char *text, double *out)
     struct cv_distribution distribution;
 
     if (text == NULL)
-        return cv_print_error(CV_EXIT_USAGE, "%s TIME is required", option);
+        return cv_refuse("%s TIME is required", option);
     if (cv_distribution_parse(text, &distribution, &err) != CLEAVE_OK)
-        return cv_print_error(CV_EXIT_USAGE, "%s: %s", option, err.text);
+        return cv_refuse("%s: %s", option, err.text);
     *out = cv_distribution_mean(&distribution);
     return CV_EXIT_DONE;
 }
@@ -215,10 +215,9 @@ static int count_length(const struct cv_reduce_options *values)
     int status;
 
     if (conflict != NULL)
-        return cv_print_error(CV_EXIT_USAGE, "--length-only does not go with %s",
-                              conflict);
+        return cv_refuse("--length-only does not go with %s", conflict);
     if (values->nodes == 0)
-        return cv_print_error(CV_EXIT_USAGE, "--nodes N is required");
+        return cv_refuse("--nodes N is required");
     status = read_mean("--transfer", values->transfer, &d);
     if (status == CV_EXIT_DONE)
         status = read_mean("--compute", values->compute, &c);

@@ -59,12 +59,12 @@ const struct cv_verb cv_verb_plan_streams = {
     .summary = "which machines serve which data stream, and in which order",
     .description =
         "Data streams have no known end. Each has a master, which gives its workers a "
-        "chunk per round, in two parts, so that one is computed while the other "
-        "travels; rounds last about the same time, the period. Chooses the workers of "
-        "each stream, and the order in which they are served, so that all streams "
-        "together get the most: no worker waits for a port of its master, and a worker "
-        "that would give too little for the time it takes is left out, with the "
-        "reason. What no choice can beat is printed beside it.",
+        "chunk per round, in two parts, so that one is computed while the other travels; "
+        "rounds last about the same time, the period. Chooses the workers of each "
+        "stream, and the order in which they are served, so that all streams together "
+        "get the most: no worker waits for a port of its master, and a worker that would "
+        "give too little for the time it takes is left out, with the reason. What no "
+        "choice can beat is printed beside it.",
     .groups = groups,
     .examples =
         "cleave plan streams --platform examples/streams.yaml --streams 2\n"

@@ -112,7 +112,7 @@ static int read_port(const char *text, enum cleave_port *out)
     }
     cv_echo(text, shown);
     cv_suggest(shown, CLEAVE_PORT_MULTI + 1, port_name, NULL, hint, sizeof hint);
-    return cv_print_error(CV_EXIT_USAGE, "--port: unknown rule '%s'%s", shown, hint);
+    return cv_refuse("--port: unknown rule '%s'%s", shown, hint);
 }
 
 /* The command that makes the same file again. */
@@ -145,21 +145,18 @@ static int check_published(const struct platform_options *values)
 
     if (values->population == NULL)
         return values->drop > 0
-                   ? cv_print_error(CV_EXIT_USAGE,
-                                    "--drop: --population table1 is required "
-                                    "with it")
+                   ? cv_refuse("--drop: --population table1 is required with it")
                    : CV_EXIT_DONE;
     if (strcmp(values->population, "table1") != 0)
-        return cv_print_error(CV_EXIT_USAGE, "--population: expected table1, got '%s'",
-                              cv_echo(values->population, shown));
+        return cv_refuse("--population: expected table1, got '%s'",
+                         cv_echo(values->population, shown));
     if (values->heterogeneity != presets.heterogeneity ||
         values->speed != presets.speed ||
         values->compute_latency != presets.compute_latency ||
         values->bandwidth != presets.bandwidth || values->latency != presets.latency ||
         values->seed != presets.seed)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--population: its numbers are given; leave out means, "
-                              "--heterogeneity and --seed");
+        return cv_refuse("--population: its numbers are given; leave out means, "
+                         "--heterogeneity and --seed");
     return CV_EXIT_DONE;
 }
 
@@ -221,8 +218,8 @@ const struct cv_verb cv_verb_platform = {
     .groups = groups,
     .examples = "cleave platform --workers 20 --heterogeneity 4 --seed 7\n"
                 "cleave platform --population table1 --workers 1000 --drop 0.5\n"
-                "cleave platform --workers 8 --speed 5MB/s --bandwidth 100MB/s "
-                "--latency 5ms -o lab.yaml",
+                "cleave platform --workers 8 --speed 5MB/s --bandwidth 100MB/s --latency "
+                "5ms -o lab.yaml",
     .presets = &presets,
     .values_size = sizeof(struct platform_options),
     .run = run,

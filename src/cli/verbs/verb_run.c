@@ -227,19 +227,14 @@ static int find_crew(const struct cv_call *call, const struct cv_run_mpi *mpi,
     if (cv_run_slurm_check(values) != CV_EXIT_DONE)
         return CV_EXIT_USAGE;
     if (mpi != NULL && (cv_hosts_asked(values) || values->workers != NULL))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "with --mpi the ranks are the workers: expected neither "
-                              "--workers nor --hosts");
+        return cv_refuse("with --mpi the ranks are the workers: expected neither "
+                         "--workers nor --hosts");
     if (mpi != NULL && values->pin != NULL)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--pin: with --mpi the launcher does it: mpirun --bind-to core");
+        return cv_refuse("--pin: with --mpi the launcher does it: mpirun --bind-to core");
     if (mpi == NULL && values->leaders != NULL)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--leaders needs --mpi; of hosts, --via HOST "
-                              "says who leads");
+        return cv_refuse("--leaders needs --mpi; of hosts, --via HOST says who leads");
     if (mpi == NULL && values->mpi_library != NULL)
-        return cv_print_error(CV_EXIT_USAGE, "--mpi-library needs --mpi");
+        return cv_refuse("--mpi-library needs --mpi");
     if (mpi != NULL)
         return cv_run_mpi_crew(mpi, values->leaders, call->arena, out);
     if (values->slurm)
@@ -271,11 +266,10 @@ static int check_framed(const struct cv_run_options *values, bool has_items)
         values->journal != NULL || values->trace != NULL || values->joblog != NULL ||
         values->failed != NULL || values->pairs != NULL || values->fetch != NULL ||
         values->dry_run || values->json || values->mpi || values->serve != NULL)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--framed: pieces come on standard input and answers go to "
-                              "standard output: expected no items, input, mates, output, "
-                              "journal, log, trace or folder of what failed, and neither "
-                              "--json, --serve, --dry-run nor --mpi");
+        return cv_refuse(
+            "--framed: pieces come on standard input and answers go to standard output: "
+            "expected no items, input, mates, output, journal, log, trace or folder of "
+            "what failed, and neither --json, --serve, --dry-run nor --mpi");
     return CV_EXIT_DONE;
 }
 
@@ -323,9 +317,8 @@ static int serve_frames(struct whole_run *run)
 
     run->execution.input.decode = "none";
     if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
-        return cv_print_error(
-            CV_EXIT_USAGE, "--framed: standard input and output must not be a terminal: "
-                           "'cleave run --persistent' speaks to it");
+        return cv_refuse("--framed: standard input and output must not be a terminal: "
+                         "'cleave run --persistent' speaks to it");
     return cv_framed_serve(&run->execution, STDIN_FILENO, STDOUT_FILENO, &err) ==
                    CLEAVE_OK
                ? CV_EXIT_DONE
@@ -348,9 +341,9 @@ static int carry_out(const struct cv_call *call, struct whole_run *run)
                               : cv_run_plan(execution, file, call->arena);
     if (!run->has_items && values->inputs.count == 0 && values->fetch == NULL &&
         isatty(STDIN_FILENO) && !values->quiet)
-        cv_print_error(CV_EXIT_DONE,
-                       "the input is what you type, to its end (Ctrl-D); of a "
-                       "file: -i FILE");
+        cv_print_error(
+            CV_EXIT_DONE,
+            "the input is what you type, to its end (Ctrl-D); of a file: -i FILE");
     run->report.declared = file != NULL;
     if (run->items.rows_file != NULL)
         execution->output.name = run->items.rows_file;
@@ -431,14 +424,14 @@ const struct cv_verb cv_verb_run = {
     .summary = "run a command over a big input, shared by several workers",
     .description =
         "Cuts the input at record boundaries, gives each chunk to a command of its own "
-        "on standard input, several at a time, and writes their outputs in the order "
-        "of the input. How much each worker gets is decided while it runs, from what "
-        "chunks have cost so far: chunks grow so that starting commands costs little, "
-        "shrink at the end, and what a late worker has not read yet is taken from it, "
-        "so that all end together. To a file, the output of a chunk is written only when "
-        "its command has succeeded; to a pipe or a terminal, lines of the chunk in front "
-        "come while its command runs (--group: whole outputs). That of an item is "
-        "written in any case, when its command has ended.",
+        "on standard input, several at a time, and writes their outputs in the order of "
+        "the input. How much each worker gets is decided while it runs, from what chunks "
+        "have cost so far: chunks grow so that starting commands costs little, shrink at "
+        "the end, and what a late worker has not read yet is taken from it, so that all "
+        "end together. To a file, the output of a chunk is written only when its command "
+        "has succeeded; to a pipe or a terminal, lines of the chunk in front come while "
+        "its command runs (--group: whole outputs). That of an item is written in any "
+        "case, when its command has ended.",
     .operands = "[--] COMMAND [ARG]... [::: ITEM...]...",
     .max_operands = 100000000,
     .command = true,

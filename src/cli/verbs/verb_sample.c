@@ -452,7 +452,7 @@ static int choose(const struct cv_call *call, struct choice *choice)
         if (i == choice->count) {
             cv_echo(call->operands[k], shown);
             cv_suggest(shown, choice->count, name_at, NULL, hint, sizeof hint);
-            return cv_print_error(CV_EXIT_USAGE, "no sample '%s'%s", shown, hint);
+            return cv_refuse("no sample '%s'%s", shown, hint);
         }
         choice->wanted[i] = true;
     }
@@ -525,11 +525,9 @@ static int check_files(const struct choice *choice)
         if (path == NULL)
             return cv_print_error(CV_EXIT_FAILED, "out of memory");
         if (*path != '\0' && !choice->values->force && lstat(path, &facts) == 0)
-            return cv_print_error(
-                CV_EXIT_USAGE,
-                "--output: '%s' exists; use --force to replace it, or -o DIR "
-                "to write elsewhere",
-                cv_echo(path, shown));
+            return cv_refuse("--output: '%s' exists; use --force to replace it, or -o "
+                             "DIR to write elsewhere",
+                             cv_echo(path, shown));
     }
     return CV_EXIT_DONE;
 }
@@ -548,7 +546,7 @@ static int write_file(struct choice *choice, size_t index)
     if (path == NULL)
         return cv_print_error(CV_EXIT_FAILED, "out of memory");
     if (cv_folders_make(path, &err) != CLEAVE_OK)
-        return cv_print_error(CV_EXIT_USAGE, "--output: %s", err.text);
+        return cv_refuse("--output: %s", err.text);
     status = cv_output_open(&out, "--output", path,
                             choice->values->force ? 0 : CV_NEW_FILE_ONLY);
     if (status != CV_EXIT_DONE)
@@ -616,9 +614,9 @@ const struct cv_verb cv_verb_sample = {
     .name = "sample",
     .summary = "write files to try things on",
     .description =
-        "Writes the files that examples of help and documents name: logs, tables, "
-        "JSON, reads, texts, files of several sizes, small commands and the platform "
-        "files of examples/. All of them, or those that are named.",
+        "Writes the files that examples of help and documents name: logs, tables, JSON, "
+        "reads, texts, files of several sizes, small commands and the platform files of "
+        "examples/. All of them, or those that are named.",
     .operands = "[NAME]...",
     .max_operands = 100,
     .groups = groups,

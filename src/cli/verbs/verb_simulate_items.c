@@ -131,9 +131,9 @@ const struct cv_verb cv_verb_simulate_items = {
     .summary = "share out items many times whose sizes turn out wrong",
     .description =
         "Runs a policy many times on the platform while each item takes more or less "
-        "time than its size says, and shows how the makespan is spread. The same "
-        "policy code decides as in a plan and in a real run. With --param trust=0 it "
-        "is not told what workers cost, and finds out.",
+        "time than its size says, and shows how the makespan is spread. The same policy "
+        "code decides as in a plan and in a real run. With --param trust=0 it is not "
+        "told what workers cost, and finds out.",
     .groups = groups,
     .examples = "cleave simulate items --sizes examples/files.txt --platform "
                 "examples/two-kinds.yaml --noise gamma:0.5\n"

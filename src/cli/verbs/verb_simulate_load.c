@@ -155,16 +155,14 @@ static int run(const struct cv_call *call)
 const struct cv_verb cv_verb_simulate_load = {
     .name = "simulate load",
     .summary = "run a policy many times with costs that vary",
-    .description =
-        "Runs a policy many times on the platform while each transfer and each "
-        "computation takes more or less time than declared, and shows how the makespan "
-        "is spread. The same policy code decides as in a plan. All policies meet the "
-        "same random factors for the same seed, and the result does not depend on the "
-        "number of threads.",
+    .description = "Runs a policy many times on the platform while each transfer and "
+                   "each computation takes more or less time than declared, and shows "
+                   "how the makespan is spread. The same policy code decides as in a "
+                   "plan. All policies meet the same random factors for the same seed, "
+                   "and the result does not depend on the number of threads.",
     .groups = groups,
     .examples =
-        "cleave simulate load --platform examples/unequal.yaml --load 2000 "
-        "--error 0.2\n"
+        "cleave simulate load --platform examples/unequal.yaml --load 2000 --error 0.2\n"
         "cleave simulate load -p examples/unequal.yaml -l 2000 --policy factoring "
         "--noise gamma:0.3\n"
         "cleave simulate load --topology examples/two-sites.xml --worker-hosts "

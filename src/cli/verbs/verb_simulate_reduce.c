@@ -104,9 +104,8 @@ static int run_instance(struct cv_reduce_job *reduce,
     int status;
 
     if (values->runs > 1)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--runs: the costs of a file do not vary, so that "
-                              "all runs are the same; leave out --runs");
+        return cv_refuse("--runs: the costs of a file do not vary, so that all runs are "
+                         "the same; leave out --runs");
     /* A drawing needs the events, and a small tree has few. */
     if (reduce->job.trace == NULL && !values->json &&
         cv_reduce_nodes(reduce) <= CV_TREE_DRAWN &&
@@ -242,11 +241,10 @@ const struct cv_verb cv_verb_simulate_reduce = {
         "threads. With --costs there is one run, and the tree that came about is shown.",
     .groups = groups,
     .examples =
-        "cleave simulate reduce --nodes 64 --transfer gamma:1,0.5 --compute "
-        "gamma:1,0.5\n"
+        "cleave simulate reduce --nodes 64 --transfer gamma:1,0.5 --compute gamma:1,0.5\n"
         "cleave simulate reduce -N 64 -d exp:1 -c 0 --policy tree-dyn --runs 10000\n"
-        "cleave simulate reduce --costs examples/costs.json --policy "
-        "ordered-tree-dyn --json",
+        "cleave simulate reduce --costs examples/costs.json --policy ordered-tree-dyn "
+        "--json",
     .presets = &cv_reduce_presets,
     .values_size = sizeof(struct cv_reduce_options),
     .run = run,

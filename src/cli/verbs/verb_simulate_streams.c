@@ -92,7 +92,7 @@ static int used_streams(const struct cleave_stream_plan *plan, struct cv_arena *
     uint32_t *of = cv_array(arena, plan->nstreams, sizeof *of);
 
     if (streams == NULL || of == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the streams");
+        return cv_no_memory("the streams");
     for (uint32_t m = 0; m < plan->nstreams; m++) {
         if (plan->clusters[m].nworkers == 0)
             continue;
@@ -100,10 +100,8 @@ static int used_streams(const struct cleave_stream_plan *plan, struct cv_arena *
         streams[job->nstreams++] = plan->clusters[m];
     }
     if (job->nstreams == 0)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "no worker can serve a stream in rounds of %g s; see 'cleave "
-            "plan streams'",
+        return cv_refuse(
+            "no worker can serve a stream in rounds of %g s; see 'cleave plan streams'",
             plan->period_s);
     job->streams = streams;
     *out_of = of;
@@ -132,8 +130,7 @@ static int make_job(const struct cv_stream_options *values,
     if (status != CV_EXIT_DONE || values->trace == NULL)
         return status;
     if (streams->plan->nstreams > 1)
-        return cv_print_error(CV_EXIT_USAGE, "--trace: expected one stream, got %u",
-                              streams->plan->nstreams);
+        return cv_refuse("--trace: expected one stream, got %u", streams->plan->nstreams);
     if (cleave_trace_new(&job->trace, &err) != CLEAVE_OK)
         return cv_print_status(&err);
     return CV_EXIT_DONE;
@@ -152,7 +149,7 @@ static int sum_up(struct cv_stream_outcome *outcome, struct cv_arena *arena)
             outcome->nrounds = result->streams[s].nrounds;
     rounds = cv_array(arena, outcome->nrounds, sizeof *rounds);
     if (rounds == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the rounds");
+        return cv_no_memory("the rounds");
     for (uint32_t s = 0; s < result->nstreams; s++) {
         const struct cleave_stream_result *stream = &result->streams[s];
 
@@ -270,8 +267,7 @@ static int run(const struct cv_call *call)
     int status = CV_EXIT_DONE;
 
     if (!(values->horizon_s > 0))
-        status =
-            cv_print_error(CV_EXIT_USAGE, "--horizon: expected a positive time, got 0");
+        status = cv_refuse("--horizon: expected a positive time, got 0");
     if (status == CV_EXIT_DONE)
         status = cv_stream_case_open(values, call->arena, &streams);
     if (status == CV_EXIT_DONE)
@@ -284,13 +280,13 @@ const struct cv_verb cv_verb_simulate_streams = {
     .name = "simulate streams",
     .summary = "run data streams on machines whose speeds are wrong or change",
     .description =
-        "Chooses the workers of each stream as 'cleave plan streams' does and lets "
-        "their masters serve them by policy as4dr until the streams end and the last "
-        "result is there: loads follow the speeds that are measured, so wrong "
-        "declared speeds (--declared-error) and speeds that change (profiles in the "
-        "platform file) are made up for. With --period auto the period follows, too. "
-        "Shows throughput, the part of the time that the CPUs compute, how long "
-        "rounds were, and how often a port had to be waited for.",
+        "Chooses the workers of each stream as 'cleave plan streams' does and lets their "
+        "masters serve them by policy as4dr until the streams end and the last result is "
+        "there: loads follow the speeds that are measured, so wrong declared speeds "
+        "(--declared-error) and speeds that change (profiles in the platform file) are "
+        "made up for. With --period auto the period follows, too. Shows throughput, the "
+        "part of the time that the CPUs compute, how long rounds were, and how often a "
+        "port had to be waited for.",
     .groups = groups,
     .examples = "cleave simulate streams --platform examples/streams.yaml --streams 2 "
                 "--horizon 600\n"

@@ -117,23 +117,19 @@ struct job {
 static int check(const struct cv_run_options *options, bool items, size_t noperands)
 {
     if (noperands == 0)
-        return cv_print_error(CV_EXIT_USAGE, "expected a command behind 'cleave run'");
+        return cv_refuse("expected a command behind 'cleave run'");
     if (options->mpi || cv_hosts_asked(options) || options->workers != NULL)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "the tasks of the job are the workers: expected none of "
-                              "--workers, --hosts and --mpi behind 'cleave run'");
+        return cv_refuse("the tasks of the job are the workers: expected none of "
+                         "--workers, --hosts and --mpi behind 'cleave run'");
     if (options->inputs.count == 0 && !items)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "expected --input FILE behind 'cleave run': the "
-                              "standard input of a job is empty");
+        return cv_refuse("expected --input FILE behind 'cleave run': the standard input "
+                         "of a job is empty");
     if (!cv_run_output_is_file(options))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "expected --output FILE behind 'cleave run': the standard "
-                              "output of a job is its log");
+        return cv_refuse("expected --output FILE behind 'cleave run': the standard "
+                         "output of a job is its log");
     if (options->overwrite)
-        return cv_print_error(
-            CV_EXIT_USAGE, "--overwrite would forget what the job had done before it was "
-                           "interrupted");
+        return cv_refuse(
+            "--overwrite would forget what the job had done before it was interrupted");
     return CV_EXIT_DONE;
 }
 
@@ -148,10 +144,10 @@ static int read_words(const struct cv_call *call, struct job *job)
     if (skip < call->noperands && strcmp(call->operands[skip], "cleave") == 0)
         skip++;
     if (skip >= call->noperands || strcmp(call->operands[skip], "run") != 0)
-        return cv_print_error(
-            CV_EXIT_USAGE, "expected 'cleave run', its options and a command, got %s%s%s",
-            call->noperands > 0 ? "'" : "nothing",
-            call->noperands > 0 ? call->operands[0] : "", call->noperands > 0 ? "'" : "");
+        return cv_refuse("expected 'cleave run', its options and a command, got %s%s%s",
+                         call->noperands > 0 ? "'" : "nothing",
+                         call->noperands > 0 ? call->operands[0] : "",
+                         call->noperands > 0 ? "'" : "");
     job->words = call->operands + skip + 1;
     job->nwords = call->noperands - skip - 1;
     job->options = cv_run_presets;
@@ -263,19 +259,15 @@ static int check_lines(const struct values *values)
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i] != NULL && strpbrk(texts[i], " \t\n") != NULL)
-            return cv_print_error(CV_EXIT_USAGE,
-                                  "expected a word without blanks for a line of sbatch");
+            return cv_refuse("expected a word without blanks for a line of sbatch");
     if (values->time != NULL && !is_time(values->time))
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "--time: expected minutes, 2:00:00 or 1-12:00:00 (days), got "
-            "'%s'",
+        return cv_refuse(
+            "--time: expected minutes, 2:00:00 or 1-12:00:00 (days), got '%s'",
             values->time);
     for (size_t i = 0; i < values->more.count; i++)
         if (values->more.items[i][0] != '-' ||
             strchr(values->more.items[i], '\n') != NULL)
-            return cv_print_error(CV_EXIT_USAGE,
-                                  "--sbatch: expected an option as '--mem=64G'");
+            return cv_refuse("--sbatch: expected an option as '--mem=64G'");
     return CV_EXIT_DONE;
 }
 
@@ -301,19 +293,18 @@ const struct cv_verb cv_verb_slurm_script = {
     .summary = "print a batch script for Slurm that resumes itself",
     .description =
         "Prints a script for sbatch that runs 'cleave run --slurm' with a journal. "
-        "Before its time limit, or when it is preempted, the job stops, is queued "
-        "again and goes on with what is left, as often as it takes; it ends when all "
-        "is done, when the work has failed, and when it has not got any further.",
+        "Before its time limit, or when it is preempted, the job stops, is queued again "
+        "and goes on with what is left, as often as it takes; it ends when all is done, "
+        "when the work has failed, and when it has not got any further.",
     .operands = "[--] cleave run ARG...",
     .max_operands = 100000000,
     .command = true,
     .groups = groups,
     .foreign = foreign,
-    .examples =
-        "cleave slurm-script -N 4 -t 2:00:00 cleave run -i examples/plan.c -o out -- "
-        "wc -l\n"
-        "cleave slurm-script -n 64 -p low --sbatch=--mem-per-cpu=2G cleave run -i "
-        "examples/unequal.yaml -o out --split paragraph -- tr a-z A-Z",
+    .examples = "cleave slurm-script -N 4 -t 2:00:00 cleave run -i examples/plan.c -o "
+                "out -- wc -l\n"
+                "cleave slurm-script -n 64 -p low --sbatch=--mem-per-cpu=2G cleave run "
+                "-i examples/unequal.yaml -o out --split paragraph -- tr a-z A-Z",
     .presets = &presets,
     .values_size = sizeof(struct values),
     .run = run,

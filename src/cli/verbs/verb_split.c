@@ -212,28 +212,23 @@ static int check(const struct split_options *values)
 
     if (values->index && (values->number > 0 || values->size > 0 ||
                           values->output != NULL || values->json))
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--index: expected neither --number, --size, --output nor "
-                              "--json: no pieces are written");
+        return cv_refuse("--index: expected neither --number, --size, --output nor "
+                         "--json: no pieces are written");
     if (!values->index && values->output == NULL)
-        return cv_print_error(CV_EXIT_USAGE, "--output NAME is required, or --index");
+        return cv_refuse("--output NAME is required, or --index");
     if ((values->number > 0) + (values->size > 0) > 1)
-        return cv_print_error(CV_EXIT_USAGE, "expected --number or --size, got both");
+        return cv_refuse("expected --number or --size, got both");
     if (!values->index && values->number == 0 && !(values->size > 0) &&
         values->records == 0 && values->together == NULL)
-        return cv_print_error(
-            CV_EXIT_USAGE,
-            "expected --number, --size, --records or --together: how large "
-            "are pieces?");
+        return cv_refuse(
+            "expected --number, --size, --records or --together: how large are pieces?");
     if (values->size > 0 && !(values->size >= 1 && values->size < 0x1p62))
-        return cv_print_error(CV_EXIT_USAGE, "--size: expected at least 1 byte, got %g",
-                              values->size);
+        return cv_refuse("--size: expected at least 1 byte, got %g", values->size);
     if (values->decode != NULL && strcmp(values->decode, "auto") != 0 &&
         strcmp(values->decode, "none") != 0 && cv_codec_named(values->decode) == NULL)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--decode: expected auto, none" CV_CODEC_MAP(
-                                  CODEC_WORD) ", got '%s'",
-                              cv_echo(values->decode, shown));
+        return cv_refuse("--decode: expected auto, none" CV_CODEC_MAP(
+                             CODEC_WORD) ", got '%s'",
+                         cv_echo(values->decode, shown));
     return CV_EXIT_DONE;
 }
 
@@ -321,13 +316,12 @@ const struct cv_verb cv_verb_split = {
     .name = "split",
     .summary = "cut an input into files at record boundaries",
     .description = "Writes the input as files that begin and end where records do, one "
-                   "after the other the input again; with --header each is a file of "
-                   "its own. Bytes are copied by the kernel, by one thread per core; "
-                   "file systems that can share them between files do.",
-    .examples =
-        "cleave split -i examples/unequal.yaml -n 3 -o unequal-{}.yaml -q\n"
-        "cleave split -i examples/costs.json --split json --size 1k -o costs-{}.json "
-        "--json",
+                   "after the other the input again; with --header each is a file of its "
+                   "own. Bytes are copied by the kernel, by one thread per core; file "
+                   "systems that can share them between files do.",
+    .examples = "cleave split -i examples/unequal.yaml -n 3 -o unequal-{}.yaml -q\n"
+                "cleave split -i examples/costs.json --split json --size 1k -o "
+                "costs-{}.json --json",
     .groups = groups,
     .foreign = foreign,
     .values_size = sizeof(struct split_options),

@@ -48,10 +48,9 @@ static int read_story(const char *path, struct context *out)
     char shown[CV_ECHO_ROOM];
 
     if (cv_trace_format_of(path) != CV_TRACE_OWN)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "%s: a trace for other viewers cannot be read back; give "
-                              "--trace a name with another ending",
-                              cv_echo(path, shown));
+        return cv_refuse("%s: a trace for other viewers cannot be read back; give "
+                         "--trace a name with another ending",
+                         cv_echo(path, shown));
     if (cv_trace_file_load(path, &out->file, &err) != CLEAVE_OK ||
         cv_report_data_make(&out->file, &out->data, &err) != CLEAVE_OK ||
         cv_report_data_reduce(&out->data, &err) != CLEAVE_OK)
@@ -81,8 +80,7 @@ static int run(const struct cv_call *call)
     int status;
 
     if (call->noperands == 0)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "expected the file of a trace, as --trace writes it");
+        return cv_refuse("expected the file of a trace, as --trace writes it");
     status = read_story(call->operands[0], &measured);
     report.measured_name = cv_input_name(call->operands[0]);
     if (status == CV_EXIT_DONE && values->predicted != NULL) {
@@ -116,12 +114,11 @@ const struct cv_verb cv_verb_report = {
     .operand_files = true,
     .max_operands = 1,
     .groups = groups,
-    .examples =
-        "cleave plan load -p examples/unequal.yaml -l 2000 --trace plan.jsonl\n"
-        "cleave report plan.jsonl -o plan.html\n"
-        "cleave simulate load -p examples/unequal.yaml -l 2000 --error 0.2 --trace "
-        "run.jsonl\n"
-        "cleave report run.jsonl --predicted plan.jsonl -o run.html",
+    .examples = "cleave plan load -p examples/unequal.yaml -l 2000 --trace plan.jsonl\n"
+                "cleave report plan.jsonl -o plan.html\n"
+                "cleave simulate load -p examples/unequal.yaml -l 2000 --error 0.2 "
+                "--trace run.jsonl\n"
+                "cleave report run.jsonl --predicted plan.jsonl -o run.html",
     .values_size = sizeof(struct report_options),
     .run = run,
 };
@@ -237,11 +234,10 @@ static int print_text(const struct cv_trace_file *file,
         cv_text_add(&out, "the same: %llu orders of policy %s\n",
                     (unsigned long long)found->orders, file->header.policy);
         if (outside > 0)
-            cv_text_add(
-                &out,
-                "not in the trace: %.0f bytes that were left over when hosts were "
-                "lost, and shared out by the run itself\n",
-                outside);
+            cv_text_add(&out,
+                        "not in the trace: %.0f bytes that were left over when hosts "
+                        "were lost, and shared out by the run itself\n",
+                        outside);
         return cv_print_take(&out);
     }
     cv_text_add(&out, "different: order %llu of policy %s, at %.6g s (line %zu)\n",
@@ -336,13 +332,11 @@ static int replay_run(const struct cv_call *call)
     char shown[CV_ECHO_ROOM];
 
     if (call->noperands == 0)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "expected the file of a trace, as --trace writes it");
+        return cv_refuse("expected the file of a trace, as --trace writes it");
     if (cv_trace_format_of(call->operands[0]) != CV_TRACE_OWN)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "%s: a trace for other viewers cannot be read back; give "
-                              "--trace a name with another ending",
-                              cv_echo(call->operands[0], shown));
+        return cv_refuse("%s: a trace for other viewers cannot be read back; give "
+                         "--trace a name with another ending",
+                         cv_echo(call->operands[0], shown));
     return replay(call->operands[0], values->json != 0);
 }
 

@@ -98,11 +98,10 @@ static int check_hash(const char *expected)
     if (!good)
         return cv_print_error(CV_EXIT_FAILED, "--hash: cannot read this program");
     if (strcmp(text, expected) != 0)
-        return cv_print_error(
-            CV_EXIT_LACKS,
-            "--hash: expected this program to have %s, it has %s: it was "
-            "damaged on its way",
-            expected, text);
+        return cv_print_error(CV_EXIT_LACKS,
+                              "--hash: expected this program to have %s, it has %s: it "
+                              "was damaged on its way",
+                              expected, text);
     return CV_EXIT_DONE;
 }
 
@@ -146,9 +145,8 @@ static int stand_for(const struct cv_call *call)
     int status = CV_EXIT_FAILED;
 
     if (call->noperands == 0)
-        return cv_print_error(CV_EXIT_USAGE,
-                              "--through: expected a command that starts a "
-                              "worker, as 'srun -u -N 1 cleave worker'");
+        return cv_refuse("--through: expected a command that starts a worker, as 'srun "
+                         "-u -N 1 cleave worker'");
     if (!take_link(&link))
         return cv_print_error(CV_EXIT_FAILED, "cannot set up standard input and output");
     if (cv_call_relay(call->operands, link.in, link.out, &status, &err) != CLEAVE_OK)
@@ -184,8 +182,7 @@ static int run(const struct cv_call *call)
     if (values->lead)
         serve.lead = call->operands;
     else if (call->noperands > 0)
-        return cv_print_error(CV_EXIT_USAGE, "expected no operand, got '%s'",
-                              call->operands[0]);
+        return cv_refuse("expected no operand, got '%s'", call->operands[0]);
     status = values->hash != NULL ? check_hash(values->hash) : CV_EXIT_DONE;
     if (status == CV_EXIT_DONE)
         status = cv_pin_read(values->pin, &serve.pin);
@@ -193,9 +190,8 @@ static int run(const struct cv_call *call)
         return status;
     called = take_call(&serve);
     if (!called && (isatty(STDIN_FILENO) || (isatty(STDOUT_FILENO) && !is_of_srun())))
-        return cv_print_error(
-            CV_EXIT_USAGE, "a worker is started by 'cleave run --hosts', and speaks to "
-                           "that: standard input and output must not be a terminal");
+        return cv_refuse("a worker is started by 'cleave run --hosts', and speaks to "
+                         "that: standard input and output must not be a terminal");
     if (!called && !take_link(&serve))
         return cv_print_error(CV_EXIT_FAILED, "cannot set up standard input and output");
     if (cv_worker_serve(&serve, &err) == CLEAVE_OK)
@@ -210,10 +206,10 @@ const struct cv_verb cv_verb_worker = {
     .name = "worker",
     .summary = "the other end of 'cleave run --hosts', started by it",
     .description =
-        "Works for a 'cleave run' on another machine: takes a job and pieces of an "
-        "input from standard input, runs the command on them, and sends what it writes "
-        "to standard output, in frames. It is started by 'cleave run --hosts' through "
-        "ssh or whatever reaches the machine, and ends with its connection.",
+        "Works for a 'cleave run' on another machine: takes a job and pieces of an input "
+        "from standard input, runs the command on them, and sends what it writes to "
+        "standard output, in frames. It is started by 'cleave run --hosts' through ssh "
+        "or whatever reaches the machine, and ends with its connection.",
     .operands = "[--through COMMAND... | --lead -- OPTION...]",
     .max_operands = 1000,
     .command = true,
@@ -371,11 +367,10 @@ static int serve_by_ssh(const struct cv_call *call, const char *host, const char
     int fd = -1, ended = 0, status;
 
     if (host[0] == '-' || host[0] == '\0')
-        return cv_print_error(CV_EXIT_USAGE, "expected PATH or HOST:PATH, got '%s:%s'",
-                              host, path);
+        return cv_refuse("expected PATH or HOST:PATH, got '%s:%s'", host, path);
     words = make_words(call->values, host, path, call->arena);
     if (words == NULL)
-        return cv_print_error(CV_EXIT_FAILED, "out of memory for the command");
+        return cv_no_memory("the command");
     status = start(words, &fd, &pid);
     if (status != CV_EXIT_DONE)
         return status;
@@ -396,12 +391,12 @@ static int join_run(const struct cv_call *call)
     int fd;
 
     if (where[0] == '\0')
-        return cv_print_error(CV_EXIT_USAGE, "expected the socket of a run: [HOST:]PATH");
+        return cv_refuse("expected the socket of a run: [HOST:]PATH");
     if (colon != NULL && (slash == NULL || colon < slash) && !join_values->pump) {
         char *host = cv_arena_text(call->arena, where);
 
         if (host == NULL)
-            return cv_print_error(CV_EXIT_FAILED, "out of memory for the host");
+            return cv_no_memory("the host");
         host[colon - where] = '\0';
         return serve_by_ssh(call, host, colon + 1);
     }
@@ -415,11 +410,11 @@ const struct cv_verb cv_verb_join = {
     .name = "join",
     .summary = "work for a 'cleave run' that is under way",
     .description =
-        "Joins a run that was started with --join-socket PATH, as one more machine "
-        "with its slots, and ends with it. On the machine of the run PATH is all that "
-        "is needed. From elsewhere it is HOST:PATH: ssh connects to that machine, "
-        "where another 'cleave join' opens the socket, so that nothing listens on a "
-        "network. What is not done when it is ended by a signal goes to others.",
+        "Joins a run that was started with --join-socket PATH, as one more machine with "
+        "its slots, and ends with it. On the machine of the run PATH is all that is "
+        "needed. From elsewhere it is HOST:PATH: ssh connects to that machine, where "
+        "another 'cleave join' opens the socket, so that nothing listens on a network. "
+        "What is not done when it is ended by a signal goes to others.",
     .operands = "[HOST:]PATH",
     .max_operands = 1,
     .groups = join_groups,
