@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cleave/policy.h>
 #include "cli/common/verb.h"
-#include "cli/compare/sweep.h"
+#include "cli/task/task.h"
 #include "cli/figures/figure_names.h"
 #include "cli/verbs.h"
 

@@ -9,6 +9,7 @@
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
 #include "cli/completion.h"
+#include "cli/task/task.h"
 #include "report/terminal/table.h"
 #include "run/items/item_shell.h"
 
@@ -338,13 +339,15 @@ struct help_options {
     int man, verbs;
 };
 
+#undef CV_VALUES
+#define CV_VALUES struct help_options
 /* clang-format off */
 static const struct cv_option help_options[] = {
-    { .name = "--man", .value = 1, .offset = offsetof(struct help_options, man),
-      .help = "Write the man page instead, in roff. Without a command: the page of the "
-              "program itself." },
-    { .name = "--commands", .value = 1, .offset = offsetof(struct help_options, verbs),
-      .help = "List the names of the commands, one per line, for scripts." },
+    CV_FLAG(0, "--man", 1, man,
+        "Write the man page instead, in roff. Without a command: the page of the program "
+        "itself."),
+    CV_FLAG(0, "--commands", 1, verbs,
+        "List the names of the commands, one per line, for scripts."),
     { .name = NULL },
 };
 /* clang-format on */
@@ -450,45 +453,52 @@ static const struct cv_verb cv_verb_completions = {
 
 /* --- the table ----------------------------------------------------------------------- */
 
-/* In the order of the help. */
-#define CV_VERBS(X)     \
-    X(plan_load)        \
-    X(plan_reduce)      \
-    X(plan_streams)     \
-    X(plan_items)       \
-    X(simulate_load)    \
-    X(simulate_reduce)  \
-    X(simulate_streams) \
-    X(simulate_items)   \
-    X(compare_load)     \
-    X(compare_reduce)   \
-    X(compare_items)    \
-    X(run)              \
-    X(slurm_script)     \
-    X(split)            \
-    X(join)             \
-    X(worker)           \
-    X(calibrate)        \
-    X(report)           \
-    X(replay)           \
-    X(platform)         \
-    X(sample)           \
-    X(policies)         \
-    X(engines)          \
-    X(figures)          \
+/* Tasks, each with its verbs plan, simulate and, if COMPARED, compare. */
+#define CV_TASKS(X)     \
+    X(load, COMPARED)   \
+    X(reduce, COMPARED) \
+    X(streams, NOT)     \
+    X(items, COMPARED)
+
+/* Other verbs in the order of the help. */
+#define CV_VERBS(X) \
+    X(run)          \
+    X(slurm_script) \
+    X(split)        \
+    X(join)         \
+    X(worker)       \
+    X(calibrate)    \
+    X(report)       \
+    X(replay)       \
+    X(platform)     \
+    X(sample)       \
+    X(policies)     \
+    X(engines)      \
+    X(figures)      \
     X(version)
 
-#define X(name) extern const struct cv_verb cv_verb_##name;
-CV_VERBS(X)
-#undef X
+#define TASK(name, compared) extern const struct cv_task_kind cv_task_##name;
+#define VERB(name) extern const struct cv_verb cv_verb_##name;
+CV_TASKS(TASK)
+CV_VERBS(VERB)
+#undef VERB
 
+#define PLAN(name, compared) &cv_task_##name.plan,
+#define SIMULATE(name, compared) &cv_task_##name.simulate,
+#define COMPARE(name, compared) COMPARE_##compared(name)
+#define COMPARE_COMPARED(name) &cv_task_##name.compare,
+#define COMPARE_NOT(name)
+#define VERB(name) &cv_verb_##name,
+/* clang-format off */
 static const struct cv_verb *const table[] = {
-#define X(name) &cv_verb_##name,
-    CV_VERBS(X)
-#undef X
-        & cv_verb_completions,
+    CV_TASKS(PLAN)
+    CV_TASKS(SIMULATE)
+    CV_TASKS(COMPARE)
+    CV_VERBS(VERB)
+    &cv_verb_completions,
     &cv_verb_help,
 };
+/* clang-format on */
 _Static_assert(sizeof table / sizeof *table <= CV_VERBS_MAX, "raise CV_VERBS_MAX");
 
 const struct cv_verb_list cv_verbs = { table, sizeof table / sizeof *table };

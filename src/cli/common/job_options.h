@@ -78,7 +78,7 @@ int cv_topology_platform(const struct cv_topology_options *options,
                          struct cleave_platform **out);
 
 /* What --help says of the formats. */
-#define CV_TRACE_FORMATS_HELP                                                           \
+#define CV_TRACE_FORMATS_HELP \
     "A name that ends in .chrome.json makes it a trace for Perfetto, one that ends in " \
     ".paje a trace for ViTE."
 
@@ -101,93 +101,40 @@ int cv_trace_plan_facts(struct cleave_trace *trace, const struct cleave_job *job
 int cv_trace_write(const char *path, const struct cv_trace_context *context);
 
 /* clang-format off */
-#define CV_ROW_PARAM(WHERE)                                                             \
-    { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",             \
-      .offset = WHERE(params),                                                          \
-      .help = "Set a parameter of the policy, as 'cleave policies NAME' lists them. May " \
-              "be given several times." }
-#define CV_ROW_PARAM_OF_ALL(WHERE)                                                      \
-    { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",             \
-      .offset = WHERE(params),                                                          \
-      .help = "Set a parameter of all policies; those without it do not apply. May be " \
-              "given several times." }
-
-#define CV_ROW_SEED(WHERE)                                                              \
-    { .name = "--seed", .kind = CV_OPTION_COUNT, .argument = "N",                       \
-      .offset = WHERE(seed),                                                            \
-      .help = "Random numbers depend on this and nothing else. Default 1." }
-#define CV_ROW_RUNS(WHERE, of_what)                                                     \
-    { .name = "--runs", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",        \
-      .offset = WHERE(runs), .min = 1, .max = 1e8,                                   \
-      .help = "How many runs" of_what ". Default 1000." }
-#define CV_ROW_THREADS(WHERE)                                                           \
-    { .name = "--threads", .letter = 'j', .kind = CV_OPTION_COUNT, .argument = "N",     \
-      .offset = WHERE(threads), .min = 0, .max = 4096,                               \
-      .help = "Threads to use; results do not depend on it. Default 0: one per core." }
-#define CV_ROW_ENGINE(WHERE)                                                            \
-    { .name = "--engine", .kind = CV_OPTION_TEXT, .argument = "NAME",                   \
-      .offset = WHERE(engine),                                                          \
-      .help = "What simulates: one of 'cleave engines'. Default native, or simgrid with " \
-              "--topology." }
-
-#define CV_ROW_ALL_WORKERS(WHERE)                                                       \
-    { .name = "--all-workers", .value = 1, .offset = WHERE(all_workers),                \
-      .help = "List every worker, however many there are." }
-#define CV_ROW_GANTT(WHERE)                                                             \
-    { .name = "--gantt", .value = 1, .offset = WHERE(gantt),                            \
-      .help = "Draw a chart of the schedule; this is the default." },                   \
-    { .name = "--no-gantt", .value = 0, .offset = WHERE(gantt),                         \
-      .help = "Draw no chart." }
-#define CV_ROW_WIDTH(WHERE, of_what)                                                    \
-    { .name = "--width", .kind = CV_OPTION_COUNT, .argument = "COLUMNS",                \
-      .offset = WHERE(width), .min = 40, .max = 1000,                                \
-      .help = "Width of " of_what ". Default: that of the terminal." }
-/* `what` is written: "Write every event and order". */
-#define CV_ROW_TRACE(WHERE, what)                                                       \
-    { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",                    \
-      .offset = WHERE(trace), .file = CV_FILE_WRITTEN,                                  \
-      .help = what " to this file, as JSON lines. A file of that name is replaced. "    \
-              CV_TRACE_FORMATS_HELP }
-
-/* Rows of an option table; WHERE(name) is the offset of a field of the struct above. */
-#define CV_TOPOLOGY_OPTION(WHERE)                                                     \
-    { .name = "--topology", .kind = CV_OPTION_TEXT, .argument = "FILE",               \
-      .offset = WHERE(file),                                                          \
-      .help = "A platform file of SimGrid: messages go over its links, which they "   \
-              "share, and computations run at the speed of its hosts. Simulated by "  \
-              "SimGrid." }
-#define CV_TOPOLOGY_HOSTS(WHERE)                                                      \
-    { .name = "--worker-hosts", .kind = CV_OPTION_TEXT, .argument = "A,B,C",          \
-      .offset = WHERE(workers),                                                       \
-      .help = "Hosts of the topology that take part, by name. Default: all of them, " \
-              "or as many as are asked for, evenly spread in the order of names." }
-#define CV_TOPOLOGY_WORKERS(WHERE)                                                    \
-    { .name = "--workers", .kind = CV_OPTION_COUNT, .argument = "N",                  \
-      .offset = WHERE(count), .min = 1, .max = 1e7,                                \
-      .help = "On a topology: so many of its hosts take part, evenly spread in the "  \
-              "order of names. Default: all of them." }
-#define CV_TOPOLOGY_MASTER(WHERE)                                                     \
-    { .name = "--master", .kind = CV_OPTION_TEXT, .argument = "HOST",                 \
-      .offset = WHERE(master),                                                        \
-      .help = "The host of the topology that holds the load. Default: the first by "  \
-              "name." }
-#define CV_TOPOLOGY_UNITS(WHERE)                                                      \
-    { .name = "--unit-bytes", .kind = CV_OPTION_UNITS, .argument = "SIZE",            \
-      .offset = WHERE(unit_bytes),                                                    \
-      .help = "On a topology: bytes in a unit of load. Default 1 MB." },              \
-    { .name = "--unit-flops", .kind = CV_OPTION_UNITS, .argument = "N",               \
-      .offset = WHERE(unit_flops),                                                    \
-      .help = "On a topology: floating-point operations that a unit of load takes. "  \
-              "Default 1e9." }
-#define CV_TOPOLOGY_PORT(WHERE)                                                       \
-    { .name = "--port", .kind = CV_OPTION_TEXT, .argument = "one|duplex|multi",       \
-      .offset = WHERE(port),                                                          \
-      .help = "On a topology, without --platform: how many messages the master "      \
-              "handles at a time. Default one." }
+/* Rows of option tables. */
+#define CV_ROW_SEED \
+    CV_OPTION(0, "--seed", COUNT, "N", seed, \
+        "Random numbers depend on this and nothing else. Default 1.")
+/* For values with a struct cv_topology_options `where`. */
+#define CV_TOPOLOGY_OPTION \
+    CV_OPTION(0, "--topology", TEXT, "FILE", where.file, \
+        "A platform file of SimGrid: messages go over its links, which they share, and " \
+        "computations run at the speed of its hosts. Simulated by SimGrid.")
+#define CV_TOPOLOGY_HOSTS \
+    CV_OPTION(0, "--worker-hosts", TEXT, "A,B,C", where.workers, \
+        "Hosts of the topology that take part, by name. Default: all of them, or as " \
+        "many as are asked for, evenly spread in the order of names.")
+#define CV_TOPOLOGY_WORKERS \
+    CV_OPTION(0, "--workers", COUNT, "N", where.count, \
+        "On a topology: so many of its hosts take part, evenly spread in the order of " \
+        "names. Default: all of them.", .min = 1, .max = 1e7)
+#define CV_TOPOLOGY_MASTER \
+    CV_OPTION(0, "--master", TEXT, "HOST", where.master, \
+        "The host of the topology that holds the load. Default: the first by name.")
+#define CV_TOPOLOGY_UNITS \
+    CV_OPTION(0, "--unit-bytes", UNITS, "SIZE", where.unit_bytes, \
+        "On a topology: bytes in a unit of load. Default 1 MB."), \
+    CV_OPTION(0, "--unit-flops", UNITS, "N", where.unit_flops, \
+        "On a topology: floating-point operations that a unit of load takes. Default " \
+        "1e9.")
+#define CV_TOPOLOGY_PORT \
+    CV_OPTION(0, "--port", TEXT, "one|duplex|multi", where.port, \
+        "On a topology, without --platform: how many messages the master handles at a " \
+        "time. Default one.")
 /* Of verbs that simulate. */
-#define CV_TOPOLOGY_ROWS(WHERE)                                                       \
-    CV_TOPOLOGY_OPTION(WHERE), CV_TOPOLOGY_MASTER(WHERE), CV_TOPOLOGY_WORKERS(WHERE), \
-    CV_TOPOLOGY_HOSTS(WHERE), CV_TOPOLOGY_PORT(WHERE), CV_TOPOLOGY_UNITS(WHERE)
+#define CV_TOPOLOGY_ROWS \
+    CV_TOPOLOGY_OPTION, CV_TOPOLOGY_MASTER, CV_TOPOLOGY_WORKERS, \
+    CV_TOPOLOGY_HOSTS, CV_TOPOLOGY_PORT, CV_TOPOLOGY_UNITS
 /* clang-format on */
 
 #endif

@@ -67,6 +67,17 @@ struct cv_option {
     void (*add_words)(struct cv_text *out);
 };
 
+/* Rows of a table. CV_VALUES is the type of the verb's values and `field_` a member of it; the
+ * help may be followed by other members, as in .min = 1. */
+/* clang-format off */
+#define CV_OPTION(letter_, name_, kind_, argument_, field_, ...) \
+    { .name = name_, .letter = letter_, .kind = CV_OPTION_##kind_, .argument = argument_, \
+      .offset = offsetof(CV_VALUES, field_), .help = __VA_ARGS__ }
+#define CV_FLAG(letter_, name_, value_, field_, ...) \
+    { .name = name_, .letter = letter_, .value = value_, \
+      .offset = offsetof(CV_VALUES, field_), .help = __VA_ARGS__ }
+/* clang-format on */
+
 /* Options under one heading; tables of both end with a zero entry. */
 struct cv_option_group {
     const char *title; /* "The job" */

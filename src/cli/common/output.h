@@ -69,6 +69,14 @@ int cv_no_memory(const char *what);
 /* The same for an error of the library, with the exit status that goes with it. */
 int cv_print_status(const struct cleave_error *err);
 
+/* Return the exit status of `step` from this function unless it is CV_EXIT_DONE. */
+#define CV_DO(step)                      \
+    do {                                 \
+        const int cv_status_ = (step);   \
+        if (cv_status_ != CV_EXIT_DONE)  \
+            return cv_status_;           \
+    } while (0)
+
 /* Print text that was put together, release it and return the exit status. */
 int cv_print_take(struct cv_text *text);
 /* Begin the object that is the whole result, on stdout; end it. Ending returns an exit
@@ -133,25 +141,5 @@ void cv_progress_done(struct cv_progress *progress);
 /* "1 worker", "8 workers": a count with its noun; `buffer` is returned. */
 enum { CV_COUNTED_ROOM = 48 };
 const char *cv_counted(uint64_t count, const char *noun, char buffer[CV_COUNTED_ROOM]);
-
-/* Add "  and 8 more workers; --all-workers lists them", if some are hidden. */
-void cv_add_hidden(uint64_t hidden, const char *noun, struct cv_text *out);
-
-/* How far `time_s` is above the bound, as a part of the bound; 0 for rounding errors. */
-double cv_over(double time_s, double bound_s);
-
-/* Add "policy    umr, picked by auto: why" or "policy    umr", wrapped at `width`.
- * `picked` and `why` may be NULL. */
-void cv_policy_line(const char *policy, const char *picked, const char *why, size_t width,
-                    struct cv_text *out);
-
-/* Add a table of mean and quantiles, and a line on which they lie. */
-void cv_times_text(const struct cleave_stats *stats, const struct cv_screen *screen,
-                   struct cv_text *out);
-/* mean, stddev, stderr, q10, median, q90, min, max: members of an object that the caller has
- * opened. */
-void cv_field_stats(struct cv_json *json, const struct cleave_stats *stats);
-/* One run that took this long, in the form of statistics. */
-struct cleave_stats cv_stats_of_one(double time_s);
 
 #endif

@@ -24,6 +24,14 @@ const struct cv_fact cv_environment_facts[] = {
     { NULL, NULL, NULL },
 };
 
+const struct cv_fact cv_exit_facts[] = {
+#define X(name, status, verb, meaning) { #status, meaning, verb },
+    CV_EXIT_MAP(X)
+#undef X
+        { "128+N", "stopped by another signal N", "run" },
+    { NULL, NULL, NULL },
+};
+
 const char cv_program_summary[] =
     "split one large load over unequal machines, and join their results";
 
@@ -176,15 +184,75 @@ void cv_help_verb(const struct cv_verb *verb, struct cv_text *out)
 
 /* --- from the words behind a verb to its exit status ------------------------------- */
 
-static bool takes(const struct cv_verb *verb, const char *name)
+/* --- rules about options ------------------------------------------------------------------ */
+
+/* The option whose name is the first `length` bytes of `name`; NULL: the verb has none. */
+static const struct cv_option *find_option(const struct cv_verb *verb, const char *name,
+                                           size_t length)
 {
     for (const struct cv_option_group *group = verb->groups;
          group != NULL && group->title != NULL; group++)
         for (const struct cv_option *o = group->options; o->name != NULL; o++)
-            if (strcmp(o->name, name) == 0)
-                return true;
-    return false;
+            if (strncmp(o->name, name, length) == 0 && o->name[length] == '\0')
+                return o;
+    return NULL;
 }
+
+static bool takes(const struct cv_verb *verb, const char *name)
+{
+    return find_option(verb, name, strlen(name)) != NULL;
+}
+
+static bool is_given(const struct cv_call *call, const struct cv_option *option)
+{
+    static const size_t sizes[] = {
+        [CV_OPTION_FLAG] = sizeof(int),
+        [CV_OPTION_MAYBE] = sizeof(const char *),
+        [CV_OPTION_TEXT] = sizeof(const char *),
+        [CV_OPTION_REPEAT] = sizeof(struct cv_strings),
+        [CV_OPTION_COUNT] = sizeof(uint64_t),
+        [CV_OPTION_NUMBER] = sizeof(double),
+        [CV_OPTION_UNITS] = sizeof(double),
+        [CV_OPTION_AMOUNT] = sizeof(double), /* the amount itself */
+        [CV_OPTION_RATE] = sizeof(double),
+        [CV_OPTION_SECONDS] = sizeof(double),
+    };
+    static const struct cv_strings none;
+    const char *presets = call->verb->presets;
+
+    return memcmp((const char *)call->values + option->offset,
+                  presets != NULL ? presets + option->offset : (const char *)&none,
+                  sizes[option->kind]) != 0;
+}
+
+const char *cv_option_given(const struct cv_call *call, const char *names)
+{
+    for (size_t length; *names != '\0'; names += length + (names[length] == ' ')) {
+        const struct cv_option *option;
+
+        length = strcspn(names, " ");
+        option = find_option(call->verb, names, length);
+        if (option != NULL && is_given(call, option))
+            return option->name;
+    }
+    return NULL;
+}
+
+int cv_options_check(const struct cv_call *call, const struct cv_option_rule *rules,
+                     unsigned situation)
+{
+    for (; rules->options != NULL; rules++) {
+        const char *one = cv_option_given(call, rules->options);
+        const char *other = one != NULL ? cv_option_given(call, rules->others) : NULL;
+
+        if (one != NULL && (rules->only & ~situation) == 0 &&
+            (other == NULL) == (rules->kind == CV_NEEDS))
+            return cv_refuse(rules->message, one, other);
+    }
+    return CV_EXIT_DONE;
+}
+
+/* --- calling a verb ----------------------------------------------------------------------- */
 
 /* A word that nobody asked for. */
 static int refuse_operand(const struct cv_verb *verb, const char *word, int count,

@@ -46,6 +46,25 @@ struct cv_verb {
     void (*refused)(int count, char *const *words, int status);
 };
 
+/* The first of `names`, separated by spaces, that the verb has and that was given: its value is
+ * not the preset. NULL: none. */
+const char *cv_option_given(const struct cv_call *call, const char *names);
+
+enum cv_rule_kind { CV_NEEDS, CV_EXCLUDES };
+
+/* Options that need one of others, or exclude all of them. */
+struct cv_option_rule {
+    unsigned only;       /* bits of the situation in which the rule applies; 0: always */
+    const char *options; /* the rule applies if one of these is given; NULL ends a table */
+    enum cv_rule_kind kind;
+    const char *others;
+    const char *message; /* %1$s: the one that is given; %2$s: the one that is excluded */
+};
+
+/* Refuse a call that breaks a rule, the first one that is broken. Returns an exit status. */
+int cv_options_check(const struct cv_call *call, const struct cv_option_rule *rules,
+                     unsigned situation);
+
 /* Call a verb with the words typed behind its name: they are checked, and --help is
  * answered here. Returns an exit status. */
 int cv_verb_call(const struct cv_verb *verb, int count, char *const *words);

@@ -18,9 +18,8 @@
 #include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/common/output.h"
-#include "cli/load/load_options.h"
-#include "cli/load/plan_show.h"
 #include "cli/run/run_options.h"
+#include "cli/task/load_task.h"
 #include "model/platform/nominal.h"
 #include "report/terminal/table.h"
 #include "run/common/usable_cores.h"
@@ -539,7 +538,7 @@ static void add_basis(const struct cleave_execution *execution, const char *host
 int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
                 struct cv_arena *arena)
 {
-    const struct cv_load_options shown = { .gantt = 1 };
+    const struct cv_task_options shown = { .gantt = 1 };
     const struct cv_screen screen = cv_screen_facts();
     struct cv_text text = { NULL, 0, 0, false };
     struct cleave_schedule *schedule;
@@ -557,7 +556,7 @@ int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
         return cv_print_status(&err);
     add_commands(execution, &text);
     add_basis(execution, hosts, &text);
-    cv_plan_text(schedule, execution->workers.platform, NULL, &shown, &screen, &text);
+    cv_schedule_text(schedule, execution->workers.platform, NULL, &shown, &screen, &text);
     add_chunks(schedule, execution->workers.platform, screen.width, &text);
     cleave_schedule_free(schedule);
     return cv_print_take(&text);

@@ -227,62 +227,50 @@ struct values {
     struct cv_topology_options where;
 };
 
-#define FIELD(name) offsetof(struct values, name)
-#define WHERE(name) FIELD(where.name)
+#define CV_VALUES struct values
 
 /* clang-format off */
 static const struct cv_option options[] = {
-    { .name = "--input", .letter = 'i', .kind = CV_OPTION_REPEAT, .argument = "FILE",
-      .offset = FIELD(inputs),
-      .help = "A sample of the input; what is measured is the time the command takes for "
-              "parts of it." },
-    { .name = "--split", .kind = CV_OPTION_TEXT, .argument = "HOW", .offset = FIELD(split),
-      .add_words = cv_split_words,
-      .help = "Where the input may be cut, as in 'cleave run'. Default lines." },
-    { .name = "--header", .kind = CV_OPTION_MAYBE, .argument = "[N]", .offset = FIELD(header),
-      .help = "Give the first record of the input, or the first N, or all lines at the start "
-              "that begin with '#' or the like, to every command, before its chunk." },
-    { .name = "--max-record", .kind = CV_OPTION_UNITS, .argument = "SIZE",
-      .offset = FIELD(max_record),
-      .help = "A record of more bytes is an error. Default 1 GiB." },
-    { .name = "--decode", .kind = CV_OPTION_TEXT, .argument = "HOW",
-      .offset = FIELD(decode), .add_words = cv_decode_words,
-      .help = "How a sample is decoded, as in 'cleave run': auto (default), none or a "
-              "form." },
-    { .name = "--workers", .letter = 'j', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(workers), .min = 1, .max = 4096,
-      .help = "Write a platform of so many workers. Default: one per core that this "
-              "process may use." },
-    { .name = "--hosts", .kind = CV_OPTION_TEXT, .argument = "FILE",
-      .offset = FIELD(hosts),
-      .help = "Measure the workers and hosts of this platform file, and their links, and "
-              "write it with what was measured." },
-    { .name = "--ssh", .kind = CV_OPTION_TEXT, .argument = "WORDS", .offset = FIELD(ssh),
-      .help = "How to reach hosts with ssh:, as in 'cleave run'." },
-    { .name = "--remote", .kind = CV_OPTION_TEXT, .argument = "PROGRAM",
-      .offset = FIELD(program),
-      .help = "Where cleave is on the hosts, as in 'cleave run'." },
-    { .name = "--push", .value = 1, .offset = FIELD(push),
-      .help = "Take a copy of cleave to hosts that lack it." },
-    { .name = "--push-from", .kind = CV_OPTION_REPEAT, .argument = "PATH",
-      .offset = FIELD(push_from),
-      .help = "Where --push finds copies for other processors, as in 'cleave run'." },
-    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
-      .offset = FIELD(output),
-      .file = CV_FILE_KEPT,
-      .help = "Where to write the platform file. A file that exists is kept. Default: "
-              "standard output." },
-    { .name = "--force", .value = 1, .offset = FIELD(force),
-      .help = "Replace the file if it exists." },
+    CV_OPTION('i', "--input", REPEAT, "FILE", inputs,
+        "A sample of the input; what is measured is the time the command takes for parts "
+        "of it."),
+    CV_OPTION(0, "--split", TEXT, "HOW", split,
+        "Where the input may be cut, as in 'cleave run'. Default lines.",
+        .add_words = cv_split_words),
+    CV_OPTION(0, "--header", MAYBE, "[N]", header,
+        "Give the first record of the input, or the first N, or all lines at the start "
+        "that begin with '#' or the like, to every command, before its chunk."),
+    CV_OPTION(0, "--max-record", UNITS, "SIZE", max_record,
+        "A record of more bytes is an error. Default 1 GiB."),
+    CV_OPTION(0, "--decode", TEXT, "HOW", decode,
+        "How a sample is decoded, as in 'cleave run': auto (default), none or a form.",
+        .add_words = cv_decode_words),
+    CV_OPTION('j', "--workers", COUNT, "N", workers,
+        "Write a platform of so many workers. Default: one per core that this process "
+        "may use.", .min = 1, .max = 4096),
+    CV_OPTION(0, "--hosts", TEXT, "FILE", hosts,
+        "Measure the workers and hosts of this platform file, and their links, and write "
+        "it with what was measured."),
+    CV_OPTION(0, "--ssh", TEXT, "WORDS", ssh,
+        "How to reach hosts with ssh:, as in 'cleave run'."),
+    CV_OPTION(0, "--remote", TEXT, "PROGRAM", program,
+        "Where cleave is on the hosts, as in 'cleave run'."),
+    CV_FLAG(0, "--push", 1, push, "Take a copy of cleave to hosts that lack it."),
+    CV_OPTION(0, "--push-from", REPEAT, "PATH", push_from,
+        "Where --push finds copies for other processors, as in 'cleave run'."),
+    CV_OPTION('o', "--output", TEXT, "FILE", output,
+        "Where to write the platform file. A file that exists is kept. Default: standard "
+        "output.", .file = CV_FILE_KEPT),
+    CV_FLAG(0, "--force", 1, force, "Replace the file if it exists."),
     { .name = NULL },
 };
 
 static const struct cv_option topology_options[] = {
-    CV_TOPOLOGY_OPTION(WHERE),
-    CV_TOPOLOGY_MASTER(WHERE),
-    CV_TOPOLOGY_HOSTS(WHERE),
-    CV_TOPOLOGY_PORT(WHERE),
-    CV_TOPOLOGY_UNITS(WHERE),
+    CV_TOPOLOGY_OPTION,
+    CV_TOPOLOGY_MASTER,
+    CV_TOPOLOGY_HOSTS,
+    CV_TOPOLOGY_PORT,
+    CV_TOPOLOGY_UNITS,
     { .name = NULL },
 };
 /* clang-format on */

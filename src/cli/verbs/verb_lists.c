@@ -14,10 +14,11 @@ struct policies_options {
     int json;
 };
 
+#define CV_VALUES struct policies_options
 /* clang-format off */
 static const struct cv_option options[] = {
-    { .name = "--json", .value = 1, .offset = offsetof(struct policies_options, json),
-      .help = "Write JSON: name, task, summary, needs, parameters, reference of each." },
+    CV_FLAG(0, "--json", 1, json,
+        "Write JSON: name, task, summary, needs, parameters, reference of each."),
     { .name = NULL },
 };
 /* clang-format on */
@@ -254,10 +255,11 @@ struct engines_options {
     int json;
 };
 
+#undef CV_VALUES
+#define CV_VALUES struct engines_options
 /* clang-format off */
 static const struct cv_option engines_table[] = {
-    { .name = "--json", .value = 1, .offset = offsetof(struct engines_options, json),
-      .help = "Write JSON: name, built and summary of each engine." },
+    CV_FLAG(0, "--json", 1, json, "Write JSON: name, built and summary of each engine."),
     { .name = NULL },
 };
 /* clang-format on */
@@ -325,10 +327,11 @@ struct version_table {
     int json;
 };
 
+#undef CV_VALUES
+#define CV_VALUES struct version_table
 /* clang-format off */
 static const struct cv_option version_options[] = {
-    { .name = "--json", .value = 1, .offset = offsetof(struct version_table, json),
-      .help = "Write JSON." },
+    CV_FLAG(0, "--json", 1, json, "Write JSON."),
     { .name = NULL },
 };
 /* clang-format on */

@@ -20,7 +20,7 @@ struct platform_options {
     int force;
 };
 
-#define FIELD(name) offsetof(struct platform_options, name)
+#define CV_VALUES struct platform_options
 
 static const struct platform_options presets = {
     .workers = 10,
@@ -36,53 +36,43 @@ static const struct platform_options presets = {
 
 /* clang-format off */
 static const struct cv_option platform_options[] = {
-    { .name = "--workers", .letter = 'w', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(workers), .min = 1, .max = CLEAVE_MAX_WORKERS,
-      .help = "How many workers. Default 10." },
-    { .name = "--heterogeneity", .kind = CV_OPTION_NUMBER, .argument = "H",
-      .offset = FIELD(heterogeneity), .min = 1, .max = 1e6,
-      .help = "By what factor any two workers may differ, in each of their numbers. "
-              "Default 1: all alike." },
-    { .name = "--speed", .kind = CV_OPTION_RATE, .argument = "RATE",
-      .offset = FIELD(speed),
-      .help = "Mean speed of the workers, in units per second. Default 1." },
-    { .name = "--compute-latency", .kind = CV_OPTION_SECONDS, .argument = "TIME",
-      .offset = FIELD(compute_latency),
-      .help = "Mean start-up time of a computation. Default 1 s." },
-    { .name = "--bandwidth", .kind = CV_OPTION_RATE, .argument = "RATE",
-      .offset = FIELD(bandwidth),
-      .help = "Mean bandwidth of the links, in units per second. Default 20." },
-    { .name = "--latency", .kind = CV_OPTION_SECONDS, .argument = "TIME",
-      .offset = FIELD(latency), .help = "Mean start-up time of a message. Default 1 s." },
-    { .name = "--port", .kind = CV_OPTION_TEXT, .argument = "RULE", .offset = FIELD(port),
-      .help = "How the master sends: one message at a time (one), one each way "
-              "(duplex), or one per worker (multi). Default one." },
-    CV_ROW_SEED(FIELD),
+    CV_OPTION('w', "--workers", COUNT, "N", workers,
+        "How many workers. Default 10.", .min = 1, .max = CLEAVE_MAX_WORKERS),
+    CV_OPTION(0, "--heterogeneity", NUMBER, "H", heterogeneity,
+        "By what factor any two workers may differ, in each of their numbers. Default 1: "
+        "all alike.", .min = 1, .max = 1e6),
+    CV_OPTION(0, "--speed", RATE, "RATE", speed,
+        "Mean speed of the workers, in units per second. Default 1."),
+    CV_OPTION(0, "--compute-latency", SECONDS, "TIME", compute_latency,
+        "Mean start-up time of a computation. Default 1 s."),
+    CV_OPTION(0, "--bandwidth", RATE, "RATE", bandwidth,
+        "Mean bandwidth of the links, in units per second. Default 20."),
+    CV_OPTION(0, "--latency", SECONDS, "TIME", latency,
+        "Mean start-up time of a message. Default 1 s."),
+    CV_OPTION(0, "--port", TEXT, "RULE", port,
+        "How the master sends: one message at a time (one), one each way (duplex), or "
+        "one per worker (multi). Default one."),
+    CV_ROW_SEED,
     { .name = NULL },
 };
 
 static const struct cv_option published_options[] = {
-    { .name = "--population", .kind = CV_OPTION_TEXT, .argument = "NAME",
-      .offset = FIELD(population),
-      .help = "Workers of a paper instead of random ones: table1 has the ten kinds of "
-              "Millot and Parrot's Table 1 in turn (speeds 1 to 1000 units/s)." },
-    { .name = "--drop", .kind = CV_OPTION_NUMBER, .argument = "D", .offset = FIELD(drop),
-      .min = 0, .max = 0.999,
-      .help = "With --population: ten profiles, in which workers are slower by this part "
-              "for half of every 100, 200, .. 1000 s. Default 0: none." },
-    { .name = "--until", .kind = CV_OPTION_SECONDS, .argument = "TIME",
-      .offset = FIELD(until_s),
-      .help = "With --drop: how far the profiles reach. Default 1 h." },
+    CV_OPTION(0, "--population", TEXT, "NAME", population,
+        "Workers of a paper instead of random ones: table1 has the ten kinds of Millot "
+        "and Parrot's Table 1 in turn (speeds 1 to 1000 units/s)."),
+    CV_OPTION(0, "--drop", NUMBER, "D", drop,
+        "With --population: ten profiles, in which workers are slower by this part for "
+        "half of every 100, 200, .. 1000 s. Default 0: none.", .min = 0, .max = 0.999),
+    CV_OPTION(0, "--until", SECONDS, "TIME", until_s,
+        "With --drop: how far the profiles reach. Default 1 h."),
     { .name = NULL },
 };
 
 static const struct cv_option output_options[] = {
-    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
-      .offset = FIELD(output),
-      .file = CV_FILE_KEPT,
-      .help = "Write to this file instead of stdout. A file that exists is kept." },
-    { .name = "--force", .value = 1, .offset = FIELD(force),
-      .help = "Replace the file if it exists." },
+    CV_OPTION('o', "--output", TEXT, "FILE", output,
+        "Write to this file instead of stdout. A file that exists is kept.",
+        .file = CV_FILE_KEPT),
+    CV_FLAG(0, "--force", 1, force, "Replace the file if it exists."),
     { .name = NULL },
 };
 /* clang-format on */

@@ -382,7 +382,7 @@ struct sample_options {
     int list, force, json;
 };
 
-#define FIELD(name) offsetof(struct sample_options, name)
+#define CV_VALUES struct sample_options
 
 static const struct sample_options presets = {
     .output = ".",
@@ -392,26 +392,22 @@ static const struct sample_options presets = {
 
 /* clang-format off */
 static const struct cv_option sample_options[] = {
-    { .name = "--list", .value = 1, .offset = FIELD(list),
-      .help = "Write nothing, but list what there is." },
-    { .name = "--records", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(records),
-      .min = 1, .max = 1e9,
-      .help = "How many lines the larger files have; the others have a share of it. "
-              "Default 20000, which makes 10 MB in all." },
-    { .name = "--seed", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(seed),
-      .help = "Files depend on this and on nothing else. Default 1." },
+    CV_FLAG(0, "--list", 1, list, "Write nothing, but list what there is."),
+    CV_OPTION(0, "--records", COUNT, "N", records,
+        "How many lines the larger files have; the others have a share of it. Default "
+        "20000, which makes 10 MB in all.", .min = 1, .max = 1e9),
+    CV_OPTION(0, "--seed", COUNT, "N", seed,
+        "Files depend on this and on nothing else. Default 1."),
     { .name = NULL },
 };
 
 static const struct cv_option output_options[] = {
-    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "DIR",
-      .offset = FIELD(output),
-      .help = "Write into this folder, which is made if it is not there. Default: the present "
-              "one. Files that exist are kept." },
-    { .name = "--force", .value = 1, .offset = FIELD(force),
-      .help = "Replace files that exist." },
-    { .name = "--json", .value = 1, .offset = FIELD(json),
-      .help = "Write what was made, or the list, as JSON: name, what and bytes of each." },
+    CV_OPTION('o', "--output", TEXT, "DIR", output,
+        "Write into this folder, which is made if it is not there. Default: the present "
+        "one. Files that exist are kept."),
+    CV_FLAG(0, "--force", 1, force, "Replace files that exist."),
+    CV_FLAG(0, "--json", 1, json,
+        "Write what was made, or the list, as JSON: name, what and bytes of each."),
     { .name = NULL },
 };
 /* clang-format on */

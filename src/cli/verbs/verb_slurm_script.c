@@ -24,39 +24,31 @@ struct values {
 
 static const struct values presets = { .notice_s = 60 };
 
-#define FIELD(name) offsetof(struct values, name)
+#define CV_VALUES struct values
 
 /* clang-format off */
 static const struct cv_option job_options[] = {
-    { .name = "--nodes", .letter = 'N', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(nodes), .min = 1, .max = 1e6,
-      .help = "Nodes of the job, as of sbatch; so are those below." },
-    { .name = "--ntasks", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(tasks), .min = 1, .max = 1e6,
-      .help = "Tasks of the job: commands at a time. Without it, whole nodes are asked for." },
-    { .name = "--cpus-per-task", .letter = 'c', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(cpus), .min = 1, .max = 1e6,
-      .help = "Processors for each command." },
-    { .name = "--time", .letter = 't', .kind = CV_OPTION_TEXT, .argument = "TIME",
-      .offset = FIELD(time),
-      .help = "Time limit, as 30 (minutes) or 2:00:00. The job goes on in another one." },
-    { .name = "--partition", .letter = 'p', .kind = CV_OPTION_TEXT, .argument = "NAME",
-      .offset = FIELD(partition), .help = "Partition of the job." },
-    { .name = "--job-name", .letter = 'J', .kind = CV_OPTION_TEXT, .argument = "NAME",
-      .offset = FIELD(name), .help = "Name of the job. Default: cleave." },
-    { .name = "--sbatch", .kind = CV_OPTION_REPEAT, .argument = "OPTION",
-      .offset = FIELD(more),
-      .help = "Another option of sbatch, as '--mem=64G'. May be given several times." },
+    CV_OPTION('N', "--nodes", COUNT, "N", nodes,
+        "Nodes of the job, as of sbatch; so are those below.", .min = 1, .max = 1e6),
+    CV_OPTION('n', "--ntasks", COUNT, "N", tasks,
+        "Tasks of the job: commands at a time. Without it, whole nodes are asked for.",
+        .min = 1, .max = 1e6),
+    CV_OPTION('c', "--cpus-per-task", COUNT, "N", cpus,
+        "Processors for each command.", .min = 1, .max = 1e6),
+    CV_OPTION('t', "--time", TEXT, "TIME", time,
+        "Time limit, as 30 (minutes) or 2:00:00. The job goes on in another one."),
+    CV_OPTION('p', "--partition", TEXT, "NAME", partition, "Partition of the job."),
+    CV_OPTION('J', "--job-name", TEXT, "NAME", name, "Name of the job. Default: cleave."),
+    CV_OPTION(0, "--sbatch", REPEAT, "OPTION", more,
+        "Another option of sbatch, as '--mem=64G'. May be given several times."),
     { .name = NULL },
 };
 
 static const struct cv_option run_options[] = {
-    { .name = "--notice", .kind = CV_OPTION_SECONDS, .argument = "TIME",
-      .offset = FIELD(notice_s),
-      .help = "Stop so long before the time limit. Default 60 s." },
-    { .name = "--remote", .kind = CV_OPTION_TEXT, .argument = "PROGRAM",
-      .offset = FIELD(program),
-      .help = "Where cleave is on the nodes. Default: this very program." },
+    CV_OPTION(0, "--notice", SECONDS, "TIME", notice_s,
+        "Stop so long before the time limit. Default 60 s."),
+    CV_OPTION(0, "--remote", TEXT, "PROGRAM", program,
+        "Where cleave is on the nodes. Default: this very program."),
     { .name = NULL },
 };
 /* clang-format on */

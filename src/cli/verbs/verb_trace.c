@@ -16,20 +16,17 @@ struct report_options {
     int force;
 };
 
-#define FIELD(name) offsetof(struct report_options, name)
+#define CV_VALUES struct report_options
 
 /* clang-format off */
 static const struct cv_option options[] = {
-    { .name = "--predicted", .kind = CV_OPTION_TEXT, .argument = "TRACE",
-      .offset = FIELD(predicted),
-      .help = "Lay this trace beside it: that of the plan or of the simulation of the same "
-              "job. Differences are listed per worker." },
-    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
-      .offset = FIELD(output), .required = true,
-      .file = CV_FILE_KEPT,
-      .help = "Write the page to this file; - is standard output." },
-    { .name = "--force", .letter = 'f', .value = 1, .offset = FIELD(force),
-      .help = "Replace the file if it exists." },
+    CV_OPTION(0, "--predicted", TEXT, "TRACE", predicted,
+        "Lay this trace beside it: that of the plan or of the simulation of the same "
+        "job. Differences are listed per worker."),
+    CV_OPTION('o', "--output", TEXT, "FILE", output,
+        "Write the page to this file; - is standard output.",
+        .required = true, .file = CV_FILE_KEPT),
+    CV_FLAG('f', "--force", 1, force, "Replace the file if it exists."),
     { .name = NULL },
 };
 /* clang-format on */
@@ -129,10 +126,11 @@ struct replay_values {
     int json;
 };
 
+#undef CV_VALUES
+#define CV_VALUES struct replay_values
 /* clang-format off */
 static const struct cv_option replay_options[] = {
-    { .name = "--json", .value = 1, .offset = offsetof(struct replay_values, json),
-      .help = "Write one JSON object." },
+    CV_FLAG(0, "--json", 1, json, "Write one JSON object."),
     { .name = NULL },
 };
 /* clang-format on */

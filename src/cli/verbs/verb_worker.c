@@ -31,37 +31,35 @@ struct values {
     int through, lead;
 };
 
+#define CV_VALUES struct values
 /* clang-format off */
 static const struct cv_option options[] = {
-    { .name = "--hash", .kind = CV_OPTION_TEXT, .argument = "HASH",
-      .offset = offsetof(struct values, hash),
-      .help = "Serve only if this program has this hash (xxh128sum): whoever copied it "
-              "here wants to know that it arrived whole." },
+    CV_OPTION(0, "--hash", TEXT, "HASH", hash,
+        "Serve only if this program has this hash (xxh128sum): whoever copied it here "
+        "wants to know that it arrived whole."),
     { .name = NULL },
 };
 
 static const struct cv_option slot_options[] = {
-    { .name = "--gpus", .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = offsetof(struct values, gpus), .min = 1, .max = 1024,
-      .help = "Let the commands of each slot see one of so many GPUs, in turn "
-              "(CUDA_VISIBLE_DEVICES): gpus: of the platform file." },
-    { .name = "--pin", .kind = CV_OPTION_TEXT, .argument = "HOW",
-      .offset = offsetof(struct values, pin),
-      .help = "cores or nodes: keep the commands of each slot there, as --pin of 'cleave "
-              "run' says." },
+    CV_OPTION(0, "--gpus", COUNT, "N", gpus,
+        "Let the commands of each slot see one of so many GPUs, in turn "
+        "(CUDA_VISIBLE_DEVICES): gpus: of the platform file.", .min = 1, .max = 1024),
+    CV_OPTION(0, "--pin", TEXT, "HOW", pin,
+        "cores or nodes: keep the commands of each slot there, as --pin of 'cleave run' "
+        "says."),
     { .name = NULL },
 };
 
 static const struct cv_option way_options[] = {
-    { .name = "--through", .value = 1, .offset = offsetof(struct values, through),
-      .help = "Stand for a worker elsewhere, which COMMAND starts. As of 'srun -u -N 1 cleave "
-              "worker', it calls back over TCP, with a key that this process has put into its "
-              "environment, and what is said goes over that connection. If it cannot call, "
-              "standard input and output of COMMAND are used." },
-    { .name = "--lead", .value = 1, .offset = offsetof(struct values, lead),
-      .help = "Lead others: share each piece over those behind this worker (via: of the "
-              "platform file), by 'cleave run --framed' with the words that follow, which it "
-              "ends with the command of the job." },
+    CV_FLAG(0, "--through", 1, through,
+        "Stand for a worker elsewhere, which COMMAND starts. As of 'srun -u -N 1 cleave "
+        "worker', it calls back over TCP, with a key that this process has put into its "
+        "environment, and what is said goes over that connection. If it cannot call, "
+        "standard input and output of COMMAND are used."),
+    CV_FLAG(0, "--lead", 1, lead,
+        "Lead others: share each piece over those behind this worker (via: of the "
+        "platform file), by 'cleave run --framed' with the words that follow, which it "
+        "ends with the command of the job."),
     { .name = NULL },
 };
 /* clang-format on */
@@ -229,22 +227,21 @@ struct join_values {
     int pump;
 };
 
+#undef CV_VALUES
+#define CV_VALUES struct join_values
 /* clang-format off */
 static const struct cv_option join_options[] = {
-    { .name = "--workers", .letter = 'j', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = offsetof(struct join_values, slots), .min = 1, .max = CV_HOST_SLOTS_MOST,
-      .help = "How many commands run here at a time. Default: one for each core that this "
-              "process may use." },
-    { .name = "--ssh", .kind = CV_OPTION_TEXT, .argument = "WORDS",
-      .offset = offsetof(struct join_values, ssh),
-      .help = "How to reach the machine of the run, for instance 'ssh -F FILE'. Default: "
-              "ssh, which never asks for a password here." },
-    { .name = "--remote", .kind = CV_OPTION_TEXT, .argument = "PROGRAM",
-      .offset = offsetof(struct join_values, program),
-      .help = "Where cleave is on that machine. Default: cleave, found in PATH there." },
-    { .name = "--pump", .value = 1, .offset = offsetof(struct join_values, pump),
-      .help = "Only connect standard input and output to the socket: what runs at the other "
-              "end of ssh." },
+    CV_OPTION('j', "--workers", COUNT, "N", slots,
+        "How many commands run here at a time. Default: one for each core that this "
+        "process may use.", .min = 1, .max = CV_HOST_SLOTS_MOST),
+    CV_OPTION(0, "--ssh", TEXT, "WORDS", ssh,
+        "How to reach the machine of the run, for instance 'ssh -F FILE'. Default: ssh, "
+        "which never asks for a password here."),
+    CV_OPTION(0, "--remote", TEXT, "PROGRAM", program,
+        "Where cleave is on that machine. Default: cleave, found in PATH there."),
+    CV_FLAG(0, "--pump", 1, pump,
+        "Only connect standard input and output to the socket: what runs at the other "
+        "end of ssh."),
     { .name = NULL },
 };
 /* clang-format on */

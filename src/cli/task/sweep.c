@@ -1,12 +1,11 @@
-/* sweep.c -- one thing that takes many values, as typed. SPDX-License-Identifier: MIT */
-#include "cli/compare/sweep.h"
+/* sweep.c -- a quantity that takes many values. SPDX-License-Identifier: MIT */
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/quantity.h"
-#include "cli/common/output.h"
+#include "cli/task/task.h"
 #include "model/platform/platform_internal.h"
 
 /* What the values of a sweep are. */
@@ -66,6 +65,7 @@ static const struct values *values_of(const struct cv_sweep *sweep)
     return &swept[sweep->what].values;
 }
 
+enum { MOST_VALUES = 1000 }; /* most in a sweep */
 enum { NAME_ROOM = 64 };
 
 /* How a cost, or a factor on it, is named here: compute_latency is compute-latency. */
@@ -78,7 +78,7 @@ static void name_cost(const struct cv_worker_field *field, enum cv_swept what,
         *c = *c == '_' ? '-' : *c;
 }
 
-void cv_sweep_names(enum cleave_task task, const char *behind, struct cv_text *out)
+void cv_sweep_names(enum cleave_task task, const char *after, struct cv_text *out)
 {
     const struct cv_worker_field *field;
 
@@ -86,13 +86,13 @@ void cv_sweep_names(enum cleave_task task, const char *behind, struct cv_text *o
         if (swept[i].task != task)
             continue;
         if (i != CV_SWEEP_COST && i != CV_SWEEP_FACTOR)
-            cv_text_add(out, "%s%s%s", out->length > 0 ? " " : "", swept[i].name, behind);
+            cv_text_add(out, "%s%s%s", out->length > 0 ? " " : "", swept[i].name, after);
         else
             for (unsigned k = 1; (field = cv_worker_field_listed(k)) != NULL; k++) {
                 char name[NAME_ROOM];
 
                 name_cost(field, (enum cv_swept)i, name);
-                cv_text_add(out, "%s%s%s", out->length > 0 ? " " : "", name, behind);
+                cv_text_add(out, "%s%s%s", out->length > 0 ? " " : "", name, after);
             }
     }
 }
@@ -166,9 +166,9 @@ static int read_points(const char *text, struct steps *steps)
         return CV_EXIT_DONE;
     points = strtoul(text, &end, 10);
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || points < 2 ||
-        points > CV_SWEEP_VALUES)
-        return cv_refuse("--sweep: expected from 2 to %d points, got '%s'",
-                         CV_SWEEP_VALUES, cv_echo(text, shown));
+        points > MOST_VALUES)
+        return cv_refuse("--sweep: expected from 2 to %d points, got '%s'", MOST_VALUES,
+                         cv_echo(text, shown));
     steps->points = points;
     return CV_EXIT_DONE;
 }
@@ -193,8 +193,8 @@ static int read_steps(char *const *fields, size_t count, const struct values *va
         !(out->step > 0))
         return cv_refuse("--sweep: expected log or a step above 0, got '%s'",
                          cv_echo(fields[2], shown));
-    if ((out->to - out->from) / out->step >= CV_SWEEP_VALUES)
-        return cv_refuse("--sweep: expected at most %d values", CV_SWEEP_VALUES);
+    if ((out->to - out->from) / out->step >= MOST_VALUES)
+        return cv_refuse("--sweep: expected at most %d values", MOST_VALUES);
     return CV_EXIT_DONE;
 }
 
@@ -347,25 +347,21 @@ int cv_sweep_apply(const struct cv_sweep *sweep, size_t index, struct cv_arena *
                    struct cleave_reduction *job)
 {
     const double value = sweep->values[index];
-    int status = CV_EXIT_DONE;
 
     switch (sweep->what) {
     case CV_SWEEP_CV:
-        status = replace_cv("--transfer", value, arena, &job->transfer);
-        if (status == CV_EXIT_DONE)
-            status = replace_cv("--compute", value, arena, &job->compute);
-        break;
+        CV_DO(replace_cv("--transfer", value, arena, &job->transfer));
+        return replace_cv("--compute", value, arena, &job->compute);
     case CV_SWEEP_TRANSFER:
         return replace_mean("transfer", value, arena, &job->transfer);
     case CV_SWEEP_COMPUTE:
         return replace_mean("compute", value, arena, &job->compute);
     case CV_SWEEP_NODES:
         job->nodes = (uint32_t)value;
-        break;
+        return CV_EXIT_DONE;
     default:
-        break;
+        return CV_EXIT_DONE;
     }
-    return status;
 }
 
 const char *cv_sweep_unit(const struct cv_sweep *sweep)
@@ -375,11 +371,6 @@ const char *cv_sweep_unit(const struct cv_sweep *sweep)
     };
 
     return units[values_of(sweep)->quantity];
-}
-
-bool cv_sweep_is_platform(const struct cv_sweep *sweep)
-{
-    return sweep->what >= CV_SWEEP_COST && sweep->what <= CV_SWEEP_WORKERS;
 }
 
 /* The way back changes with the way out. */
@@ -407,6 +398,9 @@ int cv_sweep_platform(const struct cv_sweep *sweep, size_t index,
     struct cv_group *groups;
     struct cleave_error err;
 
+    *out = NULL;
+    if (sweep->what < CV_SWEEP_COST || sweep->what > CV_SWEEP_WORKERS)
+        return CV_EXIT_DONE;
     if (sweep->what == CV_SWEEP_WORKERS && value > n)
         return cv_refuse("--sweep: the platform has %u workers, got %.0f", n, value);
     if (sweep->what == CV_SWEEP_WORKERS)

@@ -1,18 +1,14 @@
-/* plan_show.c -- a schedule as text for people. SPDX-License-Identifier: MIT */
-#include "cli/load/plan_show.h"
-
+/* load_show.c -- schedules and their costs as text and JSON. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cli/common/output.h"
-#include "io/json_out.h"
+#include "cli/task/load_task.h"
 #include "model/platform/platform_internal.h"
-#include "report/terminal/table.h"
 #include "report/terminal/terminal_gantt.h"
 
 /* --- plans for a deadline or a budget, and what plans cost ------------------------- */
 
-int cv_price_open(const struct cv_load_options *options, const struct cv_load_job *load,
+int cv_price_open(const struct cv_task_options *options, const struct cv_load_job *load,
                   struct cv_price *out)
 {
     struct cleave_error err;
@@ -31,19 +27,6 @@ int cv_price_open(const struct cv_load_options *options, const struct cv_load_jo
         return cv_print_status(&err);
     return cv_refuse("%s: %s", options->deadline_s > 0 ? "--deadline" : "--budget",
                      err.text);
-}
-
-void cv_price_judge(const struct cv_price *price, struct cleave_schedule *schedule)
-{
-    const struct cleave_rental *rental = price->rental;
-
-    schedule->bound = rental->bound;
-    schedule->bounds = &rental->bound;
-    schedule->nbounds = 1;
-    schedule->proved = NULL;
-    schedule->optimal = price->terms.deadline_s > 0
-                            ? schedule->cost <= rental->least_cost * (1 + 1e-9)
-                            : schedule->makespan_s <= rental->bound.value_s * (1 + 1e-9);
 }
 
 /* Workers that are not paid for: how many, their names, and why; `price` may be NULL. */
@@ -129,12 +112,9 @@ static void price_json(struct cv_json *json, const struct cleave_schedule *sched
 
 static void price_json_left_out(struct cv_json *json, const struct cv_price *price)
 {
-    for (size_t i = 0; i < price_unpaid(price); i++) {
-        cv_field_line(json, NULL);
-        cv_field_text(json, "worker", price_unpaid_name(price, i));
-        cv_field_text(json, "reason", price_unpaid_reason(price));
-        cv_json_end(json);
-    }
+    for (size_t i = 0; i < price_unpaid(price); i++)
+        cv_field_reason(json, "worker", price_unpaid_name(price, i),
+                        price_unpaid_reason(price));
 }
 
 /* --- a schedule as text for people ------------------------------------------------- */
@@ -203,10 +183,10 @@ static void add_headline(const struct cleave_schedule *schedule,
 {
     char counted[CV_COUNTED_ROOM];
 
-    cv_text_add(out, "%s", screen->colour ? "\033[1m" : "");
+    cv_text_add(out, "%s", CV_BOLD(screen));
     cv_load_words(schedule->load, schedule->lifespan_s, schedule->result_ratio, nworkers,
                   out);
-    cv_text_add(out, "%s\n", screen->colour ? "\033[0m" : "");
+    cv_text_add(out, "%s\n", CV_PLAIN(screen));
     cv_policy_line(schedule->policy, schedule->picked, schedule->why, screen->width, out);
     add_outcome(schedule, out);
     price_text(schedule, price, out);
@@ -267,19 +247,14 @@ static void add_workers(const struct cleave_schedule *schedule,
         }
         shown++;
         cv_table_text(&table, cleave_platform_worker_name(platform, w));
-        cv_table_number(&table, sums[w].units);
-        cv_table_number(&table, sums[w].units / schedule->load);
-        cv_table_number(&table, (double)sums[w].chunks);
-        cv_table_number(&table, sums[w].busy_s / schedule->makespan_s);
-        cv_table_number(&table, sums[w].first_s);
-        cv_table_number(&table, sums[w].last_s);
+        CV_CELLS(&table, sums[w].units, sums[w].units / schedule->load,
+                 (double)sums[w].chunks, sums[w].busy_s / schedule->makespan_s,
+                 sums[w].first_s, sums[w].last_s);
         if (costs)
             cv_table_number(&table,
                             schedule->paid_s[w] * cleave_platform_cost(platform, w));
     }
-    cv_text_add(out, "\n");
-    cv_table_write(&table, screen->colour, screen->width, out);
-    cv_table_done(&table);
+    cv_add_table(&table, screen, out);
     cv_add_hidden(hidden, "more worker", out);
 }
 
@@ -301,16 +276,10 @@ static void add_rounds(const struct cleave_schedule *schedule,
     }
     cv_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (unsigned r = 0; r < ROUNDS_SHOWN && r < schedule->rounds; r++) {
-        cv_table_number(&table, r + 1);
-        cv_table_number(&table, (double)rounds[r].chunks);
-        cv_table_number(&table, rounds[r].units);
-        cv_table_number(&table, rounds[r].units / schedule->load);
-        cv_table_number(&table, rounds[r].send_s);
-        cv_table_number(&table, rounds[r].last_s);
+        CV_CELLS(&table, r + 1, (double)rounds[r].chunks, rounds[r].units,
+                 rounds[r].units / schedule->load, rounds[r].send_s, rounds[r].last_s);
     }
-    cv_text_add(out, "\n");
-    cv_table_write(&table, screen->colour, screen->width, out);
-    cv_table_done(&table);
+    cv_add_table(&table, screen, out);
     if (schedule->rounds > ROUNDS_SHOWN)
         cv_text_add(out, "  and %s; --chunks lists every chunk\n",
                     cv_counted(schedule->rounds - ROUNDS_SHOWN, "more round", counted));
@@ -335,20 +304,13 @@ static void add_chunks(const struct cleave_schedule *schedule,
         const struct cleave_chunk *chunk = &schedule->chunks[k];
 
         cv_table_text(&table, cleave_platform_worker_name(platform, chunk->worker));
-        cv_table_number(&table, chunk->round + 1);
-        cv_table_number(&table, chunk->units);
-        cv_table_number(&table, chunk->send_start_s);
-        cv_table_number(&table, chunk->send_end_s);
-        cv_table_number(&table, chunk->compute_start_s);
-        cv_table_number(&table, chunk->compute_end_s);
+        CV_CELLS(&table, chunk->round + 1, chunk->units, chunk->send_start_s,
+                 chunk->send_end_s, chunk->compute_start_s, chunk->compute_end_s);
         if (returns) {
-            cv_table_number(&table, chunk->return_start_s);
-            cv_table_number(&table, chunk->return_end_s);
+            CV_CELLS(&table, chunk->return_start_s, chunk->return_end_s);
         }
     }
-    cv_text_add(out, "\n");
-    cv_table_write(&table, screen->colour, screen->width, out);
-    cv_table_done(&table);
+    cv_add_table(&table, screen, out);
 }
 
 static void add_left_out(const struct cleave_schedule *schedule,
@@ -379,25 +341,35 @@ static void add_left_out(const struct cleave_schedule *schedule,
         cv_table_text(&table, price_unpaid_name(price, i));
         cv_table_text(&table, price_unpaid_reason(price));
     }
-    cv_text_add(out, "\n");
-    cv_table_write(&table, screen->colour, screen->width, out);
-    cv_table_done(&table);
+    cv_add_table(&table, screen, out);
     cv_add_hidden(schedule->nleft_out + nunpaid - shown - unpaid_shown, "more worker",
                   out);
 }
 
-void cv_plan_text(const struct cleave_schedule *schedule,
-                  const struct cleave_platform *platform, const struct cv_price *price,
-                  const struct cv_load_options *options, const struct cv_screen *screen,
-                  struct cv_text *out)
+void cv_schedule_chart(const struct cleave_schedule *schedule,
+                       const struct cleave_platform *platform,
+                       const struct cv_task_options *options,
+                       const struct cv_screen *screen, struct cv_text *out)
 {
-    const uint32_t nworkers = cleave_platform_nworkers(platform);
     const struct cv_gantt_style style = {
         .width = options->width > 0 ? (unsigned)options->width : screen->width,
         .rows = GANTT_ROWS,
         .utf8 = screen->utf8,
         .colour = screen->colour,
     };
+
+    if (!options->gantt)
+        return;
+    cv_text_add(out, "\n");
+    cv_terminal_gantt(schedule, platform, &style, out);
+}
+
+void cv_schedule_text(const struct cleave_schedule *schedule,
+                      const struct cleave_platform *platform,
+                      const struct cv_price *price, const struct cv_task_options *options,
+                      const struct cv_screen *screen, struct cv_text *out)
+{
+    const uint32_t nworkers = cleave_platform_nworkers(platform);
     struct sum *sums = calloc(nworkers, sizeof *sums);
     uint32_t nused = 0;
 
@@ -417,41 +389,11 @@ void cv_plan_text(const struct cleave_schedule *schedule,
     else if (schedule->rounds > 1)
         add_rounds(schedule, screen, out);
     add_left_out(schedule, platform, price, options->all_workers, screen, out);
-    if (options->gantt) {
-        cv_text_add(out, "\n");
-        cv_terminal_gantt(schedule, platform, &style, out);
-    }
+    cv_schedule_chart(schedule, platform, options, screen, out);
     free(sums);
 }
 
 /* --- plans and simulations as JSON on stdout --------------------------------------- */
-
-void cv_field_bound(struct cv_json *json, const char *key,
-                    const struct cleave_bound *bound)
-{
-    cv_field_line(json, key);
-    cv_field_text(json, "name", bound->name);
-    cv_field_number(json, "value", bound->value_s);
-    cv_json_end(json);
-}
-
-void cv_field_times(struct cv_json *json, const char *key,
-                    const struct cleave_stats *stats)
-{
-    cv_field_object(json, key);
-    cv_field_stats(json, stats);
-    cv_json_end(json);
-}
-
-void cv_field_load(struct cv_json *json, double units, double lifespan_s,
-                   double result_ratio)
-{
-    cv_field_number(json, lifespan_s > 0 ? "work" : "load", units);
-    if (lifespan_s > 0)
-        cv_field_number(json, "lifespan", lifespan_s);
-    if (result_ratio > 0)
-        cv_field_number(json, "result_ratio", result_ratio);
-}
 
 static void json_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
                        const struct cleave_platform *platform)
@@ -469,51 +411,47 @@ static void json_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
     cv_json_end(json);
 }
 
-int cv_plan_json(const struct cleave_schedule *schedule,
-                 const struct cleave_platform *platform, const struct cv_price *price,
-                 uint64_t seed)
+void cv_schedule_json(struct cv_json *json, const struct cleave_schedule *schedule,
+                      const struct cleave_platform *platform,
+                      const struct cv_price *price, uint64_t seed)
 {
-    struct cv_json json;
-
-    cv_result_open(&json);
-    cv_field_text(&json, "policy", schedule->policy);
-    cv_field_text(&json, "picked", schedule->picked);
-    cv_field_text(&json, "why", schedule->why);
-    cv_field_load(&json, schedule->load, schedule->lifespan_s, schedule->result_ratio);
-    cv_field_count(&json, "seed", seed);
-    cv_field_number(&json, "makespan", schedule->makespan_s);
-    cv_field_number(&json, "utilisation", schedule->utilisation);
-    cv_field_count(&json, "rounds", schedule->rounds);
-    cv_field_bound(&json, "bound", &schedule->bound);
-    cv_field_number(&json, "over_bound", schedule_over(schedule));
-    cv_field_bool(&json, "optimal", schedule->optimal);
-    cv_field_text(&json, "proved_among", schedule->proved);
-    cv_field_list(&json, "bounds");
+    cv_field_text(json, "policy", schedule->policy);
+    cv_field_text(json, "picked", schedule->picked);
+    cv_field_text(json, "why", schedule->why);
+    cv_field_number(json, schedule->lifespan_s > 0 ? "work" : "load", schedule->load);
+    if (schedule->lifespan_s > 0)
+        cv_field_number(json, "lifespan", schedule->lifespan_s);
+    if (schedule->result_ratio > 0)
+        cv_field_number(json, "result_ratio", schedule->result_ratio);
+    cv_field_count(json, "seed", seed);
+    cv_field_number(json, "makespan", schedule->makespan_s);
+    cv_field_number(json, "utilisation", schedule->utilisation);
+    cv_field_count(json, "rounds", schedule->rounds);
+    cv_field_bound(json, "bound", &schedule->bound);
+    cv_field_number(json, "over_bound", schedule_over(schedule));
+    cv_field_bool(json, "optimal", schedule->optimal);
+    cv_field_text(json, "proved_among", schedule->proved);
+    cv_field_list(json, "bounds");
     for (size_t i = 0; i < schedule->nbounds; i++)
-        cv_field_bound(&json, NULL, &schedule->bounds[i]);
-    cv_json_end(&json);
+        cv_field_bound(json, NULL, &schedule->bounds[i]);
+    cv_json_end(json);
     if (schedule->nfacts > 0) {
-        cv_field_line(&json, "method");
+        cv_field_line(json, "method");
         for (size_t i = 0; i < schedule->nfacts; i++)
-            cv_field_number(&json, schedule->facts[i].name, schedule->facts[i].value);
-        cv_json_end(&json);
+            cv_field_number(json, schedule->facts[i].name, schedule->facts[i].value);
+        cv_json_end(json);
     }
-    price_json(&json, schedule, platform, price);
-    cv_field_list(&json, "chunks");
+    price_json(json, schedule, platform, price);
+    cv_field_list(json, "chunks");
     for (size_t k = 0; k < schedule->nchunks; k++)
-        json_chunk(&json, &schedule->chunks[k], platform);
-    cv_json_end(&json);
-    cv_field_list(&json, "left_out");
-    for (size_t i = 0; i < schedule->nleft_out; i++) {
-        const struct cleave_left_out *left = &schedule->left_out[i];
-
-        cv_field_line(&json, NULL);
-        cv_field_text(&json, "worker",
-                      cleave_platform_worker_name(platform, left->worker));
-        cv_field_text(&json, "reason", left->reason);
-        cv_json_end(&json);
-    }
-    price_json_left_out(&json, price);
-    cv_json_end(&json);
-    return cv_result_close(&json);
+        json_chunk(json, &schedule->chunks[k], platform);
+    cv_json_end(json);
+    cv_field_list(json, "left_out");
+    for (size_t i = 0; i < schedule->nleft_out; i++)
+        cv_field_reason(json, "worker",
+                        cleave_platform_worker_name(platform,
+                                                    schedule->left_out[i].worker),
+                        schedule->left_out[i].reason);
+    price_json_left_out(json, price);
+    cv_json_end(json);
 }
