@@ -78,7 +78,7 @@ int cv_topology_platform(const struct cv_topology_options *options,
                          struct cleave_platform **out);
 
 /* What --help says of the formats. */
-#define CV_TRACE_FORMATS_HELP \
+#define CV_TRACE_FORMATS_HELP                                                           \
     "A name that ends in .chrome.json makes it a trace for Perfetto, one that ends in " \
     ".paje a trace for ViTE."
 

@@ -70,11 +70,11 @@ int cv_no_memory(const char *what);
 int cv_print_status(const struct cleave_error *err);
 
 /* Return the exit status of `step` from this function unless it is CV_EXIT_DONE. */
-#define CV_DO(step)                      \
-    do {                                 \
-        const int cv_status_ = (step);   \
-        if (cv_status_ != CV_EXIT_DONE)  \
-            return cv_status_;           \
+#define CV_DO(step)                     \
+    do {                                \
+        const int cv_status_ = (step);  \
+        if (cv_status_ != CV_EXIT_DONE) \
+            return cv_status_;          \
     } while (0)
 
 /* Print text that was put together, release it and return the exit status. */

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/common/verb.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -225,17 +226,68 @@ static bool is_given(const struct cv_call *call, const struct cv_option *option)
                   sizes[option->kind]) != 0;
 }
 
-const char *cv_option_given(const struct cv_call *call, const char *names)
+/* The next of `names` that was given, which are advanced past it; NULL: none. */
+static const struct cv_option *next_given(const struct cv_call *call, const char **names)
 {
-    for (size_t length; *names != '\0'; names += length + (names[length] == ' ')) {
-        const struct cv_option *option;
+    while (**names != '\0') {
+        const size_t length = strcspn(*names, " ");
+        const struct cv_option *option = find_option(call->verb, *names, length);
 
-        length = strcspn(names, " ");
-        option = find_option(call->verb, names, length);
+        *names += length + ((*names)[length] == ' ');
         if (option != NULL && is_given(call, option))
-            return option->name;
+            return option;
     }
     return NULL;
+}
+
+const char *cv_option_given(const struct cv_call *call, const char *names)
+{
+    const struct cv_option *option = next_given(call, &names);
+
+    return option != NULL ? option->name : NULL;
+}
+
+void cv_options_add_words(const struct cv_call *call, const char *names,
+                          struct cv_words *words)
+{
+    const struct cv_option *option;
+
+    while ((option = next_given(call, &names)) != NULL) {
+        const void *field = (const char *)call->values + option->offset;
+        struct cv_text text = { NULL, 0, 0, false };
+
+        if (option->kind == CV_OPTION_MAYBE && (*(const char *const *)field)[0] != '\0')
+            cv_text_add(&text, "%s=", option->name);
+        else
+            cv_words_add(words, option->name);
+        if (option->kind == CV_OPTION_TEXT || option->kind == CV_OPTION_MAYBE)
+            cv_text_add(&text, "%s", *(const char *const *)field);
+        else if (option->kind == CV_OPTION_COUNT)
+            cv_text_add(&text, "%" PRIu64, *(const uint64_t *)field);
+        else if (option->kind != CV_OPTION_FLAG)
+            cv_text_add(&text, "%.17g", *(const double *)field);
+        if (text.length > 0)
+            cv_words_take(words, &text);
+        cv_text_done(&text);
+    }
+}
+
+static int refuse_rule(const struct cv_option_rule *rule, const char *one,
+                       const char *other)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+
+    for (const char *at = rule->message; *at != '\0'; at++) {
+        const bool named = at[0] == '%' && (at[1] == '1' || at[1] == '2');
+
+        if (named)
+            cv_text_add(&text, "%s", *++at == '1' ? one : other);
+        else
+            cv_text_add(&text, "%c", *at);
+    }
+    cv_print_line(text.failed ? rule->message : text.bytes);
+    cv_text_done(&text);
+    return CV_EXIT_USAGE;
 }
 
 int cv_options_check(const struct cv_call *call, const struct cv_option_rule *rules,
@@ -247,7 +299,7 @@ int cv_options_check(const struct cv_call *call, const struct cv_option_rule *ru
 
         if (one != NULL && (rules->only & ~situation) == 0 &&
             (other == NULL) == (rules->kind == CV_NEEDS))
-            return cv_refuse(rules->message, one, other);
+            return refuse_rule(rules, one, other);
     }
     return CV_EXIT_DONE;
 }

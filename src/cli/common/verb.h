@@ -7,6 +7,7 @@
 #define CV_VERB_H
 #include <stddef.h>
 #include "base/text.h"
+#include "base/words.h"
 #include "cli/common/options.h"
 #include "cli/common/output.h"
 
@@ -50,15 +51,20 @@ struct cv_verb {
  * not the preset. NULL: none. */
 const char *cv_option_given(const struct cv_call *call, const char *names);
 
+/* Add the words that give the options of `names` that were given, in this order. */
+void cv_options_add_words(const struct cv_call *call, const char *names,
+                          struct cv_words *words);
+
 enum cv_rule_kind { CV_NEEDS, CV_EXCLUDES };
 
 /* Options that need one of others, or exclude all of them. */
 struct cv_option_rule {
-    unsigned only;       /* bits of the situation in which the rule applies; 0: always */
-    const char *options; /* the rule applies if one of these is given; NULL ends a table */
+    unsigned only; /* bits of the situation in which the rule applies; 0: always */
+    const char
+        *options; /* the rule applies if one of these is given; NULL ends a table */
     enum cv_rule_kind kind;
     const char *others;
-    const char *message; /* %1$s: the one that is given; %2$s: the one that is excluded */
+    const char *message; /* %1: the one that is given; %2: the one that is excluded */
 };
 
 /* Refuse a call that breaks a rule, the first one that is broken. Returns an exit status. */

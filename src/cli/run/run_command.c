@@ -384,12 +384,9 @@ static const char script[] =
 
 int cv_run_cat(const struct cv_call *call, const char *const **words)
 {
-    const struct cv_run_options *values = call->values;
     const char **made = cv_array(call->arena, 6, sizeof *made);
     struct cv_text line = { NULL, 0, 0, false };
 
-    if (values->persistent)
-        return cv_refuse("expected --cat or --persistent, got both");
     for (size_t i = 0; i < call->noperands; i++)
         cv_text_add(&line, "%s%s", i > 0 ? " " : "", call->operands[i]);
     if (!line.failed && line.bytes != NULL && strstr(line.bytes, "{}") == NULL)

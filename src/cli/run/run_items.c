@@ -279,60 +279,12 @@ bool cv_run_items_asked(const struct cv_call *call)
                                 item_lists_words(call) < call->noperands);
 }
 
-int cv_run_items_missed(const struct cv_run_options *values)
-{
-    const char *name = values->null                      ? "--null"
-                       : values->delimiter != NULL       ? "--delimiter"
-                       : values->link                    ? "--link"
-                       : values->colsep != NULL          ? "--colsep"
-                       : values->replace != NULL         ? "--replace"
-                       : values->rules.count > 0         ? "--rpl"
-                       : values->quote                   ? "--quote"
-                       : values->max_args != CV_ARGS_ONE ? "--max-args"
-                       : values->max_lines > 0           ? "--max-lines"
-                       : values->fill                    ? "--fill"
-                       : values->fill_words              ? "--fill-words"
-                       : values->many                    ? "--many"
-                       : values->shuffle                 ? "--shuf"
-                       : values->tag                     ? "--tag"
-                       : values->tagstring != NULL       ? "--tagstring"
-                       : values->results != NULL         ? "--results"
-                       : values->files                   ? "--files"
-                       : values->weight != NULL          ? "--weight"
-                       : values->costs != NULL           ? "--costs"
-                       : values->ungroup                 ? "--ungroup"
-                       : values->transfers.count > 0     ? "--transferfile"
-                       : values->transfer                ? "--transfer"
-                       : values->returns.count > 0       ? "--return"
-                       : values->basefiles.count > 0     ? "--basefile"
-                       : values->cleanup                 ? "--cleanup"
-                                                         : NULL;
-
-    if (name == NULL)
-        return CV_EXIT_DONE;
-    /* Records of the input have ends of their own. */
-    return cv_refuse("%s is for items, and there are none: say which behind the command, "
-                     "as in ... {} ::: *.txt, or %s",
-                     name,
-                     values->delimiter != NULL && !values->null
-                         ? "-a - for those of standard input"
-                         : "--each for the records of the input");
-}
-
 /* --- opening them ------------------------------------------------------------------------- */
 
-/* What makes no sense together, of the places that items come from. */
-static int check_lists(const struct cv_run_options *values)
+static int check_values(const struct cv_run_options *values)
 {
     char mark;
 
-    if (!values->each && (values->inputs.count > 0 || values->split != NULL))
-        return cv_refuse("expected items or an input, got both: --each makes items of "
-                         "the records of the input");
-    if (values->delimiter != NULL && (values->each || values->null))
-        return cv_refuse("--delimiter is for lists of items: expected -a FILE, or -a - "
-                         "for standard input, and no %s",
-                         values->each ? "--each" : "--null");
     if (values->delimiter != NULL && !item_delimiter(values->delimiter, &mark))
         return cv_refuse(
             "--delimiter: expected one byte, or one of \\n, \\t and \\0, got '%s'",
@@ -341,56 +293,6 @@ static int check_lists(const struct cv_run_options *values)
         return cv_refuse(
             "--header: of items expected ':', the names in their first row, got '%s'",
             values->header);
-    return CV_EXIT_DONE;
-}
-
-/* The same of how many a command gets. */
-static int check_counts(const struct cv_run_options *values)
-{
-    if ((values->fill || values->fill_words) && values->max_lines > 0)
-        return cv_refuse("expected -L or one of -m and -X, got both");
-    if (values->max_args == 0 &&
-        (values->max_lines > 0 || values->fill || values->fill_words))
-        return cv_refuse("expected -n 0, which gives no items to commands, or one of -L, "
-                         "-m and -X, got both");
-    if (values->many && (values->max_args != CV_ARGS_ONE || values->max_lines > 0 ||
-                         values->fill || values->fill_words))
-        return cv_refuse("expected --many or one of -n, -L, -m and -X, got both");
-    if (values->many &&
-        (values->tag || values->tagstring != NULL || values->results != NULL ||
-         values->files || values->journal != NULL || values->weight != NULL ||
-         values->costs != NULL || values->transfers.count > 0 || values->transfer ||
-         values->returns.count > 0 || values->ungroup || values->line_buffer))
-        return cv_refuse("with --many items have no command of their own: expected none "
-                         "of --tag, --results, --files, --journal, --weight, --costs, "
-                         "--transferfile, --return, --ungroup and --line-buffer");
-    if (values->block > 0)
-        return cv_refuse("items are done one at a time: expected no --block; -n N gives "
-                         "N of them to a command");
-    return CV_EXIT_DONE;
-}
-
-/* The same of what becomes of outputs. */
-static int check_outputs(const struct cv_run_options *values)
-{
-    if (values->ungroup && (values->tag || values->tagstring != NULL))
-        return cv_refuse("with --ungroup nothing is known of lines: expected neither "
-                         "--tag nor --tagstring, or --line-buffer instead");
-    if ((values->ungroup || values->line_buffer) &&
-        (values->results != NULL || values->files || values->reduce != NULL ||
-         values->journal != NULL))
-        return cv_refuse("with %s nothing is known of outputs: expected none of "
-                         "--results, --files, --reduce and --journal",
-                         values->ungroup ? "--ungroup" : "--line-buffer");
-    if (values->ungroup && (cv_hosts_asked(values) || values->mpi || values->slurm))
-        return cv_refuse(
-            "commands on hosts cannot write to the output themselves: expected no "
-            "--ungroup; --line-buffer writes each line as it comes");
-    if (values->persistent || values->header_out != NULL || values->pairs != NULL ||
-        values->isolate || values->failed != NULL || values->cat)
-        return cv_refuse(
-            "expected items or one of --persistent, --cat, --header-out, --pairs, "
-            "--isolate and --failed, which are for chunks of an input");
     return CV_EXIT_DONE;
 }
 
@@ -414,9 +316,7 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     struct cleave_error err;
     enum cleave_status status;
 
-    if (check_lists(values) != CV_EXIT_DONE || check_counts(values) != CV_EXIT_DONE ||
-        check_outputs(values) != CV_EXIT_DONE)
-        return CV_EXIT_USAGE;
+    CV_DO(check_values(values));
     if (words == NULL)
         return cv_no_memory("the command");
     memcpy(words, call->operands, nwords * sizeof *words);

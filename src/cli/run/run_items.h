@@ -9,9 +9,6 @@
 
 /* Whether the call has items: ":::" and the like behind the command, -a or --each. */
 bool cv_run_items_asked(const struct cv_call *call);
-/* Without items: whether there are options that only they have use for. Returns an exit
- * status. */
-int cv_run_items_missed(const struct cv_run_options *values);
 /* Read the items and make their commands. Returns an exit status; what is wrong has been
  * told. */
 int cv_run_items_open(const struct cv_call *call, uint32_t workers,

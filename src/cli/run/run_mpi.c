@@ -400,7 +400,7 @@ static const char *const *lead_words(const struct cv_call *call, uint32_t rank,
     struct cv_words words = { .arena = call->arena };
     char text[64];
 
-    if (cv_reach_lead(&reach, call->values, call->arena) != CV_EXIT_DONE)
+    if (cv_reach_lead(&reach, call) != CV_EXIT_DONE)
         return NULL;
     cv_words_add(&words, "--as");
     snprintf(text, sizeof text, "rank%u", rank);

@@ -49,6 +49,18 @@ struct cv_run_options {
 extern const struct cv_run_options cv_run_presets;
 extern const struct cv_option_group cv_run_groups[];
 
+/* Situations in which rules about options apply. */
+enum cv_run_situation {
+    CV_RUN_ITEMS = 1,
+    CV_RUN_CHUNKS = 2,   /* no items */
+    CV_RUN_LOCAL = 4,    /* no other machines */
+    CV_RUN_RETRIES = 8,  /* --retries is 2 or more; set by the check itself ... */
+    CV_RUN_NO_ARGS = 16, /* ... as is -n 0 */
+};
+
+/* Refuse options that exclude each other or lack one that they need. Returns an exit status. */
+int cv_run_rules_check(const struct cv_call *call, unsigned situation);
+
 /* Workers with names and words to put before the command. */
 struct cv_worker_list {
     struct cleave_platform *platform; /* owned; NULL: as many as there are cores */
@@ -85,8 +97,7 @@ struct cv_reach {
 };
 
 /* What a run of hosts that lead others is told of this one. Returns an exit status. */
-int cv_reach_lead(struct cv_reach *reach, const struct cv_run_options *values,
-                  struct cv_arena *arena);
+int cv_reach_lead(struct cv_reach *reach, const struct cv_call *call);
 /* Find what is to be pushed, if anything. Returns an exit status. */
 int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena);
 

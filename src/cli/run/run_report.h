@@ -95,13 +95,5 @@ int cv_run_sink_close(struct cv_run_sink *sink, bool whole, int status);
 
 /* Whether --output names a file: without it, and with "-", outputs go to standard output. */
 bool cv_run_output_is_file(const struct cv_run_options *values);
-/* Whether lines of chunks can be written as they come, if that is asked for. Returns an exit
- * status. */
-int cv_run_lines_check(const struct cv_run_options *values);
-/* Whether outputs are asked for both as a whole and as they come. Returns an exit status. */
-int cv_run_group_check(const struct cv_run_options *values);
-/* Whether lines of the chunk in front are written before it is done, as nothing that was asked
- * for speaks against it. */
-bool cv_run_shows_early(const struct cv_run_options *values);
 
 #endif

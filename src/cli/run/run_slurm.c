@@ -318,15 +318,6 @@ int cv_run_slurm_check(const struct cv_run_options *values)
 {
     const unsigned long tasks = started_together();
 
-    if (values->slurm &&
-        (values->mpi || cv_hosts_asked(values) || values->workers != NULL))
-        return cv_refuse("with --slurm the tasks of the job are the workers: expected "
-                         "none of --workers, --hosts and --mpi");
-    if (values->slurm &&
-        (values->ssh != NULL || values->push || values->push_from.count > 0))
-        return cv_refuse(
-            "with --slurm nodes are reached by srun: expected neither --ssh nor --push, "
-            "but --remote PROGRAM where cleave has another place on the nodes");
     if (values->slurm && getenv("SLURM_JOB_ID") == NULL)
         return cv_refuse(
             "--slurm: this is no Slurm job: expected 'salloc -N 2 cleave run --slurm "

@@ -367,9 +367,9 @@ static int open_length(struct cv_task_call *task)
 static const struct cv_option_rule rules[] = {
     { 0, "--topology", CV_EXCLUDES, "--transfer --costs --cluster-size",
       "--topology: what sending takes follows from the topology and --partial; leave out "
-      "%2$s" },
+      "%2" },
     { 0, "--costs", CV_EXCLUDES, "--nodes --transfer --compute --cluster-size",
-      "--costs: the file has all costs; leave out %2$s" },
+      "--costs: the file has all costs; leave out %2" },
     { .options = NULL },
 };
 

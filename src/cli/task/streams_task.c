@@ -334,7 +334,7 @@ static void close_job(struct cv_task_call *task)
 
 static const struct cv_option_rule cip_rules[] = {
     { 0, "--cip", CV_EXCLUDES, "--streams --period --demand",
-      "--cip: is about one stream and all workers; leave out %2$s" },
+      "--cip: is about one stream and all workers; leave out %2" },
     { .options = NULL },
 };
 

@@ -83,7 +83,7 @@ static const struct cv_option_rule rules[] = {
     { 0, "--then-reduce", CV_EXCLUDES,
       "--lifespan --result-ratio --packaging --reads --deadline --budget --send-order "
       "--return-order --topology --engine --trace",
-      "--then-reduce does not go with %2$s" },
+      "--then-reduce does not go with %2" },
     { .options = NULL },
 };
 
