@@ -44,33 +44,31 @@ static const char *option_name(const void *context, size_t index)
     return option != NULL ? option->name : "--help";
 }
 
-/* The option of another program that was typed; NULL: none that is known. `begins`: a
- * letter may have its argument behind it, as -s100. */
-static const struct cv_other_tool_option *find_foreign(const struct reader *reader,
-                                                       const char *typed, bool begins)
+/* Refuse an option of another program; CV_EXIT_DONE: it is not one that is known. `begins`: a
+ * letter may be followed by its argument, as in -s100. */
+static int refuse_foreign(const struct reader *reader, const char *typed, bool begins)
 {
     for (const struct cv_other_tool_option *known = reader->foreign;
-         known != NULL && known->name != NULL; known++)
-        if (strcmp(known->name, typed) == 0 ||
-            (begins && strlen(known->name) == 2 && strncmp(known->name, typed, 2) == 0))
-            return known;
-    return NULL;
-}
+         known != NULL && known->names != NULL; known++) {
+        const char *name = known->names;
 
-static int refuse_foreign(const struct cv_other_tool_option *known)
-{
-    return cv_refuse("there is no option '%s' here; instead: %s", known->name,
-                     known->instead);
+        for (size_t length; *name != '\0'; name += length + (name[length] == ' ')) {
+            length = strcspn(name, " ");
+            if (strncmp(name, typed, length) == 0 &&
+                (typed[length] == '\0' || (begins && length == 2)))
+                return cv_refuse("there is no option '%.*s' here; instead: %s",
+                                 (int)length, name, known->instead);
+        }
+    }
+    return CV_EXIT_DONE;
 }
 
 static int unknown_option(const struct reader *reader, const char *typed)
 {
-    const struct cv_other_tool_option *known = find_foreign(reader, typed, true);
     char hint[512], shown[CV_ECHO_ROOM];
     size_t count = 0;
 
-    if (known != NULL)
-        return refuse_foreign(known);
+    CV_DO(refuse_foreign(reader, typed, true));
     cv_echo(typed, shown);
     while (option_at(reader->groups, count) != NULL)
         count++;
@@ -300,12 +298,8 @@ static int read_long(struct reader *reader, const char *word)
 
 static int read_letters(struct reader *reader, const char *word)
 {
-    /* -np, -exec: a word of its own elsewhere, letters here. */
-    const struct cv_other_tool_option *known =
-        word[2] != '\0' ? find_foreign(reader, word, false) : NULL;
-
-    if (known != NULL)
-        return refuse_foreign(known);
+    if (word[2] != '\0') /* -np, -exec: one option elsewhere, letters here */
+        CV_DO(refuse_foreign(reader, word, false));
     for (const char *letter = word + 1; *letter != '\0'; letter++) {
         const struct cv_option *option;
         const char *text = NULL;

@@ -97,9 +97,9 @@ bool cv_option_takes(const struct cv_option *option);
 /* Add the help of an option, lists included. */
 void cv_option_help(const struct cv_option *option, struct cv_text *out);
 
-/* An option that is known from other tools, and what to say here. */
+/* Options of other tools, separated by spaces, and what to type here. */
 struct cv_other_tool_option {
-    const char *name, *instead;
+    const char *names, *instead;
 };
 
 /* Words typed behind a verb. */
@@ -107,7 +107,7 @@ struct cv_typed {
     int count;
     char *const *words;
     bool command; /* the operands are a command with its own options */
-    const struct cv_other_tool_option *foreign; /* ends with a NULL name; NULL: none */
+    const struct cv_other_tool_option *foreign; /* ends with NULL names; NULL: none */
 };
 
 /* Parse what was typed into `values`, which holds the presets. Returns an exit status;

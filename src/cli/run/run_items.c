@@ -11,7 +11,7 @@
 #include "base/fail.h"
 #include "cli/common/call_files.h"
 #include "cli/common/output.h"
-#include "cli/log/run_rows.h"
+#include "cli/log/job_log.h"
 #include "cli/run/run_results.h"
 #include "cli/run/run_options.h"
 #include "run/items/item_read.h"

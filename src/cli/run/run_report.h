@@ -7,7 +7,7 @@
 #include "base/new_file.h"
 #include "cli/live/live.h"
 #include "cli/log/job_log.h"
-#include "cli/log/run_rows.h"
+#include "cli/log/job_log.h"
 #include "cli/run/run_options.h"
 #include "report/terminal/eta.h"
 #include "run/items/item_commands.h"

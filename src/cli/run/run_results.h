@@ -3,7 +3,7 @@
 #ifndef CV_RUN_RESULTS_H
 #define CV_RUN_RESULTS_H
 #include <cleave/execute.h>
-#include "cli/log/run_rows.h"
+#include "cli/log/job_log.h"
 #include "cli/run/run_options.h"
 #include "run/items/item_commands.h"
 #include "run/items/result_name_set.h"
