@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include "cli/common/fields.h"
 #include "cli/common/output.h"
 #include "cli/run/run_report.h"
 #include "io/json_out.h"
@@ -260,10 +261,14 @@ static void summary_json(const struct cleave_execution_result *result,
     put_leaders(&json, report->workers);
     cv_field_list(&json, "left_out");
     for (size_t i = 0; i < result->nabsent; i++) {
+        struct cv_text reason = { NULL, 0, 0, false };
+
+        cv_fields_translate(result->absent[i].reason, &reason);
         cv_field_line(&json, NULL);
         cv_field_text(&json, "host", result->absent[i].name);
-        cv_field_text(&json, "reason", result->absent[i].reason);
+        cv_field_text(&json, "reason", reason.bytes);
         cv_json_end(&json);
+        cv_text_done(&reason);
     }
     cv_json_end(&json);
     put_ranges(&json, "failed", result->failed_ranges, result->nfailed_ranges);
@@ -529,13 +534,13 @@ static void workers_text(const struct cleave_execution_result *result, FILE *fil
     cv_text_done(&text);
 }
 
-static void limit_text(const struct cleave_execution_result *result, FILE *file)
+static void limit_text(const struct cleave_execution_result *result)
 {
     struct cv_text text = { NULL, 0, 0, false };
 
     cv_limit_text(result, &text);
     if (text.bytes != NULL)
-        fprintf(file, "cleave: %s\n", text.bytes);
+        cv_print_line(text.bytes);
     cv_text_done(&text);
 }
 
@@ -556,7 +561,7 @@ static void summary_text(const struct cleave_execution_result *result,
     /* Of a list that came as it was done, nobody knows how long it was waited for. */
     if (report->items == NULL || report->items->stream == NULL)
         alone_text(result, values->inputs.count, file);
-    limit_text(result, file);
+    limit_text(result);
     cv_run_predicted_text(result, report, file);
     leaders_text(report->workers, file);
     if (report->items != NULL)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/quantity.h"
+#include "cli/common/fields.h"
 #include "cli/task/task.h"
 #include "report/page/html_compare.h"
 
@@ -123,7 +124,7 @@ static int measure_cell(struct cv_task_call *task, const struct cv_task_kind *ki
     if (status != CLEAVE_EINPUT ||
         (task->options->policies != NULL && found->sweep.what != CV_SWEEP_BUDGET))
         return cv_print_status(&err);
-    cell->reason = cv_arena_text(task->arena, err.text);
+    cell->reason = cv_fields_text(err.text, task->arena);
     return cell->reason != NULL ? CV_EXIT_DONE : cv_no_memory("the comparison");
 }
 
