@@ -106,9 +106,9 @@ static void offer_first_words(const struct cv_verb_list *verbs, struct offer *of
 int cv_verb_unknown(const struct cv_verb_list *verbs, int count, const char *const *words)
 {
     struct offer offer = { .count = 0 };
-    char typed[2 * CV_ECHO_ROOM + 1], hint[512], shown[CV_ECHO_ROOM];
+    char typed[2 * CV_ECHO_ROOM + 1], hint[512];
 
-    snprintf(typed, sizeof typed, "%s", cv_echo(words[0], shown));
+    snprintf(typed, sizeof typed, "%s", CV_ECHO(words[0]));
     for (size_t i = 0; i < verbs->count; i++) {
         if (starts_with(verbs->items[i], 1, words))
             offer.names[offer.count++] = verbs->items[i]->name;
@@ -116,7 +116,7 @@ int cv_verb_unknown(const struct cv_verb_list *verbs, int count, const char *con
     if (offer.count == 0)
         offer_first_words(verbs, &offer);
     else if (count > 1)
-        snprintf(typed, sizeof typed, "%s %s", words[0], cv_echo(words[1], shown));
+        snprintf(typed, sizeof typed, "%s %s", words[0], CV_ECHO(words[1]));
     cv_suggest(typed, offer.count, offered, &offer, hint, sizeof hint);
     if (strncmp(hint, "; known", 7) == 0 && is_file(words[0]))
         return cv_refuse(
@@ -126,7 +126,7 @@ int cv_verb_unknown(const struct cv_verb_list *verbs, int count, const char *con
         if (strncmp(words[i], ":::", 3) == 0 && cv_item_is_program(words[0]))
             return cv_refuse("unknown command '%s'; to run it for each item: cleave run "
                              "%s ... ::: ITEM...",
-                             cv_echo(words[0], shown), words[0]);
+                             CV_ECHO(words[0]), words[0]);
     if (strncmp(hint, "; known", 7) == 0 && cv_item_is_program(words[0]))
         return cv_refuse(
             "unknown command '%s'; to run %s on an input: cleave run -i FILE %s [ARG]...",
@@ -361,7 +361,6 @@ static int run_help(const struct cv_call *call)
     const int count = (int)call->noperands;
     struct cv_text text = { NULL, 0, 0, false };
     const struct cv_verb *verb = NULL;
-    char shown[CV_ECHO_ROOM];
     int used = 0;
 
     if (values->verbs) {
@@ -373,7 +372,7 @@ static int run_help(const struct cv_call *call)
         verb = cv_verb_find(&cv_verbs, count, call->operands, &used);
         if (verb != NULL && used < count)
             return cv_refuse("unexpected argument '%s'; expected 'cleave help %s'",
-                             cv_echo(call->operands[used], shown), verb->name);
+                             CV_ECHO(call->operands[used]), verb->name);
         if (used < count)
             return cv_verb_unknown(&cv_verbs, count, call->operands);
         if (verb == NULL && values->man)
@@ -422,7 +421,7 @@ static const char *shell_name(const void *context, size_t index)
 static int run_completions(const struct cv_call *call)
 {
     struct cv_text text = { NULL, 0, 0, false };
-    char shown[CV_ECHO_ROOM], near[160];
+    char near[160];
 
     if (call->noperands == 0)
         return cv_refuse("expected the name of a shell: bash, zsh or fish");
@@ -433,7 +432,7 @@ static int run_completions(const struct cv_call *call)
         }
     }
     cv_suggest(call->operands[0], SHELLS, shell_name, NULL, near, sizeof near);
-    return cv_refuse("unknown shell '%s'%s", cv_echo(call->operands[0], shown), near);
+    return cv_refuse("unknown shell '%s'%s", CV_ECHO(call->operands[0]), near);
 }
 
 static const struct cv_verb cv_verb_completions = {

@@ -178,8 +178,6 @@ static bool in_conflict(const struct use *one, const struct use *other)
 
 static int complain(const struct use *one, const struct use *other)
 {
-    char first[CV_ECHO_ROOM], second[CV_ECHO_ROOM];
-
     if (one->path == NULL) { /* an option can be pointed at, a stream cannot */
         const struct use *swap = one;
 
@@ -190,9 +188,9 @@ static int complain(const struct use *one, const struct use *other)
         return cv_refuse("%s is the same file as %s: write to another", one->option,
                          other->option);
     return cv_refuse("%s: '%s' is the same file as %s%s%s%s: write to another",
-                     one->option, cv_echo(one->path, first), other->option,
+                     one->option, CV_ECHO(one->path), other->option,
                      other->path != NULL ? " '" : "",
-                     other->path != NULL ? cv_echo(other->path, second) : "",
+                     other->path != NULL ? CV_ECHO(other->path) : "",
                      other->path != NULL ? "'" : "");
 }
 
@@ -317,20 +315,18 @@ static void leave_out(struct left_out *left, const char *path)
 
 static void tell_left_out(const char *folder, const struct left_out *left)
 {
-    char shown[CV_ECHO_ROOM];
-
     if (left->count == 1)
         cv_print_error(CV_EXIT_DONE, "%s: '%s' is a link or no file, and is not read",
-                       cv_echo(folder, shown), left->first);
+                       CV_ECHO(folder), left->first);
     else
         cv_print_error(CV_EXIT_DONE,
                        "%s: '%s' and %zu more are links or no files, and are not read",
-                       cv_echo(folder, shown), left->first, left->count - 1);
+                       CV_ECHO(folder), left->first, left->count - 1);
 }
 
 static int add_folder(struct names *names, const char *folder)
 {
-    char *start[] = { cv_arena_text(names->arena, folder), NULL }, shown[CV_ECHO_ROOM];
+    char *start[] = { cv_arena_text(names->arena, folder), NULL };
     FTS *tree =
         start[0] != NULL ? fts_open(start, FTS_PHYSICAL | FTS_NOCHDIR, by_name) : NULL;
     int status = CV_EXIT_DONE;
@@ -338,13 +334,13 @@ static int add_folder(struct names *names, const char *folder)
     FTSENT *entry;
 
     if (tree == NULL)
-        return cv_refuse("%s: cannot read: %s", cv_echo(folder, shown), strerror(errno));
+        return cv_refuse("%s: cannot read: %s", CV_ECHO(folder), strerror(errno));
     while (status == CV_EXIT_DONE && (entry = fts_read(tree)) != NULL) {
         if (entry->fts_info == FTS_F && S_ISREG(entry->fts_statp->st_mode))
             status = add_name(names, entry->fts_path);
         else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
                  entry->fts_info == FTS_NS)
-            status = cv_refuse("%s: cannot read: %s", cv_echo(entry->fts_path, shown),
+            status = cv_refuse("%s: cannot read: %s", CV_ECHO(entry->fts_path),
                                strerror(entry->fts_errno));
         else if (entry->fts_info == FTS_SL || entry->fts_info == FTS_SLNONE ||
                  entry->fts_info == FTS_DEFAULT)
@@ -362,7 +358,6 @@ static int add_input(struct names *names, const char *name);
 
 static int add_matches(struct names *names, const char *pattern)
 {
-    char shown[CV_ECHO_ROOM];
     int status = CV_EXIT_DONE;
     glob_t found;
     const int failure = glob(pattern, GLOB_ERR, NULL, &found);
@@ -370,8 +365,8 @@ static int add_matches(struct names *names, const char *pattern)
     if (failure == GLOB_NOSPACE)
         status = cv_no_memory("the names of inputs");
     else if (failure != 0)
-        status = cv_refuse("%s: '%s' matches no file", names->option->name,
-                           cv_echo(pattern, shown));
+        status =
+            cv_refuse("%s: '%s' matches no file", names->option->name, CV_ECHO(pattern));
     for (size_t i = 0; status == CV_EXIT_DONE && i < found.gl_pathc; i++)
         status = add_input(names, found.gl_pathv[i]);
     if (failure == 0)
@@ -408,11 +403,10 @@ static int refuse_absent(const char *name, const struct folder_names *near,
                          const char *base, bool only_near)
 {
     const char *longer = find_longer(near, base);
-    char shown[CV_ECHO_ROOM], hint[512] = "";
+    char hint[512] = "";
 
     if (cv_usage_hint_name(name, hint, sizeof hint)[0] != '\0')
-        return cv_refuse("%s: cannot read: %s%s", cv_echo(name, shown), strerror(ENOENT),
-                         hint);
+        return cv_refuse("%s: cannot read: %s%s", CV_ECHO(name), strerror(ENOENT), hint);
     if (longer != NULL)
         snprintf(hint, sizeof hint, "; did you mean '%s'? Spaces need the quotes",
                  longer);
@@ -423,8 +417,7 @@ static int refuse_absent(const char *name, const struct folder_names *near,
             return CV_EXIT_DONE;
         hint[0] = '\0';
     }
-    return cv_refuse("%s: cannot read: %s%s", cv_echo(name, shown), strerror(ENOENT),
-                     hint);
+    return cv_refuse("%s: cannot read: %s%s", CV_ECHO(name), strerror(ENOENT), hint);
 }
 
 /* There is no such file: one in the same folder may have been meant. */
@@ -456,7 +449,6 @@ static int look_around(struct names *names, const char *name)
 
 static int add_input(struct names *names, const char *name)
 {
-    char shown[CV_ECHO_ROOM];
     struct stat info;
 
     if (strcmp(name, "-") == 0)
@@ -471,7 +463,7 @@ static int add_input(struct names *names, const char *name)
     return names->recursive ? add_folder(names, name)
                             : cv_refuse("%s: expected a file, got a directory "
                                         "(--recursive: all files below it)",
-                                        cv_echo(name, shown));
+                                        CV_ECHO(name));
 }
 
 /* --- options ------------------------------------------------------------------------------ */
@@ -552,13 +544,12 @@ int cv_inputs_expand(const struct cv_verb *verb, struct cv_arena *arena, void *v
             for (size_t i = 0; i < given->count; i++) {
                 const size_t before = names.list.count;
                 const int status = add_input(&names, given->items[i]);
-                char shown[CV_ECHO_ROOM];
 
                 if (status != CV_EXIT_DONE)
                     return status;
                 if (names.list.count == before)
                     return cv_refuse("%s: expected files below it, got none",
-                                     cv_echo(given->items[i], shown));
+                                     CV_ECHO(given->items[i]));
             }
             *given = names.list;
         }

@@ -15,18 +15,17 @@ int cv_settings_add(struct cv_settings *settings, const char *text,
                     struct cv_arena *arena)
 {
     const char *equals = strchr(text, '=');
-    char shown[CV_ECHO_ROOM];
     char *key;
 
     if (equals == NULL || equals == text || equals[1] == '\0')
-        return cv_refuse("--param: expected KEY=VALUE, got '%s'", cv_echo(text, shown));
+        return cv_refuse("--param: expected KEY=VALUE, got '%s'", CV_ECHO(text));
     key = cv_arena_text(arena, text);
     if (key == NULL)
         return cv_no_memory("the parameters");
     key[equals - text] = '\0';
     for (size_t i = 0; i < settings->count; i++) {
         if (strcmp(settings->items[i].key, key) == 0)
-            return cv_refuse("parameter '%s' is given twice", cv_echo(key, shown));
+            return cv_refuse("parameter '%s' is given twice", CV_ECHO(key));
     }
     settings->items[settings->count].key = key;
     settings->items[settings->count++].value = key + (equals - text) + 1;
@@ -179,14 +178,12 @@ const char *cv_engine_used(const char *engine, const struct cv_topology_options 
 void cv_engine_line(const char *engine, const struct cv_topology_options *options,
                     struct cv_text *text)
 {
-    char shown[CV_ECHO_ROOM];
-
     engine = cv_engine_used(engine, options);
     if (strcmp(engine, "native") == 0)
         return;
     cv_text_add(text, "engine    %s", engine);
     if (options->file != NULL)
-        cv_text_add(text, " on %s", cv_echo(options->file, shown));
+        cv_text_add(text, " on %s", CV_ECHO(options->file));
     cv_text_add(text, "\n");
 }
 
@@ -207,7 +204,6 @@ static int read_hosts(const char *text, struct cv_arena *arena,
                       struct cleave_simgrid *out)
 {
     char *copy = cv_arena_text(arena, text), *at = copy;
-    char shown[CV_ECHO_ROOM];
     const char **names;
     uint32_t count = 1;
 
@@ -222,11 +218,11 @@ static int read_hosts(const char *text, struct cv_arena *arena,
         *at++ = '\0';
         if (names[i][0] == '\0')
             return cv_refuse("--worker-hosts: expected names such as a,b,c, got '%s'",
-                             cv_echo(text, shown));
+                             CV_ECHO(text));
         for (uint32_t k = 0; k < i; k++)
             if (strcmp(names[i], names[k]) == 0)
                 return cv_refuse("--worker-hosts: '%s' is there twice",
-                                 cv_echo(names[i], shown));
+                                 CV_ECHO(names[i]));
     }
     out->workers = names;
     out->nworkers = count;
@@ -236,11 +232,9 @@ static int read_hosts(const char *text, struct cv_arena *arena,
 static int fill(const struct cv_topology_options *options, struct cv_arena *arena,
                 struct cleave_simgrid *out)
 {
-    char shown[CV_ECHO_ROOM];
-
     if (access(options->file, R_OK) != 0)
-        return cv_refuse("--topology: cannot read '%s': %s",
-                         cv_echo(options->file, shown), strerror(errno));
+        return cv_refuse("--topology: cannot read '%s': %s", CV_ECHO(options->file),
+                         strerror(errno));
     out->topology = options->file;
     out->master = options->master;
     out->unit_bytes = options->unit_bytes;
@@ -293,7 +287,7 @@ int cv_topology_platform(const struct cv_topology_options *options,
     static const enum cleave_port ports[] = { CLEAVE_PORT_ONE, CLEAVE_PORT_DUPLEX,
                                               CLEAVE_PORT_MULTI };
     enum { PORTS = sizeof ports / sizeof *ports };
-    char shown[CV_ECHO_ROOM], left_out[4096] = "";
+    char left_out[4096] = "";
     struct cleave_simgrid measured = *simgrid;
     struct cleave_error err;
     size_t i = 0;
@@ -303,7 +297,7 @@ int cv_topology_platform(const struct cv_topology_options *options,
         i++;
     if (i == PORTS)
         return cv_refuse("--port: expected one, duplex or multi, got '%s'",
-                         cv_echo(options->port, shown));
+                         CV_ECHO(options->port));
     measured.left_out = left_out;
     measured.left_out_size = sizeof left_out;
     if (cleave_simgrid_measure(&measured, ports[i], out, &err) != CLEAVE_OK)

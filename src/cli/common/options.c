@@ -104,17 +104,15 @@ static bool read_count(const char *text, uint64_t *out)
 
 static int store_count(const struct cv_option *option, const char *text, uint64_t *out)
 {
-    char shown[CV_ECHO_ROOM];
     uint64_t value = 0;
 
     if (!read_count(text, &value) || (double)value < option->min ||
         (option->max > 0 && (double)value > option->max)) {
         if (option->max > 0)
             return cv_refuse("%s: expected a whole number from %.0f to %.0f, got '%s'",
-                             option->name, option->min, option->max,
-                             cv_echo(text, shown));
+                             option->name, option->min, option->max, CV_ECHO(text));
         return cv_refuse("%s: expected a whole number of 64 bits, got '%s'", option->name,
-                         cv_echo(text, shown));
+                         CV_ECHO(text));
     }
     *out = value;
     return CV_EXIT_DONE;
@@ -122,7 +120,7 @@ static int store_count(const struct cv_option *option, const char *text, uint64_
 
 static int store_quantity(const struct cv_option *option, const char *text, double *out)
 {
-    char shown[CV_ECHO_ROOM], range[96];
+    char range[96];
     const char *expected;
     enum cv_quantity kind = CV_NUMBER;
     double value = 0, min = 0, max = HUGE_VAL;
@@ -153,7 +151,7 @@ static int store_quantity(const struct cv_option *option, const char *text, doub
     if (cv_quantity_parse(text, kind, &value) != NULL || value < min || value > max ||
         (positive && value <= 0))
         return cv_refuse("%s: expected %s, got '%s'", option->name, expected,
-                         cv_echo(text, shown));
+                         CV_ECHO(text));
     *out = value;
     return CV_EXIT_DONE;
 }

@@ -230,16 +230,13 @@ void cv_screen_narrow(struct cv_screen *screen, uint64_t width)
 
 static int cannot_write(const struct cv_output_file *out, int status, const char *why)
 {
-    char shown[CV_ECHO_ROOM];
-
     return cv_print_error(status, "%s: cannot write '%s': %s", out->option,
-                          cv_echo(out->path, shown), why);
+                          CV_ECHO(out->path), why);
 }
 
 int cv_output_open(struct cv_output_file *out, const char *option, const char *path,
                    unsigned how)
 {
-    char shown[CV_ECHO_ROOM];
     struct cleave_error err;
 
     *out = (struct cv_output_file){ .option = option, .path = path, .made.fd = -1 };
@@ -252,7 +249,7 @@ int cv_output_open(struct cv_output_file *out, const char *option, const char *p
         break;
     case CLEAVE_EREFUSED:
         return cv_refuse("%s: '%s' exists; use --force to replace it", option,
-                         cv_echo(path, shown));
+                         CV_ECHO(path));
     default:
         return cannot_write(out, CV_EXIT_USAGE, err.text);
     }

@@ -91,6 +91,8 @@ int cv_finish_output(int status);
  * `buffer`. */
 enum { CV_ECHO_ROOM = 80 };
 const char *cv_echo(const char *text, char buffer[CV_ECHO_ROOM]);
+/* The same with a buffer of the block in which it is used. */
+#define CV_ECHO(text) cv_echo(text, (char[CV_ECHO_ROOM]){ 0 })
 
 /* What a terminal can show. */
 struct cv_screen {
@@ -141,5 +143,9 @@ void cv_progress_done(struct cv_progress *progress);
 /* "1 worker", "8 workers": a count with its noun; `buffer` is returned. */
 enum { CV_COUNTED_ROOM = 48 };
 const char *cv_counted(uint64_t count, const char *noun, char buffer[CV_COUNTED_ROOM]);
+/* Counts and numbers with a buffer of the block in which they are used. */
+#define CV_COUNTED(count, noun) cv_counted(count, noun, (char[CV_COUNTED_ROOM]){ 0 })
+#define CV_SHOW_NUMBER(value) cv_show_number(value, (char[CV_NUMBER_ROOM]){ 0 })
+#define CV_SHOW_UNITS(value) cv_show_units(value, (char[CV_NUMBER_ROOM]){ 0 })
 
 #endif

@@ -79,7 +79,6 @@ static bool is_remote(const char *name)
 const char *cv_usage_hint_name(const char *name, char *buffer, size_t size)
 {
     const size_t length = strlen(name);
-    char shown[CV_ECHO_ROOM];
 
     buffer[0] = '\0';
     if (name[0] == '~')
@@ -90,12 +89,12 @@ const char *cv_usage_hint_name(const char *name, char *buffer, size_t size)
                  "sed -i 's/\\r$//' SCRIPT");
     else if (strstr(name, "://") != NULL)
         snprintf(buffer, size, "; of the network: curl -sfL %s | cleave ...",
-                 cv_echo(name, shown));
+                 CV_ECHO(name));
     else if (is_list(name))
         snprintf(buffer, size, "; each file has an option of its own: -i FILE -i FILE");
     else if (is_remote(name))
         snprintf(buffer, size, "; of another machine: ssh %.*s cat %s | cleave ...",
-                 (int)strcspn(name, ":"), name, cv_echo(strchr(name, ':') + 1, shown));
+                 (int)strcspn(name, ":"), name, CV_ECHO(strchr(name, ':') + 1));
     return buffer;
 }
 
@@ -168,43 +167,38 @@ static bool has_quoted_ends(const char *name)
 void cv_usage_hint_form(const char *name, bool header)
 {
     const struct form *form = find_form(name);
-    char shown[CV_ECHO_ROOM];
 
     /* Of one that is compressed nothing is seen. */
     if (header && cv_name_ends_in(name, ".csv") && has_quoted_ends(name))
         cv_print_error(CV_EXIT_DONE,
                        "%s is cut between lines, also inside of quotes, where it has "
                        "ends of lines: --split csv",
-                       cv_echo(name, shown));
+                       CV_ECHO(name));
     if (form == NULL || (form->header && header))
         return;
     cv_print_error(CV_EXIT_DONE,
                    "%s is cut between lines; by its name it wants %s. --split lines, if "
                    "that is right",
-                   cv_echo(name, shown), form->option);
+                   CV_ECHO(name), form->option);
 }
 
 void cv_usage_hint_seeming(const char *name, const char *what, const char *advice,
                            bool done)
 {
-    char shown[CV_ECHO_ROOM];
-
     if (what == NULL || done || find_form(name) != NULL)
         return;
     cv_print_error(
         CV_EXIT_DONE,
         "%s is cut between lines; it seems to be %s: %s. --split lines, if that is right",
-        strcmp(name, "-") == 0 ? "standard input" : cv_echo(name, shown), what, advice);
+        strcmp(name, "-") == 0 ? "standard input" : CV_ECHO(name), what, advice);
 }
 
 void cv_usage_hint_endless(const char *name, const char *what, const char *advice)
 {
-    char shown[CV_ECHO_ROOM];
-
     cv_print_error(CV_EXIT_DONE,
                    "%s: no line ends in its first MiB, and one worker had all of it; it "
                    "seems to be %s: %s",
-                   strcmp(name, "-") == 0 ? "standard input" : cv_echo(name, shown), what,
+                   strcmp(name, "-") == 0 ? "standard input" : CV_ECHO(name), what,
                    advice);
 }
 
@@ -223,7 +217,7 @@ static bool read_first_line(const char *name, char line[FIRST_LINE])
 
 void cv_usage_hint_separator(const char *name)
 {
-    char line[FIRST_LINE], shown[CV_ECHO_ROOM];
+    char line[FIRST_LINE];
 
     if (!read_first_line(name, line) || strchr(line, ',') != NULL ||
         strpbrk(line, ";\t") == NULL)
@@ -231,7 +225,7 @@ void cv_usage_hint_separator(const char *name)
     cv_print_error(CV_EXIT_DONE,
                    "%s has no comma in its first line, but %s, and csv knows quotes only "
                    "behind commas: --split '%s'",
-                   cv_echo(name, shown), strchr(line, ';') != NULL ? "';'" : "tabs",
+                   CV_ECHO(name), strchr(line, ';') != NULL ? "';'" : "tabs",
                    strchr(line, ';') != NULL ? "csv:;" : "csv:tab");
 }
 

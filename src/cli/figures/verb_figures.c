@@ -17,8 +17,9 @@
 
 static const struct cv_option making[] = {
     CV_FLAG(0, "--quick", 1, quick,
-        "A rough version in seconds: a part of the settings."),
-    CV_OPTION(0, "--threads", COUNT, "N", threads,
+            "A rough version in seconds: a part of the settings."),
+    CV_OPTION(
+        0, "--threads", COUNT, "N", threads,
         "Threads to use; the result is the same on any number. Default 0: one per core.",
         .min = 0, .max = 256),
     { .name = NULL },
@@ -26,16 +27,16 @@ static const struct cv_option making[] = {
 
 static const struct cv_option output[] = {
     CV_FLAG(0, "--list", 1, list,
-        "Only list the figures there are, where they are in print and what is claimed of "
-        "them."),
+            "Only list the figures there are, where they are in print and what is "
+            "claimed of them."),
     CV_OPTION(0, "--out", TEXT, "DIR", out,
-        "Also write each figure as DIR/NAME.csv and, drawn by gnuplot, as DIR/NAME.svg. "
-        "The folder is made if missing."),
+              "Also write each figure as DIR/NAME.csv and, drawn by gnuplot, as "
+              "DIR/NAME.svg. The folder is made if missing."),
     CV_FLAG(0, "--csv-only", 1, csv_only,
-        "With --out: only CSV files, which need no gnuplot."),
+            "With --out: only CSV files, which need no gnuplot."),
     CV_FLAG(0, "--force", 1, force, "Replace files that exist."),
     CV_FLAG(0, "--json", 1, json,
-        "Write JSON: columns, rows and judged claims of each figure."),
+            "Write JSON: columns, rows and judged claims of each figure."),
     { .name = NULL },
 };
 

@@ -141,7 +141,7 @@ static void write_titles(struct cv_job_log *log)
 /* Copy an older log, the last line of which may have been cut short. */
 static int copy_lines(struct cv_job_log *log, FILE *older)
 {
-    char *line = NULL, shown[CV_ECHO_ROOM], last = '\n';
+    char *line = NULL, last = '\n';
     size_t room = 0;
     ssize_t length = getline(&line, &room, older);
     int status = CV_EXIT_DONE;
@@ -162,14 +162,13 @@ static int copy_lines(struct cv_job_log *log, FILE *older)
         fputc('\n', log->out.file);
     return ferror(older)
                ? cv_print_error(CV_EXIT_FAILED, "--joblog: cannot read '%s': %s",
-                                cv_echo(log->out.path, shown), strerror(errno))
+                                CV_ECHO(log->out.path), strerror(errno))
                : CV_EXIT_DONE;
 }
 
 /* Begin with the lines of an older log, if that is a file. */
 static int begin(struct cv_job_log *log, const char *path, bool resumes)
 {
-    char shown[CV_ECHO_ROOM];
     struct stat now;
     FILE *older;
     int status;
@@ -181,7 +180,7 @@ static int begin(struct cv_job_log *log, const char *path, bool resumes)
     }
     older = fopen(path, "re");
     if (older == NULL)
-        return cv_refuse("--joblog: cannot read '%s': %s", cv_echo(path, shown),
+        return cv_refuse("--joblog: cannot read '%s': %s", CV_ECHO(path),
                          strerror(errno));
     status = copy_lines(log, older);
     fclose(older);

@@ -32,10 +32,8 @@ struct sizes {
 static int fail_item(const char *option, uint64_t item, const char *expected,
                      const char *got)
 {
-    char shown[CV_ECHO_ROOM];
-
     return cv_refuse("%s: item %llu: %s, got '%s'", option, (unsigned long long)item + 1,
-                     expected, cv_echo(got, shown));
+                     expected, CV_ECHO(got));
 }
 
 static int read_size(const char *option, uint64_t item, const char *text, double *out)
@@ -237,7 +235,6 @@ static int match(struct sizes *sizes, const struct cost *costs, uint64_t ncosts,
 {
     double sum = 0;
     uint64_t known = 0;
-    char shown[CV_ECHO_ROOM];
 
     for (uint64_t i = 0; i < sizes->count; i++) {
         struct cv_text line = { NULL, 0, 0, false };
@@ -257,8 +254,7 @@ static int match(struct sizes *sizes, const struct cost *costs, uint64_t ncosts,
         known += found != NULL;
     }
     if (known == 0)
-        return cv_refuse("--costs: '%s' has none of these commands",
-                         cv_echo(path, shown));
+        return cv_refuse("--costs: '%s' has none of these commands", CV_ECHO(path));
     for (uint64_t i = 0; i < sizes->count; i++)
         if (sizes->items[i] < 0)
             sizes->items[i] = sum / (double)known;

@@ -32,12 +32,11 @@ static void join(const char *const *words, size_t count, const char *end,
 
     line[0] = '\0';
     for (size_t i = 0; i < count && used < LINE_ROOM; i++) {
-        char shown[CV_ECHO_ROOM];
 
         if (end != NULL && strcmp(words[i], end) == 0)
             return;
         used += (size_t)snprintf(line + used, LINE_ROOM - used, "%s%s", i > 0 ? " " : "",
-                                 cv_echo(words[i], shown));
+                                 CV_ECHO(words[i]));
     }
 }
 
@@ -57,14 +56,12 @@ static int check_unit(const struct cv_call *call)
 /* wc -l :: a b, wc -l :::a b */
 static int check_sign(const struct cv_call *call)
 {
-    char shown[CV_ECHO_ROOM];
-
     for (size_t i = 1; i < call->noperands; i++)
         if (strcmp(call->operands[i], "::") == 0 ||
             strncmp(call->operands[i], ":::", 3) == 0)
             return cv_refuse("'%s' is an argument of the command; items begin behind "
                              "':::' and a blank, --literal passes it on",
-                             cv_echo(call->operands[i], shown));
+                             CV_ECHO(call->operands[i]));
     return CV_EXIT_DONE;
 }
 
@@ -246,7 +243,6 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
     const char *program = call->noperands > 0 ? call->operands[0] : "";
     const char *last = call->nwords > 0 ? call->words[call->nwords - 1] : "";
     const char *behind = find_option_behind(call);
-    char shown[CV_ECHO_ROOM];
 
     if (behind != NULL) {
         cv_print_error(CV_EXIT_FAILED,
@@ -265,14 +261,14 @@ bool cv_run_mistakes_failed(const struct cv_call *call, bool items, bool hosts)
         cv_print_error(CV_EXIT_FAILED,
                        "'%s' is here; hosts look for it where ssh begins: copy it there, "
                        "or say --workdir DIR where it is",
-                       cv_echo(program, shown));
+                       CV_ECHO(program));
         return true;
     }
     if (items && values->transfers.count == 0 && !values->transfer && is_here(last)) {
         cv_print_error(CV_EXIT_FAILED,
                        "'%s' is here, and was not sent: --transferfile {} sends files of "
                        "items to hosts; --workdir DIR, if they see them there",
-                       cv_echo(last, shown));
+                       CV_ECHO(last));
         return true;
     }
     return false;

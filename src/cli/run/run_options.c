@@ -453,7 +453,7 @@ uint64_t cv_record_limit(double bytes)
 int cv_timeout_read(const char *text, bool items_here, struct cleave_failure_options *out)
 {
     const size_t length = text != NULL ? strlen(text) : 0;
-    char shown[CV_ECHO_ROOM], *rest = NULL;
+    char *rest = NULL;
     double value = 0;
 
     if (text == NULL)
@@ -463,7 +463,7 @@ int cv_timeout_read(const char *text, bool items_here, struct cleave_failure_opt
         if (!isdigit((unsigned char)text[0]) || rest != text + length - 1 || value <= 100)
             return cv_refuse(
                 "--timeout: expected more than 100%% of the median, got '%s'",
-                cv_echo(text, shown));
+                CV_ECHO(text));
         if (!items_here)
             return cv_refuse("--timeout %s is for items on this machine, whose commands "
                              "can be compared: expected a time such as 500ms or 2min",
@@ -474,7 +474,7 @@ int cv_timeout_read(const char *text, bool items_here, struct cleave_failure_opt
     if (cv_quantity_parse(text, CV_DURATION, &value) != NULL || !(value >= 0))
         return cv_refuse("--timeout: expected a time of 0 or more such as 0.5, 500ms, "
                          "2min or 1h30m, or 200%%, got '%s'",
-                         cv_echo(text, shown));
+                         CV_ECHO(text));
     out->timeout_s = value;
     return CV_EXIT_DONE;
 }
@@ -539,7 +539,7 @@ int cv_halt_read(const char *text, struct cleave_execution *out)
 
 int cv_load_read(const char *text, double *out)
 {
-    char shown[CV_ECHO_ROOM], *rest = NULL;
+    char *rest = NULL;
     double number;
 
     *out = 0;
@@ -553,21 +553,18 @@ int cv_load_read(const char *text, double *out)
     if (rest == text || *rest != '\0' || !(number > 0) || number > 1e9)
         return cv_refuse(
             "--load: expected a number above 0, or N%% of the cores, got '%s'",
-            cv_echo(text, shown));
+            CV_ECHO(text));
     *out = number;
     return CV_EXIT_DONE;
 }
 
 int cv_pin_read(const char *text, enum cleave_pin *out)
 {
-    char shown[CV_ECHO_ROOM];
-
     *out = CLEAVE_PIN_NONE;
     if (text == NULL)
         return CV_EXIT_DONE;
     *out = strcmp(text, "nodes") == 0 ? CLEAVE_PIN_NODES : CLEAVE_PIN_CORES;
     if (*out == CLEAVE_PIN_CORES && text[0] != '\0' && strcmp(text, "cores") != 0)
-        return cv_refuse("--pin: expected cores or nodes, got '%s'",
-                         cv_echo(text, shown));
+        return cv_refuse("--pin: expected cores or nodes, got '%s'", CV_ECHO(text));
     return CV_EXIT_DONE;
 }

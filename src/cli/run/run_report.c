@@ -66,7 +66,6 @@ static void add_facts(struct cv_text *text, const struct cleave_progress *progre
                       double done, double left_s, bool items)
 {
     const bool known = isfinite(progress->total);
-    char chunks[CV_COUNTED_ROOM];
 
     add_time(text, progress->elapsed_s);
     if (known && done >= progress->total) {
@@ -86,7 +85,7 @@ static void add_facts(struct cv_text *text, const struct cleave_progress *progre
             cv_text_add(text, " of ");
             cv_run_add_bytes(text, progress->total);
         }
-        cv_text_add(text, "  %s", cv_counted(progress->chunks, "chunk", chunks));
+        cv_text_add(text, "  %s", CV_COUNTED(progress->chunks, "chunk"));
     }
     cv_text_add(text, "  %u of %u busy", progress->busy, progress->workers);
     if (progress->failed > 0)
@@ -305,8 +304,8 @@ void cv_run_stopped(const struct cleave_execution_result *result,
     const uint64_t done = result->chunks - result->failed + result->resumed;
     const double ended = result->input_bytes + result->resumed_bytes;
     const double total = ended + result->left_bytes;
-    char name[CV_SIGNAL_ROOM], chunks[CV_COUNTED_ROOM];
-    char bytes[CV_NUMBER_ROOM], all[CV_NUMBER_ROOM];
+    char name[CV_SIGNAL_ROOM];
+    char bytes[CV_NUMBER_ROOM];
     struct cv_text line = { NULL, 0, 0, false };
 
     if (result->platform == NULL) {
@@ -315,11 +314,11 @@ void cv_run_stopped(const struct cleave_execution_result *result,
         return;
     }
     cv_text_add(&line, "stopped by %s: %s done", cv_signal_name(result->stopped_by, name),
-                cv_counted(done, items ? "command" : "chunk", chunks));
+                CV_COUNTED(done, items ? "command" : "chunk"));
     if (!items)
         cv_text_add(&line, ", %s", cv_show_units(ended - result->failed_bytes, bytes));
     if (!result->left_unread)
-        cv_text_add(&line, " of %s", cv_show_units(total, all));
+        cv_text_add(&line, " of %s", CV_SHOW_UNITS(total));
     cv_text_add(&line, "%s. ", items ? "" : " bytes");
     if (values->journal != NULL && !cv_run_can_resume(values->journal))
         cv_text_add(&line, "The journal that held them was removed meanwhile: none of it "
@@ -346,10 +345,8 @@ void cv_run_stopped(const struct cleave_execution_result *result,
 static int cannot_write(const struct cv_run_sink *sink, int status,
                         const struct cleave_error *err)
 {
-    char shown[CV_ECHO_ROOM];
-
     return cv_print_error(status, "%s: cannot write '%s': %s", sink->option,
-                          cv_echo(sink->path, shown), err->text);
+                          CV_ECHO(sink->path), err->text);
 }
 
 static bool names_file(const char *path)
@@ -382,14 +379,12 @@ int cv_run_sink_open(struct cv_run_sink *sink, const char *option, const char *p
 /* Say where what there is of a result can be found. */
 static void tell_part(const struct cv_run_sink *sink)
 {
-    char shown[CV_ECHO_ROOM];
-
     if (sink->file.replaces)
         cv_print_error(CV_EXIT_FAILED, "'%s' is as it was; the new one is not whole: %s",
-                       cv_echo(sink->path, shown), sink->file.beside);
+                       CV_ECHO(sink->path), sink->file.beside);
     else
         cv_print_error(CV_EXIT_FAILED, "'%s' was not made; what there is of it: %s",
-                       cv_echo(sink->path, shown), sink->file.beside);
+                       CV_ECHO(sink->path), sink->file.beside);
 }
 
 int cv_run_sink_close(struct cv_run_sink *sink, bool whole, int status)

@@ -134,10 +134,8 @@ static enum cleave_status make_folders(const char *path, struct cleave_error *er
 static enum cleave_status fail_file(const char *path, const char *why,
                                     struct cleave_error *err)
 {
-    char shown[CV_ECHO_ROOM];
-
-    return cv_fail(err, CLEAVE_EENGINE, "--results: cannot write '%s': %s",
-                   cv_echo(path, shown), why);
+    return cv_fail(err, CLEAVE_EENGINE, "--results: cannot write '%s': %s", CV_ECHO(path),
+                   why);
 }
 
 /* Its name, which is its own, in a folder that is there. */

@@ -26,9 +26,8 @@ static const struct cv_option_rule rules[] = {
       NEED_ITEMS "-a - for those of standard input" },
     { CV_RUN_CHUNKS,
       "--link --colsep --replace --rpl --quote --max-args --max-lines --fill "
-      "--fill-words "
-      "--many --shuf --tag --tagstring --results --files --weight --costs --ungroup "
-      "--transferfile --transfer --return --basefile --cleanup",
+      "--fill-words --many --shuf --tag --tagstring --results --files --weight --costs "
+      "--ungroup --transferfile --transfer --return --basefile --cleanup",
       CV_NEEDS, "", NEED_ITEMS "--each for the records of the input" },
 
     /* outputs as a whole, and as they come */
@@ -43,8 +42,7 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_ITEMS, "--framed", CV_NEEDS, "", FRAMED },
     { 0, "--framed", CV_EXCLUDES,
       "--input --output --journal --trace --joblog --failed --pairs --fetch --dry-run "
-      "--json "
-      "--mpi --serve",
+      "--json --mpi --serve",
       FRAMED },
 
     /* other machines */
@@ -64,8 +62,7 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_LOCAL, "--push --push-from --shared-input --ssh --remote --workdir --env",
       CV_NEEDS, "--hosts-file", /* it may name some later */
       "--ssh, --remote, --push, --shared-input, --workdir and --env need --hosts with "
-      "other "
-      "machines, or --slurm: here, commands have your folder and environment" },
+      "other machines, or --slurm: here, commands have your folder and environment" },
     { CV_RUN_LOCAL, "--transferfile --transfer --return --basefile --cleanup", CV_NEEDS,
       "--hosts-file",
       "--transferfile, --transfer, --return, --basefile and --cleanup need --hosts with "
@@ -89,9 +86,8 @@ static const struct cv_option_rule rules[] = {
       "--tag --tagstring --results --files --journal --weight --costs --transferfile "
       "--transfer --return --ungroup --line-buffer",
       "with --many items have no command of their own: expected none of --tag, "
-      "--results, "
-      "--files, --journal, --weight, --costs, --transferfile, --return, --ungroup and "
-      "--line-buffer" },
+      "--results, --files, --journal, --weight, --costs, --transferfile, --return, "
+      "--ungroup and --line-buffer" },
     { CV_RUN_ITEMS, "--block", CV_NEEDS, "",
       "items are done one at a time: expected no --block; -n N gives N of them to a "
       "command" },
@@ -108,8 +104,7 @@ static const struct cv_option_rule rules[] = {
     { CV_RUN_ITEMS, "--persistent --header-out --pairs --isolate --failed --cat",
       CV_NEEDS, "",
       "expected items or one of --persistent, --cat, --header-out, --pairs, --isolate "
-      "and "
-      "--failed, which are for chunks of an input" },
+      "and --failed, which are for chunks of an input" },
 
     /* single options */
     { 0, "--commutative", CV_NEEDS, "--reduce", "--commutative needs --reduce CMD" },

@@ -302,13 +302,12 @@ static void left_text(const struct cleave_execution_result *result, bool items,
 {
     enum { SHOWN = 5 };
     const size_t shown = result->nleft_ranges < SHOWN ? result->nleft_ranges : SHOWN;
-    char counted[CV_COUNTED_ROOM];
 
     if (result->nleft_ranges == 0 && !result->left_unread)
         return;
     if (items)
         fprintf(file, "cleave: left undone: %s",
-                cv_counted((uint64_t)result->left_bytes, "item", counted));
+                CV_COUNTED((uint64_t)result->left_bytes, "item"));
     else
         fprintf(file, "cleave: left undone: %.0f bytes", result->left_bytes);
     for (size_t i = 0; i < shown; i++)
@@ -326,34 +325,30 @@ static void left_text(const struct cleave_execution_result *result, bool items,
 static void head_text(const struct cleave_execution_result *result, double predicted_s,
                       bool items, FILE *file)
 {
-    char bytes[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM];
-
     if (items)
-        fprintf(file, "cleave: %s in %.3f s",
-                cv_counted(result->chunks, "command", counted), result->seconds);
+        fprintf(file, "cleave: %s in %.3f s", CV_COUNTED(result->chunks, "command"),
+                result->seconds);
     else
         fprintf(file, "cleave: %s byte%s in %.3f s, %s",
-                cv_show_units(result->input_bytes, bytes),
-                result->input_bytes == 1 ? "" : "s", result->seconds,
-                cv_counted(result->chunks, "chunk", counted));
+                CV_SHOW_UNITS(result->input_bytes), result->input_bytes == 1 ? "" : "s",
+                result->seconds, CV_COUNTED(result->chunks, "chunk"));
     if (result->connect_s > 0)
         fprintf(file, ", %.3f s to connect and %.3f s from then on", result->connect_s,
                 cv_run_makespan(result));
     if (isfinite(predicted_s))
         fprintf(file, ", predicted %.3f s", predicted_s);
     if (result->folds > 0)
-        fprintf(file, ", %s", cv_counted(result->folds, "fold", counted));
+        fprintf(file, ", %s", CV_COUNTED(result->folds, "fold"));
     if (result->resumed > 0)
         fprintf(file, ", %s from the journal",
-                cv_counted(result->resumed, items ? "command" : "chunk", counted));
+                CV_COUNTED(result->resumed, items ? "command" : "chunk"));
     if (result->retries > 0)
         fprintf(file, ", %llu retr%s", (unsigned long long)result->retries,
                 result->retries == 1 ? "y" : "ies");
     if (result->parted > 0)
-        fprintf(file, ", %s in halves", cv_counted(result->parted, "chunk", counted));
+        fprintf(file, ", %s in halves", CV_COUNTED(result->parted, "chunk"));
     if (result->lost > 0)
-        fprintf(file, ", %s lost with a host",
-                cv_counted(result->lost, "chunk", counted));
+        fprintf(file, ", %s lost with a host", CV_COUNTED(result->lost, "chunk"));
     if (result->failed > 0)
         fprintf(file, ", %llu failed", (unsigned long long)result->failed);
     fprintf(file, "\n");
@@ -375,13 +370,11 @@ static void parts_text(const struct cleave_execution_result *result, FILE *file)
 {
     const double whole_s = result->seconds * result->there;
     const bool known = !isnan(result->starts_s);
-    char counted[CV_COUNTED_ROOM];
     bool any = false;
 
     if (result->chunks == 0 || !(whole_s > 0))
         return;
-    fprintf(file,
-            "cleave: of the time of %s: ", cv_counted(result->there, "worker", counted));
+    fprintf(file, "cleave: of the time of %s: ", CV_COUNTED(result->there, "worker"));
     part_text(known ? "work" : "work and starts", result->work_s, whole_s, true, &any,
               file);
     part_text("starts", known ? result->starts_s : 0, whole_s, known, &any, file);

@@ -54,11 +54,9 @@ static bool looks_counted(const char *word)
 /* What --workers expects. Returns the exit status for having got something else. */
 static int expected_workers(const char *got)
 {
-    char shown[CV_ECHO_ROOM];
-
     return cv_refuse("--workers: expected 1 to %d, +N, -N, N%%, 0, or names such as "
                      "'fast,slow:nice -n 19', got '%s'",
-                     CV_MOST_WORKERS, cv_echo(got, shown));
+                     CV_MOST_WORKERS, CV_ECHO(got));
 }
 
 /* "8", "+2", "1.5", "50%". */
@@ -74,7 +72,6 @@ static bool is_count(const char *name)
 static int check_name(const char *name)
 {
     static const char *const words[] = { "auto", "max", "all", "cores", "cpus", "nproc" };
-    char shown[CV_ECHO_ROOM];
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(name, words[i]) == 0)
@@ -84,7 +81,7 @@ static int check_name(const char *name)
     if (is_count(name))
         return cv_refuse("--workers: '%s' in a list is no name. A comma in the words of "
                          "a worker is written '\\,', as in 'a:taskset -c 0\\,1'",
-                         cv_echo(name, shown));
+                         CV_ECHO(name));
     if (name[0] == '\0' || looks_counted(name))
         return expected_workers(name);
     return CV_EXIT_DONE;
@@ -475,7 +472,7 @@ static void add_chunks(const struct cleave_schedule *schedule,
         { "ends s", CV_COLUMN_NUMBER },
     };
     double min = INFINITY, max = 0;
-    char from[CV_NUMBER_ROOM], to[CV_NUMBER_ROOM];
+    char to[CV_NUMBER_ROOM];
     struct cv_table table;
 
     cv_table_init(&table, columns, sizeof columns / sizeof *columns);
@@ -497,7 +494,7 @@ static void add_chunks(const struct cleave_schedule *schedule,
     cv_table_done(&table);
     if (schedule->nchunks > SHOWN)
         cv_text_add(out, "  and %zu more; all have %s to %s bytes\n",
-                    schedule->nchunks - SHOWN, cv_show_units(round(min), from),
+                    schedule->nchunks - SHOWN, CV_SHOW_UNITS(round(min)),
                     cv_show_units(round(max), to));
 }
 

@@ -302,9 +302,8 @@ static bool shows_early(const struct whole_run *run)
     const struct cv_run_options *values = run->values;
     struct stat out;
 
-    return !cv_option_given(run->call,
-                            "--group --line-buffer --unordered --isolate --journal "
-                            "--reduce --header-out --persistent") &&
+    return !cv_option_given(run->call, "--group --line-buffer --unordered --isolate "
+                                       "--journal --reduce --header-out --persistent") &&
            values->retries <= 1 && !cv_run_output_is_file(values) &&
            fstat(STDOUT_FILENO, &out) == 0 && !S_ISREG(out.st_mode);
 }

@@ -154,13 +154,11 @@ static const char *policy_of(const struct cv_task_options *options)
 static void add_words(const struct cv_load_job *load, struct cv_text *out)
 {
     const double units = units_of(load);
-    char number[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM];
 
-    cv_text_add(out, "%s", cv_counted(load->items.count, "item", counted));
-    cv_text_add(out, " of %s unit%s", cv_show_units(units, number),
-                units == 1 ? "" : "s in all");
+    cv_text_add(out, "%s", CV_COUNTED(load->items.count, "item"));
+    cv_text_add(out, " of %s unit%s", CV_SHOW_UNITS(units), units == 1 ? "" : "s in all");
     cv_text_add(out, " on %s",
-                cv_counted(cleave_platform_nworkers(load->platform), "worker", counted));
+                CV_COUNTED(cleave_platform_nworkers(load->platform), "worker"));
 }
 
 /* --- plan ------------------------------------------------------------------------------- */
@@ -217,7 +215,6 @@ static void add_outcome(const struct cv_load_job *load, const struct cv_screen *
     const struct cleave_schedule *schedule = load->schedule;
     const double over = cv_over(schedule->makespan_s, schedule->bound.value_s);
     const uint32_t nworkers = cleave_platform_nworkers(load->platform);
-    char number[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM];
     uint32_t nused = 0;
 
     for (uint32_t w = 0; w < nworkers; w++)
@@ -225,19 +222,19 @@ static void add_outcome(const struct cv_load_job *load, const struct cv_screen *
     cv_text_add(out, "%s", CV_BOLD(screen));
     add_words(load, out);
     cv_text_add(out, "%s\npolicy    %s\n", CV_PLAIN(screen), schedule->policy);
-    cv_text_add(out, "makespan  %s s", cv_show_number(schedule->makespan_s, number));
+    cv_text_add(out, "makespan  %s s", CV_SHOW_NUMBER(schedule->makespan_s));
     if (over == 0)
         cv_text_add(out, ", which no schedule can beat\n");
     else
         cv_text_add(out, ", %.2f%% over the bound\n", 100 * over);
-    cv_text_add(out, "bound     %s s (%s)\n",
-                cv_show_number(schedule->bound.value_s, number), schedule->bound.name);
+    cv_text_add(out, "bound     %s s (%s)\n", CV_SHOW_NUMBER(schedule->bound.value_s),
+                schedule->bound.name);
     if (!isnan(load->list_order_s))
         cv_text_add(out, "in order  %s s, %.2f%% over the bound, as the list has them\n",
-                    cv_show_number(load->list_order_s, number),
+                    CV_SHOW_NUMBER(load->list_order_s),
                     100 * cv_over(load->list_order_s, schedule->bound.value_s));
     cv_text_add(out, "used      %u of %s, utilisation %.1f%%\n", nused,
-                cv_counted(nworkers, "worker", counted), 100 * schedule->utilisation);
+                CV_COUNTED(nworkers, "worker"), 100 * schedule->utilisation);
 }
 
 static void add_workers(const struct cv_load_job *load, bool all,
@@ -331,16 +328,15 @@ static void add_last(const struct cv_load_job *load, struct cv_text *out)
 {
     const struct cleave_schedule *schedule = load->schedule;
     const struct cleave_chunk *last = &schedule->chunks[0];
-    char number[CV_NUMBER_ROOM];
 
     for (size_t k = 1; k < schedule->nchunks; k++)
         if (schedule->chunks[k].compute_end_s > last->compute_end_s)
             last = &schedule->chunks[k];
     cv_text_add(out, "\nThe last to end is %s, with item %llu of %s units",
                 cleave_platform_worker_name(load->platform, last->worker),
-                (unsigned long long)last->item + 1, cv_show_units(last->units, number));
+                (unsigned long long)last->item + 1, CV_SHOW_UNITS(last->units));
     cv_text_add(out, ", which it began after %s s.\n",
-                cv_show_number(last->compute_start_s, number));
+                CV_SHOW_NUMBER(last->compute_start_s));
 }
 
 static void plan_text(struct cv_task_call *task, struct cv_screen *screen,
@@ -460,19 +456,18 @@ static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
     const struct cv_task_options *options = task->options;
     const struct cv_load_job *load = task->job;
     const struct cleave_stats *stats = &task->stats;
-    char number[CV_NUMBER_ROOM], runs[CV_COUNTED_ROOM];
 
     cv_screen_narrow(screen, options->width);
-    cv_text_add(out, "%s%s of ", CV_BOLD(screen), cv_counted(stats->runs, "run", runs));
+    cv_text_add(out, "%s%s of ", CV_BOLD(screen), CV_COUNTED(stats->runs, "run"));
     add_words(load, out);
     cv_text_add(out, ", noise %s%s\n", task->noise, CV_PLAIN(screen));
     cv_text_add(out, "policy    %s\n", policy_of(options));
     cv_engine_line(options->engine, &options->where, out);
     cv_text_add(out, "makespan  %s s on average, %.2f%% over the bound\n",
-                cv_show_number(stats->mean_s, number),
+                CV_SHOW_NUMBER(stats->mean_s),
                 100 * cv_over(stats->mean_s, stats->bound.value_s));
     cv_text_add(out, "bound     %s s (%s) for sizes and costs as declared\n",
-                cv_show_number(stats->bound.value_s, number), stats->bound.name);
+                CV_SHOW_NUMBER(stats->bound.value_s), stats->bound.name);
     cv_text_add(out, "workers   %u, utilisation %.1f%%\n",
                 cleave_platform_nworkers(load->platform), 100 * stats->utilisation);
     cv_times_text(stats, screen, out);
@@ -507,12 +502,10 @@ static void json_cell(struct cv_task_call *task, struct cv_json *json, size_t in
 
 static void headline(struct cv_task_call *task, struct cv_text *out)
 {
-    char counted[CV_COUNTED_ROOM];
-
     add_words(task->job, out);
     if (task->found.noisy)
         cv_text_add(out, ", %s of each policy, noise %s",
-                    cv_counted(task->found.runs, "run", counted), task->noise);
+                    CV_COUNTED(task->found.runs, "run"), task->noise);
 }
 
 /* clang-format off */

@@ -62,19 +62,17 @@ static const char *price_unpaid_reason(const struct cv_price *price)
 static void price_text(const struct cleave_schedule *schedule,
                        const struct cv_price *price, struct cv_text *out)
 {
-    char number[CV_NUMBER_ROOM];
-
     if (schedule->paid_s == NULL)
         return;
-    cv_text_add(out, "cost      %s", cv_show_number(schedule->cost, number));
+    cv_text_add(out, "cost      %s", CV_SHOW_NUMBER(schedule->cost));
     if (price != NULL && price->terms.budget > 0)
-        cv_text_add(out, " of %s", cv_show_number(price->terms.budget, number));
+        cv_text_add(out, " of %s", CV_SHOW_NUMBER(price->terms.budget));
     if (price != NULL && price->terms.deadline_s > 0)
         cv_text_add(out, "; none that ends by %s s",
-                    cv_show_number(price->terms.deadline_s, number));
+                    CV_SHOW_NUMBER(price->terms.deadline_s));
     if (price != NULL && price->terms.deadline_s > 0)
         cv_text_add(out, " costs less than %s",
-                    cv_show_number(price->rental->least_cost, number));
+                    CV_SHOW_NUMBER(price->rental->least_cost));
     cv_text_add(out, "\n");
 }
 
@@ -140,16 +138,13 @@ static double schedule_over(const struct cleave_schedule *schedule)
 void cv_load_words(double units, double lifespan_s, double result_ratio,
                    uint32_t nworkers, struct cv_text *out)
 {
-    char number[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM];
-
     if (lifespan_s > 0)
-        cv_text_add(out, "as much as ends in %s s", cv_show_number(lifespan_s, number));
+        cv_text_add(out, "as much as ends in %s s", CV_SHOW_NUMBER(lifespan_s));
     else
-        cv_text_add(out, "%s unit%s", cv_show_units(units, number),
-                    units == 1 ? "" : "s");
-    cv_text_add(out, " on %s", cv_counted(nworkers, "worker", counted));
+        cv_text_add(out, "%s unit%s", CV_SHOW_UNITS(units), units == 1 ? "" : "s");
+    cv_text_add(out, " on %s", CV_COUNTED(nworkers, "worker"));
     if (result_ratio > 0)
-        cv_text_add(out, ", %s of result per unit", cv_show_number(result_ratio, number));
+        cv_text_add(out, ", %s of result per unit", CV_SHOW_NUMBER(result_ratio));
 }
 
 /* What the plan comes to, and what could not be beaten. */
@@ -157,12 +152,11 @@ static void add_outcome(const struct cleave_schedule *schedule, struct cv_text *
 {
     const bool lives = schedule->lifespan_s > 0;
     const double over = schedule_over(schedule);
-    char number[CV_NUMBER_ROOM];
 
     if (lives)
-        cv_text_add(out, "work      %s units", cv_show_units(schedule->load, number));
+        cv_text_add(out, "work      %s units", CV_SHOW_UNITS(schedule->load));
     else
-        cv_text_add(out, "makespan  %s s", cv_show_number(schedule->makespan_s, number));
+        cv_text_add(out, "makespan  %s s", CV_SHOW_NUMBER(schedule->makespan_s));
     if (over == 0)
         cv_text_add(out, ", which no schedule%s can beat\n",
                     schedule->proved != NULL ? " of one round" : "");
@@ -170,9 +164,8 @@ static void add_outcome(const struct cleave_schedule *schedule, struct cv_text *
         cv_text_add(out, ", %.2f%% below the bound\n", 100 * over / (1 + over));
     else
         cv_text_add(out, ", %.2f%% over the bound\n", 100 * over);
-    cv_text_add(out, "bound     %s %s (%s)\n",
-                cv_show_number(schedule->bound.value_s, number), lives ? "units" : "s",
-                schedule->bound.name);
+    cv_text_add(out, "bound     %s %s (%s)\n", CV_SHOW_NUMBER(schedule->bound.value_s),
+                lives ? "units" : "s", schedule->bound.name);
     if (schedule->proved != NULL)
         cv_text_add(out, "proved    best of %s\n", schedule->proved);
 }
@@ -181,8 +174,6 @@ static void add_headline(const struct cleave_schedule *schedule,
                          const struct cv_price *price, uint32_t nworkers, uint32_t nused,
                          const struct cv_screen *screen, struct cv_text *out)
 {
-    char counted[CV_COUNTED_ROOM];
-
     cv_text_add(out, "%s", CV_BOLD(screen));
     cv_load_words(schedule->load, schedule->lifespan_s, schedule->result_ratio, nworkers,
                   out);
@@ -191,22 +182,21 @@ static void add_headline(const struct cleave_schedule *schedule,
     add_outcome(schedule, out);
     price_text(schedule, price, out);
     cv_text_add(out, "used      %u of %s, utilisation %.1f%%", nused,
-                cv_counted(nworkers, "worker", counted), 100 * schedule->utilisation);
+                CV_COUNTED(nworkers, "worker"), 100 * schedule->utilisation);
     cv_text_add(out, "\nchunks    %zu in ", schedule->nchunks);
-    cv_text_add(out, "%s\n", cv_counted(schedule->rounds, "round", counted));
+    cv_text_add(out, "%s\n", CV_COUNTED(schedule->rounds, "round"));
 }
 
 /* Who stands for others has costs that are theirs in the long run. */
 static void add_leaders(const struct cleave_platform *platform, struct cv_text *out)
 {
     const double led = cv_platform_led(platform);
-    char number[CV_NUMBER_ROOM];
 
     if (led > 0)
         cv_text_add(out,
                     "leaders   stand for %s workers behind them; so does the bound, "
                     "which small chunks miss\n",
-                    cv_show_units(led, number));
+                    CV_SHOW_UNITS(led));
 }
 
 static void add_to_sum(struct sum *sum, const struct cleave_chunk *chunk)
@@ -267,7 +257,6 @@ static void add_rounds(const struct cleave_schedule *schedule,
         { "first sent s", CV_COLUMN_NUMBER }, { "last ends s", CV_COLUMN_NUMBER },
     };
     struct sum rounds[ROUNDS_SHOWN] = { { 0, 0, 0, 0, 0, 0 } };
-    char counted[CV_COUNTED_ROOM];
     struct cv_table table;
 
     for (size_t k = 0; k < schedule->nchunks; k++) {
@@ -282,7 +271,7 @@ static void add_rounds(const struct cleave_schedule *schedule,
     cv_add_table(&table, screen, out);
     if (schedule->rounds > ROUNDS_SHOWN)
         cv_text_add(out, "  and %s; --chunks lists every chunk\n",
-                    cv_counted(schedule->rounds - ROUNDS_SHOWN, "more round", counted));
+                    CV_COUNTED(schedule->rounds - ROUNDS_SHOWN, "more round"));
 }
 
 static void add_chunks(const struct cleave_schedule *schedule,

@@ -224,7 +224,7 @@ static void check_units(const struct cv_task_options *options,
     static const double slowest_Bps = 1000;
     const struct cleave_worker *workers = cleave_platform_workers(platform);
     double fastest = 0;
-    char number[CV_NUMBER_SIZE], shown[CV_ECHO_ROOM];
+    char number[CV_NUMBER_SIZE];
 
     for (uint32_t i = 0; i < cleave_platform_nworkers(platform); i++)
         fastest = fmax(fastest, workers[i].speed_ups);
@@ -234,7 +234,7 @@ static void check_units(const struct cv_task_options *options,
             "--load is in bytes, and no worker of %s computes more than %s of them a "
             "second: what has no unit there is units a second. If a unit is a megabyte, "
             "say so there, as in 'speed: %sMB/s', or give the load in units",
-            cv_echo(options->platform, shown), cv_number_short(fastest, number), number);
+            CV_ECHO(options->platform), cv_number_short(fastest, number), number);
 }
 
 static int check_options(const struct cv_task_options *options)
@@ -467,31 +467,29 @@ static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
     const struct cv_load_job *load = task->job;
     const uint32_t nworkers = cleave_platform_nworkers(load->platform);
     const struct cleave_stats *stats = &task->stats;
-    char number[CV_NUMBER_ROOM], runs[CV_COUNTED_ROOM];
 
     if (load->reduced) {
         cv_then_reduce_runs_text(task, screen, out);
         return;
     }
     cv_screen_narrow(screen, options->width);
-    cv_text_add(out, "%s%s of ", CV_BOLD(screen), cv_counted(stats->runs, "run", runs));
+    cv_text_add(out, "%s%s of ", CV_BOLD(screen), CV_COUNTED(stats->runs, "run"));
     cv_load_words(stats->load, options->lifespan_s, options->result_ratio, nworkers, out);
     cv_text_add(out, ", noise %s%s\n", task->noise, CV_PLAIN(screen));
     cv_policy_line(policy_of(options), stats->picked, NULL, screen->width, out);
     cv_engine_line(options->engine, &options->where, out);
     if (options->lifespan_s > 0)
-        cv_text_add(out, "work      %s units as planned\n",
-                    cv_show_units(stats->load, number));
-    cv_text_add(out, "makespan  %s s on average", cv_show_number(stats->mean_s, number));
+        cv_text_add(out, "work      %s units as planned\n", CV_SHOW_UNITS(stats->load));
+    cv_text_add(out, "makespan  %s s on average", CV_SHOW_NUMBER(stats->mean_s));
     if (options->lifespan_s <= 0)
         cv_text_add(out, ", %.2f%% over the bound",
                     100 * cv_over(stats->mean_s, stats->bound.value_s));
     cv_text_add(out, "\nbound     %s %s (%s) for the costs as declared\n",
-                cv_show_number(stats->bound.value_s, number),
+                CV_SHOW_NUMBER(stats->bound.value_s),
                 options->lifespan_s > 0 ? "units" : "s", stats->bound.name);
     cv_text_add(out, "workers   %u, utilisation %.1f%%\n", nworkers,
                 100 * stats->utilisation);
-    cv_text_add(out, "chunks    %s%s\n", cv_show_units(stats->chunks, number),
+    cv_text_add(out, "chunks    %s%s\n", CV_SHOW_UNITS(stats->chunks),
                 stats->chunks == floor(stats->chunks) ? "" : " on average");
     cv_times_text(stats, screen, out);
 }
@@ -731,7 +729,6 @@ static void add_words(struct cv_task_call *task, struct cv_text *out)
 static void headline(struct cv_task_call *task, struct cv_text *out)
 {
     const struct cv_comparison *found = &task->found;
-    char counted[CV_COUNTED_ROOM];
 
     if (cv_compare_is_sweep(found)) {
         cv_text_add(out, "%s for %zu values of %s",
@@ -743,8 +740,8 @@ static void headline(struct cv_task_call *task, struct cv_text *out)
     }
     add_words(task, out);
     if (found->noisy)
-        cv_text_add(out, ", %s of each policy, noise %s",
-                    cv_counted(found->runs, "run", counted), task->noise);
+        cv_text_add(out, ", %s of each policy, noise %s", CV_COUNTED(found->runs, "run"),
+                    task->noise);
 }
 
 void cv_load_add_bounds(struct cv_task_call *task, const struct cv_screen *screen,
@@ -752,12 +749,11 @@ void cv_load_add_bounds(struct cv_task_call *task, const struct cv_screen *scree
 {
     const struct cleave_bound *bound = &task->found.bounds[0];
     const struct cv_load_job *load = task->job;
-    char number[CV_NUMBER_ROOM];
 
     if (load->reduced)
         cv_then_reduce_plans(&load->joint, screen, out);
     cv_text_add(out, "%s     %s %s (%s)\n", load->reduced ? "\nload " : "bound",
-                cv_show_number(bound->value_s, number), task->found.lives ? "units" : "s",
+                CV_SHOW_NUMBER(bound->value_s), task->found.lives ? "units" : "s",
                 bound->name);
 }
 
@@ -765,12 +761,11 @@ static void add_page(struct cv_task_call *task, struct cv_text *title,
                      struct cv_text *facts)
 {
     const struct cv_comparison *found = &task->found;
-    char counted[CV_COUNTED_ROOM];
 
     add_words(task, title);
     if (found->noisy)
         cv_text_add(facts, "%s of each policy, noise %s, seed %llu",
-                    cv_counted(found->runs, "run", counted),
+                    CV_COUNTED(found->runs, "run"),
                     found->sweep.what == CV_SWEEP_ERROR ? "normal with that error"
                                                         : task->noise,
                     (unsigned long long)task->options->seed);

@@ -143,9 +143,9 @@ bool cv_reduce_closed_form(const struct cleave_reduction *job, struct cv_markov 
 
 void cv_reduce_words(const struct cv_reduce_job *reduce, struct cv_text *out)
 {
-    char counted[CV_COUNTED_ROOM], transfer[CV_ECHO_ROOM], compute[CV_ECHO_ROOM];
+    char transfer[CV_ECHO_ROOM], compute[CV_ECHO_ROOM];
 
-    cv_text_add(out, "%s", cv_counted(cv_reduce_nodes(reduce), "node", counted));
+    cv_text_add(out, "%s", CV_COUNTED(cv_reduce_nodes(reduce), "node"));
     if (reduce->costs != NULL)
         cv_text_add(out, ", costs from a file");
     else
@@ -174,26 +174,24 @@ static void add_length(const struct cleave_tree *tree, const struct cv_reduce_jo
 {
     const bool equal_costs = reduce->costs == NULL;
     const double over = cv_over(tree->length_s, tree->optimum_s);
-    char number[CV_NUMBER_ROOM];
 
-    cv_text_add(out, "length    %s s", cv_show_number(tree->length_s, number));
+    cv_text_add(out, "length    %s s", CV_SHOW_NUMBER(tree->length_s));
     if (equal_costs && !isnan(tree->optimum_s)) {
         if (over <= 0)
             cv_text_add(out, ", which no tree can beat");
         else
             cv_text_add(out, ", %.2f%% over the optimum of %s s%s", 100 * over,
-                        cv_show_number(tree->optimum_s, number),
+                        CV_SHOW_NUMBER(tree->optimum_s),
                         is_limited(&reduce->job) ? " without limits" : "");
     }
     cv_text_add(out, "\n");
     if (!equal_costs && !isnan(tree->optimum_s))
         cv_text_add(out, "optimum   %s s if all costs were equal to their means\n",
-                    cv_show_number(tree->optimum_s, number));
+                    CV_SHOW_NUMBER(tree->optimum_s));
     if (!isnan(tree->lower_bound_s))
-        cv_text_add(out, "bounds    at least %s s",
-                    cv_show_number(tree->lower_bound_s, number));
+        cv_text_add(out, "bounds    at least %s s", CV_SHOW_NUMBER(tree->lower_bound_s));
     if (!isnan(tree->lower_bound_s) && !isnan(tree->upper_bound_s))
-        cv_text_add(out, ", at most %s s", cv_show_number(tree->upper_bound_s, number));
+        cv_text_add(out, ", at most %s s", CV_SHOW_NUMBER(tree->upper_bound_s));
     if (!isnan(tree->lower_bound_s))
         cv_text_add(out, "\n");
 }
@@ -276,18 +274,15 @@ static void add_receivers(const struct shape *shape, uint32_t n,
 static void add_shape(const struct cleave_tree *tree, bool table,
                       const struct cv_screen *screen, struct cv_text *out)
 {
-    char partials[CV_COUNTED_ROOM], levels[CV_COUNTED_ROOM], nodes[CV_COUNTED_ROOM];
     struct shape shape = { .received = NULL };
     struct cv_arena arena;
 
     cv_arena_init(&arena);
     if (find_shape(tree, &arena, &shape)) {
         cv_text_add(out, "root      node %u, which receives %s\n", tree->root,
-                    cv_counted(shape.received[tree->root], "partial", partials));
-        cv_text_add(out, "tree      %s, %s receive%s",
-                    cv_counted(shape.deepest, "level", levels),
-                    cv_counted(shape.receivers, "node", nodes),
-                    shape.receivers == 1 ? "s" : "");
+                    CV_COUNTED(shape.received[tree->root], "partial"));
+        cv_text_add(out, "tree      %s, %s receive%s", CV_COUNTED(shape.deepest, "level"),
+                    CV_COUNTED(shape.receivers, "node"), shape.receivers == 1 ? "s" : "");
         cv_text_add(out, "%s\n", tree->keeps_order ? ", order is kept" : "");
         if (table)
             add_receivers(&shape, tree->nodes, screen, out);
@@ -436,8 +431,6 @@ void cv_field_ready(struct cv_json *json, const struct cv_reduce_job *reduce)
 
 static void explain_merge(double bound, double b, struct cv_text *out)
 {
-    char low[CV_NUMBER_ROOM], rate[CV_NUMBER_ROOM];
-
     cv_text_add(
         out,
         "One thing at a time, a schedule is a binary tree whose length is the greatest "
@@ -445,7 +438,7 @@ static void explain_merge(double bound, double b, struct cv_text *out)
         "ready) / (d + c)) is at most 1, and combining the two that are there first is "
         "optimal: tree-dyn does that without knowing any time. The bound is ln(sum of "
         "exp(s ready)) / s = %s s with s = ln 2 / (d + c) = %s.",
-        cv_show_number(bound, low), cv_show_number(log(2) / b, rate));
+        CV_SHOW_NUMBER(bound), CV_SHOW_NUMBER(log(2) / b));
 }
 
 static void explain_ready(const struct cv_reduce_job *reduce, double d, double c,
@@ -455,14 +448,13 @@ static void explain_ready(const struct cv_reduce_job *reduce, double d, double c
     const struct cv_ready_steps steps = cv_ready_steps(&job);
     const double bound = kraft_bound(reduce, d, c);
     const double rate = cv_ready_rate(steps.a, steps.b);
-    char shown[CV_NUMBER_ROOM], low[CV_NUMBER_ROOM], high[CV_NUMBER_ROOM];
 
     if (!cv_ready_is_exact(&job)) {
         cv_text_add(out,
                     "Nodes receive before their own partials are ready, and transfers "
                     "cost more than combinations: whether the tree is optimal is not "
                     "known. No tree is shorter than %s s.",
-                    cv_show_number(reduce->tree->lower_bound_s, low));
+                    CV_SHOW_NUMBER(reduce->tree->lower_bound_s));
     } else if (!(steps.b > 0)) {
         cv_text_add(out,
                     "Nothing costs any time: the result is there with the last partial.");
@@ -473,8 +465,8 @@ static void explain_ready(const struct cv_reduce_job *reduce, double d, double c
                     "Let A = max(d, c), B = d + c and s = %s, the root of exp(-s A) + "
                     "exp(-s B) = 1. The shortest tree takes at least ln(sum of exp(s "
                     "ready)) / s = %s s and at most B more, %s s.",
-                    cv_show_number(rate, shown), cv_show_number(bound, low),
-                    cv_show_number(bound + steps.b, high));
+                    CV_SHOW_NUMBER(rate), CV_SHOW_NUMBER(bound),
+                    CV_SHOW_NUMBER(bound + steps.b));
         cv_text_add(
             out,
             " Policy 'ready' finds it: in reversed time, nodes take places by increasing "
@@ -548,7 +540,7 @@ static void explain_greedy(const struct cleave_tree *tree,
     const uint64_t limit =
         options->max_transfers > 0 ? options->max_transfers : options->max_reducers;
     const double d = range->least_d, c = range->least_c;
-    char low[CV_NUMBER_ROOM], high[CV_NUMBER_ROOM], max[CV_NUMBER_ROOM];
+    char max[CV_NUMBER_ROOM];
 
     if (range->least_d != range->most_d || range->least_c != range->most_c) {
         cv_text_add(
@@ -563,8 +555,8 @@ static void explain_greedy(const struct cleave_tree *tree,
                 "greedy tree is optimal, each node being put below the one that can "
                 "receive from it latest. Without limits the optimum for n nodes lies "
                 "between ceil(log2 n) max(d, c) = %s s and ceil(log2 n) (d + c) = %s s.",
-                cv_show_number(cv_reduce_lower(tree->nodes, d, c), low),
-                cv_show_number(cv_reduce_upper(tree->nodes, d, c), high));
+                CV_SHOW_NUMBER(cv_reduce_lower(tree->nodes, d, c)),
+                CV_SHOW_NUMBER(cv_reduce_upper(tree->nodes, d, c)));
     if (limit > 0)
         cv_text_add(out,
                     "\nWith at most K = %llu %s the tree is optimal among those within "
@@ -580,7 +572,7 @@ static void explain_method(const struct cleave_tree *tree, enum cv_reduce_method
                            const struct range *range, struct cv_text *out)
 {
     struct cv_reduce_guarantee guarantee;
-    char from[CV_NUMBER_ROOM], to[CV_NUMBER_ROOM], number[CV_NUMBER_ROOM];
+    char from[CV_NUMBER_ROOM], to[CV_NUMBER_ROOM];
 
     if (tree->nodes < 2) {
         cv_text_add(out, "A single node has nothing to combine.");
@@ -606,7 +598,7 @@ static void explain_method(const struct cleave_tree *tree, enum cv_reduce_method
     cv_text_add(out,
                 "Without knowing the costs, '%s' takes at most %s times the optimum: %s, "
                 "for %s, where d = %s s is the cheapest transfer",
-                tree->policy, cv_show_number(guarantee.ratio, number), guarantee.formula,
+                tree->policy, CV_SHOW_NUMBER(guarantee.ratio), guarantee.formula,
                 guarantee.when, cv_show_number(range->least_d, from));
     cv_text_add(out, " and Delta = %s how much dearer the dearest is.",
                 cv_show_number(range->most_d / range->least_d, to));
@@ -636,8 +628,8 @@ void cv_reduce_explain(const struct cv_reduce_job *reduce,
     else if (method != CV_METHOD_UNPROVED)
         explain_method(tree, method, &range, out);
     else
-        cv_text_add(out,
-                    "No bound on how much longer than the optimum '%s' can take has been "
-                    "proved.",
-                    tree->policy);
+        cv_text_add(
+            out,
+            "No bound on how much longer than the optimum '%s' can take has been proved.",
+            tree->policy);
 }

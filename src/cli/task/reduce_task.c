@@ -166,15 +166,13 @@ static const struct cv_option_group compare_groups[] = {
 
 static int read_ready_model(const char *text, enum cleave_ready_model *out)
 {
-    char shown[CV_ECHO_ROOM];
-
     for (int i = CLEAVE_READY_ABSENT; i <= CLEAVE_READY_MERGE; i++)
         if (strcmp(text, cv_ready_model_name((enum cleave_ready_model)i)) == 0) {
             *out = (enum cleave_ready_model)i;
             return CV_EXIT_DONE;
         }
     return cv_refuse("--ready-model: expected absent, early or merge, got '%s'",
-                     cv_echo(text, shown));
+                     CV_ECHO(text));
 }
 
 /* A number, or what has the form of a law; a file of such a name can be called ./NAME. */
@@ -313,11 +311,9 @@ static int read_costs(const struct cv_task_options *options, struct cv_reduce_jo
 
 static int read_compute_model(const char *text, enum cleave_compute_model *out)
 {
-    char shown[CV_ECHO_ROOM];
-
     if (strcmp(text, "fresh") != 0 && strcmp(text, "fixed") != 0)
         return cv_refuse("--compute-model: expected fresh or fixed, got '%s'",
-                         cv_echo(text, shown));
+                         CV_ECHO(text));
     *out = strcmp(text, "fresh") == 0 ? CLEAVE_COMPUTE_FRESH : CLEAVE_COMPUTE_FIXED;
     return CV_EXIT_DONE;
 }
@@ -476,17 +472,14 @@ static void length_text(struct cv_task_call *task, struct cv_text *out)
 {
     const struct cv_task_options *options = task->options;
     const struct cv_reduce_job *reduce = task->job;
-    char number[CV_NUMBER_ROOM], low[CV_NUMBER_ROOM], high[CV_NUMBER_ROOM];
-    char counted[CV_COUNTED_ROOM], transfer[CV_ECHO_ROOM], compute[CV_ECHO_ROOM];
+    char transfer[CV_ECHO_ROOM], compute[CV_ECHO_ROOM];
 
-    cv_text_add(out, "%s, transfer %s, compute %s\n",
-                cv_counted(options->nodes, "node", counted),
+    cv_text_add(out, "%s, transfer %s, compute %s\n", CV_COUNTED(options->nodes, "node"),
                 cv_echo(options->transfer, transfer), cv_echo(options->compute, compute));
     cv_text_add(out, "length    %s s, which no tree can beat\n",
-                cv_show_number(reduce->length_s, number));
+                CV_SHOW_NUMBER(reduce->length_s));
     cv_text_add(out, "bounds    at least %s s, at most %s s\n",
-                cv_show_number(reduce->lower_s, low),
-                cv_show_number(reduce->upper_s, high));
+                CV_SHOW_NUMBER(reduce->lower_s), CV_SHOW_NUMBER(reduce->upper_s));
 }
 
 static void plan_text(struct cv_task_call *task, struct cv_screen *screen,
@@ -590,7 +583,6 @@ static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
     const struct cv_task_options *options = task->options;
     const struct cv_reduce_job *reduce = task->job;
     const struct cleave_stats *stats = &task->stats;
-    char number[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM];
     struct cv_markov exact;
 
     cv_screen_narrow(screen, options->width);
@@ -598,17 +590,16 @@ static void simulation_text(struct cv_task_call *task, struct cv_screen *screen,
         cv_tree_text(task, true, screen, out);
         return;
     }
-    cv_text_add(out, "%s%s of ", CV_BOLD(screen),
-                cv_counted(stats->runs, "run", counted));
+    cv_text_add(out, "%s%s of ", CV_BOLD(screen), CV_COUNTED(stats->runs, "run"));
     cv_reduce_words(reduce, out);
     cv_text_add(out, "%s\n", CV_PLAIN(screen));
     cv_policy_line(reduce->job.policy, NULL, NULL, screen->width, out);
     cv_engine_line(options->engine, &options->where, out);
     cv_text_add(out, "length    %s s on average, %.2f%% over the bound\n",
-                cv_show_number(stats->mean_s, number),
+                CV_SHOW_NUMBER(stats->mean_s),
                 100 * cv_over(stats->mean_s, reduce->bound_s));
     cv_text_add(out, "bound     at least %s s for costs at their means\n",
-                cv_show_number(reduce->bound_s, number));
+                CV_SHOW_NUMBER(reduce->bound_s));
     if (cv_reduce_closed_form(&reduce->job, &exact))
         cv_text_add(out,
                     "exactly   mean %.5g s, standard deviation %.5g s in closed form\n",
@@ -703,10 +694,9 @@ static void json_cell(struct cv_task_call *task, struct cv_json *json, size_t in
 static void headline(struct cv_task_call *task, struct cv_text *out)
 {
     const struct cv_comparison *found = &task->found;
-    char counted[CV_COUNTED_ROOM];
 
     if (found->runs > 1)
-        cv_text_add(out, "%s of each policy, ", cv_counted(found->runs, "run", counted));
+        cv_text_add(out, "%s of each policy, ", CV_COUNTED(found->runs, "run"));
     if (cv_compare_is_sweep(found))
         cv_text_add(out, "mean length in s for %zu values of %s", found->sweep.count,
                     found->sweep.name);
@@ -717,11 +707,9 @@ static void headline(struct cv_task_call *task, struct cv_text *out)
 static void add_bounds(struct cv_task_call *task, const struct cv_screen *screen,
                        struct cv_text *out)
 {
-    char number[CV_NUMBER_ROOM];
-
     (void)screen;
     cv_text_add(out, "bound     at least %s s%s\n",
-                cv_show_number(task->found.bounds[0].value_s, number),
+                CV_SHOW_NUMBER(task->found.bounds[0].value_s),
                 task->found.runs > 1 ? " for costs at their means" : "");
 }
 
@@ -730,15 +718,14 @@ static void add_page(struct cv_task_call *task, struct cv_text *title,
 {
     const struct cv_task_options *options = task->options;
     const struct cv_comparison *found = &task->found;
-    char counted[CV_COUNTED_ROOM];
 
     if (found->sweep.what == CV_SWEEP_NODES)
         cv_text_add(title, "Policies for a reduction, by nodes");
     else
         cv_text_add(title, "A reduction of %s",
-                    cv_counted(cv_reduce_nodes(task->job), "node", counted));
+                    CV_COUNTED(cv_reduce_nodes(task->job), "node"));
     if (found->noisy)
-        cv_text_add(facts, "%s of each policy", cv_counted(found->runs, "run", counted));
+        cv_text_add(facts, "%s of each policy", CV_COUNTED(found->runs, "run"));
     else
         cv_text_add(facts, "one exact run of each policy");
     if (options->transfer != NULL)

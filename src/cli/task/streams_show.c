@@ -237,11 +237,9 @@ static void add_headline(const struct cv_streams_job *job, double horizon_s,
                          const struct cv_screen *screen, struct cv_text *out)
 {
     const struct cleave_stream_plan *plan = job->plan;
-    char counted[CV_COUNTED_ROOM];
 
-    cv_text_add(out, "%s%s", CV_BOLD(screen),
-                cv_counted(plan->nstreams, "stream", counted));
-    cv_text_add(out, " on %s", cv_counted(plan->nworkers, "worker", counted));
+    cv_text_add(out, "%s%s", CV_BOLD(screen), CV_COUNTED(plan->nstreams, "stream"));
+    cv_text_add(out, " on %s", CV_COUNTED(plan->nworkers, "worker"));
     if (job->task.result_ratio > 0)
         cv_text_add(out, ", %.6g of result per unit", job->task.result_ratio);
     if (horizon_s > 0)
@@ -256,24 +254,21 @@ static void add_totals(const struct cv_streams_job *job, struct cv_text *out)
     const struct cleave_stream_plan *plan = job->plan;
     const double below =
         plan->upper_bound_ups > 0 ? 1 - plan->throughput_ups / plan->upper_bound_ups : 0;
-    char number[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM];
 
     cv_text_add(out, "rounds      of %.6g s%s\n", plan->period_s,
                 plan->period_chosen ? ", chosen" : "");
-    cv_text_add(out, "throughput  %s units/s",
-                cv_show_units(plan->throughput_ups, number));
+    cv_text_add(out, "throughput  %s units/s", CV_SHOW_UNITS(plan->throughput_ups));
     if (plan->optimal)
         cv_text_add(out, ", which no clusters can beat%s\n",
                     job->task.weights == CLEAVE_WEIGHTS_RING ? " with these weights"
                                                              : "");
     else
         cv_text_add(out, ", %.3g%% below the bound\n", 100 * below);
-    cv_text_add(out, "bound       %s units/s%s\n",
-                cv_show_units(plan->upper_bound_ups, number),
+    cv_text_add(out, "bound       %s units/s%s\n", CV_SHOW_UNITS(plan->upper_bound_ups),
                 job->task.weights == CLEAVE_WEIGHTS_RING ? ", for the published weights"
                                                          : "");
     cv_text_add(out, "used        %u of %s\n", plan->selected,
-                cv_counted(plan->nworkers, "worker", counted));
+                CV_COUNTED(plan->nworkers, "worker"));
 }
 
 static void add_streams(const struct cv_streams_job *job, bool all,
@@ -370,14 +365,12 @@ static void cip_text(const struct cv_streams_job *job, const struct cv_screen *s
     };
     const uint32_t n = cleave_platform_nworkers(job->platform);
     const struct cv_cip *cip = &job->cip;
-    char number[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM];
     struct cv_table table;
 
-    cv_text_add(out, "one stream, %s\n", cv_counted(n, "worker", counted));
+    cv_text_add(out, "one stream, %s\n", CV_COUNTED(n, "worker"));
     cv_text_add(out, "period    %s s, the shortest in which nobody waits\n",
-                cv_show_number(cip->tau_s, number));
-    cv_text_add(out, "ports     would do with %s s\n",
-                cv_show_number(cip->least_tau_s, number));
+                CV_SHOW_NUMBER(cip->tau_s));
+    cv_text_add(out, "ports     would do with %s s\n", CV_SHOW_NUMBER(cip->least_tau_s));
     cv_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (uint32_t w = 0; w < n; w++) {
         cv_table_text(&table, name_of(job, w));
@@ -409,28 +402,27 @@ static void add_outcome(const struct cv_streams_job *job, struct cv_text *out)
 {
     const struct cleave_streams_result *result = job->result;
     const struct cleave_stream_plan *plan = job->plan;
-    char number[CV_NUMBER_ROOM], other[CV_NUMBER_ROOM];
 
     cv_text_add(out, "rounds      of %.6g s%s\n", plan->period_s,
                 plan->period_chosen ? " for the choice of workers, then as measured"
                                     : "");
     cv_text_add(out, "throughput  %s units/s to the last result after %s s; planned ",
-                cv_show_units(result->whole.throughput_ups, number),
-                cv_show_number(result->end_s, other));
-    cv_text_add(out, "%s\n", cv_show_units(plan->throughput_ups, number));
+                CV_SHOW_UNITS(result->whole.throughput_ups),
+                CV_SHOW_NUMBER(result->end_s));
+    cv_text_add(out, "%s\n", CV_SHOW_UNITS(plan->throughput_ups));
     cv_text_add(out, "CPU         %.2f%% computing, %.2f%% with latencies\n",
                 100 * result->whole.useful, 100 * result->whole.busy);
     cv_text_add(out, "window      %.6g to %.6g s: %s units/s, ", job->job.window_from_s,
                 job->job.window_to_s > 0 ? job->job.window_to_s : job->job.horizon_s,
-                cv_show_units(result->window.throughput_ups, number));
+                CV_SHOW_UNITS(result->window.throughput_ups));
     cv_text_add(out, "%.2f%% computing, %.2f%% with latencies\n",
                 100 * result->window.useful, 100 * result->window.busy);
     cv_text_add(out, "waited      %llu requests, %s s to send",
                 (unsigned long long)result->contentions,
-                cv_show_number(job->wait_send_s, number));
-    cv_text_add(out, " and %s s to return\n", cv_show_number(job->wait_return_s, number));
+                CV_SHOW_NUMBER(job->wait_send_s));
+    cv_text_add(out, " and %s s to return\n", CV_SHOW_NUMBER(job->wait_return_s));
     cv_text_add(out, "idle        %s s of all workers between computations\n",
-                cv_show_number(job->idle_s, number));
+                CV_SHOW_NUMBER(job->idle_s));
 }
 
 static void add_results(const struct cv_streams_job *job, bool all,

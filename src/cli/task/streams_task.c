@@ -129,15 +129,13 @@ static const struct cv_option_group simulate_groups[] = {
 
 static int read_period(const char *text, double *out_s)
 {
-    char shown[CV_ECHO_ROOM];
-
     *out_s = 0;
     if (strcmp(text, "auto") == 0)
         return CV_EXIT_DONE;
     if (cv_quantity_parse(text, CV_SECONDS, out_s) != NULL || !(*out_s > 0))
         return cv_refuse(
             "--period: expected a positive time such as 5 or 500ms, or auto, got '%s'",
-            cv_echo(text, shown));
+            CV_ECHO(text));
     return CV_EXIT_DONE;
 }
 
@@ -158,7 +156,6 @@ static int read_demands(const char *text, uint32_t n, struct cv_arena *arena,
 {
     double *demands = cv_array(arena, n, sizeof *demands);
     const char *at = text;
-    char shown[CV_ECHO_ROOM];
     uint32_t given = 0;
 
     if (demands == NULL)
@@ -170,7 +167,7 @@ static int read_demands(const char *text, uint32_t n, struct cv_arena *arena,
         if (!read_number(at, length, &demand) || !(demand > 0))
             return cv_refuse(
                 "--demand: expected positive numbers such as 3,1,1, or any, got '%s'",
-                cv_echo(text, shown));
+                CV_ECHO(text));
         if (given < n)
             demands[given] = demand;
         given++;
@@ -205,7 +202,6 @@ static int read_margins(const char *text, const struct cleave_platform *platform
 {
     const uint32_t n = cleave_platform_nworkers(platform);
     double *margins = cv_array(arena, n, sizeof *margins);
-    char shown[CV_ECHO_ROOM];
 
     if (margins == NULL)
         return cv_no_memory("the margins");
@@ -219,7 +215,7 @@ static int read_margins(const char *text, const struct cleave_platform *platform
             !(margin >= 0 && margin <= 1000) || (equals == NULL) != (at == text))
             return cv_refuse("--margin: expected a number from 0 to 1000, and others for "
                              "some workers, such as 0.1,far=0.3, got '%s'",
-                             cv_echo(text, shown));
+                             CV_ECHO(text));
         if (equals != NULL) {
             const uint32_t w = find_worker(platform, at, from - 1);
 
@@ -243,13 +239,11 @@ static int read_margins(const char *text, const struct cleave_platform *platform
 static int read_choice(const struct cv_task_options *options, struct cv_arena *arena,
                        struct cleave_stream_task *task)
 {
-    char shown[CV_ECHO_ROOM];
-
     if (strcmp(options->weights, "ring") == 0)
         task->weights = CLEAVE_WEIGHTS_RING;
     else if (strcmp(options->weights, "own") != 0)
         return cv_refuse("--weights: expected own or ring, got '%s'",
-                         cv_echo(options->weights, shown));
+                         CV_ECHO(options->weights));
     if (options->demand == NULL)
         return CV_EXIT_DONE;
     if (strcmp(options->demand, "any") == 0) {
@@ -262,14 +256,13 @@ static int read_choice(const struct cv_task_options *options, struct cv_arena *a
 static int read_window(const char *text, double *out_from_s, double *out_to_s)
 {
     const size_t comma = strcspn(text, ",");
-    char shown[CV_ECHO_ROOM];
 
     if (text[comma] == '\0' || !read_number(text, comma, out_from_s) ||
         !read_number(text + comma + 1, strlen(text + comma + 1), out_to_s) ||
         !(*out_from_s >= 0) || !(*out_to_s > *out_from_s))
         return cv_refuse("--window: expected two times in seconds, the second the later "
                          "one, such as 100,400, got '%s'",
-                         cv_echo(text, shown));
+                         CV_ECHO(text));
     return CV_EXIT_DONE;
 }
 
@@ -360,9 +353,8 @@ static int plan(struct cv_task_call *task)
         return CV_EXIT_DONE;
     CV_DO(cv_options_check(task->call, cip_rules, 0));
     if (port == CLEAVE_PORT_MULTI)
-        return cv_refuse(
-            "--cip: with port: multi links share no port, so that nobody has "
-            "to wait in any round");
+        return cv_refuse("--cip: with port: multi links share no port, so that nobody "
+                         "has to wait in any round");
     if (workers == NULL || theta == NULL)
         return cv_no_memory("the period");
     for (uint32_t w = 0; w < n; w++) {
@@ -423,9 +415,9 @@ static int find_used(struct cv_task_call *task)
         streams[job->job.nstreams++] = found->clusters[m];
     }
     if (job->job.nstreams == 0)
-        return cv_refuse("no worker can serve a stream in rounds of %g s; see 'cleave "
-                         "plan streams'",
-                         found->period_s);
+        return cv_refuse(
+            "no worker can serve a stream in rounds of %g s; see 'cleave plan streams'",
+            found->period_s);
     job->job.streams = streams;
     job->of = of;
     return CV_EXIT_DONE;

@@ -124,36 +124,33 @@ static void list_costs(char *out, size_t size)
 
 static int expected_form(const char *text, enum cleave_task task)
 {
-    char shown[CV_ECHO_ROOM], costs[256];
+    char costs[256];
 
     if (task == CLEAVE_TASK_REDUCE)
         return cv_refuse(
             "--sweep: expected cv, transfer, compute or nodes with FROM:TO:STEP or "
             "FROM:TO:log[:POINTS], such as cv=0.01:10:log, got '%s'",
-            cv_echo(text, shown));
+            CV_ECHO(text));
     list_costs(costs, sizeof costs);
     return cv_refuse("--sweep: expected %s, one of them with -factor behind it, workers, "
                      "load, result-ratio, error or budget with FROM:TO:STEP or "
                      "FROM:TO:log[:POINTS], such as latency=0:10:0.5, got '%s'",
-                     costs, cv_echo(text, shown));
+                     costs, CV_ECHO(text));
 }
 
 static int read_end(const char *text, const struct values *values, double *out)
 {
-    char shown[CV_ECHO_ROOM];
     double value;
 
     if (cv_quantity_parse(text, values->quantity, &value) != NULL ||
         !(value >= values->min && value <= values->max))
-        return cv_refuse("--sweep: expected %s, got '%s'", values->range,
-                         cv_echo(text, shown));
+        return cv_refuse("--sweep: expected %s, got '%s'", values->range, CV_ECHO(text));
     *out = value;
     return CV_EXIT_DONE;
 }
 
 static int read_points(const char *text, struct steps *steps)
 {
-    char shown[CV_ECHO_ROOM];
     char *end;
     unsigned long points;
 
@@ -168,7 +165,7 @@ static int read_points(const char *text, struct steps *steps)
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || points < 2 ||
         points > MOST_VALUES)
         return cv_refuse("--sweep: expected from 2 to %d points, got '%s'", MOST_VALUES,
-                         cv_echo(text, shown));
+                         CV_ECHO(text));
     steps->points = points;
     return CV_EXIT_DONE;
 }
@@ -177,7 +174,6 @@ static int read_points(const char *text, struct steps *steps)
 static int read_steps(char *const *fields, size_t count, const struct values *values,
                       struct steps *out)
 {
-    char shown[CV_ECHO_ROOM];
     int status = read_end(fields[0], values, &out->from);
 
     if (status == CV_EXIT_DONE)
@@ -186,13 +182,13 @@ static int read_steps(char *const *fields, size_t count, const struct values *va
         return status;
     if (!(out->to > out->from))
         return cv_refuse("--sweep: expected an end above the begin, got '%s'",
-                         cv_echo(fields[1], shown));
+                         CV_ECHO(fields[1]));
     if (strcmp(fields[2], "log") == 0)
         return read_points(count > 3 ? fields[3] : NULL, out);
     if (count > 3 || cv_quantity_parse(fields[2], values->quantity, &out->step) != NULL ||
         !(out->step > 0))
         return cv_refuse("--sweep: expected log or a step above 0, got '%s'",
-                         cv_echo(fields[2], shown));
+                         CV_ECHO(fields[2]));
     if ((out->to - out->from) / out->step >= MOST_VALUES)
         return cv_refuse("--sweep: expected at most %d values", MOST_VALUES);
     return CV_EXIT_DONE;
@@ -308,14 +304,14 @@ static int replace_cv(const char *option, double cv, struct cv_arena *arena,
                       const char **distribution)
 {
     const char *comma = strchr(*distribution, ',');
-    char text[256], number[CV_NUMBER_SIZE], shown[CV_ECHO_ROOM];
+    char text[256], number[CV_NUMBER_SIZE];
     double zero = 1;
 
     if (cv_quantity_parse(*distribution, CV_SECONDS, &zero) == NULL && zero == 0)
         return CV_EXIT_DONE;
     if (!begins(*distribution, "gamma:") || comma == NULL)
         return cv_refuse("--sweep: cv needs laws gamma:MEAN,CV, but %s is '%s'", option,
-                         cv_echo(*distribution, shown));
+                         CV_ECHO(*distribution));
     snprintf(text, sizeof text, "%.*s,%s",
              (int)(comma - *distribution < 200 ? comma - *distribution : 200),
              *distribution, cv_number_full(cv, number));
@@ -328,7 +324,7 @@ static int replace_mean(const char *option, double mean, struct cv_arena *arena,
 {
     const char *colon = *distribution != NULL ? strchr(*distribution, ':') : NULL;
     const char *comma = *distribution != NULL ? strchr(*distribution, ',') : NULL;
-    char text[256], number[CV_NUMBER_SIZE], shown[CV_ECHO_ROOM];
+    char text[256], number[CV_NUMBER_SIZE];
 
     cv_number_full(mean, number);
     if (colon == NULL)
@@ -336,7 +332,7 @@ static int replace_mean(const char *option, double mean, struct cv_arena *arena,
     if (begins(*distribution, "uniform:") || begins(*distribution, "bernoulli:"))
         return cv_refuse("--sweep: %s needs a law with a mean (const, exp, gamma or "
                          "lognormal), but it is '%s'",
-                         option, cv_echo(*distribution, shown));
+                         option, CV_ECHO(*distribution));
     snprintf(text, sizeof text, "%.*s:%s%.100s",
              (int)(colon - *distribution < 20 ? colon - *distribution : 20),
              *distribution, number, comma != NULL ? comma : "");

@@ -52,7 +52,6 @@ int cv_task_trial(struct cv_task_call *task, const struct cv_task_options *optio
 {
     struct cleave_trial *trial = &task->trial;
     struct cleave_error err;
-    char shown[CV_ECHO_ROOM];
 
     trial->runs = options->runs > 0 ? options->runs : DEFAULT_RUNS;
     trial->threads = (unsigned)options->threads;
@@ -61,8 +60,7 @@ int cv_task_trial(struct cv_task_call *task, const struct cv_task_options *optio
     if (options->noise != NULL) {
         if (cleave_noise_parse(options->noise, &trial->noise, &err) != CLEAVE_OK)
             return cv_refuse("--noise: %s", err.text);
-        snprintf(task->noise, sizeof task->noise, "%.40s",
-                 cv_echo(options->noise, shown));
+        snprintf(task->noise, sizeof task->noise, "%.40s", CV_ECHO(options->noise));
     } else if (options->error > 0) {
         trial->noise = (struct cleave_noise){ CLEAVE_NOISE_NORMAL, options->error };
         snprintf(task->noise, sizeof task->noise, "normal:%g", options->error);
@@ -160,11 +158,9 @@ double cv_over(double time_s, double bound_s)
 
 void cv_add_hidden(uint64_t hidden, const char *noun, struct cv_text *out)
 {
-    char counted[CV_COUNTED_ROOM];
-
     if (hidden > 0)
         cv_text_add(out, "  and %s; --all-workers lists them\n",
-                    cv_counted(hidden, noun, counted));
+                    CV_COUNTED(hidden, noun));
 }
 
 void cv_add_table(struct cv_table *table, const struct cv_screen *screen,

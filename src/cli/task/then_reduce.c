@@ -13,24 +13,21 @@
 
 static int bad_part(const char *part)
 {
-    char shown[CV_ECHO_ROOM];
-
     return cv_refuse(
         "--then-reduce: expected "
         "transfer=TIME,compute=TIME[,at=master][,model=absent|early|merge], got '%s'",
-        cv_echo(part, shown));
+        CV_ECHO(part));
 }
 
 static int read_time(const char *value, double *out)
 {
     const char *expected = cv_quantity_parse(value, CV_SECONDS, out);
-    char shown[CV_ECHO_ROOM];
 
     if (expected == NULL && *out >= 0 && *out <= 1e100)
         return CV_EXIT_DONE;
     return cv_refuse("--then-reduce: %s, got '%s'",
                      expected != NULL ? expected : "expected a time from 0 to 1e100",
-                     cv_echo(value, shown));
+                     CV_ECHO(value));
 }
 
 static int read_part(char *part, struct cv_joint_job *job)
@@ -320,14 +317,10 @@ static void add_head(const struct cv_then_reduce *joint,
 
 static void add_apart(const struct cv_then_reduce *joint, struct cv_text *out)
 {
-    char best[CV_NUMBER_ROOM], all[CV_NUMBER_ROOM];
-    char used[CV_COUNTED_ROOM], every[CV_COUNTED_ROOM];
-
     cv_text_add(out, "apart     %s s with %s, %s s with %s",
-                cv_show_number(joint->apart_s, best),
-                cv_counted(joint->apart_used, "worker", used),
-                cv_show_number(joint->apart_all_s, all),
-                cv_counted(joint->apart_all_used, "worker", every));
+                CV_SHOW_NUMBER(joint->apart_s), CV_COUNTED(joint->apart_used, "worker"),
+                CV_SHOW_NUMBER(joint->apart_all_s),
+                CV_COUNTED(joint->apart_all_used, "worker"));
 }
 
 static void add_gain(const struct cv_then_reduce *joint, struct cv_text *out)
@@ -377,12 +370,10 @@ void cv_then_reduce_plan_text(struct cv_task_call *task, struct cv_screen *scree
 {
     const struct cv_load_job *load = task->job;
     const struct cv_then_reduce *joint = &load->joint;
-    char number[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM];
 
     add_head(joint, task->options, screen, out);
-    cv_text_add(out, "makespan  %s s with %s\n",
-                cv_show_number(joint->plan.end_s, number),
-                cv_counted(joint->plan.used, "worker", counted));
+    cv_text_add(out, "makespan  %s s with %s\n", CV_SHOW_NUMBER(joint->plan.end_s),
+                CV_COUNTED(joint->plan.used, "worker"));
     add_gain(joint, out);
     add_workers(joint, load->platform, screen, out);
 }
@@ -448,24 +439,23 @@ void cv_then_reduce_runs_text(struct cv_task_call *task, struct cv_screen *scree
     const struct cv_then_reduce *joint = &load->joint;
     const struct cleave_stats *exact = &load->exact;
     const double over = exact->mean_s / joint->plan.end_s - 1;
-    char number[CV_NUMBER_ROOM], joint_s[CV_NUMBER_ROOM];
+    char joint_s[CV_NUMBER_ROOM];
 
     add_head(joint, options, screen, out);
     if (options->policy != NULL)
         cv_policy_line(options->policy, exact->picked, NULL, screen->width, out);
     cv_text_add(out, "makespan  %s s on average, noise %s\n",
-                cv_show_number(task->stats.mean_s, number), task->noise);
+                CV_SHOW_NUMBER(task->stats.mean_s), task->noise);
     cv_show_number(joint->plan.end_s, joint_s);
     if (options->policy == NULL) {
         cv_text_add(out, "planned   %s s\n", joint_s);
         add_gain(joint, out);
     } else {
         cv_text_add(out, "planned   %s s, %.2f%% %s than planned as one, %s s\n",
-                    cv_show_number(exact->mean_s, number), 100 * fabs(over),
+                    CV_SHOW_NUMBER(exact->mean_s), 100 * fabs(over),
                     over < 0 ? "shorter" : "longer", joint_s);
-        cv_text_add(out, "bound     %s s (%s%s)\n",
-                    cv_show_number(exact->bound.value_s, number), exact->bound.name,
-                    joint->job.at_master ? ", and one transfer" : "");
+        cv_text_add(out, "bound     %s s (%s%s)\n", CV_SHOW_NUMBER(exact->bound.value_s),
+                    exact->bound.name, joint->job.at_master ? ", and one transfer" : "");
         add_apart(joint, out);
         cv_text_add(out, "\nutilisation %.1f%%\n", 100 * task->stats.utilisation);
     }

@@ -116,7 +116,6 @@ static void spread_tell(const struct cv_spread *spread, const char *const *names
                         struct cv_text *comment)
 {
     double *parts = calloc(spread->count + 1, sizeof *parts);
-    char counted[CV_COUNTED_ROOM];
     size_t count = 0;
     double parallel;
 
@@ -130,8 +129,8 @@ static void spread_tell(const struct cv_spread *spread, const char *const *names
         cv_text_add(
             comment,
             "\n%s: %s took %.2f to %.2f of what these costs say, in the median %.2f.",
-            names[0], cv_counted(count, "measurement", counted), parts[0],
-            parts[count - 1], quantile(parts, count, 0.5));
+            names[0], CV_COUNTED(count, "measurement"), parts[0], parts[count - 1],
+            quantile(parts, count, 0.5));
         parallel = quantile(parts, count, 0.9) / quantile(parts, count, 0.1);
         if (count > FEW && parallel > WIDE)
             cv_print_error(
@@ -169,7 +168,7 @@ static int write_star(const struct cleave_platform *platform,
                       const struct cv_topology_options *options, const char *output,
                       bool force)
 {
-    char comment[600], shown[CV_ECHO_ROOM];
+    char comment[600];
     struct cv_output_file out;
     struct cleave_error err;
     bool failed;
@@ -181,8 +180,7 @@ static int write_star(const struct cleave_platform *platform,
     snprintf(comment, sizeof comment,
              "What a master on %s sees of each worker by itself,\n"
              "measured in simulation by SimGrid. A unit is %g bytes and %g flops.",
-             cv_echo(options->file, shown),
-             options->unit_bytes > 0 ? options->unit_bytes : 1e6,
+             CV_ECHO(options->file), options->unit_bytes > 0 ? options->unit_bytes : 1e6,
              options->unit_flops > 0 ? options->unit_flops : 1e9);
     failed = cv_platform_write(platform, comment, out.file, &err) != CLEAVE_OK;
     if (failed && out.file != stdout) /* which is told when stdout is closed */

@@ -131,15 +131,13 @@ static void describe(const struct platform_options *values, char *buffer, size_t
 /* Who draws no numbers has no means. */
 static int check_published(const struct platform_options *values)
 {
-    char shown[CV_ECHO_ROOM];
-
     if (values->population == NULL)
         return values->drop > 0
                    ? cv_refuse("--drop: --population table1 is required with it")
                    : CV_EXIT_DONE;
     if (strcmp(values->population, "table1") != 0)
         return cv_refuse("--population: expected table1, got '%s'",
-                         cv_echo(values->population, shown));
+                         CV_ECHO(values->population));
     if (values->heterogeneity != presets.heterogeneity ||
         values->speed != presets.speed ||
         values->compute_latency != presets.compute_latency ||

@@ -512,8 +512,6 @@ static char *path_of(const struct choice *choice, size_t index)
 /* Nothing is written unless all can be. */
 static int check_files(const struct choice *choice)
 {
-    char shown[CV_ECHO_ROOM];
-
     for (size_t i = 0; i < choice->count; i++) {
         struct stat facts;
         const char *path = choice->wanted[i] ? path_of(choice, i) : "";
@@ -523,7 +521,7 @@ static int check_files(const struct choice *choice)
         if (*path != '\0' && !choice->values->force && lstat(path, &facts) == 0)
             return cv_refuse("--output: '%s' exists; use --force to replace it, or -o "
                              "DIR to write elsewhere",
-                             cv_echo(path, shown));
+                             CV_ECHO(path));
     }
     return CV_EXIT_DONE;
 }
@@ -565,7 +563,6 @@ static int write_file(struct choice *choice, size_t index)
 
 static int write_files(struct choice *choice)
 {
-    char counted[CV_COUNTED_ROOM], shown[CV_ECHO_ROOM];
     int status = check_files(choice);
 
     for (size_t i = 0; status == CV_EXIT_DONE && i < choice->count; i++) {
@@ -573,11 +570,11 @@ static int write_files(struct choice *choice)
             status = write_file(choice, i);
     }
     if (status == CV_EXIT_DONE && !choice->values->json)
-        printf("%s of %.3g MB in all, in %s\n",
-               cv_counted(choice->files, "file", counted), (double)choice->bytes / 1e6,
+        printf("%s of %.3g MB in all, in %s\n", CV_COUNTED(choice->files, "file"),
+               (double)choice->bytes / 1e6,
                strcmp(choice->values->output, ".") == 0
                    ? "this folder"
-                   : cv_echo(choice->values->output, shown));
+                   : CV_ECHO(choice->values->output));
     return status;
 }
 

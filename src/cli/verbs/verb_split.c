@@ -200,8 +200,6 @@ static enum cleave_status split(const struct split_options *values, struct told 
 /* Whether what is asked for makes sense. */
 static int check(const struct split_options *values)
 {
-    char shown[CV_ECHO_ROOM];
-
     if (values->index && (values->number > 0 || values->size > 0 ||
                           values->output != NULL || values->json))
         return cv_refuse("--index: expected neither --number, --size, --output nor "
@@ -220,7 +218,7 @@ static int check(const struct split_options *values)
         strcmp(values->decode, "none") != 0 && cv_codec_named(values->decode) == NULL)
         return cv_refuse("--decode: expected auto, none" CV_CODEC_MAP(
                              CODEC_WORD) ", got '%s'",
-                         cv_echo(values->decode, shown));
+                         CV_ECHO(values->decode));
     return CV_EXIT_DONE;
 }
 

@@ -42,12 +42,11 @@ struct context {
 static int read_story(const char *path, struct context *out)
 {
     struct cleave_error err;
-    char shown[CV_ECHO_ROOM];
 
     if (cv_trace_format_of(path) != CV_TRACE_OWN)
         return cv_refuse("%s: a trace for other viewers cannot be read back; give "
                          "--trace a name with another ending",
-                         cv_echo(path, shown));
+                         CV_ECHO(path));
     if (cv_trace_file_load(path, &out->file, &err) != CLEAVE_OK ||
         cv_report_data_make(&out->file, &out->data, &err) != CLEAVE_OK ||
         cv_report_data_reduce(&out->data, &err) != CLEAVE_OK)
@@ -142,10 +141,8 @@ static const struct cv_option_group replay_groups[] = { { "Output", replay_optio
 static void add_worker(struct cv_text *out, const struct cv_trace_header *header,
                        uint32_t worker)
 {
-    char shown[CV_ECHO_ROOM];
-
     if (header->task == CLEAVE_TASK_LOAD && worker < header->nworkers)
-        cv_text_add(out, "%s", cv_echo(header->names[worker], shown));
+        cv_text_add(out, "%s", CV_ECHO(header->names[worker]));
     else
         cv_text_add(out, "node %u", worker);
 }
@@ -327,14 +324,13 @@ static int replay(const char *path, bool json)
 static int replay_run(const struct cv_call *call)
 {
     const struct replay_values *values = call->values;
-    char shown[CV_ECHO_ROOM];
 
     if (call->noperands == 0)
         return cv_refuse("expected the file of a trace, as --trace writes it");
     if (cv_trace_format_of(call->operands[0]) != CV_TRACE_OWN)
         return cv_refuse("%s: a trace for other viewers cannot be read back; give "
                          "--trace a name with another ending",
-                         cv_echo(call->operands[0], shown));
+                         CV_ECHO(call->operands[0]));
     return replay(call->operands[0], values->json != 0);
 }
 
