@@ -24,9 +24,7 @@ struct reader {
     bool seen[64]; /* by position in the tables: which options were given */
 };
 
-/* Walk the tables: option number `index`, or NULL past the end. */
-static const struct cv_option *option_at(const struct cv_option_group *groups,
-                                         size_t index)
+const struct cv_option *cv_option_at(const struct cv_option_group *groups, size_t index)
 {
     for (; groups != NULL && groups->title != NULL; groups++) {
         for (const struct cv_option *o = groups->options; o->name != NULL; o++) {
@@ -39,7 +37,7 @@ static const struct cv_option *option_at(const struct cv_option_group *groups,
 
 static const char *option_name(const void *context, size_t index)
 {
-    const struct cv_option *option = option_at(context, index);
+    const struct cv_option *option = cv_option_at(context, index);
 
     return option != NULL ? option->name : "--help";
 }
@@ -70,7 +68,7 @@ static int unknown_option(const struct reader *reader, const char *typed)
 
     CV_DO(refuse_foreign(reader, typed, true));
     cv_echo(typed, shown);
-    while (option_at(reader->groups, count) != NULL)
+    while (cv_option_at(reader->groups, count) != NULL)
         count++;
     cv_suggest(shown, count + 1, option_name, reader->groups, hint, sizeof hint);
     if (count > LISTED_MOST && strncmp(hint, "; known", 7) == 0)
@@ -219,7 +217,7 @@ static bool is_option(const struct reader *reader, const char *word)
 {
     const struct cv_option *other;
 
-    for (size_t i = 0; (other = option_at(reader->groups, i)) != NULL; i++) {
+    for (size_t i = 0; (other = cv_option_at(reader->groups, i)) != NULL; i++) {
         const size_t length = strlen(other->name);
 
         if (strncmp(word, other->name, length) == 0 &&
@@ -266,7 +264,7 @@ static int read_long(struct reader *reader, const char *word)
     size_t index = 0;
     int status;
 
-    while ((option = option_at(reader->groups, index)) != NULL &&
+    while ((option = cv_option_at(reader->groups, index)) != NULL &&
            (strncmp(option->name, word, length) != 0 || option->name[length] != '\0'))
         index++;
     if (option == NULL && length == strlen("--help") &&
@@ -304,7 +302,7 @@ static int read_letters(struct reader *reader, const char *word)
         size_t index = 0;
         int status;
 
-        while ((option = option_at(reader->groups, index)) != NULL &&
+        while ((option = cv_option_at(reader->groups, index)) != NULL &&
                option->letter != *letter)
             index++;
         if (option == NULL)
@@ -328,7 +326,7 @@ static int check_required(const struct reader *reader)
 {
     const struct cv_option *option;
 
-    for (size_t i = 0; (option = option_at(reader->groups, i)) != NULL; i++) {
+    for (size_t i = 0; (option = cv_option_at(reader->groups, i)) != NULL; i++) {
         const char *word = reader->out->noperands > 0 ? reader->out->operands[0] : NULL;
         char shown[CV_ECHO_ROOM];
 
@@ -350,14 +348,14 @@ static bool wants_argument(const struct cv_option_group *groups, const char *wor
     size_t index = 0;
 
     if (word[1] == '-') {
-        while ((option = option_at(groups, index)) != NULL &&
+        while ((option = cv_option_at(groups, index)) != NULL &&
                strcmp(option->name, word) != 0)
             index++;
         return option != NULL && cv_option_takes(option);
     }
     for (const char *letter = word + 1; *letter != '\0'; letter++) {
         for (index = 0;
-             (option = option_at(groups, index)) != NULL && option->letter != *letter;)
+             (option = cv_option_at(groups, index)) != NULL && option->letter != *letter;)
             index++;
         if (option != NULL && cv_option_takes(option))
             return letter[1] == '\0';

@@ -84,6 +84,9 @@ struct cv_option_group {
     const struct cv_option *options;
 };
 
+/* Option number `index` of all groups, or NULL past the end. */
+const struct cv_option *cv_option_at(const struct cv_option_group *groups, size_t index);
+
 /* Operands and values of one call of a verb. */
 struct cv_parsed {
     const char **operands; /* owned by the arena */

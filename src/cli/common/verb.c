@@ -191,11 +191,11 @@ void cv_help_verb(const struct cv_verb *verb, struct cv_text *out)
 static const struct cv_option *find_option(const struct cv_verb *verb, const char *name,
                                            size_t length)
 {
-    for (const struct cv_option_group *group = verb->groups;
-         group != NULL && group->title != NULL; group++)
-        for (const struct cv_option *o = group->options; o->name != NULL; o++)
-            if (strncmp(o->name, name, length) == 0 && o->name[length] == '\0')
-                return o;
+    const struct cv_option *option;
+
+    for (size_t i = 0; (option = cv_option_at(verb->groups, i)) != NULL; i++)
+        if (strncmp(option->name, name, length) == 0 && option->name[length] == '\0')
+            return option;
     return NULL;
 }
 
@@ -364,9 +364,9 @@ int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
                                       .nwords = count,
                                       .words = words };
 
-        status = cv_inputs_expand(verb, &arena, values);
+        status = cv_inputs_expand(&call, values);
         if (status == CV_EXIT_DONE && !verb->checks_files)
-            status = cv_files_check(&call);
+            status = cv_files_check(&call, NULL, 0);
         if (status == CV_EXIT_DONE)
             status = verb->run(&call);
     }

@@ -85,7 +85,7 @@ int cv_item_lists_check_files(const struct cv_call *call)
     if (values->results != NULL && cv_rows_kind(values->results) != CV_ROWS_NONE &&
         strncmp(values->results, "-.", 2) != 0)
         others[count++] = (struct cv_other_file){ "--results", values->results, true };
-    return cv_files_check_with(call, others, count);
+    return cv_files_check(call, others, count);
 }
 
 /* --- reading them ------------------------------------------------------------------------- */
