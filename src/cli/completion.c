@@ -304,23 +304,20 @@ static void add_verb(const struct cv_verb_list *verbs, struct cv_text *out,
     const char *second = strchr(verb->name, ' ');
     struct cv_text words = { NULL, 0, 0, false };
     const enum cv_completes operands = operand_completes(verbs, verb->name, &words);
+    const struct cv_option *o;
 
     cv_text_add(out, "    '%s%s)\n        options='--help -h", verb->name,
                 second == NULL ? " '*" : "'");
-    for (const struct cv_option_group *g = verb->groups; g != NULL && g->title != NULL;
-         g++)
-        for (const struct cv_option *o = g->options; o->name != NULL; o++)
-            cv_text_add(out, " %s", o->name);
+    for (size_t i = 0; (o = cv_option_at(verb->groups, i)) != NULL; i++)
+        cv_text_add(out, " %s", o->name);
     cv_text_add(out, "'\n");
     if (operands == CV_COMPLETES_FILES)
         cv_text_add(out, "        operands=-f\n");
     else if (operands == CV_COMPLETES_WORDS)
         cv_text_add(out, "        operands='%s'\n", words.bytes);
     cv_text_add(out, "        case $option in\n");
-    for (const struct cv_option_group *g = verb->groups; g != NULL && g->title != NULL;
-         g++)
-        for (const struct cv_option *o = g->options; o->name != NULL; o++)
-            add_option(out, o, second != NULL ? second + 1 : "");
+    for (size_t i = 0; (o = cv_option_at(verb->groups, i)) != NULL; i++)
+        add_option(out, o, second != NULL ? second + 1 : "");
     cv_text_add(out, "        esac\n        ;;\n");
     out->failed = out->failed || words.failed;
     cv_text_done(&words);
@@ -429,12 +426,11 @@ static void fish_verb(const struct cv_verb_list *verbs, struct cv_text *out,
     const char *second = strchr(verb->name, ' ');
     struct cv_text words = { NULL, 0, 0, false };
     const enum cv_completes operands = operand_completes(verbs, verb->name, &words);
+    const struct cv_option *o;
 
-    for (const struct cv_option_group *g = verb->groups; g != NULL && g->title != NULL;
-         g++)
-        for (const struct cv_option *o = g->options; o->name != NULL; o++)
-            fish_option(out, verb, o, second != NULL ? second + 1 : "");
-    fish_option(out, verb, cv_help_option, "");
+    for (size_t i = 0; (o = cv_option_at(verb->groups, i)) != NULL; i++)
+        fish_option(out, verb, o, second != NULL ? second + 1 : "");
+    fish_option(out, verb, &cv_help_option, "");
     if (operands == CV_COMPLETES_FILES) {
         fish_condition(out, verb->name);
         cv_text_add(out, " -F\n");
@@ -570,14 +566,13 @@ static void zsh_verb(const struct cv_verb_list *verbs, struct cv_text *out,
     const char *second = strchr(verb->name, ' ');
     struct cv_text words = { NULL, 0, 0, false };
     const enum cv_completes operands = operand_completes(verbs, verb->name, &words);
+    const struct cv_option *o;
 
     cv_text_add(out, "    ('%s%s)\n        _arguments -s -S \\\n", verb->name,
                 second == NULL ? " '*" : "'");
-    for (const struct cv_option_group *g = verb->groups; g != NULL && g->title != NULL;
-         g++)
-        for (const struct cv_option *o = g->options; o->name != NULL; o++)
-            zsh_option(out, o, second != NULL ? second + 1 : "");
-    zsh_option(out, cv_help_option, "");
+    for (size_t i = 0; (o = cv_option_at(verb->groups, i)) != NULL; i++)
+        zsh_option(out, o, second != NULL ? second + 1 : "");
+    zsh_option(out, &cv_help_option, "");
     if (operands == CV_COMPLETES_FILES)
         cv_text_add(out, "            '*:file:_files'\n");
     else if (operands == CV_COMPLETES_WORDS)

@@ -215,29 +215,27 @@ static void add_head(struct cv_text *out, const struct cv_verb *verb, const char
     cv_text_add(out, "\n");
 }
 
-static void add_options(struct cv_text *out, const struct cv_option *options)
+static void add_option(struct cv_text *out, const struct cv_option *o)
 {
-    for (const struct cv_option *o = options; o->name != NULL; o++) {
-        struct cv_text help = { NULL, 0, 0, false };
+    struct cv_text help = { NULL, 0, 0, false };
 
-        cv_text_add(out, ".TP\n");
-        if (o->letter != 0)
-            cv_text_add(out, "\\fB\\-%c\\fR, ", o->letter);
-        cv_text_add(out, "\\fB");
-        add_text(out, o->name);
+    cv_text_add(out, ".TP\n");
+    if (o->letter != 0)
+        cv_text_add(out, "\\fB\\-%c\\fR, ", o->letter);
+    cv_text_add(out, "\\fB");
+    add_text(out, o->name);
+    cv_text_add(out, "\\fR");
+    if (o->argument != NULL) {
+        cv_text_add(out, " \\fI");
+        add_text(out, o->argument);
         cv_text_add(out, "\\fR");
-        if (o->argument != NULL) {
-            cv_text_add(out, " \\fI");
-            add_text(out, o->argument);
-            cv_text_add(out, "\\fR");
-        }
-        cv_text_add(out, "\n");
-        cv_option_help(o, &help);
-        add_text(out, help.failed ? "" : help.bytes);
-        out->failed = out->failed || help.failed;
-        cv_text_done(&help);
-        cv_text_add(out, "\n");
     }
+    cv_text_add(out, "\n");
+    cv_option_help(o, &help);
+    add_text(out, help.failed ? "" : help.bytes);
+    out->failed = out->failed || help.failed;
+    cv_text_done(&help);
+    cv_text_add(out, "\n");
 }
 
 static void add_facts(struct cv_text *out, const char *title, const struct cv_fact *facts,
@@ -292,11 +290,12 @@ static void add_verb(struct cv_text *out, const struct cv_verb *verb)
         cv_text_add(out, ".SS ");
         add_text(out, group->title);
         cv_text_add(out, "\n");
-        add_options(out, group->options);
+        for (size_t i = 0; i < group->count; i++)
+            add_option(out, &group->options[i]);
     }
     if (verb->groups != NULL)
         cv_text_add(out, ".SS Help\n");
-    add_options(out, cv_help_option);
+    add_option(out, &cv_help_option);
     add_examples(out, verb->examples);
 }
 
@@ -348,12 +347,11 @@ static const struct cv_option help_options[] = {
         "itself."),
     CV_FLAG(0, "--commands", 1, verbs,
         "List the names of the commands, one per line, for scripts."),
-    { .name = NULL },
 };
 /* clang-format on */
 
-static const struct cv_option_group help_groups[] = { { "Output", help_options },
-                                                      { NULL, NULL } };
+static const struct cv_option_group help_groups[] = { CV_GROUP("Output", help_options),
+                                                      CV_GROUPS_END };
 
 static int run_help(const struct cv_call *call)
 {

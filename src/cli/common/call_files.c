@@ -90,9 +90,8 @@ static void add_option(struct uses *uses, const struct cv_call *call,
     /* SQLite keeps these files next to a journal, and removes them at the end. */
     static const char *const companions[] = { "-wal", "-shm", "-journal" };
     const enum cv_file_role role = role_of(option);
-    const unsigned how = role == CV_FILE_KEPT && !cv_option_given(call, "--force")
-                             ? CV_NEW_FILE_ONLY
-                             : 0;
+    const unsigned how =
+        role == CV_FILE_KEPT && !cv_option_given(call, "--force") ? CV_NEW_FILE_ONLY : 0;
     struct cv_strings paths;
     const char *one;
 
@@ -415,9 +414,9 @@ int cv_inputs_expand(const struct cv_call *call, void *values)
         return CV_EXIT_DONE;
     for (size_t i = 0; (option = cv_option_at(groups, i)) != NULL; i++)
         if (option->file == CV_FILE_INPUT && option->kind == CV_OPTION_REPEAT)
-            CV_DO(expand_option(
-                call, option,
-                (struct cv_strings *)(void *)((char *)values + option->offset)));
+            CV_DO(expand_option(call, option,
+                                (struct cv_strings *)(void *)((char *)values +
+                                                              option->offset)));
     for (size_t i = 0; (option = cv_option_at(groups, i)) != NULL; i++)
         if (option->kind == CV_OPTION_TEXT && option->file == CV_FILE_NONE &&
             role_of(option) == CV_FILE_READ)

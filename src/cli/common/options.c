@@ -26,12 +26,9 @@ struct reader {
 
 const struct cv_option *cv_option_at(const struct cv_option_group *groups, size_t index)
 {
-    for (; groups != NULL && groups->title != NULL; groups++) {
-        for (const struct cv_option *o = groups->options; o->name != NULL; o++) {
-            if (index-- == 0)
-                return o;
-        }
-    }
+    for (; groups != NULL && groups->title != NULL; index -= groups++->count)
+        if (index < groups->count)
+            return &groups->options[index];
     return NULL;
 }
 

@@ -78,11 +78,20 @@ struct cv_option {
       .offset = offsetof(CV_VALUES, field_), .help = __VA_ARGS__ }
 /* clang-format on */
 
-/* Options under one heading; tables of both end with a zero entry. */
+/* Options under one heading; a table of groups ends with CV_GROUPS_END. */
 struct cv_option_group {
-    const char *title; /* "The job" */
+    const char *title; /* "Job" */
     const struct cv_option *options;
+    size_t count;
 };
+#define CV_GROUP(title_, table)                     \
+    {                                               \
+        title_, table, sizeof table / sizeof *table \
+    }
+#define CV_GROUPS_END \
+    {                 \
+        NULL, NULL, 0 \
+    }
 
 /* Option number `index` of all groups, or NULL past the end. */
 const struct cv_option *cv_option_at(const struct cv_option_group *groups, size_t index);

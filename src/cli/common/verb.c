@@ -42,12 +42,9 @@ const char cv_program_description[] =
     "costs least. It plans, simulates and runs with the same code, and shows how far the "
     "result is from what no schedule can beat.";
 
-/* clang-format off */
-const struct cv_option cv_help_option[] = {
-    { .name = "--help", .letter = 'h', .help = "Show this help." },
-    { .name = NULL },
-};
-/* clang-format on */
+const struct cv_option cv_help_option = { .name = "--help",
+                                          .letter = 'h',
+                                          .help = "Show this help." };
 
 static void wrap(struct cv_text *out, const char *words, size_t indent)
 {
@@ -57,46 +54,38 @@ static void wrap(struct cv_text *out, const char *words, size_t indent)
 
 void cv_help_usage(const struct cv_verb *verb, struct cv_text *out)
 {
-    const struct cv_option_group *group = verb->groups;
+    const struct cv_option *option;
 
     cv_text_add(out, "cleave %s", verb->name);
-    for (; group != NULL && group->title != NULL; group++) {
-        for (const struct cv_option *o = group->options; o->name != NULL; o++) {
-            if (o->required)
-                cv_text_add(out, " %s %s", o->name, o->argument);
-        }
-    }
+    for (size_t i = 0; (option = cv_option_at(verb->groups, i)) != NULL; i++)
+        if (option->required)
+            cv_text_add(out, " %s %s", option->name, option->argument);
     cv_text_add(out, " [OPTION]...");
     if (verb->operands != NULL)
         cv_text_add(out, " %s", verb->operands);
 }
 
-static void list_options(const char *title, const struct cv_option *options,
-                         struct cv_text *out)
+static void list_option(const struct cv_option *o, struct cv_text *out)
 {
-    cv_text_add(out, "\n%s:\n", title);
-    for (const struct cv_option *o = options; o->name != NULL; o++) {
-        struct cv_text help = { NULL, 0, 0, false };
-        char left[96];
-        int length;
+    struct cv_text help = { NULL, 0, 0, false };
+    const size_t before = out->length;
+    int length;
 
-        if (o->letter != 0)
-            length = snprintf(left, sizeof left, "  -%c, %s", o->letter, o->name);
-        else
-            length = snprintf(left, sizeof left, "      %s", o->name);
-        if (o->argument != NULL)
-            length +=
-                snprintf(left + length, sizeof left - (size_t)length, " %s", o->argument);
-        cv_text_add(out, "%s", left);
-        if (length > OPTION_COLUMN - 2)
-            cv_text_add(out, "\n%*s", OPTION_COLUMN, "");
-        else
-            cv_text_add(out, "%*s", OPTION_COLUMN - length, "");
-        cv_option_help(o, &help);
-        wrap(out, help.failed ? "" : help.bytes, OPTION_COLUMN);
-        out->failed = out->failed || help.failed;
-        cv_text_done(&help);
-    }
+    if (o->letter != 0)
+        cv_text_add(out, "  -%c, %s", o->letter, o->name);
+    else
+        cv_text_add(out, "      %s", o->name);
+    if (o->argument != NULL)
+        cv_text_add(out, " %s", o->argument);
+    length = (int)(out->length - before);
+    if (length > OPTION_COLUMN - 2)
+        cv_text_add(out, "\n%*s", OPTION_COLUMN, "");
+    else
+        cv_text_add(out, "%*s", OPTION_COLUMN - length, "");
+    cv_option_help(o, &help);
+    wrap(out, help.failed ? "" : help.bytes, OPTION_COLUMN);
+    out->failed = out->failed || help.failed;
+    cv_text_done(&help);
 }
 
 /* How much of a command line of `length` bytes stands in the first of several lines: up to a
@@ -165,17 +154,18 @@ bool cv_help_says(const struct cv_fact *fact, const struct cv_verb *verb)
 void cv_help_verb(const struct cv_verb *verb, struct cv_text *out)
 {
     const struct cv_option_group *group = verb->groups;
-    bool other = false;
 
     cv_text_add(out, "Usage: ");
     cv_help_usage(verb, out);
     cv_text_add(out, "\n\n");
     wrap(out, verb->description, 0);
     for (; group != NULL && group->title != NULL; group++) {
-        list_options(group->title, group->options, out);
-        other = true;
+        cv_text_add(out, "\n%s:\n", group->title);
+        for (size_t i = 0; i < group->count; i++)
+            list_option(&group->options[i], out);
     }
-    list_options(other ? "Help" : "Options", cv_help_option, out);
+    cv_text_add(out, "\n%s:\n", verb->groups != NULL ? "Help" : "Options");
+    list_option(&cv_help_option, out);
     list_examples(verb->examples, out);
     cv_text_add(out, "\nExit status:\n");
     for (const struct cv_fact *fact = cv_exit_facts; fact->name != NULL; fact++)

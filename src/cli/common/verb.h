@@ -92,7 +92,7 @@ bool cv_help_says(const struct cv_fact *fact, const struct cv_verb *verb);
 /* Environment variables, for man pages; the table ends with a NULL name. */
 extern const struct cv_fact cv_environment_facts[];
 extern const char cv_program_summary[], cv_program_description[];
-/* --help, which every verb has; the table ends as all do. */
-extern const struct cv_option cv_help_option[];
+/* --help, which every verb has. */
+extern const struct cv_option cv_help_option;
 
 #endif

@@ -22,7 +22,6 @@ static const struct cv_option making[] = {
         0, "--threads", COUNT, "N", threads,
         "Threads to use; the result is the same on any number. Default 0: one per core.",
         .min = 0, .max = 256),
-    { .name = NULL },
 };
 
 static const struct cv_option output[] = {
@@ -37,13 +36,12 @@ static const struct cv_option output[] = {
     CV_FLAG(0, "--force", 1, force, "Replace files that exist."),
     CV_FLAG(0, "--json", 1, json,
             "Write JSON: columns, rows and judged claims of each figure."),
-    { .name = NULL },
 };
 
 static const struct cv_option_group groups[] = {
-    { "Making", making },
-    { "Output", output },
-    { NULL, NULL },
+    CV_GROUP("Making", making),
+    CV_GROUP("Output", output),
+    CV_GROUPS_END,
 };
 
 static const struct cv_helper_program program = {

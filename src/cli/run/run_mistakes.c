@@ -173,13 +173,12 @@ int cv_run_mistakes_check(const struct cv_call *call, bool items)
 /* An option of cleave that the command got, as it stands behind it; NULL: none. */
 static const char *find_option_behind(const struct cv_call *call)
 {
-    const struct cv_option_group *group = call->verb->groups;
+    const struct cv_option *option;
 
-    for (; group->title != NULL; group++)
-        for (const struct cv_option *o = group->options; o->name != NULL; o++)
-            for (size_t i = 1; i < call->noperands; i++)
-                if (strcmp(call->operands[i], o->name) == 0)
-                    return o->name;
+    for (size_t k = 0; (option = cv_option_at(call->verb->groups, k)) != NULL; k++)
+        if (cv_is_one_of(option->name, call->operands + 1,
+                         call->noperands > 0 ? call->noperands - 1 : 0))
+            return option->name;
     return NULL;
 }
 

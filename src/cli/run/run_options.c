@@ -59,7 +59,6 @@ static const struct cv_option input_options[] = {
     CV_OPTION(0, "--size", TEXT, "BYTES|CMD", fetch_size,
         "With --fetch: bytes of the input, or a command that writes them, or an answer "
         "of HTTP with Content-Length, as 'curl -sIL URL'."),
-    { .name = NULL },
 };
 
 static const struct cv_option item_options[] = {
@@ -133,7 +132,6 @@ static const struct cv_option item_options[] = {
         "Let commands write to the output themselves, as they go: lines of several may "
         "be mixed, and nothing is kept."),
     CV_FLAG(0, "--shuf", 1, shuffle, "Take the items in a random order."),
-    { .name = NULL },
 };
 
 static const struct cv_option worker_options[] = {
@@ -224,7 +222,6 @@ static const struct cv_option worker_options[] = {
     CV_OPTION(0, "--block", UNITS, "SIZE", block,
         "Give every command about so many bytes, instead of what a policy says. Of a "
         "pipe, one such block per worker and some more are kept in memory."),
-    { .name = NULL },
 };
 
 static const struct cv_option host_options[] = {
@@ -276,7 +273,6 @@ static const struct cv_option host_options[] = {
         "So long a host that leaves, as it is not in the file of hosts any more or was "
         "told to end (SIGTERM), has to end what it has; the rest goes elsewhere. Default "
         "10 s."),
-    { .name = NULL },
 };
 
 static const struct cv_option output_options[] = {
@@ -317,7 +313,6 @@ static const struct cv_option output_options[] = {
         "rest in files. Default 256 MB."),
     CV_OPTION(0, "--tmpdir", TEXT, "DIR", directory,
         "Where those files are. Default: TMPDIR, else /tmp."),
-    { .name = NULL },
 };
 
 static const struct cv_option failure_options[] = {
@@ -349,7 +344,6 @@ static const struct cv_option failure_options[] = {
     CV_FLAG(0, "--resume", 1, resume,
         "Do not do again what the journal holds, as long as its input has not changed."),
     CV_FLAG(0, "--overwrite", 1, overwrite, "Forget what the journal holds."),
-    { .name = NULL },
 };
 
 static const struct cv_option report_options[] = {
@@ -379,15 +373,14 @@ static const struct cv_option report_options[] = {
         "elsewhere, else to standard error."),
     CV_FLAG('q', "--quiet", 1, quiet,
         "Write no summary. With --json: that, and nothing else."),
-    { .name = NULL },
 };
 /* clang-format on */
 
 const struct cv_option_group cv_run_groups[] = {
-    { "Input", input_options },      { "Items", item_options },
-    { "Workers", worker_options },   { "Other machines", host_options },
-    { "Output", output_options },    { "Failures", failure_options },
-    { "Reporting", report_options }, { NULL, NULL },
+    CV_GROUP("Input", input_options),      CV_GROUP("Items", item_options),
+    CV_GROUP("Workers", worker_options),   CV_GROUP("Other machines", host_options),
+    CV_GROUP("Output", output_options),    CV_GROUP("Failures", failure_options),
+    CV_GROUP("Reporting", report_options), CV_GROUPS_END,
 };
 
 void cv_split_list(struct cv_text *out)

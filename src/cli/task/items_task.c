@@ -25,14 +25,12 @@ static const struct cv_option job_options[] = {
         "How far sizes and costs may be off, as a standard deviation relative to them: "
         "0.2 for 20%. Default 0.", .min = 0, .max = 10),
     CV_ROW_SEED,
-    { .name = NULL },
 };
 
 static const struct cv_option policy_options[] = {
     CV_OPTION(0, "--policy", TEXT, "NAME", policy,
         "Who gets which item, and when: items, the default, or items-list."),
     CV_ROW_PARAM,
-    { .name = NULL },
 };
 
 static const struct cv_option trial_options[] = {
@@ -45,7 +43,6 @@ static const struct cv_option trial_options[] = {
     CV_ROW_THREADS,
     CV_OPTION(0, "--engine", TEXT, "NAME", engine,
         "What simulates: one of 'cleave engines'. Default native."),
-    { .name = NULL },
 };
 
 static const struct cv_option plan_output[] = {
@@ -59,48 +56,44 @@ static const struct cv_option plan_output[] = {
     CV_ROW_GANTT,
     CV_ROW_WIDTH("the chart"),
     CV_ROW_TRACE("Write every event and order"),
-    { .name = NULL },
 };
 
 static const struct cv_option simulate_output[] = {
     CV_ROW_JSON("policy, items, runs, makespan, utilisation and bound."),
     CV_ROW_WIDTH("the chart"),
     CV_ROW_TRACE("Write every event and order of the first run"),
-    { .name = NULL },
 };
 
 static const struct cv_option compared_policies[] = {
     CV_OPTION(0, "--policies", TEXT, "A,B,...", policies,
         "The policies to compare, separated by commas. Default: all for items."),
     CV_ROW_PARAM_OF_ALL,
-    { .name = NULL },
 };
 
 static const struct cv_option compare_output[] = {
     CV_ROW_JSON("items, load, bound, rows and not_applicable."),
-    { .name = NULL },
 };
 /* clang-format on */
 
 static const struct cv_option_group plan_groups[] = {
-    { "Job", job_options },
-    { "Policy", policy_options },
-    { "Output", plan_output },
-    { NULL, NULL },
+    CV_GROUP("Job", job_options),
+    CV_GROUP("Policy", policy_options),
+    CV_GROUP("Output", plan_output),
+    CV_GROUPS_END,
 };
 static const struct cv_option_group simulate_groups[] = {
-    { "Job", job_options },
-    { "Policy", policy_options },
-    { "Runs", trial_options },
-    { "Output", simulate_output },
-    { NULL, NULL },
+    CV_GROUP("Job", job_options),
+    CV_GROUP("Policy", policy_options),
+    CV_GROUP("Runs", trial_options),
+    CV_GROUP("Output", simulate_output),
+    CV_GROUPS_END,
 };
 static const struct cv_option_group compare_groups[] = {
-    { "Job", job_options },
-    { "Policies", compared_policies },
-    { "Runs", trial_options },
-    { "Output", compare_output },
-    { NULL, NULL },
+    CV_GROUP("Job", job_options),
+    CV_GROUP("Policies", compared_policies),
+    CV_GROUP("Runs", trial_options),
+    CV_GROUP("Output", compare_output),
+    CV_GROUPS_END,
 };
 
 /* --- the job ---------------------------------------------------------------------------- */

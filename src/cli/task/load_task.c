@@ -59,14 +59,12 @@
 static const struct cv_option plan_job_options[] = {
     CV_ROW_PLATFORM("", .required = true),
     REST_OF_JOB,
-    { .name = NULL },
 };
 
 static const struct cv_option job_options[] = {
     CV_ROW_PLATFORM(" On a topology it is what policies are told, with workers named as "
         "hosts are; by default what 'cleave calibrate --topology' measures."),
     REST_OF_JOB,
-    { .name = NULL },
 };
 
 static const struct cv_option price_options[] = {
@@ -76,7 +74,6 @@ static const struct cv_option price_options[] = {
         "costs from the begin of the first message to it to its last end."),
     CV_OPTION(0, "--budget", NUMBER, "AMOUNT", budget,
         "Look for the fastest plan that costs so much at most.", .min = 0, .max = 1e100),
-    { .name = NULL },
 };
 
 static const struct cv_option policy_options[] = {
@@ -91,7 +88,6 @@ static const struct cv_option policy_options[] = {
     CV_OPTION(0, "--return-order", TEXT, "1,0,2", return_order,
         "For policy orders: the same workers in the order of returning results."),
     CV_ROW_PARAM,
-    { .name = NULL },
 };
 
 static const struct cv_option trial_options[] = {
@@ -104,7 +100,6 @@ static const struct cv_option trial_options[] = {
     CV_ROW_THREADS,
     CV_ROW_ENGINE,
     CV_TOPOLOGY_ROWS,
-    { .name = NULL },
 };
 
 static const struct cv_option compared_policies[] = {
@@ -115,7 +110,6 @@ static const struct cv_option compared_policies[] = {
         "The same as --param rounds=M: compares the policies that have this parameter.",
         .min = 1, .max = 1e9),
     CV_ROW_PARAM_OF_ALL,
-    { .name = NULL },
 };
 
 static const struct cv_option sweep_options[] = {
@@ -126,7 +120,6 @@ static const struct cv_option sweep_options[] = {
         "plan that costs so much at most, time against money. latency=0:10:0.5 goes in "
         "steps, load=1:1000:log takes four values per factor of ten, load=1:1000:log:7 "
         "seven in all."),
-    { .name = NULL },
 };
 
 static const struct cv_option plan_output[] = {
@@ -137,41 +130,38 @@ static const struct cv_option plan_output[] = {
     CV_ROW_GANTT,
     CV_ROW_WIDTH("the chart"),
     CV_ROW_TRACE("Write every event and order"),
-    { .name = NULL },
 };
 
 static const struct cv_option simulate_output[] = {
     CV_ROW_JSON("policy, runs, makespan, utilisation and bound."),
     CV_ROW_WIDTH("the chart"),
     CV_ROW_TRACE("Write every event and order of the first run"),
-    { .name = NULL },
 };
 
 static const struct cv_option compare_output[] = {
     CV_ROW_JSON("load, bound, rows and not_applicable."),
     CV_ROW_PAGE,
-    { .name = NULL },
 };
 /* clang-format on */
 
 static const struct cv_option_group plan_groups[] = {
-    { "Job", plan_job_options },
-    { "Price", price_options },
-    { "Policy", policy_options },
-    { "Output", plan_output },
-    { NULL, NULL },
+    CV_GROUP("Job", plan_job_options),
+    CV_GROUP("Price", price_options),
+    CV_GROUP("Policy", policy_options),
+    CV_GROUP("Output", plan_output),
+    CV_GROUPS_END,
 };
 static const struct cv_option_group simulate_groups[] = {
-    { "Job", job_options },
-    { "Policy", policy_options },
-    { "Runs", trial_options },
-    { "Output", simulate_output },
-    { NULL, NULL },
+    CV_GROUP("Job", job_options),
+    CV_GROUP("Policy", policy_options),
+    CV_GROUP("Runs", trial_options),
+    CV_GROUP("Output", simulate_output),
+    CV_GROUPS_END,
 };
 static const struct cv_option_group compare_groups[] = {
-    { "Job", job_options },       { "Policies", compared_policies },
-    { "Sweep", sweep_options },   { "Runs", trial_options },
-    { "Output", compare_output }, { NULL, NULL },
+    CV_GROUP("Job", job_options),       CV_GROUP("Policies", compared_policies),
+    CV_GROUP("Sweep", sweep_options),   CV_GROUP("Runs", trial_options),
+    CV_GROUP("Output", compare_output), CV_GROUPS_END,
 };
 
 /* --- the job ---------------------------------------------------------------------------- */

@@ -45,7 +45,6 @@ static const struct cv_option job_options[] = {
         "What a node may do before its own partial is ready. absent: nothing. early: "
         "receive, but not combine. merge: nothing, and later one thing at a time, "
         "without overlap. Default absent."),
-    { .name = NULL },
 };
 
 static const struct cv_option policy_options[] = {
@@ -65,7 +64,6 @@ static const struct cv_option policy_options[] = {
         "The node that has the result in the end, for policy ready; the same as --param "
         "root=NODE."),
     CV_ROW_PARAM,
-    { .name = NULL },
 };
 
 static const struct cv_option trial_options[] = {
@@ -80,13 +78,11 @@ static const struct cv_option trial_options[] = {
     CV_TOPOLOGY_HOSTS,
     CV_OPTION(0, "--partial", UNITS, "SIZE", where.partial_bytes,
         "On a topology: bytes in a partial. Default 1 MB."),
-    { .name = NULL },
 };
 
 static const struct cv_option seed_option[] = {
     CV_OPTION(0, "--seed", COUNT, "N", seed,
         "For policies that draw random numbers. Default 1."),
-    { .name = NULL },
 };
 
 static const struct cv_option plan_output[] = {
@@ -102,7 +98,6 @@ static const struct cv_option plan_output[] = {
     CV_FLAG(0, "--no-tree", 0, tree, "Draw no tree."),
     CV_ROW_WIDTH("the drawing"),
     CV_ROW_TRACE("Write every event and order"),
-    { .name = NULL },
 };
 
 static const struct cv_option simulate_output[] = {
@@ -110,7 +105,6 @@ static const struct cv_option simulate_output[] = {
         "about."),
     CV_ROW_WIDTH("charts"),
     CV_ROW_TRACE("Write every event and order of the first run"),
-    { .name = NULL },
 };
 
 static const struct cv_option compared_policies[] = {
@@ -123,7 +117,6 @@ static const struct cv_option compared_policies[] = {
     CV_OPTION(0, "--max-reducers", COUNT, "K", max_reducers,
         "The same as --param max_reducers=K.", .min = 1, .max = 4294967295.0),
     CV_ROW_PARAM_OF_ALL,
-    { .name = NULL },
 };
 
 static const struct cv_option sweep_options[] = {
@@ -132,34 +125,32 @@ static const struct cv_option sweep_options[] = {
         "gamma:MEAN,CV), transfer or compute (their means) or nodes. cv=0.01:10:log "
         "takes four values per factor of ten, cv=0.01:10:log:7 seven in all, "
         "nodes=16:256:16 goes in steps. One row per value, one column per policy."),
-    { .name = NULL },
 };
 
 static const struct cv_option compare_output[] = {
     CV_ROW_JSON("the rows, and what does not apply."),
     CV_ROW_PAGE,
-    { .name = NULL },
 };
 /* clang-format on */
 
 static const struct cv_option_group plan_groups[] = {
-    { "Reduction", job_options },
-    { "Policy", policy_options },
-    { "Random numbers", seed_option },
-    { "Output", plan_output },
-    { NULL, NULL },
+    CV_GROUP("Reduction", job_options),
+    CV_GROUP("Policy", policy_options),
+    CV_GROUP("Random numbers", seed_option),
+    CV_GROUP("Output", plan_output),
+    CV_GROUPS_END,
 };
 static const struct cv_option_group simulate_groups[] = {
-    { "Reduction", job_options },
-    { "Policy", policy_options },
-    { "Runs", trial_options },
-    { "Output", simulate_output },
-    { NULL, NULL },
+    CV_GROUP("Reduction", job_options),
+    CV_GROUP("Policy", policy_options),
+    CV_GROUP("Runs", trial_options),
+    CV_GROUP("Output", simulate_output),
+    CV_GROUPS_END,
 };
 static const struct cv_option_group compare_groups[] = {
-    { "Reduction", job_options }, { "Policies", compared_policies },
-    { "Sweep", sweep_options },   { "Runs", trial_options },
-    { "Output", compare_output }, { NULL, NULL },
+    CV_GROUP("Reduction", job_options), CV_GROUP("Policies", compared_policies),
+    CV_GROUP("Sweep", sweep_options),   CV_GROUP("Runs", trial_options),
+    CV_GROUP("Output", compare_output), CV_GROUPS_END,
 };
 
 /* --- ready times ------------------------------------------------------------------------ */

@@ -32,7 +32,6 @@ static const struct cv_option plan_job_options[] = {
     CV_ROW_PLATFORM(" Each stream has a master with the port that the file says.",
         .required = true),
     REST_OF_JOB,
-    { .name = NULL },
 };
 
 static const struct cv_option job_options[] = {
@@ -40,7 +39,6 @@ static const struct cv_option job_options[] = {
         "topology it is what masters are told, with workers named as hosts are; "
         "by default what 'cleave calibrate --topology' measures."),
     REST_OF_JOB,
-    { .name = NULL },
 };
 
 static const struct cv_option choice_options[] = {
@@ -57,7 +55,6 @@ static const struct cv_option choice_options[] = {
         "How long to look for better clusters, in seconds of a machine of 2020. Work is "
         "counted, not timed: the same effort gives the same plan anywhere. Default 2.",
         .min = 0.001, .max = 1e6),
-    { .name = NULL },
 };
 
 static const struct cv_option period_options[] = {
@@ -65,7 +62,6 @@ static const struct cv_option period_options[] = {
         "Instead of a choice: the shortest round in which one master can serve all "
         "workers so that nobody waits for a port and nobody is idle, with the part sent "
         "first, the first load and the delay of each."),
-    { .name = NULL },
 };
 
 static const struct cv_option run_options[] = {
@@ -87,7 +83,6 @@ static const struct cv_option run_options[] = {
     CV_ROW_THREADS,
     CV_ROW_ENGINE,
     CV_TOPOLOGY_ROWS,
-    { .name = NULL },
 };
 
 static const struct cv_option plan_output[] = {
@@ -97,7 +92,6 @@ static const struct cv_option plan_output[] = {
     CV_FLAG(0, "--json", 1, json,
         "Write JSON: period, throughput, bound, clusters, and delay, throughput, cluster "
         "or reason of every worker."),
-    { .name = NULL },
 };
 
 static const struct cv_option simulate_output[] = {
@@ -106,23 +100,22 @@ static const struct cv_option simulate_output[] = {
     CV_FLAG(0, "--json", 1, json,
         "Write JSON: throughput, CPU efficiency, rounds, contentions, idle time."),
     CV_ROW_TRACE("With one stream: write every event and order"),
-    { .name = NULL },
 };
 /* clang-format on */
 
 static const struct cv_option_group plan_groups[] = {
-    { "Streams", plan_job_options },
-    { "Choice", choice_options },
-    { "Period", period_options },
-    { "Output", plan_output },
-    { NULL, NULL },
+    CV_GROUP("Streams", plan_job_options),
+    CV_GROUP("Choice", choice_options),
+    CV_GROUP("Period", period_options),
+    CV_GROUP("Output", plan_output),
+    CV_GROUPS_END,
 };
 static const struct cv_option_group simulate_groups[] = {
-    { "Streams", job_options },
-    { "Choice", choice_options },
-    { "Run", run_options },
-    { "Output", simulate_output },
-    { NULL, NULL },
+    CV_GROUP("Streams", job_options),
+    CV_GROUP("Choice", choice_options),
+    CV_GROUP("Run", run_options),
+    CV_GROUP("Output", simulate_output),
+    CV_GROUPS_END,
 };
 
 /* --- the job ---------------------------------------------------------------------------- */

@@ -260,7 +260,6 @@ static const struct cv_option options[] = {
         "Where to write the platform file. A file that exists is kept. Default: standard "
         "output.", .file = CV_FILE_KEPT),
     CV_FLAG(0, "--force", 1, force, "Replace the file if it exists."),
-    { .name = NULL },
 };
 
 static const struct cv_option topology_options[] = {
@@ -269,14 +268,13 @@ static const struct cv_option topology_options[] = {
     CV_TOPOLOGY_HOSTS,
     CV_TOPOLOGY_PORT,
     CV_TOPOLOGY_UNITS,
-    { .name = NULL },
 };
 /* clang-format on */
 
 static const struct cv_option_group option_groups[] = {
-    { "Measuring", options },
-    { "Instead of a command: a topology", topology_options },
-    { NULL, NULL },
+    CV_GROUP("Measuring", options),
+    CV_GROUP("Instead of a command: a topology", topology_options),
+    CV_GROUPS_END,
 };
 
 /* Why a measurement failed, and the exit status of it. */

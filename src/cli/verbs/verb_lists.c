@@ -19,11 +19,11 @@ struct policies_options {
 static const struct cv_option options[] = {
     CV_FLAG(0, "--json", 1, json,
         "Write JSON: name, task, summary, needs, parameters, reference of each."),
-    { .name = NULL },
 };
 /* clang-format on */
 
-static const struct cv_option_group groups[] = { { "Output", options }, { NULL, NULL } };
+static const struct cv_option_group groups[] = { CV_GROUP("Output", options),
+                                                 CV_GROUPS_END };
 
 static const struct {
     unsigned bit;
@@ -260,12 +260,12 @@ struct engines_options {
 /* clang-format off */
 static const struct cv_option engines_table[] = {
     CV_FLAG(0, "--json", 1, json, "Write JSON: name, built and summary of each engine."),
-    { .name = NULL },
 };
 /* clang-format on */
 
-static const struct cv_option_group engines_groups[] = { { "Output", engines_table },
-                                                         { NULL, NULL } };
+static const struct cv_option_group engines_groups[] = {
+    CV_GROUP("Output", engines_table), CV_GROUPS_END
+};
 
 static int engines_show_json(void)
 {
@@ -332,12 +332,12 @@ struct version_table {
 /* clang-format off */
 static const struct cv_option version_options[] = {
     CV_FLAG(0, "--json", 1, json, "Write JSON."),
-    { .name = NULL },
 };
 /* clang-format on */
 
-static const struct cv_option_group version_groups[] = { { "Output", version_options },
-                                                         { NULL, NULL } };
+static const struct cv_option_group version_groups[] = {
+    CV_GROUP("Output", version_options), CV_GROUPS_END
+};
 
 static int version_run(const struct cv_call *call)
 {

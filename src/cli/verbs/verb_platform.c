@@ -53,7 +53,6 @@ static const struct cv_option platform_options[] = {
         "How the master sends: one message at a time (one), one each way (duplex), or "
         "one per worker (multi). Default one."),
     CV_ROW_SEED,
-    { .name = NULL },
 };
 
 static const struct cv_option published_options[] = {
@@ -65,7 +64,6 @@ static const struct cv_option published_options[] = {
         "half of every 100, 200, .. 1000 s. Default 0: none.", .min = 0, .max = 0.999),
     CV_OPTION(0, "--until", SECONDS, "TIME", until_s,
         "With --drop: how far the profiles reach. Default 1 h."),
-    { .name = NULL },
 };
 
 static const struct cv_option output_options[] = {
@@ -73,15 +71,14 @@ static const struct cv_option output_options[] = {
         "Write to this file instead of stdout. A file that exists is kept.",
         .file = CV_FILE_KEPT),
     CV_FLAG(0, "--force", 1, force, "Replace the file if it exists."),
-    { .name = NULL },
 };
 /* clang-format on */
 
 static const struct cv_option_group groups[] = {
-    { "Platform", platform_options },
-    { "Published workers", published_options },
-    { "Output", output_options },
-    { NULL, NULL },
+    CV_GROUP("Platform", platform_options),
+    CV_GROUP("Published workers", published_options),
+    CV_GROUP("Output", output_options),
+    CV_GROUPS_END,
 };
 
 static const char *port_name(const void *context, size_t index)

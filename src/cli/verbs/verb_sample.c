@@ -398,7 +398,6 @@ static const struct cv_option sample_options[] = {
         "20000, which makes 10 MB in all.", .min = 1, .max = 1e9),
     CV_OPTION(0, "--seed", COUNT, "N", seed,
         "Files depend on this and on nothing else. Default 1."),
-    { .name = NULL },
 };
 
 static const struct cv_option output_options[] = {
@@ -408,14 +407,13 @@ static const struct cv_option output_options[] = {
     CV_FLAG(0, "--force", 1, force, "Replace files that exist."),
     CV_FLAG(0, "--json", 1, json,
         "Write what was made, or the list, as JSON: name, what and bytes of each."),
-    { .name = NULL },
 };
 /* clang-format on */
 
 static const struct cv_option_group groups[] = {
-    { "Samples", sample_options },
-    { "Output", output_options },
-    { NULL, NULL },
+    CV_GROUP("Samples", sample_options),
+    CV_GROUP("Output", output_options),
+    CV_GROUPS_END,
 };
 
 /* What of all that there is was asked for, and what became of it. */

@@ -41,7 +41,6 @@ static const struct cv_option job_options[] = {
     CV_OPTION('J', "--job-name", TEXT, "NAME", name, "Name of the job. Default: cleave."),
     CV_OPTION(0, "--sbatch", REPEAT, "OPTION", more,
         "Another option of sbatch, as '--mem=64G'. May be given several times."),
-    { .name = NULL },
 };
 
 static const struct cv_option run_options[] = {
@@ -49,7 +48,6 @@ static const struct cv_option run_options[] = {
         "Stop so long before the time limit. Default 60 s."),
     CV_OPTION(0, "--remote", TEXT, "PROGRAM", program,
         "Where cleave is on the nodes. Default: this very program."),
-    { .name = NULL },
 };
 /* clang-format on */
 
@@ -92,9 +90,9 @@ static const struct cv_other_tool_option foreign[] = {
 /* clang-format on */
 
 static const struct cv_option_group groups[] = {
-    { "The job", job_options },
-    { "The run", run_options },
-    { NULL, NULL },
+    CV_GROUP("The job", job_options),
+    CV_GROUP("The run", run_options),
+    CV_GROUPS_END,
 };
 
 /* What runs: words behind `cleave run`, and what was read of them. */

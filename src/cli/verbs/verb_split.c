@@ -50,7 +50,6 @@ static const struct cv_option input_options[] = {
         "How the input is decoded, as in 'cleave run': auto (default), by its first "
         "bytes; gzip and so on: as that; none: its bytes are taken as they are.",
         .add_words = cv_decode_words),
-    { .name = NULL },
 };
 
 static const struct cv_option piece_options[] = {
@@ -62,7 +61,6 @@ static const struct cv_option piece_options[] = {
     CV_OPTION(0, "--records", COUNT, "N", records,
         "Make pieces of N records, the last of a file of what is left; with --number or "
         "--size, of a multiple of N.", .min = 1, .max = 1e15),
-    { .name = NULL },
 };
 
 static const struct cv_option output_options[] = {
@@ -78,15 +76,14 @@ static const struct cv_option output_options[] = {
     CV_FLAG(0, "--force", 1, force, "Replace files that exist."),
     CV_FLAG(0, "--json", 1, json, "Write what was made as JSON."),
     CV_FLAG('q', "--quiet", 1, quiet, "Write nothing but errors."),
-    { .name = NULL },
 };
 /* clang-format on */
 
 static const struct cv_option_group groups[] = {
-    { "Input", input_options },
-    { "Pieces", piece_options },
-    { "Output", output_options },
-    { NULL, NULL },
+    CV_GROUP("Input", input_options),
+    CV_GROUP("Pieces", piece_options),
+    CV_GROUP("Output", output_options),
+    CV_GROUPS_END,
 };
 
 /* --- what is said ------------------------------------------------------------------------- */

@@ -27,11 +27,11 @@ static const struct cv_option options[] = {
         "Write the page to this file; - is standard output.",
         .required = true, .file = CV_FILE_KEPT),
     CV_FLAG('f', "--force", 1, force, "Replace the file if it exists."),
-    { .name = NULL },
 };
 /* clang-format on */
 
-static const struct cv_option_group groups[] = { { "Page", options }, { NULL, NULL } };
+static const struct cv_option_group groups[] = { CV_GROUP("Page", options),
+                                                 CV_GROUPS_END };
 
 /* A trace that was read, and what it comes to. */
 struct context {
@@ -130,12 +130,12 @@ struct replay_values {
 /* clang-format off */
 static const struct cv_option replay_options[] = {
     CV_FLAG(0, "--json", 1, json, "Write one JSON object."),
-    { .name = NULL },
 };
 /* clang-format on */
 
-static const struct cv_option_group replay_groups[] = { { "Output", replay_options },
-                                                        { NULL, NULL } };
+static const struct cv_option_group replay_groups[] = {
+    CV_GROUP("Output", replay_options), CV_GROUPS_END
+};
 
 /* A worker as the trace names it: by name or, in a reduction, by number. */
 static void add_worker(struct cv_text *out, const struct cv_trace_header *header,

@@ -37,7 +37,6 @@ static const struct cv_option options[] = {
     CV_OPTION(0, "--hash", TEXT, "HASH", hash,
         "Serve only if this program has this hash (xxh128sum): whoever copied it here "
         "wants to know that it arrived whole."),
-    { .name = NULL },
 };
 
 static const struct cv_option slot_options[] = {
@@ -47,7 +46,6 @@ static const struct cv_option slot_options[] = {
     CV_OPTION(0, "--pin", TEXT, "HOW", pin,
         "cores or nodes: keep the commands of each slot there, as --pin of 'cleave run' "
         "says."),
-    { .name = NULL },
 };
 
 static const struct cv_option way_options[] = {
@@ -60,15 +58,14 @@ static const struct cv_option way_options[] = {
         "Lead others: share each piece over those behind this worker (via: of the "
         "platform file), by 'cleave run --framed' with the words that follow, which it "
         "ends with the command of the job."),
-    { .name = NULL },
 };
 /* clang-format on */
 
 static const struct cv_option_group groups[] = {
-    { "Checks", options },
-    { "Slots", slot_options },
-    { "Ways", way_options },
-    { NULL, NULL },
+    CV_GROUP("Checks", options),
+    CV_GROUP("Slots", slot_options),
+    CV_GROUP("Ways", way_options),
+    CV_GROUPS_END,
 };
 
 /* What the other side takes for "there is no cleave that could be used". */
@@ -242,13 +239,12 @@ static const struct cv_option join_options[] = {
     CV_FLAG(0, "--pump", 1, pump,
         "Only connect standard input and output to the socket: what runs at the other "
         "end of ssh."),
-    { .name = NULL },
 };
 /* clang-format on */
 
 static const struct cv_option_group join_groups[] = {
-    { "Joining", join_options },
-    { NULL, NULL },
+    CV_GROUP("Joining", join_options),
+    CV_GROUPS_END,
 };
 
 /* --- at the end of ssh -------------------------------------------------------------------- */
