@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "cli/common/output.h"
-#include "cli/common/output_file.h"
 #include "figures/common/figure_gnuplot.h"
 #include "figures/common/figure_plot.h"
 

@@ -6,7 +6,6 @@
 
 #include "cli/figures/verb_figures.h"
 #include "cli/common/output.h"
-#include "cli/common/progress.h"
 #include "figures/figure_list.h"
 #include "figures/figures_files.h"
 #include "figures/figures_text.h"

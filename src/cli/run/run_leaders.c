@@ -109,71 +109,20 @@ void cv_leads_compare(const struct cv_worker_list *before,
         }
 }
 
-static void add_option(struct cv_words *words, const char *name, const char *value)
+int cv_reach_lead(struct cv_reach *reach, const struct cv_call *call)
 {
-    if (value == NULL)
-        return;
-    cv_words_add(words, name);
-    cv_words_add(words, value);
-}
+    const struct cv_run_options *values = call->values;
+    struct cv_words words = { .arena = call->arena };
 
-static void add_flag(struct cv_words *words, const char *name, int given)
-{
-    if (given)
-        cv_words_add(words, name);
-}
-
-/* Of an option whose value need not be there. */
-static void add_maybe(struct cv_words *words, const char *name, const char *value)
-{
-    struct cv_text text = { NULL, 0, 0, false };
-
-    if (value == NULL)
-        return;
-    cv_text_add(&text, value[0] != '\0' ? "%s=%s" : "%s", name, value);
-    cv_words_take(words, &text);
-}
-
-static void add_number(struct cv_words *words, const char *name, double number)
-{
-    char text[64];
-
-    if (!(number > 0))
-        return;
-    snprintf(text, sizeof text, "%.17g", number);
-    add_option(words, name, text);
-}
-
-int cv_reach_lead(struct cv_reach *reach, const struct cv_run_options *values,
-                  struct cv_arena *arena)
-{
-    struct cv_words words = { .arena = arena };
-
-    add_option(&words, "--split", values->split);
-    add_maybe(&words, "--header", values->header);
-    add_number(&words, "--records", (double)values->records);
-    add_option(&words, "--together", values->together);
-    add_number(&words, "--max-record", values->max_record);
-    add_flag(&words, "--unordered", values->unordered);
-    add_maybe(&words, "--header-out", values->header_out);
-    add_option(&words, "--reduce", values->reduce);
-    add_flag(&words, "--commutative", values->commutative);
-    add_number(&words, "--memory", values->memory);
-    add_number(&words, "--retries", (double)values->retries);
-    add_number(&words, "--nice", (double)values->nice);
-    add_maybe(&words, "--pin", values->pin);
-    add_option(&words, "--ssh", values->ssh);
-    add_option(&words, "--remote", values->program);
-    add_flag(&words, "--push", values->push);
-    add_number(&words, "--connect-timeout", values->connect_timeout_s);
-    add_number(&words, "--host-timeout", values->host_timeout_s);
+    cv_options_add_words(call,
+                         "--split --header --records --together --max-record --unordered "
+                         "--header-out --reduce --commutative --memory --retries --nice "
+                         "--pin --ssh --remote --push --connect-timeout --host-timeout",
+                         &words);
     reach->view.as = values->as;
     reach->via = values->via;
     reach->lead = cv_words_done(&words);
-    return reach->lead != NULL
-               ? CV_EXIT_DONE
-               : cv_print_error(CV_EXIT_FAILED,
-                                "out of memory for those who lead others");
+    return reach->lead != NULL ? CV_EXIT_DONE : cv_no_memory("those who lead others");
 }
 
 int cv_leads_check(const struct cv_worker_list *workers,
@@ -193,9 +142,8 @@ int cv_leads_check(const struct cv_worker_list *workers,
 
     for (size_t i = 0; what != NULL && i < workers->nhosts; i++)
         if (workers->hosts[i].leads)
-            return cv_print_error(CV_EXIT_USAGE,
-                                  "host '%s' leads others (%s), which it cannot with %s: "
-                                  "leave %s out, so that all are reached from here",
-                                  workers->hosts[i].name, request, what, request);
+            return cv_refuse("host '%s' leads others (%s), which it cannot with %s: "
+                             "leave %s out, so that all are reached from here",
+                             workers->hosts[i].name, request, what, request);
     return CV_EXIT_DONE;
 }
