@@ -52,8 +52,6 @@ struct cleave_setup {
     struct cv_notes *notes;             /* NULL: nobody listens */
     const struct cv_forecast *forecast; /* NULL: none           */
     struct cv_step_budget *budget; /* how long plans may be searched for; NULL: any */
-    /* Set by the start of a policy whose `go` needs no row: see row_lane.h. */
-    void (*take)(struct cv_row_lane *lane);
 };
 
 /* Whether a policy says by itself what it does in a lifespan: not if speeds change. */

@@ -10,8 +10,6 @@
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_tree.h" /* CV_NO_NODE */
 
-struct cv_row_lane; /* a simulated run: policy/reduce/row_lane.h */
-
 /* A reduction that always does the same, whatever costs turn out to be: every node sends
  * to its parent when it has combined all it receives. */
 struct cv_tree_shape {
@@ -31,12 +29,6 @@ struct cv_policy_inner {
      * room for all nodes), so that many runs need no events; false if not. */
     bool (*fixed)(const void *state, const struct cleave_view *view,
                   struct cv_tree_shape *out);
-    /* Optional: the inner loop of simulated reductions with `decide` compiled into it;
-     * row_lane.h says how. */
-    void (*go)(struct cv_row_lane *lane);
-    bool by_driver; /* decides by whether more events of the instant follow, which only
-                         the driver says                                            */
-    bool ready_by_driver; /* the same where partials become ready one by one         */
     bool knows_ready; /* looks at the ready times of a run when it starts            */
     /* Then, optional: whether its tree is the best of all where that is proved. */
     bool (*is_best)(const void *state);

@@ -26,19 +26,6 @@
  * such a ratio of the means on. */
 static const double READY_RATIO = 0.5;
 
-static enum cleave_status adapt_plan(void *state, const struct cleave_view *view,
-                                     struct cleave_setup *setup, struct cleave_error *err)
-{
-    struct ordered_adapt *adapt = state;
-
-    adapt->buddies = NULL;
-    if (view->compute_s > 0 || view->nworkers > 2 * LEAN_PAIRS || view->ready_s != NULL)
-        return CLEAVE_OK;
-    adapt->buddies =
-        cv_fast_ordered_buddies(setup->arena, (view->nworkers + 1) / 2, adapt->wait > 0);
-    return adapt->buddies == NULL ? cv_fail_memory(err, "the buddies") : CLEAVE_OK;
-}
-
 static enum cleave_status adapt_start(void *state, const struct cleave_view *view,
                                       struct cleave_setup *setup,
                                       struct cleave_error *err)
@@ -48,19 +35,12 @@ static enum cleave_status adapt_start(void *state, const struct cleave_view *vie
     adapt->combining_takes_time = view->compute_s > 0;
     if (view->ready_s != NULL && adapt->ratio < READY_RATIO)
         adapt->ratio = READY_RATIO;
-    adapt->lean = NULL;
     adapt->plans = NULL;
     if (view->ready_s != NULL && view->compute_s > 0 &&
         view->nworkers <= adapt->planned) {
         adapt->plans = cv_adapt_plans_new(setup->arena, view->nworkers);
         if (adapt->plans == NULL)
             return cv_fail_memory(err, "the plans");
-    }
-    if (adapt->buddies != NULL) {
-        setup->take = cv_fast_ordered_take;
-        adapt->lean = cv_array(setup->arena, 1, sizeof *adapt->lean);
-        if (adapt->lean == NULL)
-            return cv_fail_memory(err, "the intervals");
     }
     adapt->nodes = cv_array(setup->arena, view->nworkers, sizeof *adapt->nodes);
     if (adapt->nodes == NULL ||
@@ -365,8 +345,6 @@ static void adapt_decide(void *state, const struct cleave_view *view,
             adapt->nodes[i].receives = false;
             consider(adapt, i, orders);
         }
-        if (adapt->lean != NULL)
-            cv_fast_ordered_start(adapt->lean, view->nworkers);
         break;
     case CLEAVE_ARRIVED:
         arrived(adapt, event, orders);
@@ -385,19 +363,6 @@ static void adapt_decide(void *state, const struct cleave_view *view,
     adapt->plans = NULL;
     for (uint32_t i = 0; i < view->nworkers; i++)
         consider(adapt, i, orders);
-}
-
-CV_FLATTEN static void go_by_events(struct cv_row_lane *lane)
-{
-    cv_lane_go(lane, adapt_decide, CV_LANE_TRUSTS);
-}
-
-static void adapt_go(struct cv_row_lane *lane)
-{
-    if (lane->take != NULL)
-        cv_fast_ordered_go(lane);
-    else
-        go_by_events(lane);
 }
 
 static const struct cleave_param adapt_params[] = {
@@ -428,8 +393,6 @@ const struct cleave_policy cleave_policy_ordered_adapt = {
     .hears_ready = true,
     .state_size = sizeof(struct ordered_adapt),
     .params = adapt_params,
-    .plan = adapt_plan,
     .start = adapt_start,
     .decide = adapt_decide,
-    .inner = &(const struct cv_policy_inner){ .go = adapt_go, .ready_by_driver = true },
 };

@@ -7,7 +7,7 @@
  * (floor(log_1.5(n - 1)) + 1) (D + c), D the longest transfer.
  * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
 #include "model/reduce/reduce_bounds.h"
-#include "policy/reduce/row_lane.h"
+#include "policy/common/setup.h"
 
 enum prefer { LEFT, RIGHT, LONGEST, SHORTEST };
 
@@ -45,38 +45,28 @@ static inline bool goes_left(const struct ordered *ordered, const struct neighbo
 {
     bool has_left = ordered->idle[by->left], left_longer;
 
-    if (ordered->prefer == LEFT || !(has_left & ordered->idle[by->right]))
+    if (ordered->prefer == LEFT || !(has_left && ordered->idle[by->right]))
         return has_left;
     left_longer = ordered->since_s[by->left] <= ordered->since_s[by->right];
     return ordered->prefer != RIGHT && left_longer == (ordered->prefer == LONGEST);
 }
 
-/* Whether a node sends now, and to whom; else it is idle. One branch that can hardly be
- * guessed, not several. */
-static inline bool becomes_idle(struct ordered *ordered, uint32_t node, double now_s,
-                                uint32_t *out_to)
+static void becomes_idle(struct ordered *ordered, uint32_t node, double now_s,
+                         struct cleave_orders *orders)
 {
     const struct neighbours by = ordered->next_to[node];
-
-    if (!(ordered->idle[by.left] | ordered->idle[by.right])) {
-        ordered->idle[node] = true;
-        ordered->since_s[node] = now_s;
-        return false;
-    }
-    *out_to = goes_left(ordered, &by) ? by.left : by.right;
-    ordered->idle[*out_to] = false;
-    ordered->next_to[by.left].right = by.right;
-    ordered->next_to[by.right].left = by.left;
-    return true;
-}
-
-static void look_at(struct ordered *ordered, uint32_t node, double now_s,
-                    struct cleave_orders *orders)
-{
     uint32_t to;
 
-    if (becomes_idle(ordered, node, now_s, &to))
-        cleave_order_combine(orders, to, node);
+    if (!ordered->idle[by.left] && !ordered->idle[by.right]) {
+        ordered->idle[node] = true;
+        ordered->since_s[node] = now_s;
+        return;
+    }
+    to = goes_left(ordered, &by) ? by.left : by.right;
+    ordered->idle[to] = false;
+    ordered->next_to[by.left].right = by.right;
+    ordered->next_to[by.right].left = by.left;
+    cleave_order_combine(orders, to, node);
 }
 
 static void ordered_decide(void *state, const struct cleave_view *view,
@@ -85,40 +75,10 @@ static void ordered_decide(void *state, const struct cleave_view *view,
     struct ordered *ordered = state;
 
     if (event->kind == CLEAVE_COMBINED || event->kind == CLEAVE_READY)
-        look_at(ordered, event->worker, event->time_s, orders);
+        becomes_idle(ordered, event->worker, event->time_s, orders);
     else if (event->kind == CLEAVE_START && view->ready_s == NULL)
         for (uint32_t i = 0; i < view->nworkers; i++)
-            look_at(ordered, i, event->time_s, orders);
-}
-
-/* The same in simulation, where no more is needed than who is done next. One node at a
- * time and without a branch on whether it sends: nobody can guess that, and a wrong guess
- * would hold up the other runs too. What is stored is what was there already if the other
- * case has nothing to say. */
-CV_FLATTEN static void ordered_go(struct cv_row_lane *lane)
-{
-    struct ordered *ordered = lane->state;
-    struct neighbours by;
-    uint32_t any, node, to;
-    bool has_left, sends;
-
-    if (lane->row.head == lane->row.tail) {
-        cv_lane_all_sent(lane);
-        return;
-    }
-    node = cv_lane_next(lane, &any);
-    by = ordered->next_to[node];
-    has_left = ordered->idle[by.left];
-    sends = has_left | ordered->idle[by.right];
-    to = cv_pick(ordered->prefer == LEFT ? has_left : goes_left(ordered, &by), by.left,
-                 by.right);
-    ordered->idle[node] = !sends;
-    ordered->idle[to] = false;
-    if (ordered->prefer >= LONGEST)
-        ordered->since_s[node] = lane->now_s;
-    ordered->next_to[by.left].right = cv_pick(sends, by.right, node);
-    ordered->next_to[by.right].left = cv_pick(sends, by.left, node);
-    cv_lane_send_if(lane, sends, to, node, CV_LANE_COMBINATION);
+            becomes_idle(ordered, i, event->time_s, orders);
 }
 
 static double ordered_longest(const void *state, const struct cleave_view *view,
@@ -148,6 +108,5 @@ const struct cleave_policy cleave_policy_ordered_tree_dyn = {
     .start = ordered_start,
     .decide = ordered_decide,
     .longest = ordered_longest,
-    .inner = &(const struct cv_policy_inner){ .method = CV_METHOD_ORDERED_TREE_DYN,
-                                              .go = ordered_go },
+    .inner = &(const struct cv_policy_inner){ .method = CV_METHOD_ORDERED_TREE_DYN },
 };

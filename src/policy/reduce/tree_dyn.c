@@ -10,8 +10,8 @@
  * is the last one there.
  * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
 #include "model/reduce/reduce_bounds.h"
+#include "policy/common/orders.h"
 #include "policy/common/setup.h"
-#include "policy/reduce/row_lane.h"
 
 enum { EMPTY = UINT32_MAX };
 
@@ -75,22 +75,6 @@ static void tree_dyn_decide(void *state, const struct cleave_view *view,
             becomes_idle(dyn, i, orders);
 }
 
-CV_FLATTEN static void go_in_clusters(struct cv_row_lane *lane)
-{
-    cv_lane_go(lane, tree_dyn_decide, CV_LANE_PLAIN | CV_LANE_TRUSTS);
-}
-
-/* The same in simulation. With one slot no more is needed than who is done next. */
-static void tree_dyn_go(struct cv_row_lane *lane)
-{
-    struct tree_dyn *dyn = lane->state;
-
-    if (dyn->global > 1)
-        go_in_clusters(lane);
-    else
-        cv_lane_go_slot(lane, dyn->slot, CV_LANE_COMBINATION);
-}
-
 /* In transfer + compute every partial that waits is combined with another one. */
 static double tree_dyn_longest(const void *state, const struct cleave_view *view,
                                double transfer_s, double compute_s)
@@ -118,6 +102,5 @@ const struct cleave_policy cleave_policy_tree_dyn = {
     .start = tree_dyn_start,
     .decide = tree_dyn_decide,
     .longest = tree_dyn_longest,
-    .inner = &(const struct cv_policy_inner){ .method = CV_METHOD_TREE_DYN,
-                                              .go = tree_dyn_go },
+    .inner = &(const struct cv_policy_inner){ .method = CV_METHOD_TREE_DYN },
 };

@@ -180,5 +180,4 @@ const struct cleave_policy cleave_policy_tree_replan = {
     .state_size = sizeof(struct tree_replan),
     .start = replan_start,
     .decide = replan_decide,
-    .inner = &(const struct cv_policy_inner){ .by_driver = true },
 };

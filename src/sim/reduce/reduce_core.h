@@ -11,7 +11,7 @@
  *
  * Events come in time order; of two at the same time, that on the node with the lower
  * index first, an arrival before a combination. Inline: native_reduce.c makes an engine
- * of it. policy/reduce/row_lane.h has the same rules for many small runs. */
+ * of it. */
 #ifndef CV_REDUCE_CORE_H
 #define CV_REDUCE_CORE_H
 #include <stdlib.h>

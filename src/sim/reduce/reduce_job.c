@@ -1,5 +1,6 @@
 /* reduce_job.c -- plan and simulate a reduction: the public calls.
  * SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdlib.h>
 
 #include <cleave/reduce.h>
@@ -7,8 +8,8 @@
 #include "model/reduce/reduce_costs.h"
 #include "policy/compound/registry.h"
 #include "sim/many/monte_carlo.h"
+#include "sim/reduce/fixed_tree.h"
 #include "sim/reduce/native_reduce.h"
-#include "sim/reduce/reduce_batch.h"
 #include "sim/reduce/reduce_tree_facts.h"
 #include "sim/simgrid/simgrid_engine.h"
 
@@ -215,23 +216,76 @@ void cleave_tree_free(struct cleave_tree *tree)
     free(owned);
 }
 
-/* What the threads of a simulation share. */
+/* What one thread needs for its runs: a fixed tree is evaluated without events, all else,
+ * and a fixed tree whose order of arrivals is open, goes through the driver. Same bits. */
+struct simulator {
+    struct cv_driver *driver; /* owned; NULL: the thread has not begun */
+    struct cv_arena arena;    /* of tree and ready times               */
+    bool is_fixed;
+    struct cv_fixed_tree tree; /* if is_fixed            */
+    double *ready_s;           /* of a run; NULL: none   */
+};
+
 struct shared {
     const struct cv_planned *planned;
     const struct cv_reduce_costs *costs;
-    struct cv_reduce_batch **batches; /* per thread */
+    struct simulator *simulators; /* per thread */
 };
+
+static enum cleave_status open_simulator(const struct shared *shared,
+                                         struct simulator *out, struct cleave_error *err)
+{
+    const struct cv_planned *planned = shared->planned;
+    const struct cv_reduce_costs *costs = shared->costs;
+
+    if (costs->has_ready) {
+        out->ready_s = cv_array(&out->arena, costs->nodes, sizeof(double));
+        if (out->ready_s == NULL)
+            return cv_fail_memory(err, "the ready times");
+    }
+    CV_TRY(cv_fixed_tree_init(&out->tree, planned->policy, planned->state, &planned->view,
+                              costs, &out->arena, &out->is_fixed, err));
+    return cv_driver_open(planned, cv_native_reduce_for(planned->policy), NULL, costs,
+                          &out->driver, err);
+}
+
+static enum cleave_status run_by_driver(const struct shared *shared,
+                                        struct simulator *simulator, uint32_t number,
+                                        struct cv_run_result *result,
+                                        struct cleave_error *err)
+{
+    const struct cv_reduce_costs *costs = shared->costs;
+    struct cv_run run = { .number = number,
+                          .ready_s = simulator->ready_s,
+                          .ready_model = costs->ready_model };
+    struct cv_outcome outcome;
+
+    for (uint32_t i = 0; costs->has_ready && i < costs->nodes; i++)
+        simulator->ready_s[i] = cv_ready_time(costs, number, i);
+    CV_TRY(cv_driver_run(simulator->driver, &run, NULL, &outcome, err));
+    *result = (struct cv_run_result){ outcome.makespan_s, 0, (double)outcome.chunks };
+    return CLEAVE_OK;
+}
 
 static enum cleave_status some_runs(void *context, unsigned thread, uint64_t begin,
                                     uint64_t end, struct cv_run_result *results,
                                     struct cleave_error *err)
 {
-    struct shared *shared = context;
+    const struct shared *shared = context;
+    struct simulator *simulator = &shared->simulators[thread];
 
-    if (shared->batches[thread] == NULL)
-        CV_TRY(cv_reduce_batch_open(shared->planned, shared->costs,
-                                    &shared->batches[thread], err));
-    return cv_reduce_batch_run(shared->batches[thread], begin, end, results, err);
+    if (simulator->driver == NULL)
+        CV_TRY(open_simulator(shared, simulator, err));
+    for (uint64_t i = begin; i < end; i++) {
+        struct cv_run_result *result = &results[i - begin];
+
+        *result = (struct cv_run_result){ NAN, 0, shared->costs->nodes - 1.0 };
+        if (simulator->is_fixed)
+            result->makespan_s = cv_fixed_tree_run(&simulator->tree, (uint32_t)i);
+        if (isnan(result->makespan_s))
+            CV_TRY(run_by_driver(shared, simulator, (uint32_t)i, result, err));
+    }
+    return CLEAVE_OK;
 }
 
 static enum cleave_status simulate(const struct cv_planned *planned,
@@ -240,16 +294,19 @@ static enum cleave_status simulate(const struct cv_planned *planned,
                                    struct cleave_stats *out, struct cleave_error *err)
 {
     unsigned threads = cv_monte_carlo_threads(trial);
-    struct shared shared = { planned, costs,
-                             calloc(threads, sizeof(struct cv_reduce_batch *)) };
+    struct shared shared = { planned, costs, calloc(threads, sizeof(struct simulator)) };
     enum cleave_status status;
 
-    if (shared.batches == NULL)
+    if (shared.simulators == NULL)
         return cv_fail_memory(err, "the threads");
-    status = cv_monte_carlo_by(trial, some_runs, &shared, out, err);
     for (unsigned i = 0; i < threads; i++)
-        cv_reduce_batch_close(shared.batches[i]);
-    free(shared.batches);
+        cv_arena_init(&shared.simulators[i].arena);
+    status = cv_monte_carlo_by(trial, some_runs, &shared, out, err);
+    for (unsigned i = 0; i < threads; i++) {
+        cv_driver_close(shared.simulators[i].driver);
+        cv_arena_done(&shared.simulators[i].arena);
+    }
+    free(shared.simulators);
     return status;
 }
 
