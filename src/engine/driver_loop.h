@@ -9,7 +9,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "engine/driver_internal.h"
+#include "engine/order_checks.h"
 
 #define CV_IN_LOOP static inline __attribute__((always_inline))
 

@@ -6,7 +6,7 @@
 #define CV_ENGINE_H
 #include <cleave/policy.h>
 #include "base/step_budget.h"
-#include "engine/command_model.h"
+#include "engine/simulated_command.h"
 #include "model/platform/noise.h"
 
 /* What is asked of a policy. */

@@ -14,14 +14,15 @@
  *
  * A partial that no step can take may go ahead to a worker that folds, so that it is there
  * when that one is done and is folded with what it has made (tree-adapt, ordered-adapt):
- * when the worker has at most one transfer to go, fold_pace.h. It only decides: nothing is
+ * when the worker has at most one transfer to go, fold_plan.h. It only decides: nothing is
  * sent or computed here. */
 #ifndef CV_FOLD_PLAN_H
 #define CV_FOLD_PLAN_H
+#include <cleave/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cleave/error.h>
+#include "policy/common/fit.h"
 
 struct cv_fold_plan;
 
@@ -91,5 +92,74 @@ uint64_t cv_fold_plan_covered(const struct cv_fold_plan *plan);
 /* The only partial left, if it is free. */
 bool cv_fold_plan_last(const struct cv_fold_plan *plan, uint64_t *out_id,
                        uint32_t *out_holder, uint64_t *out_bytes);
+
+struct cv_fold_pace {
+    struct cv_fit transfer, fold; /* seconds for the bytes that move; of a step        */
+};
+
+/* A step took whole_s, from the order to the end; of that fold_s to fold, below 0: it was
+ * not said. Without it, steps whose parts need not move tell what folding takes, and the
+ * others, with that, what it takes to move. */
+void cv_fold_pace_saw(struct cv_fold_pace *pace, const struct cv_fold_step *step,
+                      double whole_s, double fold_s);
+/* When a step that was ordered at given_s has at most the transfer of so many bytes to go.
+ * Infinite: as long as nothing is known. */
+double cv_fold_pace_near_s(const struct cv_fold_pace *pace,
+                           const struct cv_fold_step *step, double given_s,
+                           uint64_t bytes);
+
+struct cv_fold_span;
+
+struct cv_fold_item {
+    uint64_t id, begin, end, bytes;
+    uint32_t holder; /* CV_FOLD_NOBODY: there is no result for the interval           */
+    uint32_t ahead;  /* the worker that a copy went ahead to, or CV_FOLD_NOBODY       */
+    uint64_t name;   /* of the copy                                                   */
+    bool busy;
+    struct cv_fold_span *spans; /* owned: only needed when they are lost              */
+};
+
+/* What a decision knows about a worker. */
+struct cv_fold_hand {
+    size_t count, free; /* partials that it holds; those of them that are not busy    */
+    bool ready;         /* one of them could be folded                                */
+    uint64_t bytes;     /* of those in the run that is looked at                      */
+};
+
+struct cv_fold_plan {
+    bool commutative;
+    uint32_t nworkers, max;
+    struct cv_fold_item *items; /* owned: by begin                                    */
+    size_t count, room;
+    size_t without;             /* items that nobody holds                            */
+    uint64_t skipped;           /* commutative: bytes of the input without a result   */
+    struct cv_fold_hand *hands; /* owned: per worker                                  */
+};
+
+static inline bool cv_fold_item_free(const struct cv_fold_item *item)
+{
+    return !item->busy && item->holder != CV_FOLD_NOBODY;
+}
+
+static inline struct cv_fold_part cv_fold_part_of(const struct cv_fold_item *item)
+{
+    return (struct cv_fold_part){ item->id, item->bytes, item->holder, item->ahead,
+                                  item->name };
+}
+
+/* Where it would be folded without having to move. */
+static inline uint32_t cv_fold_seat(const struct cv_fold_item *item)
+{
+    return item->ahead != CV_FOLD_NOBODY ? item->ahead : item->holder;
+}
+
+/* Whether item `index` and the one after it can be folded. Order kept. */
+static inline bool cv_fold_linked(const struct cv_fold_plan *plan, size_t index)
+{
+    const struct cv_fold_item *item = plan->items + index;
+
+    return index + 1 < plan->count && cv_fold_item_free(item) &&
+           cv_fold_item_free(item + 1) && item->end == item[1].begin;
+}
 
 #endif

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "engine/fold_plan_internal.h"
+#include "engine/fold_plan.h"
 
 enum { WORKERS = 5, MOST = 64, NAMES = 8 * MOST, GRAIN = 65536 };
 

@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "engine/driver.h"
-#include "engine/livelock_check.h"
+#include "engine/order_checks.h"
 #include "policy/common/orders.h"
 #include "sim/load/native.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "base/quantity.h"
 #include "cli/common/output.h"
-#include "sim/reduce/joint_runs.h"
+#include "sim/reduce/reduced_load.h"
 
 /* --- reading ---------------------------------------------------------------------------- */
 

@@ -8,7 +8,6 @@
 #include "cli/load/then_reduce.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
-#include "sim/reduce/joint_runs.h"
 #include "sim/reduce/reduced_load.h"
 
 /* --- the plan --------------------------------------------------------------------------- */

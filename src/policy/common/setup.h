@@ -2,12 +2,39 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_SETUP_H
 #define CV_SETUP_H
+#include <cleave/platform.h>
 #include <cleave/policy.h>
+#include <stdint.h>
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/step_budget.h"
 #include "model/load/plan.h"
-#include "policy/common/short_cuts.h"
+#include "model/reduce/reduce_bounds.h"
+#include "model/reduce/reduce_tree.h"
+
+/* A reduction that always does the same, whatever costs turn out to be: every node sends
+ * to its parent when it has combined all it receives. */
+struct cv_tree_shape {
+    uint32_t *parent; /* per node; CV_NO_NODE for the root                           */
+    bool in_turn;     /* senders are received in the order of their numbers; else
+                         first come, first served                                   */
+    uint32_t *turn;   /* per node, room of the caller: if in_turn, the order may be by
+                         these instead, from 0 at every receiver                    */
+    bool by_turn;
+    uint32_t ahead; /* at most so many partials wait or are being combined when
+                         the next transfer begins: 0, 1, or UINT32_MAX for any      */
+};
+
+struct cv_policy_inner {
+    enum cv_reduce_method method; /* what is proved of it                            */
+    /* Optional: if `decide` only carries out a fixed tree, describe it (`out->parent` has
+     * room for all nodes), so that many runs need no events; false if not. */
+    bool (*fixed)(const void *state, const struct cleave_view *view,
+                  struct cv_tree_shape *out);
+    bool knows_ready; /* looks at the ready times of a run when it starts            */
+    /* Then, optional: whether its tree is the best of all where that is proved. */
+    bool (*is_best)(const void *state);
+};
 
 /* What a policy has to say about its plan. */
 struct cv_notes {
@@ -130,5 +157,9 @@ enum cleave_status cv_static_index(struct cv_static *fixed,
 /* `decide` of such a policy. The state must begin with a struct cv_static. */
 void cv_static_decide(void *state, const struct cleave_view *view,
                       const struct cleave_event *event, struct cleave_orders *orders);
+
+/* Indices of the workers, fastest link first, ties by index; NULL when memory is short. */
+uint32_t *cv_bandwidth_order(const struct cleave_worker *workers, uint32_t nworkers,
+                             struct cv_arena *arena);
 
 #endif

@@ -2,7 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #include "policy/compound/head_tail.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <cleave/run.h>
+#include "model/platform/equal_workers.h"
+#include "policy/compound/registry.h"
 
 /* Who takes part in the plan for all of the load. */
 static enum cleave_status find_members(struct cv_head_tail *two,
@@ -109,11 +114,16 @@ static enum cleave_status set_least(struct cv_head_tail *two,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_head_tail_plan(struct cv_head_tail *two, double tail,
-                                     const struct cleave_policy *planner,
-                                     const struct cleave_setting *settings,
-                                     size_t nsettings, const struct cleave_view *view,
-                                     struct cleave_setup *setup, struct cleave_error *err)
+/* Plan all but `tail` units with `planner`, a policy that is a plan fixed in advance,
+ * with the given settings. Sets the members and the least chunks of the tail: what covers
+ * one chunk's overhead there. pull.prefetch and alike are
+ * set before. */
+static enum cleave_status head_tail_plan(struct cv_head_tail *two, double tail,
+                                         const struct cleave_policy *planner,
+                                         const struct cleave_setting *settings,
+                                         size_t nsettings, const struct cleave_view *view,
+                                         struct cleave_setup *setup,
+                                         struct cleave_error *err)
 {
     two->tail = tail;
     CV_TRY(find_members(two, planner, settings, nsettings, view, setup, err));
@@ -128,10 +138,10 @@ enum cleave_status cv_head_tail_plan(struct cv_head_tail *two, double tail,
     return cv_pull_plan(&two->pull, view, setup, err);
 }
 
-enum cleave_status cv_head_tail_start(struct cv_head_tail *two,
-                                      const struct cleave_view *view,
-                                      struct cleave_setup *setup,
-                                      struct cleave_error *err)
+static enum cleave_status head_tail_start(struct cv_head_tail *two,
+                                          const struct cleave_view *view,
+                                          struct cleave_setup *setup,
+                                          struct cleave_error *err)
 {
     CV_TRY(cv_pull_start(&two->pull, view, setup, err));
     for (size_t k = 0; k < two->head.nchunks; k++)
@@ -160,8 +170,9 @@ static void give_head(struct cv_head_tail *two, const struct cleave_view *view,
     }
 }
 
-void cv_head_tail_decide(struct cv_head_tail *two, const struct cleave_view *view,
-                         const struct cleave_event *event, struct cleave_orders *orders)
+static void head_tail_decide(struct cv_head_tail *two, const struct cleave_view *view,
+                             const struct cleave_event *event,
+                             struct cleave_orders *orders)
 {
     cv_pull_note(&two->pull, view, event);
     give_head(two, view, event->time_s, orders);
@@ -169,3 +180,278 @@ void cv_head_tail_decide(struct cv_head_tail *two, const struct cleave_view *vie
     if (two->tail > 0 && two->next == two->head.nchunks && !event->more)
         cv_pull_serve(&two->pull, two, view, event->time_s, tail_size, orders);
 }
+
+const struct cleave_policy *cv_best_planner(const struct cleave_view *view,
+                                            const char **out_why)
+{
+    const struct cleave_policy *planner = &cleave_policy_umr_plus;
+    const char *why = "costs are exact and the workers unequal";
+
+    if (view->port == CLEAVE_PORT_MULTI) {
+        planner = &cleave_policy_links;
+        why = "costs are exact and the links share no port";
+    } else if (view->profiles != NULL) {
+        why = "costs are exact and change with time";
+    } else if (cv_workers_equal(view->workers, view->nworkers, view->result_ratio > 0,
+                                NULL, NULL)) {
+        planner = &cleave_policy_xmi_k;
+        why = "costs are exact and the workers equal";
+    }
+    if (out_why != NULL)
+        *out_why = why;
+    return planner;
+}
+
+/* --- robust UMR: umr for the part that can be trusted, factoring for the rest ------ */
+
+/* With an expected error e of the declared costs, min(1, e) of the load goes to weighted
+ * factoring, provided that gives each worker at least the units that cover one chunk's
+ * overhead, S (alpha + n beta) on average; for each worker by itself that is also its least
+ * chunk, and whoever takes longer to start than the tail lasts gets none of it. (With alike
+ * = 1 all have the mean of it as their least chunk, as it was first read: slow workers get
+ * chunks then that all others wait for.) The tail does the levelling, so that the last round of umr is left as its series has it. With e = 0
+ * it is umr.
+ * After Yang and Casanova, HPDC-12, 2003, in our reading: that text leaves details open. */
+
+struct rumr {
+    struct cv_head_tail two;
+    uint32_t max_rounds;
+};
+
+static enum cleave_status rumr_plan(void *state, const struct cleave_view *view,
+                                    struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct rumr *rumr = state;
+    double tail = fmin(1, view->error) * view->units_total;
+    char max_rounds[16];
+    struct cleave_setting settings[] = { { "max_rounds", max_rounds }, { "level", "0" } };
+
+    snprintf(max_rounds, sizeof max_rounds, "%u", rumr->max_rounds);
+    if (tail > 0) {
+        CV_TRY(head_tail_plan(&rumr->two, tail, &cleave_policy_umr, settings, 2, view,
+                              setup, err));
+        if (tail / rumr->two.pull.nmembers >=
+            cv_overhead_units(view, rumr->two.pull.member))
+            return CLEAVE_OK;
+    }
+    return head_tail_plan(&rumr->two, 0, &cleave_policy_umr, settings, 1, view, setup,
+                          err);
+}
+
+static enum cleave_status rumr_start(void *state, const struct cleave_view *view,
+                                     struct cleave_setup *setup, struct cleave_error *err)
+{
+    return head_tail_start(&((struct rumr *)state)->two, view, setup, err);
+}
+
+static void rumr_decide(void *state, const struct cleave_view *view,
+                        const struct cleave_event *event, struct cleave_orders *orders)
+{
+    head_tail_decide(&((struct rumr *)state)->two, view, event, orders);
+}
+
+static const struct cleave_param rumr_params[] = {
+    { "max_rounds", CLEAVE_PARAM_COUNT, offsetof(struct rumr, max_rounds), 60, 1, 100000,
+      "most rounds of the umr part" },
+    CV_PREFETCH_PARAM(struct rumr, two.pull, 1),
+    { "alike", CLEAVE_PARAM_COUNT, offsetof(struct rumr, two.alike), 0, 0, 1,
+      "1: one least chunk for all workers in the second phase, the mean over them" },
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_rumr = {
+    .name = "rumr",
+    .summary = "umr for what the expected error leaves certain, then weighted factoring",
+    .reference = "Yang and Casanova 2003",
+    .sends_first = true,
+    .state_size = sizeof(struct rumr),
+    .params = rumr_params,
+    .plan = rumr_plan,
+    .start = rumr_start,
+    .decide = rumr_decide,
+};
+
+/* --- the best plan for the part that can be trusted, factoring for the rest -------- */
+
+/* As rumr, with the planner made for the platform for the head and min(1, kappa e) of
+ * the load for the tail, whose chunks are at least the units that cover one chunk's
+ * overhead at that worker. (To send the first tail chunk while the last head chunk is computed closes
+ * the gap between the two, but commits too early: 1 to 3 % worse for errors of 0.1 to
+ * 0.5.) */
+
+struct rx {
+    struct cv_head_tail two;
+    double kappa;
+};
+
+static enum cleave_status rx_plan(void *state, const struct cleave_view *view,
+                                  struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct rx *rx = state;
+
+    return head_tail_plan(&rx->two, fmin(1, rx->kappa * view->error) * view->units_total,
+                          cv_best_planner(view, NULL), NULL, 0, view, setup, err);
+}
+
+static enum cleave_status rx_start(void *state, const struct cleave_view *view,
+                                   struct cleave_setup *setup, struct cleave_error *err)
+{
+    return head_tail_start(&((struct rx *)state)->two, view, setup, err);
+}
+
+static void rx_decide(void *state, const struct cleave_view *view,
+                      const struct cleave_event *event, struct cleave_orders *orders)
+{
+    head_tail_decide(&((struct rx *)state)->two, view, event, orders);
+}
+
+static const struct cleave_param rx_params[] = {
+    { "kappa", CLEAVE_PARAM_REAL, offsetof(struct rx, kappa), 1, 0, 100,
+      "share of the load kept for the tail, as a multiple of the expected error" },
+    CV_PREFETCH_PARAM(struct rx, two.pull, 1),
+    { "alike", CLEAVE_PARAM_COUNT, offsetof(struct rx, two.alike), 0, 0, 1,
+      "1: one least chunk for all workers in the tail, the mean over them" },
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_rx = {
+    .name = "rx",
+    .summary = "the best plan for what is certain, then factoring",
+    .reference = "cleave",
+    .uses_profiles = true,
+    .sends_first = true,
+    .state_size = sizeof(struct rx),
+    .params = rx_params,
+    .plan = rx_plan,
+    .start = rx_start,
+    .decide = rx_decide,
+};
+
+/* --- rounds for the part that can be trusted, factoring for the rest --------------- */
+
+/* The plan of `rounds` for all but a tail of the load: chunks are sent in its order, whatever
+ * happens, and results come back as they get ready, after sends that wait. The tail goes to
+ * whoever asks, as in rx, and takes up what the plan got wrong. How large it is decides a
+ * simulation with the expected error: none, 0.1, 0.2 or 0.3 of the load, or more where the
+ * error is large. Where none is offered it is half the error, 0.3 at most. */
+
+enum { TRIALS = 10 };
+
+struct rounds_tail {
+    struct cv_head_tail two;
+    double tail; /* part of the load; negative: it is looked for */
+};
+
+static enum cleave_status plan_with(struct rounds_tail *rounds, double tail,
+                                    const struct cleave_view *view,
+                                    struct cleave_setup *setup, struct cleave_error *err)
+{
+    rounds->two.pull.prefetch =
+        rounds->two.pull.prefetch > 0 ? rounds->two.pull.prefetch : 1;
+    return head_tail_plan(&rounds->two, tail * view->units_total, &cleave_policy_rounds,
+                          NULL, 0, view, setup, err);
+}
+
+static enum cleave_status tail_start(void *state, const struct cleave_view *view,
+                                     struct cleave_setup *setup, struct cleave_error *err)
+{
+    return head_tail_start(&((struct rounds_tail *)state)->two, view, setup, err);
+}
+
+static void tail_decide(void *state, const struct cleave_view *view,
+                        const struct cleave_event *event, struct cleave_orders *orders)
+{
+    head_tail_decide(&((struct rounds_tail *)state)->two, view, event, orders);
+}
+
+/* --- candidates, with a tail of their own ----------------------------------------------- */
+
+#define CANDIDATE(which, part)                                                          \
+    static enum cleave_status plan_##which(void *state, const struct cleave_view *view, \
+                                           struct cleave_setup *setup,                  \
+                                           struct cleave_error *err)                    \
+    {                                                                                   \
+        return plan_with(state, part, view, setup, err);                                \
+    }                                                                                   \
+    static const struct cleave_policy candidate_##which = {                             \
+        .name = "rounds-tail",                                                          \
+        .needs = CLEAVE_NEEDS_SHARED_PORT,                                              \
+        .sends_first = true,                                                            \
+        .state_size = sizeof(struct rounds_tail),                                       \
+        .plan = plan_##which,                                                           \
+        .start = tail_start,                                                            \
+        .decide = tail_decide,                                                          \
+    };
+
+CANDIDATE(none, 0)
+CANDIDATE(tenth, 0.1)
+CANDIDATE(fifth, 0.2)
+CANDIDATE(third, 0.3)
+CANDIDATE(half, 0.5)
+
+static const struct {
+    const struct cleave_policy *policy;
+    double tail;
+} candidates[] = {
+    { &candidate_none, 0 },    { &candidate_tenth, 0.1 }, { &candidate_fifth, 0.2 },
+    { &candidate_third, 0.3 }, { &candidate_half, 0.5 },
+};
+
+/* The tail of the candidate that ends first with the expected error. */
+static enum cleave_status find_tail(const struct cleave_view *view,
+                                    struct cleave_setup *setup, double *out,
+                                    struct cleave_error *err)
+{
+    double best_s = INFINITY;
+
+    /* A limit may end the search: then the best so far counts. */
+    *out = fmin(0.3, 0.5 * view->error);
+    if (!(view->error > 0) || setup->forecast == NULL)
+        return CLEAVE_OK;
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+        enum cleave_status status;
+        double mean_s;
+
+        status = cleave_setup_forecast(setup, candidates[i].policy, view, TRIALS, &mean_s,
+                                       err);
+        if (status == CLEAVE_EPOLICY && cv_step_budget_over(setup->budget))
+            break;
+        CV_TRY(status);
+        if (mean_s < best_s) {
+            best_s = mean_s;
+            *out = candidates[i].tail;
+        }
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status tail_plan(void *state, const struct cleave_view *view,
+                                    struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct rounds_tail *rounds = state;
+    double tail = rounds->tail;
+
+    if (tail < 0)
+        CV_TRY(find_tail(view, setup, &tail, err));
+    return plan_with(rounds, tail, view, setup, err);
+}
+
+static const struct cleave_param tail_params[] = {
+    { "tail", CLEAVE_PARAM_REAL, offsetof(struct rounds_tail, tail), -1, -1, 1,
+      "part of the load that is not planned; -1: by simulation with the expected error" },
+    CV_PREFETCH_PARAM(struct rounds_tail, two.pull, 1),
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_rounds_tail = {
+    .name = "rounds-tail",
+    .summary = "rounds for what is certain, then factoring; results as they get ready",
+    .reference = "cleave",
+    .needs = CLEAVE_NEEDS_SHARED_PORT,
+    .sends_first = true,
+    .state_size = sizeof(struct rounds_tail),
+    .params = tail_params,
+    .plan = tail_plan,
+    .start = tail_start,
+    .decide = tail_decide,
+};

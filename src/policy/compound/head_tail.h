@@ -19,21 +19,10 @@ struct cv_head_tail {
     uint32_t alike; /* one least chunk for all members of the tail, the mean */
 };
 
-/* Plan all but `tail` units with `planner`, a policy that is a plan fixed in advance,
- * with the given settings. Sets the members and the least chunks of the tail: what covers
- * one chunk's overhead there. pull.prefetch and alike are
- * set before. */
-enum cleave_status cv_head_tail_plan(struct cv_head_tail *two, double tail,
-                                     const struct cleave_policy *planner,
-                                     const struct cleave_setting *settings,
-                                     size_t nsettings, const struct cleave_view *view,
-                                     struct cleave_setup *setup,
-                                     struct cleave_error *err);
-enum cleave_status cv_head_tail_start(struct cv_head_tail *two,
-                                      const struct cleave_view *view,
-                                      struct cleave_setup *setup,
-                                      struct cleave_error *err);
-void cv_head_tail_decide(struct cv_head_tail *two, const struct cleave_view *view,
-                         const struct cleave_event *event, struct cleave_orders *orders);
+/* For exact costs: links for a multi-port master, else xmi-k for equal workers and
+ * umr-plus for unequal ones. All are plans fixed in advance. *out_why (static; may be
+ * NULL) says what decided. */
+const struct cleave_policy *cv_best_planner(const struct cleave_view *view,
+                                            const char **out_why);
 
 #endif

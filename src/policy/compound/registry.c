@@ -1,17 +1,44 @@
 /* registry.c -- every policy there is, by name. SPDX-License-Identifier: MIT */
+#include "policy/compound/head_tail.h"
 #include "policy/compound/registry.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
-
+#include <cleave/run.h>
 #include "base/fail.h"
 #include "base/text.h"
-#include "policy/common/short_cuts.h"
+
+#include "policy/common/setup.h"
+#include "policy/returns/round_trip.h"
+
+struct policy_trial {
+    const struct cleave_policy *best, *second; /* second: NULL if nobody else took it */
+    double best_s, second_s;
+    unsigned tried;
+    unsigned late;  /* not tried, or not to the end, when the limit was reached       */
+    double allowed; /* steps that the best one had for its plan                       */
+};
+
+/* The parameter of those who hold contests. */
+#define CV_LIMIT_PARAM(state, member)                                                  \
+    {                                                                                  \
+        "limit", CLEAVE_PARAM_REAL, offsetof(state, member), 10, 1e-6, 1e9,            \
+            "seconds for trying policies, counted in steps: the same on every machine" \
+    }
 
 static const struct cleave_policy *const policies[] = {
 #define X(name) &cleave_policy_##name,
     CV_POLICY_MAP(X)
 #undef X
 };
+
+static enum cleave_status policy_trial(const struct cleave_view *view, uint32_t runs,
+                                       double limit_s, struct cleave_setup *setup,
+                                       struct policy_trial *out,
+                                       struct cleave_error *err);
+static double policy_trial_units(const struct policy_trial *contest,
+                                 const struct cleave_view *view);
 
 size_t cleave_policy_count(void)
 {
@@ -182,3 +209,422 @@ const struct cleave_policy *cv_policy_of_one_size(void)
             return policies[i];
     return NULL;
 }
+
+/* --- simulate every policy that takes a load, and find who ends first -------------- */
+
+/* The policies that auto and portfolio try. The registry contains both, so it is above this file. */
+static const struct cleave_policy *const candidates[] = {
+#define TRIAL_X(name) &cleave_policy_##name,
+    CV_PLAIN_POLICY_MAP(TRIAL_X)
+#undef TRIAL_X
+};
+enum { CANDIDATES = sizeof candidates / sizeof *candidates };
+
+/* Better by more than rounding. */
+static const double BETTER = 1 - 1e-9;
+
+/* What is left of the limit for the last of several contests is at least such a part. */
+static const double LEAST_PART = 20;
+
+/* Up to so many workers umr-plus finds better plans than any of one round. */
+enum { MANY_WORKERS = 128 };
+
+/* Searches over orders of workers take the square of their number and more. What is about
+ * the order of results is of no use without any, except that it still finds good plans of one
+ * round where others have too much to search. */
+static bool takes_part(const struct cleave_policy *policy, const struct cleave_view *view)
+{
+    if (policy->task != CLEAVE_TASK_LOAD || (policy->needs & CLEAVE_NEEDS_FORECAST) != 0)
+        return false;
+    if (policy->minds_folds) /* what it gains is not in a forecast */
+        return false;
+    if (policy->orders_returns && policy->one_round && !(view->result_ratio > 0) &&
+        view->nworkers <= MANY_WORKERS)
+        return false;
+    if (policy == &cleave_policy_best_orders || policy == &cleave_policy_small_results)
+        return view->nworkers <= CV_SEARCH_QUICK;
+    return true;
+}
+
+/* When it ends, or in a lifespan the time that a unit takes: less is better. */
+static enum cleave_status measure(const struct cleave_policy *policy,
+                                  const struct cleave_view *view, uint32_t runs,
+                                  struct cleave_setup *setup, double *out_s,
+                                  struct cleave_error *err)
+{
+    double units;
+
+    if (!(view->lifespan_s > 0))
+        return cleave_setup_forecast(setup, policy, view, runs, out_s, err);
+    CV_TRY(cv_setup_work(setup, policy, view, &units, err));
+    if (!(units > 0))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a longer lifespan: nothing ends within %g s",
+                       view->lifespan_s);
+    *out_s = view->lifespan_s / units;
+    return CLEAVE_OK;
+}
+
+/* Who does not take the load is left aside; anything else that fails is told. */
+static enum cleave_status enter(struct policy_trial *contest,
+                                const struct cleave_policy *policy,
+                                const struct cleave_view *view, uint32_t runs,
+                                struct cleave_setup *setup, struct cleave_error *err)
+{
+    const struct cv_step_budget allowed = cv_step_budget_half(setup->budget);
+    const double before = setup->budget->spent;
+    enum cleave_status status;
+    double end_s;
+
+    if (cv_step_budget_over(setup->budget)) {
+        contest->late++;
+        return CLEAVE_OK;
+    }
+    status = measure(policy, view, runs, setup, &end_s, err);
+    if (setup->budget->spent - before >= allowed.limit)
+        contest->late++;
+    if (status == CLEAVE_EINPUT || status == CLEAVE_EPOLICY)
+        return CLEAVE_OK;
+    CV_TRY(status);
+    contest->tried++;
+    if (contest->best == NULL || end_s < contest->best_s * BETTER) {
+        contest->second = contest->best;
+        contest->second_s = contest->best_s;
+        contest->best = policy;
+        contest->best_s = end_s;
+        contest->allowed = allowed.limit;
+    } else if (contest->second == NULL || end_s < contest->second_s * BETTER) {
+        contest->second = policy;
+        contest->second_s = end_s;
+    }
+    return CLEAVE_OK;
+}
+
+/* Searches for orders of results: what they find is rarely the best, and takes longest. */
+static bool searches_orders(const struct cleave_policy *policy)
+{
+    return policy->orders_returns && policy->one_round;
+}
+
+static enum cleave_status enter_however_long(struct policy_trial *contest,
+                                             const struct cleave_policy *policy,
+                                             const struct cleave_view *view,
+                                             uint32_t runs, struct cleave_setup *setup,
+                                             struct cleave_error *err)
+{
+    const double limit = setup->budget->limit;
+    enum cleave_status status;
+
+    setup->budget->limit = INFINITY;
+    status = enter(contest, policy, view, runs, setup, err);
+    setup->budget->limit = limit;
+    return status;
+}
+
+/* Nobody was ready in time: whoever takes the load is better than nobody. */
+static enum cleave_status enter_anybody(struct policy_trial *contest,
+                                        const struct cleave_view *view, uint32_t runs,
+                                        struct cleave_setup *setup,
+                                        struct cleave_error *err)
+{
+    for (size_t i = 0; contest->best == NULL && i < CANDIDATES; i++)
+        if (takes_part(candidates[i], view))
+            CV_TRY(enter_however_long(contest, candidates[i], view, runs, setup, err));
+    return CLEAVE_OK;
+}
+
+static enum cleave_status enter_all(struct policy_trial *contest,
+                                    const struct cleave_view *view, uint32_t runs,
+                                    struct cleave_setup *setup, struct cleave_error *err)
+{
+    const struct cleave_policy *planner = cv_best_planner(view, NULL);
+    struct cleave_error aside;
+
+    /* The planner of the platform sets the measure, however long it takes; but not in a lifespan, for
+     * which it plans again and again. */
+    if (view->lifespan_s > 0)
+        CV_TRY(enter(contest, planner, view, runs, setup, &aside));
+    else
+        CV_TRY(enter_however_long(contest, planner, view, runs, setup, &aside));
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t i = 0; i < CANDIDATES; i++) {
+            /* Searches: who goes furthest first, as half of the time is its own. */
+            const struct cleave_policy *policy =
+                candidates[turn == 0 ? i : CANDIDATES - 1 - i];
+
+            if (policy != planner && searches_orders(policy) == (turn == 1) &&
+                takes_part(policy, view))
+                CV_TRY(enter(contest, policy, view, runs, setup, &aside));
+        }
+    if (contest->best == NULL && contest->late > 0)
+        CV_TRY(enter_anybody(contest, view, runs, setup, &aside));
+    if (contest->best == NULL) { /* its reason is as good as any */
+        setup->budget->limit = INFINITY;
+        return measure(planner, view, runs, setup, &contest->best_s, err);
+    }
+    return CLEAVE_OK;
+}
+
+/* The least mean makespan of `runs` simulated runs with the expected error of the view.
+ * Everyone in the registry who takes such a load with its preset parameters takes part,
+ * those aside who try others themselves, and on large platforms those whose plans take
+ * long. Of equals the one made for the platform wins, then who is first in the registry.
+ *
+ * All of it takes at most `limit_s` seconds, counted in steps (base/step_budget.h), half of which are
+ * kept for planning with the best one again. Orders of results, which may be searched
+ * for long, are tried after the others. The planner of the platform is always tried.
+ *
+ * If the view has a lifespan, who does most in it is the best, with costs as declared; times are
+ * then those of a unit. */
+static enum cleave_status policy_trial(const struct cleave_view *view, uint32_t runs,
+                                       double limit_s, struct cleave_setup *setup,
+                                       struct policy_trial *out, struct cleave_error *err)
+{
+    struct cv_step_budget budget = { .limit = limit_s / 2 * CV_STEPS_A_SECOND };
+    struct cv_step_budget *outer = setup->budget;
+    enum cleave_status status;
+
+    if (outer !=
+        NULL) { /* one of several contests: they share it, and all that is between */
+        outer->limit = fmin(outer->limit, budget.limit);
+        budget.limit = fmax(budget.limit - outer->spent, budget.limit / LEAST_PART);
+    }
+    *out = (struct policy_trial){ .best = NULL };
+    setup->budget = &budget;
+    status = enter_all(out, view, runs, setup, err);
+    setup->budget = outer;
+    cv_step_budget_spend(outer, budget.spent);
+    return status;
+}
+
+/* Plan with the best one, as it was tried. */
+static enum cleave_status policy_trial_plan(const struct policy_trial *contest,
+                                            struct cv_inner *inner,
+                                            const struct cleave_view *view,
+                                            struct cleave_setup *setup,
+                                            struct cleave_error *err)
+{
+    struct cv_step_budget budget = { .limit = contest->allowed };
+    struct cv_step_budget *outer = setup->budget;
+    struct cleave_view told = *view;
+    enum cleave_status status;
+
+    if (view->lifespan_s > 0 && !cv_knows_work(contest->best, view)) {
+        told.lifespan_s = 0;
+        told.units_total = told.units_left = policy_trial_units(contest, view);
+    }
+    setup->budget = &budget;
+    status = cv_inner_plan(inner, contest->best, NULL, 0, &told, setup, err);
+    setup->budget = outer;
+    cv_step_budget_spend(outer, budget.spent);
+    return status;
+}
+
+/* Units that the best one does in the view's lifespan. */
+static double policy_trial_units(const struct policy_trial *contest,
+                                 const struct cleave_view *view)
+{
+    return view->lifespan_s / contest->best_s;
+}
+
+/* "; limit=10 s cut 3 of all short" if it was so, else nothing. */
+static const char *policy_trial_late(const struct policy_trial *contest, double limit_s,
+                                     char *text, size_t room)
+{
+    text[0] = '\0';
+    if (contest->late > 0)
+        snprintf(text, room, "; limit=%g s cut %u of all short", limit_s, contest->late);
+    return text;
+}
+
+/* --- picks a policy from what is known --------------------------------------------- */
+
+/* Where a theorem says who is best, that one: without results, errors, speeds that
+ * change and little memory, xmi-k for equal workers on a shared port and links where links share none (proofs
+ * in docs/theory/bounds.md). Costs that may be off: portfolio. Else, also of a stream and where
+ * chunks may stay open, every policy that takes
+ * the load is simulated with the declared costs, and the one that ends first is taken: none
+ * of them is better than what auto picks. That takes at most `limit` seconds, counted in steps
+ * and not by a clock, so that the pick is the same on every machine; who would take longer
+ * is left out. In a lifespan the one that does most by then is taken. What it picked and why is noted with the plan. */
+
+/* Of a stream with costs that may be off; loads leave that to portfolio. */
+enum { STREAM_RUNS = 20 };
+
+struct automatic {
+    struct cv_inner inner;
+    double limit_s;
+    double units; /* that are done in the lifespan */
+};
+
+/* The planner that is proved to be the best; NULL: nobody is. */
+static const struct cleave_policy *proved_best(const struct cleave_view *view,
+                                               const char **out_why)
+{
+    const struct cleave_policy *planner = cv_best_planner(view, out_why);
+
+    if (view->result_ratio > 0 || view->profiles != NULL || view->memory != NULL ||
+        planner == &cleave_policy_umr_plus)
+        return NULL;
+    return planner;
+}
+
+static enum cleave_status plan_contest(struct automatic *automatic,
+                                       const struct cleave_view *view, uint32_t runs,
+                                       struct cleave_setup *setup,
+                                       struct cleave_error *err)
+{
+    struct policy_trial contest;
+    char late[80];
+
+    CV_TRY(policy_trial(view, runs, automatic->limit_s, setup, &contest, err));
+    CV_TRY(policy_trial_plan(&contest, &automatic->inner, view, setup, err));
+    policy_trial_late(&contest, automatic->limit_s, late, sizeof late);
+    if (view->lifespan_s > 0) {
+        automatic->units = policy_trial_units(&contest, view);
+        cv_note_picked(setup, contest.best->name,
+                       "of %u policies simulated none does more%s", contest.tried, late);
+    } else if (contest.second == NULL)
+        cv_note_picked(setup, contest.best->name, "no other policy takes this load%s",
+                       late);
+    else if (contest.second_s > contest.best_s * (1 + 1e-9))
+        cv_note_picked(setup, contest.best->name,
+                       "it ends first of %u policies simulated, %s %.3g%% later%s",
+                       contest.tried, contest.second->name,
+                       100 * (contest.second_s / contest.best_s - 1), late);
+    else
+        cv_note_picked(setup, contest.best->name,
+                       "of %u policies simulated none ends sooner%s", contest.tried,
+                       late);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status auto_plan(void *state, const struct cleave_view *view,
+                                    struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct automatic *automatic = state;
+    const struct cleave_policy *planner;
+    const char *why;
+    char limit[40];
+
+    if (view->lifespan_s > 0)
+        return plan_contest(automatic, view, 1, setup, err);
+    if (isinf(view->units_total))
+        return plan_contest(automatic, view, view->error > 0 ? STREAM_RUNS : 1, setup,
+                            err);
+    if (view->error > 0) {
+        snprintf(limit, sizeof limit, "%.17g", automatic->limit_s);
+        return cv_inner_plan(&automatic->inner, &cleave_policy_portfolio,
+                             &(struct cleave_setting){ "limit", limit }, 1, view, setup,
+                             err);
+    }
+    planner = view->opens ? NULL : proved_best(view, &why);
+    if (planner == NULL)
+        return plan_contest(automatic, view, 1, setup, err);
+    CV_TRY(cv_inner_plan(&automatic->inner, planner, NULL, 0, view, setup, err));
+    cv_note_picked(setup, planner->name, "%s", why);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status auto_start(void *state, const struct cleave_view *view,
+                                     struct cleave_setup *setup, struct cleave_error *err)
+{
+    return cv_inner_start(&((struct automatic *)state)->inner, view, setup, err);
+}
+
+static void auto_decide(void *state, const struct cleave_view *view,
+                        const struct cleave_event *event, struct cleave_orders *orders)
+{
+    cv_inner_decide(&((struct automatic *)state)->inner, view, event, orders);
+}
+
+static double auto_work(const void *state)
+{
+    return ((const struct automatic *)state)->units;
+}
+
+static const struct cleave_param auto_params[] = {
+    CV_LIMIT_PARAM(struct automatic, limit_s),
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_auto = {
+    .name = "auto",
+    .summary = "picks from what is known, and says what it picked",
+    .reference = "cleave",
+    .needs = CLEAVE_NEEDS_FORECAST,
+    .takes_streams = true,
+    .orders_returns = true,
+    .sends_first = true,
+    .state_size = sizeof(struct automatic),
+    .params = auto_params,
+    .plan = auto_plan,
+    .start = auto_start,
+    .decide = auto_decide,
+    .work = auto_work,
+};
+
+/* --- try all policies in simulation, use the best ---------------------------------- */
+
+/* Every policy that takes the load is simulated a few times with the expected error; the one
+ * with the least mean makespan decides. Costs as many simulated runs as there are policies
+ * times `trials`, and at most `limit` seconds, which are counted in steps. */
+
+struct portfolio {
+    struct cv_inner inner;
+    double limit_s;
+    uint32_t trials;
+};
+
+static enum cleave_status portfolio_plan(void *state, const struct cleave_view *view,
+                                         struct cleave_setup *setup,
+                                         struct cleave_error *err)
+{
+    struct portfolio *portfolio = state;
+    struct policy_trial contest;
+    char late[80];
+
+    CV_TRY(
+        policy_trial(view, portfolio->trials, portfolio->limit_s, setup, &contest, err));
+    CV_TRY(policy_trial_plan(&contest, &portfolio->inner, view, setup, err));
+    cv_note_picked(setup, contest.best->name,
+                   "least of %u policies simulated with error %g: %.5g s%s",
+                   contest.tried, view->error, contest.best_s,
+                   policy_trial_late(&contest, portfolio->limit_s, late, sizeof late));
+    return CLEAVE_OK;
+}
+
+static enum cleave_status portfolio_start(void *state, const struct cleave_view *view,
+                                          struct cleave_setup *setup,
+                                          struct cleave_error *err)
+{
+    return cv_inner_start(&((struct portfolio *)state)->inner, view, setup, err);
+}
+
+static void portfolio_decide(void *state, const struct cleave_view *view,
+                             const struct cleave_event *event,
+                             struct cleave_orders *orders)
+{
+    cv_inner_decide(&((struct portfolio *)state)->inner, view, event, orders);
+}
+
+static const struct cleave_param portfolio_params[] = {
+    { "trials", CLEAVE_PARAM_COUNT, offsetof(struct portfolio, trials), 10, 1, 100000,
+      "simulated runs per candidate" },
+    CV_LIMIT_PARAM(struct portfolio, limit_s),
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_portfolio = {
+    .name = "portfolio",
+    .summary = "simulates several policies with the expected error, uses the best",
+    .reference = "cleave",
+    .needs = CLEAVE_NEEDS_FORECAST,
+    .orders_returns = true,
+    .sends_first = true,
+    .state_size = sizeof(struct portfolio),
+    .params = portfolio_params,
+    .plan = portfolio_plan,
+    .start = portfolio_start,
+    .decide = portfolio_decide,
+};

@@ -19,7 +19,12 @@
  * overlap, and a partner comes along soon. Nor while combinations are dear and vary by more
  * than `spread`: what is sent ahead may then wait long behind a slow one. */
 #include "policy/reduce/observed.h"
+
 #include "policy/common/orders.h"
+
+/* --- what a reduction policy has seen of costs so far ------------------------------ */
+
+/* --- dynamic, for operators that commute: overlap and speeds ----------------------- */
 
 enum { NOBODY = UINT32_MAX };
 

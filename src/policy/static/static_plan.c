@@ -2,11 +2,10 @@
  *
  * On a port for one message at a time, the next chunk is ordered when the one before has
  * arrived. On a multi-port master each worker has its own line of chunks. */
-#include "policy/common/setup.h"
-
 #include <math.h>
-
+#include <stdlib.h>
 #include "policy/common/orders.h"
+#include "policy/common/setup.h"
 
 enum { NO_CHUNK = UINT32_MAX };
 
@@ -103,3 +102,107 @@ void cv_static_decide(void *state, const struct cleave_view *view,
         fixed->next++;
     }
 }
+
+/* --- the chunks that were asked for, in that order --------------------------------- */
+
+/* A list such as 2:10,0:4,2:6 gives 10 parts of 20 of the load to worker 2, then 4 to worker
+ * 0 and 6 to worker 2 again. What was planned elsewhere, by hand or for a price
+ * (docs/theory/money.md), is planned, simulated and recorded as any other plan. O(chunks). */
+
+struct given_chunks {
+    struct cv_static fixed;
+    const char *list;
+};
+
+static enum cleave_status expected_list(const char *text, struct cleave_error *err)
+{
+    return cv_fail(
+        err, CLEAVE_EINPUT,
+        "policy 'chunks': parameter 'chunk-order': expected workers by number, "
+        "each with its part of the load, such as 2:10,0:4,2:6, got '%s'",
+        text);
+}
+
+/* One chunk of the list; *at is moved behind it. */
+static enum cleave_status read_chunk(const char *list, const char **at, uint32_t nworkers,
+                                     uint32_t *out_worker, double *out_part,
+                                     struct cleave_error *err)
+{
+    char *end;
+    const unsigned long worker = strtoul(*at, &end, 10);
+
+    if (**at < '0' || **at > '9')
+        return expected_list(list, err);
+    if (worker >= nworkers)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "policy 'chunks': parameter 'chunk-order': expected workers from 0 "
+            "to %lu, got %lu",
+            (unsigned long)nworkers - 1, worker);
+    *out_part = 1;
+    if (*end == ':') {
+        const char *number = end + 1;
+
+        *out_part = strtod(number, &end);
+        if (end == number || !(*out_part > 0) || isinf(*out_part))
+            return expected_list(list, err);
+    }
+    if (*end != ',' && *end != '\0')
+        return expected_list(list, err);
+    *out_worker = (uint32_t)worker;
+    *at = *end == ',' ? end + 1 : end;
+    return *end == ',' && **at == '\0' ? expected_list(list, err) : CLEAVE_OK;
+}
+
+static enum cleave_status chunks_plan(void *state, const struct cleave_view *view,
+                                      struct cleave_setup *setup,
+                                      struct cleave_error *err)
+{
+    struct given_chunks *given = state;
+    struct cv_plan *plan = &given->fixed.plan;
+    bool *named = cv_array(setup->arena, view->nworkers, sizeof *named);
+    const char *at = given->list;
+    size_t count = 1;
+    double sum = 0;
+
+    if (at == NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "policy 'chunks' needs a chunk-order, such as 2:10,0:4,2:6: "
+                       "workers by number, the first of the platform is 0, each with its "
+                       "part of the load");
+    for (const char *c = at; *c != '\0'; c++)
+        count += *c == ',';
+    if (named == NULL || !cv_plan_init(plan, setup->arena, count))
+        return cv_fail_memory(err, "the chunks");
+    for (size_t k = 0; k < count; k++) {
+        CV_TRY(read_chunk(given->list, &at, view->nworkers, &plan->worker[k],
+                          &plan->units[k], err));
+        sum += plan->units[k];
+    }
+    for (size_t k = 0; k < count; k++)
+        plan->units[k] *= view->units_total / sum;
+    cv_plan_settle(plan, view->units_total);
+    for (size_t k = 0; k < plan->nchunks; k++)
+        named[plan->worker[k]] = true;
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        if (!named[w])
+            cv_note_left_out(setup, w, "the list of chunks does not name it");
+    return cv_static_index(&given->fixed, view, setup, err);
+}
+
+static const struct cleave_param chunks_params[] = {
+    { "chunk-order", CLEAVE_PARAM_TEXT, offsetof(struct given_chunks, list), 0, 0, 0,
+      "workers in the order of sending, by number, and parts of the load: 2:10,0:4,2:6" },
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_chunks = {
+    .name = "chunks",
+    .summary = "the chunks that are asked for, in that order",
+    .reference = "cleave",
+    .sends_first = true,
+    .state_size = sizeof(struct given_chunks),
+    .params = chunks_params,
+    .plan = chunks_plan,
+    .decide = cv_static_decide,
+};

@@ -39,15 +39,499 @@
 #include "policy/static/umr.h"
 
 #include <math.h>
-
-#include "policy/static/one_round.h"
+#include <stdbool.h>
+#include "base/fail.h"
 #include "policy/common/setup.h"
-#include "policy/common/bandwidth_order.h"
-#include "policy/static/umr_choice.h"
-#include "policy/static/umr_unselected.h"
+#include "policy/static/one_round.h"
+
+struct cv_umr_search {
+    const uint32_t *order;              /* by decreasing bandwidth                 */
+    const struct cleave_worker *sorted; /* themselves, next to each other          */
+    const struct cv_umr_sums *sums;     /* sums[n]: of the first n                 */
+    double load;
+    uint32_t round_cap;
+    uint32_t witness; /* place of a worker whose last chunk was negative           */
+};
+
+/* --- uniform rounds: sizes, expected time, how many are best ----------------------- */
+
+/* The formulas are at the head of umr.c. */
+
+/* So near to rho = 1 the formula for rho = 1 has more digits than the general one. */
+static const double near_one = 1e-8;
+
+struct cv_umr_sums cv_umr_add(const struct cv_umr_sums *before,
+                              const struct cleave_worker *worker,
+                              struct cv_umr_line *line)
+{
+    const double use = worker->speed_ups / worker->bandwidth_ups;
+    const double rate = worker->speed_ups / (1 + use),
+                 link = rate / worker->bandwidth_ups;
+    const double start_s = worker->latency_s + worker->compute_latency_s;
+    const double least_s = (line->offset + start_s) / line->slope;
+    struct cv_umr_sums p = *before;
+
+    p.sigma += worker->speed_ups;
+    p.a += worker->speed_ups * worker->compute_latency_s;
+    p.rho += use;
+    p.kappa += worker->latency_s - use * worker->compute_latency_s;
+    p.wait_offset += worker->speed_ups * p.kappa;
+    p.wait_slope += worker->speed_ups * p.rho;
+    p.latency_s = fmax(p.latency_s, worker->compute_latency_s);
+    p.level_rate += rate * line->slope;
+    p.level_lost += rate * (line->offset + start_s);
+    p.level_least_s = fmax(p.level_least_s, least_s);
+    line->offset += worker->latency_s - link * (line->offset + start_s);
+    line->slope -= link * line->slope;
+    return p;
+}
+
+/* Growth of a round over the one before; exactly 1 when it is so near that the formulas
+ * for 1 are the better ones. */
+static double umr_theta(const struct cv_umr_sums *p)
+{
+    return fabs(p->rho - 1) < near_one ? 1 : 1 / p->rho;
+}
+
+/* Units of a round that would stay as it is; INFINITY when theta is 1. */
+static double umr_eta(const struct cv_umr_sums *p)
+{
+    return umr_theta(p) == 1 ? INFINITY : p->sigma * p->kappa / (1 - p->rho) - p->a;
+}
+
+/* F above: positive while one more round is worth it. theta is not 1. */
+static double worth(const struct cv_umr_sums *p, double load, double rounds)
+{
+    const double theta = umr_theta(p), eta = umr_eta(p), log_theta = log(theta);
+    const double power = rounds * log_theta;
+    double value = eta - (load - rounds * eta) * log_theta / expm1(-power);
+
+    if (p->a > 0)
+        value -= 2 * p->a / p->rho * expm1(power) / (theta - 1);
+    return value;
+}
+
+double cv_umr_real_rounds(const struct cv_umr_sums *p, double load)
+{
+    double low = 0, high = 1;
+
+    if (umr_theta(p) == 1) {
+        const double cost = p->a / p->sigma + p->kappa / 4;
+
+        return cost > 0 ? sqrt(load / (2 * p->sigma) / cost) : INFINITY;
+    }
+    while (worth(p, load, high) > 0) {
+        low = high;
+        high *= 2;
+        if (high > 1e12)
+            return INFINITY;
+    }
+    for (int i = 0; i < 200; i++) {
+        const double middle = low + (high - low) / 2;
+
+        if (middle <= low || middle >= high)
+            break;
+        if (worth(p, load, middle) > 0)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low + (high - low) / 2;
+}
+
+/* The whole number below, or `most` if that is less. Needs no root: about 6
+ * evaluations. */
+static uint32_t umr_whole_rounds(const struct cv_umr_sums *p, double load, uint32_t max)
+{
+    uint32_t low = 0, high = 1; /* low: worth it or 0; high: not */
+
+    if (umr_theta(p) == 1) {
+        const double root = cv_umr_real_rounds(p, load);
+
+        return root >= max ? max : (uint32_t)root;
+    }
+    while (high <= max && worth(p, load, high) > 0) {
+        low = high;
+        high = high > max / 2 ? max + 1 : 2 * high;
+    }
+    if (low == max)
+        return max;
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+
+        if (worth(p, load, middle) > 0)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Summing from the largest round, so that nothing cancels, whatever rho is. With y the
+ * time of the largest round and r <= 1 the others are r^j y + kappa (1 + r + .. ). */
+static struct cv_umr_shape umr_shape_of(const struct cv_umr_sums *p, double load,
+                                        uint32_t rounds)
+{
+    const bool grow = p->rho <= 1;
+    const double r = grow ? p->rho : 1 / p->rho;
+    double power = 1, sum = 0, powers = 0, sums = 0;
+    double total, largest, smallest;
+    struct cv_umr_shape shape;
+
+    /* For rho > 1 the largest is the first, and t_j = r^j t_0 - kappa (r + .. + r^j). */
+    for (uint32_t j = 0; j < rounds; j++) {
+        powers += power;
+        sums += grow ? sum : -r * sum;
+        if (j + 1 == rounds)
+            break;
+        sum = 1 + r * sum;
+        power *= r;
+    }
+    total = (load + rounds * p->a) / p->sigma;
+    largest = (total - sums * p->kappa) / powers;
+    smallest = power * largest + (grow ? sum : -r * sum) * p->kappa;
+    shape.first_s = grow ? smallest : largest;
+    shape.last_s = grow ? largest : smallest;
+    shape.second_last_s = p->rho * shape.last_s + p->kappa;
+    shape.expected_s = total + (p->rho * shape.first_s + p->kappa) / 2;
+    return shape;
+}
+
+/* When all end, the last round levelled. *out_last_s is the time, latency included, that
+ * a worker that started at time 0 would have for its last chunk. For two or more
+ * rounds. */
+static double umr_end(const struct cv_umr_sums *p, double load, uint32_t rounds,
+                      const struct cv_umr_shape *shape, double *out_last_s)
+{
+    const double wait = p->wait_offset + p->wait_slope * shape->first_s;
+    const double base = (load + rounds * p->a) / p->sigma;
+
+    *out_last_s = wait / p->sigma + shape->last_s;
+    return base + wait / p->sigma;
+}
+
+/* --- uniform rounds: for how many workers, and how many of them -------------------- */
+
+/* The formulas are at the head of umr.c. */
+
+/* Allowed for rounding in sums that should not exceed a limit. */
+static const double slack = 1e-12;
+
+/* As many rounds as the formula says for such sums; of the search only load and round_cap
+ * are read. */
+static uint32_t umr_choose_rounds(const struct cv_umr_search *search,
+                                  const struct cv_umr_sums *p)
+{
+    const double eta = umr_eta(p);
+    uint32_t max = search->round_cap, rounds;
+
+    if (umr_theta(p) > 1 && eta > 0) {
+        const double limit = search->load / eta * (1 + slack);
+
+        if (limit < 2)
+            return 1;
+        if (limit < max)
+            max = (uint32_t)limit;
+    }
+    rounds = umr_whole_rounds(p, search->load, max);
+    if (rounds < 1)
+        return 1;
+    if (rounds < max && umr_shape_of(p, search->load, rounds + 1).expected_s <
+                            umr_shape_of(p, search->load, rounds).expected_s)
+        rounds++;
+    return rounds;
+}
+
+/* Is no chunk negative with the first n workers? */
+static bool works(struct cv_umr_search *search, uint32_t n, uint32_t rounds)
+{
+    const struct cv_umr_sums *p = &search->sums[n];
+    struct cv_umr_shape shape;
+    double last_s, tolerance_s;
+
+    if (rounds == 1) {
+        const double end_s = (search->load + p->level_lost) / p->level_rate;
+
+        return p->level_least_s <= end_s * (1 + slack);
+    }
+    shape = umr_shape_of(p, search->load, rounds);
+    if (!(fmin(shape.first_s, shape.second_last_s) >= p->latency_s))
+        return false;
+    tolerance_s = slack * umr_end(p, search->load, rounds, &shape, &last_s);
+    /* Most often the last worker is the one that comes too late, or the one that did
+     * before; only when neither does must all be looked at. */
+    for (uint32_t i = 0; i < n + 2; i++) {
+        const uint32_t place = i == 0 ? n - 1 : i == 1 ? search->witness : i - 2;
+        double late_s;
+
+        if (place >= n)
+            continue;
+        late_s =
+            search->sums[place + 1].kappa + search->sums[place + 1].rho * shape.first_s;
+        if (search->sorted[place].compute_latency_s + late_s > last_s + tolerance_s) {
+            search->witness = place;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Fill in the sums over the first n of the order while they use no more than the port. */
+static enum cleave_status sum_up(struct cv_umr_search *search,
+                                 const struct cleave_worker *workers, uint32_t nworkers,
+                                 struct cv_arena *arena, struct cv_umr *out,
+                                 struct cleave_error *err)
+{
+    struct cv_umr_sums *sums = cv_array(arena, (size_t)nworkers + 1, sizeof *sums);
+    struct cleave_worker *sorted = cv_array(arena, nworkers, sizeof *sorted);
+    struct cv_umr_line line = { 1, 0 };
+    uint32_t n = 0;
+
+    if (sums == NULL || sorted == NULL)
+        return cv_fail_memory(err, "the sums over workers");
+    while (n < nworkers) {
+        sorted[n] = workers[search->order[n]];
+        sums[n + 1] = cv_umr_add(&sums[n], &sorted[n], &line);
+        out->usage = sums[n + 1].rho;
+        if (n > 0 && sums[n + 1].rho > 1 + slack)
+            break;
+        n++;
+    }
+    search->sums = sums;
+    search->sorted = sorted;
+    out->order = search->order;
+    out->usable = n;
+    out->prompt = nworkers;
+    return CLEAVE_OK;
+}
+
+/* When all end with the first n workers; they work. */
+static double end_of(const struct cv_umr_search *search, uint32_t n, uint32_t rounds)
+{
+    const struct cv_umr_sums *p = &search->sums[n];
+    struct cv_umr_shape shape;
+    double last_s;
+
+    if (rounds == 1)
+        return (search->load + p->level_lost) / p->level_rate;
+    shape = umr_shape_of(p, search->load, rounds);
+    return umr_end(p, search->load, rounds, &shape, &last_s);
+}
+
+/* The most rounds below `rounds`, which do not work, that are found to work; 0: none. */
+static uint32_t fewer_rounds(struct cv_umr_search *search, uint32_t n, uint32_t rounds)
+{
+    uint32_t high = rounds, low = rounds / 2; /* high does not work */
+
+    while (low > 0 && !works(search, n, low)) {
+        high = low;
+        low /= 2;
+    }
+    while (low > 0 && high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+
+        if (works(search, n, middle))
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Take so many workers and rounds if they end sooner. */
+static void offer(const struct cv_umr_search *search, uint32_t workers, uint32_t rounds,
+                  struct cv_umr *out)
+{
+    if (workers > 0 &&
+        end_of(search, workers, rounds) < end_of(search, out->workers, out->rounds)) {
+        out->workers = workers;
+        out->rounds = rounds;
+    }
+}
+
+/* The most workers with the number of rounds that is best for them. If these are not all:
+ * or the most with fewer rounds, or with one. Whichever ends first. */
+static void choose_best(struct cv_umr_search *search, struct cv_umr *out)
+{
+    uint32_t max = 0, fewer = 0, once = out->usable; /* with fewer rounds, with one */
+
+    for (uint32_t n = out->usable; n > 0; n--) {
+        out->workers = n;
+        out->rounds = umr_choose_rounds(search, &search->sums[n]);
+        if (works(search, n, out->rounds))
+            break;
+        if (max == 0 && (fewer = fewer_rounds(search, n, out->rounds)) > 0)
+            max = n;
+    }
+    /* A single worker can always be sent everything at once. */
+    while (out->rounds > 1 && !works(search, out->workers, out->rounds))
+        out->rounds--;
+    if (out->workers == out->usable && max == 0)
+        return;
+    while (once > 0 && !works(search, once, 1))
+        once--;
+    offer(search, max, fewer, out);
+    offer(search, once, 1, out);
+    out->rounds_only = out->workers < max || out->workers < once;
+}
+
+/* The most workers, and for them the rounds, 0: the best, for which no chunk is negative. */
+static void choose(struct cv_umr_search *search, uint32_t rounds, struct cv_umr *out)
+{
+    if (rounds == 0) {
+        choose_best(search, out);
+        return;
+    }
+    out->rounds = rounds;
+    out->workers = out->usable;
+    while (out->workers > 0 && !works(search, out->workers, rounds))
+        out->workers--;
+    out->rounds_only = true;
+}
+
+/* Search among those who have a chunk in one round: the others take too long to start. */
+static enum cleave_status search_prompt(struct cv_umr_search *search,
+                                        const struct cleave_worker *workers,
+                                        uint32_t nworkers, struct cv_arena *arena,
+                                        struct cv_umr *out, struct cleave_error *err)
+{
+    uint32_t *order = cv_array(arena, nworkers, sizeof *order);
+    struct cv_one_round once = { 0 };
+    uint32_t n = 0, kept;
+
+    if (order == NULL)
+        return cv_fail_memory(err, "the order of the workers");
+    CV_TRY(cv_one_round_plan(workers, nworkers, search->load, arena, &once, err));
+    kept = (uint32_t)once.plan.nchunks;
+    for (uint32_t i = 0; i < nworkers; i++) /* both are by decreasing bandwidth */
+        if (n < kept && search->order[i] == once.plan.worker[n])
+            order[n++] = search->order[i];
+        else
+            order[kept + i - n] = search->order[i];
+    search->order = order;
+    search->witness = UINT32_MAX;
+    CV_TRY(sum_up(search, workers, n, arena, out, err));
+    choose(search, 0, out);
+    return CLEAVE_OK;
+}
+
+/* The workers and for them the rounds, 0: the best, that end first with no chunk negative;
+ * 0 workers if none can have the given rounds. `load` and `round_cap` are set before. */
+static enum cleave_status umr_choose(struct cv_umr_search *search,
+                                     const struct cleave_worker *workers,
+                                     uint32_t nworkers, uint32_t rounds,
+                                     struct cv_arena *arena, struct cv_umr *out,
+                                     struct cleave_error *err)
+{
+    struct cv_umr_search other = *search;
+    struct cv_umr result = { 0 };
+
+    search->witness = UINT32_MAX;
+    search->order = cv_bandwidth_order(workers, nworkers, arena);
+    if (search->order == NULL)
+        return cv_fail_memory(err, "the order of the workers");
+    CV_TRY(sum_up(search, workers, nworkers, arena, out, err));
+    choose(search, rounds, out);
+    if (rounds > 0 || out->workers == out->usable)
+        return CLEAVE_OK;
+    other.order = search->order;
+    CV_TRY(search_prompt(&other, workers, nworkers, arena, &result, err));
+    if (end_of(&other, result.workers, result.rounds) <
+        end_of(search, out->workers, out->rounds)) {
+        *search = other;
+        *out = result;
+    }
+    return CLEAVE_OK;
+}
+
+/* --- uniform rounds for all workers, whatever their links -------------------------- */
+
+/* What the formulas of umr.c give when nobody is left out: the published comparison for
+ * workers that differ. */
 
 static void fill_rounds(const struct cv_umr_sums *p, const struct cv_umr_shape *shape,
                         uint32_t rounds, double *round_s)
+{
+    round_s[0] = shape->first_s;
+    round_s[rounds - 1] = shape->last_s;
+    if (p->rho <= 1) /* from the largest on, so that nothing cancels */
+        for (uint32_t j = rounds - 1; j-- > 0;)
+            round_s[j] = p->rho * round_s[j + 1] + p->kappa;
+    else
+        for (uint32_t j = 1; j < rounds; j++)
+            round_s[j] = (round_s[j - 1] - p->kappa) / p->rho;
+}
+
+/* Positive chunks only; returns what they sum up to. */
+static double fill_chunks(const struct cleave_worker *workers, const uint32_t *order,
+                          uint32_t nworkers, const struct cv_umr_sums *sums,
+                          double last_s, struct cv_umr *out)
+{
+    double sent = 0;
+
+    out->plan.nchunks = 0;
+    for (uint32_t j = 0; j < out->rounds; j++)
+        for (uint32_t i = 0; i < nworkers; i++) {
+            const struct cleave_worker *worker = &workers[order[i]];
+            const double time_s =
+                j + 1 < out->rounds
+                    ? out->round_s[j]
+                    : last_s - sums[i + 1].kappa - sums[i + 1].rho * out->round_s[0];
+            const double units = worker->speed_ups * (time_s - worker->compute_latency_s);
+
+            if (!(units > 0))
+                continue;
+            out->plan.worker[out->plan.nchunks] = order[i];
+            out->plan.units[out->plan.nchunks++] = units;
+            sent += units;
+        }
+    return sent;
+}
+
+enum cleave_status cv_umr_unselected(const struct cleave_worker *workers,
+                                     const uint32_t *order, uint32_t nworkers,
+                                     double load, uint32_t round_cap, uint32_t rounds,
+                                     struct cv_arena *arena, struct cv_umr *out,
+                                     struct cleave_error *err)
+{
+    struct cv_umr_sums *sums = cv_array(arena, (size_t)nworkers + 1, sizeof *sums);
+    double *ready = cv_array(arena, nworkers, sizeof *ready), last_s, sent;
+    const struct cv_umr_search search = { .load = load, .round_cap = round_cap };
+    struct cv_umr_line line = { 1, 0 };
+    struct cv_umr_shape shape;
+
+    if (sums == NULL || ready == NULL)
+        return cv_fail_memory(err, "the sums over workers");
+    for (uint32_t i = 0; i < nworkers; i++)
+        sums[i + 1] = cv_umr_add(&sums[i], &workers[order[i]], &line);
+    *out = (struct cv_umr){ .order = order, .usable = nworkers, .prompt = nworkers };
+    out->rounds = rounds > 0 ? rounds : umr_choose_rounds(&search, &sums[nworkers]);
+    shape = umr_shape_of(&sums[nworkers], load, out->rounds);
+    out->theta = 1 / sums[nworkers].rho;
+    out->eta = umr_eta(&sums[nworkers]);
+    out->real_rounds = cv_umr_real_rounds(&sums[nworkers], load);
+    out->expected_s = shape.expected_s;
+    out->round_s = cv_array(arena, out->rounds, sizeof *out->round_s);
+    if (out->round_s == NULL ||
+        !cv_plan_init(&out->plan, arena, (size_t)nworkers * out->rounds))
+        return cv_fail_memory(err, "the plan");
+    fill_rounds(&sums[nworkers], &shape, out->rounds, out->round_s);
+    out->predicted_s = umr_end(&sums[nworkers], load, out->rounds, &shape, &last_s);
+    sent = fill_chunks(workers, order, nworkers, sums, last_s, out);
+    if (!(sent > 0))
+        return CLEAVE_OK;
+    for (size_t k = 0; k < out->plan.nchunks; k++)
+        out->plan.units[k] *= load / sent;
+    cv_plan_settle(&out->plan, load);
+    out->workers = nworkers;
+    out->makespan_s = cv_plan_makespan(workers, nworkers, &out->plan, ready);
+    return CLEAVE_OK;
+}
+
+/* --- uniform multi-round: rounds that grow, and how many of them ------------------- */
+
+static void umr_fill_rounds(const struct cv_umr_sums *p, const struct cv_umr_shape *shape,
+                            uint32_t rounds, double *round_s)
 {
     if (p->rho <= 1) {
         round_s[rounds - 1] = shape->last_s;
@@ -84,19 +568,19 @@ static enum cleave_status make_plan(const struct cv_umr_search *search,
                                     struct cleave_error *err)
 {
     const struct cv_umr_sums *p = &search->sums[out->workers];
-    const struct cv_umr_shape shape = cv_umr_shape_of(p, search->load, out->rounds);
+    const struct cv_umr_shape shape = umr_shape_of(p, search->load, out->rounds);
     double *ready = cv_array(arena, out->workers, sizeof *ready);
     double last_s;
 
     out->theta = 1 / p->rho;
-    out->eta = cv_umr_eta(p);
+    out->eta = umr_eta(p);
     out->real_rounds = cv_umr_real_rounds(p, search->load);
     out->expected_s = shape.expected_s;
     out->round_s = cv_array(arena, out->rounds, sizeof *out->round_s);
     if (ready == NULL || out->round_s == NULL ||
         !cv_plan_init(&out->plan, arena, (size_t)out->workers * out->rounds))
         return cv_fail_memory(err, "the plan");
-    fill_rounds(p, &shape, out->rounds, out->round_s);
+    umr_fill_rounds(p, &shape, out->rounds, out->round_s);
     /* Places in the order first: they lie next to each other in memory. */
     if (out->rounds == 1) {
         for (uint32_t i = 0; i < out->workers; i++)
@@ -104,7 +588,7 @@ static enum cleave_status make_plan(const struct cv_umr_search *search,
         out->predicted_s = cv_level(search->sorted, out->plan.worker, out->workers,
                                     search->load, out->plan.units);
     } else {
-        out->predicted_s = cv_umr_end(p, search->load, out->rounds, &shape, &last_s);
+        out->predicted_s = umr_end(p, search->load, out->rounds, &shape, &last_s);
         fill_plan(search, &shape, last_s, out);
     }
     cv_plan_settle(&out->plan, search->load);
@@ -125,7 +609,7 @@ enum cleave_status cv_umr_plan(const struct cleave_worker *workers, uint32_t nwo
     };
     struct cv_umr result = { 0 };
 
-    CV_TRY(cv_umr_choose(&search, workers, nworkers, rounds, arena, &result, err));
+    CV_TRY(umr_choose(&search, workers, nworkers, rounds, arena, &result, err));
     if (result.workers > 0) {
         if ((size_t)result.workers * result.rounds > CV_MAX_CHUNKS)
             return cv_fail(err, CLEAVE_EINPUT,

@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_UMR_H
 #define CV_UMR_H
-#include <stdbool.h>
+#include <cleave/platform.h>
 #include <cleave/policy.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include "model/load/plan.h"
 
 extern const struct cleave_policy cleave_policy_umr;
@@ -41,5 +43,44 @@ enum cleave_status cv_umr_plan_enough(const struct cleave_worker *workers,
                                       uint32_t nworkers, double load, uint32_t round_cap,
                                       struct cv_arena *arena, struct cv_umr *out,
                                       struct cleave_error *err);
+
+/* Sums over the first workers of the order. */
+struct cv_umr_sums {
+    double sigma, a, rho, kappa;
+    double wait_offset,
+        wait_slope;                /* sum S_i off_i = wait_offset + wait_slope t_0      */
+    double latency_s;              /* largest alpha                                     */
+    double level_rate, level_lost; /* one round: units = level_rate T - level_lost      */
+    double level_least_s;          /* one round: least T with no chunk negative         */
+};
+
+/* In the one-round line: D = slope T - offset, see one_round.c. Begins at { 1, 0 }. */
+struct cv_umr_line {
+    double slope, offset;
+};
+
+/* The sums with one more worker. */
+struct cv_umr_sums cv_umr_add(const struct cv_umr_sums *before,
+                              const struct cleave_worker *worker,
+                              struct cv_umr_line *line);
+
+/* Where the expected time is least among real numbers; INFINITY: it always falls. */
+double cv_umr_real_rounds(const struct cv_umr_sums *sums, double load);
+
+/* The rounds of one choice of n and M. */
+struct cv_umr_shape {
+    double first_s, second_last_s,
+        last_s; /* t_0, t_(M-2), t_(M-1)                      */
+    double expected_s;
+};
+
+/* All workers in the given order, even if they use more than the port; what would be
+ * negative is not sent, and the rest grows to the load. `rounds` 0: as many as the formula
+ * says, at most round_cap. With nothing left to send out->workers is 0. */
+enum cleave_status cv_umr_unselected(const struct cleave_worker *workers,
+                                     const uint32_t *order, uint32_t nworkers,
+                                     double load, uint32_t round_cap, uint32_t rounds,
+                                     struct cv_arena *arena, struct cv_umr *out,
+                                     struct cleave_error *err);
 
 #endif

@@ -24,13 +24,6 @@ struct cv_recursion {
     double min;             /* least g for which no chunk is negative             */
 };
 
-/* Room for `chunks` chunks on up to `workers` workers; false when memory is short. */
-bool cv_recursion_init(struct cv_recursion *recursion, struct cv_arena *arena,
-                       size_t chunks, uint32_t workers);
-/* Begin again with n workers like `worker`. */
-void cv_recursion_start(struct cv_recursion *recursion,
-                        const struct cleave_worker *worker, uint32_t n);
-
 /* One more chunk. Window sums are the end of one round plus the beginning of the next,
  * so that nothing is subtracted: chunks may shrink by many orders of magnitude towards
  * the first one sent, and would drown in the rounding errors of a difference. */
@@ -65,13 +58,6 @@ static inline void cv_recursion_step(struct cv_recursion *r)
     r->head = (struct cv_affine){ 0, 0 };
 }
 
-/* Whether chunks computing for total_s in all can be cut as the recursion says so far
- * with none negative. Once false, it is false for every longer series. */
-bool cv_recursion_feasible(const struct cv_recursion *recursion, double total_s);
-
-/* It may be, but the digits that cancel do not say: see wide_recursion.h. */
-bool cv_recursion_doubtful(const struct cv_recursion *recursion, double total_s);
-
 struct cv_xmi {
     uint32_t workers, rounds;
     bool feasible;       /* no chunk is negative                              */
@@ -90,5 +76,26 @@ enum cleave_status cv_xmi_fixed(const struct cleave_worker *worker, uint32_t n,
 enum cleave_status cv_xmi_plan(const struct cleave_worker *worker, uint32_t nworkers,
                                double load, uint32_t rounds, struct cv_arena *arena,
                                struct cv_xmi *out, struct cleave_error *err);
+
+extern const struct cleave_policy cleave_policy_xmi_k;
+
+struct cv_xmi_k {
+    uint32_t workers;
+    size_t chunks;
+    double makespan_s;
+    struct cv_plan plan; /* workers 0 .. workers - 1                           */
+};
+
+/* Equal workers; at most max_chunks chunks, at least 1. There always is a plan. */
+enum cleave_status cv_xmi_k_plan(const struct cleave_worker *worker, uint32_t nworkers,
+                                 double load, size_t max_chunks, struct cv_arena *arena,
+                                 struct cv_xmi_k *out, struct cleave_error *err);
+
+extern const struct cleave_policy cleave_policy_mi;
+
+/* All n workers, sizes as if there were no latencies; out->makespan_s is with them. */
+enum cleave_status cv_mi_plan(const struct cleave_worker *worker, uint32_t n, double load,
+                              uint32_t rounds, struct cv_arena *arena, struct cv_xmi *out,
+                              struct cleave_error *err);
 
 #endif

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_REMOTE_FOLD_FRAMES_H
 #define CV_REMOTE_FOLD_FRAMES_H
-#include "engine/fold_pace.h"
 #include "engine/fold_plan.h"
 #include "run/fold/fold_log.h"
 #include "run/master/remote_fold.h"
