@@ -32,13 +32,21 @@ struct node {
     enum stage stage;
 };
 
+/* A CLEAVE_WAKE_AT order that has not been answered. */
+struct timer {
+    uint32_t worker;
+    double time_s;
+};
+
 struct replay {
     const struct cv_replay_source *source; /* borrowed */
     struct cleave_replayed found;
     size_t next;
     struct chunk *chunks; /* owned: as they were ordered              */
     size_t nchunks, room;
-    struct node *nodes; /* owned: of a reduction, from the first order on */
+    struct node *nodes;   /* owned: of a reduction, from the first order on */
+    struct timer *timers; /* owned */
+    size_t ntimers, timer_room;
 };
 
 /* --- orders --------------------------------------------------------------------------- */
@@ -90,6 +98,11 @@ static enum cleave_status note_order(struct replay *replay,
         if (replay->nodes == NULL)
             return cv_fail_memory(err, "a replay");
         replay->nodes[order->peer] = (struct node){ order->worker, ORDERED };
+    } else if (order->kind == CLEAVE_WAKE_AT) {
+        if (!CV_ROOM(replay->timers, &replay->timer_room, replay->ntimers + 1))
+            return cv_fail_memory(err, "a replay");
+        replay->timers[replay->ntimers++] =
+            (struct timer){ order->worker, order->time_s };
     }
     return CLEAVE_OK;
 }
@@ -188,9 +201,27 @@ static const char *find_fault(struct replay *replay, const struct cleave_event *
     case CLEAVE_READY:
     case CLEAVE_WAKE:
     case CLEAVE_ENDED:
+    case CLEAVE_CAME:
         break;
     }
     return NULL;
+}
+
+/* Whether a CLEAVE_WAKE event answers a CLEAVE_WAKE_AT order, which is then forgotten. */
+static bool take_timer(struct replay *replay, const struct cleave_event *event)
+{
+    static const double SLACK = 1e-9; /* SimGrid rounds times */
+
+    for (size_t i = 0; i < replay->ntimers; i++) {
+        struct timer *timer = &replay->timers[i];
+
+        if (timer->worker == event->worker &&
+            timer->time_s <= event->time_s * (1 + SLACK)) {
+            *timer = replay->timers[--replay->ntimers];
+            return true;
+        }
+    }
+    return false;
 }
 
 static enum cleave_status replay_wait(void *engine, struct cleave_event *out,
@@ -214,6 +245,9 @@ static enum cleave_status replay_wait(void *engine, struct cleave_event *out,
         return cv_fail(err, CLEAVE_EINPUT, "entry %zu of the trace has %s", replay->next,
                        fault);
     *out = entry->as.event;
+    /* In traces up to version 0.2 a wake without an order says that a worker came. */
+    if (out->kind == CLEAVE_WAKE && !take_timer(replay, out))
+        out->kind = CLEAVE_CAME;
     replay->found.time_s = out->time_s;
     replay->next++;
     return CLEAVE_OK;
@@ -263,7 +297,7 @@ static enum cleave_status replay_begin(void *engine, const struct cv_run *run,
     if (first->is_order || first->as.event.kind != CLEAVE_START)
         return cv_fail(err, CLEAVE_EINPUT, "the trace does not begin with a start");
     replay->next = 1; /* the driver makes the start itself */
-    replay->nchunks = 0;
+    replay->nchunks = replay->ntimers = 0;
     free(replay->nodes);
     replay->nodes = NULL;
     replay->found = (struct cleave_replayed){ .same = false };
@@ -277,6 +311,7 @@ static void replay_close(void *engine)
 
     free(replay->chunks);
     free(replay->nodes);
+    free(replay->timers);
     free(replay);
 }
 

@@ -307,7 +307,7 @@ static const struct {
     { HEADER "\n", "run.trace:2:1: expected an object, got the end of the line" },
     { HEADER "{\"event\":\"gone\"}\n",
       "run.trace:2:10: event: expected start, sent, done, returned, recalled, "
-      "lost, started, drained, extended, progress, ended or wake, got 'gone'" },
+      "lost, started, drained, extended, progress, ended, came or wake, got 'gone'" },
     { HEADER "{\"order\":\"stop\"}\n",
       "run.trace:2:10: order: expected send, open, extend, close, query, recall, "
       "return or wake, got 'stop'" },

@@ -884,6 +884,7 @@ static void items_decide(void *state, const struct cleave_view *view,
         item_lost(items, event);
         break;
     case CLEAVE_WAKE:
+    case CLEAVE_CAME:
         /* It was lost, or nobody had come to its place, and is there now. */
         if (cv_is_out(&items->known.workers[event->worker]))
             items->fresh = true;

@@ -283,7 +283,8 @@ static void note_supply(const struct cv_decision *turn, const struct cleave_even
 {
     if (turn->view->real || !isinf(turn->view->units_left))
         return;
-    if (event->units > 0 || event->kind == CLEAVE_LOST || event->kind == CLEAVE_WAKE)
+    if (event->units > 0 || event->kind == CLEAVE_LOST || event->kind == CLEAVE_WAKE ||
+        event->kind == CLEAVE_CAME)
         turn->elastic->dry = false;
     else if (event->kind == CLEAVE_EXTENDED || event->kind == CLEAVE_DONE)
         turn->elastic->dry = true;
@@ -325,6 +326,7 @@ static void note(const struct cv_decision *turn, const struct cleave_event *even
         lost(elastic, event->worker);
         break;
     case CLEAVE_WAKE:
+    case CLEAVE_CAME:
         if (event->worker >= elastic->n)
             elastic->n = event->worker + 1;
         if (event->time_s >= elastic->wake_s)
@@ -464,7 +466,7 @@ static void first_look(const struct cv_decision *turn, const struct cleave_event
 
         if (hand->state != CV_PHASE_OPEN || hand->started_s < 0)
             continue;
-        if (event->kind == CLEAVE_WAKE && !hand->drained)
+        if ((event->kind == CLEAVE_WAKE || event->kind == CLEAVE_CAME) && !hand->drained)
             cv_decision_query(turn, w);
         else
             cv_read_model_seen(turn, w);

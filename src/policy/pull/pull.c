@@ -112,6 +112,7 @@ static void note_who_is_there(struct cv_pull *pull, const struct cleave_view *vi
                 ask(pull, w, event->time_s);
         break;
     case CLEAVE_WAKE:
+    case CLEAVE_CAME:
         if (pull->vacant[w])
             ask(pull, w, event->time_s);
         pull->vacant[w] = false;
