@@ -269,18 +269,15 @@ static void domain_backed_off(void *context, uint32_t domain)
                                 cv_worker_pool_domain_name(&run->pool, domain), at);
 }
 
-/* The policy may have given up a worker that is there again. */
 static void domain_recovered(void *context, uint32_t domain)
 {
     struct cv_exec_run *run = context;
 
-    /* To others, to be woken means that a time has come that they asked for. */
-    for (uint32_t w = domain;
-         run->queue.open && run->queue.gets_joins && w < run->pool.nworkers &&
-         cv_worker_pool_domain(&run->pool, w) == domain;
+    for (uint32_t w = domain; run->queue.open && w < run->pool.nworkers &&
+                              cv_worker_pool_domain(&run->pool, w) == domain;
          w++)
         cv_event_queue_push(&run->events,
-                            (struct cleave_event){ .kind = CLEAVE_WAKE, .worker = w });
+                            (struct cleave_event){ .kind = CLEAVE_CAME, .worker = w });
 }
 
 enum cleave_status cv_chunk_trust(struct cv_exec_run *run, struct cleave_error *err)

@@ -31,20 +31,18 @@ static bool settle(struct cv_exec_run *run, struct cv_host *host)
     return status == CLEAVE_OK;
 }
 
-/* The policy may have given up a worker that is there again. */
 void cv_joining_workers_changed(void *context, struct cv_host *host)
 {
     struct cv_exec_run *run = context;
 
-    /* To others, to be woken means that a time has come that they asked for. */
-    if (!run->queue.open || host->state != CV_HOST_READY || !run->queue.gets_joins)
+    if (!run->queue.open || host->state != CV_HOST_READY)
         return;
     if (host->first == CV_HOST_NOWHERE && !settle(run, host))
         return;
     /* One that came too late for a policy that takes nobody has no place. */
     for (uint32_t i = 0; i < host->slots && cv_worker_pool_has(&run->pool, host); i++)
         cv_event_queue_push(&run->events,
-                            (struct cleave_event){ .kind = CLEAVE_WAKE,
+                            (struct cleave_event){ .kind = CLEAVE_CAME,
                                                    .worker = host->first + i });
 }
 

@@ -37,7 +37,6 @@ struct cv_order_queue {
     struct cv_item_keys *keys;  /* of items in it; NULL: it has none                    */
     struct cv_event_queue *events;
     bool gets_losses; /* the policy goes on by itself after a loss                    */
-    bool gets_joins;  /* the policy is told of workers that are there (again)         */
     bool open;        /* chunks are handed out                                        */
 
     struct cv_pending_orders
