@@ -883,9 +883,7 @@ static void items_decide(void *state, const struct cleave_view *view,
         port_over(items, event);
         item_lost(items, event);
         break;
-    case CLEAVE_WAKE:
     case CLEAVE_CAME:
-        /* It was lost, or nobody had come to its place, and is there now. */
         if (cv_is_out(&items->known.workers[event->worker]))
             items->fresh = true;
         items->known.workers[event->worker].lost = 0;

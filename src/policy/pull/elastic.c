@@ -326,12 +326,12 @@ static void note(const struct cv_decision *turn, const struct cleave_event *even
         lost(elastic, event->worker);
         break;
     case CLEAVE_WAKE:
+        if (event->time_s >= elastic->wake_s)
+            elastic->wake_s = -1;
+        break;
     case CLEAVE_CAME:
         if (event->worker >= elastic->n)
             elastic->n = event->worker + 1;
-        if (event->time_s >= elastic->wake_s)
-            elastic->wake_s = -1;
-        /* It was lost, and is there again; or has come. */
         if (cv_hand_is_out(hand))
             hand->lost = 0;
         hand->coming = false;

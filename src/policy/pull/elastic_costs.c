@@ -823,7 +823,7 @@ void cv_decision_wake(const struct cv_decision *turn, double time_s)
     time_s = fmax(time_s, turn->now_s + SOON_S); /* what is asked for now comes later */
     if (turn->elastic->wake_s > turn->now_s && turn->elastic->wake_s <= time_s)
         return;
-    /* That somebody who was not there is woken means that it is, or is again. */
+    /* Any worker would do; traces of 0.2 have one that takes part. */
     while (worker + 1 < turn->elastic->n &&
            (cv_hand_is_out(&turn->elastic->hands[worker]) ||
             turn->elastic->hands[worker].coming))

@@ -758,8 +758,9 @@ static void learn_decide(void *state, const struct cleave_view *view,
         recalled(learn, view, event, orders);
         break;
     case CLEAVE_WAKE:
-    case CLEAVE_CAME:
         learn->wake_s = -1;
+        break;
+    case CLEAVE_CAME:
         cv_learned_costs_came(&learn->known, event->worker);
         break;
     default:

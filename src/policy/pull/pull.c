@@ -111,7 +111,6 @@ static void note_who_is_there(struct cv_pull *pull, const struct cleave_view *vi
             if (pull->held_back[w] == 0 && !pull->vacant[w])
                 ask(pull, w, event->time_s);
         break;
-    case CLEAVE_WAKE:
     case CLEAVE_CAME:
         if (pull->vacant[w])
             ask(pull, w, event->time_s);
