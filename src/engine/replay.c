@@ -1,8 +1,8 @@
-/* replay.c -- run a policy against what was recorded. SPDX-License-Identifier: MIT
+/* replay.c -- run a policy against a recorded trace. SPDX-License-Identifier: MIT
  *
- * A trace may come from anywhere, and policies count on events that make sense: who is told
- * twice that a chunk is done would count wrong. So every event is checked against the
- * orders before it is told. */
+ * A trace may come from anywhere, and policies rely on consistent events: a chunk that is
+ * done twice would be counted twice. So every event is checked against the orders first.
+ */
 #include "engine/replay.h"
 
 #include <math.h>
@@ -24,7 +24,6 @@ struct chunk {
     unsigned seen;
 };
 
-/* What a node of a reduction was ordered to do with its partial. */
 enum stage { HELD, ORDERED, ARRIVED, COMBINED };
 
 struct node {
@@ -44,7 +43,7 @@ struct replay {
     size_t next;
     struct chunk *chunks; /* owned: as they were ordered              */
     size_t nchunks, room;
-    struct node *nodes;   /* owned: of a reduction, from the first order on */
+    struct node *nodes;   /* owned, for reductions; NULL before the first order */
     struct timer *timers; /* owned */
     size_t ntimers, timer_room;
 };
@@ -131,7 +130,7 @@ static bool may_come_again(enum cleave_event_kind kind)
     return kind == CLEAVE_RECALLED || kind == CLEAVE_DRAINED || kind == CLEAVE_EXTENDED;
 }
 
-/* What keeps an event of a chunk from being told, or NULL. */
+/* The reason why an event of a chunk is not possible, or NULL. */
 static const char *find_chunk_fault(struct replay *replay,
                                     const struct cleave_event *event)
 {
@@ -144,14 +143,14 @@ static const char *find_chunk_fault(struct replay *replay,
 
     if ((event->kind == CLEAVE_RECALLED || event->kind == CLEAVE_PROGRESS) &&
         event->units == 0)
-        return NULL; /* nothing was taken back or read, of whatever chunk */
+        return NULL; /* no chunk is concerned */
     if (event->chunk >= replay->nchunks)
         return "a chunk that was not ordered";
     chunk = &replay->chunks[event->chunk];
     if (chunk->worker != event->worker)
         return "a chunk that another worker was to get";
     if (event->kind == CLEAVE_PROGRESS)
-        return NULL; /* it may have been done in the very instant in which it was asked */
+        return NULL; /* the chunk may be done at the same instant */
     if (may_come_again(event->kind))
         return (chunk->seen & (DONE | LOST)) == 0 ? NULL : "a chunk that was over before";
     if ((chunk->seen & (step | LOST)) != 0)
@@ -197,7 +196,7 @@ static const char *find_fault(struct replay *replay, const struct cleave_event *
     case CLEAVE_ARRIVED:
     case CLEAVE_COMBINED:
         return find_pair_fault(replay, event);
-    case CLEAVE_FOLDED: /* left out before */
+    case CLEAVE_FOLDED: /* removed before */
     case CLEAVE_READY:
     case CLEAVE_WAKE:
     case CLEAVE_ENDED:
@@ -253,7 +252,7 @@ static enum cleave_status replay_wait(void *engine, struct cleave_event *out,
     return CLEAVE_OK;
 }
 
-/* What the event said that was told last or, behind its orders, what the next one says. */
+/* After an event: the units left that it recorded; after orders: the units left at the next event. */
 static double replay_left(const void *engine)
 {
     const struct replay *replay = engine;
@@ -262,7 +261,7 @@ static double replay_left(const void *engine)
     const struct cleave_entry *entry = cleave_trace_at(trace, replay->next - 1);
 
     if (entry->is_order && replay->next == count)
-        return 0; /* nobody asks again */
+        return 0; /* not used again */
     if (entry->is_order)
         entry = cleave_trace_at(trace, replay->next);
     return entry->knows_left ? entry->units_left : INFINITY;

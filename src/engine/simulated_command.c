@@ -1,4 +1,4 @@
-/* simulated_command.c -- how a simulated command takes its input.
+/* simulated_command.c -- simulated commands: how they read, and the load they are given.
  * SPDX-License-Identifier: MIT */
 #include "engine/simulated_command.h"
 
@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 
-/* One that is late needs so long until it reads, like any process. */
+/* start-up of any process */
 static const double LATE_BEFORE_S = 0.001;
 
 static const struct {
@@ -42,7 +42,7 @@ double cv_command_before_s(const struct cv_command_model *command, double latenc
     return command->late && latency_s > LATE_BEFORE_S ? LATE_BEFORE_S : latency_s;
 }
 
-/* --- the parts of a load that nobody has ------------------------------------------- */
+/* --- free parts of a load ------------------------------------------------------------- */
 
 static void free_ranges_clear(struct cv_free_ranges *ranges, double grain, double record)
 {
@@ -139,7 +139,6 @@ double cv_free_ranges_take_at(struct cv_free_ranges *ranges, double units, doubl
     return take(ranges, i, units);
 }
 
-/* Units in all. */
 static double free_ranges_sum(const struct cv_free_ranges *ranges)
 {
     double sum = 0;
@@ -149,9 +148,9 @@ static double free_ranges_sum(const struct cv_free_ranges *ranges)
     return sum;
 }
 
-/* --- the load of a simulated run, as commands get it ------------------------------- */
+/* --- the load of a simulated run ------------------------------------------------------ */
 
-/* Less of a load than this part of it is nothing. */
+/* Smaller parts of the load do not count. */
 static const double GRAIN = 1e-12;
 
 void cv_simulated_input_begin(struct cv_simulated_input *input, double units, double hold,
