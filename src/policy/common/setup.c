@@ -156,7 +156,6 @@ static const char *param_name(const void *context, size_t index)
     return ((const struct cleave_param *)context)[index].name;
 }
 
-/* The parameter that a setting is about. */
 static enum cleave_status find_param(const struct cleave_policy *policy, const char *key,
                                      const struct cleave_param **out,
                                      struct cleave_error *err)

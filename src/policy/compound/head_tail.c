@@ -1,4 +1,5 @@
-/* head_tail.c -- a plan for most of the load, factoring for the rest.
+/* head_tail.c -- policies with a plan for most of the load and factoring for the rest:
+ * rumr, rx, rounds-tail.
  * SPDX-License-Identifier: MIT */
 #include "policy/compound/head_tail.h"
 
@@ -9,7 +10,7 @@
 #include "model/platform/equal_workers.h"
 #include "policy/compound/registry.h"
 
-/* Who takes part in the plan for all of the load. */
+/* The members of the tail: workers of the plan for the whole load. */
 static enum cleave_status find_members(struct cv_head_tail *two,
                                        const struct cleave_policy *planner,
                                        const struct cleave_setting *settings,
@@ -30,7 +31,7 @@ static enum cleave_status find_members(struct cv_head_tail *two,
     return CLEAVE_OK;
 }
 
-/* The plan for what is not left to the tail. Who is left out was said above. */
+/* Plan the head. Excluded workers were noted by find_members. */
 static enum cleave_status plan_head(struct cv_head_tail *two,
                                     const struct cleave_policy *planner,
                                     const struct cleave_setting *settings,
@@ -53,9 +54,9 @@ static double start_s(const struct cleave_worker *worker)
     return worker->compute_latency_s + worker->latency_s;
 }
 
-/* A worker that takes longer to start than the others need for the tail would only be
- * waited for: drop those until everyone starts before all could end together, at T with
- * sum of S (T - start) = tail. */
+/* A worker that starts later than the others need for the tail would delay them. Drop
+ * such workers until all start before the common end T, the sum of S (T - start) over the
+ * members being the tail. */
 static enum cleave_status drop_late(struct cv_head_tail *two,
                                     const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
@@ -85,8 +86,7 @@ static enum cleave_status drop_late(struct cv_head_tail *two,
     return CLEAVE_OK;
 }
 
-/* What covers the overhead of one chunk: a worker that is slow, or slow to start, needs
- * another one than its neighbour. */
+/* The minimum chunk of each worker covers the overhead of a chunk there. */
 static enum cleave_status set_least(struct cv_head_tail *two,
                                     const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
@@ -98,7 +98,7 @@ static enum cleave_status set_least(struct cv_head_tail *two,
 
     if (min == NULL)
         return cv_fail_memory(err, "the least chunks");
-    /* Without latencies chunks would shrink for ever. */
+    /* Without latencies chunks would shrink without end. */
     two->pull.min = overhead > 0 ? overhead : cv_least_chunk(view);
     if (two->alike)
         return CLEAVE_OK;
@@ -114,10 +114,8 @@ static enum cleave_status set_least(struct cv_head_tail *two,
     return CLEAVE_OK;
 }
 
-/* Plan all but `tail` units with `planner`, a policy that is a plan fixed in advance,
- * with the given settings. Sets the members and the least chunks of the tail: what covers
- * one chunk's overhead there. pull.prefetch and alike are
- * set before. */
+/* Plan all but `tail` units with `planner`, a plan fixed in advance, with these settings.
+ * Sets members and minimum chunks of the tail. pull.prefetch and alike are set before. */
 static enum cleave_status head_tail_plan(struct cv_head_tail *two, double tail,
                                          const struct cleave_policy *planner,
                                          const struct cleave_setting *settings,
@@ -138,11 +136,12 @@ static enum cleave_status head_tail_plan(struct cv_head_tail *two, double tail,
     return cv_pull_plan(&two->pull, view, setup, err);
 }
 
-static enum cleave_status head_tail_start(struct cv_head_tail *two,
-                                          const struct cleave_view *view,
+static enum cleave_status head_tail_start(void *state, const struct cleave_view *view,
                                           struct cleave_setup *setup,
                                           struct cleave_error *err)
 {
+    struct cv_head_tail *two = state;
+
     CV_TRY(cv_pull_start(&two->pull, view, setup, err));
     for (size_t k = 0; k < two->head.nchunks; k++)
         two->pull.held_back[two->head.worker[k]]++;
@@ -157,7 +156,7 @@ static double tail_size(void *state, const struct cleave_view *view, uint32_t wo
            (view->workers[worker].speed_ups / two->mean_speed);
 }
 
-/* Hand out the head as the port allows: all at once where links do not share it. */
+/* As the port allows: all at once if links do not share it. */
 static void give_head(struct cv_head_tail *two, const struct cleave_view *view,
                       double now_s, struct cleave_orders *orders)
 {
@@ -170,13 +169,15 @@ static void give_head(struct cv_head_tail *two, const struct cleave_view *view,
     }
 }
 
-static void head_tail_decide(struct cv_head_tail *two, const struct cleave_view *view,
+static void head_tail_decide(void *state, const struct cleave_view *view,
                              const struct cleave_event *event,
                              struct cleave_orders *orders)
 {
+    struct cv_head_tail *two = state;
+
     cv_pull_note(&two->pull, view, event);
     give_head(two, view, event->time_s, orders);
-    /* Without a tail what is left after the head is rounding. */
+    /* Without a tail the units left after the head are rounding. */
     if (two->tail > 0 && two->next == two->head.nchunks && !event->more)
         cv_pull_serve(&two->pull, two, view, event->time_s, tail_size, orders);
 }
@@ -202,19 +203,21 @@ const struct cleave_policy *cv_best_planner(const struct cleave_view *view,
     return planner;
 }
 
-/* --- robust UMR: umr for the part that can be trusted, factoring for the rest ------ */
+/* --- rumr: umr for the certain part, factoring for the rest --------------------------- */
 
 /* With an expected error e of the declared costs, min(1, e) of the load goes to weighted
- * factoring, provided that gives each worker at least the units that cover one chunk's
- * overhead, S (alpha + n beta) on average; for each worker by itself that is also its least
- * chunk, and whoever takes longer to start than the tail lasts gets none of it. (With alike
- * = 1 all have the mean of it as their least chunk, as it was first read: slow workers get
- * chunks then that all others wait for.) The tail does the levelling, so that the last round of umr is left as its series has it. With e = 0
- * it is umr.
- * After Yang and Casanova, HPDC-12, 2003, in our reading: that text leaves details open. */
+ * factoring, if that gives each worker at least the units that cover one chunk's
+ * overhead, S (alpha + n beta) on average. The overhead of a worker is also its minimum
+ * chunk, and a worker that starts later than the tail lasts gets none of it. (With alike
+ * = 1 all have the mean as minimum chunk, our first reading: then all workers wait for
+ * chunks of slow ones.) The tail levels the ends, so the last round of umr keeps its
+ * size. With e = 0 it is umr.
+ *
+ * After Yang and Casanova, HPDC-12, 2003, in our reading: that text leaves details open.
+ */
 
 struct rumr {
-    struct cv_head_tail two;
+    struct cv_head_tail two; /* first: see head_tail_start */
     uint32_t max_rounds;
 };
 
@@ -238,18 +241,6 @@ static enum cleave_status rumr_plan(void *state, const struct cleave_view *view,
                           err);
 }
 
-static enum cleave_status rumr_start(void *state, const struct cleave_view *view,
-                                     struct cleave_setup *setup, struct cleave_error *err)
-{
-    return head_tail_start(&((struct rumr *)state)->two, view, setup, err);
-}
-
-static void rumr_decide(void *state, const struct cleave_view *view,
-                        const struct cleave_event *event, struct cleave_orders *orders)
-{
-    head_tail_decide(&((struct rumr *)state)->two, view, event, orders);
-}
-
 static const struct cleave_param rumr_params[] = {
     { "max_rounds", CLEAVE_PARAM_COUNT, offsetof(struct rumr, max_rounds), 60, 1, 100000,
       "most rounds of the umr part" },
@@ -267,20 +258,19 @@ const struct cleave_policy cleave_policy_rumr = {
     .state_size = sizeof(struct rumr),
     .params = rumr_params,
     .plan = rumr_plan,
-    .start = rumr_start,
-    .decide = rumr_decide,
+    .start = head_tail_start,
+    .decide = head_tail_decide,
 };
 
-/* --- the best plan for the part that can be trusted, factoring for the rest -------- */
+/* --- rx: the best plan for the certain part, factoring for the rest ------------------- */
 
-/* As rumr, with the planner made for the platform for the head and min(1, kappa e) of
- * the load for the tail, whose chunks are at least the units that cover one chunk's
- * overhead at that worker. (To send the first tail chunk while the last head chunk is computed closes
+/* rumr with the planner of the platform for the head and min(1, kappa e) of the load for
+ * the tail. (Sending the first tail chunk while the last head chunk is computed closes
  * the gap between the two, but commits too early: 1 to 3 % worse for errors of 0.1 to
  * 0.5.) */
 
 struct rx {
-    struct cv_head_tail two;
+    struct cv_head_tail two; /* first: see head_tail_start */
     double kappa;
 };
 
@@ -291,18 +281,6 @@ static enum cleave_status rx_plan(void *state, const struct cleave_view *view,
 
     return head_tail_plan(&rx->two, fmin(1, rx->kappa * view->error) * view->units_total,
                           cv_best_planner(view, NULL), NULL, 0, view, setup, err);
-}
-
-static enum cleave_status rx_start(void *state, const struct cleave_view *view,
-                                   struct cleave_setup *setup, struct cleave_error *err)
-{
-    return head_tail_start(&((struct rx *)state)->two, view, setup, err);
-}
-
-static void rx_decide(void *state, const struct cleave_view *view,
-                      const struct cleave_event *event, struct cleave_orders *orders)
-{
-    head_tail_decide(&((struct rx *)state)->two, view, event, orders);
 }
 
 static const struct cleave_param rx_params[] = {
@@ -323,103 +301,57 @@ const struct cleave_policy cleave_policy_rx = {
     .state_size = sizeof(struct rx),
     .params = rx_params,
     .plan = rx_plan,
-    .start = rx_start,
-    .decide = rx_decide,
+    .start = head_tail_start,
+    .decide = head_tail_decide,
 };
 
-/* --- rounds for the part that can be trusted, factoring for the rest --------------- */
+/* --- rounds-tail: rounds for the certain part, factoring for the rest ----------------- */
 
-/* The plan of `rounds` for all but a tail of the load: chunks are sent in its order, whatever
- * happens, and results come back as they get ready, after sends that wait. The tail goes to
- * whoever asks, as in rx, and takes up what the plan got wrong. How large it is decides a
- * simulation with the expected error: none, 0.1, 0.2 or 0.3 of the load, or more where the
- * error is large. Where none is offered it is half the error, 0.3 at most. */
+/* The plan of `rounds` for all but a tail of the load: chunks are sent in its order,
+ * whatever happens, and results return when they are ready, after waiting sends. A
+ * simulation with the expected error chooses the tail: 0, 0.1, 0.2, 0.3 or 0.5 of the
+ * load. Without a forecast it is half the error, at most 0.3. */
 
 enum { TRIALS = 10 };
 
 struct rounds_tail {
-    struct cv_head_tail two;
-    double tail; /* part of the load; negative: it is looked for */
+    struct cv_head_tail two; /* first: see head_tail_start */
+    double tail;             /* part of the load; negative: choose it */
 };
 
-static enum cleave_status plan_with(struct rounds_tail *rounds, double tail,
-                                    const struct cleave_view *view,
-                                    struct cleave_setup *setup, struct cleave_error *err)
-{
-    rounds->two.pull.prefetch =
-        rounds->two.pull.prefetch > 0 ? rounds->two.pull.prefetch : 1;
-    return head_tail_plan(&rounds->two, tail * view->units_total, &cleave_policy_rounds,
-                          NULL, 0, view, setup, err);
-}
+#define TAIL_PARAM(preset)                                                            \
+    {                                                                                 \
+        "tail", CLEAVE_PARAM_REAL, offsetof(struct rounds_tail, tail), preset, -1, 1, \
+            "part of the load that is not planned; -1: by simulation with the "       \
+            "expected error"                                                          \
+    }
+#define PREFETCH CV_PREFETCH_PARAM(struct rounds_tail, two.pull, 1)
 
-static enum cleave_status tail_start(void *state, const struct cleave_view *view,
-                                     struct cleave_setup *setup, struct cleave_error *err)
-{
-    return head_tail_start(&((struct rounds_tail *)state)->two, view, setup, err);
-}
-
-static void tail_decide(void *state, const struct cleave_view *view,
-                        const struct cleave_event *event, struct cleave_orders *orders)
-{
-    head_tail_decide(&((struct rounds_tail *)state)->two, view, event, orders);
-}
-
-/* --- candidates, with a tail of their own ----------------------------------------------- */
-
-#define CANDIDATE(which, part)                                                          \
-    static enum cleave_status plan_##which(void *state, const struct cleave_view *view, \
-                                           struct cleave_setup *setup,                  \
-                                           struct cleave_error *err)                    \
-    {                                                                                   \
-        return plan_with(state, part, view, setup, err);                                \
-    }                                                                                   \
-    static const struct cleave_policy candidate_##which = {                             \
-        .name = "rounds-tail",                                                          \
-        .needs = CLEAVE_NEEDS_SHARED_PORT,                                              \
-        .sends_first = true,                                                            \
-        .state_size = sizeof(struct rounds_tail),                                       \
-        .plan = plan_##which,                                                           \
-        .start = tail_start,                                                            \
-        .decide = tail_decide,                                                          \
-    };
-
-CANDIDATE(none, 0)
-CANDIDATE(tenth, 0.1)
-CANDIDATE(fifth, 0.2)
-CANDIDATE(third, 0.3)
-CANDIDATE(half, 0.5)
-
-static const struct {
-    const struct cleave_policy *policy;
-    double tail;
-} candidates[] = {
-    { &candidate_none, 0 },    { &candidate_tenth, 0.1 }, { &candidate_fifth, 0.2 },
-    { &candidate_third, 0.3 }, { &candidate_half, 0.5 },
-};
-
-/* The tail of the candidate that ends first with the expected error. */
 static enum cleave_status find_tail(const struct cleave_view *view,
                                     struct cleave_setup *setup, double *out,
                                     struct cleave_error *err)
 {
+    static const double tails[] = { 0, 0.1, 0.2, 0.3, 0.5 };
     double best_s = INFINITY;
 
-    /* A limit may end the search: then the best so far counts. */
+    /* kept if a limit ends the search early */
     *out = fmin(0.3, 0.5 * view->error);
     if (!(view->error > 0) || setup->forecast == NULL)
         return CLEAVE_OK;
-    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+        const struct cleave_param params[] = { TAIL_PARAM(tails[i]), PREFETCH, { 0 } };
+        struct cleave_policy candidate = cleave_policy_rounds_tail;
         enum cleave_status status;
         double mean_s;
 
-        status = cleave_setup_forecast(setup, candidates[i].policy, view, TRIALS, &mean_s,
-                                       err);
+        candidate.params = params;
+        status = cleave_setup_forecast(setup, &candidate, view, TRIALS, &mean_s, err);
         if (status == CLEAVE_EPOLICY && cv_step_budget_over(setup->budget))
             break;
         CV_TRY(status);
         if (mean_s < best_s) {
             best_s = mean_s;
-            *out = candidates[i].tail;
+            *out = tails[i];
         }
     }
     return CLEAVE_OK;
@@ -433,15 +365,11 @@ static enum cleave_status tail_plan(void *state, const struct cleave_view *view,
 
     if (tail < 0)
         CV_TRY(find_tail(view, setup, &tail, err));
-    return plan_with(rounds, tail, view, setup, err);
+    return head_tail_plan(&rounds->two, tail * view->units_total, &cleave_policy_rounds,
+                          NULL, 0, view, setup, err);
 }
 
-static const struct cleave_param tail_params[] = {
-    { "tail", CLEAVE_PARAM_REAL, offsetof(struct rounds_tail, tail), -1, -1, 1,
-      "part of the load that is not planned; -1: by simulation with the expected error" },
-    CV_PREFETCH_PARAM(struct rounds_tail, two.pull, 1),
-    { 0 },
-};
+static const struct cleave_param tail_params[] = { TAIL_PARAM(-1), PREFETCH, { 0 } };
 
 const struct cleave_policy cleave_policy_rounds_tail = {
     .name = "rounds-tail",
@@ -452,6 +380,6 @@ const struct cleave_policy cleave_policy_rounds_tail = {
     .state_size = sizeof(struct rounds_tail),
     .params = tail_params,
     .plan = tail_plan,
-    .start = tail_start,
-    .decide = tail_decide,
+    .start = head_tail_start,
+    .decide = head_tail_decide,
 };
