@@ -1,5 +1,10 @@
-/* round_trip.c -- one chunk for each worker, and the results come back in a fixed order.
- * SPDX-License-Identifier: MIT */
+/* round_trip.c -- policies of one round with results in a fixed order: fifo, lifo,
+ * orders, small-results, best-orders.
+ * SPDX-License-Identifier: MIT
+ *
+ * A solver of model/returns/returns.h makes the plan. Sends follow each other without a
+ * pause; results are asked for in the planned order, each as soon as it and the earlier
+ * ones are ready. */
 #include "policy/returns/round_trip.h"
 
 #include <stdlib.h>
@@ -7,9 +12,12 @@
 #include "model/returns/returns_bounds.h"
 #include "model/returns/returns_search.h"
 
-static enum cleave_status solve(void *context, const struct cv_returns *returns,
-                                double lifespan_s, struct cv_arena *arena,
-                                struct cv_round_trip *out, struct cleave_error *err);
+/* First in the state of each policy here. */
+struct round {
+    struct cv_round_trip trip; /* shared by all runs */
+    uint32_t next_back;        /* index in trip.back */
+    uint64_t *ready;           /* per worker: its chunk + 1 when computed */
+};
 
 struct cv_returns cv_returns_of(const struct cleave_view *view,
                                 struct cleave_setup *setup)
@@ -34,7 +42,7 @@ static void note_left_out(const struct cv_round_trip *trip,
                              trip->lifespan_s);
 }
 
-/* Rounding aside the shares sum up to the load; the largest takes what is missing. */
+/* The shares sum up to the load except for rounding, which the largest share takes. */
 static void settle(struct cv_round_trip *trip, double load)
 {
     uint32_t largest = trip->send[0];
@@ -49,7 +57,7 @@ static void settle(struct cv_round_trip *trip, double load)
     trip->work = load;
 }
 
-/* Which part of the work of the best schedule is certain before any is looked for. */
+/* The part of the optimal work that these schedules are known to reach. */
 static enum cleave_status note_sure(const struct cv_returns *returns,
                                     struct cleave_setup *setup, struct cleave_error *err)
 {
@@ -67,15 +75,15 @@ static enum cleave_status note_sure(const struct cv_returns *returns,
     return CLEAVE_OK;
 }
 
-/* Plan for the load or the lifespan in the view and note who is left out. */
-static enum cleave_status round_trip_plan(struct cv_round_trip_state *state,
+/* Plan for the load or the lifespan of the view and note excluded workers. */
+static enum cleave_status round_trip_plan(struct round *round,
                                           const struct cleave_view *view,
                                           const struct cv_returns_solver *solver,
                                           struct cleave_setup *setup,
                                           struct cleave_error *err)
 {
     const struct cv_returns returns = cv_returns_of(view, setup);
-    struct cv_round_trip *trip = &state->trip;
+    struct cv_round_trip *trip = &round->trip;
 
     if (returns.trips == NULL)
         return cv_fail_memory(err, "the plan");
@@ -92,19 +100,18 @@ static enum cleave_status round_trip_plan(struct cv_round_trip_state *state,
     return note_sure(&returns, setup, err);
 }
 
-/* Hooks of such a policy. */
 static enum cleave_status round_trip_start(void *state, const struct cleave_view *view,
                                            struct cleave_setup *setup,
                                            struct cleave_error *err)
 {
-    struct cv_round_trip_state *round = state;
+    struct round *round = state;
 
     round->next_back = 0;
     round->ready = cv_array(setup->arena, view->nworkers, sizeof *round->ready);
     return round->ready != NULL ? CLEAVE_OK : cv_fail_memory(err, "the results");
 }
 
-static void fetch_ready(struct cv_round_trip_state *round, struct cleave_orders *orders)
+static void fetch_ready(struct round *round, struct cleave_orders *orders)
 {
     const struct cv_round_trip *trip = &round->trip;
 
@@ -119,7 +126,7 @@ static void round_trip_decide(void *state, const struct cleave_view *view,
                               const struct cleave_event *event,
                               struct cleave_orders *orders)
 {
-    struct cv_round_trip_state *round = state;
+    struct round *round = state;
 
     if (event->kind == CLEAVE_START) {
         /* All at once: no result may come between two sends. */
@@ -134,32 +141,28 @@ static void round_trip_decide(void *state, const struct cleave_view *view,
 
 static double round_trip_work(const void *state)
 {
-    return ((const struct cv_round_trip_state *)state)->trip.work;
+    return ((const struct round *)state)->trip.work;
 }
 
-/* --- one round; first served, first to return its result --------------------------- */
+/* --- fifo: first served, first to return its result ----------------------------------- */
 
-/* Nobody is idle between receiving and returning, so neighbours in the order share
- * 
+/* Workers do not idle between receiving and returning, so neighbours in the order share
+ *
  *     (R_k + tau_k) w_k = (R_{k-1} + delta tau_{k-1}) w_{k-1},
- * 
- * where R is the time to compute a unit, tau to send it and delta tau to return its result.
- * Fastest links first (slowest when delta > 1) is the best order, whatever the speeds, and
- * the best set of workers is a prefix of it: worker m is worth using as long as the work
- * done without it stays below L / (delta tau_m). A master that handles one message at a
- * time stops earlier, with the share that fills its port. O(n log n); latencies are part
- * of the plan, but then orders and set are only the best that improvement finds.
- * 
+ *
+ * with R the time to compute a unit, tau to send it and delta tau to return its result.
+ * Fastest links first (slowest if delta > 1) is the best order, whatever the speeds, and
+ * the best set of workers is a prefix of it: worker m is useful as long as the work done
+ * without it stays below L / (delta tau_m). A master that handles one message at a time
+ * stops earlier, with the share that fills its port. O(n log n). Latencies are part of
+ * the plan, but then orders and set are only the best that improvement finds.
+ *
  * O. Beaumont, A. L. Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters,
  * 2010, with the set and the single port as in docs/theory/returns.md. */
 
-struct fifo {
-    struct cv_round_trip_state round;
-};
-
-static enum cleave_status solve(void *context, const struct cv_returns *returns,
-                                double lifespan_s, struct cv_arena *arena,
-                                struct cv_round_trip *out, struct cleave_error *err)
+static enum cleave_status solve_fifo(void *context, const struct cv_returns *returns,
+                                     double lifespan_s, struct cv_arena *arena,
+                                     struct cv_round_trip *out, struct cleave_error *err)
 {
     (void)context;
     return cv_returns_fifo(returns, lifespan_s, arena, out, err);
@@ -168,11 +171,11 @@ static enum cleave_status solve(void *context, const struct cv_returns *returns,
 static enum cleave_status fifo_plan(void *state, const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
 {
-    const struct cv_returns_solver solver = { solve, NULL, false };
-    struct fifo *fifo = state;
+    const struct cv_returns_solver solver = { solve_fifo, NULL, false };
+    struct round *round = state;
 
-    CV_TRY(round_trip_plan(&fifo->round, view, &solver, setup, err));
-    if (fifo->round.trip.optimal)
+    CV_TRY(round_trip_plan(round, view, &solver, setup, err));
+    if (round->trip.optimal)
         cleave_setup_proved(setup, "schedules that return in the order of sending",
                             false);
     return CLEAVE_OK;
@@ -185,33 +188,29 @@ const struct cleave_policy cleave_policy_fifo = {
     .needs = CLEAVE_NEEDS_SHARED_PORT,
     .one_round = true,
     .orders_returns = true,
-    .state_size = sizeof(struct fifo),
+    .state_size = sizeof(struct round),
     .plan = fifo_plan,
     .start = round_trip_start,
     .decide = round_trip_decide,
     .work = round_trip_work,
 };
 
-/* --- one round; first served, last to return its result ---------------------------- */
+/* --- lifo: first served, last to return its result ------------------------------------ */
 
-/* Nobody is idle between receiving and returning, so neighbours in the order share
- * 
+/* Workers do not idle between receiving and returning, so neighbours in the order share
+ *
  *     (R_k + (1 + delta) tau_k) w_k = R_{k-1} w_{k-1},
- * 
- * where R is the time to compute a unit, tau to send it and delta tau to return its result.
- * Fastest links first is the best order, every worker is of use, and the schedule fits a
- * master that handles one message at a time. O(n log n); latencies are part of the plan,
- * but then orders and set are only the best that improvement finds. Where a certificate
- * shows that no schedule of one round does better, the plan says so.
- * 
+ *
+ * with R the time to compute a unit, tau to send it and delta tau to return its result.
+ * Fastest links first is the best order, every worker is useful, and the schedule suits a
+ * master that handles one message at a time. O(n log n). Latencies are part of the plan,
+ * but then orders and set are only the best that improvement finds. A certificate may
+ * show that no schedule of one round does better; then the plan is noted as optimal.
+ *
  * O. Beaumont, A. L. Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters,
  * 2010; the certificate is proved in docs/theory/returns.md. */
 
-struct lifo {
-    struct cv_round_trip_state round;
-};
-
-static enum cleave_status lifo_solve(void *context, const struct cv_returns *returns,
+static enum cleave_status solve_lifo(void *context, const struct cv_returns *returns,
                                      double lifespan_s, struct cv_arena *arena,
                                      struct cv_round_trip *out, struct cleave_error *err)
 {
@@ -222,14 +221,14 @@ static enum cleave_status lifo_solve(void *context, const struct cv_returns *ret
 static enum cleave_status lifo_plan(void *state, const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
 {
-    const struct cv_returns_solver solver = { lifo_solve, NULL, false };
+    const struct cv_returns_solver solver = { solve_lifo, NULL, false };
     const struct cv_returns returns = cv_returns_of(view, setup);
-    struct lifo *lifo = state;
+    struct round *round = state;
 
-    CV_TRY(round_trip_plan(&lifo->round, view, &solver, setup, err));
+    CV_TRY(round_trip_plan(round, view, &solver, setup, err));
     if (returns.trips != NULL && cv_returns_lifo_proved(&returns, setup->arena))
         cleave_setup_proved(setup, "all schedules of one round", true);
-    else if (lifo->round.trip.optimal)
+    else if (round->trip.optimal)
         cleave_setup_proved(setup,
                             "schedules that return in the reverse order of sending",
                             false);
@@ -243,26 +242,26 @@ const struct cleave_policy cleave_policy_lifo = {
     .needs = CLEAVE_NEEDS_SHARED_PORT,
     .one_round = true,
     .orders_returns = true,
-    .state_size = sizeof(struct lifo),
+    .state_size = sizeof(struct round),
     .plan = lifo_plan,
     .start = round_trip_start,
     .decide = round_trip_decide,
     .work = round_trip_work,
 };
 
-/* --- one round; sending and returning in the orders asked for ---------------------- */
+/* --- orders: sending and returning in given orders ------------------------------------ */
 
-/* The shares are the best there are for these orders: a linear system when nobody is idle
- * and all shares are positive; else somebody is left out, or waits on a master that handles
- * one message at a time, which a linear programme decides. O(n^3). A worker that neither
- * order names takes no part.
- * 
+/* The shares are the best for these orders: a linear system if no worker idles and all
+ * shares are positive; else a linear program decides which workers are excluded, or wait
+ * for a master that handles one message at a time. O(n^3). A worker that neither order
+ * names takes no part.
+ *
  * O. Beaumont, A. L. Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters,
- * 2010; who takes part as in docs/theory/returns.md. */
+ * 2010; the set of workers as in docs/theory/returns.md. */
 
 struct given_orders {
-    struct cv_round_trip_state round;
-    const char *send_order, *return_order; /* as given: "2,0,1" */
+    struct round round;
+    const char *send_order, *return_order; /* "2,0,1" */
 };
 
 struct pair {
@@ -270,7 +269,7 @@ struct pair {
     uint32_t n;
 };
 
-static enum cleave_status orders_solve(void *context, const struct cv_returns *returns,
+static enum cleave_status solve_orders(void *context, const struct cv_returns *returns,
                                        double lifespan_s, struct cv_arena *arena,
                                        struct cv_round_trip *out,
                                        struct cleave_error *err)
@@ -281,7 +280,7 @@ static enum cleave_status orders_solve(void *context, const struct cv_returns *r
                             out, err);
 }
 
-/* Numbers from 0, each once, with commas between. */
+/* Numbers from 0, each once, separated by commas. */
 static enum cleave_status read_order(const char *name, const char *text,
                                      uint32_t nworkers, struct cv_arena *arena,
                                      uint32_t **out, uint32_t *out_n,
@@ -366,7 +365,7 @@ static enum cleave_status orders_plan(void *state, const struct cleave_view *vie
     CV_TRY(check_same(send, nsend, back, nback, view->nworkers, setup->arena, err));
     pair = (struct pair){ send, back, nsend };
     CV_TRY(round_trip_plan(&given->round, view,
-                           &(struct cv_returns_solver){ orders_solve, &pair, false },
+                           &(struct cv_returns_solver){ solve_orders, &pair, false },
                            setup, err));
     if (given->round.trip.optimal)
         cleave_setup_proved(setup, "schedules with these orders", false);
@@ -396,29 +395,25 @@ const struct cleave_policy cleave_policy_orders = {
     .work = round_trip_work,
 };
 
-/* --- one round; the return order that is best when results are small --------------- */
+/* --- small-results: the best return order for small results --------------------------- */
 
 /* With y the shares as if results took no time and u the worth of a second more for each
- * worker, returns cost sum u_i (sum of tau_k y_k over those that return from i on) to first
- * order: one machine, weighted completion times, read backwards. So sending goes by
- * nondecreasing tau and returning by nonincreasing tau y / u, which is exact as delta goes
- * to 0 and a good guess above. O(n log n) for the orders; the shares are the best for them.
- * 
+ * worker, returns cost sum u_i (sum of tau_k y_k over the workers that return from i on)
+ * to first order: one machine, weighted completion times, read backwards. So sending goes
+ * by nondecreasing tau and returning by nonincreasing tau y / u, which is exact as delta
+ * goes to 0 and a good guess above. O(n log n) for the orders; the shares are the best
+ * for them.
+ *
  * O. Beaumont, A. L. Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters,
  * 2010, in the direction proved in docs/theory/returns.md. */
 
-/* With latencies who takes part is a search, again for each of some 40 lifespans: seconds for
- * a hundred workers, hours for a thousand. */
+/* With latencies the set of workers is a search, for each of some 40 lifespans: seconds
+ * for a hundred workers, hours for a thousand. */
 enum { LATENCIES_MOST = 128 };
 
-struct small_results {
-    struct cv_round_trip_state round;
-};
-
-static enum cleave_status results_solve(void *context, const struct cv_returns *returns,
-                                        double lifespan_s, struct cv_arena *arena,
-                                        struct cv_round_trip *out,
-                                        struct cleave_error *err)
+static enum cleave_status solve_small(void *context, const struct cv_returns *returns,
+                                      double lifespan_s, struct cv_arena *arena,
+                                      struct cv_round_trip *out, struct cleave_error *err)
 {
     (void)context;
     return cv_returns_small(returns, lifespan_s, arena, out, NULL, err);
@@ -440,7 +435,7 @@ static enum cleave_status small_results_plan(void *state, const struct cleave_vi
                                              struct cleave_setup *setup,
                                              struct cleave_error *err)
 {
-    const struct cv_returns_solver solver = { results_solve, NULL, false };
+    const struct cv_returns_solver solver = { solve_small, NULL, false };
 
     if (view->nworkers > LATENCIES_MOST && have_latencies(view))
         return cv_fail(
@@ -448,8 +443,7 @@ static enum cleave_status small_results_plan(void *state, const struct cleave_vi
             "policy 'small-results' takes up to %d workers that have latencies, "
             "got %u; fifo, lifo and rounds take more",
             LATENCIES_MOST, view->nworkers);
-    return round_trip_plan(&((struct small_results *)state)->round, view, &solver, setup,
-                           err);
+    return round_trip_plan(state, view, &solver, setup, err);
 }
 
 const struct cleave_policy cleave_policy_small_results = {
@@ -459,30 +453,30 @@ const struct cleave_policy cleave_policy_small_results = {
     .needs = CLEAVE_NEEDS_SHARED_PORT,
     .one_round = true,
     .orders_returns = true,
-    .state_size = sizeof(struct small_results),
+    .state_size = sizeof(struct round),
     .plan = small_results_plan,
     .start = round_trip_start,
     .decide = round_trip_decide,
     .work = round_trip_work,
 };
 
-/* --- one round; the best orders of sending and returning that are found ------------ */
+/* --- best-orders: search for orders of sending and returning -------------------------- */
 
 /* Which orders are best is an open question; even fastest link first is not always right.
- * Up to `exact` workers all sets and pairs of orders are searched, with proof. Above that
- * one worker after the other is taken out and put back at the best of all pairs of places,
- * until nothing improves: O(n^3) a sweep and a few sweeps; for more than a thousand workers
- * the best of the others is taken. Never worse than fifo, lifo and
- * small-results; latencies and who takes part are part of the search. A plan that meets a
- * bound is proved as well.
- * 
- * Past the paper of O. Beaumont and A. L. Rosenberg, 2010: docs/theory/returns.md. */
+ * Up to `exact` workers all sets and pairs of orders are searched, with proof. For more,
+ * one worker after the other is removed and put back at the best of all pairs of
+ * positions, until nothing improves: O(n^3) a sweep and a few sweeps; for more than a
+ * thousand workers the best of the other policies is taken. Never worse than fifo, lifo
+ * and small-results; the search includes latencies and the set of workers. A plan that
+ * meets a bound is proved as well.
+ *
+ * Beyond the paper of O. Beaumont and A. L. Rosenberg, 2010: docs/theory/returns.md. */
 
-/* Closer to a bound than this is equal to it: bounds are iterated to about as much. */
+/* Relative accuracy of the bounds. */
 static const double EQUAL = 1e-8;
 
 struct best_orders {
-    struct cv_round_trip_state round;
+    struct round round;
     uint32_t starts, kicks, exact;
 };
 
@@ -491,10 +485,10 @@ struct search {
     uint32_t exact;
 };
 
-static enum cleave_status x_orders_solve(void *context, const struct cv_returns *returns,
-                                         double lifespan_s, struct cv_arena *arena,
-                                         struct cv_round_trip *out,
-                                         struct cleave_error *err)
+static enum cleave_status search_orders(void *context, const struct cv_returns *returns,
+                                        double lifespan_s, struct cv_arena *arena,
+                                        struct cv_round_trip *out,
+                                        struct cleave_error *err)
 {
     const struct search *search = context;
     double bound;
@@ -521,7 +515,7 @@ static enum cleave_status best_orders_plan(void *state, const struct cleave_view
     };
 
     CV_TRY(round_trip_plan(&best->round, view,
-                           &(struct cv_returns_solver){ x_orders_solve, &search, true },
+                           &(struct cv_returns_solver){ search_orders, &search, true },
                            setup, err));
     if (best->round.trip.optimal)
         cleave_setup_proved(setup, "all schedules of one round", true);

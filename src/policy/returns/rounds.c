@@ -1,23 +1,22 @@
-/* rounds.c -- several rounds whose results come back, planned as a whole.
+/* rounds.c -- several rounds with results, planned as a whole.
  * SPDX-License-Identifier: MIT
  *
- * All sends can go before all returns without loss, and results may come back as late as
- * the end allows. So a plan is an order of sends and an order of returns: two words over the
- * workers, from which all sizes follow (model/rounds/rounds.h). Chunks grow while the port
- * sends and shrink while it returns; nobody waits between the first chunk and the last. Round
- * robin over prefixes of several orders is where a search begins, and the plans of fifo and
- * lifo are candidates too, so that it is never worse than those where they are quick (up to 12
- * workers, or without fixed costs); `effort=thorough` searches longer, has the orders of
- * best-orders among its starts, and takes sizes from a linear program.
+ * All sends can go before all returns without loss, and results may return as late as the
+ * end allows. So a plan is an order of sends and an order of returns: two words over the
+ * workers, from which all sizes follow (model/rounds/rounds.h). Chunks grow while the
+ * port sends and shrink while it returns; workers do not wait between their first and
+ * last chunk. A search begins with round robin over prefixes of several orders; the plans
+ * of fifo and lifo are candidates too, so that it is never worse than those if they are
+ * quick (up to 12 workers, or without fixed costs). `effort=thorough` searches longer,
+ * also starts from the orders of best-orders, and takes sizes from a linear program.
  *
- * Cost: an evaluation takes O(chunks) for words whose pivots stand together, whatever the
- * workers, and O(chunks workers + workers^3) for free ones, which up to 64 workers are tried.
- * About 3 ms for 10 workers, 12 ms for 30, 1 s for 1,000; thorough 0.3 s for 10.
+ * Cost: an evaluation takes O(chunks) for words whose pivots are adjacent, whatever the
+ * workers, and O(chunks workers + workers^3) for free ones, which are tried up to 64
+ * workers. About 3 ms for 10 workers, 12 ms for 30, 1 s for 1,000; thorough 0.3 s for 10.
  *
- * Workers behind ports of their own (multi) are independent, and the plan is the best of all
- * (model/rounds/rounds_link.h). Chunks that a worker has too little memory for are sent in
- * parts. Where speeds change with time (profiles) sizes are those for mean speeds until the
- * end (rounds.c).
+ * Workers with separate ports (multi) are independent, and the plan is optimal
+ * (model/rounds/rounds_link.h). Chunks that exceed a worker's memory are sent in parts.
+ * If speeds change with time (profiles), sizes are for mean speeds until the end.
  *
  * The theorem, the closed form and the bound are proved in docs/theory/rounds.md. */
 #include <math.h>
@@ -30,20 +29,19 @@
 #include "policy/common/setup.h"
 #include "policy/returns/round_trip.h"
 
-/* --- rounds with results for workers whose speed changes, or who are away for a while --- */
+/* --- workers with profiles ------------------------------------------------------------ */
 
-/* For an end T every worker is taken to be as fast all the time as its profile makes it on
- * average until then, so that by T it does what its integral says. The plan for such workers
- * comes to some end with the profiles themselves; T is right where both are the same, which
- * steps along a secant find. Sends to somebody who is away would hold up a shared port: they wait
- * until all others that are to be sent before somebody is back have gone. Results return in
- * the order in which they get ready. If somebody who leaves for good would always leave something
- * undone, it is planned without them. What counts is what a plan comes to, with the profiles;
- * no optimum is promised. */
+/* For an end T, a worker counts with its mean speed until T, so that by T it does what
+ * the integral of its profile allows. With the profiles themselves such a plan ends at
+ * some other time; steps along a secant find the T for which both are equal. Sends to an
+ * absent worker would block a shared port: they are delayed until the other sends before
+ * its return are done. Results return in the order in which they are ready. If a worker
+ * that leaves for ever would always leave work undone, the plan excludes it. The plan
+ * with the earliest end under the profiles is taken; no optimum is promised. */
 
 enum { DOUBLINGS = 60, HALVINGS = 50 };
 enum { MOST_PLANS = 10, LARGE = 100, LARGE_PLANS = 3 };
-/* Who is there for less of the time is left out; T is found so well. */
+/* A worker that is present for a smaller part of the time is excluded; accuracy of T. */
 static const double LEAST = 1e-6, CLOSE = 1e-5;
 
 struct varied {
@@ -51,10 +49,10 @@ struct varied {
     enum cv_rounds_effort effort;
     struct cleave_setup *setup;
     double *ready_s, *port_s, *back_s; /* per worker */
-    bool stay;                         /* only who does not leave for good takes part */
+    bool stay;                         /* exclude workers that leave for ever */
 };
 
-/* When the chunks are computed; returns when all is sent. */
+/* Sets when chunks are computed; returns when all are sent. */
 static double compute_all(const struct varied *v, const struct cv_rounds_plan *plan,
                           double *ends_s)
 {
@@ -77,7 +75,6 @@ static double compute_all(const struct varied *v, const struct cv_rounds_plan *p
     return v->port_s[0];
 }
 
-/* When the last result is back, on any kind of port. */
 static double return_all(const struct varied *v, const struct cv_rounds_plan *plan,
                          double sent_s, const double *ends_s)
 {
@@ -105,7 +102,7 @@ static double return_all(const struct varied *v, const struct cv_rounds_plan *pl
     return end_s;
 }
 
-/* Sort chunks by when they are computed: an insertion, as they nearly are. */
+/* Sort by time: an insertion, as the order is nearly right. */
 static void back_as_ready(struct cv_rounds_plan *plan, const double *ends_s)
 {
     for (uint32_t i = 0; i < plan->nchunks; i++) {
@@ -117,8 +114,8 @@ static void back_as_ready(struct cv_rounds_plan *plan, const double *ends_s)
     }
 }
 
-/* The chunk to send next at a time: the first whose worker is there, or of the first that is
- * back. UINT32_MAX: there are none left. */
+/* The chunk to send next: the first one with a present worker, or else with the worker
+ * that returns first. UINT32_MAX: none is left. */
 static uint32_t next_chunk(const struct varied *v, const struct cv_rounds_plan *plan,
                            const bool *sent, uint32_t from, double time_s)
 {
@@ -143,7 +140,7 @@ static uint32_t next_chunk(const struct varied *v, const struct cv_rounds_plan *
     return best;
 }
 
-/* Nobody waits for the message to a worker that is away. */
+/* Delay messages to absent workers. */
 static bool put_off(const struct varied *v, struct cv_rounds_plan *plan)
 {
     struct cv_arena *arena = v->setup->arena;
@@ -170,8 +167,8 @@ static bool put_off(const struct varied *v, struct cv_rounds_plan *plan)
     return true;
 }
 
-/* The plan for workers of their mean speeds until `until_s`, measured; its makespan is INFINITY when
- * there is none. */
+/* The plan for mean speeds until `until_s`, evaluated with the profiles; its makespan is
+ * INFINITY if there is none. */
 static enum cleave_status plan_until(const struct varied *v, double until_s,
                                      struct cv_rounds_plan *out, struct cleave_error *err)
 {
@@ -224,7 +221,7 @@ static enum cleave_status plan_until(const struct varied *v, double until_s,
     return CLEAVE_OK;
 }
 
-/* What all workers could compute by an end, latencies aside. */
+/* Units that all workers could compute until then, without latencies. */
 static double done_by(const struct cleave_view *view, double until_s)
 {
     double units = 0;
@@ -235,8 +232,7 @@ static double done_by(const struct cleave_view *view, double until_s)
     return units;
 }
 
-/* When all could have computed as much as they could in `steady_s` without profiles: where to
- * look first. */
+/* The first T: when all could have computed as much as without profiles in `steady_s`. */
 static double first_guess(const struct cleave_view *view, double steady_s)
 {
     double all = 0, low = 0, high = steady_s;
@@ -256,7 +252,7 @@ static double first_guess(const struct cleave_view *view, double steady_s)
     return high;
 }
 
-/* Where plans for T end at T, as far as some plans show. */
+/* The T for which the plan for T ends at T, within some plans. */
 static enum cleave_status find_end(const struct varied *v, double until_s,
                                    struct cv_rounds_plan *best, struct cleave_error *err)
 {
@@ -283,8 +279,8 @@ static enum cleave_status find_end(const struct varied *v, double until_s,
     return CLEAVE_OK;
 }
 
-/* A plan for the load of a view that has profiles. `plan` was made without them, and is left if
- * nothing better is found; its makespan is what it comes to. */
+/* A plan for a view with profiles. `plan` was made without them and stays if no better
+ * one is found; its makespan is set to its end under the profiles. */
 static enum cleave_status rounds_varied(const struct cleave_view *view,
                                         enum cv_rounds_effort effort,
                                         struct cleave_setup *setup,
@@ -311,20 +307,20 @@ static enum cleave_status rounds_varied(const struct cleave_view *view,
     v.stay = true;
     if (isinf(plan->makespan_s))
         CV_TRY(find_end(&v, until_s, plan, err));
-    if (isinf(plan->makespan_s)) /* whoever simulates it says why it does not end */
+    if (isinf(plan->makespan_s)) /* the simulation will report why it does not end */
         plan->makespan_s = steady_s;
     return CLEAVE_OK;
 }
 
-/* --- several rounds whose results come back, planned as a whole -------------------- */
+/* --- the policy ----------------------------------------------------------------------- */
 
 struct rounds {
-    struct cv_static fixed;     /* first: the chunks, for heads of other policies */
+    struct cv_static fixed;     /* first: the chunks, for policies with this head */
     struct cv_rounds_plan plan; /* shared by all runs                       */
     double work;                /* units                                    */
-    const char *effort;         /* as given                                 */
-    uint32_t next_back;         /* place in plan.back                       */
-    bool *ready;                /* per chunk: it is computed                */
+    const char *effort;
+    uint32_t next_back; /* index in plan.back */
+    bool *ready;        /* per chunk */
 };
 
 static enum cleave_status read_effort(const char *text, enum cv_rounds_effort *out,
@@ -342,7 +338,7 @@ static enum cleave_status read_effort(const char *text, enum cv_rounds_effort *o
                    text);
 }
 
-/* Rounding aside the sizes sum up to the load; the largest takes what is missing. */
+/* The sizes sum up to the load except for rounding, which the largest chunk takes. */
 static void settle(struct cv_rounds_plan *plan, double load)
 {
     uint32_t largest = 0;
