@@ -1,16 +1,14 @@
-/* one_round.c -- one chunk per worker, all ending together.
- * SPDX-License-Identifier: MIT
+/* one_round.c -- one chunk per worker: one-round, joint. SPDX-License-Identifier: MIT
  *
- * Fastest link first. Let D be the time from the arrival of the chunk before to the end,
- * T for the first chunk. A worker that ends with the others gets
+ * Fastest link first, all end together. Let D be the time from the arrival of the
+ * previous chunk to the end, T for the first chunk. A worker that ends at T gets
  *
  *     units = (D - beta - alpha) / (1/B + 1/S),    next D = D - beta - units / B,
  *
- * so all sizes are affine in T, and their sum fixes T. A worker whose chunk would be
- * negative cannot help: its latencies alone end too late. The one with the smallest chunk
- * leaves and the sizes are computed again. O(workers) for each that leaves; on large
- * platforms a sixteenth of them may leave together, which is O(workers log workers).
- * Where speeds change with time (profiles), the plan is that of varied_plan.c.
+ * so all sizes are affine in T, and their sum fixes T. A worker with a negative chunk
+ * cannot help: its latencies alone end too late. The worker with the smallest chunk is excluded and the sizes are computed again. O(workers) for each of them; on large
+ * platforms a sixteenth of the workers may be excluded together, which is O(workers log
+ * workers). If speeds change with time (profiles), the plan is that of varied_plan.c.
  *
  * O. Beaumont, A. Legrand and Y. Robert, Optimal algorithms for scheduling divisible
  * workloads on heterogeneous systems, 2002, for the order. */
@@ -24,7 +22,7 @@
 #include "policy/common/setup.h"
 #include "policy/static/varied_plan.h"
 
-/* From here on several workers may leave together. */
+/* With LARGE workers several may be excluded together. */
 enum { LARGE = 1024, SHARE = 16 };
 
 /* 1 / (1/B + 1/S), without overflow. */
@@ -61,8 +59,8 @@ double cv_level(const struct cleave_worker *workers, const uint32_t *order, uint
     return end_s;
 }
 
-/* The size at or below which workers leave: the smallest, or on a large platform the
- * largest among the smallest sixteenth, but never one that is not negative. */
+/* Workers with this size or less are excluded: the smallest, or on a large platform the
+ * largest among the smallest sixteenth; always negative. */
 static double leaving_size(const double *units, uint32_t n, double *scratch)
 {
     const uint32_t leaving = n > LARGE ? n / SHARE : 1;
@@ -166,20 +164,21 @@ const struct cleave_policy cleave_policy_one_round = {
     .decide = cv_static_decide,
 };
 
-/* --- one chunk per worker, for results that are reduced one after the other -------- */
+/* --- joint: for results that are reduced one after the other -------------------------- */
 
-/* Partials come to the master, a transfer of `transfer` s each, and are combined there, two
- * of them in `compute` s, `folders` combinations at a time. If all are ready together they
- * wait for each other; so who is sent to first gets less, ends early and is reduced while
- * the others compute. Chunk k must end its tail q before the end T (joint.h):
- * 
+/* Partials come to the master, a transfer of `transfer` s each, and are combined there,
+ * two of them in `compute` s, `folders` combinations at a time. If all are ready together
+ * they wait for each other; so a worker that is sent to early gets less, ends early and
+ * is reduced while the others compute. Chunk k must end its tail q before the end T
+ * (joint.h):
+ *
  *     units = (T - q - beta - alpha - r) / (1/B + 1/S),   r: the port is free
- * 
- * and the number of workers is the one for which T is least. Where results are reduced by
- * the workers that made them (MPI), the tails are those of a tree among them, a transfer and
- * a combination for each edge, which overlap unless `model` says otherwise. With both costs
- * 0 the plan is that of one-round. The makespan of a plan is that of the chunks alone. O(n^2)
- * for n workers. docs/theory/joint.md has the proofs. */
+ *
+ * and the number of workers minimises T. If the workers that made the results also reduce
+ * them (MPI), the tails are those of a tree among them, a transfer and a combination for
+ * each edge, which overlap depending on `model`. With both costs 0 the plan is that of
+ * one-round. The makespan of a plan covers the chunks alone. O(n^2) for n workers.
+ * docs/theory/joint.md has the proofs. */
 
 struct joint_round {
     struct cv_static fixed;
@@ -210,8 +209,8 @@ static enum cleave_status take_plan(struct joint_round *joint,
     return cv_static_index(&joint->fixed, view, setup, err);
 }
 
-/* Of costs that nobody has said the sizes would be of no use: of a fold that takes longer than
- * what workers are thought to take, all for one of them. */
+/* Sizes for unknown costs would be useless: a fold that seems longer than the whole work
+ * would leave all work to one worker. */
 static enum cleave_status check_costs(const struct joint_round *joint,
                                       const struct cleave_view *view,
                                       struct cleave_error *err)

@@ -1,7 +1,8 @@
-/* static_plan.c -- hand out a plan fixed in advance. SPDX-License-Identifier: MIT
+/* static_plan.c -- hand out a plan fixed in advance; the policy chunks.
+ * SPDX-License-Identifier: MIT
  *
- * On a port for one message at a time, the next chunk is ordered when the one before has
- * arrived. On a multi-port master each worker has its own line of chunks. */
+ * On a port for one message at a time, the next chunk is ordered when the previous one
+ * has arrived. On a multi-port master each worker has its own queue of chunks. */
 #include <math.h>
 #include <stdlib.h>
 #include "policy/common/orders.h"
@@ -9,7 +10,7 @@
 
 enum { NO_CHUNK = UINT32_MAX };
 
-/* Chunks that are too large for the memory of their worker are sent in equal parts. */
+/* Send chunks that exceed the memory of their worker in equal parts. */
 static enum cleave_status cut_to_memory(struct cv_plan *plan,
                                         const struct cleave_view *view,
                                         struct cleave_setup *setup,
@@ -21,7 +22,7 @@ static enum cleave_status cut_to_memory(struct cv_plan *plan,
 
     for (size_t k = 0; k < plan->nchunks; k++)
         chunks += ceil(plan->units[k] / view->memory[plan->worker[k]] * (1 - 1e-12));
-    chunks += (double)plan->nchunks; /* those without a limit count none above */
+    chunks += (double)plan->nchunks; /* workers without a limit count 0 above */
     if (chunks > CV_MAX_CHUNKS)
         return cv_fail(err, CLEAVE_EINPUT,
                        "workers have so little memory that there would be %g chunks",
@@ -79,7 +80,7 @@ static void decide_multi(const struct cv_static *fixed, const struct cleave_view
 
     if (event->kind != CLEAVE_START)
         return;
-    /* The engine keeps a line per link, so everything can be ordered at once. */
+    /* The engine has a queue per link: order everything at once. */
     for (uint32_t w = 0; w < view->nworkers; w++)
         for (uint32_t k = fixed->first[w]; k != NO_CHUNK; k = fixed->next_same[k])
             cleave_order_send(orders, w, plan->units[k]);
@@ -103,11 +104,11 @@ void cv_static_decide(void *state, const struct cleave_view *view,
     }
 }
 
-/* --- the chunks that were asked for, in that order --------------------------------- */
+/* --- chunks: a given list ------------------------------------------------------------- */
 
-/* A list such as 2:10,0:4,2:6 gives 10 parts of 20 of the load to worker 2, then 4 to worker
- * 0 and 6 to worker 2 again. What was planned elsewhere, by hand or for a price
- * (docs/theory/money.md), is planned, simulated and recorded as any other plan. O(chunks). */
+/* A list such as 2:10,0:4,2:6 gives 10 parts of 20 of the load to worker 2, then 4 to
+ * worker 0 and 6 to worker 2. A plan made elsewhere, by hand or for a price
+ * (docs/theory/money.md), can so be planned, simulated and recorded. O(chunks). */
 
 struct given_chunks {
     struct cv_static fixed;
@@ -123,7 +124,7 @@ static enum cleave_status expected_list(const char *text, struct cleave_error *e
         text);
 }
 
-/* One chunk of the list; *at is moved behind it. */
+/* One chunk of the list; *at moves to the next one. */
 static enum cleave_status read_chunk(const char *list, const char **at, uint32_t nworkers,
                                      uint32_t *out_worker, double *out_part,
                                      struct cleave_error *err)

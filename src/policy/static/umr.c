@@ -1,38 +1,40 @@
-/* umr.c -- uniform multi-round: rounds that grow, and how many of them.
+/* umr.c -- uniform multi-round: rounds that grow, and their number.
  * SPDX-License-Identifier: MIT
  *
  * Every worker computes for the same time t_j in round j, latency included, so worker i
  * gets S_i (t_j - alpha_i), and the master sends round j+1 in exactly that time:
  *
  *     t_j = rho t_(j+1) + kappa,    rho   = sum S_i / B_i,
- *                                   kappa = sum beta_i - sum S_i alpha_i / B_i.
+ *
+ *                                  kappa = sum beta_i - sum S_i alpha_i / B_i.
  *
  * With sigma = sum S_i and a = sum S_i alpha_i a round holds sigma t_j - a units; the
  * rounds sum to the load W. Expected time:
  *
  *     Ex = (W + M a) / sigma + (rho t_0 + kappa) / 2
  *
- * Its derivative in M has the opposite sign of, with theta = 1/rho and
- * eta = sigma kappa / (1 - rho) - a,
+ * Its derivative in M has the opposite sign of, with theta = 1/rho and eta = sigma kappa
+ * / (1 - rho) - a,
  *
  *     F = eta - (W - M eta) theta^M ln theta / (1 - theta^M)
+ *
  *             - 2 a / rho (1 - theta^M) / (1 - theta),
  *
  * which is positive, then negative. If rounds grow towards infinity from eta > 0, a first
  * round below eta would let them shrink: M <= W / eta. The whole number below or above
- * the root is taken, whichever has the smaller Ex. Equal workers need no other formulas:
- * chunk_j = S (t_j - alpha), n S = B is rho = 1.
+ * the root with the smaller Ex is taken. Equal workers need no other formulas: chunk_j =
+ * S (t_j - alpha), n S = B is rho = 1.
  *
  * The last round is levelled: worker i starts off_i late in round 0 and never waits
- * again, so it gets that much less, and all end at (W + M a + sum S_i off_i) / sigma.
- * One round is cv_level. Links are taken by decreasing bandwidth while rho <= 1; where a
- * chunk is negative, fewer rounds are tried (half as many, then what lies between), and
- * only if none of these works the slowest link is left out. Leaving out links until the
- * number of rounds that seemed best works is tried as well, and so is a single round:
- * whichever ends first is taken. The same among those alone that have a chunk in one round
- * (one_round.c): who takes long to start does so whatever its link.
- * Sums over the first n workers are kept for every n, so that leaving out one costs O(M)
- * and a plan O(N log N + chunks).
+ * again, so it gets that much less, and all end at (W + M a + sum S_i off_i) / sigma. One
+ * round is cv_level. Links are taken by decreasing bandwidth while rho <= 1. If a chunk
+ * is negative, fewer rounds are tried (half as many, then between), and only if none of
+ * these works the slowest link is excluded. Excluding links until the number of rounds
+ * that seemed best works is tried as well, and so is a single round; the earliest end
+ * wins. The search is repeated among the workers that have a chunk in one round
+ * (one_round.c): a worker that starts late does so whatever its link. Sums over the first
+ * n workers are kept for every n, so that excluding one costs O(M) and a plan O(N log N +
+ * chunks).
  *
  * Y. Yang and H. Casanova, Multi-round algorithms for scheduling divisible loads; the
  * formulas for unequal workers, the limit on M and sums from the last round are ours. */
@@ -44,20 +46,25 @@
 #include "policy/common/setup.h"
 #include "policy/static/one_round.h"
 
-struct cv_umr_search {
+struct umr_search {
     const uint32_t *order;              /* by decreasing bandwidth                 */
-    const struct cleave_worker *sorted; /* themselves, next to each other          */
-    const struct cv_umr_sums *sums;     /* sums[n]: of the first n                 */
+    const struct cleave_worker *sorted; /* the same workers, adjacent in memory */
+    const struct cv_umr_sums *sums;     /* sums[n]: over the first n */
     double load;
     uint32_t round_cap;
-    uint32_t witness; /* place of a worker whose last chunk was negative           */
+    uint32_t witness; /* index of a worker whose last chunk was negative */
 };
 
-/* --- uniform rounds: sizes, expected time, how many are best ----------------------- */
+/* The rounds of one choice of n and M. */
+struct shape {
+    double first_s, second_last_s,
+        last_s; /* t_0, t_(M-2), t_(M-1)                      */
+    double expected_s;
+};
 
-/* The formulas are at the head of umr.c. */
+/* --- sizes, expected time, number of rounds ------------------------------------------- */
 
-/* So near to rho = 1 the formula for rho = 1 has more digits than the general one. */
+/* This close to rho = 1 its formula has more digits than the general one. */
 static const double near_one = 1e-8;
 
 struct cv_umr_sums cv_umr_add(const struct cv_umr_sums *before,
@@ -86,14 +93,14 @@ struct cv_umr_sums cv_umr_add(const struct cv_umr_sums *before,
     return p;
 }
 
-/* Growth of a round over the one before; exactly 1 when it is so near that the formulas
- * for 1 are the better ones. */
+/* Growth of a round over the one before; exactly 1 if it is so close that the formulas
+ * for 1 are more accurate. */
 static double umr_theta(const struct cv_umr_sums *p)
 {
     return fabs(p->rho - 1) < near_one ? 1 : 1 / p->rho;
 }
 
-/* Units of a round that would stay as it is; INFINITY when theta is 1. */
+/* Units of a round that would not grow; INFINITY if theta is 1. */
 static double umr_eta(const struct cv_umr_sums *p)
 {
     return umr_theta(p) == 1 ? INFINITY : p->sigma * p->kappa / (1 - p->rho) - p->a;
@@ -139,8 +146,7 @@ double cv_umr_real_rounds(const struct cv_umr_sums *p, double load)
     return low + (high - low) / 2;
 }
 
-/* The whole number below, or `most` if that is less. Needs no root: about 6
- * evaluations. */
+/* The whole number below, at most `max`. Needs no root: about 6 evaluations. */
 static uint32_t umr_whole_rounds(const struct cv_umr_sums *p, double load, uint32_t max)
 {
     uint32_t low = 0, high = 1; /* low: worth it or 0; high: not */
@@ -167,16 +173,16 @@ static uint32_t umr_whole_rounds(const struct cv_umr_sums *p, double load, uint3
     return low;
 }
 
-/* Summing from the largest round, so that nothing cancels, whatever rho is. With y the
- * time of the largest round and r <= 1 the others are r^j y + kappa (1 + r + .. ). */
-static struct cv_umr_shape umr_shape_of(const struct cv_umr_sums *p, double load,
-                                        uint32_t rounds)
+/* Sums from the largest round, so that nothing cancels for any rho. With y the time of
+ * the largest round and r <= 1 the others are r^j y + kappa (1 + r + .. ). */
+static struct shape umr_shape_of(const struct cv_umr_sums *p, double load,
+                                 uint32_t rounds)
 {
     const bool grow = p->rho <= 1;
     const double r = grow ? p->rho : 1 / p->rho;
     double power = 1, sum = 0, powers = 0, sums = 0;
     double total, largest, smallest;
-    struct cv_umr_shape shape;
+    struct shape shape;
 
     /* For rho > 1 the largest is the first, and t_j = r^j t_0 - kappa (r + .. + r^j). */
     for (uint32_t j = 0; j < rounds; j++) {
@@ -197,11 +203,10 @@ static struct cv_umr_shape umr_shape_of(const struct cv_umr_sums *p, double load
     return shape;
 }
 
-/* When all end, the last round levelled. *out_last_s is the time, latency included, that
- * a worker that started at time 0 would have for its last chunk. For two or more
- * rounds. */
+/* When all end, with the last round levelled. *out_last_s is the time, latency included,
+ * of the last chunk of a worker that started at time 0. For two or more rounds. */
 static double umr_end(const struct cv_umr_sums *p, double load, uint32_t rounds,
-                      const struct cv_umr_shape *shape, double *out_last_s)
+                      const struct shape *shape, double *out_last_s)
 {
     const double wait = p->wait_offset + p->wait_slope * shape->first_s;
     const double base = (load + rounds * p->a) / p->sigma;
@@ -210,16 +215,13 @@ static double umr_end(const struct cv_umr_sums *p, double load, uint32_t rounds,
     return base + wait / p->sigma;
 }
 
-/* --- uniform rounds: for how many workers, and how many of them -------------------- */
+/* --- number of workers ---------------------------------------------------------------- */
 
-/* The formulas are at the head of umr.c. */
-
-/* Allowed for rounding in sums that should not exceed a limit. */
+/* For rounding in sums that should not exceed a limit. */
 static const double slack = 1e-12;
 
-/* As many rounds as the formula says for such sums; of the search only load and round_cap
- * are read. */
-static uint32_t umr_choose_rounds(const struct cv_umr_search *search,
+/* The number of rounds by the formula; uses only load and round_cap of the search. */
+static uint32_t umr_choose_rounds(const struct umr_search *search,
                                   const struct cv_umr_sums *p)
 {
     const double eta = umr_eta(p);
@@ -242,11 +244,11 @@ static uint32_t umr_choose_rounds(const struct cv_umr_search *search,
     return rounds;
 }
 
-/* Is no chunk negative with the first n workers? */
-static bool works(struct cv_umr_search *search, uint32_t n, uint32_t rounds)
+/* Whether no chunk is negative with the first n workers. */
+static bool works(struct umr_search *search, uint32_t n, uint32_t rounds)
 {
     const struct cv_umr_sums *p = &search->sums[n];
-    struct cv_umr_shape shape;
+    struct shape shape;
     double last_s, tolerance_s;
 
     if (rounds == 1) {
@@ -258,8 +260,7 @@ static bool works(struct cv_umr_search *search, uint32_t n, uint32_t rounds)
     if (!(fmin(shape.first_s, shape.second_last_s) >= p->latency_s))
         return false;
     tolerance_s = slack * umr_end(p, search->load, rounds, &shape, &last_s);
-    /* Most often the last worker is the one that comes too late, or the one that did
-     * before; only when neither does must all be looked at. */
+    /* Most often the last worker is too late, or the one found before: check these first. */
     for (uint32_t i = 0; i < n + 2; i++) {
         const uint32_t place = i == 0 ? n - 1 : i == 1 ? search->witness : i - 2;
         double late_s;
@@ -277,7 +278,7 @@ static bool works(struct cv_umr_search *search, uint32_t n, uint32_t rounds)
 }
 
 /* Fill in the sums over the first n of the order while they use no more than the port. */
-static enum cleave_status sum_up(struct cv_umr_search *search,
+static enum cleave_status sum_up(struct umr_search *search,
                                  const struct cleave_worker *workers, uint32_t nworkers,
                                  struct cv_arena *arena, struct cv_umr *out,
                                  struct cleave_error *err)
@@ -305,11 +306,11 @@ static enum cleave_status sum_up(struct cv_umr_search *search,
     return CLEAVE_OK;
 }
 
-/* When all end with the first n workers; they work. */
-static double end_of(const struct cv_umr_search *search, uint32_t n, uint32_t rounds)
+/* When all end with the first n workers, for which works() holds. */
+static double end_of(const struct umr_search *search, uint32_t n, uint32_t rounds)
 {
     const struct cv_umr_sums *p = &search->sums[n];
-    struct cv_umr_shape shape;
+    struct shape shape;
     double last_s;
 
     if (rounds == 1)
@@ -319,7 +320,7 @@ static double end_of(const struct cv_umr_search *search, uint32_t n, uint32_t ro
 }
 
 /* The most rounds below `rounds`, which do not work, that are found to work; 0: none. */
-static uint32_t fewer_rounds(struct cv_umr_search *search, uint32_t n, uint32_t rounds)
+static uint32_t fewer_rounds(struct umr_search *search, uint32_t n, uint32_t rounds)
 {
     uint32_t high = rounds, low = rounds / 2; /* high does not work */
 
@@ -338,8 +339,8 @@ static uint32_t fewer_rounds(struct cv_umr_search *search, uint32_t n, uint32_t 
     return low;
 }
 
-/* Take so many workers and rounds if they end sooner. */
-static void offer(const struct cv_umr_search *search, uint32_t workers, uint32_t rounds,
+/* Take these numbers of workers and rounds if they end sooner. */
+static void offer(const struct umr_search *search, uint32_t workers, uint32_t rounds,
                   struct cv_umr *out)
 {
     if (workers > 0 &&
@@ -349,9 +350,9 @@ static void offer(const struct cv_umr_search *search, uint32_t workers, uint32_t
     }
 }
 
-/* The most workers with the number of rounds that is best for them. If these are not all:
- * or the most with fewer rounds, or with one. Whichever ends first. */
-static void choose_best(struct cv_umr_search *search, struct cv_umr *out)
+/* The most workers with the number of rounds that is best for them; if these are not all
+ * workers, also the most with fewer rounds, and with one. The earliest end wins. */
+static void choose_best(struct umr_search *search, struct cv_umr *out)
 {
     uint32_t max = 0, fewer = 0, once = out->usable; /* with fewer rounds, with one */
 
@@ -375,8 +376,8 @@ static void choose_best(struct cv_umr_search *search, struct cv_umr *out)
     out->rounds_only = out->workers < max || out->workers < once;
 }
 
-/* The most workers, and for them the rounds, 0: the best, for which no chunk is negative. */
-static void choose(struct cv_umr_search *search, uint32_t rounds, struct cv_umr *out)
+/* The most workers without a negative chunk; `rounds` 0: with the best number of rounds. */
+static void choose(struct umr_search *search, uint32_t rounds, struct cv_umr *out)
 {
     if (rounds == 0) {
         choose_best(search, out);
@@ -389,8 +390,8 @@ static void choose(struct cv_umr_search *search, uint32_t rounds, struct cv_umr 
     out->rounds_only = true;
 }
 
-/* Search among those who have a chunk in one round: the others take too long to start. */
-static enum cleave_status search_prompt(struct cv_umr_search *search,
+/* Search among the workers that have a chunk in one round: the others start too late. */
+static enum cleave_status search_prompt(struct umr_search *search,
                                         const struct cleave_worker *workers,
                                         uint32_t nworkers, struct cv_arena *arena,
                                         struct cv_umr *out, struct cleave_error *err)
@@ -415,15 +416,15 @@ static enum cleave_status search_prompt(struct cv_umr_search *search,
     return CLEAVE_OK;
 }
 
-/* The workers and for them the rounds, 0: the best, that end first with no chunk negative;
+/* The workers, and for `rounds` 0 their rounds, that end first without a negative chunk;
  * 0 workers if none can have the given rounds. `load` and `round_cap` are set before. */
-static enum cleave_status umr_choose(struct cv_umr_search *search,
+static enum cleave_status umr_choose(struct umr_search *search,
                                      const struct cleave_worker *workers,
                                      uint32_t nworkers, uint32_t rounds,
                                      struct cv_arena *arena, struct cv_umr *out,
                                      struct cleave_error *err)
 {
-    struct cv_umr_search other = *search;
+    struct umr_search other = *search;
     struct cv_umr result = { 0 };
 
     search->witness = UINT32_MAX;
@@ -444,17 +445,16 @@ static enum cleave_status umr_choose(struct cv_umr_search *search,
     return CLEAVE_OK;
 }
 
-/* --- uniform rounds for all workers, whatever their links -------------------------- */
+/* --- rounds for all workers, whatever their links ------------------------------------- */
 
-/* What the formulas of umr.c give when nobody is left out: the published comparison for
- * workers that differ. */
+/* The formulas without excluding workers: the published comparison for unequal workers. */
 
-static void fill_rounds(const struct cv_umr_sums *p, const struct cv_umr_shape *shape,
+static void fill_rounds(const struct cv_umr_sums *p, const struct shape *shape,
                         uint32_t rounds, double *round_s)
 {
     round_s[0] = shape->first_s;
     round_s[rounds - 1] = shape->last_s;
-    if (p->rho <= 1) /* from the largest on, so that nothing cancels */
+    if (p->rho <= 1) /* from the largest, so that nothing cancels */
         for (uint32_t j = rounds - 1; j-- > 0;)
             round_s[j] = p->rho * round_s[j + 1] + p->kappa;
     else
@@ -462,7 +462,7 @@ static void fill_rounds(const struct cv_umr_sums *p, const struct cv_umr_shape *
             round_s[j] = (round_s[j - 1] - p->kappa) / p->rho;
 }
 
-/* Positive chunks only; returns what they sum up to. */
+/* Positive chunks only; returns their sum. */
 static double fill_chunks(const struct cleave_worker *workers, const uint32_t *order,
                           uint32_t nworkers, const struct cv_umr_sums *sums,
                           double last_s, struct cv_umr *out)
@@ -496,9 +496,9 @@ enum cleave_status cv_umr_unselected(const struct cleave_worker *workers,
 {
     struct cv_umr_sums *sums = cv_array(arena, (size_t)nworkers + 1, sizeof *sums);
     double *ready = cv_array(arena, nworkers, sizeof *ready), last_s, sent;
-    const struct cv_umr_search search = { .load = load, .round_cap = round_cap };
+    const struct umr_search search = { .load = load, .round_cap = round_cap };
     struct cv_umr_line line = { 1, 0 };
-    struct cv_umr_shape shape;
+    struct shape shape;
 
     if (sums == NULL || ready == NULL)
         return cv_fail_memory(err, "the sums over workers");
@@ -528,9 +528,9 @@ enum cleave_status cv_umr_unselected(const struct cleave_worker *workers,
     return CLEAVE_OK;
 }
 
-/* --- uniform multi-round: rounds that grow, and how many of them ------------------- */
+/* --- the policy ----------------------------------------------------------------------- */
 
-static void umr_fill_rounds(const struct cv_umr_sums *p, const struct cv_umr_shape *shape,
+static void umr_fill_rounds(const struct cv_umr_sums *p, const struct shape *shape,
                             uint32_t rounds, double *round_s)
 {
     if (p->rho <= 1) {
@@ -544,8 +544,8 @@ static void umr_fill_rounds(const struct cv_umr_sums *p, const struct cv_umr_sha
     }
 }
 
-static void fill_plan(const struct cv_umr_search *search,
-                      const struct cv_umr_shape *shape, double last_s, struct cv_umr *out)
+static void fill_plan(const struct umr_search *search, const struct shape *shape,
+                      double last_s, struct cv_umr *out)
 {
     const uint32_t n = out->workers;
     size_t k = 0;
@@ -563,12 +563,12 @@ static void fill_plan(const struct cv_umr_search *search,
         }
 }
 
-static enum cleave_status make_plan(const struct cv_umr_search *search,
+static enum cleave_status make_plan(const struct umr_search *search,
                                     struct cv_arena *arena, struct cv_umr *out,
                                     struct cleave_error *err)
 {
     const struct cv_umr_sums *p = &search->sums[out->workers];
-    const struct cv_umr_shape shape = umr_shape_of(p, search->load, out->rounds);
+    const struct shape shape = umr_shape_of(p, search->load, out->rounds);
     double *ready = cv_array(arena, out->workers, sizeof *ready);
     double last_s;
 
@@ -581,7 +581,7 @@ static enum cleave_status make_plan(const struct cv_umr_search *search,
         !cv_plan_init(&out->plan, arena, (size_t)out->workers * out->rounds))
         return cv_fail_memory(err, "the plan");
     umr_fill_rounds(p, &shape, out->rounds, out->round_s);
-    /* Places in the order first: they lie next to each other in memory. */
+    /* Indices in the order first: adjacent in memory. */
     if (out->rounds == 1) {
         for (uint32_t i = 0; i < out->workers; i++)
             out->plan.worker[i] = i;
@@ -603,7 +603,7 @@ enum cleave_status cv_umr_plan(const struct cleave_worker *workers, uint32_t nwo
                                struct cv_arena *arena, struct cv_umr *out,
                                struct cleave_error *err)
 {
-    struct cv_umr_search search = {
+    struct umr_search search = {
         .load = load,
         .round_cap = round_cap > 0 ? round_cap : 1,
     };
@@ -621,8 +621,8 @@ enum cleave_status cv_umr_plan(const struct cleave_worker *workers, uint32_t nwo
     return CLEAVE_OK;
 }
 
-/* Without latencies every round more is a gain, if an ever smaller one. With the first
- * round below this part of the load, more rounds are not worth their chunks. */
+/* Without latencies every further round is a gain, but an ever smaller one. If the first
+ * round is below this part of the load, more rounds are not worth their chunks. */
 static const double least_first_round = 1e-9;
 
 enum cleave_status cv_umr_plan_enough(const struct cleave_worker *workers,
@@ -651,9 +651,9 @@ struct umr {
     uint32_t rounds, max_rounds, level, select;
 };
 
-/* Give the last round the sizes of its series: whoever comes after umr does the
- * levelling. A single round has no series to follow where a latency is longer than the
- * round, nor has a plan that lost chunks too small to be numbers. */
+/* Give the last round the sizes of its series: the tail of rumr levels the ends. A single
+ * round has no series if a latency is longer than the round, nor has a plan that lost
+ * chunks too small to be numbers. */
 static void undo_levelling(const struct cleave_worker *workers, struct cv_umr *plan)
 {
     const double round_s = plan->round_s[plan->rounds - 1];
@@ -697,16 +697,16 @@ static void note_left_out(struct cleave_setup *setup, const struct cleave_view *
             view->workers[plan->order[i]].bandwidth_ups, plan->usable, plan->usage);
 }
 
-/* What the formulas say beside the plan. */
+/* Numbers of the formulas. */
 static void note_facts(struct cleave_setup *setup, const struct cv_umr *plan)
 {
     cv_note_fact(setup, "real_rounds", plan->real_rounds);
-    /* Where links cannot keep up with all workers the formula says nothing. */
+    /* The formula does not apply if links cannot keep up with all workers. */
     cv_note_fact(setup, "expected", plan->expected_s > 0 ? plan->expected_s : NAN);
     cv_note_fact(setup, "first_chunk", plan->plan.units[0]);
 }
 
-/* Nobody is left out for its link; who would get nothing but negative chunks is. */
+/* Excludes only workers that would get nothing but negative chunks. */
 static enum cleave_status plan_all(struct umr *umr, const struct cleave_view *view,
                                    struct cleave_setup *setup, struct cleave_error *err)
 {

@@ -1,18 +1,18 @@
-/* umr_plus.c -- the best send order found for workers that are not alike.
+/* umr_plus.c -- the best send order found for unequal workers.
  * SPDX-License-Identifier: MIT
  *
- * Any order of chunks has sizes that leave no gap and end together (model/load/vertex.h), so
- * what is left to choose is the order. Starts are round robin over the fastest links, or
- * over those of them that one round would use, n workers in K chunks: one pass gives all
- * K for an n. The best one is then changed chunk by chunk (umr_plus.c). The plans of
- * `umr` and `one-round` are candidates too, so the result is never worse.
+ * Any order of chunks has sizes that leave no gap and end together (model/load/vertex.h),
+ * so only the order has to be chosen. Starts are round robin over the fastest links, or
+ * over those that one round would use, n workers in K chunks: one pass gives all K for an
+ * n. The best one is then changed chunk by chunk. The plans of `umr` and `one-round` are
+ * candidates too, so the result is never worse.
  *
- * Where speeds change with time (profiles), that plan is one candidate, and those of
- * varied_plan.c are the others.
+ * If speeds change with time (profiles), that plan is one candidate, and varied_plan.c
+ * gives the others.
  *
- * Cost: the passes, O(n K) in all or on large platforms those of a few dozen n; then as
- * many steps as `effort` says, about 4 ns each. No optimum is promised: with 2 or 3
- * workers against all orders of few chunks it is found nearly always. */
+ * Cost: the passes, O(n K) in total, or a few dozen n on large platforms; then `effort`
+ * steps of about 4 ns. No optimum is promised: with 2 or 3 workers and few chunks it is
+ * nearly always found. */
 #include "policy/static/umr_plus.h"
 
 #include <math.h>
@@ -29,10 +29,10 @@
 #include "policy/static/umr.h"
 #include "policy/static/varied_plan.h"
 
-/* What a chunk costs, in the form the recursion needs. */
+/* Costs of a chunk, in the form of the recursion. */
 struct cv_order_cost {
-    double speed_ups, latency_s;    /* of computing                                    */
-    double growth, use, constant_s; /* ahead' = growth ahead - use lead + constant     */
+    double speed_ups, latency_s;    /* computing */
+    double growth, use, constant_s; /* ahead' = growth ahead - use lead + constant */
 };
 
 struct cv_order {
@@ -46,40 +46,39 @@ struct cv_order_search {
     uint32_t nworkers;
     double load;
     size_t max_chunks;
-    uint64_t effort, steps;        /* chunks whose size may be, was computed        */
+    uint64_t effort, steps;        /* limit and count of chunks whose size is computed */
     struct cv_affine *base, *lead; /* per worker; lead is scratch                   */
     struct cv_order now, best;
 };
 
-/* --- a good send order by local search --------------------------------------------- */
+/* --- local search --------------------------------------------------------------------- */
 
 /* The sizes follow from the last chunk to the first (model/load/vertex.c), so a change at
- * place p leaves everything behind p as it was. A sweep goes from the last place to the
- * first, keeps the state behind the current place, and tries there every change whose
- * last place it is: each costs p steps of a few nanoseconds. The first change that
- * shortens the makespan is taken.
- * 
- * A local optimum reached, a few places of the best order are changed at random (from a
- * fixed seed: the result depends on the arguments alone) and the sweeps begin again. */
+ * position p does not affect later chunks. A sweep goes from the last position to the
+ * first, keeps the state after the current position, and tries every change whose last
+ * position it is: each costs p steps of a few nanoseconds. The first change that shortens
+ * the makespan is taken.
+ *
+ * At a local optimum a few positions of the best order are changed at random (from a
+ * fixed seed) and the sweeps begin again. */
 
-/* A change must shorten the makespan by this part, or rounding could go in circles. */
+/* A change must shorten the makespan by this part, or rounding could cause a cycle. */
 static const double least_gain = 1e-10;
-/* See xmi.c: with less left than this the digits say nothing. */
+/* See xmi.c. */
 static const double cancellation = 1e-6;
-/* Chunks are exchanged with the few before them, and kicks change a few. Trials with a
- * larger reach gave no better orders for the same effort. */
+/* Chunks are exchanged with the few before them, and kicks change a few. A larger reach
+ * gave no better orders for the same effort. */
 enum { REACH = 8, MOST_KICKS = 4 };
 
-/* What is known of the chunks behind a place. */
+/* The chunks after a position. */
 struct tail {
-    struct cv_affine ahead; /* from the arrival of the chunk before them to the end */
-    struct cv_affine sum;   /* of their sizes                                       */
-    double min;             /* x must be at least this, or a size is negative       */
+    struct cv_affine ahead; /* from the arrival of the previous chunk to the end */
+    struct cv_affine sum;   /* sum of sizes */
+    double min;             /* a smaller x makes a size negative */
 };
 
 static const struct tail nothing = { { 0, 1 }, { 0, 0 }, 0 };
 
-/* What has become of the place after its changes were tried. */
 enum change { NO_CHANGE, CHANGED, INSERTED, DELETED };
 
 static inline void put(const struct cv_order_cost *cost, struct cv_affine *lead,
@@ -101,7 +100,7 @@ static inline void put(const struct cv_order_cost *cost, struct cv_affine *lead,
     tail->sum.slope += slope;
 }
 
-/* The makespan if no chunk comes before; INFINITY if that needs a negative one. */
+/* The makespan if no chunk precedes; INFINITY if that needs a negative one. */
 static double end_of(const struct cv_order_search *search, const struct tail *tail)
 {
     const double x = (search->load - tail->sum.offset) / tail->sum.slope;
@@ -190,7 +189,8 @@ static bool exchange_at(struct cv_order_search *search, size_t p, const struct t
     return changed;
 }
 
-/* Try all changes whose last place is p; `tail` and search->base are behind p. */
+/* Try all changes whose last position is p; `tail` and search->base are for the chunks
+ * after p. */
 static enum change change_at(struct cv_order_search *search, size_t p,
                              const struct tail *tail)
 {
@@ -218,7 +218,7 @@ static enum change change_at(struct cv_order_search *search, size_t p,
     return exchange_at(search, p, tail) || changed ? CHANGED : NO_CHANGE;
 }
 
-/* Once from the last place to the first. Returns whether anything was changed. */
+/* From the last position to the first. Returns whether anything was changed. */
 static bool sweep(struct cv_order_search *search)
 {
     struct cv_order *now = &search->now;
@@ -330,8 +330,7 @@ static double order_periodic(struct cv_order_search *search, const uint32_t *ord
 
         put(&search->cost[worker], &search->lead[worker], &tail);
         search->steps++;
-        /* What the chunks so far need only grows with more of them, and so does the time
-         * from the first of them to the end. */
+        /* Both the units and the time that the chunks need grow with their number. */
         if (!(tail.min * tail.sum.slope + tail.sum.offset <= search->load) ||
             tail.ahead.offset + tail.ahead.slope * tail.min >= fmin(best_s, limit_s))
             break;
@@ -353,7 +352,7 @@ static double order_periodic(struct cv_order_search *search, const uint32_t *ord
     return best_s;
 }
 
-/* Take that order as the current one, and as the best if it is. */
+/* Make that order the current one, and the best one if it is better. */
 static void order_begin(struct cv_order_search *search, const uint32_t *order, uint32_t n,
                         size_t chunks, double time_s)
 {
@@ -364,7 +363,7 @@ static void order_begin(struct cv_order_search *search, const uint32_t *order, u
     keep_best(search);
 }
 
-/* False when memory is short. The arena owns everything. */
+/* False: no memory. The arena owns everything. */
 static bool order_search_init(struct cv_order_search *search,
                               const struct cleave_worker *workers, uint32_t nworkers,
                               double load, size_t max_chunks, uint64_t effort,
@@ -401,9 +400,9 @@ static bool order_search_init(struct cv_order_search *search,
     return true;
 }
 
-/* --- the best send order found for workers that are not alike ---------------------- */
+/* --- the policy ----------------------------------------------------------------------- */
 
-/* About the nanoseconds that the size of a chunk takes. */
+/* Nanoseconds for the size of a chunk. */
 static const double size_steps = 4;
 /* Up to EXHAUSTIVE workers every n is a start; above, GRID of them and halved steps. */
 enum { EXHAUSTIVE = 128, GRID = 16, LEAST_PLACES = 16, UMR_ROUNDS = 60 };
@@ -505,8 +504,8 @@ static void consider(struct cv_umr_plus *best, const struct cv_plan *plan, doubl
     best->makespan_s = time_s;
 }
 
-/* Everything happens on the workers sorted by bandwidth: neighbours in an order are then
- * neighbours in memory, without which large platforms take several times as long. */
+/* On workers sorted by bandwidth: neighbours in an order are then neighbours in memory;
+ * else large platforms take several times as long. */
 static enum cleave_status plan_sorted(const struct cleave_worker *sorted,
                                       uint32_t nworkers, double load, size_t max_chunks,
                                       uint64_t effort, struct cv_arena *arena,
@@ -527,8 +526,8 @@ static enum cleave_status plan_sorted(const struct cleave_worker *sorted,
         return cv_fail_memory(err, "the search for an order");
     *out = (struct cv_umr_plus){ .makespan_s = INFINITY, .umr_s = umr.makespan_s };
     out->periodic_s = search.best.time_s;
-    /* Trying all workers at one place costs twice their number times the chunks; effort
-     * for a few places only would change nothing to speak of. */
+    /* Trying all workers at one position costs twice their number times the chunks;
+     * effort for a few positions only would change little. */
     if ((double)nworkers * (double)search.best.n * LEAST_PLACES < (double)effort &&
         search.best.n > 0)
         order_improve(&search);

@@ -1,18 +1,19 @@
-/* xmi.c -- multi-installment with latencies on equal workers.
+/* xmi.c -- multi-installment on equal workers: xmi, xmi-k, mi.
  * SPDX-License-Identifier: MIT
  *
- * A given number of rounds, round robin, no worker ever waits after its first chunk and
+ * A given number of rounds, round robin; workers do not wait after their first chunk and
  * all end together. With g_i the computing time of the i-th chunk from the end (without
  * its latency), n workers, R = bandwidth / speed, latencies alpha (compute), beta (link):
  *
  *     g_i         = g_0 + i beta + (g_(i-1) + ... + g_0) / R          i < n
+ *
  *     alpha + g_i = n beta + (g_(i-1) + ... + g_(i-n)) / R            i >= n
  *
- * Every g_i is affine in g_0, and the sum fixes g_0: O(chunks). The makespan is
- * chunks beta + load / bandwidth + alpha + g_0. When no chunk is negative this is the
- * optimum of the round-robin order. Too small a load, or latencies too large, make the
- * first or the last chunks negative; then workers are left out. Where R < n slopes and
- * offsets may cancel to nothing; the recursion is run with twice the digits then.
+ * Every g_i is affine in g_0, and the sum fixes g_0: O(chunks). The makespan is chunks
+ * beta + load / bandwidth + alpha + g_0. If no chunk is negative this is the optimum of
+ * the round-robin order. If the load is too small, or latencies are too large, the first
+ * or the last chunks are negative; then workers are excluded. For R < n slopes and
+ * offsets may cancel completely; then the recursion is run with twice the digits.
  *
  * Y. Yang and H. Casanova, Multi-round algorithms for scheduling divisible loads. */
 #include "policy/static/xmi.h"
@@ -26,99 +27,148 @@
 #include "policy/common/setup.h"
 #include "policy/static/umr.h"
 
-struct cv_wide_number {
+struct wide_number {
     double high, low;
 };
 
 struct cv_wide_affine {
-    struct cv_wide_number slope, offset;
+    struct wide_number slope, offset;
 };
 
-/* The members mean what they mean in struct cv_recursion. */
-struct cv_wide_recursion {
+/* Chunks are counted from the last one sent: chunk i computes for offset + slope g
+ * seconds, g being the time of chunk 0. */
+struct recursion {
+    uint32_t workers;
+    double latency_s;       /* link */
+    double drift_s;         /* workers * latency - compute latency                */
+    double ratio;           /* speed / bandwidth                                  */
+    struct cv_affine *time; /* per chunk                                          */
+    struct cv_affine *tail; /* per worker: sum of the previous round from there */
+    size_t count;           /* chunks so far                                      */
+    uint32_t place;         /* next chunk's index in its round */
+    struct cv_affine head;  /* sum of this round so far                           */
+    struct cv_affine sum;   /* sum of all chunks so far */
+    double min;             /* least g for which no chunk is negative             */
+};
+
+/* One more chunk. Window sums are the end of one round plus the beginning of the next: a
+ * difference would lose chunks that are smaller by many orders of magnitude. */
+static void recursion_step(struct recursion *r)
+{
+    struct cv_affine *time = &r->time[r->count];
+
+    if (r->count < r->workers) {
+        time->slope = 1 + r->ratio * r->head.slope;
+        time->offset = (double)r->count * r->latency_s + r->ratio * r->head.offset;
+    } else {
+        time->slope = r->ratio * (r->head.slope + r->tail[r->place].slope);
+        time->offset =
+            r->drift_s + r->ratio * (r->head.offset + r->tail[r->place].offset);
+    }
+    if (time->offset + r->min * time->slope < 0)
+        r->min = -time->offset / time->slope;
+    r->head.slope += time->slope;
+    r->head.offset += time->offset;
+    r->sum.slope += time->slope;
+    r->sum.offset += time->offset;
+    r->count++;
+    if (++r->place < r->workers)
+        return;
+    r->tail[r->workers - 1] = *time;
+    for (uint32_t i = r->workers - 1; i-- > 0;) {
+        time--;
+        r->tail[i].slope = r->tail[i + 1].slope + time->slope;
+        r->tail[i].offset = r->tail[i + 1].offset + time->offset;
+    }
+    r->place = 0;
+    r->head = (struct cv_affine){ 0, 0 };
+}
+
+/* Members as in struct recursion. */
+struct wide_recursion {
     uint32_t workers;
     double latency_s;
-    struct cv_wide_number drift_s, ratio;
+    struct wide_number drift_s, ratio;
     struct cv_wide_affine *time, *tail;
     size_t count;
     uint32_t place;
     struct cv_wide_affine head, sum;
-    struct cv_wide_number min;
+    struct wide_number min;
 };
 
-/* --- the chunk recursion of xmi.h with twice the digits ---------------------------- */
+/* --- the recursion with twice the digits ---------------------------------------------- */
 
 /* A sum and a product of two doubles are given exactly by two doubles (T. J. Dekker, A
  * floating-point technique for extending the available precision, 1971). */
 
-/* Beyond this part of the sum even these digits do not say what is negative. */
-static const double cancellation = 1e-22;
+/* Below this part of the sum even these digits do not show whether a chunk is negative. */
+static const double WIDE_CANCELLATION = 1e-22;
 
-static bool recursion_doubtful(const struct cv_recursion *r, double total_s);
+static bool recursion_doubtful(const struct recursion *r, double total_s);
 
-static struct cv_wide_number sum_of(double a, double b)
+static struct wide_number sum_of(double a, double b)
 {
     const double high = a + b, part = high - a;
 
-    return (struct cv_wide_number){ high, (a - (high - part)) + (b - part) };
+    return (struct wide_number){ high, (a - (high - part)) + (b - part) };
 }
 
-static struct cv_wide_number product_of(double a, double b)
+static struct wide_number product_of(double a, double b)
 {
     const double split = 134217729, high = a * b; /* 2^27 + 1 */
     const double a_high = split * a - (split * a - a), a_low = a - a_high;
     const double b_high = split * b - (split * b - b), b_low = b - b_high;
 
-    return (struct cv_wide_number){
+    return (struct wide_number){
         high, ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
     };
 }
 
-static struct cv_wide_number add(struct cv_wide_number a, struct cv_wide_number b)
+static struct wide_number add(struct wide_number a, struct wide_number b)
 {
-    const struct cv_wide_number high = sum_of(a.high, b.high), low = sum_of(a.low, b.low);
-    const struct cv_wide_number once = sum_of(high.high, high.low + low.high);
+    const struct wide_number high = sum_of(a.high, b.high), low = sum_of(a.low, b.low);
+    const struct wide_number once = sum_of(high.high, high.low + low.high);
 
     return sum_of(once.high, once.low + low.low);
 }
 
-static struct cv_wide_number minus(struct cv_wide_number a)
+static struct wide_number minus(struct wide_number a)
 {
-    return (struct cv_wide_number){ -a.high, -a.low };
+    return (struct wide_number){ -a.high, -a.low };
 }
 
-static struct cv_wide_number times(struct cv_wide_number a, struct cv_wide_number b)
+static struct wide_number times(struct wide_number a, struct wide_number b)
 {
-    struct cv_wide_number product = product_of(a.high, b.high);
+    struct wide_number product = product_of(a.high, b.high);
 
     product.low += a.high * b.low + a.low * b.high;
     return sum_of(product.high, product.low);
 }
 
-static struct cv_wide_number over(struct cv_wide_number a, struct cv_wide_number b)
+static struct wide_number over(struct wide_number a, struct wide_number b)
 {
     const double first = a.high / b.high;
-    const struct cv_wide_number rest =
-        add(a, minus(times(b, (struct cv_wide_number){ first, 0 })));
+    const struct wide_number rest =
+        add(a, minus(times(b, (struct wide_number){ first, 0 })));
 
     return sum_of(first, rest.high / b.high);
 }
 
-static struct cv_wide_number quotient(double a, double b)
+static struct wide_number quotient(double a, double b)
 {
-    return over((struct cv_wide_number){ a, 0 }, (struct cv_wide_number){ b, 0 });
+    return over((struct wide_number){ a, 0 }, (struct wide_number){ b, 0 });
 }
 
-static bool wide_init(struct cv_wide_recursion *recursion, struct cv_arena *arena,
+static bool wide_init(struct wide_recursion *recursion, struct cv_arena *arena,
                       size_t chunks, uint32_t workers)
 {
-    *recursion = (struct cv_wide_recursion){ 0 };
+    *recursion = (struct wide_recursion){ 0 };
     recursion->time = cv_array(arena, chunks, sizeof *recursion->time);
     recursion->tail = cv_array(arena, workers, sizeof *recursion->tail);
     return recursion->time != NULL && recursion->tail != NULL;
 }
 
-static void wide_start(struct cv_wide_recursion *r, const struct cleave_worker *worker,
+static void wide_start(struct wide_recursion *r, const struct cleave_worker *worker,
                        uint32_t n)
 {
     const struct cv_wide_affine none = { { 0, 0 }, { 0, 0 } };
@@ -126,7 +176,7 @@ static void wide_start(struct cv_wide_recursion *r, const struct cleave_worker *
     r->workers = n;
     r->latency_s = worker->latency_s;
     r->drift_s = add(product_of(n, worker->latency_s),
-                     (struct cv_wide_number){ -worker->compute_latency_s, 0 });
+                     (struct wide_number){ -worker->compute_latency_s, 0 });
     r->ratio = quotient(worker->speed_ups, worker->bandwidth_ups);
     r->count = 0;
     r->place = 0;
@@ -139,15 +189,14 @@ static struct cv_wide_affine both(struct cv_wide_affine a, struct cv_wide_affine
     return (struct cv_wide_affine){ add(a.slope, b.slope), add(a.offset, b.offset) };
 }
 
-static struct cv_wide_number value(const struct cv_wide_affine *line,
-                                   struct cv_wide_number at)
+static struct wide_number value(const struct cv_wide_affine *line, struct wide_number at)
 {
     return add(line->offset, times(line->slope, at));
 }
 
-static void wide_step(struct cv_wide_recursion *r)
+static void wide_step(struct wide_recursion *r)
 {
-    const struct cv_wide_number one = { 1, 0 };
+    const struct wide_number one = { 1, 0 };
     struct cv_wide_affine *time = &r->time[r->count];
     struct cv_wide_affine window = r->head;
 
@@ -175,49 +224,46 @@ static void wide_step(struct cv_wide_recursion *r)
     r->head = (struct cv_wide_affine){ { 0, 0 }, { 0, 0 } };
 }
 
-static bool wide_feasible(const struct cv_wide_recursion *r, double units,
-                          double speed_ups)
+static bool wide_feasible(const struct wide_recursion *r, double units, double speed_ups)
 {
-    const struct cv_wide_number total_s = quotient(units, speed_ups);
+    const struct wide_number total_s = quotient(units, speed_ups);
 
     return add(value(&r->sum, r->min), minus(total_s)).high <= 0 &&
-           fabs(r->sum.offset.high) * cancellation <= total_s.high &&
+           fabs(r->sum.offset.high) * WIDE_CANCELLATION <= total_s.high &&
            isfinite(r->sum.slope.high) && isfinite(r->sum.offset.low);
 }
 
-/* The computing time of chunk 0 for `units` in all, and of chunk i with it. */
-static struct cv_wide_number wide_last(const struct cv_wide_recursion *r, double units,
-                                       double speed_ups)
+/* The computing time of chunk 0 for `units` in total, and of chunk i with it. */
+static struct wide_number wide_last(const struct wide_recursion *r, double units,
+                                    double speed_ups)
 {
     return over(add(quotient(units, speed_ups), minus(r->sum.offset)), r->sum.slope);
 }
 
-static double wide_time(const struct cv_wide_recursion *r, size_t i,
-                        struct cv_wide_number last)
+static double wide_time(const struct wide_recursion *r, size_t i, struct wide_number last)
 {
     return value(&r->time[i], last).high;
 }
 
-/* --- multi-installment with latencies on equal workers ----------------------------- */
+/* --- xmi: optimal sizes for a number of rounds ---------------------------------------- */
 
-/* When the offsets cancel the slopes to less than this part of the sum, the digits that
- * are left do not say whether a chunk is negative. */
-static const double xmi_cancellation = 1e-6;
-/* Up to here every number of workers is tried. */
+/* If offsets and slopes cancel to less than this part of the sum, the remaining digits do
+ * not show whether a chunk is negative. */
+static const double CANCELLATION = 1e-6;
+/* Up to EXHAUSTIVE, every number of workers is tried. */
 enum { EXHAUSTIVE = 256, MOST_ROUNDS = 8 };
 
-/* Room for `chunks` chunks on up to `workers` workers; false when memory is short. */
-static bool recursion_init(struct cv_recursion *recursion, struct cv_arena *arena,
+/* For `chunks` chunks on up to `workers` workers; false: no memory. */
+static bool recursion_init(struct recursion *recursion, struct cv_arena *arena,
                            size_t chunks, uint32_t workers)
 {
-    *recursion = (struct cv_recursion){ 0 };
+    *recursion = (struct recursion){ 0 };
     recursion->time = cv_array(arena, chunks, sizeof *recursion->time);
     recursion->tail = cv_array(arena, workers, sizeof *recursion->tail);
     return recursion->time != NULL && recursion->tail != NULL;
 }
 
-/* Begin again with n workers like `worker`. */
-static void recursion_start(struct cv_recursion *recursion,
+static void recursion_start(struct recursion *recursion,
                             const struct cleave_worker *worker, uint32_t n)
 {
     recursion->workers = n;
@@ -230,29 +276,28 @@ static void recursion_start(struct cv_recursion *recursion,
     recursion->min = 0;
 }
 
-/* Whether chunks computing for total_s in all can be cut as the recursion says so far
- * with none negative. Once false, it is false for every longer series. */
-static bool recursion_feasible(const struct cv_recursion *r, double total_s)
+/* Whether chunks that compute for total_s in total exist without a negative one. Once
+ * false, it is false for every longer series. */
+static bool recursion_feasible(const struct recursion *r, double total_s)
 {
     return r->min * r->sum.slope + r->sum.offset <= total_s &&
            !recursion_doubtful(r, total_s) && isfinite(r->sum.slope);
 }
 
-/* It may be, but the digits that cancel do not say: see xmi.h. */
-static bool recursion_doubtful(const struct cv_recursion *r, double total_s)
+/* The answer of recursion_feasible is not certain. */
+static bool recursion_doubtful(const struct recursion *r, double total_s)
 {
-    return fabs(r->sum.offset) * xmi_cancellation > total_s;
+    return fabs(r->sum.offset) * CANCELLATION > total_s;
 }
 
-/* Both recursions of a plan: the second is made and run where the digits of the first are
- * too few. */
+/* Both recursions of a plan: the second is run if the first has too few digits. */
 struct recursions {
-    struct cv_recursion plain;
-    struct cv_wide_recursion wide;
-    bool widened; /* the last that was run        */
+    struct recursion plain;
+    struct wide_recursion wide;
+    bool widened; /* the wide one was run last */
     bool short_of_memory;
     struct cv_arena *arena;
-    size_t chunks; /* most of a plan, and workers */
+    size_t chunks; /* maxima */
     uint32_t workers;
 };
 
@@ -266,11 +311,11 @@ static enum cleave_status init_both(struct recursions *both, struct cv_arena *ar
     return CLEAVE_OK;
 }
 
-/* Up to so many chunks, or until a whole round is not feasible, which is false then. */
+/* Up to this many chunks, or until a whole round is not feasible: false. */
 static bool works_wide(struct recursions *both, const struct cleave_worker *worker,
                        uint32_t n, double load, size_t chunks)
 {
-    struct cv_wide_recursion *wide = &both->wide;
+    struct wide_recursion *wide = &both->wide;
 
     if (wide->time == NULL &&
         !wide_init(wide, both->arena, both->chunks, both->workers)) {
@@ -287,20 +332,19 @@ static bool works_wide(struct recursions *both, const struct cleave_worker *work
     return true;
 }
 
-/* Run the recursion to the end, or until it is certain that a chunk is negative: what
- * the chunks so far need at least only grows. */
+/* Run the recursion to the end, or until a chunk is certainly negative. */
 static bool works(struct recursions *both, const struct cleave_worker *worker, uint32_t n,
                   double load, uint32_t rounds)
 {
-    struct cv_recursion *recursion = &both->plain;
+    struct recursion *recursion = &both->plain;
     const size_t chunks = (size_t)n * rounds;
     const double total_s = load / worker->speed_ups;
 
     both->widened = false;
     recursion_start(recursion, worker, n);
     while (recursion->count < chunks) {
-        cv_recursion_step(recursion);
-        /* What a round made infeasible stays so: once a round is often enough to look. */
+        recursion_step(recursion);
+        /* A round that is not feasible stays so: check once a round. */
         if (recursion->place == 0 && recursion_doubtful(recursion, total_s))
             return works_wide(both, worker, n, load, chunks);
         if (recursion->place == 0 && !recursion_feasible(recursion, total_s))
@@ -312,7 +356,7 @@ static bool works(struct recursions *both, const struct cleave_worker *worker, u
 /* The most workers that work. With n beta >= alpha the least load that works grows with
  * n, as every term of the recursion does. Below that it first grows and then falls (seen
  * in all of many trials, not proved), so that unless the last n works, those that do come
- * first. Either way bisection finds the largest. */
+ * first. In both cases bisection finds the largest. */
 static uint32_t most_workers(struct recursions *recursion,
                              const struct cleave_worker *worker, uint32_t nworkers,
                              double load, uint32_t rounds)
@@ -349,12 +393,11 @@ static uint32_t most_workers(struct recursions *recursion,
 static void fill_times(const struct recursions *both, const struct cleave_worker *worker,
                        double load, double *time_s)
 {
-    const struct cv_recursion *plain = &both->plain;
+    const struct recursion *plain = &both->plain;
     const double g = (load / worker->speed_ups - plain->sum.offset) / plain->sum.slope;
 
     if (both->widened) {
-        const struct cv_wide_number last =
-            wide_last(&both->wide, load, worker->speed_ups);
+        const struct wide_number last = wide_last(&both->wide, load, worker->speed_ups);
 
         for (size_t i = 0; i < both->wide.count; i++)
             time_s[i] = wide_time(&both->wide, i, last);
@@ -364,7 +407,7 @@ static void fill_times(const struct recursions *both, const struct cleave_worker
         time_s[i] = plain->time[i].offset + plain->time[i].slope * g;
 }
 
-/* The plan of recursions of which one was run to its end. */
+/* The plan of the recursion that was run to its end. */
 static enum cleave_status make_plan(const struct recursions *both,
                                     const struct cleave_worker *worker, double load,
                                     struct cv_arena *arena, struct cv_xmi *out,
@@ -402,10 +445,9 @@ static enum cleave_status check_size(uint32_t nworkers, uint32_t rounds,
     return CLEAVE_OK;
 }
 
-/* Without latencies all offsets are zero and the slopes mean nothing but proportions.
- * Where links are slow they grow beyond what a number can hold: make them smaller, the
- * smallest ones zero. */
-static void scale_down(struct cv_recursion *r)
+/* Without latencies all offsets are zero and only the proportions of slopes matter. On
+ * slow links slopes overflow: scale them, the smallest ones to zero. */
+static void scale_down(struct recursion *r)
 {
     const double factor = 1e-200;
 
@@ -424,7 +466,7 @@ enum cleave_status cv_xmi_fixed(const struct cleave_worker *worker, uint32_t n,
     const size_t chunks = (size_t)n * rounds;
     const double total_s = load / worker->speed_ups;
     struct recursions both;
-    struct cv_recursion *plain = &both.plain;
+    struct recursion *plain = &both.plain;
     bool prompt;
 
     CV_TRY(check_size(n, rounds, err));
@@ -433,7 +475,7 @@ enum cleave_status cv_xmi_fixed(const struct cleave_worker *worker, uint32_t n,
     prompt = worker->latency_s == 0 && worker->compute_latency_s == 0;
     recursion_start(plain, worker, n);
     while (plain->count < chunks) {
-        cv_recursion_step(plain);
+        recursion_step(plain);
         if (prompt && plain->sum.slope > 1e200)
             scale_down(plain);
     }
@@ -463,7 +505,7 @@ enum cleave_status cv_xmi_plan(const struct cleave_worker *worker, uint32_t nwor
     out->last_s = out->makespan_s = NAN;
     if (n == 0)
         return CLEAVE_OK;
-    (void)works(&both, worker, n, load, rounds); /* the last one tried may not be n */
+    (void)works(&both, worker, n, load, rounds); /* the last n tried may differ */
     return make_plan(&both, worker, load, arena, out, err);
 }
 
@@ -521,30 +563,31 @@ const struct cleave_policy cleave_policy_xmi = {
     .decide = cv_static_decide,
 };
 
-/* --- multi-installment with the best number of workers and of chunks --------------- */
+/* --- xmi-k: the best number of workers and chunks ------------------------------------- */
 
-/* The recursion of xmi.c counts chunks from the end, so one pass over it gives the sizes
- * of every number K of chunks, whole rounds or not (the first round may be partial, and
- * fewer chunks than workers leave workers out). With T = load / speed, running sums A, B
- * of slopes and offsets and g the least time of the last chunk that leaves none negative:
- * 
+/* The recursion counts chunks from the end, so one pass gives the sizes of every number K
+ * of chunks, whole rounds or not (the first round may be partial, and fewer chunks than
+ * workers exclude workers). With T = load / speed, running sums A, B of slopes and
+ * offsets and g the least time of the last chunk without a negative one:
+ *
  *     g_0 = (T - B) / A,  feasible iff g_0 >= g,
+ *
  *     makespan = K beta + load / bandwidth + alpha + g_0.
- * 
+ *
  * Round robin over min(N, K) workers is optimal over all orders and numbers of chunks
- * (docs/theory/bounds.md), so that this is the optimum for equal workers: O(K). The pass ends
- * when the chunks need more than the load, for longer series need still more, or when no
- * schedule of that many chunks can beat the best so far; without latencies, when a round
- * more changes nothing. Only a limit on the number of chunks can make it worse than
- * `umr`, whose plan is compared unless the limit was asked for. */
+ * (docs/theory/bounds.md), so that this is the optimum for equal workers: O(K). The pass
+ * ends if the chunks need more than the load, as longer series need even more, or if no
+ * schedule of that many chunks can beat the best so far; without latencies, if another
+ * round changes nothing. Only a limit on the number of chunks can make it worse than
+ * `umr`, whose plan is compared unless the user set the limit. */
 
 /* A round that shortens the makespan by less than this part of it ends the pass. */
 static const double negligible = 1e-13;
 
 struct search {
-    struct cv_recursion recursion;
-    struct cv_wide_recursion wide;
-    bool widened; /* the best was found by the wide one */
+    struct recursion recursion;
+    struct wide_recursion wide;
+    bool widened; /* the wide recursion found the best */
     bool short_of_memory;
     struct cv_arena *arena;
     const struct cleave_worker *worker;
@@ -555,8 +598,8 @@ struct search {
     double best_s;
 };
 
-/* No schedule of so many chunks or more ends before this: they all pass the port and
- * start up somewhere. */
+/* No schedule of this many chunks or more ends earlier: they all pass the port and one of
+ * them starts up. */
 static double least_time(const struct search *search, double chunks)
 {
     const struct cleave_worker *worker = search->worker;
@@ -584,15 +627,15 @@ static bool is_best(struct search *search, size_t chunks, double last_s, double 
         return true;
     if (*round_s - search->best_s <= negligible * search->best_s &&
         time_s > search->best_s)
-        return false; /* not one chunk of a whole round was a gain */
+        return false; /* no chunk of a whole round was a gain */
     *round_s = search->best_s;
     return true;
 }
 
-/* The same with twice the digits, from the number of chunks on that they are needed for. */
+/* With twice the digits, from the number of chunks that needs them. */
 static void try_wide(struct search *search, size_t from)
 {
-    struct cv_wide_recursion *wide = &search->wide;
+    struct wide_recursion *wide = &search->wide;
     const double speed_ups = search->worker->speed_ups;
     double round_s = INFINITY;
 
@@ -619,12 +662,12 @@ static void try_wide(struct search *search, size_t from)
 
 static void try_all(struct search *search)
 {
-    struct cv_recursion *recursion = &search->recursion;
+    struct recursion *recursion = &search->recursion;
     double round_s = INFINITY;
 
     recursion_start(recursion, search->worker, search->nworkers);
     while (recursion->count < search->max_chunks) {
-        cv_recursion_step(recursion);
+        recursion_step(recursion);
         if (recursion_doubtful(recursion, search->total_s)) {
             try_wide(search, recursion->count);
             break;
@@ -640,14 +683,14 @@ static void try_all(struct search *search)
 }
 
 /* Run the recursion again up to the best number of chunks. */
-static void k_fill_times(struct search *search, double *time_s)
+static void fill_best_times(struct search *search, double *time_s)
 {
-    struct cv_recursion *recursion = &search->recursion;
-    struct cv_wide_recursion *wide = &search->wide;
+    struct recursion *recursion = &search->recursion;
+    struct wide_recursion *wide = &search->wide;
     double last_s;
 
     if (search->widened) {
-        struct cv_wide_number last;
+        struct wide_number last;
 
         wide_start(wide, search->worker, search->nworkers);
         while (wide->count < search->best_chunks)
@@ -659,14 +702,14 @@ static void k_fill_times(struct search *search, double *time_s)
     }
     recursion_start(recursion, search->worker, search->nworkers);
     while (recursion->count < search->best_chunks)
-        cv_recursion_step(recursion);
+        recursion_step(recursion);
     last_s = (search->total_s - recursion->sum.offset) / recursion->sum.slope;
     for (size_t i = 0; i < search->best_chunks; i++)
         time_s[i] = recursion->time[i].offset + recursion->time[i].slope * last_s;
 }
 
-static enum cleave_status k_make_plan(struct search *search, struct cv_arena *arena,
-                                      struct cv_plan *plan, struct cleave_error *err)
+static enum cleave_status make_best_plan(struct search *search, struct cv_arena *arena,
+                                         struct cv_plan *plan, struct cleave_error *err)
 {
     const size_t chunks = search->best_chunks;
     const size_t workers = chunks < search->nworkers ? chunks : search->nworkers;
@@ -674,7 +717,7 @@ static enum cleave_status k_make_plan(struct search *search, struct cv_arena *ar
 
     if (time_s == NULL || !cv_plan_init(plan, arena, chunks))
         return cv_fail_memory(err, "the plan");
-    k_fill_times(search, time_s);
+    fill_best_times(search, time_s);
     for (size_t i = 0; i < chunks; i++) {
         const size_t k = chunks - 1 - i;
 
@@ -707,7 +750,7 @@ enum cleave_status cv_xmi_k_plan(const struct cleave_worker *worker, uint32_t nw
         return cv_fail_memory(err, "the chunk recursion");
     if (search.best_chunks == 0) /* only if everything overflowed */
         search.best_chunks = 1;
-    CV_TRY(k_make_plan(&search, arena, &result.plan, err));
+    CV_TRY(make_best_plan(&search, arena, &result.plan, err));
     result.chunks = search.best_chunks;
     result.workers =
         search.best_chunks < nworkers ? (uint32_t)search.best_chunks : nworkers;
@@ -721,7 +764,7 @@ struct xmi_k {
     uint32_t max_chunks;
 };
 
-/* `umr` may win with more chunks than are tried. */
+/* `umr` may win with more chunks than were tried. */
 static enum cleave_status compare_umr(const struct cleave_view *view, double best_s,
                                       struct cleave_setup *setup, struct cv_plan *plan,
                                       uint32_t *out_workers, struct cleave_error *err)
@@ -780,18 +823,15 @@ const struct cleave_policy cleave_policy_xmi_k = {
     .decide = cv_static_decide,
 };
 
-/* --- multi-installment: the chunk sizes of a platform without latencies ------------ */
+/* --- mi: sizes of a platform without latencies ---------------------------------------- */
 
-/* The recursion of xmi.c with both latencies set to zero, so every worker gets a chunk in
- * every round whatever it costs. Kept to compare with: `xmi` takes the same rounds and
- * is better by what it knows. O(chunks).
- * 
+/* The recursion with both latencies zero, so every worker gets a chunk in every round.
+ * For comparison: `xmi` has the same rounds and knows latencies. O(chunks).
+ *
  * V. Bharadwaj, D. Ghose and V. Mani, Multi-installment load distribution in tree
  * networks with delays, IEEE Trans. Aerospace and Electronic Systems 31(2), 1995. */
 
-enum { MI_MOST_ROUNDS = 8 };
-
-/* How long round robin over equal workers takes, latencies included. */
+/* The time of round robin over equal workers, with latencies. */
 static double round_robin_s(const struct cleave_worker *worker, uint32_t n,
                             const struct cv_plan *plan, double *ready)
 {
@@ -835,10 +875,10 @@ static enum cleave_status mi_plan(void *state, const struct cleave_view *view,
 {
     struct mi *mi = state;
     const uint32_t min = mi->rounds > 0 ? mi->rounds : 1;
-    const uint32_t max = mi->rounds > 0 ? mi->rounds : MI_MOST_ROUNDS;
+    const uint32_t max = mi->rounds > 0 ? mi->rounds : MOST_ROUNDS;
     struct cv_xmi best = { .makespan_s = INFINITY };
 
-    /* Without latencies no chunk can be negative, so there always is a plan. */
+    /* Without latencies no chunk is negative: a plan always exists. */
     for (uint32_t rounds = min; rounds <= max; rounds++) {
         struct cv_xmi tried = { 0 };
 
