@@ -55,8 +55,9 @@ struct native_open {
     const struct cv_command_model *command; /* borrowed */
     struct process *processes;              /* owned: by worker                         */
     struct cv_simulated_input input;
-    struct queue wishes; /* chunks that wait for their part of a stream                 */
-    size_t nwishes;
+    struct queue
+        waiting; /* chunks that wait for their part of a stream                 */
+    size_t nwaiting;
 };
 
 /* What is to be reported at once, in order. They are few. */
@@ -132,11 +133,10 @@ static inline double cv_native_compute_end(const struct native *native,
     return native->now_s + worker->compute_latency_s + work_s;
 }
 
-/* A chunk of the pool, native.c. */
 enum cleave_status cv_native_new_chunk(struct native *native, uint32_t *out,
                                        struct cleave_error *err);
 
-/* The same, inline where one is free. */
+/* A chunk of the pool. */
 static inline enum cleave_status take_chunk(struct native *native, uint32_t *out,
                                             struct cleave_error *err)
 {

@@ -33,11 +33,6 @@ double cv_native_end_of(const struct native *native, const struct chunk *chunk,
 enum cleave_status cv_native_new_chunk(struct native *native, uint32_t *out,
                                        struct cleave_error *err)
 {
-    if (native->free_chunk != NONE) {
-        *out = native->free_chunk;
-        native->free_chunk = native->chunks[*out].next;
-        return CLEAVE_OK;
-    }
     if (native->nchunks >= NONE ||
         !CV_ROOM(native->chunks, &native->chunk_room, native->nchunks + 1))
         return cv_fail_memory(err, "the chunks under way");
@@ -50,15 +45,18 @@ enum cleave_status cv_native_new_chunk(struct native *native, uint32_t *out,
 /* The computation then ends earlier. Recalls are rare, so nothing is kept for them in a chunk:
  * when the computation would have ended is computed again. */
 
+static double noise_of(const struct native *native, const struct chunk *chunk)
+{
+    return native->noisy ? cv_noise_factor(&native->run->noise, CV_COMPUTE, chunk->worker,
+                                           chunk->nth, chunk->number)
+                         : 1;
+}
+
 /* When a computation came, or comes, to its first unit: after the latency. */
 static double first_unit_at(const struct native *native, const struct chunk *chunk)
 {
-    double latency_s = native->workers[chunk->worker].compute_latency_s;
-
-    if (native->noisy)
-        latency_s *= cv_noise_factor(&native->run->noise, CV_COMPUTE, chunk->worker,
-                                     chunk->nth, chunk->number);
-    return chunk->start_s + latency_s;
+    return chunk->start_s +
+           native->workers[chunk->worker].compute_latency_s * noise_of(native, chunk);
 }
 
 /* When it was to end: as if it began now, but then. */
@@ -152,7 +150,7 @@ static const uint64_t NO_EVENT = UINT64_MAX;
 /* Start-ups are drawn apart from other noise. */
 enum { START_PURPOSE = 7 };
 
-static void native_process_plan(struct native *native, uint32_t worker);
+static void plan_process(struct native *native, uint32_t worker);
 
 static struct chunk *chunk_of(const struct native *native, uint32_t worker)
 {
@@ -203,7 +201,7 @@ static double read_on(const struct native *native, uint32_t worker, double units
 }
 
 /* How far it has read by now. */
-static void native_process_catch_up(struct native *native, uint32_t worker)
+static void catch_up(struct native *native, uint32_t worker)
 {
     struct process *process = &native->open->processes[worker];
 
@@ -212,13 +210,6 @@ static void native_process_catch_up(struct native *native, uint32_t worker)
     process->read += read_on(native, worker, process->given - process->read,
                              native->now_s, &process->read_at_s);
     process->read_at_s = native->now_s;
-}
-
-static double noise_of(const struct native *native, const struct chunk *chunk)
-{
-    return native->noisy ? cv_noise_factor(&native->run->noise, CV_COMPUTE, chunk->worker,
-                                           chunk->nth, chunk->number)
-                         : 1;
 }
 
 /* What its start-up takes times as long, beside the noise of all that it does. */
@@ -237,8 +228,8 @@ static double start_factor(const struct native *native, const struct chunk *chun
 
 /* The chunk that is first at the processor of its worker is started, and has been given so
  * many units of it. */
-static void native_process_start(struct native *native, uint32_t worker,
-                                 const struct process *from)
+static void start_process(struct native *native, uint32_t worker,
+                          const struct process *from)
 {
     struct process *process = &native->open->processes[worker];
     struct chunk *chunk = chunk_of(native, worker);
@@ -254,7 +245,7 @@ static void native_process_start(struct native *native, uint32_t worker,
     process->read_at_s = process->ready_s;
     process->key = NO_EVENT;
     chunk->start_s = native->now_s;
-    native_process_plan(native, worker);
+    plan_process(native, worker);
 }
 
 /* When it ends that has read the end of its input at `end_read_s`. */
@@ -304,7 +295,7 @@ static double next_at(const struct native *native, uint32_t worker)
 }
 
 /* Something about it has changed: when does it next have something to tell? */
-static void native_process_plan(struct native *native, uint32_t worker)
+static void plan_process(struct native *native, uint32_t worker)
 {
     struct process *process = &native->open->processes[worker];
     const bool starts = process->key != NO_EVENT && process->next == CLEAVE_STARTED;
@@ -316,17 +307,17 @@ static void native_process_plan(struct native *native, uint32_t worker)
 }
 
 /* So many units more have come over the link. */
-static void native_process_give(struct native *native, uint32_t worker, double units)
+static void feed_process(struct native *native, uint32_t worker, double units)
 {
     struct process *process = &native->open->processes[worker];
 
-    native_process_catch_up(native, worker);
+    catch_up(native, worker);
     process->given += units;
     /* Sums of parts may miss the whole by rounding. */
     if (process->end - process->given <= native->open->input.free.grain)
         process->given = process->end;
     process->drained = false;
-    native_process_plan(native, worker);
+    plan_process(native, worker);
 }
 
 bool cv_native_process_tell(struct native *native, uint32_t worker,
@@ -355,7 +346,7 @@ bool cv_native_process_tell(struct native *native, uint32_t worker,
         process->read = process->end;
         process->read_at_s = native->now_s;
     }
-    native_process_plan(native, worker);
+    plan_process(native, worker);
     return false;
 }
 
@@ -384,15 +375,15 @@ static void serve(struct native *native)
 {
     struct native_open *open = native->open;
 
-    while (open->wishes.first != NONE) {
-        const uint32_t index = open->wishes.first;
+    while (open->waiting.first != NONE) {
+        const uint32_t index = open->waiting.first;
         struct chunk *chunk = &native->chunks[index];
         const double request = chunk->units;
 
         if (!cv_simulated_input_take(&open->input, &chunk->units, &chunk->begin))
             return;
-        open->wishes.first = chunk->next;
-        open->nwishes--;
+        open->waiting.first = chunk->next;
+        open->nwaiting--;
         open->input.wished -= request;
         if (request > 0 && !(chunk->units > 0))
             give_nothing(native, index);
@@ -435,8 +426,8 @@ enum cleave_status cv_native_open_begin(struct native *native, struct cleave_err
     }
     native->open = open;
     open->command = native->run->command;
-    open->nwishes = 0;
-    open->wishes = (struct queue){ NONE, NONE };
+    open->nwaiting = 0;
+    open->waiting = (struct queue){ NONE, NONE };
     cv_simulated_input_begin(&open->input, native->run->units, native->run->hold, n,
                              open->command->record);
     if (!cv_free_ranges_reserve(&open->input.free))
@@ -463,14 +454,9 @@ void cv_native_open_send(struct native *native, uint32_t index)
     struct native_open *open = native->open;
     struct chunk *chunk = &native->chunks[index];
 
-    chunk->next = NONE;
-    chunk->begin = 0; /* nothing is taken for a chunk without units */
-    if (open->wishes.first == NONE)
-        open->wishes.first = index;
-    else
-        native->chunks[open->wishes.last].next = index;
-    open->wishes.last = index;
-    open->nwishes++;
+    chunk->begin = 0; /* for a chunk without units */
+    enqueue(native, &open->waiting, index);
+    open->nwaiting++;
     open->input.wished += chunk->units;
     serve(native);
 }
@@ -483,7 +469,7 @@ void cv_native_open_start(struct native *native, uint32_t index)
                                      .given = chunk->begin + chunk->units,
                                      .closed = true };
 
-    native_process_start(native, chunk->worker, &process);
+    start_process(native, chunk->worker, &process);
 }
 
 static void report(struct native *native, const struct cleave_order *order,
@@ -512,7 +498,7 @@ static enum cleave_status send_piece(struct native *native,
         report(native, order, &(struct cleave_event){ .kind = kind });
         return CLEAVE_OK;
     }
-    CV_TRY(cv_native_new_chunk(native, &index, err));
+    CV_TRY(take_chunk(native, &index, err));
     whole = &native->chunks[native->processors[order->worker].first];
     native->chunks[index] = (struct chunk){ .units = units,
                                             .number = whole->number,
@@ -529,7 +515,7 @@ static double lengthen(struct native *native, uint32_t worker, double units)
     struct process *process = &native->open->processes[worker];
     double begin = 0, taken;
 
-    native_process_catch_up(native, worker);
+    catch_up(native, worker);
     if (!process->started && !(process->end > process->begin)) {
         taken = cv_free_ranges_take_first(&native->open->input.free, units, &begin);
         process->begin = process->end = process->given = process->read = begin;
@@ -538,7 +524,7 @@ static double lengthen(struct native *native, uint32_t worker, double units)
     }
     process->end += taken;
     if (taken > 0)
-        native_process_plan(native, worker); /* it is not drained any more */
+        plan_process(native, worker); /* it is not drained any more */
     return taken;
 }
 
@@ -549,12 +535,12 @@ static enum cleave_status open_chunk(struct native *native,
     const struct process process = { .opened = true };
     uint32_t index = NONE;
 
-    CV_TRY(cv_native_new_chunk(native, &index, err));
+    CV_TRY(take_chunk(native, &index, err));
     native->chunks[index] = (struct chunk){ .number = native->numbered++,
                                             .worker = order->worker,
                                             .nth = native->nth[order->worker]++ };
     enqueue(native, &native->processors[order->worker], index);
-    native_process_start(native, order->worker, &process);
+    start_process(native, order->worker, &process);
     return send_piece(native, order, lengthen(native, order->worker, order->units),
                       CLEAVE_SENT, err);
 }
@@ -577,12 +563,12 @@ static double reached(const struct native *native, uint32_t worker)
     return fmin(process->given, process->begin + (floor(read / gulp) + 1) * gulp);
 }
 
-static void look(struct native *native, const struct cleave_order *order)
+static void query(struct native *native, const struct cleave_order *order)
 {
     struct cleave_event seen = { .kind = CLEAVE_PROGRESS };
 
     if (native->processors[order->worker].first != NONE) {
-        native_process_catch_up(native, order->worker);
+        catch_up(native, order->worker);
         seen.units =
             reached(native, order->worker) - native->open->processes[order->worker].begin;
         seen.output = native->open->command->emits ? seen.units : 0;
@@ -598,7 +584,7 @@ static void recall(struct native *native, const struct cleave_order *order)
 
     if (native->processors[order->worker].first != NONE &&
         !(process->given < process->end)) {
-        native_process_catch_up(native, order->worker);
+        catch_up(native, order->worker);
         recalled.units =
             fmin(order->units, process->end - reached(native, order->worker) -
                                    native->open->command->ahead);
@@ -614,7 +600,7 @@ static void recall(struct native *native, const struct cleave_order *order)
     if (process->end - process->begin <= native->open->input.free.grain)
         process->end = process->begin; /* but for rounding */
     process->given = process->end;
-    native_process_plan(native, order->worker);
+    plan_process(native, order->worker);
     serve(native);
 }
 
@@ -629,12 +615,12 @@ enum cleave_status cv_native_open_submit(struct native *native,
         return send_piece(native, order, lengthen(native, order->worker, order->units),
                           CLEAVE_EXTENDED, err);
     case CLEAVE_CLOSE:
-        native_process_catch_up(native, order->worker);
+        catch_up(native, order->worker);
         native->open->processes[order->worker].closed = true;
-        native_process_plan(native, order->worker);
+        plan_process(native, order->worker);
         return CLEAVE_OK;
     case CLEAVE_QUERY:
-        look(native, order);
+        query(native, order);
         return CLEAVE_OK;
     default:
         recall(native, order);
@@ -653,7 +639,7 @@ void cv_native_open_arrived(struct native *native, const struct chunk *piece,
                                   .units = piece->units,
                                   .start_s = piece->start_s,
                                   .time_s = native->now_s };
-    native_process_give(native, piece->worker, piece->units);
+    feed_process(native, piece->worker, piece->units);
 }
 
 void cv_native_open_finished(struct native *native, double units)
@@ -680,8 +666,8 @@ enum cleave_status cv_native_open_room(struct native *native, struct cleave_erro
     cv_event_heap_settle(&native->heap);
     if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nqueues +
                                                   2 * (size_t)native->nworkers +
-                                                  2 * open->nwishes + 8) ||
-        !cv_native_report_room(native, 2 * open->nwishes + 4) ||
+                                                  2 * open->nwaiting + 8) ||
+        !cv_native_report_room(native, 2 * open->nwaiting + 4) ||
         !cv_free_ranges_reserve(&open->input.free))
         return cv_fail_memory(err, "the events of a run");
     return CLEAVE_OK;
