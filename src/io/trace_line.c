@@ -73,6 +73,7 @@ static const struct kind kinds[] = {
       0 },
     { "ended", CLEAVE_TASK_LOAD, false, CLEAVE_ENDED, SPAN | BIT(UNITS), ALSO },
     { "wake", CLEAVE_TASK_LOAD, false, CLEAVE_WAKE, SPAN, ALSO | BIT(WORKER) },
+    { "came", CLEAVE_TASK_LOAD, false, CLEAVE_CAME, SPAN | BIT(WORKER), ALSO },
     { "send", CLEAVE_TASK_LOAD, true, CLEAVE_SEND, BIT(ORDER) | BIT(WORKER) | BIT(UNITS),
       BIT(ITEM) },
     { "recall", CLEAVE_TASK_LOAD, true, CLEAVE_RECALL,
@@ -103,7 +104,7 @@ enum { NKINDS = sizeof kinds / sizeof *kinds };
 
 static const char *const known_kinds[2][2] = {
     [CLEAVE_TASK_LOAD] = { "expected start, sent, done, returned, recalled, lost, "
-                           "started, drained, extended, progress, ended or wake",
+                           "started, drained, extended, progress, ended, came or wake",
                            "expected send, open, extend, close, query, recall, return or "
                            "wake" },
     [CLEAVE_TASK_REDUCE] = { "expected start, arrived, combined or wake",

@@ -39,6 +39,7 @@ bool cv_span_at(const struct cleave_trace *trace, size_t i, struct cv_span *out)
         [CLEAVE_PROGRESS] = { false, CV_SPAN_KINDS },
         [CLEAVE_READY] = { false, CV_SPAN_KINDS },
         [CLEAVE_FOLDED] = { true, CV_SPAN_FOLD },
+        [CLEAVE_CAME] = { false, CV_SPAN_KINDS },
     };
     const struct cleave_entry *entry = cleave_trace_at(trace, i);
     const struct cleave_event *event = &entry->as.event;

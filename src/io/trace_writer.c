@@ -69,6 +69,7 @@ static void write_event(struct cv_json *json, const struct cleave_entry *entry,
         [CLEAVE_STARTED] = "started",   [CLEAVE_DRAINED] = "drained",
         [CLEAVE_EXTENDED] = "extended", [CLEAVE_PROGRESS] = "progress",
         [CLEAVE_READY] = "ready",       [CLEAVE_FOLDED] = "folded",
+        [CLEAVE_CAME] = "came",
     };
     const struct cleave_event *event = &entry->as.event;
 
@@ -85,7 +86,7 @@ static void write_event(struct cv_json *json, const struct cleave_entry *entry,
         cv_field_number(json, "units", event->units);
     } else if (event->kind != CLEAVE_START) {
         put_worker(json, cast, event->worker);
-        if (event->kind != CLEAVE_WAKE && event->kind != CLEAVE_READY)
+        if (event->kind == CLEAVE_ARRIVED || event->kind == CLEAVE_COMBINED)
             cv_field_count(json, "peer", event->peer);
     }
     cv_field_number(json, "start", event->start_s);
@@ -223,6 +224,7 @@ static const char *find_fault(const struct cleave_entry *entry, const struct cas
         return cast->platform == NULL ? find_wake_fault(event->worker, cast)
                                       : "a partial in a trace of a load";
     case CLEAVE_WAKE:
+    case CLEAVE_CAME:
         return find_wake_fault(event->worker, cast);
     case CLEAVE_START:
         break;

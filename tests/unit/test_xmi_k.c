@@ -4,7 +4,6 @@
 #include "model/load/vertex.h"
 #include "policy/static/umr.h"
 #include "policy/static/xmi.h"
-#include "policy/static/xmi_k.h"
 
 /* Every n and K, each by the vertex of its order. */
 static double best_by_trying(const struct cleave_worker *workers, uint32_t nworkers,

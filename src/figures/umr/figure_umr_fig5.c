@@ -8,7 +8,7 @@
  *     M = sqrt(2 W / (B (3 alpha + N beta))). */
 #include <math.h>
 
-#include "policy/static/umr_rounds.h"
+#include "policy/static/umr.h"
 #include "figures/common/figure_plot.h"
 
 enum { MOST = 10, BETAS = MOST + 1, WORKERS = 5 };

@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "policy/static/umr.h"
-#include "policy/static/umr_rounds.h"
 #include "figures/common/figure_plot.h"
 
 enum { CURVES = 3, LEAST = 6, MOST = 80, WORKERS = 5, MOST_ROUNDS = 60 };

@@ -10,10 +10,9 @@
 #include <math.h>
 
 #include "model/platform/generate.h"
-#include "policy/common/bandwidth_order.h"
+#include "policy/common/setup.h"
 #include "policy/static/umr.h"
 #include "policy/static/umr_plus.h"
-#include "policy/static/umr_unselected.h"
 #include "figures/common/figure_plot.h"
 #include "sim/many/parallel.h"
 

@@ -7,7 +7,6 @@
 #include "engine/driver.h"
 #include "policy/static/umr.h"
 #include "policy/static/xmi.h"
-#include "policy/static/xmi_k.h"
 #include "sim/load/load_case.h"
 #include "sim/many/parallel.h"
 

@@ -749,7 +749,6 @@ enum cleave_status cv_execution_plan(struct cv_execution *execution, double tota
     CV_TRY(cv_run_policy_settings(options, &execution->setup.arena, &settings, &nsettings,
                                   err));
     execution->run.queue.gets_losses = policy->gets_losses;
-    execution->run.queue.gets_joins = policy->gets_losses || policy->takes_joiners;
     CV_TRY(plan_declare(execution, policy, err));
     load = describe(execution, policy, total);
     execution->run.small_write = (size_t)load.ahead;

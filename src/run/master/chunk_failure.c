@@ -430,18 +430,15 @@ static void domain_backed_off(void *context, uint32_t domain)
                                 cv_worker_pool_domain_name(&run->pool, domain), at);
 }
 
-/* The policy may have stopped using a worker that is available again. */
 static void domain_recovered(void *context, uint32_t domain)
 {
     struct cv_exec_run *run = context;
 
-    /* Other policies take a wake-up for one of their own timers. */
-    for (uint32_t w = domain;
-         run->queue.open && run->queue.gets_joins && w < run->pool.nworkers &&
-         cv_worker_pool_domain(&run->pool, w) == domain;
+    for (uint32_t w = domain; run->queue.open && w < run->pool.nworkers &&
+                              cv_worker_pool_domain(&run->pool, w) == domain;
          w++)
         cv_event_queue_push(&run->events,
-                            (struct cleave_event){ .kind = CLEAVE_WAKE, .worker = w });
+                            (struct cleave_event){ .kind = CLEAVE_CAME, .worker = w });
 }
 
 enum cleave_status cv_chunk_trust(struct cv_exec_run *run, struct cleave_error *err)

@@ -67,7 +67,6 @@ struct cv_order_queue {
     struct cv_item_keys *keys;
     struct cv_event_queue *events;
     bool gets_losses; /* the policy reorders lost chunks itself */
-    bool gets_joins;  /* the policy is told of workers that join or return */
     bool open;        /* between cv_order_queue_open and _close */
 
     struct cv_pending_orders

@@ -5,7 +5,6 @@
  * next one. */
 #ifndef CV_REMOTE_FOLD_H
 #define CV_REMOTE_FOLD_H
-#include "engine/fold_pace.h"
 #include "engine/fold_plan.h"
 #include "run/fold/fold_log.h"
 #include "run/master/result_sink.h"

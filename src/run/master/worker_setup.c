@@ -515,15 +515,14 @@ void cv_joining_workers_changed(void *context, struct cv_host *host)
 {
     struct cv_exec_run *run = context;
 
-    /* Other policies take a wake-up for one of their own timers. */
-    if (!run->queue.open || host->state != CV_HOST_READY || !run->queue.gets_joins)
+    if (!run->queue.open || host->state != CV_HOST_READY)
         return;
     if (host->first == CV_HOST_NOWHERE && !settle(run, host))
         return;
     /* A host that came too late for the policy has no index. */
     for (uint32_t i = 0; i < host->slots && cv_worker_pool_has(&run->pool, host); i++)
         cv_event_queue_push(&run->events,
-                            (struct cleave_event){ .kind = CLEAVE_WAKE,
+                            (struct cleave_event){ .kind = CLEAVE_CAME,
                                                    .worker = host->first + i });
 }
 

@@ -1,7 +1,7 @@
-/* as4dr_history.h -- speeds that come back: find the period, foresee the work.
+/* as4dr_plan.h -- speeds that come back: find the period, foresee the work.
  * SPDX-License-Identifier: MIT */
-#ifndef CV_AS4DR_HISTORY_H
-#define CV_AS4DR_HISTORY_H
+#ifndef CV_AS4DR_PLAN_H
+#define CV_AS4DR_PLAN_H
 #include <stdint.h>
 #include "base/arena.h"
 

@@ -1,13 +1,13 @@
-/* learn_costs.h -- what a policy has found out about its workers.
+/* learn.h -- what a policy has found out about its workers.
  * SPDX-License-Identifier: MIT
  *
  * Speeds, latencies and links as measured, who holds what, and from that how long each
  * worker is busy and when all could end together. */
-#ifndef CV_LEARN_COSTS_H
-#define CV_LEARN_COSTS_H
+#ifndef CV_LEARN_H
+#define CV_LEARN_H
 #include "policy/common/fit.h"
 #include "policy/common/setup.h"
-#include "policy/pull/end_together.h"
+#include "policy/pull/pull.h"
 
 /* Chunks a worker may hold, and those it may lose one after the other before it is left
  * out. */
@@ -35,7 +35,7 @@ struct cv_learned_costs {
     struct cv_worker_observation *workers;
     uint32_t taken;         /* places up to the last that somebody has had            */
     uint32_t *by_bandwidth; /* of those: widest first                                 */
-    struct cv_ready *ready; /* scratch of cv_time_left                                */
+    struct cv_ready *ready; /* scratch of time_left                                */
     double port_use;        /* part of a shared port that full speed takes            */
     double latency_s;       /* mean over workers that are sure of it; below 0: none   */
     double speed_ups;       /* mean over known workers; 0: none                       */
@@ -66,12 +66,6 @@ void cv_learned_costs_arrived(struct cv_learned_costs *known,
                               const struct cleave_event *event);
 void cv_learned_costs_drop(struct cv_learned_costs *known,
                            const struct cleave_event *event);
-/* A chunk is done: what it took. */
-void cv_learned_costs_measure(struct cv_learned_costs *known,
-                              const struct cleave_event *event);
-/* So many units of a chunk were taken back. */
-void cv_learned_costs_recalled(struct cv_learned_costs *known,
-                               const struct cleave_event *event);
 
 /* Units of the largest chunk that the worker got or is being sent. A stream gives no more
  * than it has: what was asked for and never came says nothing. */
@@ -90,17 +84,10 @@ double cv_compute_time(const struct cv_learned_costs *known,
 void cv_learned_costs_pool(struct cv_learned_costs *known);
 /* The worker is there again, or for the first time. */
 void cv_learned_costs_came(struct cv_learned_costs *known, uint32_t worker);
-void cv_learned_costs_divide_port(struct cv_learned_costs *known,
-                                  const struct cleave_view *view);
 
 /* How long a worker is busy, from now; when it would come to the first unit of another
  * chunk. A chunk that is late is thought to take as long again as it is late. */
 double cv_rest_of(const struct cv_learned_costs *known,
                   const struct cv_worker_observation *seen, double now_s);
-double cv_ready_in(const struct cv_learned_costs *known,
-                   const struct cv_worker_observation *seen, double now_s);
-/* In how many seconds all could end together; INFINITY if that cannot be said. */
-double cv_time_left(const struct cv_learned_costs *known, const struct cleave_view *view,
-                    double now_s);
 
 #endif
