@@ -2,7 +2,34 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_COSTS_FILE_H
 #define CV_COSTS_FILE_H
+#include <cleave/error.h>
 #include <cleave/reduce.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cv_doubles {
+    double *at; /* owned */
+    size_t count, capacity;
+};
+
+/* What was read of a cost file. A zeroed one is empty. */
+struct cv_costs_draft {
+    size_t nodes;
+    struct cv_doubles transfer; /* row by row, 0 on the diagonal */
+    struct cv_doubles compute;
+    bool has_compute;
+};
+
+void cv_costs_draft_clear(struct cv_costs_draft *draft);
+
+/* Whether all of the text was understood and is right. The draft may hold a part if not. */
+bool cv_costs_read_quickly(const char *text, size_t length, struct cv_costs_draft *draft);
+
+enum { CV_READY_MOST = 1 << 30 }; /* nodes */
+
+/* *out is owned by the caller (free). "-" is standard input. */
+enum cleave_status cv_ready_load(const char *path, double **out, size_t *out_count,
+                                 struct cleave_error *err);
 
 /* Most nodes that a file may describe. */
 enum { CV_COSTS_NODES = 20000 };

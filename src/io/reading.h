@@ -4,13 +4,39 @@
  * line, column and the path of the field, which the caller keeps in `field`. */
 #ifndef CV_READING_H
 #define CV_READING_H
-#include <stdbool.h>
-#include <stdint.h>
+#include <cleave/error.h>
 #include <cleave/platform.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <yaml.h>
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/quantity.h"
-#include "io/yaml_in.h"
+
+enum cv_node {
+    CV_NODE_SCALAR,
+    CV_NODE_LIST,
+    CV_NODE_MAP,
+    CV_NODE_END,  /* of a list or mapping */
+    CV_NODE_NONE, /* there is no document */
+};
+
+struct cv_token {
+    enum cv_node node;
+    const char *text; /* of a scalar; borrowed until the next token; terminated, but may
+                       * also hold a 0 before its end */
+    size_t length;
+    bool plain; /* scalar without quotes */
+    unsigned line, column;
+};
+
+struct cv_yaml {
+    yaml_parser_t parser;
+    yaml_event_t event;       /* of the last token */
+    const char *file, *bytes; /* borrowed */
+    size_t length;
+};
 
 struct cv_reading {
     struct cv_yaml yaml;

@@ -1,8 +1,8 @@
 /* sizes_file.h -- sizes of items from a list or a job log. SPDX-License-Identifier: MIT */
 #ifndef CV_SIZES_FILE_H
 #define CV_SIZES_FILE_H
-#include <stdint.h>
 #include <cleave/platform.h>
+#include <stdint.h>
 #include "base/arena.h"
 
 struct cv_sizes {

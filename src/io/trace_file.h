@@ -1,8 +1,8 @@
 /* trace_file.h -- traces as JSON lines. SPDX-License-Identifier: MIT */
 #ifndef CV_TRACE_FILE_H
 #define CV_TRACE_FILE_H
-#include <stdio.h>
 #include <cleave/trace.h>
+#include <stdio.h>
 #include "base/arena.h"
 #include "io/trace_header.h"
 

@@ -4,19 +4,234 @@
  * facts at its end come in any order, and those that are not known are skipped. */
 #include "io/trace_header.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
+#include <cleave/version.h>
 #include "base/text.h"
-#include "io/trace_facts.h"
 #include "io/trace_file.h"
+#include "io/trace_policy_input.h"
+
+/* --- what is known of a run as a whole, in the header of its trace ----------------- */
+
+/* --- writing ------------------------------------------------------------------------ */
+
+static void put_text(struct cv_json *json, const char *key, const char *text)
+{
+    if (text == NULL)
+        return;
+    cv_field_text(json, key, text);
+}
+
+static bool has_any(const struct cleave_trace_facts *facts)
+{
+    return facts->command != NULL || facts->engine != NULL || facts->noise != NULL ||
+           facts->picked != NULL || facts->why != NULL || facts->bound.name != NULL ||
+           facts->nleft_out > 0 || facts->lifespan_s > 0 || facts->failed > 0 ||
+           facts->left > 0 || facts->told != NULL;
+}
+
+void cv_trace_facts_write(struct cv_json *json, const struct cleave_trace_facts *facts,
+                          const struct cleave_platform *platform)
+{
+    if (!has_any(facts))
+        return;
+    cv_field_object(json, "about");
+    put_text(json, "version", CLEAVE_VERSION);
+    put_text(json, "command", facts->command);
+    put_text(json, "engine", facts->engine);
+    put_text(json, "noise", facts->noise);
+    put_text(json, "picked", facts->picked);
+    put_text(json, "why", facts->why);
+    if (facts->lifespan_s > 0)
+        cv_field_number(json, "lifespan", facts->lifespan_s);
+    if (facts->failed > 0)
+        cv_field_number(json, "failed", facts->failed);
+    if (facts->left > 0)
+        cv_field_number(json, "left", facts->left);
+    if (facts->bound.name != NULL && isfinite(facts->bound.value_s)) {
+        cv_field_object(json, "bound");
+        put_text(json, "name", facts->bound.name);
+        cv_field_number(json, "value", facts->bound.value_s);
+        cv_json_end(json);
+    }
+    if (facts->nleft_out > 0 && platform != NULL) {
+        cv_field_list(json, "left_out");
+        for (size_t i = 0; i < facts->nleft_out; i++) {
+            cv_json_object(json);
+            put_text(json, "worker",
+                     cleave_platform_worker_name(platform, facts->left_out[i].worker));
+            put_text(json, "reason", facts->left_out[i].reason);
+            cv_json_end(json);
+        }
+        cv_json_end(json);
+    }
+    if (facts->told != NULL)
+        cv_trace_policy_input_write(json, facts->told);
+    cv_json_end(json);
+}
+
+/* --- reading ------------------------------------------------------------------------ */
+
+struct reading {
+    struct cv_trace_lines *lines;
+    struct cv_arena *arena;
+    struct cleave_trace_facts facts;
+    struct cleave_policy_input told;
+};
+
+static enum cleave_status keep_text(struct reading *reading, const char **out)
+{
+    const char *text;
+
+    CV_TRY(cv_json_in_text(&reading->lines->in, &text, reading->lines->err));
+    *out = cv_arena_text(reading->arena, text);
+    return *out != NULL ? CLEAVE_OK
+                        : cv_fail_memory(reading->lines->err, "the facts of a trace");
+}
+
+static enum cleave_status read_bound(struct reading *reading)
+{
+    struct cv_trace_lines *lines = reading->lines;
+    bool first = true;
+    const char *key;
+
+    CV_TRY(cv_json_in_open(&lines->in, '{', lines->err));
+    for (;;) {
+        CV_TRY(cv_trace_key(lines, &first, &key));
+        if (key == NULL)
+            return CLEAVE_OK;
+        if (strcmp(key, "name") == 0)
+            CV_TRY(keep_text(reading, &reading->facts.bound.name));
+        else if (strcmp(key, "value") == 0)
+            CV_TRY(
+                cv_json_in_number(&lines->in, &reading->facts.bound.value_s, lines->err));
+        else
+            CV_TRY(cv_trace_skip(lines));
+    }
+}
+
+/* {"worker": NAME, "reason": TEXT} */
+static enum cleave_status read_one_left_out(struct reading *reading,
+                                            struct cleave_left_out *out)
+{
+    struct cv_trace_lines *lines = reading->lines;
+    bool first = true;
+    const char *key;
+
+    *out = (struct cleave_left_out){ 0, "" };
+    CV_TRY(cv_json_in_open(&lines->in, '{', lines->err));
+    for (;;) {
+        CV_TRY(cv_trace_key(lines, &first, &key));
+        if (key == NULL)
+            return CLEAVE_OK;
+        if (strcmp(key, "worker") == 0)
+            CV_TRY(cv_trace_worker(lines, "left_out", &out->worker));
+        else if (strcmp(key, "reason") == 0)
+            CV_TRY(keep_text(reading, &out->reason));
+        else
+            CV_TRY(cv_trace_skip(lines));
+    }
+}
+
+static enum cleave_status read_left_out(struct reading *reading)
+{
+    struct cv_trace_lines *lines = reading->lines;
+    struct cleave_left_out *items = NULL, *kept;
+    size_t capacity = 0, count = 0;
+    enum cleave_status status;
+    bool first = true, more;
+
+    status = cv_json_in_open(&lines->in, '[', lines->err);
+    while (status == CLEAVE_OK) {
+        status = cv_json_in_more(&lines->in, ']', &first, &more, lines->err);
+        if (status != CLEAVE_OK || !more)
+            break;
+        status = CV_ROOM(items, &capacity, count + 1)
+                     ? read_one_left_out(reading, &items[count++])
+                     : cv_fail_memory(lines->err, "the facts of a trace");
+    }
+    kept = status == CLEAVE_OK ? cv_array(reading->arena, count, sizeof *kept) : NULL;
+    if (kept != NULL && count > 0)
+        memcpy(kept, items, count * sizeof *kept);
+    else if (kept == NULL && status == CLEAVE_OK)
+        status = cv_fail_memory(lines->err, "the facts of a trace");
+    free(items);
+    if (status == CLEAVE_OK) {
+        reading->facts.left_out = kept;
+        reading->facts.nleft_out = count;
+    }
+    return status;
+}
+
+static enum cleave_status read_member(struct reading *reading, const char *key)
+{
+    struct cleave_trace_facts *facts = &reading->facts;
+    const struct {
+        const char *key;
+        const char **text;
+    } texts[] = {
+        { "version", &facts->version }, { "command", &facts->command },
+        { "engine", &facts->engine },   { "noise", &facts->noise },
+        { "picked", &facts->picked },   { "why", &facts->why },
+    };
+    const struct {
+        const char *key;
+        double *number;
+    } numbers[] = {
+        { "lifespan", &facts->lifespan_s },
+        { "failed", &facts->failed },
+        { "left", &facts->left },
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(key, texts[i].key) == 0)
+            return keep_text(reading, texts[i].text);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (strcmp(key, numbers[i].key) == 0)
+            return cv_json_in_number(&reading->lines->in, numbers[i].number,
+                                     reading->lines->err);
+    if (strcmp(key, "bound") == 0)
+        return read_bound(reading);
+    if (strcmp(key, "left_out") == 0)
+        return read_left_out(reading);
+    if (strcmp(key, "told") == 0) {
+        CV_TRY(
+            cv_trace_policy_input_read(reading->lines, reading->arena, &reading->told));
+        facts->told = &reading->told;
+        return CLEAVE_OK;
+    }
+    return cv_trace_skip(reading->lines);
+}
+
+/* Read the object behind "about" into the trace. Members that are not known are skipped,
+ * so that later versions may add some. */
+static enum cleave_status trace_facts_read(struct cv_trace_lines *lines,
+                                           struct cv_arena *arena,
+                                           struct cleave_trace *trace)
+{
+    struct reading reading = { .lines = lines, .arena = arena };
+    bool first = true;
+    const char *key;
+
+    CV_TRY(cv_json_in_open(&lines->in, '{', lines->err));
+    for (;;) {
+        CV_TRY(cv_trace_key(lines, &first, &key));
+        if (key == NULL)
+            break;
+        CV_TRY(read_member(&reading, key));
+    }
+    return cleave_trace_describe(trace, &reading.facts, lines->err);
+}
+
+/* --- the first line of a trace ----------------------------------------------------- */
 
 static const char *const load_header[] = { "format", "policy", "load", "port",
                                            "workers" };
 static const char *const reduce_header[] = { "format", "policy", "task", "nodes" };
 
 /* What is read, and into what. */
-struct reading {
+struct header_reading {
     struct cv_trace_lines *lines;
     struct cv_arena *arena;
     struct cv_trace_header *out;
@@ -39,14 +254,17 @@ static enum cleave_status expect_text(struct cv_trace_lines *lines, const char *
 }
 
 /* A string that is kept. */
-static enum cleave_status keep_text(struct reading *reading, const char **out)
+static enum cleave_status header_keep_text(struct header_reading *header_reading,
+                                           const char **out)
 {
     const char *text;
 
-    CV_TRY(cv_json_in_text(&reading->lines->in, &text, reading->lines->err));
-    *out = cv_arena_text(reading->arena, text);
-    return *out != NULL ? CLEAVE_OK
-                        : cv_fail_memory(reading->lines->err, "the header of a trace");
+    CV_TRY(
+        cv_json_in_text(&header_reading->lines->in, &text, header_reading->lines->err));
+    *out = cv_arena_text(header_reading->arena, text);
+    return *out != NULL
+               ? CLEAVE_OK
+               : cv_fail_memory(header_reading->lines->err, "the header of a trace");
 }
 
 /* The names of the workers, which must be those of the platform. */
@@ -74,27 +292,28 @@ static enum cleave_status match_workers(struct cv_trace_lines *lines)
 }
 
 /* The same names sorted, to find workers by; no two may be equal. */
-static enum cleave_status sort_names(struct reading *reading)
+static enum cleave_status sort_names(struct header_reading *header_reading)
 {
-    const struct cv_trace_header *header = reading->out;
+    const struct cv_trace_header *header = header_reading->out;
     struct cv_trace_name *names =
-        cv_array(reading->arena, header->nworkers, sizeof *names);
-    struct cv_place place = cv_json_in_place(&reading->lines->in, reading->lines->in.at);
+        cv_array(header_reading->arena, header->nworkers, sizeof *names);
+    struct cv_place place =
+        cv_json_in_place(&header_reading->lines->in, header_reading->lines->in.at);
     char shown[64];
 
     if (names == NULL)
-        return cv_fail_memory(reading->lines->err, "the names of workers");
+        return cv_fail_memory(header_reading->lines->err, "the names of workers");
     for (uint32_t i = 0; i < header->nworkers; i++)
         names[i] = (struct cv_trace_name){ header->names[i], i };
     qsort(names, header->nworkers, sizeof *names, cv_trace_name_compare);
-    reading->lines->names = names;
-    reading->lines->nworkers = header->nworkers;
+    header_reading->lines->names = names;
+    header_reading->lines->nworkers = header->nworkers;
     place.field = "workers";
     for (uint32_t i = 1; i < header->nworkers; i++) {
         const char *name = names[i].name;
 
         if (strcmp(names[i - 1].name, name) == 0)
-            return cv_fail_at(reading->lines->err, &place,
+            return cv_fail_at(header_reading->lines->err, &place,
                               "expected different names, got two workers '%s'",
                               cv_shown(name, strlen(name), shown, sizeof shown));
     }
@@ -102,9 +321,9 @@ static enum cleave_status sort_names(struct reading *reading)
 }
 
 /* Names of workers that nothing is known of beforehand. */
-static enum cleave_status read_workers(struct reading *reading)
+static enum cleave_status read_workers(struct header_reading *header_reading)
 {
-    struct cv_trace_lines *lines = reading->lines;
+    struct cv_trace_lines *lines = header_reading->lines;
     struct cv_place place;
     size_t capacity = 0, count = 0;
     const char **names = NULL;
@@ -122,50 +341,51 @@ static enum cleave_status read_workers(struct reading *reading)
             status = cv_fail_memory(lines->err, "the names of workers");
             break;
         }
-        status = keep_text(reading, &names[count++]);
+        status = header_keep_text(header_reading, &names[count++]);
     }
     place.field = "workers";
     if (status == CLEAVE_OK && (more || count == 0))
         status = cv_fail_at(lines->err, &place, "expected from 1 to %u workers, got %s",
                             CLEAVE_MAX_WORKERS, more ? "more" : "none");
     if (status == CLEAVE_OK) {
-        reading->out->names = cv_array(reading->arena, count, sizeof *names);
-        reading->out->nworkers = (uint32_t)count;
-        if (reading->out->names != NULL)
-            memcpy(reading->out->names, names, count * sizeof *names);
+        header_reading->out->names =
+            cv_array(header_reading->arena, count, sizeof *names);
+        header_reading->out->nworkers = (uint32_t)count;
+        if (header_reading->out->names != NULL)
+            memcpy(header_reading->out->names, names, count * sizeof *names);
         else
             status = cv_fail_memory(lines->err, "the names of workers");
     }
     free(names);
-    return status == CLEAVE_OK ? sort_names(reading) : status;
+    return status == CLEAVE_OK ? sort_names(header_reading) : status;
 }
 
-static enum cleave_status read_port(struct reading *reading)
+static enum cleave_status read_port(struct header_reading *header_reading)
 {
     static const enum cleave_port ports[] = { CLEAVE_PORT_ONE, CLEAVE_PORT_DUPLEX,
                                               CLEAVE_PORT_MULTI };
-    struct cv_trace_lines *lines = reading->lines;
+    struct cv_trace_lines *lines = header_reading->lines;
     const char *at, *text;
 
     if (lines->platform != NULL) {
-        lines->port = reading->out->port = cleave_platform_port(lines->platform);
-        return expect_text(lines, "port", cleave_port_name(reading->out->port));
+        lines->port = header_reading->out->port = cleave_platform_port(lines->platform);
+        return expect_text(lines, "port", cleave_port_name(header_reading->out->port));
     }
     cv_json_in_skip(&lines->in);
     at = lines->in.at;
     CV_TRY(cv_json_in_text(&lines->in, &text, lines->err));
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         if (strcmp(text, cleave_port_name(ports[i])) == 0) {
-            lines->port = reading->out->port = ports[i];
+            lines->port = header_reading->out->port = ports[i];
             return CLEAVE_OK;
         }
     }
     return cv_trace_fail(lines, at, "port", "expected one, duplex or multi", text);
 }
 
-static enum cleave_status read_nodes(struct reading *reading)
+static enum cleave_status read_nodes(struct header_reading *header_reading)
 {
-    struct cv_trace_lines *lines = reading->lines;
+    struct cv_trace_lines *lines = header_reading->lines;
     struct cv_place place;
     uint64_t nodes;
 
@@ -176,33 +396,36 @@ static enum cleave_status read_nodes(struct reading *reading)
     if (nodes < 1 || nodes > UINT32_MAX)
         return cv_fail_at(lines->err, &place, "expected from 1 to %lu nodes, got %llu",
                           (unsigned long)UINT32_MAX, (unsigned long long)nodes);
-    lines->nworkers = reading->out->nworkers = (uint32_t)nodes;
+    lines->nworkers = header_reading->out->nworkers = (uint32_t)nodes;
     return CLEAVE_OK;
 }
 
-static enum cleave_status read_value(struct reading *reading, const char *name)
+static enum cleave_status read_value(struct header_reading *header_reading,
+                                     const char *name)
 {
-    struct cv_trace_lines *lines = reading->lines;
+    struct cv_trace_lines *lines = header_reading->lines;
 
     if (strcmp(name, "format") == 0)
         return expect_text(lines, name, CV_TRACE_FORMAT);
     if (strcmp(name, "policy") == 0)
-        return keep_text(reading, &reading->out->policy);
+        return header_keep_text(header_reading, &header_reading->out->policy);
     if (strcmp(name, "load") == 0)
-        return cv_json_in_number(&lines->in, &reading->out->load, lines->err);
+        return cv_json_in_number(&lines->in, &header_reading->out->load, lines->err);
     if (strcmp(name, "port") == 0)
-        return read_port(reading);
+        return read_port(header_reading);
     if (strcmp(name, "workers") == 0)
-        return lines->platform != NULL ? match_workers(lines) : read_workers(reading);
+        return lines->platform != NULL ? match_workers(lines)
+                                       : read_workers(header_reading);
     if (strcmp(name, "task") == 0)
         return expect_text(lines, name, "reduce");
-    return read_nodes(reading);
+    return read_nodes(header_reading);
 }
 
 /* The key of field `i`, which also tells what a trace is about if nobody knows. */
-static enum cleave_status read_key(struct reading *reading, size_t i, bool more)
+static enum cleave_status read_key(struct header_reading *header_reading, size_t i,
+                                   bool more)
 {
-    struct cv_trace_lines *lines = reading->lines;
+    struct cv_trace_lines *lines = header_reading->lines;
     const char *const *names =
         lines->task == CLEAVE_TASK_LOAD ? load_header : reduce_header;
     struct cv_place place;
@@ -226,10 +449,10 @@ static enum cleave_status read_key(struct reading *reading, size_t i, bool more)
 }
 
 /* What may follow: the facts. */
-static enum cleave_status read_rest(struct reading *reading, bool *first,
+static enum cleave_status read_rest(struct header_reading *header_reading, bool *first,
                                     struct cleave_trace *trace)
 {
-    struct cv_trace_lines *lines = reading->lines;
+    struct cv_trace_lines *lines = header_reading->lines;
     const char *at, *key;
     struct cv_place place;
     bool more;
@@ -240,7 +463,7 @@ static enum cleave_status read_rest(struct reading *reading, bool *first,
         at = lines->in.at;
         CV_TRY(cv_json_in_key(&lines->in, &key, lines->err));
         if (strcmp(key, "about") == 0) {
-            CV_TRY(cv_trace_facts_read(lines, reading->arena, trace));
+            CV_TRY(trace_facts_read(lines, header_reading->arena, trace));
             CV_TRY(cv_json_in_more(&lines->in, '}', first, &more, lines->err));
             cv_json_in_skip(&lines->in);
             at = lines->in.at;
@@ -258,7 +481,7 @@ enum cleave_status cv_trace_header_read(struct cv_trace_lines *lines,
                                         struct cleave_trace *trace,
                                         struct cv_trace_header *out)
 {
-    struct reading reading = { lines, arena, out };
+    struct header_reading header_reading = { lines, arena, out };
     bool first = true, more;
     size_t count = 3;
 
@@ -267,9 +490,10 @@ enum cleave_status cv_trace_header_read(struct cv_trace_lines *lines,
     CV_TRY(cv_json_in_open(&lines->in, '{', lines->err));
     for (size_t i = 0; i < count; i++) {
         CV_TRY(cv_json_in_more(&lines->in, '}', &first, &more, lines->err));
-        CV_TRY(read_key(&reading, i, more));
-        CV_TRY(read_value(&reading, lines->task == CLEAVE_TASK_LOAD ? load_header[i]
-                                                                    : reduce_header[i]));
+        CV_TRY(read_key(&header_reading, i, more));
+        CV_TRY(read_value(&header_reading, lines->task == CLEAVE_TASK_LOAD
+                                               ? load_header[i]
+                                               : reduce_header[i]));
         count = lines->task == CLEAVE_TASK_LOAD
                     ? sizeof load_header / sizeof *load_header
                     : sizeof reduce_header / sizeof *reduce_header;
@@ -278,5 +502,5 @@ enum cleave_status cv_trace_header_read(struct cv_trace_lines *lines,
     CV_TRY(cleave_trace_describe(trace,
                                  &(struct cleave_trace_facts){ .policy = out->policy },
                                  lines->err));
-    return read_rest(&reading, &first, trace);
+    return read_rest(&header_reading, &first, trace);
 }

@@ -2,6 +2,7 @@
 #ifndef CV_TRACE_HEADER_H
 #define CV_TRACE_HEADER_H
 #include "base/arena.h"
+#include "io/json_out.h"
 #include "io/trace_line.h"
 
 struct cv_trace_header {
@@ -21,5 +22,10 @@ enum cleave_status cv_trace_header_read(struct cv_trace_lines *lines,
                                         struct cv_arena *arena,
                                         struct cleave_trace *trace,
                                         struct cv_trace_header *out);
+
+/* Write the member "about", if there is anything to tell. `platform` names the workers;
+ * NULL for a reduction. */
+void cv_trace_facts_write(struct cv_json *json, const struct cleave_trace_facts *facts,
+                          const struct cleave_platform *platform);
 
 #endif

@@ -28,7 +28,7 @@ int cv_trace_name_compare(const void *left, const void *right);
 
 /* What an order is called on its line (static). */
 const char *cv_trace_order_name(enum cleave_order_kind kind);
-/* Put what stands there behind its worker: trace_writer.c. */
+/* Put what stands there behind its worker: trace_file.c. */
 void cv_trace_order_fields(struct cv_json *json, const struct cleave_order *order,
                            bool items);
 

@@ -14,7 +14,7 @@
 #include "cli/run/run_values.h"
 #include "cli/verbs.h"
 #include "engine/driver.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "model/reduce/reduce_costs.h"
 #include "fuzz_target.h"
 

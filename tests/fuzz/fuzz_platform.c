@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include <cleave/platform.h>
-#include "io/platform_writer.h"
+#include "io/platform_file.h"
 #include "fuzz_target.h"
 
 static void check_written(const struct cleave_platform *platform)

@@ -10,9 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "model/platform/equal_workers.h"
 #include "model/platform/platform_internal.h"
-#include "model/platform/worker_fields.h"
 
 static const struct cleave_worker good = {
     .speed_ups = 1,

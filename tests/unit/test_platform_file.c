@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "io/platform_writer.h"
+#include "io/platform_file.h"
 #include "model/platform/platform_internal.h"
 
 static const char sample[] =

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include "cli/common/output.h"
 #include "cli/common/output_file.h"
-#include "io/platform_writer.h"
+#include "io/platform_file.h"
 
 static int write_star(const struct cleave_platform *platform,
                       const struct cv_topology_options *options, const char *output,

@@ -14,7 +14,7 @@
 #include <cleave/reduce.h>
 #include "base/arena.h"
 #include "base/text.h"
-#include "model/platform/worker_fields.h"
+#include "model/platform/platform_internal.h"
 
 enum cv_swept {
     CV_SWEEP_NONE,

@@ -10,7 +10,7 @@
 #include "cli/common/output.h"
 #include "cli/common/settings.h"
 #include "cli/common/trace_output.h"
-#include "io/platform_leaders.h"
+#include "io/platform_file.h"
 #include "run/hosts/via_spec.h"
 
 #define FIELD(name) offsetof(struct cv_load_options, name)

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "model/ready/ready_times.h"
-#include "model/reduce/distribution.h"
+#include "model/reduce/reduce_costs.h"
 #include "report/terminal/table.h"
 
 /* The ready times as a plan takes them; NULL when memory is short. */

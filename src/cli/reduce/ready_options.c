@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/common/output.h"
-#include "io/ready_file.h"
+#include "io/costs_file.h"
 #include "model/ready/ready_times.h"
-#include "model/reduce/distribution.h"
+#include "model/reduce/reduce_costs.h"
 
 static const char *const models[] = {
     [CLEAVE_READY_ABSENT] = "absent",

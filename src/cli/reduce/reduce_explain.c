@@ -7,7 +7,7 @@
 #include "cli/reduce/ready_explain.h"
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_costs.h"
-#include "model/reduce/tree_strategy.h"
+#include "model/reduce/reduce_tree.h"
 #include "policy/compound/registry.h"
 #include "report/terminal/table.h"
 

@@ -12,7 +12,7 @@
 #include "cli/common/settings.h"
 #include "cli/common/trace_output.h"
 #include "cli/reduce/ready_options.h"
-#include "model/reduce/distribution.h"
+#include "model/reduce/reduce_costs.h"
 
 #define FIELD(name) offsetof(struct cv_reduce_options, name)
 #define WHERE(name) FIELD(where.name)

@@ -12,7 +12,7 @@
 #include "base/file_target.h"
 #include "cli/run/run_hosts.h"
 #include "io/input.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "run/hosts/via_spec.h"
 #include "run/common/usable_cores.h"
 

@@ -11,7 +11,7 @@
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_slurm.h"
 #include "io/input.h"
-#include "io/platform_leaders.h"
+#include "io/platform_file.h"
 #include "run/common/gpus.h"
 
 enum { PLATFORM_MOST = 256 * 1024 * 1024 };

@@ -4,7 +4,7 @@
 #include "base/shell_word.h"
 #include "cli/common/output.h"
 #include "cli/run/run_hosts.h"
-#include "io/platform_leaders.h"
+#include "io/platform_file.h"
 
 void cv_lead_words(const struct cv_group *group, const struct cv_reach *reach,
                    const char *const *led, struct cv_words *words)

@@ -14,7 +14,7 @@
 #include "cli/common/output.h"
 #include "cli/run/run_mpi_words.h"
 #include "cli/run/run_slurm.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "run/hosts/rank_groups.h"
 #include "run/common/guard.h"
 #include "run/worker/worker_fold.h"

@@ -4,7 +4,7 @@
 #include <cleave/execute.h>
 #include "cli/common/options.h"
 #include "cli/common/verb.h"
-#include "io/platform_leaders.h"
+#include "io/platform_file.h"
 #include "run/hosts/copies.h"
 
 /* One item for each command, as nothing else was asked for. */

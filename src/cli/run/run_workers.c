@@ -11,7 +11,7 @@
 #include "cli/common/output.h"
 #include "cli/run/run_names.h"
 #include "cli/run/run_options.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "run/common/usable_cores.h"
 
 enum {

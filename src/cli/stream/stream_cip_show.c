@@ -6,7 +6,7 @@
 #include "cli/common/counted.h"
 #include "cli/common/output.h"
 #include "io/json_out.h"
-#include "model/stream/stream_cip.h"
+#include "model/stream/stream_costs.h"
 #include "report/terminal/table.h"
 
 static int show_json(const struct cv_stream_case *streams, const struct cv_cip *cip)

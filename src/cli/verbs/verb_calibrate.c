@@ -12,7 +12,7 @@
 #include "cli/run/run_command.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_values.h"
-#include "io/platform_writer.h"
+#include "io/platform_file.h"
 #include "model/platform/platform_internal.h"
 #include "run/common/usable_cores.h"
 

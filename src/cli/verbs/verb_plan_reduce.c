@@ -12,9 +12,9 @@
 #include "cli/common/trace_output.h"
 #include "cli/reduce/tree_text.h"
 #include "io/json_out.h"
-#include "model/reduce/distribution.h"
+#include "model/reduce/reduce_costs.h"
 #include "model/reduce/reduce_bounds.h"
-#include "model/reduce/reduce_length.h"
+#include "model/reduce/reduce_tree.h"
 #include "policy/compound/registry.h"
 #include "report/terminal/table.h"
 

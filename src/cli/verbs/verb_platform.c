@@ -8,9 +8,8 @@
 #include "cli/common/output.h"
 #include "cli/common/output_file.h"
 #include "cli/common/verb.h"
-#include "io/platform_writer.h"
+#include "io/platform_file.h"
 #include "model/platform/generate.h"
-#include "model/platform/literature_platforms.h"
 
 struct platform_options {
     uint64_t workers, seed;

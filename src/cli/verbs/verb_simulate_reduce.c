@@ -12,8 +12,8 @@
 #include "cli/common/trace_output.h"
 #include "cli/reduce/tree_text.h"
 #include "io/json_out.h"
-#include "model/reduce/distribution.h"
-#include "model/reduce/reduce_markov.h"
+#include "model/reduce/reduce_costs.h"
+#include "model/reduce/reduce_bounds.h"
 #include "policy/compound/registry.h"
 #include "report/terminal/table.h"
 

@@ -10,6 +10,9 @@
  * Trees of leaders are collapsed from their leaves. */
 #ifndef CV_LEADERS_H
 #define CV_LEADERS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/fail.h"
 #include "model/platform/platform_internal.h"
 
 #define CV_NO_LEADER UINT32_MAX
@@ -22,5 +25,26 @@ enum cleave_status cv_leaders_collapse(enum cleave_port port, const uint32_t *le
                                        struct cleave_worker *kinds,
                                        struct cv_group *groups, uint32_t *ngroups,
                                        uint32_t *reterr_group, struct cleave_error *err);
+
+/* A worker, and those behind it. */
+struct cv_lead_rule {
+    const char *leader;
+    const char *const *led; /* ended by NULL; NULL: all whom nobody else leads */
+};
+
+/* Workers by their names, of which no two are the same; NULL: one that is neither led nor
+ * leads. `others`: whether it is meant by "all"; NULL: every one is. */
+struct cv_lead_names {
+    const char *const *items;
+    const bool *others;
+    uint32_t count;
+};
+
+/* Put into leader[], per name, what the rules say; it has what is known already, and is
+ * CV_NO_LEADER where that is nothing. CLEAVE_EINPUT: a name that is not there, one with two
+ * leaders, several rules for all others, one that leads nobody, or a circle. */
+enum cleave_status cv_lead_rules_apply(const struct cv_lead_rule *rules, size_t count,
+                                       const struct cv_lead_names *names,
+                                       uint32_t *leader, struct cleave_error *err);
 
 #endif

@@ -1,12 +1,53 @@
-/* platform_internal.h -- the platform as the library sees it.
- * SPDX-License-Identifier: MIT */
+/* platform_internal.h -- whether all workers are alike. SPDX-License-Identifier: MIT */
 #ifndef CV_PLATFORM_INTERNAL_H
 #define CV_PLATFORM_INTERNAL_H
+#include <cleave/platform.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <cleave/platform.h>
+#include <stdint.h>
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/quantity.h"
+
+/* Whether all costs are the same for all workers, those of the way back only if that is
+ * asked for: where nothing comes back it makes no difference. If not, *out_other is the
+ * first worker that differs from worker 0 and *out_what the cost it differs in (static).
+ * Both may be NULL. */
+bool cv_workers_equal(const struct cleave_worker *workers, uint32_t nworkers,
+                      bool way_back, uint32_t *out_other, const char **out_what);
+
+struct cv_worker_field {
+    const char *name; /* as platform files spell it                                    */
+    const char *like; /* of the way back: the field of the way out that it follows when
+                         it is left out or when that one is swept; NULL: 0 if left out */
+    size_t offset;    /* of a double in struct cleave_worker                           */
+    enum cv_quantity quantity;
+    unsigned listed; /* its place, from 1, in the list of what can be swept; 0: not    */
+    bool required;   /* a platform file has to say it                                  */
+    bool positive;   /* above 0; others are 0 or more                                  */
+};
+
+/* In the order in which files list them. Traces list costs in this order without names, so
+ * a new one comes last. */
+enum { CV_WORKER_FIELDS = 6 };
+extern const struct cv_worker_field cv_worker_fields[CV_WORKER_FIELDS];
+
+static inline double *cv_worker_cost(struct cleave_worker *worker,
+                                     const struct cv_worker_field *field)
+{
+    return (double *)(void *)((char *)worker + field->offset);
+}
+
+static inline double cv_worker_cost_of(const struct cleave_worker *worker,
+                                       const struct cv_worker_field *field)
+{
+    return *(const double *)(const void *)((const char *)worker + field->offset);
+}
+
+/* The field that this one is like; NULL: none. */
+const struct cv_worker_field *cv_worker_field_like(const struct cv_worker_field *field);
+/* The field at a place of the list of what can be swept; NULL: there is none. */
+const struct cv_worker_field *cv_worker_field_listed(unsigned place);
 
 enum { CV_WORKER_NAME_MOST = 64 }; /* bytes */
 #define CV_GPUS_AUTO UINT32_MAX    /* as many GPUs as there are */

@@ -11,7 +11,7 @@
 
 #include "base/fail.h"
 #include "model/rounds/rounds.h"
-#include "model/simplex/tableau.h"
+#include "model/simplex/simplex.h"
 
 enum { MOST_STEPS = 12 };
 /* Larger programs take too long. */

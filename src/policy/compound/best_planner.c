@@ -1,7 +1,7 @@
 /* best_planner.c -- the planner made for a kind of platform. SPDX-License-Identifier: MIT */
 #include "policy/compound/best_planner.h"
 
-#include "model/platform/equal_workers.h"
+#include "model/platform/platform_internal.h"
 #include "policy/compound/registry.h"
 
 const struct cleave_policy *cv_best_planner(const struct cleave_view *view,

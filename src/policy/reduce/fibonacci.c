@@ -10,7 +10,7 @@
  * When may the next sender begin? `buffer` 0: when the port is free; 1: when what
  * arrived before is being reduced, so that at most one partial waits.
  * Canon and Antoniu 2012; Benoit, Canon and Marchal 2013. */
-#include "model/reduce/tree_strategy.h"
+#include "model/reduce/reduce_tree.h"
 #include "policy/common/setup.h"
 
 enum { MOST_NUMBERS = 48 };

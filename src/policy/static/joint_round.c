@@ -17,7 +17,7 @@
 
 #include "base/fail.h"
 #include "model/joint/joint.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "policy/common/bandwidth_order.h"
 #include "policy/common/setup.h"
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cleave/platform.h>
 #include "base/arena.h"
-#include "model/load/vertex.h"
+#include "model/load/plan.h"
 
 /* What a chunk costs, in the form the recursion needs. */
 struct cv_order_cost {

@@ -11,7 +11,7 @@
  *   none    full rounds until nothing is left */
 #include <math.h>
 
-#include "model/load/water_fill.h"
+#include "model/load/plan.h"
 #include "policy/stream/as4dr.h"
 
 /* Less than this part of the load is rounding. */

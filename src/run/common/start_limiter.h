@@ -19,15 +19,15 @@ struct cv_start_usage {
 
 /* All zero: it is always open. */
 struct cv_start_limiter {
-    double delay_s;        /* between two commands                                     */
-    double max_load;      /* processes that run or want to, on average; 0: any number */
+    double delay_s;      /* between two commands                                     */
+    double max_load;     /* processes that run or want to, on average; 0: any number */
     uint64_t min_memory; /* bytes that nobody uses; 0: none need be                   */
-    uint64_t most_files;   /* descriptors of this process; 0: any number               */
-    double next_s;         /* not before then                                          */
-    double room_s;         /* nor before then: there was no room for another one       */
-    double crowded_s;      /* since when there is none; 0: there was for the last one  */
-    double closed_s;       /* since when load or memory forbid it; 0: they do not       */
-    bool told;             /* why commands wait                                        */
+    uint64_t most_files; /* descriptors of this process; 0: any number               */
+    double next_s;       /* not before then                                          */
+    double room_s;       /* nor before then: there was no room for another one       */
+    double crowded_s;    /* since when there is none; 0: there was for the last one  */
+    double closed_s;     /* since when load or memory forbid it; 0: they do not       */
+    bool told;           /* why commands wait                                        */
     struct cv_timer timer;
     /* Who asks may be told; NULL: nothing is under way, nobody wants to know. */
     struct cv_start_usage (*look)(void *context);

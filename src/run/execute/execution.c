@@ -71,11 +71,10 @@ void cv_execution_prepare(struct cv_execution *execution, struct cleave_executio
         filled->items.max <= 1 && !(filled->policy.block > 0))
         filled->policy.block = 1;
     fill_items_away(filled);
-    run->limiter =
-        (struct cv_start_limiter){ .delay_s = filled->workers.delay_s,
-                                   .max_load = filled->workers.max_load,
-                                   .min_memory = filled->workers.min_memory,
-                                   .most_files = cv_start_limiter_files() };
+    run->limiter = (struct cv_start_limiter){ .delay_s = filled->workers.delay_s,
+                                              .max_load = filled->workers.max_load,
+                                              .min_memory = filled->workers.min_memory,
+                                              .most_files = cv_start_limiter_files() };
     if (filled->items.sizes != NULL && filled->policy.name == NULL &&
         filled->policy.own == NULL)
         filled->policy.name = cv_policy_of_items()->name;

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "run/request/open_rule.h"
 #include "run/execute/execution.h"
 #include "run/common/usable_cores.h"

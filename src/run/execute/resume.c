@@ -6,7 +6,7 @@
 
 #include "base/fail.h"
 #include "base/shell_word.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "run/slot/item_output.h"
 
 /* Chunks that have changed are named up to here, then counted. */

@@ -8,7 +8,7 @@
 
 #include "base/fail.h"
 #include "base/words.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "model/platform/platform_internal.h"
 #include "policy/common/reserved_workers.h"
 #include "run/request/open_rule.h"

@@ -62,7 +62,7 @@ static inline double *cv_master_limit(const struct cv_master *master, uint32_t p
     return master->simplex.limit + master->nfixed + pattern;
 }
 
-/* --- knapsack_patterns.c: column generation -------------------------------------------- */
+/* --- knapsack_master.c: column generation -------------------------------------------- */
 
 struct cv_generator {
     const struct cv_instance *instance;

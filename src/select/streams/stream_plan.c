@@ -12,10 +12,9 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "select/knapsack/knapsack.h"
-#include "select/streams/stream_demand.h"
+#include "select/streams/stream_select.h"
 #include "select/streams/stream_exact.h"
 #include "select/streams/stream_pack.h"
-#include "select/streams/stream_period.h"
 
 /* Streams within this part of their shares are served alike. */
 static const double TOLERANCE = 0.01;

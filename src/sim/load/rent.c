@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/bounds/cost_bound.h"
+#include "model/bounds/load_bounds.h"
 #include "model/platform/profile.h"
 #include "sim/load/load_case.h"
 #include "sim/load/rent_search.h"

@@ -3,7 +3,7 @@
 #ifndef CV_RENT_WORDS_H
 #define CV_RENT_WORDS_H
 #include <cleave/run.h>
-#include "model/load/min_cost_sizes.h"
+#include "model/load/plan.h"
 
 struct cv_rent_words {
     struct cv_min_cost_plan thrift;

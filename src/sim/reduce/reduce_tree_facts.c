@@ -7,7 +7,6 @@
 
 #include <cleave/trace.h>
 #include "model/ready/ready_tree.h"
-#include "model/reduce/reduce_length.h"
 #include "model/reduce/reduce_tree.h"
 #include "policy/common/short_cuts.h"
 
