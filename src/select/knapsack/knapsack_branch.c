@@ -26,7 +26,7 @@ struct listing {
 };
 
 /* Whether nothing more has room in the pattern. */
-static bool is_full(const struct listing *listing, cv_parallel_decoder rest)
+static bool is_full(const struct listing *listing, cv_wide rest)
 {
     for (uint32_t i = 0; i < listing->nitems; i++) {
         const struct cv_single_item *item = &listing->items[i];
@@ -38,8 +38,7 @@ static bool is_full(const struct listing *listing, cv_parallel_decoder rest)
 }
 
 /* All patterns with the counts of the first `next` items as they are. */
-static void list_from(struct listing *listing, uint32_t next, cv_parallel_decoder rest,
-                      double worth)
+static void list_from(struct listing *listing, uint32_t next, cv_wide rest, double worth)
 {
     const struct cv_single_item *item = &listing->items[next];
     uint32_t count;
@@ -66,7 +65,7 @@ static void list_from(struct listing *listing, uint32_t next, cv_parallel_decode
     count = cv_wide_times(rest, item->weight, item->count);
     for (uint32_t c = count + 1; c-- > 0;) {
         const double here = worth + item->profit * c;
-        const cv_parallel_decoder left = rest - item->weight * c;
+        const cv_wide left = rest - item->weight * c;
 
         listing->count[item->tag] = c;
         list_from(listing, next + 1, left, here);

@@ -107,13 +107,13 @@ double cv_fill_count(struct cv_fill *fill)
 }
 
 /* The fullest bin with room for a weight, the first of equals; UINT32_MAX: none. */
-static uint32_t fullest(const struct cv_fill *fill, cv_parallel_decoder weight)
+static uint32_t fullest(const struct cv_fill *fill, cv_wide weight)
 {
     const uint32_t *real = fill->instance->bin;
     uint32_t best = UINT32_MAX;
 
     for (uint32_t b = 0; b < fill->instance->nbins; b++) {
-        const cv_parallel_decoder left = fill->bins[b].left;
+        const cv_wide left = fill->bins[b].left;
 
         if (left < weight)
             continue;
@@ -127,7 +127,7 @@ static uint32_t fullest(const struct cv_fill *fill, cv_parallel_decoder weight)
 bool cv_fill_greedy(struct cv_fill *fill, struct cv_work *work)
 {
     const struct cv_instance *instance = fill->instance;
-    cv_parallel_decoder roomiest = 0;
+    cv_wide roomiest = 0;
 
     for (uint32_t b = 0; b < instance->nbins; b++)
         roomiest = fill->bins[b].left > roomiest ? fill->bins[b].left : roomiest;
@@ -269,11 +269,11 @@ struct pair {
     struct cv_single_workspace *room;
     struct cv_work *work;
     struct cv_single single;
-    uint32_t one, two;                      /* bins                                   */
-    cv_parallel_decoder full_one, full_two; /* their capacities                       */
-    cv_parallel_decoder weight;             /* of all their items                     */
-    uint32_t *count;                        /* per size: items in both together       */
-    uint32_t *sizes, nsizes;                /* those with any, the heaviest first     */
+    uint32_t one, two;          /* bins                                   */
+    cv_wide full_one, full_two; /* their capacities                       */
+    cv_wide weight;             /* of all their items                     */
+    uint32_t *count;            /* per size: items in both together       */
+    uint32_t *sizes, nsizes;    /* those with any, the heaviest first     */
 };
 
 static int ascending_size(const void *left, const void *right)
@@ -284,9 +284,9 @@ static int ascending_size(const void *left, const void *right)
 }
 
 /* Add the items of a bin; returns their weight. */
-static cv_parallel_decoder collect(struct pair *pair, const struct cv_fill_bin *bin)
+static cv_wide collect(struct pair *pair, const struct cv_fill_bin *bin)
 {
-    cv_parallel_decoder weight = 0;
+    cv_wide weight = 0;
 
     for (size_t i = 0; i < bin->nparts; i++) {
         const struct cv_fill_part *part = &bin->parts[i];
@@ -303,7 +303,7 @@ static void open_pair(struct pair *pair, uint32_t one, uint32_t two)
 {
     const struct cv_fill_bin *first = &pair->fill->bins[one];
     const struct cv_fill_bin *second = &pair->fill->bins[two];
-    cv_parallel_decoder weight_one, weight_two;
+    cv_wide weight_one, weight_two;
 
     pair->one = one;
     pair->two = two;
@@ -344,11 +344,11 @@ static bool refill_pair(struct pair *pair)
 static bool exchange(struct pair *pair, uint32_t in, uint32_t out, bool *done)
 {
     const struct cv_size *sizes = pair->fill->instance->sizes;
-    const cv_parallel_decoder less = out == UINT32_MAX ? 0 : sizes[out].weight;
-    const cv_parallel_decoder all = pair->weight + sizes[in].weight - less;
+    const cv_wide less = out == UINT32_MAX ? 0 : sizes[out].weight;
+    const cv_wide all = pair->weight + sizes[in].weight - less;
     struct cv_single *single = &pair->single;
     struct cv_single_result result;
-    cv_parallel_decoder first = 0;
+    cv_wide first = 0;
 
     *done = false;
     if (all > pair->full_one + pair->full_two)
@@ -478,23 +478,22 @@ struct step {
 struct packing {
     const struct cv_instance *instance;
     struct cv_work *work;
-    uint32_t *left;               /* per size                                    */
-    uint32_t *filled;             /* per group: bins                            */
-    cv_parallel_decoder *lighter; /* per bin and size: what is left from it on  */
+    uint32_t *left;   /* per size                                    */
+    uint32_t *filled; /* per group: bins                            */
+    cv_wide *lighter; /* per bin and size: what is left from it on  */
     struct step *steps;
     size_t nsteps;
 };
 
-static bool next_bin(struct packing *packing, cv_parallel_decoder waste);
+static bool next_bin(struct packing *packing, cv_wide waste);
 
 /* Go on filling a bin of `group` with sizes from `size` on. */
-static bool fill_bin(struct packing *packing, uint32_t group, uint32_t size,
-                     cv_parallel_decoder rest, cv_parallel_decoder waste)
+static bool fill_bin(struct packing *packing, uint32_t group, uint32_t size, cv_wide rest,
+                     cv_wide waste)
 {
     const struct cv_instance *instance = packing->instance;
     const uint32_t bin = instance->groups[group].first + packing->filled[group];
-    const cv_parallel_decoder *lighter =
-        packing->lighter + (size_t)bin * instance->nsizes;
+    const cv_wide *lighter = packing->lighter + (size_t)bin * instance->nsizes;
     uint32_t max;
 
     while (size < instance->nsizes &&
@@ -532,7 +531,7 @@ static bool fill_bin(struct packing *packing, uint32_t group, uint32_t size,
 }
 
 /* Fill one more bin with the heaviest item and others; true when nothing is left. */
-static bool next_bin(struct packing *packing, cv_parallel_decoder waste)
+static bool next_bin(struct packing *packing, cv_wide waste)
 {
     const struct cv_instance *instance = packing->instance;
     uint32_t heaviest = 0;
@@ -543,9 +542,9 @@ static bool next_bin(struct packing *packing, cv_parallel_decoder waste)
         return true;
     for (uint32_t g = 0; g < instance->ngroups; g++) {
         const struct cv_knapsack_group *group = &instance->groups[g];
-        const cv_parallel_decoder weight = instance->sizes[heaviest].weight;
+        const cv_wide weight = instance->sizes[heaviest].weight;
         const size_t bin = group->first + packing->filled[g];
-        cv_parallel_decoder *lighter = packing->lighter + bin * instance->nsizes, sum = 0;
+        cv_wide *lighter = packing->lighter + bin * instance->nsizes, sum = 0;
 
         if (packing->filled[g] == group->nbins || group->capacity < weight)
             continue;
@@ -568,7 +567,7 @@ static bool search(struct packing *packing, const uint32_t *take, struct cv_fill
                    bool *packed)
 {
     const struct cv_instance *instance = packing->instance;
-    cv_parallel_decoder capacity = 0, weight = 0;
+    cv_wide capacity = 0, weight = 0;
 
     *packed = false;
     memcpy(packing->left, take, instance->nsizes * sizeof *take);
@@ -671,7 +670,7 @@ static bool pack_rest(struct cv_fill *fill, const uint32_t *left, struct cv_work
     const struct cv_instance *instance = fill->instance;
 
     for (uint32_t s = 0; s < instance->nsizes; s++) {
-        const cv_parallel_decoder weight = instance->sizes[s].weight;
+        const cv_wide weight = instance->sizes[s].weight;
         uint32_t wanted = left[s];
 
         for (uint32_t b = 0; b < instance->nbins && wanted > 0; b++) {
@@ -739,7 +738,7 @@ static void take_left(const struct cv_fill *fill, uint32_t bin, struct cv_random
     single->nitems = 0;
     for (uint32_t i = 0; i < instance->nsegments; i++) {
         const struct cv_segment *segment = &instance->segments[instance->by_density[i]];
-        const cv_parallel_decoder weight = instance->sizes[segment->size].weight;
+        const cv_wide weight = instance->sizes[segment->size].weight;
         const uint32_t left = cv_segment_left(segment, fill->used[segment->size]);
 
         if (left > 0 && weight <= single->capacity)

@@ -10,7 +10,7 @@ struct cv_fill_part {
 };
 
 struct cv_fill_bin {
-    cv_parallel_decoder left;
+    cv_wide left;
     struct cv_fill_part *parts;
     size_t nparts, capacity;
 };

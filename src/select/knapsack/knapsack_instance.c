@@ -21,7 +21,7 @@ static int wide_lowest_bit(double value)
 }
 
 /* value / 2^unit, rounded down or up where bits are lost. */
-static cv_parallel_decoder wide_of(double value, int unit, bool up, bool *lost)
+static cv_wide wide_of(double value, int unit, bool up, bool *lost)
 {
     int exponent, shift;
     uint64_t mantissa;
@@ -31,7 +31,7 @@ static cv_parallel_decoder wide_of(double value, int unit, bool up, bool *lost)
     mantissa = (uint64_t)ldexp(frexp(value, &exponent), 53);
     shift = exponent - 53 - unit;
     if (shift >= 0)
-        return (cv_parallel_decoder)mantissa << shift;
+        return (cv_wide)mantissa << shift;
     if (shift <= -64 || ((mantissa >> -shift) << -shift) != mantissa) {
         *lost = true;
         return (shift <= -64 ? 0 : mantissa >> -shift) + (up ? 1 : 0);
@@ -39,10 +39,9 @@ static cv_parallel_decoder wide_of(double value, int unit, bool up, bool *lost)
     return mantissa >> -shift;
 }
 
-uint32_t cv_wide_times(cv_parallel_decoder capacity, cv_parallel_decoder weight,
-                       uint32_t max)
+uint32_t cv_wide_times(cv_wide capacity, cv_wide weight, uint32_t max)
 {
-    cv_parallel_decoder times;
+    cv_wide times;
 
     if (capacity < weight || max == 0)
         return 0;
@@ -65,15 +64,14 @@ uint32_t cv_wide_times(cv_parallel_decoder capacity, cv_parallel_decoder weight,
 
 /* Items taken, and what there was before. */
 struct taken {
-    cv_parallel_decoder rest;
+    cv_wide rest;
     double profit;
     uint32_t item, count;
 };
 
 struct cv_single_workspace {
     struct taken *stack;
-    cv_parallel_decoder *total,
-        *lightest; /* of an item's copies; of it and all after it */
+    cv_wide *total, *lightest; /* of an item's copies; of it and all after it */
     double *density;
     uint32_t *count;
     size_t stack_capacity, total_capacity, lightest_capacity, density_capacity,
@@ -138,7 +136,7 @@ bool cv_single_sort(struct cv_single_item *items, uint32_t nitems)
     return true;
 }
 
-void cv_single_append(struct cv_single *single, cv_parallel_decoder weight, double profit,
+void cv_single_append(struct cv_single *single, cv_wide weight, double profit,
                       uint32_t count, uint32_t tag)
 {
     struct cv_single_item *end = single->items + single->nitems;
@@ -155,15 +153,14 @@ struct search {
     const struct cv_single *single;
     struct cv_single_workspace *room;
     size_t height; /* of the stack */
-    cv_parallel_decoder rest;
+    cv_wide rest;
     double profit, best;
     uint32_t next; /* item */
     bool found;
 };
 
 /* The bound of what items from `next` on can add to `rest`. */
-static double relaxed(const struct search *search, uint32_t next,
-                      cv_parallel_decoder rest)
+static double relaxed(const struct search *search, uint32_t next, cv_wide rest)
 {
     const struct cv_single *single = search->single;
     double profit = 0;
@@ -177,8 +174,7 @@ static double relaxed(const struct search *search, uint32_t next,
     return profit;
 }
 
-static void take(struct search *search, uint32_t item, uint32_t count,
-                 cv_parallel_decoder weight)
+static void take(struct search *search, uint32_t item, uint32_t count, cv_wide weight)
 {
     struct taken *top = &search->room->stack[search->height++];
 
@@ -274,7 +270,7 @@ static double open_bound(struct search *search)
 static void measure_items(const struct cv_single *single,
                           struct cv_single_workspace *room)
 {
-    room->lightest[single->nitems] = ~(cv_parallel_decoder)0;
+    room->lightest[single->nitems] = ~(cv_wide)0;
     for (uint32_t i = single->nitems; i-- > 0;) {
         const struct cv_single_item *item = &single->items[i];
 
@@ -384,9 +380,8 @@ struct bin_order {
 CV_ORDER_BY_TWO(by_capacity, struct bin_order, capacity, bin)
 
 /* Groups of the bins which hold at least the lightest item. */
-static bool make_groups(const struct cv_knapsack *problem, int unit,
-                        cv_parallel_decoder lightest, struct cv_arena *arena,
-                        struct cv_instance *out)
+static bool make_groups(const struct cv_knapsack *problem, int unit, cv_wide lightest,
+                        struct cv_arena *arena, struct cv_instance *out)
 {
     struct bin_order *order = cv_array(arena, problem->nbins, sizeof *order);
     bool lost = false;
@@ -399,8 +394,7 @@ static bool make_groups(const struct cv_knapsack *problem, int unit,
         order[b] = (struct bin_order){ capacity_of(problem, b), b };
     qsort(order, problem->nbins, sizeof *order, by_capacity);
     for (uint32_t i = 0; i < problem->nbins; i++) {
-        const cv_parallel_decoder capacity =
-            wide_of(order[i].capacity, unit, false, &lost);
+        const cv_wide capacity = wide_of(order[i].capacity, unit, false, &lost);
         struct cv_knapsack_group *last = out->groups + out->ngroups;
 
         if (capacity < lightest)
@@ -418,7 +412,7 @@ static bool make_groups(const struct cv_knapsack *problem, int unit,
 /* --- items -------------------------------------------------------------------------- */
 
 struct item_order {
-    cv_parallel_decoder weight;
+    cv_wide weight;
     double profit;
     uint32_t item_class;
 };
@@ -435,7 +429,7 @@ static int by_weight(const void *left, const void *right)
 }
 
 /* The most items of a weight that the bins together hold, up to UINT32_MAX. */
-static uint32_t most_of(const struct cv_instance *instance, cv_parallel_decoder weight)
+static uint32_t most_of(const struct cv_instance *instance, cv_wide weight)
 {
     uint64_t max = 0;
 
@@ -546,7 +540,7 @@ bool cv_instance_make(const struct cv_knapsack *problem, enum cv_making making,
     struct item_order *order = cv_array(arena, problem->nclasses, sizeof *order);
     const double largest = largest_weight(problem, making);
     const int unit = choose_unit(problem, largest);
-    cv_parallel_decoder lightest = ~(cv_parallel_decoder)0;
+    cv_wide lightest = ~(cv_wide)0;
     uint32_t n = 0;
 
     *out = (struct cv_instance){ .nsizes = 0 };
@@ -556,7 +550,7 @@ bool cv_instance_make(const struct cv_knapsack *problem, enum cv_making making,
         return false;
     for (uint32_t i = 0; i < problem->nclasses; i++) {
         const struct cv_item_class *class = &problem->classes[i];
-        cv_parallel_decoder weight;
+        cv_wide weight;
 
         if (class->count == 0 || class->weight > largest)
             continue;
@@ -603,14 +597,13 @@ double cv_size_profit(const struct cv_instance *instance, uint32_t size, uint32_
 #define MOST_INTERVALS ((size_t)1 << 14)
 
 struct interval {
-    cv_parallel_decoder from, to; /* both included */
+    cv_wide from, to; /* both included */
 };
 
 struct sums {
     struct interval *now, *then;
     size_t count;
-    cv_parallel_decoder max,
-        near; /* largest capacity; intervals nearer than this are joined */
+    cv_wide max, near; /* largest capacity; intervals nearer than this are joined */
 };
 
 /* Add an interval behind all others that begin before it. */
@@ -644,7 +637,7 @@ static void shorten(struct sums *sums)
 }
 
 /* The sums with or without one more thing of weight `weight`. */
-static void add_weight(struct sums *sums, cv_parallel_decoder weight)
+static void add_weight(struct sums *sums, cv_wide weight)
 {
     struct interval *swap = sums->now;
     size_t count = 0, i = 0, j = 0;
@@ -667,9 +660,9 @@ static void add_weight(struct sums *sums, cv_parallel_decoder weight)
 }
 
 /* The end of what is reached up to `capacity`. */
-static cv_parallel_decoder reached(const struct sums *sums, cv_parallel_decoder capacity)
+static cv_wide reached(const struct sums *sums, cv_wide capacity)
 {
-    cv_parallel_decoder best = 0;
+    cv_wide best = 0;
 
     for (size_t i = 0; i < sums->count && sums->now[i].from <= capacity; i++)
         best = sums->now[i].to < capacity ? sums->now[i].to : capacity;
@@ -724,9 +717,9 @@ bool cv_instance_tighten(struct cv_instance *instance, struct cv_work *work)
     return true;
 }
 
-static cv_parallel_decoder total_capacity(const struct cv_instance *instance)
+static cv_wide total_capacity(const struct cv_instance *instance)
 {
-    cv_parallel_decoder total = 0;
+    cv_wide total = 0;
 
     for (uint32_t g = 0; g < instance->ngroups; g++)
         total += instance->groups[g].capacity * instance->groups[g].nbins;
@@ -735,12 +728,12 @@ static cv_parallel_decoder total_capacity(const struct cv_instance *instance)
 
 double cv_instance_surrogate_lp(const struct cv_instance *instance)
 {
-    cv_parallel_decoder left = total_capacity(instance);
+    cv_wide left = total_capacity(instance);
     double bound = instance->free_profit;
 
     for (uint32_t i = 0; i < instance->nsegments; i++) {
         const struct cv_segment *segment = &instance->segments[instance->by_density[i]];
-        const cv_parallel_decoder weight = instance->sizes[segment->size].weight;
+        const cv_wide weight = instance->sizes[segment->size].weight;
         const uint32_t fit = cv_wide_times(left, weight, segment->count);
 
         bound += segment->profit * fit;

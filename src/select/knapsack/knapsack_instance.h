@@ -9,7 +9,7 @@
 #define CV_KNAPSACK_INSTANCE_H
 #include "select/knapsack/knapsack.h"
 
-__extension__ typedef unsigned __int128 cv_parallel_decoder;
+__extension__ typedef unsigned __int128 cv_wide;
 
 /* Items of one class among those of its weight. */
 struct cv_segment {
@@ -19,14 +19,13 @@ struct cv_segment {
 };
 
 struct cv_size {
-    cv_parallel_decoder weight; /* > 0                                       */
-    uint32_t count;             /* no more than the bins together could hold */
-    uint32_t first, nsegments;  /* in `segments`, by decreasing profit       */
+    cv_wide weight;            /* > 0                                       */
+    uint32_t count;            /* no more than the bins together could hold */
+    uint32_t first, nsegments; /* in `segments`, by decreasing profit       */
 };
 
 struct cv_knapsack_group {
-    cv_parallel_decoder
-        capacity; /* of a bin; no items add up to between this and the real one */
+    cv_wide capacity; /* of a bin; no items add up to between this and the real one */
     uint32_t first, nbins;
 };
 
@@ -73,14 +72,13 @@ static inline void cv_work_return(struct cv_work *work, const struct cv_work *sh
 /* --- knapsack_instance.c ---------------------------------------------------------------- */
 
 /* As a double, within its last bits: the compiler's own way is slow on some machines. */
-static inline double cv_wide_double(cv_parallel_decoder value)
+static inline double cv_wide_double(cv_wide value)
 {
     return (double)(uint64_t)(value >> 64) * 0x1p64 + (double)(uint64_t)value;
 }
 
 /* floor(capacity / weight), at most `most`. */
-uint32_t cv_wide_times(cv_parallel_decoder capacity, cv_parallel_decoder weight,
-                       uint32_t max);
+uint32_t cv_wide_times(cv_wide capacity, cv_wide weight, uint32_t max);
 
 /* --- knapsack_instance.c ------------------------------------------------------------- */
 
@@ -107,7 +105,7 @@ static inline uint32_t cv_segment_left(const struct cv_segment *segment, uint32_
 /* --- knapsack_instance.c: one bin ----------------------------------------------------- */
 
 struct cv_single_item {
-    cv_parallel_decoder weight;
+    cv_wide weight;
     double profit;
     uint32_t count, tag;
 };
@@ -115,7 +113,7 @@ struct cv_single_item {
 struct cv_single {
     struct cv_single_item *items; /* by decreasing density */
     uint32_t nitems;
-    cv_parallel_decoder capacity;
+    cv_wide capacity;
     double floor;     /* only more than this is looked for                       */
     double tolerance; /* gains not larger than this are not looked for           */
     uint64_t max;     /* most work                                               */
@@ -134,7 +132,7 @@ struct cv_single_workspace *cv_single_room_new(void);
 void cv_single_room_free(struct cv_single_workspace *room);
 
 /* Add items to the list; to the last ones if these are the same. */
-void cv_single_append(struct cv_single *single, cv_parallel_decoder weight, double profit,
+void cv_single_append(struct cv_single *single, cv_wide weight, double profit,
                       uint32_t count, uint32_t tag);
 bool cv_single_solve(const struct cv_single *single, struct cv_single_workspace *room,
                      struct cv_work *work, struct cv_single_result *out);

@@ -368,10 +368,10 @@ uint32_t cv_generator_left(const struct cv_generator *generator, uint32_t size)
     return generator->instance->sizes[size].count - generator->trial.used[size];
 }
 
-void cv_generator_complete(struct cv_generator *generator, cv_parallel_decoder rest)
+void cv_generator_complete(struct cv_generator *generator, cv_wide rest)
 {
     for (uint32_t s = 0; s < generator->instance->nsizes; s++) {
-        const cv_parallel_decoder weight = generator->instance->sizes[s].weight;
+        const cv_wide weight = generator->instance->sizes[s].weight;
         const uint32_t more =
             cv_wide_times(rest, weight,
                           cv_generator_left(generator, s) - generator->count[s]);
@@ -389,7 +389,7 @@ static bool price_group(struct cv_generator *generator, uint32_t group, double t
     const double *dual = generator->master.dual;
     struct cv_single *single = &generator->single;
     struct cv_single_result result;
-    cv_parallel_decoder rest = instance->groups[group].capacity;
+    cv_wide rest = instance->groups[group].capacity;
     uint32_t known = generator->master.npatterns;
 
     single->nitems = 0;
