@@ -127,24 +127,18 @@ bool cv_costs_read_quickly(const char *text, size_t length, struct cv_costs_draf
     return understood;
 }
 
-/* --- the costs of one exact reduction: YAML, or JSON, which YAML contains ---------- */
+/* --- YAML --------------------------------------------------------------------------- */
 
 #define FILE_MOST ((size_t)3 << 30) /* bytes */
 
 struct costs_reader {
     struct cv_reading in;
     struct cv_costs_draft draft;
-    struct cv_token compute; /* where the list of combining costs began */
+    struct cv_token compute; /* first token of the list of combining costs */
 };
 
 static const char *const fields[] = { "transfer", "compute" };
 enum { TRANSFER, COMPUTE, NFIELDS };
-
-static const char *field_name(const void *context, size_t index)
-{
-    (void)context;
-    return fields[index];
-}
 
 static enum cleave_status add_time(struct costs_reader *reader, struct cv_doubles *list,
                                    double time_s)
@@ -158,85 +152,84 @@ static enum cleave_status take_row(struct costs_reader *reader,
                                    const struct cv_token *token, size_t row)
 {
     struct cv_costs_draft *draft = &reader->draft;
-    struct cv_place place = cv_read_place(&reader->in, token);
-    const size_t path = strlen(reader->in.field),
-                 max = row > 0 ? draft->nodes : CV_COSTS_NODES;
+    struct cv_reading *in = &reader->in;
+    const size_t path = strlen(in->field), max = row > 0 ? draft->nodes : CV_COSTS_NODES;
     struct cv_token item;
     char expected[96];
     size_t n = 0;
 
     if (token->node != CV_NODE_LIST)
-        return cv_read_fail(&reader->in, token, "expected a list of times, one per node");
+        return cv_read_fail(in, token, "expected a list of times, one per node");
     for (;; n++) {
         double time_s = 0;
 
-        CV_TRY(cv_read_next(&reader->in, &item));
+        CV_TRY(cv_read_next(in, &item));
         if (item.node == CV_NODE_END)
             break;
-        snprintf(reader->in.field + path, sizeof reader->in.field - path, "[%zu]", n);
+        cv_read_path(in, path, "[%zu]", n);
         if (n == max) {
             snprintf(expected, sizeof expected,
                      row > 0 ? "expected the end of a row of %zu, as the first"
                              : "expected at most %zu nodes",
                      max);
-            return cv_read_fail(&reader->in, &item, expected);
+            return cv_read_fail(in, &item, expected);
         }
-        if (n == row) /* nobody sends to itself */
-            CV_TRY(cv_read_number(&reader->in, &item, CV_SECONDS, &time_s));
+        if (n == row) /* a node does not send to itself: any number is accepted */
+            CV_TRY(cv_read_number(in, &item, CV_SECONDS, &time_s));
         else
-            CV_TRY(cv_read_ranged(&reader->in, &item, CV_SECONDS, false, &time_s));
+            CV_TRY(cv_read_ranged(in, &item, CV_SECONDS, false, &time_s));
         CV_TRY(add_time(reader, &draft->transfer, n == row ? 0 : time_s));
-        reader->in.field[path] = '\0';
+        in->field[path] = '\0';
     }
     if (row == 0)
         draft->nodes = n;
     if (n == 0)
-        return cv_fail_at(reader->in.err, &place,
-                          "expected a list of times, one per node, got an empty list");
-    if (n < draft->nodes)
-        return cv_fail_at(reader->in.err, &place,
-                          "expected a row of %zu, as the first, got %zu", draft->nodes,
-                          n);
-    return CLEAVE_OK;
+        return cv_read_refuse(
+            in, token, "expected a list of times, one per node, got an empty list");
+    return n >= draft->nodes
+               ? CLEAVE_OK
+               : cv_read_refuse(in, token, "expected a row of %zu, as the first, got %zu",
+                                draft->nodes, n);
 }
 
 static enum cleave_status take_transfer(struct costs_reader *reader,
                                         const struct cv_token *token)
 {
-    struct cv_place place = cv_read_place(&reader->in, token);
+    struct cv_reading *in = &reader->in;
     struct cv_token item;
     char expected[96];
     size_t rows = 0;
 
     if (token->node != CV_NODE_LIST)
-        return cv_read_fail(&reader->in, token,
-                            "expected a list of rows, one per sender");
+        return cv_read_fail(in, token, "expected a list of rows, one per sender");
     for (;; rows++) {
-        CV_TRY(cv_read_next(&reader->in, &item));
+        CV_TRY(cv_read_next(in, &item));
         if (item.node == CV_NODE_END)
             break;
-        snprintf(reader->in.field, sizeof reader->in.field, "transfer[%zu]", rows);
+        cv_read_path(in, 0, "transfer[%zu]", rows);
         if (rows > 0 && rows == reader->draft.nodes) {
             snprintf(expected, sizeof expected,
                      "expected the end of %zu rows, as many as a row has times", rows);
-            return cv_read_fail(&reader->in, &item, expected);
+            return cv_read_fail(in, &item, expected);
         }
         CV_TRY(take_row(reader, &item, rows));
     }
-    snprintf(reader->in.field, sizeof reader->in.field, "transfer");
+    cv_read_path(in, 0, "transfer");
     if (rows == 0)
-        return cv_fail_at(reader->in.err, &place,
-                          "expected a list of rows, one per sender, got an empty list");
-    if (rows < reader->draft.nodes)
-        return cv_fail_at(reader->in.err, &place,
-                          "expected %zu rows, as many as a row has times, got %zu",
-                          reader->draft.nodes, rows);
-    return CLEAVE_OK;
+        return cv_read_refuse(
+            in, token, "expected a list of rows, one per sender, got an empty list");
+    return rows >= reader->draft.nodes
+               ? CLEAVE_OK
+               : cv_read_refuse(in, token,
+                                "expected %zu rows, as many as a row has times, got %zu",
+                                reader->draft.nodes, rows);
 }
 
 static enum cleave_status take_compute(struct costs_reader *reader,
                                        const struct cv_token *token)
 {
+    struct cv_doubles *list = &reader->draft.compute;
+    struct cv_reading *in = &reader->in;
     struct cv_token item;
     char expected[64];
     double time_s;
@@ -244,35 +237,17 @@ static enum cleave_status take_compute(struct costs_reader *reader,
     reader->compute = *token;
     snprintf(expected, sizeof expected, "expected at most %d nodes", CV_COSTS_NODES);
     if (token->node != CV_NODE_LIST)
-        return cv_read_fail(&reader->in, token, "expected a list of times, one per node");
+        return cv_read_fail(in, token, "expected a list of times, one per node");
     for (;;) {
-        CV_TRY(cv_read_next(&reader->in, &item));
+        CV_TRY(cv_read_next(in, &item));
         if (item.node == CV_NODE_END)
-            break;
-        snprintf(reader->in.field, sizeof reader->in.field, "compute[%zu]",
-                 reader->draft.compute.count);
-        if (reader->draft.compute.count == CV_COSTS_NODES)
-            return cv_read_fail(&reader->in, &item, expected);
-        CV_TRY(cv_read_ranged(&reader->in, &item, CV_SECONDS, false, &time_s));
-        CV_TRY(add_time(reader, &reader->draft.compute, time_s));
+            return CLEAVE_OK;
+        cv_read_path(in, 0, "compute[%zu]", list->count);
+        if (list->count == CV_COSTS_NODES)
+            return cv_read_fail(in, &item, expected);
+        CV_TRY(cv_read_ranged(in, &item, CV_SECONDS, false, &time_s));
+        CV_TRY(add_time(reader, list, time_s));
     }
-    snprintf(reader->in.field, sizeof reader->in.field, "compute");
-    return CLEAVE_OK;
-}
-
-/* After the last field: one time per row. */
-static enum cleave_status check_compute(struct costs_reader *reader, bool given)
-{
-    struct cv_place place;
-
-    reader->draft.has_compute = given;
-    if (!given || reader->draft.compute.count == reader->draft.nodes)
-        return CLEAVE_OK;
-    snprintf(reader->in.field, sizeof reader->in.field, "compute");
-    place = cv_read_place(&reader->in, &reader->compute);
-    return cv_fail_at(reader->in.err, &place,
-                      "expected %zu times, one per row of 'transfer', got %zu",
-                      reader->draft.nodes, reader->draft.compute.count);
 }
 
 static enum cleave_status take_field(void *context, size_t index,
@@ -285,14 +260,18 @@ static enum cleave_status take_field(void *context, size_t index,
 static enum cleave_status read_slowly(struct costs_reader *reader, const char *text,
                                       size_t length)
 {
-    const struct cv_fields all = { field_name, NFIELDS, TRANSFER, take_field, reader };
+    const struct cv_fields all = { fields, NFIELDS, TRANSFER, take_field, reader };
+    struct cv_costs_draft *draft = &reader->draft;
     unsigned seen[NFIELDS] = { 0 };
-    enum cleave_status status = cv_read_mapping(&reader->in, text, length, &all, seen);
 
-    if (status == CLEAVE_OK)
-        status = check_compute(reader, seen[COMPUTE] != 0);
-    cv_arena_done(&reader->in.arena);
-    return status;
+    CV_TRY(cv_read_mapping(&reader->in, text, length, &all, seen));
+    draft->has_compute = seen[COMPUTE] != 0;
+    if (!draft->has_compute || draft->compute.count == draft->nodes)
+        return CLEAVE_OK;
+    cv_read_path(&reader->in, 0, "compute");
+    return cv_read_refuse(&reader->in, &reader->compute,
+                          "expected %zu times, one per row of 'transfer', got %zu",
+                          draft->nodes, draft->compute.count);
 }
 
 static enum cleave_status build(struct cv_costs_draft *draft, struct cleave_costs **out,

@@ -1,248 +1,22 @@
 /* platform_file.c -- platform files: YAML, or JSON, which YAML contains.
  * SPDX-License-Identifier: MIT
  *
- * The file is read in one pass, every value being checked where it stands, so that a
- * message names line, column and field. What costs may be is said in the table of the model. */
+ * One table of fields, together with the table of costs in the model, drives reading and
+ * writing. The file is read in one pass. Every value is checked where it is read, so that a
+ * message has line, column and field. */
 #include "io/platform_file.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <cleave/platform.h>
 #include "base/quantity.h"
 #include "base/text.h"
 #include "io/input.h"
 #include "io/reading.h"
-#include "model/platform/leaders.h"
 #include "model/platform/platform_internal.h"
-
-/* --- workers of a platform file that others lead ----------------------------------- */
-
-/* All that is known of the workers, and their groups by name. */
-struct leaders {
-    struct cv_reading *in;
-    const struct cv_group *groups;
-    const struct cv_declared *declared;
-    size_t ngroups;
-    const struct cv_group **by_name; /* owned */
-    uint32_t *leader;                /* owned: per group */
-};
-
-static int compare_names(const void *left, const void *right)
-{
-    const struct cv_group *const *a = left, *const *b = right;
-
-    return strcmp((*a)->name, (*b)->name);
-}
-
-/* Fail at what stands behind `via` of a group. */
-static enum cleave_status fail_via(const struct leaders *leaders, size_t group,
-                                   const char *expected)
-{
-    const struct cv_declared *at = &leaders->declared[group];
-    struct cv_reading *in = leaders->in;
-    const struct cv_place place = { in->file, at->via_line, at->via_column, in->field };
-    char shown[128];
-
-    snprintf(in->field, sizeof in->field, "workers[%zu].via", group);
-    return cv_fail_at(in->err, &place, "expected %s, got '%s'", expected,
-                      cv_shown(at->via, strlen(at->via), shown, sizeof shown));
-}
-
-static enum cleave_status find_leader(const struct leaders *leaders, size_t group)
-{
-    const struct cv_group named = { .name = leaders->declared[group].via };
-    const struct cv_group *key = &named, **end = leaders->by_name + leaders->ngroups,
-                          **found;
-
-    leaders->leader[group] = CV_NO_LEADER;
-    if (named.name == NULL)
-        return CLEAVE_OK;
-    found = bsearch(&key, leaders->by_name, leaders->ngroups, sizeof *leaders->by_name,
-                    compare_names);
-    if (found == NULL)
-        return fail_via(leaders, group, "the name of another worker");
-    if ((found > leaders->by_name && strcmp(found[-1]->name, named.name) == 0) ||
-        (found + 1 < end && strcmp(found[1]->name, named.name) == 0))
-        return fail_via(leaders, group, "a name that one worker has");
-    if (leaders->groups[group].nsteps > 0)
-        return fail_via(leaders, group,
-                        "a worker with a profile, or times, to be led by the master");
-    leaders->leader[group] = (uint32_t)(*found - leaders->groups);
-    return CLEAVE_OK;
-}
-
-static enum cleave_status find_leaders(struct leaders *leaders)
-{
-    leaders->by_name = calloc(leaders->ngroups, sizeof *leaders->by_name);
-    leaders->leader = calloc(leaders->ngroups, sizeof *leaders->leader);
-    if (leaders->by_name == NULL || leaders->leader == NULL)
-        return cv_fail_memory(leaders->in->err, "a platform");
-    for (size_t g = 0; g < leaders->ngroups; g++)
-        leaders->by_name[g] = &leaders->groups[g];
-    qsort(leaders->by_name, leaders->ngroups, sizeof *leaders->by_name, compare_names);
-    for (size_t g = 0; g < leaders->ngroups; g++)
-        CV_TRY(find_leader(leaders, g));
-    return CLEAVE_OK;
-}
-
-/* Whether a worker is another machine that is reached from here. */
-static bool is_host(const struct cv_group *group)
-{
-    return group->ssh != NULL || group->slots > 0;
-}
-
-/* Who leads whom by --via, of which "all others" are hosts, if there are some. */
-static enum cleave_status appoint(struct leaders *leaders,
-                                  const struct cv_platform_view *how)
-{
-    const char **names = cv_array(&leaders->in->arena, leaders->ngroups, sizeof *names);
-    bool *hosts = cv_array(&leaders->in->arena, leaders->ngroups, sizeof *hosts);
-    bool any = false;
-
-    if (names == NULL || hosts == NULL)
-        return cv_fail_memory(leaders->in->err, "a platform");
-    for (size_t g = 0; g < leaders->ngroups; g++) {
-        names[g] = leaders->groups[g].name;
-        hosts[g] = is_host(&leaders->groups[g]);
-        any = any || hosts[g];
-    }
-    CV_TRY(cv_lead_rules_apply(how->rules, how->nrules,
-                               &(struct cv_lead_names){ names, any ? hosts : NULL,
-                                                        (uint32_t)leaders->ngroups },
-                               leaders->leader, leaders->in->err));
-    for (size_t g = 0; g < leaders->ngroups; g++)
-        if (leaders->leader[g] != CV_NO_LEADER && leaders->groups[g].nsteps > 0)
-            return cv_fail(leaders->in->err, CLEAVE_EINPUT,
-                           "--via: '%s' has a profile, or times: expected it to be led "
-                           "by the master",
-                           names[g]);
-    return CLEAVE_OK;
-}
-
-static bool has_leaders(const struct cv_declared *declared, size_t count)
-{
-    for (size_t g = 0; g < count; g++)
-        if (declared[g].via != NULL)
-            return true;
-    return false;
-}
-
-/* Whether the leaders of a group lead to group `as`, or it is that. */
-static bool is_behind(const struct leaders *leaders, uint32_t group, uint32_t as)
-{
-    for (size_t steps = 0; steps <= leaders->ngroups && group != CV_NO_LEADER; steps++) {
-        if (group == as)
-            return true;
-        group = leaders->leader[group];
-    }
-    return false;
-}
-
-/* The worker of this name: its own slots are places on its machine. */
-static enum cleave_status become(struct leaders *leaders, const char *as,
-                                 struct cv_group *groups, uint32_t *out)
-{
-    const struct cv_group named = { .name = as };
-    const struct cv_group *key = &named, **found;
-    struct cv_group *own;
-
-    found = bsearch(&key, leaders->by_name, leaders->ngroups, sizeof *leaders->by_name,
-                    compare_names);
-    if (found == NULL)
-        return cv_fail(leaders->in->err, CLEAVE_EINPUT,
-                       "%s: there is no worker '%s' to be (--as)", leaders->in->file, as);
-    *out = (uint32_t)(*found - leaders->groups);
-    own = &groups[*out];
-    own->count = own->slots > 0 ? own->slots : 1;
-    own->slots = 0;
-    own->ssh = own->command = NULL;
-    return CLEAVE_OK;
-}
-
-/* Take all who are not behind `as` out of the arrays. */
-static void keep_behind(struct leaders *leaders, uint32_t as, struct cleave_worker *kinds,
-                        struct cv_group *groups, struct cv_declared *declared,
-                        uint32_t *places)
-{
-    const size_t count = leaders->ngroups;
-    uint32_t kept = 0;
-
-    for (uint32_t g = 0; g < count; g++)
-        places[g] = is_behind(leaders, g, as) ? kept++ : CV_NO_LEADER;
-    for (uint32_t g = 0; g < count; g++) {
-        const uint32_t leader = leaders->leader[g], to = places[g];
-
-        if (to == CV_NO_LEADER)
-            continue;
-        kinds[to] = kinds[g];
-        groups[to] = groups[g];
-        declared[to] = declared[g];
-        leaders->leader[to] = g == as || leader == as ? CV_NO_LEADER : places[leader];
-    }
-    leaders->ngroups = kept;
-}
-
-static enum cleave_status look_as(struct leaders *leaders, const char *as,
-                                  struct cleave_worker *kinds, struct cv_group *groups,
-                                  struct cv_declared *declared)
-{
-    uint32_t *places, at = 0;
-
-    if (as == NULL)
-        return CLEAVE_OK;
-    CV_TRY(become(leaders, as, groups, &at));
-    places = calloc(leaders->ngroups, sizeof *places);
-    if (places == NULL)
-        return cv_fail_memory(leaders->in->err, "a platform");
-    keep_behind(leaders, at, kinds, groups, declared, places);
-    free(places);
-    return CLEAVE_OK;
-}
-
-/* Let leaders stand for all who are behind them (model/platform/leaders.h), and take these
- * out of the arrays, of which `ngroups` elements are left. */
-static enum cleave_status read_leaders(struct cv_reading *in,
-                                       const struct cv_platform_view *how,
-                                       enum cleave_port port, struct cleave_worker *kinds,
-                                       struct cv_group *groups,
-                                       struct cv_declared *declared, size_t *ngroups)
-{
-    struct leaders leaders = {
-        .in = in, .groups = groups, .declared = declared, .ngroups = *ngroups
-    };
-    uint32_t n = 0, circle = CV_NO_LEADER;
-    enum cleave_status status;
-    size_t kept = 0;
-
-    if (how->as == NULL && how->nrules == 0 && !has_leaders(declared, *ngroups))
-        return CLEAVE_OK;
-    status = find_leaders(&leaders);
-    if (status == CLEAVE_OK && how->nrules > 0)
-        status = appoint(&leaders, how);
-    if (status == CLEAVE_OK)
-        status = look_as(&leaders, how->as, kinds, groups, declared);
-    n = (uint32_t)leaders.ngroups;
-    if (status == CLEAVE_OK)
-        status = cv_leaders_collapse(port, leaders.leader, kinds, groups, &n, &circle,
-                                     in->err);
-    if (circle != CV_NO_LEADER)
-        status = fail_via(&leaders, circle, "leaders that lead to the master");
-    for (size_t g = 0; status == CLEAVE_OK && g < leaders.ngroups; g++)
-        if (leaders.leader[g] == CV_NO_LEADER)
-            declared[kept++] = declared[g];
-    if (status == CLEAVE_OK)
-        *ngroups = n;
-    free(leaders.by_name);
-    free(leaders.leader);
-    return status;
-}
-
-/* --- platform files: YAML, or JSON, which YAML contains ---------------------------- */
 
 enum {
     FILE_MOST = 256 << 20, /* bytes */
@@ -250,297 +24,404 @@ enum {
     GPUS_MOST = 1024,
 };
 
-/* What is known of a worker while it is read. */
-struct draft {
+/* A name, and where the file has it. */
+struct name {
+    const char *text; /* NULL: not given */
+    unsigned line, column;
+};
+
+/* One entry of `workers`. */
+struct entry {
     struct cleave_worker worker;
     struct cv_group group;
-    unsigned line, column;             /* of its name                        */
-    unsigned count_line, count_column; /* of its count, 0 if there was none  */
-    double from_s, until_s;            /* when it is there                   */
-    const char *via;                   /* who leads it; NULL: the master     */
-    unsigned via_line, via_column;
+    struct cv_host_fields host;
+    struct name name, via;             /* via: the leader; not given: the master */
+    unsigned count_line, count_column; /* 0: not given                           */
+    double from_s, until_s;            /* when it takes part; 0: not given       */
 };
 
 struct reader {
     struct cv_reading in;
     enum cleave_port port;
-    struct cleave_worker *kinds;
-    struct cv_group *groups;
-    struct cv_declared *places; /* of each group */
-    size_t ngroups, kinds_capacity, groups_capacity, places_capacity;
-    bool leads;     /* somebody is led by another */
+    struct entry *entries; /* owned */
+    size_t count, capacity;
     uint64_t total; /* workers so far */
 };
 
-enum field_kind { NAME, TEXT, VIA, COUNT, SLOTS, GPUS, PROFILE, TIME, UNITS, PRICE };
+/* --- fields ------------------------------------------------------------------------- */
 
-/* What a worker has besides its costs, which model/platform/worker_fields.h lists. */
+enum kind { NAME, TEXT, WHOLE, GPUS, PROFILE, NUMBER };
+
 struct field {
     const char *name;
-    enum field_kind kind;
-    bool required;
-    size_t offset; /* into struct draft */
+    enum kind kind;
+    size_t offset; /* into struct entry */
+    bool required, positive;
+    enum cv_quantity quantity; /* of a NUMBER       */
+    uint32_t most;             /* of a WHOLE number */
 };
 
-static const struct field before[] = {
-    { "name", NAME, true, 0 },
-    { "count", COUNT, false, offsetof(struct draft, group.count) },
-};
-static const struct field behind[] = {
-    { "profile", PROFILE, false, 0 },
-    { "from", TIME, false, offsetof(struct draft, from_s) },
-    { "until", TIME, false, offsetof(struct draft, until_s) },
-    { "memory", UNITS, false, offsetof(struct draft, group.memory) },
-    { "cost", PRICE, false, offsetof(struct draft, group.cost) },
-    { "via", VIA, false, 0 },
-    { "ssh", TEXT, false, offsetof(struct draft, group.ssh) },
-    { "slots", SLOTS, false, offsetof(struct draft, group.slots) },
-    { "gpus", GPUS, false, offsetof(struct draft, group.gpus) },
-    { "command", TEXT, false, offsetof(struct draft, group.command) },
-};
-enum {
-    NBEFORE = sizeof before / sizeof *before,
-    NBEHIND = sizeof behind / sizeof *behind,
-    NFIELDS = NBEFORE + CV_WORKER_FIELDS + NBEHIND,
-};
+#define AT(member) offsetof(struct entry, member)
 
-/* The cost that field `index` is; NULL: it is something else. */
+/* The costs of the model come after the first FIRST fields. */
+static const struct field fields[] = {
+    { .name = "name", NAME, AT(name), .required = true },
+    { .name = "count", WHOLE, AT(group.count), .most = CLEAVE_MAX_WORKERS },
+    { .name = "profile", PROFILE },
+    { .name = "from", NUMBER, AT(from_s), .quantity = CV_SECONDS },
+    { .name = "until", NUMBER, AT(until_s), .quantity = CV_SECONDS },
+    { .name = "memory",
+      NUMBER,
+      AT(group.memory),
+      .quantity = CV_UNITS,
+      .positive = true },
+    { .name = "cost", NUMBER, AT(group.cost), .quantity = CV_NUMBER },
+    { .name = "via", NAME, AT(via) },
+    { .name = "ssh", TEXT, AT(host.ssh) },
+    { .name = "slots", WHOLE, AT(host.slots), .most = SLOTS_MOST },
+    { .name = "gpus", GPUS, AT(host.gpus) },
+    { .name = "command", TEXT, AT(host.command) },
+};
+enum { FIRST = 2, NFIELDS = sizeof fields / sizeof *fields + CV_WORKER_FIELDS };
+
+/* The cost that field `index` is; NULL: it is not a cost. */
 static const struct cv_worker_field *cost_at(size_t index)
 {
-    return index >= NBEFORE && index < NBEFORE + CV_WORKER_FIELDS
-               ? &cv_worker_fields[index - NBEFORE]
+    return index >= FIRST && index < FIRST + CV_WORKER_FIELDS
+               ? &cv_worker_fields[index - FIRST]
                : NULL;
 }
 
-/* Field `index`, which is no cost. */
-static const struct field *field_at(size_t index)
+static struct field field_at(size_t index)
 {
-    return index < NBEFORE ? &before[index] : &behind[index - NBEFORE - CV_WORKER_FIELDS];
-}
+    const struct cv_worker_field *cost = cost_at(index);
 
-static const char *const top_fields[] = { "port", "workers" };
-enum { NTOP = sizeof top_fields / sizeof *top_fields };
+    return cost == NULL ? fields[index < FIRST ? index : index - CV_WORKER_FIELDS]
+                        : (struct field){ .name = cost->name,
+                                          .kind = NUMBER,
+                                          .offset = AT(worker) + cost->offset,
+                                          .required = cost->required,
+                                          .positive = cost->positive,
+                                          .quantity = cost->quantity };
+}
 
 static const char *field_name(const void *context, size_t index)
 {
-    const struct cv_worker_field *cost = cost_at(index);
-
     (void)context;
-    return cost != NULL ? cost->name : field_at(index)->name;
+    return field_at(index).name;
 }
 
-static bool is_required(size_t index)
+/* --- leaders ------------------------------------------------------------------------ */
+
+/* Leaders of the entries of a file. */
+struct leaders {
+    struct reader *reader;
+    const struct entry **by_name; /* sorted */
+    uint32_t *leader;             /* per entry; CV_NO_LEADER: the master */
+};
+
+static int compare_names(const void *left, const void *right)
 {
-    const struct cv_worker_field *cost = cost_at(index);
+    const struct entry *const *a = left, *const *b = right;
 
-    return cost != NULL ? cost->required : field_at(index)->required;
+    return strcmp((*a)->name.text, (*b)->name.text);
 }
 
-static const char *top_name(const void *context, size_t index)
+static enum cleave_status fail_via(struct reader *reader, size_t index,
+                                   const char *expected)
 {
-    (void)context;
-    return top_fields[index];
+    const struct name *via = &reader->entries[index].via;
+    struct cv_reading *in = &reader->in;
+    const struct cv_place place = { in->file, via->line, via->column, in->field };
+    char shown[128];
+
+    snprintf(in->field, sizeof in->field, "workers[%zu].via", index);
+    return cv_fail_at(in->err, &place, "expected %s, got '%s'", expected,
+                      cv_shown(via->text, strlen(via->text), shown, sizeof shown));
 }
 
-/* --- Workers ------------------------------------------------------------------------ */
+/* The place of a name in `by_name`, or NULL. */
+static const struct entry **find_name(const struct leaders *leaders, const char *name)
+{
+    const struct entry key = { .name.text = name }, *at = &key;
 
-/* A number, or as many as there are. */
-static enum cleave_status take_gpus(struct reader *reader, const struct cv_token *token,
+    return bsearch(&at, leaders->by_name, leaders->reader->count, sizeof at,
+                   compare_names);
+}
+
+static enum cleave_status find_leader(const struct leaders *leaders, size_t index)
+{
+    struct reader *reader = leaders->reader;
+    const char *via = reader->entries[index].via.text;
+    const struct entry **end = leaders->by_name + reader->count, **found;
+
+    leaders->leader[index] = CV_NO_LEADER;
+    if (via == NULL)
+        return CLEAVE_OK;
+    found = find_name(leaders, via);
+    if (found == NULL)
+        return fail_via(reader, index, "the name of another worker");
+    if ((found > leaders->by_name && strcmp(found[-1]->name.text, via) == 0) ||
+        (found + 1 < end && strcmp(found[1]->name.text, via) == 0))
+        return fail_via(reader, index, "a name that one worker has");
+    if (reader->entries[index].group.nsteps > 0)
+        return fail_via(reader, index,
+                        "a worker with a profile, or times, to be led by the master");
+    leaders->leader[index] = (uint32_t)(*found - reader->entries);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status find_leaders(struct leaders *leaders)
+{
+    struct reader *reader = leaders->reader;
+
+    for (size_t i = 0; i < reader->count; i++)
+        leaders->by_name[i] = &reader->entries[i];
+    qsort(leaders->by_name, reader->count, sizeof *leaders->by_name, compare_names);
+    for (size_t i = 0; i < reader->count; i++)
+        CV_TRY(find_leader(leaders, i));
+    return CLEAVE_OK;
+}
+
+/* Whether the worker is another machine. */
+static bool is_host(const struct cv_host_fields *host)
+{
+    return host->ssh != NULL || host->slots > 0;
+}
+
+/* A rule for all other workers means the hosts, if the file has any. */
+static enum cleave_status apply_rules(struct leaders *leaders,
+                                      const struct cv_platform_view *view)
+{
+    struct reader *reader = leaders->reader;
+    const char **names = cv_array(reader->in.arena, reader->count, sizeof *names);
+    bool *hosts = cv_array(reader->in.arena, reader->count, sizeof *hosts), any = false;
+
+    if (names == NULL || hosts == NULL)
+        return cv_fail_memory(reader->in.err, "a platform");
+    for (size_t i = 0; i < reader->count; i++) {
+        names[i] = reader->entries[i].name.text;
+        hosts[i] = is_host(&reader->entries[i].host);
+        any = any || hosts[i];
+    }
+    CV_TRY(cv_lead_rules_apply(view->rules, view->nrules,
+                               &(struct cv_lead_names){ names, any ? hosts : NULL,
+                                                        (uint32_t)reader->count },
+                               leaders->leader, reader->in.err));
+    for (size_t i = 0; i < reader->count; i++)
+        if (leaders->leader[i] != CV_NO_LEADER && reader->entries[i].group.nsteps > 0)
+            return cv_fail(reader->in.err, CLEAVE_EINPUT,
+                           "hosts.via: '%s' has a profile, or times: expected it to be "
+                           "led by the master",
+                           names[i]);
+    return CLEAVE_OK;
+}
+
+/* Whether the chain of leaders from an entry reaches entry `as`. */
+static bool leads_to(const struct leaders *leaders, uint32_t entry, uint32_t as)
+{
+    for (size_t steps = 0; steps <= leaders->reader->count && entry != CV_NO_LEADER;
+         steps++) {
+        if (entry == as)
+            return true;
+        entry = leaders->leader[entry];
+    }
+    return false;
+}
+
+/* Keep the worker called `as` and all that it leads. */
+static enum cleave_status view_as(struct leaders *leaders, const char *as)
+{
+    struct reader *reader = leaders->reader;
+    const struct entry **found = find_name(leaders, as);
+    uint32_t *places = cv_array(reader->in.arena, reader->count, sizeof *places);
+    uint32_t own, kept = 0;
+    struct cv_group *group;
+    struct cv_host_fields *host;
+
+    if (found == NULL)
+        return cv_fail(reader->in.err, CLEAVE_EINPUT, "hosts.as: %s has no worker '%s'",
+                       reader->in.file, as);
+    if (places == NULL)
+        return cv_fail_memory(reader->in.err, "a platform");
+    own = (uint32_t)(*found - reader->entries);
+    group = &reader->entries[own].group;
+    host = &reader->entries[own].host;
+    group->count = host->slots > 0 ? host->slots : 1;
+    host->slots = 0;
+    host->ssh = host->command = NULL;
+    for (uint32_t i = 0; i < reader->count; i++)
+        places[i] = leads_to(leaders, i, own) ? kept++ : CV_NO_LEADER;
+    for (uint32_t i = 0; i < reader->count; i++) {
+        const uint32_t leader = leaders->leader[i], to = places[i];
+
+        if (to == CV_NO_LEADER)
+            continue;
+        reader->entries[to] = reader->entries[i];
+        leaders->leader[to] = i == own || leader == own ? CV_NO_LEADER : places[leader];
+    }
+    reader->count = kept;
+    return CLEAVE_OK;
+}
+
+/* --- reading ------------------------------------------------------------------------ */
+
+static enum cleave_status take_gpus(struct cv_reading *in, const struct cv_token *token,
                                     uint32_t *out)
 {
     if (cv_read_is_string(token) && strcmp(token->text, "auto") == 0) {
         *out = CV_GPUS_AUTO;
         return CLEAVE_OK;
     }
-    return cv_read_whole(&reader->in, token, GPUS_MOST, out) == CLEAVE_OK
+    return cv_read_whole(in, token, GPUS_MOST, out) == CLEAVE_OK
                ? CLEAVE_OK
-               : cv_read_fail(&reader->in, token,
+               : cv_read_fail(in, token,
                               "expected auto or a whole number from 1 to 1024");
 }
 
-static enum cleave_status take_field(struct reader *reader, const struct field *field,
-                                     const struct cv_token *token, struct draft *draft)
+static enum cleave_status take_field(struct cv_reading *in, const struct field *field,
+                                     const struct cv_token *token, struct entry *entry)
 {
-    void *target = (char *)draft + field->offset;
+    void *target = (char *)entry + field->offset;
+    struct name *name = target;
 
     switch (field->kind) {
     case NAME:
-        draft->line = token->line;
-        draft->column = token->column;
-        return cv_read_text(&reader->in, token, true, &draft->group.name);
+        name->line = token->line;
+        name->column = token->column;
+        return cv_read_text(in, token, true, &name->text);
     case TEXT:
-        return cv_read_text(&reader->in, token, false, target);
-    case VIA:
-        draft->via_line = token->line;
-        draft->via_column = token->column;
-        return cv_read_text(&reader->in, token, true, &draft->via);
-    case COUNT:
-        draft->count_line = token->line;
-        draft->count_column = token->column;
-        return cv_read_whole(&reader->in, token, CLEAVE_MAX_WORKERS, target);
-    case SLOTS:
-        return cv_read_whole(&reader->in, token, SLOTS_MOST, target);
-    case GPUS:
-        return take_gpus(reader, token, target);
-    case PROFILE:
-        return cv_read_profile(&reader->in, token, &draft->group.steps,
-                               &draft->group.nsteps);
-    case TIME:
-        return cv_read_ranged(&reader->in, token, CV_SECONDS, false, target);
-    case UNITS:
-        return cv_read_ranged(&reader->in, token, CV_UNITS, true, target);
-    case PRICE:
-        return cv_read_ranged(&reader->in, token, CV_NUMBER, false, target);
-    }
-    return CLEAVE_OK;
-}
-
-static bool grow(struct reader *reader)
-{
-    const size_t needed = reader->ngroups + 1;
-
-    return CV_ROOM(reader->kinds, &reader->kinds_capacity, needed) &&
-           CV_ROOM(reader->groups, &reader->groups_capacity, needed) &&
-           CV_ROOM(reader->places, &reader->places_capacity, needed);
-}
-
-/* Add a worker whose fields are all read; `token` began it. */
-static enum cleave_status keep_worker(struct reader *reader, const struct cv_token *token,
-                                      const struct draft *draft)
-{
-    reader->total += draft->group.count;
-    if (reader->total > CLEAVE_MAX_WORKERS) {
-        struct cv_place place = cv_read_place(&reader->in, token);
-        size_t path = strlen(reader->in.field);
-
-        if (draft->count_line != 0) {
-            place.line = draft->count_line;
-            place.column = draft->count_column;
-            snprintf(reader->in.field + path, sizeof reader->in.field - path, ".count");
+        return cv_read_text(in, token, false, target);
+    case WHOLE:
+        if (target == &entry->group.count) {
+            entry->count_line = token->line;
+            entry->count_column = token->column;
         }
-        return cv_fail_at(reader->in.err, &place,
-                          "expected at most %u workers in all, got %llu",
-                          CLEAVE_MAX_WORKERS, (unsigned long long)reader->total);
+        return cv_read_whole(in, token, field->most, target);
+    case GPUS:
+        return take_gpus(in, token, target);
+    case PROFILE:
+        return cv_read_profile(in, token, &entry->group.steps, &entry->group.nsteps);
+    case NUMBER:
+        return cv_read_ranged(in, token, field->quantity, field->positive, target);
     }
-    if (!grow(reader))
-        return cv_fail_memory(reader->in.err, "a platform");
-    reader->kinds[reader->ngroups] = draft->worker;
-    reader->groups[reader->ngroups] = draft->group;
-    reader->places[reader->ngroups++] =
-        (struct cv_declared){ draft->line, draft->column, draft->via, draft->via_line,
-                              draft->via_column };
     return CLEAVE_OK;
 }
 
-static enum cleave_status take_value(struct reader *reader, size_t index,
-                                     const struct cv_token *token, struct draft *draft)
+/* Add an entry whose fields are all read; `token` began it. */
+static enum cleave_status keep_entry(struct reader *reader, const struct cv_token *token,
+                                     const struct entry *entry)
 {
-    const struct cv_worker_field *cost = cost_at(index);
+    reader->total += entry->group.count;
+    if (reader->total > CLEAVE_MAX_WORKERS) {
+        struct cv_token at = *token;
 
-    if (cost == NULL)
-        return take_field(reader, field_at(index), token, draft);
-    return cv_read_ranged(&reader->in, token, cost->quantity, cost->positive,
-                          cv_worker_cost(&draft->worker, cost));
+        if (entry->count_line != 0) {
+            at.line = entry->count_line;
+            at.column = entry->count_column;
+            cv_read_path(&reader->in, strlen(reader->in.field), ".count");
+        }
+        return cv_read_refuse(&reader->in, &at,
+                              "expected at most %u workers in all, got %llu",
+                              CLEAVE_MAX_WORKERS, (unsigned long long)reader->total);
+    }
+    if (!CV_ROOM(reader->entries, &reader->capacity, reader->count + 1))
+        return cv_fail_memory(reader->in.err, "a platform");
+    reader->entries[reader->count++] = *entry;
+    return CLEAVE_OK;
 }
 
-/* Costs that were left out are as those that they are like. */
-static void fill_in(struct draft *draft, const unsigned seen[NFIELDS])
+/* A cost that was not given is the cost that it is like. */
+static void fill_costs(struct entry *entry, const unsigned seen[NFIELDS])
 {
     for (size_t i = 0; i < CV_WORKER_FIELDS; i++) {
         const struct cv_worker_field *like = cv_worker_field_like(&cv_worker_fields[i]);
 
-        if (like != NULL && seen[NBEFORE + i] == 0)
-            *cv_worker_cost(&draft->worker, &cv_worker_fields[i]) =
-                cv_worker_cost_of(&draft->worker, like);
+        if (like != NULL && seen[FIRST + i] == 0)
+            *cv_worker_cost(&entry->worker, &cv_worker_fields[i]) =
+                cv_worker_cost_of(&entry->worker, like);
     }
 }
 
-static size_t index_of(const char *name)
+static bool is_given(const char *name, const unsigned seen[NFIELDS])
 {
     size_t i = 0;
 
     while (strcmp(field_name(NULL, i), name) != 0)
         i++;
-    return i;
+    return seen[i] != 0;
 }
 
-/* `from` and `until` are short for a profile: away before, and away for good after. */
-static enum cleave_status fill_times(struct reader *reader, const struct cv_token *token,
-                                     struct draft *draft, const unsigned seen[NFIELDS])
+/* `from` and `until` are a profile: absent before, and absent for good after. */
+static enum cleave_status fill_times(struct cv_reading *in, const struct cv_token *token,
+                                     struct entry *entry, const unsigned seen[NFIELDS])
 {
-    const bool from = seen[index_of("from")] != 0 && draft->from_s > 0,
-               until = seen[index_of("until")] != 0;
-    struct cv_place place = cv_read_place(&reader->in, token);
+    const bool from = entry->from_s > 0, until = is_given("until", seen);
     struct cleave_step *steps;
     uint32_t n = 0;
 
-    if (seen[index_of("profile")] != 0 && (seen[index_of("from")] != 0 || until))
-        return cv_fail_at(reader->in.err, &place,
-                          "expected a profile, or from and until, got both");
-    if (until && !(draft->until_s > draft->from_s))
-        return cv_fail_at(reader->in.err, &place,
-                          "expected until to be after %s, got %g s",
-                          from ? "from" : "the beginning", draft->until_s);
+    if (is_given("profile", seen) && (is_given("from", seen) || until))
+        return cv_read_refuse(in, token,
+                              "expected a profile, or from and until, got both");
+    if (until && !(entry->until_s > entry->from_s))
+        return cv_read_refuse(in, token, "expected until to be after %s, got %g s",
+                              from ? "from" : "the beginning", entry->until_s);
     if (!from && !until)
         return CLEAVE_OK;
-    steps = cv_array(&reader->in.arena, 3, sizeof *steps);
+    steps = cv_array(in->arena, 3, sizeof *steps);
     if (steps == NULL)
-        return cv_fail_memory(reader->in.err, "a profile");
+        return cv_fail_memory(in->err, "a profile");
     if (from) {
         steps[n++] = (struct cleave_step){ 0, 0 };
-        steps[n++] = (struct cleave_step){ draft->from_s, 1 };
+        steps[n++] = (struct cleave_step){ entry->from_s, 1 };
     }
     if (until)
-        steps[n++] = (struct cleave_step){ draft->until_s, 0 };
-    draft->group.steps = steps;
-    draft->group.nsteps = n;
+        steps[n++] = (struct cleave_step){ entry->until_s, 0 };
+    entry->group.steps = steps;
+    entry->group.nsteps = n;
     return CLEAVE_OK;
 }
 
-/* One entry of the list; reader->in.field is its path. */
-static enum cleave_status take_worker(struct reader *reader, const struct cv_token *token)
+/* One entry of the list; in.field is its path. */
+static enum cleave_status take_entry(struct reader *reader, const struct cv_token *token)
 {
-    struct draft draft = { .group = { .count = 1 } };
+    struct cv_reading *in = &reader->in;
+    struct entry entry = { .group = { .count = 1 } };
     unsigned seen[NFIELDS] = { 0 };
-    size_t path = strlen(reader->in.field);
-    struct cv_token key;
+    const size_t path = strlen(in->field);
+    struct cv_token key, value;
+    size_t index;
 
     if (token->node != CV_NODE_MAP)
-        return cv_read_fail(&reader->in, token,
-                            "expected a mapping with the fields of a worker");
+        return cv_read_fail(in, token, "expected a mapping with the fields of a worker");
     for (;;) {
-        struct cv_token value;
-        size_t index;
+        struct field field;
 
-        CV_TRY(cv_read_next(&reader->in, &key));
+        CV_TRY(cv_read_next(in, &key));
         if (key.node == CV_NODE_END)
             break;
-        CV_TRY(cv_read_key(&reader->in, &key, field_name, NFIELDS, seen, &index));
-        snprintf(reader->in.field + path, sizeof reader->in.field - path, ".%s",
-                 field_name(NULL, index));
-        CV_TRY(cv_read_next(&reader->in, &value));
-        CV_TRY(take_value(reader, index, &value, &draft));
-        reader->in.field[path] = '\0';
+        CV_TRY(cv_read_key(in, &key, field_name, NULL, NFIELDS, seen, &index));
+        field = field_at(index);
+        cv_read_path(in, path, ".%s", field.name);
+        CV_TRY(cv_read_next(in, &value));
+        CV_TRY(take_field(in, &field, &value, &entry));
+        in->field[path] = '\0';
     }
-    for (size_t i = 0; i < NFIELDS; i++)
-        if (is_required(i) && seen[i] == 0) {
-            struct cv_place place = cv_read_place(&reader->in, token);
-
+    for (index = 0; index < NFIELDS; index++)
+        if (field_at(index).required && seen[index] == 0) {
             /* If the file is broken here, that is the reason. */
-            CV_TRY(cv_read_next(&reader->in, &key));
-            return cv_fail_at(reader->in.err, &place, "required field '%s' is missing",
-                              field_name(NULL, i));
+            CV_TRY(cv_read_next(in, &key));
+            return cv_read_refuse(in, token, "required field '%s' is missing",
+                                  field_name(NULL, index));
         }
-    if (draft.group.slots > 0 && draft.group.gpus > 0) {
-        struct cv_place place = cv_read_place(&reader->in, token);
-
-        return cv_fail_at(reader->in.err, &place,
-                          "expected slots or gpus, got both: slots without a GPU are "
-                          "another worker");
-    }
-    fill_in(&draft, seen);
-    CV_TRY(fill_times(reader, token, &draft, seen));
-    return keep_worker(reader, token, &draft);
+    if (entry.host.slots > 0 && entry.host.gpus > 0)
+        return cv_read_refuse(in, token,
+                              "expected slots or gpus, got both: slots without a GPU are "
+                              "another worker");
+    fill_costs(&entry, seen);
+    CV_TRY(fill_times(in, token, &entry, seen));
+    entry.group.name = entry.host.name = entry.name.text;
+    return keep_entry(reader, token, &entry);
 }
 
 static enum cleave_status take_workers(struct reader *reader,
@@ -554,32 +435,29 @@ static enum cleave_status take_workers(struct reader *reader,
         CV_TRY(cv_read_next(&reader->in, &item));
         if (item.node == CV_NODE_END)
             break;
-        snprintf(reader->in.field, sizeof reader->in.field, "workers[%zu]",
-                 reader->ngroups);
-        CV_TRY(take_worker(reader, &item));
+        cv_read_path(&reader->in, 0, "workers[%zu]", reader->count);
+        CV_TRY(take_entry(reader, &item));
     }
-    snprintf(reader->in.field, sizeof reader->in.field, "workers");
-    if (reader->ngroups == 0) {
-        struct cv_place place = cv_read_place(&reader->in, token);
-
-        return cv_fail_at(reader->in.err, &place,
-                          "expected a list of workers, got an empty list");
-    }
-    return CLEAVE_OK;
+    cv_read_path(&reader->in, 0, "workers");
+    return reader->count > 0
+               ? CLEAVE_OK
+               : cv_read_refuse(&reader->in, token,
+                                "expected a list of workers, got an empty list");
 }
 
 static enum cleave_status take_port(struct reader *reader, const struct cv_token *token)
 {
-    static const enum cleave_port ports[] = { CLEAVE_PORT_ONE, CLEAVE_PORT_DUPLEX,
-                                              CLEAVE_PORT_MULTI };
-
-    for (size_t i = 0; cv_read_is_string(token) && i < sizeof ports / sizeof *ports; i++)
-        if (strcmp(token->text, cleave_port_name(ports[i])) == 0) {
-            reader->port = ports[i];
+    for (enum cleave_port port = CLEAVE_PORT_ONE; port <= CLEAVE_PORT_MULTI; port++)
+        if (cv_read_is_string(token) &&
+            strcmp(token->text, cleave_port_name(port)) == 0) {
+            reader->port = port;
             return CLEAVE_OK;
         }
     return cv_read_fail(&reader->in, token, "expected one, duplex or multi");
 }
+
+static const char *const top_fields[] = { "port", "workers" };
+enum { NTOP = sizeof top_fields / sizeof *top_fields };
 
 static enum cleave_status take_top(void *context, size_t index,
                                    const struct cv_token *value)
@@ -587,46 +465,131 @@ static enum cleave_status take_top(void *context, size_t index,
     return index == 0 ? take_port(context, value) : take_workers(context, value);
 }
 
-static enum cleave_status build(struct reader *reader, struct cleave_platform **out)
+/* --- the platform ------------------------------------------------------------------- */
+
+/* Build, with a message about duplicate names that has their lines. */
+static enum cleave_status build(struct reader *reader, const struct cleave_worker *kinds,
+                                const struct cv_group *groups,
+                                struct cleave_platform **out)
 {
     uint32_t clash[2] = { 0, 0 };
-    enum cleave_status status;
-    struct cv_place place;
+    const enum cleave_status status =
+        cv_platform_build(reader->port, kinds, groups, (uint32_t)reader->count, out,
+                          clash, reader->in.err);
+    const struct entry *first = &reader->entries[clash[0]],
+                       *second = &reader->entries[clash[1]];
+    struct cv_place place = { reader->in.file, second->name.line, second->name.column,
+                              reader->in.field };
 
-    status = cv_platform_build(reader->port, reader->kinds, reader->groups,
-                               (uint32_t)reader->ngroups, out, clash, reader->in.err);
     if (status != CLEAVE_EINPUT || clash[1] == 0)
         return status;
-    snprintf(reader->in.field, sizeof reader->in.field, "workers[%lu].name",
-             (unsigned long)clash[1]);
-    place = (struct cv_place){ reader->in.file, reader->places[clash[1]].line,
-                               reader->places[clash[1]].column, reader->in.field };
-    /* Of base and base.number the latter is the name that both have. */
+    cv_read_path(&reader->in, 0, "workers[%lu].name", (unsigned long)clash[1]);
+    /* If base and base.number clash, the latter is the name that both have. */
     return cv_fail_at(reader->in.err, &place,
                       "duplicate name '%s'; first used at line %u",
-                      reader->groups[clash[reader->groups[clash[1]].count == 1]].name,
-                      reader->places[clash[0]].line);
+                      (second->group.count == 1 ? second : first)->name.text,
+                      first->name.line);
+}
+
+/* The leader of every entry; the view may remove entries. */
+static enum cleave_status resolve_leaders(struct reader *reader,
+                                          const struct cv_platform_view *view,
+                                          uint32_t *leader)
+{
+    struct leaders leaders = {
+        .reader = reader,
+        .by_name = cv_array(reader->in.arena, reader->count, sizeof *leaders.by_name),
+        .leader = leader,
+    };
+
+    if (leaders.by_name == NULL || leader == NULL)
+        return cv_fail_memory(reader->in.err, "a platform");
+    CV_TRY(find_leaders(&leaders));
+    if (view->nrules > 0)
+        CV_TRY(apply_rules(&leaders, view));
+    return view->as != NULL ? view_as(&leaders, view->as) : CLEAVE_OK;
+}
+
+static bool has_leaders(const struct reader *reader)
+{
+    for (size_t i = 0; i < reader->count; i++)
+        if (reader->entries[i].via.text != NULL)
+            return true;
+    return false;
+}
+
+/* Make the platform, in which a leader has the costs of all workers that it leads. */
+static enum cleave_status finish(struct reader *reader,
+                                 const struct cv_platform_view *view,
+                                 struct cv_platform_file *out)
+{
+    const size_t n = reader->count;
+    struct cv_arena *arena = reader->in.arena;
+    struct cleave_worker *kinds = cv_array(arena, n, sizeof *kinds);
+    struct cv_group *groups = cv_array(arena, n, sizeof *groups);
+    struct cv_host_fields *hosts = cv_array(arena, n, sizeof *hosts);
+    uint32_t *leader = NULL, circle = CV_NO_LEADER;
+    enum cleave_status status = CLEAVE_OK;
+    size_t kept = 0;
+
+    if (kinds == NULL || groups == NULL || hosts == NULL)
+        return cv_fail_memory(reader->in.err, "a platform");
+    if (view->as != NULL || view->nrules > 0 || has_leaders(reader)) {
+        leader = cv_array(arena, n, sizeof *leader);
+        CV_TRY(resolve_leaders(reader, view, leader));
+    }
+    for (size_t i = 0; i < reader->count; i++) {
+        kinds[i] = reader->entries[i].worker;
+        groups[i] = reader->entries[i].group;
+    }
+    if (leader != NULL)
+        status = cv_leaders_collapse(reader->port, leader, kinds, groups,
+                                     (uint32_t)reader->count, &circle, reader->in.err);
+    if (circle != CV_NO_LEADER)
+        return fail_via(reader, circle, "leaders that lead to the master");
+    CV_TRY(status);
+    for (size_t i = 0; i < reader->count; i++) {
+        if (leader != NULL && leader[i] != CV_NO_LEADER)
+            continue;
+        kinds[kept] = kinds[i];
+        groups[kept] = groups[i];
+        hosts[kept] = reader->entries[i].host;
+        reader->entries[kept++] = reader->entries[i];
+    }
+    reader->count = kept;
+    out->hosts = hosts;
+    return build(reader, kinds, groups, &out->platform);
 }
 
 enum cleave_status cv_platform_parse_as(const char *name, const char *text, size_t length,
-                                        const struct cv_platform_view *how,
-                                        struct cleave_platform **out,
+                                        const struct cv_platform_view *view,
+                                        struct cv_arena *arena,
+                                        struct cv_platform_file *out,
                                         struct cleave_error *err)
 {
-    struct reader reader = { .in = { .file = name, .err = err } };
-    const struct cv_fields top = { top_name, NTOP, 1, take_top, &reader };
+    struct reader reader = { .in = { .file = name, .arena = arena, .err = err } };
+    const struct cv_fields top = { top_fields, NTOP, 1, take_top, &reader };
     unsigned seen[NTOP] = { 0 };
     enum cleave_status status = cv_read_mapping(&reader.in, text, length, &top, seen);
 
     if (status == CLEAVE_OK)
-        status = read_leaders(&reader.in, how, reader.port, reader.kinds, reader.groups,
-                              reader.places, &reader.ngroups);
-    if (status == CLEAVE_OK)
-        status = build(&reader, out);
-    free(reader.kinds);
-    free(reader.groups);
-    free(reader.places);
-    cv_arena_done(&reader.in.arena);
+        status = finish(&reader, view, out);
+    free(reader.entries);
+    return status;
+}
+
+static enum cleave_status parse(const char *name, const char *text, size_t length,
+                                const struct cv_platform_view *view,
+                                struct cleave_platform **out, struct cleave_error *err)
+{
+    struct cv_platform_file file = { *out, NULL };
+    struct cv_arena arena;
+    enum cleave_status status;
+
+    cv_arena_init(&arena);
+    status = cv_platform_parse_as(name, text, length, view, &arena, &file, err);
+    cv_arena_done(&arena);
+    *out = file.platform;
     return status;
 }
 
@@ -634,12 +597,11 @@ enum cleave_status cleave_platform_parse(const char *name, const char *text,
                                          size_t length, struct cleave_platform **out,
                                          struct cleave_error *err)
 {
-    return cv_platform_parse_as(name, text, length, &(struct cv_platform_view){ 0 }, out,
-                                err);
+    return parse(name, text, length, &(struct cv_platform_view){ 0 }, out, err);
 }
 
 enum cleave_status cv_platform_load_as(const char *path,
-                                       const struct cv_platform_view *how,
+                                       const struct cv_platform_view *view,
                                        struct cleave_platform **out,
                                        struct cleave_error *err)
 {
@@ -648,7 +610,7 @@ enum cleave_status cv_platform_load_as(const char *path,
     char *text;
 
     CV_TRY(cv_input_read(path, FILE_MOST, &text, &length, err));
-    status = cv_platform_parse_as(cv_input_name(path), text, length, how, out, err);
+    status = parse(cv_input_name(path), text, length, view, out, err);
     free(text);
     return status;
 }
@@ -659,9 +621,9 @@ enum cleave_status cleave_platform_load(const char *path, struct cleave_platform
     return cv_platform_load_as(path, &(struct cv_platform_view){ 0 }, out, err);
 }
 
-/* --- write a platform file --------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------ */
 
-/* What the reader would not take, not even in a comment, becomes a question mark. */
+/* Characters that the reader refuses even in a comment become question marks. */
 static void write_comment(const char *comment, FILE *file)
 {
     size_t left = strlen(comment), n;
@@ -698,11 +660,10 @@ static bool is_plain(const char *text)
            text[strspn(text, letters)] == '\0';
 }
 
-static void write_text(const char *key, const char *text, FILE *file)
+static void write_text(const char *text, FILE *file)
 {
-    fprintf(file, "%s: ", key);
     if (is_plain(text)) {
-        fprintf(file, "%s\n", text);
+        fputs(text, file);
         return;
     }
     putc('"', file);
@@ -711,84 +672,89 @@ static void write_text(const char *key, const char *text, FILE *file)
             putc('\\', file);
         putc(*text, file);
     }
-    fputs("\"\n", file);
+    putc('"', file);
 }
 
-static void write_number(const char *key, double value, FILE *file)
-{
-    char number[CV_NUMBER_SIZE];
-
-    fprintf(file, "    %s: %s\n", key, cv_number_short(value, number));
-}
-
-static void write_steps(const struct cv_group *group, FILE *file)
+static void write_profile(const struct cv_group *group, FILE *file)
 {
     char from[CV_NUMBER_SIZE], factor[CV_NUMBER_SIZE];
 
-    /* Only `until` makes somebody go for good. */
-    if (!(group->steps[group->nsteps - 1].factor > 0)) {
-        if (group->nsteps > 1)
-            write_number("from", group->steps[1].from_s, file);
-        write_number("until", group->steps[group->nsteps - 1].from_s, file);
-        return;
-    }
-    fputs("    profile: [", file);
+    putc('[', file);
     for (uint32_t i = 0; i < group->nsteps; i++)
         fprintf(file, "%s[%s, %s]", i > 0 ? ", " : "",
                 cv_number_short(group->steps[i].from_s, from),
                 cv_number_short(group->steps[i].factor, factor));
-    fputs("]\n", file);
+    putc(']', file);
 }
 
-static void write_worker(const char *name, const struct cleave_worker *worker,
-                         const struct cv_group *group, FILE *file)
+/* Write a field unless the reader would assume its value. */
+static void write_field(size_t index, const struct entry *entry, FILE *file)
 {
-    write_text("  - name", name, file);
-    if (group != NULL && group->count > 1)
-        fprintf(file, "    count: %lu\n", (unsigned long)group->count);
-    for (size_t i = 0; i < CV_WORKER_FIELDS; i++) {
-        const struct cv_worker_field *field = &cv_worker_fields[i];
-        const struct cv_worker_field *like = cv_worker_field_like(field);
-        const double value = cv_worker_cost_of(worker, field);
+    const struct field field = field_at(index);
+    const struct cv_worker_field *cost = cost_at(index),
+                                 *like = cost != NULL ? cv_worker_field_like(cost) : NULL;
+    const void *value = (const char *)entry + field.offset;
+    const char *text =
+        field.kind == NAME || field.kind == TEXT ? *(const char *const *)value : NULL;
+    const uint32_t whole =
+        field.kind == WHOLE || field.kind == GPUS ? *(const uint32_t *)value : 0;
+    const double number = field.kind == NUMBER ? *(const double *)value : 0;
+    const bool profile = field.kind == PROFILE && entry->group.nsteps > 0,
+               several = whole > (value == &entry->group.count ? 1 : 0);
+    char digits[CV_NUMBER_SIZE];
 
-        if (like == NULL || value != cv_worker_cost_of(worker, like))
-            write_number(field->name, value, file);
-    }
-    if (group == NULL)
+    if (cost != NULL ? like != NULL && number == cv_worker_cost_of(&entry->worker, like)
+                     : text == NULL && !several && !(number > 0) && !profile)
         return;
-    if (group->nsteps > 0)
-        write_steps(group, file);
-    if (group->memory > 0)
-        write_number("memory", group->memory, file);
-    if (group->cost > 0)
-        write_number("cost", group->cost, file);
-    if (group->ssh != NULL)
-        write_text("    ssh", group->ssh, file);
-    if (group->slots > 0)
-        fprintf(file, "    slots: %lu\n", (unsigned long)group->slots);
-    if (group->gpus == CV_GPUS_AUTO)
-        fputs("    gpus: auto\n", file);
-    else if (group->gpus > 0)
-        fprintf(file, "    gpus: %lu\n", (unsigned long)group->gpus);
-    if (group->command != NULL)
-        write_text("    command", group->command, file);
+    fprintf(file, index == 0 ? "  - %s: " : "    %s: ", field.name);
+    if (text != NULL)
+        write_text(text, file);
+    else if (profile)
+        write_profile(&entry->group, file);
+    else if (whole == CV_GPUS_AUTO)
+        fputs("auto", file);
+    else
+        fputs(cv_number_short(whole > 0 ? whole : number, digits), file);
+    putc('\n', file);
+}
+
+static void write_entry(struct entry *entry, FILE *file)
+{
+    struct cv_group *group = &entry->group;
+    const struct cleave_step *last = group->steps + group->nsteps - 1;
+
+    /* The reader accepts a last factor of 0 as `until` only. */
+    if (group->nsteps > 0 && !(last->factor > 0)) {
+        entry->from_s = group->nsteps > 1 ? group->steps[1].from_s : 0;
+        entry->until_s = last->from_s;
+        group->nsteps = 0;
+    }
+    for (size_t i = 0; i < NFIELDS; i++)
+        write_field(i, entry, file);
 }
 
 enum cleave_status cv_platform_write(const struct cleave_platform *platform,
+                                     const struct cv_host_fields *hosts,
                                      const char *comment, FILE *file,
                                      struct cleave_error *err)
 {
+    const bool grouped = platform->ngroups > 0;
+
     errno = 0;
     if (comment != NULL)
         write_comment(comment, file);
     fprintf(file, "port: %s\nworkers:\n", cleave_port_name(platform->port));
-    if (platform->ngroups == 0)
-        for (uint32_t i = 0; i < platform->nworkers && !ferror(file); i++)
-            write_worker(platform->names[i], &platform->workers[i], NULL, file);
-    for (uint32_t g = 0; g < platform->ngroups && !ferror(file); g++) {
-        const struct cv_group *group = &platform->groups[g];
+    for (uint32_t i = 0;
+         i < (grouped ? platform->ngroups : platform->nworkers) && !ferror(file); i++) {
+        struct entry entry = { .group = { .count = 1 } };
 
-        write_worker(group->name, &platform->workers[group->first], group, file);
+        if (grouped)
+            entry.group = platform->groups[i];
+        if (hosts != NULL)
+            entry.host = hosts[i];
+        entry.name.text = grouped ? entry.group.name : platform->names[i];
+        entry.worker = platform->workers[grouped ? entry.group.first : i];
+        write_entry(&entry, file);
     }
     if (fflush(file) != 0 || ferror(file))
         return cv_fail(err, CLEAVE_EINPUT, "cannot write: %s",

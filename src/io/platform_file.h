@@ -1,43 +1,55 @@
-/* platform_file.h -- write a platform file. SPDX-License-Identifier: MIT */
+/* platform_file.h -- platform files: platforms, and the hosts of a real run.
+ * SPDX-License-Identifier: MIT */
 #ifndef CV_PLATFORM_FILE_H
 #define CV_PLATFORM_FILE_H
-#include <cleave/platform.h>
 #include <stdio.h>
-#include "io/reading.h"
+#include <cleave/platform.h>
+#include "base/arena.h"
 #include "model/platform/leaders.h"
-#include "model/platform/platform_internal.h"
 
-/* Write YAML from which the reader makes the same platform, to the last bit of every
- * number. Each line of `comment` goes on top behind "# "; NULL: none. */
-enum cleave_status cv_platform_write(const struct cleave_platform *platform,
-                                     const char *comment, FILE *file,
-                                     struct cleave_error *err);
+#define CV_GPUS_AUTO UINT32_MAX /* all GPUs of the machine */
 
-/* Where a worker is in the file, and who leads it. */
-struct cv_declared {
-    unsigned line, column; /* of its name */
-    const char *via;       /* NULL: the master */
-    unsigned via_line, via_column;
+/* How the workers of one group of a platform file are reached in a real run. */
+struct cv_host_fields {
+    const char *name;          /* of the group                                */
+    const char *ssh, *command; /* NULL: not given                             */
+    uint32_t slots;            /* 0: not given                                */
+    uint32_t gpus;             /* slots with a GPU each; only without `slots` */
 };
 
-/* How a platform file is looked at. */
+/* Two optional changes to the leaders of a platform file. */
 struct cv_platform_view {
-    /* All is as the worker of this name sees it: those behind it are led by nobody, its own
-     * slots are places here, and nobody else is left; NULL: as the master does. */
+    /* The file as seen by the worker of this name: the workers that it leads have no leader,
+     * its slots are local workers, and all other workers are left out. NULL: the master. */
     const char *as;
-    /* Who leads whom, besides what the file says. */
+    /* Leaders in addition to those of the file. */
     const struct cv_lead_rule *rules;
     size_t nrules;
 };
 
-/* cleave_platform_parse and cleave_platform_load, looked at so (platform_file.c). */
+struct cv_platform_file {
+    struct cleave_platform *platform; /* owned by the caller                           */
+    struct cv_host_fields *hosts;     /* one per group of the platform, in the arena */
+};
+
+/* cleave_platform_parse and cleave_platform_load with a view; texts of the hosts live in the
+ * arena. */
 enum cleave_status cv_platform_parse_as(const char *name, const char *text, size_t length,
-                                        const struct cv_platform_view *how,
-                                        struct cleave_platform **out,
+                                        const struct cv_platform_view *view,
+                                        struct cv_arena *arena,
+                                        struct cv_platform_file *out,
                                         struct cleave_error *err);
 enum cleave_status cv_platform_load_as(const char *path,
-                                       const struct cv_platform_view *how,
+                                       const struct cv_platform_view *view,
                                        struct cleave_platform **out,
                                        struct cleave_error *err);
+
+/* Write YAML from which the reader makes the same platform, to the last bit of every
+ * number. `hosts` has an element per group; NULL: no host fields. Each line of `comment`
+ * becomes a comment at the top; NULL: none. */
+enum cleave_status cv_platform_write(const struct cleave_platform *platform,
+                                     const struct cv_host_fields *hosts,
+                                     const char *comment, FILE *file,
+                                     struct cleave_error *err);
 
 #endif

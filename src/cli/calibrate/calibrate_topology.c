@@ -25,7 +25,7 @@ static int write_star(const struct cleave_platform *platform,
              cv_echo(options->file, shown),
              options->unit_bytes > 0 ? options->unit_bytes : 1e6,
              options->unit_flops > 0 ? options->unit_flops : 1e9);
-    failed = cv_platform_write(platform, comment, out.file, &err) != CLEAVE_OK;
+    failed = cv_platform_write(platform, NULL, comment, out.file, &err) != CLEAVE_OK;
     if (failed && out.file != stdout) /* which is told when stdout is closed */
         cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
     return cv_output_close(&out, failed);

@@ -34,14 +34,14 @@ void cv_script_add(struct cv_words *words, struct cv_text *script)
 }
 
 /* Standard input becomes the program there, if all of it has come. */
-static void push_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
+static void push_by_ssh(const struct cv_host_fields *host, const struct cv_reach *reach,
                         const struct cv_copy *copy, struct cv_words *words)
 {
     struct cv_text line = { NULL, 0, 0, false };
 
     cv_words_split(words, reach->ssh != NULL ? reach->ssh : "ssh");
     cv_words_split(words, "-C -T -o BatchMode=yes --");
-    cv_words_add(words, group->ssh);
+    cv_words_add(words, host->ssh);
     cv_text_add(&line,
                 "umask 077; d=\"$HOME/.cache/cleave/%s\"; mkdir -p \"$d\" && "
                 "cat >\"$d/new.$$\" && [ \"$(wc -c <\"$d/new.$$\")\" -eq %lld ] && "
@@ -52,7 +52,7 @@ static void push_by_ssh(const struct cv_group *group, const struct cv_reach *rea
 }
 
 /* What can be taken to a host, by processor, and what is said where there is nothing. */
-enum cleave_status cv_copies_offer(const struct cv_group *group,
+enum cleave_status cv_copies_offer(const struct cv_host_fields *host,
                                    const struct cv_reach *reach, struct cv_arena *arena,
                                    struct cleave_host *out, struct cleave_error *err)
 {
@@ -77,7 +77,7 @@ enum cleave_status cv_copies_offer(const struct cv_group *group,
             return cv_fail_memory(err, "the copies of cleave");
         if (copy->file == NULL)
             continue;
-        push_by_ssh(group, reach, copy, &push);
+        push_by_ssh(host, reach, copy, &push);
         copies[i].file = copy->file;
         copies[i].push = cv_words_done(&push);
         if (copies[i].push == NULL)

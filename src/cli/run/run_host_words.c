@@ -291,8 +291,7 @@ static enum cleave_status build(const struct roster *roster, uint32_t **of,
         if (roster->leader[i] != CV_NO_LEADER)
             continue;
         groups[n] = (struct cv_group){ .name = word->name != NULL ? word->name : HERE,
-                                       .count = slots > 0 ? slots : 1,
-                                       .ssh = here ? NULL : word->login };
+                                       .count = slots > 0 ? slots : 1 };
         CV_TRY(cv_worker_name_check(groups[n].name, "a host", err));
         kinds[n] = cv_nominal_worker(here ? CV_NOMINAL_HERE : CV_NOMINAL_RANK);
         (*of)[n++] = i;
@@ -306,6 +305,7 @@ static enum cleave_status fill_crew(const struct roster *roster, const uint32_t 
     for (uint32_t g = 0; g < out->platform->ngroups; g++) {
         const struct cv_group *group = &out->platform->groups[g];
         const struct cv_host_spec_item *word = &roster->words.items[of[g]];
+        const struct cv_host_fields host = { .name = group->name, .ssh = word->login };
         struct cv_reach own = *roster->reach;
         const char *const *led = NULL;
 
@@ -315,7 +315,7 @@ static enum cleave_status fill_crew(const struct roster *roster, const uint32_t 
             own.ssh = word->ssh;
         if (roster->leads[of[g]])
             CV_TRY(find_led(roster, of[g], &out->behind[out->nhosts], &led, err));
-        CV_TRY(cv_host_describe(group, &own, led, group->first, slots_of(roster, of[g]),
+        CV_TRY(cv_host_describe(&host, &own, led, group->first, slots_of(roster, of[g]),
                                 roster->arena, &out->hosts[out->nhosts++], err));
     }
     return CLEAVE_OK;

@@ -151,7 +151,8 @@ static int measure(const struct cv_call *call, const char *const *command, doubl
 
 /* Write the platform and let go of it, and of what is to be said of its spread. */
 static int save_take(const struct values *values, struct cleave_platform *platform,
-                     double bytes, struct cv_text *spread)
+                     const struct cv_host_fields *hosts, double bytes,
+                     struct cv_text *spread)
 {
     struct cleave_error err;
     struct cv_text comment = { NULL, 0, 0, false };
@@ -170,8 +171,8 @@ static int save_take(const struct values *values, struct cleave_platform *platfo
         cv_text_done(&comment);
         return status;
     }
-    failed = cv_platform_write(platform, comment.failed ? "" : comment.bytes, out.file,
-                               &err) != CLEAVE_OK;
+    failed = cv_platform_write(platform, hosts, comment.failed ? "" : comment.bytes,
+                               out.file, &err) != CLEAVE_OK;
     cleave_platform_free(platform);
     cv_text_done(&comment);
     if (failed && out.file != stdout) /* which is told when stdout is closed */
@@ -202,7 +203,7 @@ static int write_platform(const struct values *values, const struct cleave_worke
     if (failed)
         return cv_print_status(&err);
     cv_spread_tell(spread, names, 1, worker, &text);
-    return save_take(values, platform, bytes, &text);
+    return save_take(values, platform, NULL, bytes, &text);
 }
 
 /* --- hosts -------------------------------------------------------------------------------- */
@@ -262,13 +263,14 @@ static int write_measured(const struct cv_call *call,
     const struct cleave_platform *was = workers->platform;
     struct cleave_worker *kinds = cv_array(call->arena, was->ngroups, sizeof *kinds);
     struct cv_group *groups = cv_array(call->arena, was->ngroups, sizeof *groups);
+    struct cv_host_fields *hosts = cv_array(call->arena, was->ngroups, sizeof *hosts);
     const char **names = cv_array(call->arena, result->nworkers + 1, sizeof *names);
     struct cv_text text = { NULL, 0, 0, false };
     struct cleave_platform *platform;
     struct cleave_error err;
     uint32_t n = 0;
 
-    if (kinds == NULL || groups == NULL || names == NULL)
+    if (kinds == NULL || groups == NULL || hosts == NULL || names == NULL)
         return cv_print_error(CV_EXIT_FAILED, "out of memory for the workers");
     for (uint32_t g = 0; g < was->ngroups; g++) {
         const struct cv_group *group = &was->groups[g];
@@ -281,9 +283,10 @@ static int write_measured(const struct cv_call *call,
             continue;
         }
         groups[n] = *group;
-        groups[n].slots = group->slots > 0 ? 1 : 0;
-        if (group->gpus > 0)
-            groups[n].count /= group->gpus;
+        hosts[n] = workers->fields[g];
+        hosts[n].slots = hosts[n].slots > 0 ? 1 : 0;
+        if (hosts[n].gpus > 0)
+            groups[n].count /= hosts[n].gpus;
         kinds[n] =
             average(result, group->first, group->count, &was->workers[group->first]);
         for (uint32_t i = 0; i < group->count; i++)
@@ -295,7 +298,7 @@ static int write_measured(const struct cv_call *call,
         cv_text_done(&text);
         return cv_print_status(&err);
     }
-    return save_take(call->values, platform, result->input_bytes, &text);
+    return save_take(call->values, platform, hosts, result->input_bytes, &text);
 }
 
 /* All of them at the same time, over the whole sample: chunks grow from small to large, and

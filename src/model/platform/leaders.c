@@ -84,17 +84,17 @@ static const struct led *collapse_one(enum cleave_port port, const struct led *a
 
 enum cleave_status cv_leaders_collapse(enum cleave_port port, const uint32_t *leader,
                                        struct cleave_worker *kinds,
-                                       struct cv_group *groups, uint32_t *ngroups,
+                                       struct cv_group *groups, uint32_t ngroups,
                                        uint32_t *reterr_group, struct cleave_error *err)
 {
-    struct led *led = calloc((size_t)*ngroups + 1, sizeof *led);
+    struct led *led = calloc((size_t)ngroups + 1, sizeof *led);
     const struct led *at = led;
-    uint32_t n = 0, kept = 0;
+    uint32_t n = 0;
 
     if (led == NULL)
         return cv_fail_memory(err, "a platform");
-    for (uint32_t g = 0; g < *ngroups; g++) {
-        const uint32_t depth = depth_of(leader, *ngroups, g);
+    for (uint32_t g = 0; g < ngroups; g++) {
+        const uint32_t depth = depth_of(leader, ngroups, g);
 
         if (depth == UINT32_MAX) {
             free(led);
@@ -107,12 +107,6 @@ enum cleave_status cv_leaders_collapse(enum cleave_port port, const uint32_t *le
     qsort(led, n, sizeof *led, in_order);
     while (at < led + n)
         at = collapse_one(port, at, led + n, kinds, groups);
-    for (uint32_t g = 0; g < *ngroups; g++)
-        if (leader[g] == CV_NO_LEADER) {
-            kinds[kept] = kinds[g];
-            groups[kept++] = groups[g];
-        }
-    *ngroups = kept;
     free(led);
     return CLEAVE_OK;
 }
@@ -159,7 +153,7 @@ static enum cleave_status find(const struct applying *applying, const char *name
 
     if (found == NULL)
         return cv_fail(applying->err, CLEAVE_EINPUT,
-                       "--via: expected the name of a worker, got '%s'",
+                       "hosts.via: expected the name of a worker, got '%s'",
                        cv_shown(name, strlen(name), shown, sizeof shown));
     *out = found->index;
     return CLEAVE_OK;
@@ -171,12 +165,13 @@ static enum cleave_status put_behind(const struct applying *applying, uint32_t i
     const char *const *names = applying->names->items;
 
     if (index == leader)
-        return cv_fail(applying->err, CLEAVE_EINPUT, "--via: '%s' cannot lead itself",
+        return cv_fail(applying->err, CLEAVE_EINPUT, "hosts.via: '%s' cannot lead itself",
                        names[leader]);
     if (applying->leader[index] != CV_NO_LEADER && applying->leader[index] != leader)
-        return cv_fail(applying->err, CLEAVE_EINPUT,
-                       "--via: '%s' is behind '%s' and behind '%s': expected one of them",
-                       names[index], names[applying->leader[index]], names[leader]);
+        return cv_fail(
+            applying->err, CLEAVE_EINPUT,
+            "hosts.via: '%s' is behind '%s' and behind '%s': expected one of them",
+            names[index], names[applying->leader[index]], names[leader]);
     applying->leader[index] = leader;
     return CLEAVE_OK;
 }
@@ -225,7 +220,7 @@ static enum cleave_status apply_all(const struct applying *applying,
     }
     return count > 0 ? CLEAVE_OK
                      : cv_fail(applying->err, CLEAVE_EINPUT,
-                               "--via %s: there is nobody else that it could lead",
+                               "hosts.via %s: there is nobody else that it could lead",
                                rule->leader);
 }
 
@@ -234,7 +229,7 @@ static enum cleave_status check_circles(const struct applying *applying)
     for (uint32_t i = 0; i < applying->names->count; i++)
         if (is_behind(applying, i, i))
             return cv_fail(applying->err, CLEAVE_EINPUT,
-                           "--via: '%s' is behind itself: leaders go in circles",
+                           "hosts.via: '%s' is behind itself: leaders go in circles",
                            applying->names->items[i]);
     return CLEAVE_OK;
 }
@@ -247,8 +242,8 @@ static enum cleave_status apply(const struct applying *applying,
     for (size_t i = 0; i < count; i++) {
         if (rules[i].led == NULL && all != NULL)
             return cv_fail(applying->err, CLEAVE_EINPUT,
-                           "--via: expected one leader of all others, got '%s' and "
-                           "'%s': say whom each leads, --via %s:HOSTS",
+                           "hosts.via: expected one leader of all others, got '%s' and "
+                           "'%s': say whom each leads, hosts.via %s:HOSTS",
                            all->leader, rules[i].leader, all->leader);
         if (rules[i].led == NULL)
             all = &rules[i];

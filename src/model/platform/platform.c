@@ -408,25 +408,19 @@ static enum cleave_status check_names(const struct cv_group *groups, uint32_t ng
                    groups[clash[groups[clash[1]].count == 1]].name);
 }
 
-/* Copy steps and texts of a group into the platform. */
-static bool copy_group(struct cleave_platform *platform, struct cv_group *group)
+/* Replace the steps of a group by a copy that the platform owns. */
+static bool copy_steps(struct cleave_platform *platform, struct cv_group *group)
 {
-    if (group->nsteps > 0) {
-        struct cleave_step *steps =
-            cv_array(&platform->arena, group->nsteps, sizeof *group->steps);
+    struct cleave_step *steps;
 
-        if (steps == NULL)
-            return false;
-        memcpy(steps, group->steps, group->nsteps * sizeof *steps);
-        group->steps = steps;
-    } else {
+    if (group->nsteps == 0) {
         group->steps = NULL;
+        return true;
     }
-    if (group->ssh != NULL &&
-        (group->ssh = cv_arena_text(&platform->arena, group->ssh)) == NULL)
-        return false;
-    return group->command == NULL ||
-           (group->command = cv_arena_text(&platform->arena, group->command)) != NULL;
+    steps = cv_array(&platform->arena, group->nsteps, sizeof *steps);
+    if (steps != NULL)
+        group->steps = memcpy(steps, group->steps, group->nsteps * sizeof *steps);
+    return steps != NULL;
 }
 
 /* Lay out workers and names of group g, whose `first` is set. Returns the place behind
@@ -484,7 +478,7 @@ static enum cleave_status fill(struct cleave_platform *platform,
     for (uint32_t g = 0; g < ngroups; g++) {
         platform->groups[g].first = first;
         first += groups[g].count;
-        if (!copy_group(platform, &platform->groups[g]))
+        if (!copy_steps(platform, &platform->groups[g]))
             return cv_fail_memory(err, "a platform");
         letters = fill_group(platform, g, &kinds[g], letters);
     }
