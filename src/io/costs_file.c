@@ -45,17 +45,17 @@ static bool take_list(struct cv_json_in *in, struct cv_doubles *list, size_t dia
     bool first = true, more;
     size_t n = 0;
 
-    if (cv_json_in_open(in, '[', NULL) != CLEAVE_OK)
+    if (cv_json_in_open(in, '[') != CLEAVE_OK)
         return false;
     for (;; n++) {
         double time_s;
 
-        if (cv_json_in_more(in, ']', &first, &more, NULL) != CLEAVE_OK)
+        if (cv_json_in_more(in, ']', &first, &more) != CLEAVE_OK)
             return false;
         if (!more)
             return n > 0;
         if (n == CV_COSTS_NODES || cv_json_in_peek(in) == '-' ||
-            cv_json_in_number(in, &time_s, NULL) != CLEAVE_OK ||
+            cv_json_in_number(in, &time_s) != CLEAVE_OK ||
             !doubles_add(list, n == diagonal ? 0 : time_s))
             return false;
     }
@@ -66,12 +66,12 @@ static bool take_matrix(struct cv_json_in *in, struct cv_costs_draft *draft)
     bool first = true, more;
     size_t rows = 0;
 
-    if (draft->nodes != 0 || cv_json_in_open(in, '[', NULL) != CLEAVE_OK)
+    if (draft->nodes != 0 || cv_json_in_open(in, '[') != CLEAVE_OK)
         return false;
     for (;; rows++) {
         const size_t before = draft->transfer.count;
 
-        if (cv_json_in_more(in, ']', &first, &more, NULL) != CLEAVE_OK)
+        if (cv_json_in_more(in, ']', &first, &more) != CLEAVE_OK)
             return false;
         if (!more)
             return rows > 0 && rows == draft->nodes;
@@ -89,15 +89,15 @@ static bool take_fields(struct cv_json_in *in, struct cv_costs_draft *draft)
     bool first = true, more;
     const char *key;
 
-    if (cv_json_in_open(in, '{', NULL) != CLEAVE_OK)
+    if (cv_json_in_open(in, '{') != CLEAVE_OK)
         return false;
     for (;;) {
-        if (cv_json_in_more(in, '}', &first, &more, NULL) != CLEAVE_OK)
+        if (cv_json_in_more(in, '}', &first, &more) != CLEAVE_OK)
             return false;
         if (!more)
-            return cv_json_in_end(in, NULL) == CLEAVE_OK && draft->nodes > 0 &&
+            return cv_json_in_end(in) == CLEAVE_OK && draft->nodes > 0 &&
                    (!draft->has_compute || draft->compute.count == draft->nodes);
-        if (cv_json_in_key(in, &key, NULL) != CLEAVE_OK)
+        if (cv_json_in_key(in, &key) != CLEAVE_OK)
             return false;
         if (strcmp(key, "transfer") == 0) {
             if (!take_matrix(in, draft))
@@ -120,7 +120,7 @@ bool cv_costs_read_quickly(const char *text, size_t length, struct cv_costs_draf
     /* These are spaces in JSON, but YAML has opinions on them. */
     if (memchr(text, '\t', length) != NULL || memchr(text, '\r', length) != NULL)
         return false;
-    cv_json_in_init(&in, NULL);
+    cv_json_in_init(&in, NULL, NULL);
     cv_json_in_whole(&in, text, length);
     understood = take_fields(&in, draft);
     cv_json_in_done(&in);

@@ -6,26 +6,34 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
+#include "base/compare.h"
 #include "base/fail.h"
 #include "base/file_target.h"
 #include "io/json_out.h"
-#include "io/trace_file.h"
+#include "io/trace_line.h"
 
-/* --- a trace and what it is about -------------------------------------------------- */
+enum { NAME_ROOM = 24 };
 
-static const char *context_name(const struct cv_trace_context *context, uint32_t worker,
-                                char buffer[CV_STORY_NAME_ROOM])
+static uint32_t count_workers(const struct cv_trace_context *context)
+{
+    return context->platform != NULL ? cleave_platform_nworkers(context->platform)
+                                     : context->nodes;
+}
+
+/* The name of a worker, or the number of a node. */
+static const char *worker_name(const struct cv_trace_context *context, uint32_t worker,
+                               char buffer[NAME_ROOM])
 {
     if (context->platform != NULL)
         return cleave_platform_worker_name(context->platform, worker);
-    snprintf(buffer, CV_STORY_NAME_ROOM, "%lu", (unsigned long)worker);
+    snprintf(buffer, NAME_ROOM, "%lu", (unsigned long)worker);
     return buffer;
 }
 
-/* --- the events of a trace as activities with begin and end ------------------------ */
+/* --- spans -------------------------------------------------------------------------- */
 
-/* When the chunk of entry `i` was computed. In a run whose outputs come back by themselves
- * it is done when its output is here, which the entry before tells. */
+/* When the chunk of entry `i` was computed. If outputs of a run come back by themselves, a
+ * chunk is done when its output has arrived: the entry before has the begin of that. */
 static double computed_s(const struct cleave_trace *trace, size_t i)
 {
     const struct cleave_event *done = &cleave_trace_at(trace, i)->as.event;
@@ -41,34 +49,22 @@ static double computed_s(const struct cleave_trace *trace, size_t i)
 
 bool cv_span_at(const struct cleave_trace *trace, size_t i, struct cv_span *out)
 {
-    static const struct {
-        bool is_span;
-        enum cv_span_kind kind;
-    } spans[] = {
-        [CLEAVE_START] = { false, CV_SPAN_KINDS },
-        [CLEAVE_SENT] = { true, CV_SPAN_SEND },
-        [CLEAVE_DONE] = { true, CV_SPAN_COMPUTE },
-        [CLEAVE_WAKE] = { false, CV_SPAN_KINDS },
-        [CLEAVE_ARRIVED] = { true, CV_SPAN_TRANSFER },
-        [CLEAVE_COMBINED] = { true, CV_SPAN_COMBINE },
-        [CLEAVE_RETURNED] = { true, CV_SPAN_RETURN },
-        [CLEAVE_ENDED] = { false, CV_SPAN_KINDS },
-        [CLEAVE_RECALLED] = { true, CV_SPAN_RECALL },
-        [CLEAVE_LOST] = { true, CV_SPAN_LOST },
-        [CLEAVE_STARTED] = { false, CV_SPAN_KINDS },
-        [CLEAVE_DRAINED] = { false, CV_SPAN_KINDS },
-        [CLEAVE_EXTENDED] = { true, CV_SPAN_SEND },
-        [CLEAVE_PROGRESS] = { false, CV_SPAN_KINDS },
-        [CLEAVE_READY] = { false, CV_SPAN_KINDS },
-        [CLEAVE_FOLDED] = { true, CV_SPAN_FOLD },
+    /* Plus 1; 0: not a span. */
+    static const unsigned spans[] = {
+        [CLEAVE_SENT] = CV_SPAN_SEND + 1,        [CLEAVE_EXTENDED] = CV_SPAN_SEND + 1,
+        [CLEAVE_DONE] = CV_SPAN_COMPUTE + 1,     [CLEAVE_RETURNED] = CV_SPAN_RETURN + 1,
+        [CLEAVE_RECALLED] = CV_SPAN_RECALL + 1,  [CLEAVE_LOST] = CV_SPAN_LOST + 1,
+        [CLEAVE_ARRIVED] = CV_SPAN_TRANSFER + 1, [CLEAVE_COMBINED] = CV_SPAN_COMBINE + 1,
+        [CLEAVE_FOLDED] = CV_SPAN_FOLD + 1,
     };
     const struct cleave_entry *entry = cleave_trace_at(trace, i);
     const struct cleave_event *event = &entry->as.event;
 
-    if (entry->is_order || !spans[event->kind].is_span ||
+    if (entry->is_order || event->kind >= sizeof spans / sizeof *spans ||
+        spans[event->kind] == 0 ||
         (event->kind == CLEAVE_EXTENDED && !(event->units > 0)))
         return false;
-    *out = (struct cv_span){ .kind = spans[event->kind].kind,
+    *out = (struct cv_span){ .kind = (enum cv_span_kind)(spans[event->kind] - 1),
                              .worker = event->worker,
                              .peer = event->peer,
                              .chunk = event->chunk,
@@ -91,13 +87,13 @@ const char *cv_span_name(enum cv_span_kind kind)
     return names[kind];
 }
 
-/* --- a trace in Chrome's trace format, for Perfetto and chrome://tracing ----------- */
+/* --- Chrome's trace format, for Perfetto and chrome://tracing ------------------------ */
 
 /* One JSON object with a list of complete events ("ph": "X"), times in microseconds. The
  * master is one process and the workers are another; every port, link and processor is a
- * thread. Events of a thread may not overlap, so what a worker does at the same time goes
- * to further threads of it: events come by the time of their end, hence a thread is free
- * for one that begins after the end of its last. */
+ * thread. Events of a thread may not overlap, so that simultaneous events of a worker need
+ * several threads. Entries are sorted by their end: a thread is free for an event that
+ * begins after the end of its last event. */
 
 enum { MASTER = 1, CREW = 2 };      /* processes                                   */
 enum { LINKS = 4, PROCESSORS = 8 }; /* most threads of a worker of either kind   */
@@ -159,13 +155,12 @@ static void put_event(struct output *output, uint64_t pid, uint64_t tid, const c
     cv_json_end(json);
 }
 
-/* The event on a thread of `worker` that is free, from `first` on, `count` of them. The
- * last takes what comes. */
+/* The event on the first free thread of `worker` of `count` from `first`, else on the last. */
 static void put_on_worker(struct output *output, uint32_t worker, unsigned first,
                           unsigned count, const char *name, const struct cv_span *span)
 {
     const size_t base = (size_t)worker * THREADS;
-    char number[CV_STORY_NAME_ROOM];
+    char number[NAME_ROOM];
     unsigned thread = first;
     uint64_t tid;
 
@@ -174,15 +169,15 @@ static void put_on_worker(struct output *output, uint32_t worker, unsigned first
     tid = base + thread + 1;
     if (!output->has_name[base + thread]) {
         output->has_name[base + thread] = true;
-        put_name(output, CREW, &tid, context_name(output->context, worker, number),
+        put_name(output, CREW, &tid, worker_name(output->context, worker, number),
                  first == 0 ? " link" : "");
     }
     output->free_s[base + thread] = span->end_s;
     put_event(output, CREW, tid, name, span);
 }
 
-/* The master's port has a thread, and one for the way in if it can do both at once. Links
- * that share no port are seen at the workers. */
+/* The master's port has a thread, and a second one for returns if it is duplex. Links that
+ * share no port are shown at the workers only. */
 static void put_on_port(struct output *output, const char *name,
                         const struct cv_span *span)
 {
@@ -200,20 +195,16 @@ static void put_on_port(struct output *output, const char *name,
 
 static void put_load_span(struct output *output, const struct cv_span *span)
 {
-    char name[300], number[CV_STORY_NAME_ROOM];
+    char name[300], number[NAME_ROOM];
 
     snprintf(name, sizeof name, "%s %.200s", cv_span_name(span->kind),
-             context_name(output->context, span->worker, number));
-    switch (span->kind) {
-    case CV_SPAN_SEND:
-    case CV_SPAN_RETURN:
+             worker_name(output->context, span->worker, number));
+    if (span->kind == CV_SPAN_SEND || span->kind == CV_SPAN_RETURN) {
         put_on_port(output, name, span);
         put_on_worker(output, span->worker, 0, LINKS, cv_span_name(span->kind), span);
-        break;
-    default:
+    } else {
         put_on_worker(output, span->worker, LINKS, PROCESSORS, cv_span_name(span->kind),
                       span);
-        break;
     }
 }
 
@@ -263,13 +254,10 @@ static void put_facts(struct output *output)
     cv_json_end(json);
 }
 
-/* The entries have been checked; the caller looks whether all was written. */
-static enum cleave_status chrome_write(const struct cv_trace_context *context, FILE *file,
+static enum cleave_status write_chrome(const struct cv_trace_context *context, FILE *file,
                                        struct cleave_error *err)
 {
-    const size_t n = context->platform != NULL
-                         ? cleave_platform_nworkers(context->platform)
-                         : context->nodes;
+    const uint32_t n = count_workers(context);
     struct output output = { .context = context };
     struct cv_json *json = &output.json;
     struct cv_arena arena;
@@ -299,14 +287,14 @@ static enum cleave_status chrome_write(const struct cv_trace_context *context, F
     return CLEAVE_OK;
 }
 
-/* --- a trace in the Paje format, for ViTE and pj_dump ------------------------------ */
+/* --- Paje, for ViTE and pj_dump ------------------------------------------------------ */
 
-/* A Paje file defines its kinds of lines, then the containers, then what changes, in order
- * of time. Every span becomes a state that is pushed and popped, so that states may
- * overlap, and every transfer an arrow from where it leaves to where it arrives. What ends
- * comes before what begins at the same time; spans without length leave only their arrow. */
+/* A Paje file defines its kinds of lines, then the containers, then the changes, in order of
+ * time. Every span becomes a state that is pushed and popped, so that states may overlap, and
+ * every transfer an arrow. An end comes before a begin at the same time; spans without length
+ * have only their arrow. */
 
-/* The kinds of lines: their number, name and fields, in the order in which they stand. */
+/* The kinds of lines: their number, name and fields in order. */
 static const char definitions[] =
     "%EventDef PajeDefineContainerType 0\n"
     "%  Alias string\n%  Type string\n%  Name string\n%EndEventDef\n"
@@ -334,7 +322,7 @@ static const char definitions[] =
     "%EventDef PajeDestroyContainer 9\n"
     "%  Time date\n%  Type string\n%  Container string\n%EndEventDef\n";
 
-/* Types, and the values of states with colours that all can tell apart. */
+/* Types, and values of states with colours for any kind of colour vision. */
 static const char types[] = "0 R 0 \"run\"\n"
                             "0 M R \"master\"\n"
                             "0 W R \"worker\"\n"
@@ -354,14 +342,14 @@ static const char types[] = "0 R 0 \"run\"\n"
                             "3 cr C \"recall\" \"0.94 0.89 0.26\"\n"
                             "3 cm C \"combine\" \"0.80 0.47 0.65\"\n";
 
-/* In the order of lines of the same time; an arrow without length ends after it began. */
+/* The order of lines of the same time; an arrow without length ends after its begin. */
 enum action { POP, END_LINK, START_LINK, END_AT_ONCE, PUSH };
 
 /* A line of the file. */
 struct change {
     double time_s;
     enum action action;
-    size_t order; /* of equal time and action: as they came */
+    size_t order; /* of the span, for equal time and action */
     char type;    /* P, L, C; A, B, D for links             */
     const char *value;
     uint32_t place; /* 0: the master; else worker + 1 */
@@ -404,40 +392,32 @@ static void add_link(struct changes *changes, const struct cv_span *span, size_t
 
 static void add_span(struct changes *changes, const struct cv_span *span, size_t order)
 {
-    const uint32_t worker = span->worker + 1, peer = span->peer + 1;
+    static const struct {
+        const char *port, *worker; /* values of states, of the port only if not NULL */
+        char arrow;                /* 0: the state is one of the processor           */
+    } shown[] = {
+        [CV_SPAN_SEND] = { "ps", "ls", 'A' },     [CV_SPAN_RETURN] = { "pr", "lr", 'B' },
+        [CV_SPAN_TRANSFER] = { NULL, "lt", 'D' }, [CV_SPAN_COMPUTE] = { NULL, "cc", 0 },
+        [CV_SPAN_LOST] = { NULL, "cl", 0 },       [CV_SPAN_RECALL] = { NULL, "cr", 0 },
+        [CV_SPAN_COMBINE] = { NULL, "cm", 0 },    [CV_SPAN_FOLD] = { NULL, "cm", 0 },
+    };
+    const uint32_t worker = span->worker + 1,
+                   other = span->kind == CV_SPAN_TRANSFER ? span->peer + 1 : 0;
+    const char *value = shown[span->kind].worker, arrow = shown[span->kind].arrow;
 
-    switch (span->kind) {
-    case CV_SPAN_SEND:
-        add_state(changes, span, order, 'P', "ps", 0);
-        add_state(changes, span, order, 'L', "ls", worker);
-        add_link(changes, span, order, 'A', 0, worker);
-        break;
-    case CV_SPAN_RETURN:
-        add_state(changes, span, order, 'P', "pr", 0);
-        add_state(changes, span, order, 'L', "lr", worker);
-        add_link(changes, span, order, 'B', worker, 0);
-        break;
-    case CV_SPAN_TRANSFER:
-        add_state(changes, span, order, 'L', "lt", peer);
-        add_state(changes, span, order, 'L', "lt", worker);
-        add_link(changes, span, order, 'D', peer, worker);
-        break;
-    case CV_SPAN_COMPUTE:
-        add_state(changes, span, order, 'C', "cc", worker);
-        break;
-    case CV_SPAN_LOST:
-        add_state(changes, span, order, 'C', "cl", worker);
-        break;
-    case CV_SPAN_RECALL:
-        add_state(changes, span, order, 'C', "cr", worker);
-        break;
-    case CV_SPAN_COMBINE:
-    case CV_SPAN_FOLD:
-        add_state(changes, span, order, 'C', "cm", worker);
-        break;
-    case CV_SPAN_KINDS:
-        break;
+    if (arrow == 0) {
+        add_state(changes, span, order, 'C', value, worker);
+        return;
     }
+    if (other == 0)
+        add_state(changes, span, order, 'P', shown[span->kind].port, 0);
+    else
+        add_state(changes, span, order, 'L', value, other);
+    add_state(changes, span, order, 'L', value, worker);
+    if (span->kind == CV_SPAN_RETURN)
+        add_link(changes, span, order, arrow, worker, other);
+    else
+        add_link(changes, span, order, arrow, other, worker);
 }
 
 static int by_time(const void *a, const void *b)
@@ -445,10 +425,9 @@ static int by_time(const void *a, const void *b)
     const struct change *x = a, *y = b;
 
     if (x->time_s != y->time_s)
-        return x->time_s < y->time_s ? -1 : 1;
-    if (x->action != y->action)
-        return x->action < y->action ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
+        return CV_COMPARE(x->time_s, y->time_s);
+    return x->action != y->action ? CV_COMPARE(x->action, y->action)
+                                  : CV_COMPARE(x->order, y->order);
 }
 
 static void write_place(FILE *file, uint32_t place)
@@ -476,7 +455,7 @@ static void write_change(FILE *file, const struct change *change)
     fprintf(file, "\n");
 }
 
-/* A name between quotes; the format has no way to put a quote inside. */
+/* A name in quotes; the format has no escape for a quote. */
 static void write_name(FILE *file, const char *name)
 {
     fputc('"', file);
@@ -488,7 +467,7 @@ static void write_name(FILE *file, const char *name)
 static void write_containers(const struct cv_trace_context *context, uint32_t n,
                              FILE *file)
 {
-    char number[CV_STORY_NAME_ROOM];
+    char number[NAME_ROOM];
 
     fprintf(file, "4 0 r R 0 ");
     write_name(file, context->policy);
@@ -496,17 +475,14 @@ static void write_containers(const struct cv_trace_context *context, uint32_t n,
         fprintf(file, "4 0 m M r \"master\"\n");
     for (uint32_t i = 0; i < n; i++) {
         fprintf(file, "4 0 w%lu W r ", (unsigned long)i);
-        write_name(file, context_name(context, i, number));
+        write_name(file, worker_name(context, i, number));
     }
 }
 
-/* The entries have been checked; the caller looks whether all was written. */
-static enum cleave_status paje_write(const struct cv_trace_context *context, FILE *file,
+static enum cleave_status write_paje(const struct cv_trace_context *context, FILE *file,
                                      struct cleave_error *err)
 {
-    const uint32_t n = context->platform != NULL
-                           ? cleave_platform_nworkers(context->platform)
-                           : context->nodes;
+    const uint32_t n = count_workers(context);
     struct changes changes = { .items = NULL };
     double end_s = 0;
     struct cv_span span;
@@ -537,7 +513,7 @@ static enum cleave_status paje_write(const struct cv_trace_context *context, FIL
     return CLEAVE_OK;
 }
 
-/* --- a trace in the formats of other viewers --------------------------------------- */
+/* --- all formats -------------------------------------------------------------------- */
 
 enum cv_trace_format cv_trace_format_of(const char *path)
 {
@@ -546,45 +522,23 @@ enum cv_trace_format cv_trace_format_of(const char *path)
     return cv_name_ends_in(path, ".paje") ? CV_TRACE_PAJE : CV_TRACE_OWN;
 }
 
-static enum cleave_status write_own(const struct cv_trace_context *context, FILE *file,
-                                    struct cleave_error *err)
-{
-    if (context->platform != NULL)
-        return cleave_trace_save(context->trace, context->platform, context->policy,
-                                 context->load, file, err);
-    return cleave_trace_save_reduce(context->trace, context->nodes, context->policy, file,
-                                    err);
-}
-
-/* What holds for our own format holds for all. */
-static enum cleave_status check_entries(const struct cv_trace_context *context,
-                                        struct cleave_error *err)
-{
-    for (size_t i = 0; i < cleave_trace_count(context->trace); i++) {
-        const char *fault =
-            cv_trace_fault(cleave_trace_at(context->trace, i), context->platform,
-                           context->platform != NULL
-                               ? cleave_platform_nworkers(context->platform)
-                               : context->nodes);
-
-        if (fault != NULL)
-            return cv_fail(err, CLEAVE_EINPUT, "entry %zu of the trace has %s", i, fault);
-    }
-    return CLEAVE_OK;
-}
-
 enum cleave_status cv_trace_export(const struct cv_trace_context *context,
                                    enum cv_trace_format format, FILE *file,
                                    struct cleave_error *err)
 {
+    const struct cv_trace_workers workers = { .platform = context->platform,
+                                              .count = count_workers(context) };
+
     if (format == CV_TRACE_OWN)
-        return write_own(context, file, err);
-    CV_TRY(check_entries(context, err));
+        return context->platform != NULL
+                   ? cleave_trace_save(context->trace, context->platform, context->policy,
+                                       context->load, file, err)
+                   : cleave_trace_save_reduce(context->trace, context->nodes,
+                                              context->policy, file, err);
+    CV_TRY(cv_trace_check(context->trace, &workers, err));
     errno = 0;
-    if (format == CV_TRACE_CHROME)
-        CV_TRY(chrome_write(context, file, err));
-    else
-        CV_TRY(paje_write(context, file, err));
+    CV_TRY(format == CV_TRACE_CHROME ? write_chrome(context, file, err)
+                                     : write_paje(context, file, err));
     if (fflush(file) != 0 || ferror(file))
         return cv_fail(err, CLEAVE_EINPUT, "cannot write: %s",
                        strerror(errno != 0 ? errno : EIO));

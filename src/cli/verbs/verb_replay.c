@@ -194,7 +194,7 @@ static int replay(const char *path, bool json)
     struct cleave_error err;
     int status = CV_EXIT_DONE;
 
-    if (cv_trace_file_load_whole(path, &file, &err) != CLEAVE_OK) {
+    if (cv_trace_file_load(path, false, &file, &err) != CLEAVE_OK) {
         status = cv_print_status(&err);
     } else if (cleave_replay(file.trace, NULL, &found, &err) != CLEAVE_OK) {
         snprintf(err.file, sizeof err.file, "%s", cv_input_name(path));

@@ -47,7 +47,7 @@ static int read_story(const char *path, struct context *out)
                               "%s: a trace for other viewers cannot be read back; give "
                               "--trace a name with another ending",
                               cv_echo(path, shown));
-    if (cv_trace_file_load(path, &out->file, &err) != CLEAVE_OK ||
+    if (cv_trace_file_load(path, true, &out->file, &err) != CLEAVE_OK ||
         cv_report_data_make(&out->file, &out->data, &err) != CLEAVE_OK ||
         cv_report_data_reduce(&out->data, &err) != CLEAVE_OK)
         return cv_print_status(&err);
