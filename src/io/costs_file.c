@@ -1,11 +1,10 @@
-/* costs_file.c -- the costs of one exact reduction: YAML, or JSON, which YAML contains.
- * SPDX-License-Identifier: MIT
+/* costs_file.c -- costs and ready times of a reduction. SPDX-License-Identifier: MIT
  *
  *     {"transfer": [[0, 1, 5ms], [2, 0, 1], [1, 1, 0]], "compute": [1, 1, 0.5]}
  *
- * The first row says how many nodes there are; every other row, the number of rows and
- * the list of combining costs must agree with it. Memory grows with what was read, so
- * that a short file cannot ask for much. */
+ * is YAML or JSON. The first row tells the number of nodes; every other row, the number of
+ * rows and the list of combining costs must agree with it. Memory grows with the bytes read,
+ * so that a short file cannot ask for much. */
 #include "io/costs_file.h"
 
 #include <stdbool.h>
@@ -20,7 +19,7 @@
 #include "io/json_in.h"
 #include "io/reading.h"
 
-/* --- cost files that hold nothing but plain JSON, read at once --------------------- */
+/* --- plain JSON --------------------------------------------------------------------- */
 
 static bool doubles_add(struct cv_doubles *list, double value)
 {
@@ -37,9 +36,7 @@ void cv_costs_draft_clear(struct cv_costs_draft *draft)
     *draft = (struct cv_costs_draft){ .nodes = 0 };
 }
 
-/* --- what follows takes the text apart; errors need no words ---------------------------- */
-
-/* A list of at least one time; `diagonal` is the index at which 0 is kept. */
+/* A list of at least one time; the one at index `diagonal` becomes 0. */
 static bool take_list(struct cv_json_in *in, struct cv_doubles *list, size_t diagonal)
 {
     bool first = true, more;
@@ -117,7 +114,7 @@ bool cv_costs_read_quickly(const char *text, size_t length, struct cv_costs_draf
     struct cv_json_in in;
     bool understood;
 
-    /* These are spaces in JSON, but YAML has opinions on them. */
+    /* JSON takes them for spaces, YAML may refuse them. */
     if (memchr(text, '\t', length) != NULL || memchr(text, '\r', length) != NULL)
         return false;
     cv_json_in_init(&in, NULL, NULL);
@@ -313,9 +310,7 @@ enum cleave_status cleave_costs_load(const char *path, struct cleave_costs **out
     return status;
 }
 
-/* --- when the partials of a reduction become ready, from a file -------------------- */
-
-#define FILE_FILE_MOST ((size_t)3 << 30) /* bytes */
+/* --- ready times -------------------------------------------------------------------- */
 
 static bool is_space(char c)
 {
@@ -352,7 +347,7 @@ static enum cleave_status fail_here(const struct reader *reader, const char *exp
     return cv_fail_at(reader->err, &place, "%s, got '%s'", expected, shown);
 }
 
-/* A time: mostly a few digits, which need no more than this. */
+/* A time of a few digits, the common case, fast. */
 static bool read_digits(const char *word, size_t length, double *out)
 {
     double value = 0;
@@ -427,7 +422,7 @@ static enum cleave_status read_all(struct reader *reader, struct cv_doubles *out
     return out->count > 0 ? CLEAVE_OK : fail_here(reader, "expected a time per node", 0);
 }
 
-/* From `length` bytes of text, which has a 0 behind it. */
+/* `text` has a 0 after its `length` bytes. */
 static enum cleave_status parse(const char *name, const char *text, size_t length,
                                 double **out, size_t *out_count, struct cleave_error *err)
 {
@@ -451,7 +446,7 @@ enum cleave_status cv_ready_load(const char *path, double **out, size_t *out_cou
     size_t length;
     char *text;
 
-    CV_TRY(cv_input_read(path, FILE_FILE_MOST, &text, &length, err));
+    CV_TRY(cv_input_read(path, FILE_MOST, &text, &length, err));
     status = parse(cv_input_name(path), text, length, out, out_count, err);
     free(text);
     return status;

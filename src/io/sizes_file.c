@@ -1,9 +1,9 @@
-/* sizes_file.c -- sizes of items, a line each, or run times of a job log.
- * SPDX-License-Identifier: MIT */
+/* sizes_file.c -- sizes of items from a list or a job log. SPDX-License-Identifier: MIT */
 #include "io/sizes_file.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/compare.h"
 #include "base/fail.h"
 #include "base/quantity.h"
 #include "base/text.h"
@@ -12,7 +12,7 @@
 enum { COLUMNS = 64 };
 static const size_t LIMIT = (size_t)1 << 31;
 
-/* The file, cut into lines as they are read. */
+/* A file that is cut into lines while it is read. */
 struct lines {
     const char *path;
     char *bytes, *at, *end;
@@ -47,7 +47,7 @@ static enum cleave_status fail_line(const struct lines *lines, const char *expec
                       cv_shown(got, strlen(got), shown, sizeof shown));
 }
 
-/* Cut a line at its tabs. Returns how many columns there are, at most COLUMNS. */
+/* Cut a line at its tabs. Returns the number of columns, at most COLUMNS. */
 static size_t cut(char *line, char *out[COLUMNS])
 {
     size_t n = 0;
@@ -73,9 +73,9 @@ static enum cleave_status read_size(const struct lines *lines, const char *text,
     return *out >= 0 ? CLEAVE_OK : fail_line(lines, "expected a size of 0 or more", text);
 }
 
-/* A line, cut: what may be its size and its name. */
+/* The two columns of a line of which one is the size and the other the name. */
 struct item {
-    char *first, *last; /* columns; the same if there is but one */
+    char *first, *last; /* equal if the line has one column */
 };
 
 static enum cleave_status read_columns(const struct lines *lines, char *line,
@@ -100,7 +100,7 @@ static bool is_size(const char *text)
     return cv_quantity_parse(text, CV_UNITS, &size) == NULL;
 }
 
-/* As du writes it, sizes first? Only if the last column cannot be the sizes. */
+/* Whether the first column has the sizes, as du writes it, and the last one cannot. */
 static bool sizes_come_first(const struct item *items, uint64_t count)
 {
     bool last = true, first = true;
@@ -142,7 +142,6 @@ static enum cleave_status read_lines(struct lines *lines, uint64_t column,
     return CLEAVE_OK;
 }
 
-/* With room for as many as there are lines. */
 static enum cleave_status read_items(struct lines *lines, uint64_t column,
                                      struct cv_arena *arena, struct cv_sizes *out)
 {
@@ -163,33 +162,7 @@ static enum cleave_status read_items(struct lines *lines, uint64_t column,
     return status;
 }
 
-static enum cleave_status open_lines(struct lines *lines)
-{
-    size_t length = 0;
-
-    CV_TRY(cv_input_read(lines->path, LIMIT, &lines->bytes, &length, lines->err));
-    lines->at = lines->bytes;
-    lines->end = lines->bytes + length;
-    return CLEAVE_OK;
-}
-
-enum cleave_status cv_sizes_read(const char *path, uint64_t column,
-                                 struct cv_arena *arena, struct cv_sizes *out,
-                                 struct cleave_error *err)
-{
-    struct lines lines = { .path = path, .err = err };
-    struct cv_sizes found = { .sizes = NULL };
-    enum cleave_status status;
-
-    CV_TRY(open_lines(&lines));
-    status = read_items(&lines, column, arena, &found);
-    free(lines.bytes);
-    if (status == CLEAVE_OK)
-        *out = found;
-    return status;
-}
-
-/* --- job logs --------------------------------------------------------------------------- */
+/* --- job logs ----------------------------------------------------------------------- */
 
 enum { SEQ, HOST, RUNTIME, EXITVAL, SIGNAL, COMMAND, NEEDED };
 
@@ -213,14 +186,14 @@ static enum cleave_status read_header(struct lines *lines, size_t at[NEEDED])
             at[k]++;
         if (at[k] == n)
             return cv_fail(lines->err, CLEAVE_EINPUT,
-                           "%s: expected a job log, as --joblog writes it: its first "
-                           "line has no column '%s'",
+                           "%s: expected a job log, as listener.job_log writes it: its "
+                           "first line has no column '%s'",
                            cv_input_name(lines->path), needed[k]);
     }
     return CLEAVE_OK;
 }
 
-/* The units that a worker of the platform does in that time; without one, seconds. */
+/* The units that a worker of the platform computes in that time; for other hosts, seconds. */
 static double units_of(const struct cleave_platform *platform, const char *host,
                        double time_s)
 {
@@ -266,13 +239,12 @@ static int by_seq(const void *left, const void *right)
     const struct job *a = left, *b = right;
 
     if (a->seq != b->seq)
-        return a->seq < b->seq ? -1 : 1;
-    if (a->good != b->good)
-        return a->good ? 1 : -1;
-    return (a->name > b->name) - (a->name < b->name); /* lines in their order */
+        return CV_COMPARE(a->seq, b->seq);
+    return a->good != b->good ? CV_COMPARE(a->good, b->good)
+                              : CV_COMPARE(a->name, b->name); /* order of the lines */
 }
 
-/* Of each job the last end. */
+/* Keep the last line of each job. */
 static enum cleave_status keep_jobs(const struct lines *lines, struct job *jobs,
                                     size_t count, struct cv_arena *arena,
                                     struct cv_sizes *out)
@@ -320,19 +292,40 @@ static enum cleave_status read_log(struct lines *lines,
     return status;
 }
 
+/* --- files -------------------------------------------------------------------------- */
+
+static enum cleave_status read_file(const char *path, bool log, uint64_t column,
+                                    const struct cleave_platform *platform,
+                                    struct cv_arena *arena, struct cv_sizes *out,
+                                    struct cleave_error *err)
+{
+    struct lines lines = { .path = path, .err = err };
+    struct cv_sizes found = { .sizes = NULL };
+    enum cleave_status status;
+    size_t length = 0;
+
+    CV_TRY(cv_input_read(path, LIMIT, &lines.bytes, &length, err));
+    lines.at = lines.bytes;
+    lines.end = lines.bytes + length;
+    status = log ? read_log(&lines, platform, arena, &found)
+                 : read_items(&lines, column, arena, &found);
+    free(lines.bytes);
+    if (status == CLEAVE_OK)
+        *out = found;
+    return status;
+}
+
+enum cleave_status cv_sizes_read(const char *path, uint64_t column,
+                                 struct cv_arena *arena, struct cv_sizes *out,
+                                 struct cleave_error *err)
+{
+    return read_file(path, false, column, NULL, arena, out, err);
+}
+
 enum cleave_status cv_sizes_read_log(const char *path,
                                      const struct cleave_platform *platform,
                                      struct cv_arena *arena, struct cv_sizes *out,
                                      struct cleave_error *err)
 {
-    struct lines lines = { .path = path, .err = err };
-    struct cv_sizes found = { .sizes = NULL };
-    enum cleave_status status;
-
-    CV_TRY(open_lines(&lines));
-    status = read_log(&lines, platform, arena, &found);
-    free(lines.bytes);
-    if (status == CLEAVE_OK)
-        *out = found;
-    return status;
+    return read_file(path, true, 0, platform, arena, out, err);
 }
