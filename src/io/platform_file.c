@@ -368,8 +368,7 @@ static enum cleave_status fill_times(struct cv_reading *in, const struct cv_toke
                               from ? "from" : "the beginning", entry->until_s);
     if (!from && !until)
         return CLEAVE_OK;
-    steps = cv_array(in->arena, 3, sizeof *steps);
-    if (steps == NULL)
+    if (!CV_NEW(in->arena, steps, 3))
         return cv_fail_memory(in->err, "a profile");
     if (from) {
         steps[n++] = (struct cleave_step){ 0, 0 };

@@ -152,9 +152,8 @@ static enum cleave_status read_items(struct lines *lines, uint64_t column,
     for (const char *at = lines->bytes; at < lines->end; at++)
         count += *at == '\n';
     items = calloc(count, sizeof *items);
-    out->sizes = cv_array(arena, count, sizeof *out->sizes);
-    out->names = cv_array(arena, count, sizeof *out->names);
-    if (items == NULL || out->sizes == NULL || out->names == NULL)
+    if (items == NULL || !CV_NEW(arena, out->sizes, count) ||
+        !CV_NEW(arena, out->names, count))
         status = cv_fail_memory(lines->err, "the sizes of items");
     else
         status = read_lines(lines, column, items, arena, out);
@@ -249,9 +248,7 @@ static enum cleave_status keep_jobs(const struct lines *lines, struct job *jobs,
                                     size_t count, struct cv_arena *arena,
                                     struct cv_sizes *out)
 {
-    out->sizes = cv_array(arena, count, sizeof *out->sizes);
-    out->names = cv_array(arena, count, sizeof *out->names);
-    if (out->sizes == NULL || out->names == NULL)
+    if (!CV_NEW(arena, out->sizes, count) || !CV_NEW(arena, out->names, count))
         return cv_fail_memory(lines->err, "the sizes of items");
     if (count > 0)
         qsort(jobs, count, sizeof *jobs, by_seq);

@@ -243,8 +243,7 @@ static enum cleave_status read_alike(struct reading *reading)
     if (listed == 0 || alike > ALIKE_MOST || listed + alike > CLEAVE_MAX_WORKERS)
         return cv_trace_fail(lines, at, reading->field,
                              "expected at most %d workers like the last one", ALIKE_MOST);
-    all = cv_array(lines->arena, listed + alike, sizeof *all);
-    if (all == NULL)
+    if (!CV_NEW(lines->arena, all, listed + alike))
         return cv_fail_memory(lines->in.err, "the header of a trace");
     for (uint64_t i = 0; i < listed + alike; i++)
         all[i] = view->workers[i < listed ? i : listed - 1];
@@ -264,8 +263,7 @@ static enum cleave_status read_each(struct reading *reading, const double **out)
     if ((size_t)(lines->in.end - lines->in.at) / 2 < count)
         return cv_trace_fail(lines, lines->in.at, reading->field,
                              "expected %u numbers, got fewer", count);
-    each_s = cv_array(lines->arena, count, sizeof *each_s);
-    if (each_s == NULL)
+    if (!CV_NEW(lines->arena, each_s, count))
         return cv_fail_memory(lines->in.err, "the header of a trace");
     *out = each_s;
     return read_exactly(reading, count, each_s);
@@ -289,8 +287,7 @@ static enum cleave_status read_profile(void *context, void *element)
     size_t count;
 
     CV_TRY(read_numbers(reading, &numbers, &count));
-    steps = cv_array(lines->arena, count / 2, sizeof *steps);
-    if (steps == NULL)
+    if (!CV_NEW(lines->arena, steps, count / 2))
         return cv_fail_memory(lines->in.err, "the header of a trace");
     for (size_t i = 0; i < count / 2; i++) {
         steps[i] = (struct cleave_step){ numbers[2 * i], numbers[2 * i + 1] };

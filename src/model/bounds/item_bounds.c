@@ -316,18 +316,11 @@ static double item_prices_bound(const struct cv_item_prices *prices, double enou
     struct work work = { .in = prices, .rows = n };
     double *y = cv_array(scratch, n, sizeof *y);
 
-    work.inverse = cv_array(scratch, (size_t)n * n, sizeof *work.inverse);
-    work.value = cv_array(scratch, n, sizeof *work.value);
-    work.gain = cv_array(scratch, n, sizeof *work.gain);
-    work.price = cv_array(scratch, n, sizeof *work.price);
-    work.column = cv_array(scratch, n, sizeof *work.column);
-    work.moved = cv_array(scratch, n, sizeof *work.moved);
-    work.lines = cv_array(scratch, n, sizeof *work.lines);
-    work.lowest = cv_array(scratch, n, sizeof *work.lowest);
-    work.ends = cv_array(scratch, n, sizeof *work.ends);
-    if (y == NULL || work.inverse == NULL || work.value == NULL || work.gain == NULL ||
-        work.price == NULL || work.column == NULL || work.moved == NULL ||
-        work.lines == NULL || work.lowest == NULL || work.ends == NULL)
+    if (y == NULL || !CV_NEW(scratch, work.inverse, (size_t)n * n) ||
+        !CV_NEW(scratch, work.value, n) || !CV_NEW(scratch, work.gain, n) ||
+        !CV_NEW(scratch, work.price, n) || !CV_NEW(scratch, work.column, n) ||
+        !CV_NEW(scratch, work.moved, n) || !CV_NEW(scratch, work.lines, n) ||
+        !CV_NEW(scratch, work.lowest, n) || !CV_NEW(scratch, work.ends, n))
         return -1;
     for (uint32_t i = 0; i < n; i++) {
         work.inverse[i * n + i] = 1;
@@ -393,13 +386,10 @@ static bool bounds_gather(struct known *known, struct cv_arena *scratch)
     const struct cv_item_query *query = known->query;
     const size_t n = (size_t)query->nitems;
 
-    known->sizes = cv_array(scratch, n, sizeof *known->sizes);
-    known->sums = cv_array(scratch, n + 1, sizeof *known->sums);
-    known->speeds = cv_array(scratch, query->nworkers, sizeof *known->speeds);
-    known->classes = cv_array(scratch, MOST_CLASSES, sizeof *known->classes);
-    known->rows = cv_array(scratch, MOST_CLASSES, sizeof *known->rows);
-    if (known->sizes == NULL || known->sums == NULL || known->speeds == NULL ||
-        known->classes == NULL || known->rows == NULL)
+    if (!CV_NEW(scratch, known->sizes, n) || !CV_NEW(scratch, known->sums, n + 1) ||
+        !CV_NEW(scratch, known->speeds, query->nworkers) ||
+        !CV_NEW(scratch, known->classes, MOST_CLASSES) ||
+        !CV_NEW(scratch, known->rows, MOST_CLASSES))
         return false;
     memcpy(known->sizes, query->sizes, n * sizeof *known->sizes);
     qsort(known->sizes, n, sizeof *known->sizes, cv_compare_doubles);

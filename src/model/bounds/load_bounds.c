@@ -588,8 +588,7 @@ double cv_cost_bound(const struct cv_bound_query *query, const double *costs,
         cv_platform_at_peak(query->workers, query->profiles, query->nworkers, scratch);
     struct market market = { .load = query->load, .deadline_s = deadline_s };
 
-    market.shares = cv_array(scratch, query->nworkers, sizeof *market.shares);
-    if (workers == NULL || market.shares == NULL)
+    if (workers == NULL || !CV_NEW(scratch, market.shares, query->nworkers))
         return NAN;
     set_shares(query, workers, costs, &market);
     if (query->port == CLEAVE_PORT_MULTI)

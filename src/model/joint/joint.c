@@ -118,10 +118,8 @@ struct cv_tail_workspace {
 
 static bool tree_room(struct cv_tail_tree *tree, struct cv_arena *arena, uint32_t n)
 {
-    tree->parent = cv_array(arena, n, sizeof *tree->parent);
-    tree->turn = cv_array(arena, n, sizeof *tree->turn);
-    tree->tails = cv_array(arena, n, sizeof *tree->tails);
-    return tree->parent != NULL && tree->turn != NULL && tree->tails != NULL;
+    return CV_NEW(arena, tree->parent, n) && CV_NEW(arena, tree->turn, n) &&
+           CV_NEW(arena, tree->tails, n);
 }
 
 static struct cv_ready_job job_of(const struct cv_tail_workspace *room)
@@ -413,16 +411,10 @@ static bool trial_room(struct trial *trial, struct cv_arena *arena)
 {
     const uint32_t n = trial->job->nworkers;
 
-    trial->order = cv_array(arena, n, sizeof *trial->order);
-    trial->none = cv_array(arena, n, sizeof *trial->none);
-    trial->sizes = cv_array(arena, n, sizeof *trial->sizes);
-    trial->weights = cv_array(arena, n, sizeof *trial->weights);
-    trial->tree.parent = cv_array(arena, n, sizeof *trial->tree.parent);
-    trial->tree.turn = cv_array(arena, n, sizeof *trial->tree.turn);
-    trial->tree.tails = cv_array(arena, n, sizeof *trial->tree.tails);
-    if (trial->order == NULL || trial->none == NULL || trial->sizes == NULL ||
-        trial->weights == NULL || trial->tree.parent == NULL ||
-        trial->tree.turn == NULL || trial->tree.tails == NULL)
+    if (!CV_NEW(arena, trial->order, n) || !CV_NEW(arena, trial->none, n) ||
+        !CV_NEW(arena, trial->sizes, n) || !CV_NEW(arena, trial->weights, n) ||
+        !CV_NEW(arena, trial->tree.parent, n) || !CV_NEW(arena, trial->tree.turn, n) ||
+        !CV_NEW(arena, trial->tree.tails, n))
         return false;
     memcpy(trial->order, trial->job->order, n * sizeof *trial->order);
     trial->n = n;

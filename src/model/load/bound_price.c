@@ -558,9 +558,7 @@ static bool price_guide(const struct cleave_worker *workers, uint32_t nworkers,
 {
     struct guide guide = { .workers = workers, .load = load, .makespan = INFINITY };
 
-    guide.links = cv_array(scratch, nworkers, sizeof *guide.links);
-    guide.lead = cv_array(scratch, nworkers, sizeof *guide.lead);
-    if (guide.links == NULL || guide.lead == NULL)
+    if (!CV_NEW(scratch, guide.links, nworkers) || !CV_NEW(scratch, guide.lead, nworkers))
         return false;
     for (uint32_t i = 0; i < nworkers; i++)
         guide.links[i] = (struct link){ workers[i].bandwidth_ups, i };
@@ -803,8 +801,7 @@ double cv_bound_price(const struct cleave_worker *workers, uint32_t nworkers, do
     struct market market = { .load = load };
     double makespan, bound, turns;
 
-    market.kinds = cv_array(scratch, max, sizeof *market.kinds);
-    if (market.kinds == NULL)
+    if (!CV_NEW(scratch, market.kinds, max))
         return -1;
     market.nkinds = count_kinds(workers, nworkers, market.kinds);
     if (market.nkinds > MOST_KINDS)

@@ -195,12 +195,9 @@ static bool start_init(struct start *start, struct cv_arena *scratch)
     const uint32_t n = start->n;
     struct speed_rank *rank = cv_array(scratch, n, sizeof *rank);
 
-    start->place = cv_array(scratch, (size_t)n + 1, sizeof *start->place);
-    start->price = cv_array(scratch, (size_t)n + 2, sizeof *start->price);
-    start->dual = cv_array(scratch, n, sizeof *start->dual);
-    start->by_speed = cv_array(scratch, n, sizeof *start->by_speed);
-    if (rank == NULL || start->place == NULL || start->price == NULL ||
-        start->dual == NULL || start->by_speed == NULL)
+    if (rank == NULL || !CV_NEW(scratch, start->place, (size_t)n + 1) ||
+        !CV_NEW(scratch, start->price, (size_t)n + 2) ||
+        !CV_NEW(scratch, start->dual, n) || !CV_NEW(scratch, start->by_speed, n))
         return false;
     for (uint32_t i = 0; i < n; i++) {
         start->place[i + 1] = start->workers[i].latency_s;
@@ -374,14 +371,9 @@ static bool hungarian_init(struct hungarian *h, uint32_t n, struct cv_arena *scr
 {
     const size_t size = (size_t)n + 1;
 
-    h->row = cv_array(scratch, size, sizeof *h->row);
-    h->column = cv_array(scratch, size, sizeof *h->column);
-    h->min = cv_array(scratch, size, sizeof *h->min);
-    h->match = cv_array(scratch, size, sizeof *h->match);
-    h->way = cv_array(scratch, size, sizeof *h->way);
-    h->done = cv_array(scratch, size, sizeof *h->done);
-    return h->row != NULL && h->column != NULL && h->min != NULL && h->match != NULL &&
-           h->way != NULL && h->done != NULL;
+    return CV_NEW(scratch, h->row, size) && CV_NEW(scratch, h->column, size) &&
+           CV_NEW(scratch, h->min, size) && CV_NEW(scratch, h->match, size) &&
+           CV_NEW(scratch, h->way, size) && CV_NEW(scratch, h->done, size);
 }
 
 /* One Newton step: the best assignment at t, and when it would reach the load. */

@@ -25,9 +25,7 @@ bool cv_plan_init(struct cv_plan *plan, struct cv_arena *arena, size_t nchunks)
 
     if (nchunks > CV_MAX_CHUNKS)
         return false;
-    worker = cv_array(arena, nchunks, sizeof *worker);
-    units = cv_array(arena, nchunks, sizeof *units);
-    if (worker == NULL || units == NULL)
+    if (!CV_NEW(arena, worker, nchunks) || !CV_NEW(arena, units, nchunks))
         return false;
     *plan = (struct cv_plan){ .nchunks = nchunks, .worker = worker, .units = units };
     return true;
@@ -112,9 +110,7 @@ static const double sum_noise = 1e-9;
 bool cv_vertex_room_init(struct cv_vertex_workspace *room, struct cv_arena *arena,
                          size_t chunks, uint32_t nworkers)
 {
-    room->size = cv_array(arena, chunks, sizeof *room->size);
-    room->lead = cv_array(arena, nworkers, sizeof *room->lead);
-    return room->size != NULL && room->lead != NULL;
+    return CV_NEW(arena, room->size, chunks) && CV_NEW(arena, room->lead, nworkers);
 }
 
 static double give_up(size_t n, double *units, bool *out_feasible)
@@ -339,9 +335,7 @@ static bool set_up(struct program *p, struct cv_arena *arena)
     const uint32_t n = p->n;
     uint32_t columns;
 
-    p->slot = cv_array(arena, p->thrift->nworkers, sizeof *p->slot);
-    p->first = cv_array(arena, n, sizeof *p->first);
-    if (p->slot == NULL || p->first == NULL)
+    if (!CV_NEW(arena, p->slot, p->thrift->nworkers) || !CV_NEW(arena, p->first, n))
         return false;
     for (uint32_t w = 0; w < p->thrift->nworkers; w++)
         p->slot[w] = UINT32_MAX;
@@ -353,9 +347,8 @@ static bool set_up(struct program *p, struct cv_arena *arena)
     }
     columns = n + p->nused;
     p->rows = cv_array(arena, n, columns * sizeof *p->rows);
-    p->fixed_s = cv_array(arena, n, sizeof *p->fixed_s);
-    p->saved = cv_array(arena, columns, sizeof *p->saved);
-    if (p->rows == NULL || p->fixed_s == NULL || p->saved == NULL ||
+    if (p->rows == NULL || !CV_NEW(arena, p->fixed_s, n) ||
+        !CV_NEW(arena, p->saved, columns) ||
         !cv_tableau_init(&p->tableau, columns, n, arena))
         return false;
     for (uint32_t i = 0; i < n; i++)
@@ -448,8 +441,7 @@ static double size_once(const struct cv_min_cost_plan *thrift, double deadline_s
     if (!set_up(&p, arena))
         return NAN;
     for (int i = 0; i < 3; i++) {
-        answers[i].values = cv_array(arena, p.n + p.nused, sizeof *answers[i].values);
-        if (answers[i].values == NULL)
+        if (!CV_NEW(arena, answers[i].values, p.n + p.nused))
             return NAN;
     }
     if (!find_price(&p, &answers[0], &answers[1], &answers[2]))

@@ -185,9 +185,8 @@ struct cleave_step *cv_periodic_steps(const struct cv_periodic *profile, double 
     uint32_t n = 0;
 
     if (last - first < UINT32_MAX / 4.0)
-        steps = cv_array(arena, 2 * (size_t)fmax(1, last - first + 1) + 1, sizeof *steps);
-    if (steps == NULL)
-        return NULL;
+        if (!CV_NEW(arena, steps, 2 * (size_t)fmax(1, last - first + 1) + 1))
+            return NULL;
     steps[n++] = (struct cleave_step){ 0, factor_at(profile, 0) };
     for (uint32_t count = 0; count <= last - first; count++) {
         const double begin = first_of_period(profile, first + count);

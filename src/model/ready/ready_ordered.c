@@ -134,8 +134,7 @@ static bool fill(struct table *table)
     for (uint32_t i = 0; i < n; i++) {
         struct pairs *own = at(table, i, i);
 
-        own->at = cv_array(&table->arena, 1, sizeof *own->at);
-        if (own->at == NULL)
+        if (!CV_NEW(&table->arena, own->at, 1))
             return false;
         own->at[0] = (struct pair){ .p = -INFINITY, .q = table->job->ready_s[i] };
         own->count = 1;

@@ -299,19 +299,14 @@ struct cv_ready_planner *cv_ready_planner_new(struct cv_arena *arena, uint32_t n
         return NULL;
     planner->max = n;
     planner->chains_most = (uint32_t)chains;
-    planner->order = cv_array(arena, n, sizeof *planner->order);
-    planner->sorted = cv_array(arena, 2 * (size_t)n, sizeof *planner->sorted);
-    planner->spare = cv_array(arena, n, sizeof *planner->spare);
-    planner->second = cv_array(arena, n, sizeof *planner->second);
-    planner->above = cv_array(arena, chains + n, sizeof *planner->above);
-    planner->owner = cv_array(arena, chains + n, sizeof *planner->owner);
-    if (planner->order == NULL || planner->sorted == NULL || planner->spare == NULL ||
-        planner->second == NULL || planner->above == NULL || planner->owner == NULL)
+    if (!CV_NEW(arena, planner->order, n) ||
+        !CV_NEW(arena, planner->sorted, 2 * (size_t)n) ||
+        !CV_NEW(arena, planner->spare, n) || !CV_NEW(arena, planner->second, n) ||
+        !CV_NEW(arena, planner->above, chains + n) ||
+        !CV_NEW(arena, planner->owner, chains + n))
         return NULL;
     for (int i = 0; i < CV_READY_QUEUES; i++) {
-        planner->queue[i].at = cv_array(arena, i == CV_READY_ROOT ? n : chains,
-                                        sizeof *planner->queue[i].at);
-        if (planner->queue[i].at == NULL)
+        if (!CV_NEW(arena, planner->queue[i].at, i == CV_READY_ROOT ? n : chains))
             return NULL;
     }
     if (!exact) {

@@ -38,9 +38,8 @@ enum cleave_status cleave_costs_new(uint32_t nodes, const double *transfer,
         return cv_fail_memory(err, "costs");
     cv_arena_init(&costs->arena);
     costs->nodes = nodes;
-    costs->transfer = cv_array(&costs->arena, cells, sizeof *costs->transfer);
-    costs->compute = cv_array(&costs->arena, nodes, sizeof *costs->compute);
-    if (costs->transfer == NULL || costs->compute == NULL) {
+    if (!CV_NEW(&costs->arena, costs->transfer, cells) ||
+        !CV_NEW(&costs->arena, costs->compute, nodes)) {
         cleave_costs_free(costs);
         return cv_fail_memory(err, "costs");
     }

@@ -415,8 +415,7 @@ enum cleave_status cv_strategy_length(enum cv_strategy which, enum cv_ties ties,
     if (n == 0)
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected at least one node to reduce, got none");
-    parent = cv_array(arena, n, sizeof *parent);
-    if (parent == NULL)
+    if (!CV_NEW(arena, parent, n))
         return cv_fail_memory(err, "a tree");
     cv_strategy_tree(which, ties, n, parent);
     CV_TRY(cv_tree_run(parent, n, &costs, arena, &run, err));

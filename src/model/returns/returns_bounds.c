@@ -406,8 +406,7 @@ double cv_convex_bound(const struct cv_convex *convex, struct cv_arena *scratch,
     struct cv_convex_report report = { .bound = INFINITY };
     double step = 1;
 
-    solver.stages = cv_array(scratch, convex->n, sizeof *solver.stages);
-    if (solver.stages == NULL)
+    if (!CV_NEW(scratch, solver.stages, convex->n))
         return NAN;
     solver.unit = fill_gains(&solver, convex);
     begin(&solver);
@@ -497,8 +496,7 @@ static bool make_linear(const struct cv_returns *returns, double lifespan_s, boo
                                 returns->single ? lifespan_s : INFINITY, false };
         return true;
     }
-    trips = cv_array(scratch, returns->n, sizeof *trips);
-    if (trips == NULL)
+    if (!CV_NEW(scratch, trips, returns->n))
         return false;
     *out = (struct linear){ trips, 0, 0, INFINITY, spreads };
     for (uint32_t i = 0; i < returns->n; i++) {

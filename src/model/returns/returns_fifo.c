@@ -53,11 +53,8 @@ static bool grow_array(struct unequal *u, const struct cv_returns *returns,
                        struct cv_arena *arena)
 {
     u->returns = returns;
-    u->keys = cv_array(arena, returns->n, sizeof *u->keys);
-    u->shares = cv_array(arena, returns->n, sizeof *u->shares);
-    u->order = cv_array(arena, returns->n, sizeof *u->order);
-    u->keep = cv_array(arena, returns->n, sizeof *u->keep);
-    return u->keys != NULL && u->shares != NULL && u->order != NULL && u->keep != NULL;
+    return CV_NEW(arena, u->keys, returns->n) && CV_NEW(arena, u->shares, returns->n) &&
+           CV_NEW(arena, u->order, returns->n) && CV_NEW(arena, u->keep, returns->n);
 }
 
 /* Sort for a rate; whom the rule does not place goes to the end and is not counted. */
@@ -507,10 +504,9 @@ static bool chain_improve(const struct cv_returns *returns, enum cv_chain kind,
     bool gained = true;
 
     im.order = order;
-    im.trial = cv_array(arena, (size_t)returns->n + 1, sizeof *im.trial);
-    im.shares = cv_array(arena, (size_t)returns->n + 1, sizeof *im.shares);
-    im.keys = cv_array(arena, returns->n, sizeof *im.keys);
-    if (im.trial == NULL || im.shares == NULL || im.keys == NULL)
+    if (!CV_NEW(arena, im.trial, (size_t)returns->n + 1) ||
+        !CV_NEW(arena, im.shares, (size_t)returns->n + 1) ||
+        !CV_NEW(arena, im.keys, returns->n))
         return false;
     for (int walk = WALKS; walk-- > 0;) {
         for (uint32_t i = 0; i < returns->n; i++)
@@ -543,10 +539,8 @@ struct chain_room {
 
 static bool fifo_grow_array(struct chain_room *room, struct cv_arena *arena, uint32_t n)
 {
-    room->order = cv_array(arena, n, sizeof *room->order);
-    room->shares = cv_array(arena, n, sizeof *room->shares);
-    room->units = cv_array(arena, n, sizeof *room->units);
-    return room->order != NULL && room->shares != NULL && room->units != NULL;
+    return CV_NEW(arena, room->order, n) && CV_NEW(arena, room->shares, n) &&
+           CV_NEW(arena, room->units, n);
 }
 
 /* The schedule of `n` workers in the room's order with its shares. */

@@ -334,10 +334,9 @@ static bool grow_array(struct subset *s, const struct cv_rows *rows,
     s->right = cv_array(arena, n, sizeof *s->right);
     s->shares = cv_array(arena, n, sizeof *s->shares);
     s->trial = cv_array(arena, n, 2 * sizeof *s->trial);
-    s->down = cv_array(arena, n, sizeof *s->down);
-    s->across = cv_array(arena, n, sizeof *s->across);
     return s->set != NULL && s->inverse != NULL && s->right != NULL &&
-           s->shares != NULL && s->trial != NULL && s->down != NULL && s->across != NULL;
+           s->shares != NULL && s->trial != NULL && CV_NEW(arena, s->down, n) &&
+           CV_NEW(arena, s->across, n);
 }
 
 bool cv_rows_subset(const struct cv_rows *rows, double *shares, struct cv_arena *arena)
@@ -468,8 +467,7 @@ enum cleave_status cv_returns_given(const struct cv_returns *returns,
 
     CV_TRY(cv_returns_check(returns, lifespan_s, err));
     CV_TRY(cv_returns_check_orders(returns, send, back, n, arena, err));
-    units = cv_array(arena, returns->n, sizeof *units);
-    if (units == NULL)
+    if (!CV_NEW(arena, units, returns->n))
         return cv_fail_memory(err, "shares");
     chain = cv_orders_chain(send, back, n, &kind) &&
             (kind == CV_CHAIN_LIFO || n == 1 || !returns->single) &&

@@ -223,13 +223,9 @@ bool cv_inverse_init(struct cv_inverse *inverse, const struct cv_returns *return
         ok = (**a = cv_array(arena, n, sizeof(double))) != NULL && ok;
     inverse->work_area = cv_array(arena, 2 * (size_t)n, sizeof(double));
     inverse->inverse = cv_array(arena, (size_t)n * n, sizeof(double));
-    inverse->who = cv_array(arena, n, sizeof *inverse->who);
-    inverse->slot = cv_array(arena, n, sizeof *inverse->slot);
-    inverse->send = cv_array(arena, n, sizeof *inverse->send);
-    inverse->back = cv_array(arena, n, sizeof *inverse->back);
-    if (!ok || inverse->work_area == NULL || inverse->inverse == NULL ||
-        inverse->who == NULL || inverse->slot == NULL || inverse->send == NULL ||
-        inverse->back == NULL)
+    if (inverse->work_area == NULL || inverse->inverse == NULL ||
+        !CV_NEW(arena, inverse->who, n) || !CV_NEW(arena, inverse->slot, n) ||
+        !CV_NEW(arena, inverse->send, n) || !CV_NEW(arena, inverse->back, n) || !ok)
         return false;
     cv_inverse_clear(inverse);
     return true;

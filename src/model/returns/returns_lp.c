@@ -185,9 +185,7 @@ enum cleave_status cv_returns_tight(const struct cv_returns *returns,
 
     CV_TRY(cv_returns_check(returns, lifespan_s, err));
     CV_TRY(cv_returns_check_orders(returns, send, back, n, arena, err));
-    shares = cv_array(arena, n, sizeof *shares);
-    units = cv_array(arena, returns->n, sizeof *units);
-    if (shares == NULL || units == NULL)
+    if (!CV_NEW(arena, shares, n) || !CV_NEW(arena, units, returns->n))
         return cv_fail_memory(err, "shares");
     if (cv_orders_chain(send, back, n, &kind))
         cv_chain_tight(returns, kind, send, n, lifespan_s, shares);
@@ -488,8 +486,7 @@ static bool grow_array(struct program *p, struct cv_arena *arena)
     double *room = cv_array(arena, n + 3, n * sizeof *room);
     uint32_t *numbers = cv_array(arena, 4 * n, sizeof *numbers);
 
-    p->choice = cv_array(arena, n, sizeof *p->choice);
-    if (room == NULL || numbers == NULL || p->choice == NULL ||
+    if (room == NULL || numbers == NULL || !CV_NEW(arena, p->choice, n) ||
         !cv_tableau_init(&p->tableau, p->rows->n, p->rows->n + 1, arena))
         return false;
     p->matrix = cut(&room, n * n);

@@ -791,9 +791,8 @@ static enum cleave_status init(struct search *search, double lifespan_s,
     const struct cv_returns *returns = search->returns;
     double *keys = cv_array(scratch, returns->n, sizeof *keys);
 
-    search->order = cv_array(scratch, returns->n, sizeof *search->order);
-    search->shuffled = cv_array(scratch, returns->n, sizeof *search->shuffled);
-    if (keys == NULL || search->order == NULL || search->shuffled == NULL ||
+    if (keys == NULL || !CV_NEW(scratch, search->order, returns->n) ||
+        !CV_NEW(scratch, search->shuffled, returns->n) ||
         !cv_inverse_init(&search->now, returns, lifespan_s, scratch) ||
         !cv_inverse_init(&search->rest, returns, lifespan_s, scratch) ||
         !cv_inverse_init(&search->best, returns, lifespan_s, scratch) ||

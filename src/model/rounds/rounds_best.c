@@ -40,10 +40,8 @@ static bool grow_array(struct cv_rounds_plan *plan, uint32_t chunks,
                        struct cv_arena *arena)
 {
     plan->nchunks = chunks;
-    plan->worker = cv_array(arena, chunks, sizeof *plan->worker);
-    plan->units = cv_array(arena, chunks, sizeof *plan->units);
-    plan->back = cv_array(arena, chunks, sizeof *plan->back);
-    return plan->worker != NULL && plan->units != NULL && plan->back != NULL;
+    return CV_NEW(arena, plan->worker, chunks) && CV_NEW(arena, plan->units, chunks) &&
+           CV_NEW(arena, plan->back, chunks);
 }
 
 bool cv_rounds_measure(const struct cv_rounds *rounds, struct cv_rounds_plan *plan,
@@ -162,9 +160,7 @@ static double speeds_for(const struct cv_returns *returns, double send_price,
 static bool take_workers(const struct cv_returns *returns, const double *speed,
                          struct cv_arena *arena, struct cv_full_port *out)
 {
-    out->trips = cv_array(arena, returns->n, sizeof *out->trips);
-    out->worker = cv_array(arena, returns->n, sizeof *out->worker);
-    if (out->trips == NULL || out->worker == NULL)
+    if (!CV_NEW(arena, out->trips, returns->n) || !CV_NEW(arena, out->worker, returns->n))
         return false;
     for (uint32_t i = 0; i < returns->n; i++) {
         if (!(speed[i] * returns->trips[i].compute_s > LEAST))
@@ -263,11 +259,8 @@ static enum cleave_status plan_of(struct making *making, const struct cv_round_t
     double sum = 0;
 
     out->nchunks = n;
-    out->worker = cv_array(making->arena, n, sizeof *out->worker);
-    out->units = cv_array(making->arena, n, sizeof *out->units);
-    out->back = cv_array(making->arena, n, sizeof *out->back);
-    if (chunk == NULL || order == NULL || out->worker == NULL || out->units == NULL ||
-        out->back == NULL)
+    if (chunk == NULL || order == NULL || !CV_NEW(making->arena, out->worker, n) ||
+        !CV_NEW(making->arena, out->units, n) || !CV_NEW(making->arena, out->back, n))
         return cv_fail_memory(making->err, "a plan");
     for (uint32_t k = 0; k < n; k++)
         sum += trip->units[trip->send[k]];

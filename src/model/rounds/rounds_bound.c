@@ -272,9 +272,8 @@ static enum cleave_status guide_of_lp(const struct cv_rounds *rounds,
     double *send = cv_array(arena, n, sizeof *send);
     double *back = cv_array(arena, n, sizeof *back);
 
-    out->send = cv_array(arena, n, sizeof *out->send);
-    out->back = cv_array(arena, n, sizeof *out->back);
-    if (send == NULL || back == NULL || out->send == NULL || out->back == NULL)
+    if (send == NULL || back == NULL || !CV_NEW(arena, out->send, n) ||
+        !CV_NEW(arena, out->back, n))
         return cv_fail_memory(err, "prices");
     duplex.returns.single = false;
     CV_TRY(cv_rounds_lp_prices(&duplex, plan, send, back, out_known, arena, err));

@@ -36,12 +36,10 @@ static const double IN_TIME = 1 + 1e-12, ROUNDED = 1 + 1e-12;
 bool cv_link_room_init(struct cv_link_workspace *room, struct cv_arena *arena)
 {
     *room = (struct cv_link_workspace){ .arena = arena };
-    room->sizes = cv_array(arena, PARTS_MOST, sizeof *room->sizes);
-    room->trial = cv_array(arena, PARTS_MOST, sizeof *room->trial);
-    room->values = cv_array(arena, CV_LINK_PROGRAM, sizeof *room->values);
-    room->prices = cv_array(arena, ROWS_MOST, sizeof *room->prices);
-    return room->sizes != NULL && room->trial != NULL && room->values != NULL &&
-           room->prices != NULL;
+    return CV_NEW(arena, room->sizes, PARTS_MOST) &&
+           CV_NEW(arena, room->trial, PARTS_MOST) &&
+           CV_NEW(arena, room->values, CV_LINK_PROGRAM) &&
+           CV_NEW(arena, room->prices, ROWS_MOST);
 }
 
 double cv_link_end(const struct cv_rounds_link *link, const double *sizes,
@@ -487,12 +485,9 @@ static bool set_up(struct links *links, const struct cv_rounds *rounds,
     const uint32_t n = rounds->returns.n;
 
     links->nkinds = 0;
-    links->kind = cv_array(arena, n, sizeof *links->kind);
-    links->count = cv_array(arena, n, sizeof *links->count);
-    links->hint = cv_array(arena, n, sizeof *links->hint);
-    links->of = cv_array(arena, n, sizeof *links->of);
-    if (links->kind == NULL || links->count == NULL || links->of == NULL ||
-        links->hint == NULL || !cv_link_room_init(&links->room, arena))
+    if (!CV_NEW(arena, links->kind, n) || !CV_NEW(arena, links->count, n) ||
+        !CV_NEW(arena, links->hint, n) || !CV_NEW(arena, links->of, n) ||
+        !cv_link_room_init(&links->room, arena))
         return false;
     for (uint32_t w = 0; w < n; w++) {
         const struct cv_rounds_link link = { rounds->returns.trips[w],
@@ -619,19 +614,15 @@ static enum cleave_status links_fill(struct links *links, const struct cv_rounds
         return cv_fail_memory(err, "a plan");
     for (uint32_t k = 0; k < links->nkinds; k++) {
         best[k] = cv_link_best(&links->room, &links->kind[k], time_s, 0);
-        best[k].sizes = cv_array(arena, best[k].chunks, sizeof *best[k].sizes);
-        if (best[k].sizes == NULL)
+        if (!CV_NEW(arena, best[k].sizes, best[k].chunks))
             return cv_fail_memory(err, "a plan");
         memcpy(best[k].sizes, links->room.sizes, best[k].chunks * sizeof *best[k].sizes);
         units += best[k].units * links->count[k];
         chunks += (size_t)best[k].chunks * links->count[k];
     }
     scale = load > 0 && units > 0 ? load / units : 1;
-    out->worker = cv_array(arena, chunks, sizeof *out->worker);
-    out->units = cv_array(arena, chunks, sizeof *out->units);
-    out->back = cv_array(arena, chunks, sizeof *out->back);
-    if (out->worker == NULL || out->units == NULL || out->back == NULL ||
-        links->room.out_of_memory)
+    if (!CV_NEW(arena, out->worker, chunks) || !CV_NEW(arena, out->units, chunks) ||
+        !CV_NEW(arena, out->back, chunks) || links->room.out_of_memory)
         return cv_fail_memory(err, "a plan");
     out->nchunks = 0;
     out->makespan_s = 0;

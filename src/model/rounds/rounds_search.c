@@ -221,8 +221,7 @@ bool cv_rounds_search_init(struct cv_rounds_search *search,
     if (search->state == 0)
         search->state = 1;
     search->best.end_s = search->current.end_s = search->trial.end_s = INFINITY;
-    search->counts = cv_array(arena, room->rounds->returns.n, sizeof *search->counts);
-    return search->counts != NULL &&
+    return CV_NEW(arena, search->counts, room->rounds->returns.n) &&
            cv_words_init(&search->best.words, room->max, arena) &&
            cv_words_init(&search->current.words, room->max, arena) &&
            cv_words_init(&search->trial.words, room->max, arena);
@@ -535,10 +534,9 @@ static enum cleave_status keep(const struct cv_rounds_plan *plan, struct cv_aren
 {
     struct cv_rounds_plan copy = *plan;
 
-    copy.worker = cv_array(arena, plan->nchunks, sizeof *copy.worker);
-    copy.units = cv_array(arena, plan->nchunks, sizeof *copy.units);
-    copy.back = cv_array(arena, plan->nchunks, sizeof *copy.back);
-    if (copy.worker == NULL || copy.units == NULL || copy.back == NULL)
+    if (!CV_NEW(arena, copy.worker, plan->nchunks) ||
+        !CV_NEW(arena, copy.units, plan->nchunks) ||
+        !CV_NEW(arena, copy.back, plan->nchunks))
         return cv_fail_memory(err, "a plan");
     for (uint32_t k = 0; k < plan->nchunks; k++) {
         copy.worker[k] = plan->worker[k];

@@ -26,35 +26,26 @@ static bool by_chunk(struct cv_rounds_workspace *room, struct cv_arena *arena)
 {
     const size_t chunks = 2 * (size_t)room->max;
 
-    room->worker = cv_array(arena, chunks, sizeof *room->worker);
-    room->send_order = cv_array(arena, chunks, sizeof *room->send_order);
-    room->back_order = cv_array(arena, chunks, sizeof *room->back_order);
-    room->units = cv_array(arena, chunks, sizeof *room->units);
-    room->best_units = cv_array(arena, chunks, sizeof *room->best_units);
-    room->best_send = cv_array(arena, chunks, sizeof *room->best_send);
-    room->best_back = cv_array(arena, chunks, sizeof *room->best_back);
-    room->need_s = cv_array(arena, chunks, sizeof *room->need_s);
-    room->ends_s = cv_array(arena, chunks, sizeof *room->ends_s);
-    room->pivot = cv_array(arena, room->max, sizeof *room->pivot);
-    room->back_id = cv_array(arena, room->max, sizeof *room->back_id);
-    room->before = cv_array(arena, room->max, sizeof *room->before);
-    return room->worker != NULL && room->send_order != NULL && room->back_order != NULL &&
-           room->units != NULL && room->best_units != NULL && room->need_s != NULL &&
-           room->best_send != NULL && room->best_back != NULL && room->ends_s != NULL &&
-           room->pivot != NULL && room->back_id != NULL && room->before != NULL;
+    return CV_NEW(arena, room->worker, chunks) &&
+           CV_NEW(arena, room->send_order, chunks) &&
+           CV_NEW(arena, room->back_order, chunks) &&
+           CV_NEW(arena, room->units, chunks) &&
+           CV_NEW(arena, room->best_units, chunks) &&
+           CV_NEW(arena, room->best_send, chunks) &&
+           CV_NEW(arena, room->best_back, chunks) &&
+           CV_NEW(arena, room->need_s, chunks) && CV_NEW(arena, room->ends_s, chunks) &&
+           CV_NEW(arena, room->pivot, room->max) &&
+           CV_NEW(arena, room->back_id, room->max) &&
+           CV_NEW(arena, room->before, room->max);
 }
 
 static bool by_worker(struct cv_rounds_workspace *room, struct cv_arena *arena)
 {
     const uint32_t n = room->rounds->returns.n;
 
-    room->index = cv_array(arena, n, sizeof *room->index);
-    room->place = cv_array(arena, n, sizeof *room->place);
-    room->back_place = cv_array(arena, n, sizeof *room->back_place);
-    room->next = cv_array(arena, n, sizeof *room->next);
-    room->ready_s = cv_array(arena, n, sizeof *room->ready_s);
-    return room->index != NULL && room->place != NULL && room->back_place != NULL &&
-           room->next != NULL && room->ready_s != NULL;
+    return CV_NEW(arena, room->index, n) && CV_NEW(arena, room->place, n) &&
+           CV_NEW(arena, room->back_place, n) && CV_NEW(arena, room->next, n) &&
+           CV_NEW(arena, room->ready_s, n);
 }
 
 /* Rows of as many numbers as there can be unknowns, a constant, and one more that makes them
@@ -73,10 +64,9 @@ static bool by_unknown(struct cv_rounds_workspace *room, struct cv_arena *arena)
     room->solved = cv_array(arena, m, sizeof *room->solved);
     room->matrix = cv_array(arena, m, (m + 1) * sizeof *room->matrix);
     room->lu = cv_array(arena, m, (m + 1) * sizeof *room->lu);
-    room->unknown = cv_array(arena, m, sizeof *room->unknown);
     return room->z != NULL && room->y != NULL && room->xs != NULL && room->xr != NULL &&
            room->sum != NULL && room->port != NULL && room->solved != NULL &&
-           room->matrix != NULL && room->lu != NULL && room->unknown != NULL;
+           room->matrix != NULL && room->lu != NULL && CV_NEW(arena, room->unknown, m);
 }
 
 bool cv_rounds_room_init(struct cv_rounds_workspace *room, const struct cv_rounds *rounds,
@@ -99,9 +89,7 @@ bool cv_rounds_room_init(struct cv_rounds_workspace *room, const struct cv_round
 bool cv_words_init(struct cv_rounds_words *words, uint32_t max, struct cv_arena *arena)
 {
     words->nsend = words->nback = 0;
-    words->send = cv_array(arena, max, sizeof *words->send);
-    words->back = cv_array(arena, max, sizeof *words->back);
-    return words->send != NULL && words->back != NULL;
+    return CV_NEW(arena, words->send, max) && CV_NEW(arena, words->back, max);
 }
 
 void cv_words_copy(struct cv_rounds_words *to, const struct cv_rounds_words *from)
@@ -280,10 +268,8 @@ enum cleave_status cv_rounds_take(struct cv_rounds_workspace *room, double makes
     uint32_t *number = cv_array(arena, n, sizeof *number);
     double sum = 0;
 
-    plan.worker = cv_array(arena, n, sizeof *plan.worker);
-    plan.units = cv_array(arena, n, sizeof *plan.units);
-    plan.back = cv_array(arena, n, sizeof *plan.back);
-    if (number == NULL || plan.worker == NULL || plan.units == NULL || plan.back == NULL)
+    if (number == NULL || !CV_NEW(arena, plan.worker, n) ||
+        !CV_NEW(arena, plan.units, n) || !CV_NEW(arena, plan.back, n))
         return cv_fail_memory(err, "a plan");
     for (uint32_t k = 0; k < n; k++)
         sum += room->best_units[k];

@@ -376,13 +376,9 @@ static bool matching_init(struct matching *m, const struct cv_cycle *cycle,
 
     m->leave = rank(cycle->leave, n, arena);
     m->enter = rank(cycle->enter, n, arena);
-    m->next = cv_array(arena, n, sizeof *m->next);
-    m->parent = cv_array(arena, n, sizeof *m->parent);
-    m->swaps = cv_array(arena, n, sizeof *m->swaps);
-    m->taken = cv_array(arena, n, sizeof *m->taken);
-    m->after = cv_array(arena, n, sizeof *m->after);
-    return m->leave != NULL && m->enter != NULL && m->next != NULL && m->parent != NULL &&
-           m->swaps != NULL && m->taken != NULL && m->after != NULL;
+    return m->leave != NULL && m->enter != NULL && CV_NEW(arena, m->next, n) &&
+           CV_NEW(arena, m->parent, n) && CV_NEW(arena, m->swaps, n) &&
+           CV_NEW(arena, m->taken, n) && CV_NEW(arena, m->after, n);
 }
 
 /* Choose the cheapest exchanges that make one cycle out of all. */

@@ -261,8 +261,8 @@ enum cleave_status cv_knapsack_solve(const struct cv_knapsack *problem, uint64_t
     uint64_t *counts;
 
     CV_TRY(cv_knapsack_check(problem, err));
-    counts = cv_array(arena, problem->nclasses, sizeof *counts);
-    if (counts == NULL || !solve(problem, work, arena, &answer))
+    if (!CV_NEW(arena, counts, problem->nclasses) ||
+        !solve(problem, work, arena, &answer))
         return cv_fail_memory(err, "the selection of items");
     if (!answer_holds(problem, &answer, counts))
         return cv_fail(err, CLEAVE_EPOLICY, "a bin was filled beyond its capacity");

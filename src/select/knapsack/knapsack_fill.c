@@ -239,9 +239,9 @@ bool cv_fill_answer(const struct cv_fill *fill, const struct cv_knapsack *proble
 
     for (uint32_t b = 0; b < instance->nbins; b++)
         max += fill->bins[b].nparts;
-    out->first = cv_array(arena, (size_t)problem->nbins + 1, sizeof *out->first);
-    out->parts = cv_array(arena, max, sizeof *out->parts);
-    if (hand_out == NULL || place == NULL || out->first == NULL || out->parts == NULL)
+    if (hand_out == NULL || place == NULL ||
+        !CV_NEW(arena, out->first, (size_t)problem->nbins + 1) ||
+        !CV_NEW(arena, out->parts, max))
         return false;
     for (uint32_t b = 0; b < instance->nbins; b++)
         place[instance->bin[b]] = b + 1;

@@ -386,9 +386,8 @@ static bool make_groups(const struct cv_knapsack *problem, int unit, cv_wide lig
     struct bin_order *order = cv_array(arena, problem->nbins, sizeof *order);
     bool lost = false;
 
-    out->bin = cv_array(arena, problem->nbins, sizeof *out->bin);
-    out->groups = cv_array(arena, problem->nbins, sizeof *out->groups);
-    if (order == NULL || out->bin == NULL || out->groups == NULL)
+    if (order == NULL || !CV_NEW(arena, out->bin, problem->nbins) ||
+        !CV_NEW(arena, out->groups, problem->nbins))
         return false;
     for (uint32_t b = 0; b < problem->nbins; b++)
         order[b] = (struct bin_order){ capacity_of(problem, b), b };
@@ -475,8 +474,7 @@ static bool sort_by_density(struct cv_arena *arena, struct cv_instance *out)
 {
     struct cv_single_item *items = cv_array(arena, out->nsegments, sizeof *items);
 
-    out->by_density = cv_array(arena, out->nsegments, sizeof *out->by_density);
-    if (items == NULL || out->by_density == NULL)
+    if (items == NULL || !CV_NEW(arena, out->by_density, out->nsegments))
         return false;
     for (uint32_t i = 0; i < out->nsegments; i++) {
         items[i].weight = out->sizes[out->segments[i].size].weight;
@@ -544,9 +542,8 @@ bool cv_instance_make(const struct cv_knapsack *problem, enum cv_making making,
     uint32_t n = 0;
 
     *out = (struct cv_instance){ .nsizes = 0 };
-    out->sizes = cv_array(arena, problem->nclasses, sizeof *out->sizes);
-    out->segments = cv_array(arena, problem->nclasses, sizeof *out->segments);
-    if (order == NULL || out->sizes == NULL || out->segments == NULL)
+    if (order == NULL || !CV_NEW(arena, out->sizes, problem->nclasses) ||
+        !CV_NEW(arena, out->segments, problem->nclasses))
         return false;
     for (uint32_t i = 0; i < problem->nclasses; i++) {
         const struct cv_item_class *class = &problem->classes[i];

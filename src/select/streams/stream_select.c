@@ -598,10 +598,9 @@ static bool take_up(struct levelling *s, const struct cv_stream_choice *choice,
     const uint32_t workers = s->field->ring.n;
     double *price = cv_array(arena, workers, sizeof *price);
 
-    s->ups = cv_array(arena, s->set->n, sizeof *s->ups);
-    s->places = cv_array(arena, (size_t)workers + 1, sizeof *s->places);
-    s->steps = cv_array(arena, ((size_t)workers + 1) * 2 * NEAR, sizeof *s->steps);
-    if (price == NULL || s->ups == NULL || s->places == NULL || s->steps == NULL)
+    if (price == NULL || !CV_NEW(arena, s->ups, s->set->n) ||
+        !CV_NEW(arena, s->places, (size_t)workers + 1) ||
+        !CV_NEW(arena, s->steps, ((size_t)workers + 1) * 2 * NEAR))
         return false;
     *out_n = 0;
     for (uint32_t w = 0; w < workers; w++) {
