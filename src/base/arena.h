@@ -19,6 +19,9 @@ void cv_arena_reset(struct cv_arena *arena);
 /* `count` elements of `size` bytes, zeroed and aligned for any type. NULL when memory
  * is short or count * size does not fit; for count 0 a pointer not to be read. */
 void *cv_array(struct cv_arena *arena, size_t count, size_t size);
+/* Allocate `count` elements for the pointer `array`; false when memory is short. */
+#define CV_NEW(arena, array, count) \
+    (((array) = cv_array((arena), (count), sizeof *(array))) != NULL)
 /* A copy of a string, or NULL when memory is short. */
 char *cv_arena_text(struct cv_arena *arena, const char *text);
 

@@ -17,14 +17,14 @@ enum { CV_LED_MOST = 96 * 1024 };
 
 /* What a worker that leads others is told: who it is, whom it leads, and what this run is
  * told. */
-void cv_lead_words(const struct cv_group *group, const struct cv_reach *reach,
+void cv_lead_words(const struct cv_host_fields *host, const struct cv_reach *reach,
                    const char *const *led, struct cv_words *words);
 /* The same for a shell. */
-void cv_lead_line(const struct cv_group *group, const struct cv_reach *reach,
+void cv_lead_line(const struct cv_host_fields *host, const struct cv_reach *reach,
                   const char *const *led, struct cv_arena *arena, struct cv_text *line);
 /* Whom a worker of a platform file leads: their names, and the words that tell it. */
 enum cleave_status cv_leads_of_file(const char *path, const char *text,
-                                    const struct cv_group *group,
+                                    const struct cv_host_fields *host,
                                     const struct cv_reach *reach, struct cv_arena *arena,
                                     const char *const **behind, const char *const **led,
                                     struct cleave_error *err);

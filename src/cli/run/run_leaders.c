@@ -4,26 +4,26 @@
 #include "base/shell_word.h"
 #include "cli/common/output.h"
 #include "cli/run/run_hosts.h"
-#include "io/platform_leaders.h"
+#include "io/platform_file.h"
 
-void cv_lead_words(const struct cv_group *group, const struct cv_reach *reach,
+void cv_lead_words(const struct cv_host_fields *host, const struct cv_reach *reach,
                    const char *const *led, struct cv_words *words)
 {
     cv_words_split(words, "--lead -- --as");
-    cv_words_add(words, group->name);
+    cv_words_add(words, host->name);
     for (size_t i = 0; led[i] != NULL; i++)
         cv_words_add(words, led[i]);
     for (size_t i = 0; reach->lead[i] != NULL; i++)
         cv_words_add(words, reach->lead[i]);
 }
 
-void cv_lead_line(const struct cv_group *group, const struct cv_reach *reach,
+void cv_lead_line(const struct cv_host_fields *host, const struct cv_reach *reach,
                   const char *const *led, struct cv_arena *arena, struct cv_text *line)
 {
     struct cv_words words = { .arena = arena };
     const char *const *list;
 
-    cv_lead_words(group, reach, led, &words);
+    cv_lead_words(host, reach, led, &words);
     list = cv_words_done(&words);
     cv_text_add(line, " ");
     if (list != NULL)
@@ -39,21 +39,21 @@ static enum cleave_status list_behind(const char *path, const char *text,
 {
     struct cv_platform_view how = reach->view;
     struct cv_words names = { .arena = arena };
-    struct cleave_platform *view;
+    struct cv_platform_file view;
 
     how.as = leader;
-    CV_TRY(cv_platform_parse_as(path, text, strlen(text), &how, &view, err));
-    for (uint32_t g = 0; g < view->ngroups; g++)
-        if (strcmp(view->groups[g].name, leader) != 0)
-            cv_words_add(&names, view->groups[g].name);
-    cleave_platform_free(view);
+    CV_TRY(cv_platform_parse_as(path, text, strlen(text), &how, arena, &view, err));
+    for (uint32_t g = 0; g < view.platform->ngroups; g++)
+        if (strcmp(view.hosts[g].name, leader) != 0)
+            cv_words_add(&names, view.hosts[g].name);
+    cleave_platform_free(view.platform);
     *out = cv_words_done(&names);
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
 }
 
 /* Those behind a leader are its own affair, which has to be known there. */
 enum cleave_status cv_leads_of_file(const char *path, const char *text,
-                                    const struct cv_group *group,
+                                    const struct cv_host_fields *host,
                                     const struct cv_reach *reach, struct cv_arena *arena,
                                     const char *const **behind, const char *const **led,
                                     struct cleave_error *err)
@@ -63,7 +63,7 @@ enum cleave_status cv_leads_of_file(const char *path, const char *text,
     if (reach->lead == NULL)
         return cv_fail(err, CLEAVE_EINPUT,
                        "%s: worker '%s' leads others (via:), which 'cleave run' can do",
-                       path, group->name);
+                       path, host->name);
     if (strlen(text) > CV_LED_MOST)
         return cv_fail(
             err, CLEAVE_EINPUT,
@@ -78,7 +78,7 @@ enum cleave_status cv_leads_of_file(const char *path, const char *text,
     *led = cv_words_done(&words);
     if (*led == NULL)
         return cv_fail_memory(err, "the hosts");
-    return list_behind(path, text, group->name, reach, arena, behind, err);
+    return list_behind(path, text, host->name, reach, arena, behind, err);
 }
 
 static bool same_words(const char *const *a, const char *const *b)

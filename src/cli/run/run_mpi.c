@@ -17,7 +17,7 @@
 #include "cli/common/output.h"
 #include "cli/run/run_slurm.h"
 #include "engine/mpi_bridge.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "run/common/process.h"
 #include "run/hosts/rank_groups.h"
 #include "run/worker/worker_fold.h"

@@ -4,7 +4,7 @@
 #include <cleave/execute.h>
 #include "cli/common/options.h"
 #include "cli/common/verb.h"
-#include "io/platform_leaders.h"
+#include "io/platform_file.h"
 #include "run/hosts/copies.h"
 
 /* One item for each command, as nothing else was asked for. */
@@ -67,6 +67,8 @@ struct cv_worker_list {
     const char *const *prefixes;      /* of the arena; NULL: none               */
     struct cleave_host *hosts;        /* of the arena                           */
     size_t nhosts;
+    struct cv_host_fields
+        *fields; /* of the arena: per group of the platform, if from a file */
     /* Who is behind each of the hosts, ended by NULL, of the arena; NULL: nobody is. */
     const char *const **behind;
 };

@@ -8,7 +8,7 @@
 #include "base/helper_program.h"
 #include "base/text.h"
 #include "cli/common/output.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "run/hosts/host_range.h"
 #include "run/common/process.h"
 

@@ -20,7 +20,7 @@
 #include "cli/common/output.h"
 #include "cli/run/run_options.h"
 #include "cli/task/load_task.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "report/terminal/table.h"
 #include "run/common/machine.h"
 #include "run/master/run_policy.h"

@@ -14,7 +14,7 @@
 #include "cli/common/output.h"
 #include "cli/run/run_command.h"
 #include "cli/run/run_options.h"
-#include "io/platform_writer.h"
+#include "io/platform_file.h"
 #include "model/platform/platform_internal.h"
 #include "run/common/machine.h"
 
@@ -182,7 +182,7 @@ static int write_star(const struct cleave_platform *platform,
              "measured in simulation by SimGrid. A unit is %g bytes and %g flops.",
              CV_ECHO(options->file), options->unit_bytes > 0 ? options->unit_bytes : 1e6,
              options->unit_flops > 0 ? options->unit_flops : 1e9);
-    failed = cv_platform_write(platform, comment, out.file, &err) != CLEAVE_OK;
+    failed = cv_platform_write(platform, NULL, comment, out.file, &err) != CLEAVE_OK;
     if (failed && out.file != stdout) /* which is told when stdout is closed */
         cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
     return cv_output_close(&out, failed);
@@ -335,7 +335,8 @@ static int measure(const struct cv_call *call, const char *const *command, doubl
 
 /* Write the platform and let go of it, and of what is to be said of its spread. */
 static int save_take(const struct values *values, struct cleave_platform *platform,
-                     double bytes, struct cv_text *spread)
+                     const struct cv_host_fields *hosts, double bytes,
+                     struct cv_text *spread)
 {
     struct cleave_error err;
     struct cv_text comment = { NULL, 0, 0, false };
@@ -354,8 +355,8 @@ static int save_take(const struct values *values, struct cleave_platform *platfo
         cv_text_done(&comment);
         return status;
     }
-    failed = cv_platform_write(platform, comment.failed ? "" : comment.bytes, out.file,
-                               &err) != CLEAVE_OK;
+    failed = cv_platform_write(platform, hosts, comment.failed ? "" : comment.bytes,
+                               out.file, &err) != CLEAVE_OK;
     cleave_platform_free(platform);
     cv_text_done(&comment);
     if (failed && out.file != stdout) /* which is told when stdout is closed */
@@ -386,7 +387,7 @@ static int write_platform(const struct values *values, const struct cleave_worke
     if (failed)
         return cv_print_status(&err);
     spread_tell(spread, names, 1, worker, &text);
-    return save_take(values, platform, bytes, &text);
+    return save_take(values, platform, NULL, bytes, &text);
 }
 
 /* --- hosts -------------------------------------------------------------------------------- */
@@ -446,6 +447,7 @@ static int write_measured(const struct cv_call *call,
     const struct cleave_platform *was = workers->platform;
     struct cleave_worker *kinds = cv_array(call->arena, was->ngroups, sizeof *kinds);
     struct cv_group *groups = cv_array(call->arena, was->ngroups, sizeof *groups);
+    struct cv_host_fields *hosts = cv_array(call->arena, was->ngroups, sizeof *hosts);
     const char **names = cv_array(call->arena, result->nworkers + 1, sizeof *names);
     struct cv_text text = { NULL, 0, 0, false };
     struct cleave_platform *platform;
@@ -465,9 +467,10 @@ static int write_measured(const struct cv_call *call,
             continue;
         }
         groups[n] = *group;
-        groups[n].slots = group->slots > 0 ? 1 : 0;
-        if (group->gpus > 0)
-            groups[n].count /= group->gpus;
+        hosts[n] = workers->fields[g];
+        hosts[n].slots = hosts[n].slots > 0 ? 1 : 0;
+        if (hosts[n].gpus > 0)
+            groups[n].count /= hosts[n].gpus;
         kinds[n] =
             average(result, group->first, group->count, &was->workers[group->first]);
         for (uint32_t i = 0; i < group->count; i++)
@@ -479,7 +482,7 @@ static int write_measured(const struct cv_call *call,
         cv_text_done(&text);
         return cv_print_status(&err);
     }
-    return save_take(call->values, platform, result->input_bytes, &text);
+    return save_take(call->values, platform, hosts, result->input_bytes, &text);
 }
 
 /* All of them at the same time, over the whole sample: chunks grow from small to large, and

@@ -7,9 +7,8 @@
 #include "cli/common/job_options.h"
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
-#include "io/platform_writer.h"
+#include "io/platform_file.h"
 #include "model/platform/generate.h"
-#include "model/platform/literature_platforms.h"
 
 struct platform_options {
     uint64_t workers, seed;
@@ -159,7 +158,7 @@ static int write_platform(const struct cleave_platform *platform,
     if (status != CV_EXIT_DONE)
         return status;
     describe(values, comment, sizeof comment);
-    failed = cv_platform_write(platform, comment, out.file, &err) != CLEAVE_OK;
+    failed = cv_platform_write(platform, NULL, comment, out.file, &err) != CLEAVE_OK;
     if (failed && out.file != stdout) /* which is told when stdout is closed */
         cv_print_error(CV_EXIT_FAILED, "--output: %s", err.text);
     return cv_output_close(&out, failed);

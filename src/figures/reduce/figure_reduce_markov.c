@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include <cleave/reduce.h>
-#include "model/reduce/reduce_markov.h"
+#include "model/reduce/reduce_bounds.h"
 #include "figures/common/figure_plot.h"
 
 enum { SIZES = 10 };

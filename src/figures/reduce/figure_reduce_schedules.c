@@ -10,8 +10,7 @@
 
 #include <cleave/reduce.h>
 #include "model/reduce/greedy_tree.h"
-#include "model/reduce/reduce_length.h"
-#include "model/reduce/tree_strategy.h"
+#include "model/reduce/reduce_tree.h"
 #include "figures/common/figure_plot.h"
 
 enum { MOST_NODES = 8 };

@@ -7,8 +7,7 @@
  * goes first is not said there; both ways are shown. */
 #include <math.h>
 
-#include "model/reduce/reduce_length.h"
-#include "model/reduce/tree_strategy.h"
+#include "model/reduce/reduce_tree.h"
 #include "figures/common/figure_plot.h"
 #include "sim/many/parallel.h"
 

@@ -8,7 +8,7 @@
 #include <cleave/reduce.h>
 #include "base/fail.h"
 #include "base/random.h"
-#include "model/reduce/reduce_length.h"
+#include "model/reduce/reduce_tree.h"
 
 enum { BINOMIAL, TREE_DYN, FIBONACCI };
 enum { FREE, ANY, EQUAL };

@@ -9,7 +9,7 @@
 
 #include <cleave/stream_plan.h>
 #include "figures/common/figure_plot.h"
-#include "model/platform/literature_platforms.h"
+#include "model/platform/generate.h"
 
 enum { WORKERS = 1000 };
 enum { RING_USED, RING, RING_BOUND, OWN_USED, OWN, OWN_BOUND, GAIN, COLUMNS };

@@ -8,7 +8,7 @@
 
 #include "model/stream/stream_costs.h"
 #include "figures/common/figure_plot.h"
-#include "model/platform/literature_platforms.h"
+#include "model/platform/generate.h"
 
 enum { KINDS = CV_PUBLISHED_KINDS };
 enum { SPEED, LATENCY, BANDWIDTH, LINK, LOAD, GIVES, RING, OWN, COLUMNS };

@@ -5,7 +5,7 @@
 
 #include "base/fail.h"
 #include "engine/driver.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "mpi/bridge/bridge_idle.h"
 #include "mpi/map/map_master.h"
 #include "policy/compound/registry.h"

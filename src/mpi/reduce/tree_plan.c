@@ -19,7 +19,6 @@
 #include <stdlib.h>
 
 #include "model/reduce/reduce_tree.h"
-#include "model/reduce/tree_strategy.h"
 
 /* Without pipelining in mind: only so that memory is bounded. Waiting for the first piece
  * of every child before the second of any costs more than it gains in a wide tree. */

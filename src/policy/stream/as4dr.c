@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include "base/compare.h"
 #include "base/heap.h"
-#include "model/load/water_fill.h"
+#include "model/load/plan.h"
 #include "policy/common/orders.h"
 #include "policy/stream/as4dr_plan.h"
 

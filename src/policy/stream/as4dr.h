@@ -7,7 +7,7 @@
  * end of the load is known. */
 #ifndef CV_AS4DR_H
 #define CV_AS4DR_H
-#include "model/load/water_fill.h"
+#include "model/load/plan.h"
 #include "policy/common/fit.h"
 #include "policy/common/setup.h"
 

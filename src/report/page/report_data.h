@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include "base/arena.h"
 #include "io/trace_file.h"
-#include "io/trace_spans.h"
+#include "io/trace_export.h"
 
 /* What one worker, or node of a reduction, did. */
 struct cv_report_data_node {

@@ -12,7 +12,7 @@
 #include "base/shell_word.h"
 #include "base/signal_name.h"
 #include "base/text.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "policy/compound/registry.h"
 #include "run/common/request_check.h"
 #include "run/common/machine.h"

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <cleave/policy.h>
 
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 
 /* So long those who are ready wait for others, at most and since the last one came. */
 static const struct cv_patience LONG = { 1, INFINITY }, SHORT = { 0.5, 0.2 };

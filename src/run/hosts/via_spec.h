@@ -1,7 +1,7 @@
 /* via_spec.h -- who leads whom, as --via says it. SPDX-License-Identifier: MIT */
 #ifndef CV_VIA_SPEC_H
 #define CV_VIA_SPEC_H
-#include "model/platform/lead_rules.h"
+#include "model/platform/leaders.h"
 #include "run/hosts/host_spec.h"
 
 /* All of the arena. */

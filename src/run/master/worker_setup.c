@@ -9,7 +9,7 @@
 #include <cleave/trace.h>
 #include "base/fail.h"
 #include "base/words.h"
-#include "model/platform/nominal.h"
+#include "model/platform/generate.h"
 #include "model/platform/platform_internal.h"
 #include "policy/common/reserved_workers.h"
 #include "run/common/machine.h"

@@ -14,8 +14,8 @@
 #include <cleave/run.h>
 #include "base/fail.h"
 #include "base/text.h"
-#include "model/bounds/cost_bound.h"
-#include "model/load/min_cost_sizes.h"
+#include "model/bounds/load_bounds.h"
+#include "model/load/plan.h"
 #include "model/platform/platform_internal.h"
 #include "model/platform/profile.h"
 #include "sim/load/load_case.h"
