@@ -1,4 +1,4 @@
-/* choice.c -- what "auto" makes of times, without an MPI library at work.
+/* chooser.c -- what "auto" makes of times, without an MPI library at work.
  * SPDX-License-Identifier: MIT
  *
  * Times are made up: a mean for each policy, scattered by a factor, the same in every run.

@@ -6,7 +6,7 @@
 
 #include "model/reduce/reduce_length.h"
 #include "mpi/reduce/mpi_names.h"
-#include "mpi/reduce/tree_plan.h"
+#include "mpi/reduce/tree_algorithm.h"
 
 enum { MOST = 40 };
 

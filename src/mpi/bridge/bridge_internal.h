@@ -119,44 +119,16 @@ static inline struct cv_bridge_buffer *cv_ring_slab(struct cv_ring *ring, unsign
     return &ring->slabs[index % CV_BRIDGE_SLABS];
 }
 
-/* --- bridge_start.c --- */
+/* --- bridge.c --- */
 
-/* Start MPI for the thread that calls, and see to what it has opened. */
-enum cleave_status cv_bridge_start(struct cleave_error *err);
-
-/* --- bridge_line.c --- */
+/* --- bridge_loop.c --- */
 
 /* Post all receives of a line. */
 enum cleave_status cv_bridge_line_listen(struct cv_bridge *bridge,
                                          struct cv_bridge_line *line,
                                          struct cleave_error *err);
-/* Post the oldest slab again, which nobody needs any more. False: MPI refused, and the line
- * is broken. */
-bool cv_bridge_line_repost(struct cv_bridge *bridge, struct cv_bridge_line *line);
-/* Send the next slab; false as above. */
-bool cv_bridge_line_send(struct cv_bridge *bridge, struct cv_bridge_line *line, int rank,
-                         size_t length);
-/* Forget what has been sent; send the end when there is nothing before it. True: something
- * moved. */
-bool cv_bridge_line_settle(struct cv_bridge *bridge, struct cv_bridge_line *line);
-/* Hand what has come on a link to its user, and send what the user has filled. True:
- * something moved. */
-bool cv_bridge_link_move(struct cv_bridge *bridge, struct cv_bridge_line *line);
-/* Withdraw the receives that nothing will come for. */
-void cv_bridge_line_withdraw(struct cv_bridge_line *line);
-/* Whether both ways have ended and all has been handed over. */
-bool cv_bridge_line_over(const struct cv_bridge_line *line);
-/* The other rank is not to be had: nothing is sent or expected any more. */
-void cv_bridge_line_break(struct cv_bridge *bridge, struct cv_bridge_line *line);
 
-/* --- bridge_peers.c --- */
-
-/* What the socket should be waited for now. */
-short cv_bridge_peers_events(const struct cv_bridge_line *line);
-/* Write what has come to the socket, and post the receives again. True: something moved. */
-bool cv_bridge_peers_deliver(struct cv_bridge *bridge, struct cv_bridge_line *line);
-/* Read from the socket and send. */
-bool cv_bridge_peers_fetch(struct cv_bridge *bridge, struct cv_bridge_line *line);
+/* --- bridge_loop.c --- */
 
 /* --- bridge_end.c --- */
 

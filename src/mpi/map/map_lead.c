@@ -2,13 +2,260 @@
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
-
+#include "base/arena.h"
 #include "base/fail.h"
 #include "engine/driver.h"
 #include "model/platform/nominal.h"
 #include "mpi/bridge/bridge_idle.h"
-#include "mpi/map/map_master.h"
+#include "mpi/map/map_fold.h"
 #include "policy/compound/registry.h"
+
+/* --- chunks on their way from rank 0 to the others --------------------------------- */
+
+static enum cleave_status run(struct cv_map_master *master, struct cleave_error *err);
+static enum cleave_status want(struct cv_map_master *master,
+                               const struct cleave_order *order,
+                               struct cleave_error *err);
+
+static enum cleave_status want(struct cv_map_master *master,
+                               const struct cleave_order *order,
+                               struct cleave_error *err);
+
+static void remove_chunk(struct cv_map_chunk *chunk)
+{
+    struct cv_map_member *member = &chunk->master->members[chunk->worker];
+    struct cv_map_chunk **at = &member->chunks;
+
+    while (*at != chunk)
+        at = &(*at)->next;
+    *at = chunk->next;
+    chunk->next = NULL;
+    member->held--;
+    chunk->master->running--;
+}
+
+/* The policy hears that the chunk is there. */
+static void tell_sent(struct cv_map_chunk *chunk)
+{
+    struct cv_map_master *master = chunk->master;
+
+    if (chunk->told)
+        return;
+    chunk->told = true;
+    cv_map_event(master,
+                 (struct cleave_event){ .kind = CLEAVE_SENT,
+                                        .worker = chunk->worker,
+                                        .chunk = chunk->number,
+                                        .units = (double)(chunk->end - chunk->begin),
+                                        .start_s = chunk->send_s });
+}
+
+/* --- sending ------------------------------------------------------------------------------ */
+
+static void send_next(struct cv_map_master *master);
+
+static void chunk_sent(void *context, struct cv_map_requests_item *item, int from)
+{
+    struct cv_map_chunk *chunk = context;
+    struct cv_map_master *master = chunk->master;
+
+    (void)item;
+    (void)from;
+    chunk->sending = false;
+    master->port_busy = false;
+    tell_sent(chunk);
+    cv_map_buffer_done(&chunk->buffer);
+    if (chunk->computed) /* its answer was faster than the word that it had been sent */
+        cv_map_partial(master, chunk);
+    send_next(master);
+}
+
+static enum cleave_status send_chunk(struct cv_map_chunk *chunk, struct cleave_error *err)
+{
+    struct cv_map_master *master = chunk->master;
+    const int rank = (int)chunk->worker + 1;
+    const struct cv_map_message note = { .kind = CV_MAP_CHUNK,
+                                         .keep = master->plan != NULL,
+                                         .id = chunk->id,
+                                         .begin = chunk->begin,
+                                         .end = chunk->end,
+                                         .bytes = chunk->buffer.size };
+
+    chunk->send_s = cv_idle_wait_clock_s() - master->began_s;
+    CV_TRY(cv_map_tell(&master->requests, rank, &note, err));
+    if (chunk->buffer.size == 0) {
+        tell_sent(chunk);
+        return CLEAVE_OK;
+    }
+    chunk->item = (struct cv_map_requests_item){ .done = chunk_sent,
+                                                 .context = chunk,
+                                                 .bytes = chunk->buffer.bytes,
+                                                 .size = chunk->buffer.size,
+                                                 .rank = rank,
+                                                 .tag = cv_map_requests_tag(chunk->id) };
+    chunk->sending = true;
+    master->port_busy = true;
+    master->counts.master_bytes += chunk->buffer.size;
+    return cv_map_requests_begin(&master->requests, &chunk->item, err);
+}
+
+static void send_next(struct cv_map_master *master)
+{
+    while (master->queue != NULL && !(master->shares_port && master->port_busy)) {
+        struct cv_map_chunk *chunk = master->queue;
+        struct cleave_error err;
+
+        master->queue = chunk->next_queued;
+        if (master->queue == NULL)
+            master->queue_end = &master->queue;
+        if (!master->failed && send_chunk(chunk, &err) != CLEAVE_OK)
+            cv_map_fail(master, &err);
+    }
+}
+
+/* It is ready to be sent, when it is its turn. */
+static void dispatch(struct cv_map_chunk *chunk)
+{
+    struct cv_map_master *master = chunk->master;
+
+    chunk->next_queued = NULL;
+    *master->queue_end = chunk;
+    master->queue_end = &chunk->next_queued;
+    send_next(master);
+}
+
+static enum cleave_status pack(struct cv_map_task *task, struct cleave_error *err)
+{
+    struct cv_map_chunk *chunk = (struct cv_map_chunk *)task; /* its first part */
+
+    return cv_map_pack(chunk->master->map, chunk->begin, chunk->end, &chunk->buffer, err);
+}
+
+static void packed(struct cv_map_task *task, const struct cleave_error *error)
+{
+    struct cv_map_chunk *chunk = (struct cv_map_chunk *)task; /* its first part */
+
+    if (error != NULL)
+        cv_map_fail(chunk->master, error);
+    else if (!chunk->master->failed)
+        dispatch(chunk);
+}
+
+/* --- orders ------------------------------------------------------------------------------- */
+
+/* Nothing is left for this order: others had it. */
+static void tell_empty(struct cv_map_master *master, uint32_t worker, uint64_t number)
+{
+    const double now_s = cv_idle_wait_clock_s() - master->began_s;
+
+    cv_map_event(master, (struct cleave_event){ .kind = CLEAVE_SENT,
+                                                .worker = worker,
+                                                .chunk = number,
+                                                .start_s = now_s });
+    cv_map_event(master, (struct cleave_event){ .kind = CLEAVE_DONE,
+                                                .worker = worker,
+                                                .chunk = number,
+                                                .start_s = now_s });
+}
+
+static enum cleave_status begin_chunk(struct cv_map_master *master, uint32_t worker,
+                                      uint64_t number, uint64_t end,
+                                      struct cleave_error *err)
+{
+    struct cv_map_member *member = &master->members[worker];
+    struct cv_map_chunk *chunk = calloc(1, sizeof *chunk);
+
+    if (chunk == NULL)
+        return cv_fail_memory(err, "a chunk");
+    chunk->master = master;
+    chunk->id = master->next_id++;
+    chunk->number = number;
+    chunk->worker = worker;
+    chunk->begin = master->next_unit;
+    chunk->end = master->next_unit = end;
+    chunk->next = member->chunks;
+    member->chunks = chunk;
+    member->held++;
+    master->running++;
+    if (master->map->pack == NULL) {
+        dispatch(chunk);
+        return CLEAVE_OK;
+    }
+    chunk->task.run = pack;
+    chunk->task.done = packed;
+    cv_map_tasks_add(master->tasks, &chunk->task);
+    return CLEAVE_OK;
+}
+
+/* Orders are real numbers and units are not: a chunk ends at the unit that is nearest to
+ * the sum of all orders so far, so that the last one ends with the last unit. */
+static uint64_t end_of(struct cv_map_master *master, double units)
+{
+    const uint64_t all = master->map->units;
+
+    master->begun += units;
+    return master->begun >= (double)all - 0.5 ? all
+                                              : (uint64_t)llround(fmax(0, master->begun));
+}
+
+/* Begin the next orders of all workers, as far as they may have more. */
+static enum cleave_status map_begin_all(struct cv_map_master *master,
+                                        struct cleave_error *err)
+{
+    for (uint32_t w = 0; w < master->nworkers && !master->failed; w++) {
+        struct cv_map_member *member = &master->members[w];
+
+        while (member->first < member->nwants && member->held < CV_MAP_AHEAD) {
+            const struct cv_map_pending_order want = member->wants[member->first++];
+            const uint64_t end = end_of(master, want.units);
+
+            if (end <= master->next_unit)
+                tell_empty(master, w, want.number);
+            else
+                CV_TRY(begin_chunk(master, w, want.number, end, err));
+        }
+    }
+    return CLEAVE_OK;
+}
+
+/* A worker has computed a chunk. */
+static void map_computed(struct cv_map_master *master, uint32_t worker,
+                         const struct cv_map_message *note)
+{
+    struct cv_map_chunk *chunk = master->members[worker].chunks;
+    const double now_s = cv_idle_wait_clock_s() - master->began_s;
+    struct cleave_error err;
+
+    while (chunk != NULL && chunk->id != note->id)
+        chunk = chunk->next;
+    if (master->failed && chunk == NULL)
+        return;
+    if (chunk == NULL) {
+        cv_fail(
+            &err, CLEAVE_EACCOUNT,
+            "rank %u has computed a chunk that it was not given, or for a second time",
+            worker + 1);
+        cv_map_fail(master, &err);
+        return;
+    }
+    if (cv_map_units_add(&master->computed, chunk->begin, chunk->end, &err) != CLEAVE_OK)
+        cv_map_fail(master, &err);
+    tell_sent(chunk);
+    remove_chunk(chunk);
+    chunk->computed = true;
+    master->counts.chunks++;
+    cv_map_event(master,
+                 (struct cleave_event){ .kind = CLEAVE_DONE,
+                                        .worker = worker,
+                                        .chunk = chunk->number,
+                                        .units = (double)(chunk->end - chunk->begin),
+                                        .start_s = fmax(0, now_s - note->seconds) });
+    chunk->bytes = note->bytes;
+    if (!chunk->sending)
+        cv_map_partial(master, chunk);
+}
+
+/* --- rank 0 of a shared job, from the first order to the last ---------------------- */
 
 /* --- events of the others ----------------------------------------------------------------- */
 
@@ -25,7 +272,7 @@ static void event_came(void *context, struct cv_map_requests_item *item, int fro
         cv_map_requests_begin(&master->requests, item, &err) != CLEAVE_OK)
         cv_map_fail(master, &err);
     if (note.kind == CV_MAP_COMPUTED) {
-        cv_map_computed(master, (uint32_t)from - 1, &note);
+        map_computed(master, (uint32_t)from - 1, &note);
     } else if (note.kind == CV_MAP_FOLDED) {
         cv_map_folded(master, &note);
     } else if (note.kind == CV_MAP_FAILED) {
@@ -226,3 +473,178 @@ enum cleave_status cv_map_lead(const struct cleave_mpi_map *map, MPI_Comm comm,
     forget(&master);
     return status;
 }
+
+/* --- the engine that shares a job among MPI ranks ---------------------------------- */
+
+/* --- orders ------------------------------------------------------------------------------- */
+
+static enum cleave_status want(struct cv_map_master *master,
+                               const struct cleave_order *order, struct cleave_error *err)
+{
+    struct cv_map_member *member = &master->members[order->worker];
+
+    if (member->first == member->nwants)
+        member->first = member->nwants = 0;
+    if (member->nwants == member->want_room) {
+        struct cv_map_pending_order *grown =
+            cv_grow(member->wants, &member->want_room, member->nwants + 1, sizeof *grown);
+
+        if (grown == NULL)
+            return cv_fail_memory(err, "the orders of a run");
+        member->wants = grown;
+    }
+    member->wants[member->nwants++] =
+        (struct cv_map_pending_order){ master->numbered++, order->units };
+    master->ordered += order->units;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status wake_at(struct cv_map_master *master,
+                                  const struct cleave_order *order,
+                                  struct cleave_error *err)
+{
+    if (master->nwakes == master->wake_room) {
+        struct cv_map_wake *grown =
+            cv_grow(master->wakes, &master->wake_room, master->nwakes + 1, sizeof *grown);
+
+        if (grown == NULL)
+            return cv_fail_memory(err, "the times to wake at");
+        master->wakes = grown;
+    }
+    master->wakes[master->nwakes++] =
+        (struct cv_map_wake){ master->began_s + order->time_s, order->worker };
+    return CLEAVE_OK;
+}
+
+static enum cleave_status map_submit(void *instance, const struct cleave_order *order,
+                                     struct cleave_error *err)
+{
+    struct cv_map_master *master = instance;
+
+    switch (order->kind) {
+    case CLEAVE_SEND:
+        return want(master, order, err);
+    case CLEAVE_WAKE_AT:
+        return wake_at(master, order, err);
+    case CLEAVE_RECALL:
+        /* A callback cannot be taken back what it has been given. */
+        cv_map_event(master, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                                    .worker = order->worker });
+        return CLEAVE_OK;
+    default:
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "this engine can send and wake, nothing else");
+    }
+}
+
+/* --- events ------------------------------------------------------------------------------- */
+
+/* Tell of all times that have come; when the next one does. */
+static double ring(struct cv_map_master *master)
+{
+    const double now_s = cv_idle_wait_clock_s();
+    double next_s = INFINITY;
+
+    for (size_t i = 0; i < master->nwakes;) {
+        const struct cv_map_wake wake = master->wakes[i];
+
+        if (wake.at_s > now_s) {
+            next_s = fmin(next_s, wake.at_s);
+            i++;
+            continue;
+        }
+        master->wakes[i] = master->wakes[--master->nwakes];
+        cv_map_event(master,
+                     (struct cleave_event){ .kind = CLEAVE_WAKE, .worker = wake.worker });
+    }
+    return next_s;
+}
+
+static bool anything_wanted(const struct cv_map_master *master)
+{
+    for (uint32_t w = 0; w < master->nworkers; w++)
+        if (master->members[w].first < master->members[w].nwants)
+            return true;
+    return false;
+}
+
+static enum cleave_status map_wait(void *instance, struct cleave_event *out,
+                                   bool *out_any, struct cleave_error *err)
+{
+    struct cv_map_master *master = instance;
+
+    *out_any = true;
+    for (;;) {
+        double wake_s, fold_s;
+
+        CV_TRY(map_begin_all(master, err));
+        wake_s = ring(master);
+        if (master->first_event < master->nevents) {
+            *out = master->events[master->first_event++];
+            out->more = master->first_event < master->nevents;
+            if (out->kind == CLEAVE_DONE)
+                out->fold_s = cv_map_fold_one_s(master);
+            return CLEAVE_OK;
+        }
+        /* Who sleeps with nothing left to do need not be waited for. */
+        if (master->running == 0 && !anything_wanted(master) &&
+            (master->nwakes == 0 || master->next_unit == master->map->units)) {
+            *out_any = false;
+            return CLEAVE_OK;
+        }
+        CV_TRY(cv_map_fold_go(master, &fold_s, err));
+        CV_TRY(cv_map_step(master, fmin(wake_s, fold_s), err));
+    }
+}
+
+/* --- the engine --------------------------------------------------------------------------- */
+
+static enum cleave_status map_open(const struct cleave_platform *platform,
+                                   const void *source, void **out,
+                                   struct cleave_error *err)
+{
+    /* The driver only passes it on; it is this engine's to change. */
+    union {
+        const void *in;
+        void *out;
+    } master = { source };
+
+    (void)platform;
+    (void)err;
+    *out = master.out;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status map_begin(void *instance, const struct cv_run *run,
+                                    struct cleave_error *err)
+{
+    struct cv_map_master *master = instance;
+
+    (void)run;
+    (void)err;
+    master->began_s = master->last_s = cv_idle_wait_clock_s();
+    return CLEAVE_OK;
+}
+
+static double map_left(const void *instance)
+{
+    const struct cv_map_master *master = instance;
+
+    return fmax(0, (double)master->map->units - master->ordered);
+}
+
+static void map_close(void *instance)
+{
+    (void)instance; /* whoever made it goes on with it */
+}
+
+const struct cv_engine cv_engine_map = {
+    .name = "mpi",
+    .summary = "shares a job among the ranks of an MPI program",
+    .open = map_open,
+    .begin = map_begin,
+    .submit = map_submit,
+    .wait = map_wait,
+    .left = map_left,
+    .close = map_close,
+};

@@ -5,7 +5,7 @@
 
 #include "base/fail.h"
 #include "mpi/bridge/bridge_idle.h"
-#include "mpi/map/map_internal.h"
+#include "mpi/map/map_messages.h"
 
 struct job;
 

@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #include "mpi/plan/replan_plan.h"
 
+#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
-
 #include "base/compare.h"
+#include "model/ready/ready_times.h"
 #include "model/ready/ready_tree.h"
 #include "model/reduce/reduce_tree.h"
 
@@ -299,4 +301,244 @@ int cv_replan_there(const struct cv_replan *plan)
 bool cv_replan_is_complete(const struct cv_replan *plan)
 {
     return plan->gone == plan->size - 1;
+}
+
+/* --- into how many slices vectors are cut, who keeps them, and what that takes ----- */
+
+/* Shorter messages cost as much as these; fewer ranks have a tree of few levels; and who is
+ * not much slower than the quickest will do. */
+static const double least_slice = 1024, about_as_quick = 1.05;
+enum { LEAST_RANKS = 16, LEAST_SLICES = 4, RANKS_EACH = 4 };
+
+int cv_slice_most(int n, int elements, double bytes)
+{
+    const int ranks = n / RANKS_EACH;
+    const double max =
+        fmin(fmin(CV_MOST_SLICES, ranks), fmin(elements, bytes / least_slice));
+
+    return n < LEAST_RANKS || max < LEAST_SLICES ? 0 : (int)max;
+}
+
+/* The time in which those come who are not there yet. */
+static double left_of(const struct cv_slice_job *job, int there)
+{
+    return job->spread_s * (job->n - there) / job->n;
+}
+
+/* For how long one that kept all would be busy. */
+static double busy_of(const struct cv_slice_job *job)
+{
+    return job->n * fmax(job->port_s, job->c);
+}
+
+int cv_slice_count(const struct cv_slice_job *job, int there)
+{
+    const double wish = 2 * busy_of(job), left_s = left_of(job, there);
+
+    if (wish >= job->max * left_s)
+        return job->max;
+    return (int)fmin(fmax(ceil(wish / left_s), LEAST_SLICES), job->max);
+}
+
+double cv_slice_time(const struct cv_slice_job *job)
+{
+    return job->max < 2 ? HUGE_VAL : 2 * job->d + job->c;
+}
+
+double cv_slice_backlog(const struct cv_slice_job *job, int there)
+{
+    return fmax(0, busy_of(job) / job->max - left_of(job, there));
+}
+
+/* The pace that `count` ranks are not slower than. */
+static double pace_of_most(int n, const bool *there, const double *pace, int count)
+{
+    double bound = HUGE_VAL;
+
+    for (int i = 0; i < n; i++) {
+        int quicker = 0;
+
+        if (!there[i] || pace[i] >= bound)
+            continue;
+        for (int k = 0; k < n; k++)
+            quicker += there[k] && pace[k] <= pace[i];
+        if (quicker >= count)
+            bound = pace[i];
+    }
+    return bound;
+}
+
+/* The k-th of `count` places among `able`: one of each range of able / count, at a place in it
+ * that is another one each time, by the golden ratio. */
+static int place_of(int k, int able, int count)
+{
+    const int first = (int)((long)k * able / count);
+    const int next = (int)((long)(k + 1) * able / count);
+    double whole;
+
+    return first + (int)(modf(k * 0.6180339887498949, &whole) * (next - first));
+}
+
+int cv_slice_owners(int n, int root, const bool *there, const double *pace, int count,
+                    int *out)
+{
+    const double bound =
+        pace == NULL ? HUGE_VAL : about_as_quick * pace_of_most(n, there, pace, count);
+    int able = 0, kept = 1;
+
+    for (int i = 0; i < n; i++)
+        if (i != root && there[i] && (pace == NULL || pace[i] <= bound))
+            out[1 + able++] = i;
+    out[0] = root;
+    if (able < count)
+        return able + 1;
+    for (; kept < count; kept++)
+        out[kept] = out[1 + place_of(kept - 1, able, count - 1)];
+    return kept;
+}
+
+/* --- whether plans pay, by what the root has seen ---------------------------------- */
+
+enum { MOST_DOUBLINGS = 6, MANY_DOUBLINGS = 4, FEW = 4, OFTEN = 3 };
+
+/* A plan is worth it if it is so much quicker. If it is that much slower, and none was ever
+ * quicker, it is not tried again soon. */
+static const double quicker = 0.97, much_slower = 1.3;
+
+int cv_replan_history_of(double bytes)
+{
+    int size = 0;
+
+    for (double min = 4; size < CV_HABITS - 1 && bytes >= min; min *= 4)
+        size++;
+    return size;
+}
+
+/* Two in a row count: one that is slow may be because the root came last. */
+static void note(double *last, double now)
+{
+    last[1] = last[0];
+    last[0] = now;
+}
+
+static double lesser(const double *last)
+{
+    return last[0] < last[1] ? last[0] : last[1];
+}
+
+/* The second may be unknown yet, which is 0. */
+static double known_lesser(const double *last)
+{
+    return last[1] == 0 ? last[0] : lesser(last);
+}
+
+/* What is expected of a way, for which a call took `by` times as long as thought. */
+static double expected(const double *thought_s, const double *by)
+{
+    return known_lesser(thought_s) * (by[0] == 0 ? 1 : known_lesser(by));
+}
+
+static void judge(struct cv_replan_history *history)
+{
+    history->hopeless = history->own_s > 0 &&
+                        known_lesser(history->least_s) > quicker * history->own_s &&
+                        known_lesser(history->slices_s) > quicker * history->own_s;
+}
+
+/* Whoever came before the root is seen when that one comes: as if those had come at the
+ * pace of the others, if they are enough to tell. */
+static double spread(const struct cv_replan_history_call *call)
+{
+    const double since = call->since_s + call->job.d / 4;
+    int later = 0;
+
+    for (int i = 0; i < call->job.n; i++)
+        later += call->came_s[i] > since;
+    if (later < call->job.n / FEW)
+        later = call->job.n / FEW;
+    return later == 0 ? 0 : (call->last_s - call->since_s) * call->job.n / later;
+}
+
+void cv_replan_history_see(struct cv_replan_history *history,
+                           const struct cv_replan_history_call *call)
+{
+    const struct cv_ready_job job = { (uint32_t)call->job.n, call->came_s, call->job.d,
+                                      call->job.c, CLEAVE_READY_ABSENT };
+    struct cv_slice_job slices = call->job;
+    double first = call->since_s;
+    bool late;
+
+    slices.spread_s = spread(call);
+    note(history->spread_s, slices.spread_s);
+    note(history->slices_s,
+         cv_slice_time(&slices) + (slices.max > 0 ? cv_slice_backlog(&slices, 0) : 0));
+    for (int i = 0; i < call->job.n; i++)
+        first = call->came_s[i] < first ? call->came_s[i] : first;
+    for (int i = 0; i < call->job.n; i++)
+        call->came_s[i] -= first;
+    note(history->least_s, cv_ready_bound(&job) - (call->last_s - first));
+    late = call->last_s > call->since_s + call->job.d + call->job.c;
+    /* Where plans work, once does not count: then the root may have come last. */
+    history->apart = late || (history->worked && !history->together);
+    history->together = !late;
+    judge(history);
+}
+
+double cv_replan_history_spread(const struct cv_replan_history *history)
+{
+    return history->spread_s[0] > history->spread_s[1] ? history->spread_s[0]
+                                                       : history->spread_s[1];
+}
+
+enum cv_plan_kind cv_replan_history_choose(const struct cv_replan_history *history,
+                                           const struct cv_slice_job *job, int there)
+{
+    const double usual_s = expected(history->slices_s, history->slices_by);
+    const double tree_s = expected(history->least_s, history->tree_by);
+    const double thought_s[2] = { cv_slice_time(job), 0 };
+
+    if (!(usual_s < tree_s))
+        return tree_s < history->own_s ? CV_BY_TREE : CV_BY_MPI;
+    return expected(thought_s, history->slices_by) + cv_slice_backlog(job, there) <
+                   history->own_s
+               ? CV_BY_SLICES
+               : CV_BY_MPI;
+}
+
+void cv_replan_history_own(struct cv_replan_history *history, double took_s)
+{
+    history->own_s = took_s;
+    judge(history);
+}
+
+void cv_replan_history_planned(struct cv_replan_history *history, double took_s,
+                               bool by_slices)
+{
+    const double thought_s = by_slices ? history->slices_s[0] : history->least_s[0];
+
+    history->declined = 0;
+    note(history->planned_s, took_s);
+    if (thought_s > 0)
+        note(by_slices ? history->slices_by : history->tree_by, took_s / thought_s);
+    history->worked = history->worked || took_s < quicker * history->own_s;
+    if (history->own_s > 0 && lesser(history->planned_s) > quicker * history->own_s)
+        history->hopeless = true;
+    else
+        history->doublings = 0;
+}
+
+void cv_replan_history_rest(struct cv_replan_history *history, bool was_hopeless,
+                            bool declined)
+{
+    history->declined = declined ? history->declined + 1 : 0;
+    /* That no plan can be quicker is seen at once, that some prove not to be is not. */
+    if (!(was_hopeless && history->planned_s[0] > 0) && !history->hopeless &&
+        history->apart && history->declined < OFTEN)
+        return;
+    if (!history->worked && lesser(history->planned_s) > much_slower * history->own_s &&
+        history->doublings < MANY_DOUBLINGS)
+        history->doublings = MANY_DOUBLINGS;
+    history->unasked = 1 << history->doublings;
+    if (history->doublings < MOST_DOUBLINGS)
+        history->doublings++;
 }

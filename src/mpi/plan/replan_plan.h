@@ -44,4 +44,82 @@ int cv_replan_sends_to(const struct cv_replan *plan, int rank);
 int cv_replan_there(const struct cv_replan *plan);
 bool cv_replan_is_complete(const struct cv_replan *plan);
 
+/* More do not help: messages that all begin at once get in each other's way. */
+enum { CV_MOST_SLICES = 16 };
+
+struct cv_slice_job {
+    int n;           /* ranks                                                */
+    double d, c;     /* what a transfer and a combination of a vector take   */
+    double port_s;   /* for how long a transfer keeps its receiver busy      */
+    double spread_s; /* within which ranks come                              */
+    int max;         /* slices at most; less than 2: there are none          */
+};
+
+/* How many slices are worth it at most, of a vector of so many elements. */
+int cv_slice_most(int n, int elements, double bytes);
+/* How many, when `there` of the ranks have come. */
+int cv_slice_count(const struct cv_slice_job *job, int there);
+/* How long after the last arrival the result is there, about, if keepers keep up; infinite if
+ * there are no slices. And how far behind they are then, when `there` of the ranks begin
+ * together. */
+double cv_slice_time(const struct cv_slice_job *job);
+double cv_slice_backlog(const struct cv_slice_job *job, int there);
+/* Who keeps them: the root, and of those who are there the quickest, spread out over them, but
+ * not at equal distances: networks choose ways by the number of who is at their end.
+ * Their number, at most `count`. pace: what their transfers take, or NULL if it is the
+ * same; out: room for n. */
+int cv_slice_owners(int n, int root, const bool *there, const double *pace, int count,
+                    int *out);
+
+enum { CV_HABITS = 24 }; /* sizes, by factors of four */
+
+/* All zero at first. At the root of the calls, but for `unasked`. */
+struct cv_replan_history {
+    double own_s;        /* by MPI_Reduce; 0: unknown                          */
+    double planned_s[2]; /* by the last two plans; 0: unknown                  */
+    double least_s[2];   /* by any tree, for arrivals as they were, twice      */
+    double slices_s[2];  /* by slices, likewise                                */
+    double spread_s[2];  /* within which ranks came, likewise                  */
+    double tree_by[2];   /* what trees took by that, the last two; 0: unknown  */
+    double slices_by[2]; /* and slices                                         */
+    bool apart;          /* lately, somebody came long after the root      */
+    bool together;       /* nobody did the time before                     */
+    bool worked;         /* some plan was quicker than MPI_Reduce          */
+    bool hopeless;       /* plans are not quicker, or no tree can be       */
+    int doublings;
+    int declined; /* calls in a row that were not planned though some had not come */
+    int unasked;  /* calls to come that go to MPI_Reduce; the same on all ranks */
+};
+
+/* Which one is for a size. */
+int cv_replan_history_of(double bytes);
+
+/* When n ranks came, the root at since_s and the last one at last_s, and what can be done
+ * then, but for the spread. came_s is changed. */
+struct cv_replan_history_call {
+    double *came_s;
+    double since_s, last_s;
+    struct cv_slice_job job;
+};
+
+/* All have come to a call, and so had others before. */
+void cv_replan_history_see(struct cv_replan_history *history,
+                           const struct cv_replan_history_call *call);
+/* How long after that the result was there. */
+void cv_replan_history_own(struct cv_replan_history *history, double took_s);
+void cv_replan_history_planned(struct cv_replan_history *history, double took_s,
+                               bool by_slices);
+/* Within which time ranks come. */
+double cv_replan_history_spread(const struct cv_replan_history *history);
+/* How to go on in a call for which `there` ranks have come when the root comes. Where slices
+ * are quickest in general, they may not be if most ranks begin to send at once: then
+ * MPI_Reduce, once all have come. */
+enum cv_plan_kind { CV_BY_TREE, CV_BY_SLICES, CV_BY_MPI };
+enum cv_plan_kind cv_replan_history_choose(const struct cv_replan_history *history,
+                                           const struct cv_slice_job *job, int there);
+/* A call for which all have come goes to MPI_Reduce: how many more do, then. was_hopeless:
+ * before this call was seen; declined: some had not come when that was chosen. */
+void cv_replan_history_rest(struct cv_replan_history *history, bool was_hopeless,
+                            bool declined);
+
 #endif

@@ -16,8 +16,8 @@
  * often as that takes a fiftieth of the time at most. */
 #ifndef CV_CHOOSER_H
 #define CV_CHOOSER_H
-#include <stdbool.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include "mpi/reduce/mpi_names.h"
 
 /* The MPI library's own way, the dynamic policy that fits the operator, and greedy. */
@@ -126,6 +126,5 @@ double cv_chooser_bytes(int sort);
 /* Seconds since some moment in the past, and how far rank 0's clock is from this one's, and
  * whether some ranks do not share memory: collective. */
 double cv_clock_s(void);
-int cv_clock_offset(MPI_Comm comm, double *out_s, bool *out_apart);
 
 #endif

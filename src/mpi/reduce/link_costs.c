@@ -5,14 +5,14 @@
  * messages to and fro with a few others latency and bandwidth. What the operator in use takes is
  * noted in reductions 1, 2, 4, 8, ... and agreed on by an MPI_Iallreduce that the
  * next one waits for, so that all ranks change their mind in the same call. */
-#include "mpi/reduce/tree_plan.h"
+#include "mpi/reduce/tree_algorithm.h"
 
 #include <sched.h>
 #include <stdlib.h>
 
 #include "mpi/reduce/comm_state.h"
 #include "mpi/memory/mpi_try.h"
-#include "mpi/memory/mpi_wait.h"
+#include "mpi/memory/shared_memory.h"
 
 enum { SMALL = 8, LARGE = 65536, TIMES = 4, LARGE_TIMES = 2, PARTNERS = 3 };
 

@@ -1,11 +1,14 @@
 /* mpi_api.c -- the calls of <cleave/mpi.h>. SPDX-License-Identifier: MIT */
-#include <cleave/mpi.h>
+#include "mpi/reduce/mpi_call.h"
 
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
-
-#include "mpi/reduce/mpi_process.h"
-#include "mpi/reduce/mpi_parts.h"
+#include <cleave/mpi.h>
 #include "mpi/memory/mpi_try.h"
+#include "mpi/reduce/comm_state.h"
 
 struct cleave_mpi_request {
     struct cv_reduction reduction; /* unless the MPI library does it */
@@ -111,7 +114,7 @@ static int begin_ours(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
         policy = cv_chooser_best(&state->chooser, &kind);
     }
     request->is_mpis = false;
-    CV_MPI_TRY(cv_call_begin(call, policy, state, &request->reduction));
+    CV_MPI_TRY(cv_reduction_begin(call, policy, state, &request->reduction));
     return cv_reduction_drive(&request->reduction, false);
 }
 
@@ -243,4 +246,74 @@ const char *cleave_mpi_policy_name(int index)
     return index < 0 || index >= CV_MPI_POLICIES
                ? NULL
                : cv_mpi_policy_text((enum cv_mpi_policy)index);
+}
+
+/* --- what Fortran passes for a buffer ---------------------------------------------- */
+
+/* Fortran's MPI_IN_PLACE and MPI_BOTTOM are variables of which only the address counts. Open
+ * MPI has them under the first names, MPICH keeps pointers to them under the second, and
+ * has others for mpi_f08. */
+
+static bool is_constant(const void *address, const char *const *variables,
+                        const char *pointer)
+{
+    void *const *kept = dlsym(RTLD_DEFAULT, pointer);
+
+    for (; *variables != NULL; variables++)
+        if (address == dlsym(RTLD_DEFAULT, *variables))
+            return true;
+    return kept != NULL && address == *kept;
+}
+
+void *cv_fortran_address(void *address)
+{
+    static const char *const in_place[] = { "mpi_fortran_in_place_",
+                                            "MPIR_F08_MPI_IN_PLACE", NULL };
+    static const char *const bottom[] = { "mpi_fortran_bottom_", "MPIR_F08_MPI_BOTTOM",
+                                          NULL };
+
+    if (address == NULL)
+        return NULL;
+    if (is_constant(address, in_place, "MPIR_F_MPI_IN_PLACE"))
+        return MPI_IN_PLACE;
+    if (is_constant(address, bottom, "MPIR_F_MPI_BOTTOM"))
+        return MPI_BOTTOM;
+    return address;
+}
+
+/* --- the calls of cleave_mpi.f90, which know handles by number --------------------- */
+
+/* They are declared there, and nowhere in C. */
+
+int cleave_mpi_fortran_reduce(void *sendbuf, void *recvbuf, int count, MPI_Fint type,
+                              MPI_Fint op, int root, MPI_Fint comm, const char *policy);
+int cleave_mpi_fortran_allreduce(void *sendbuf, void *recvbuf, int count, MPI_Fint type,
+                                 MPI_Fint op, MPI_Fint comm, const char *policy);
+int cleave_mpi_fortran_prepare(MPI_Fint comm);
+int cleave_mpi_fortran_tune(MPI_Fint comm, const char *settings);
+
+int cleave_mpi_fortran_reduce(void *sendbuf, void *recvbuf, int count, MPI_Fint type,
+                              MPI_Fint op, int root, MPI_Fint comm, const char *policy)
+{
+    return cleave_mpi_reduce(cv_fortran_address(sendbuf), cv_fortran_address(recvbuf),
+                             count, PMPI_Type_f2c(type), PMPI_Op_f2c(op), root,
+                             PMPI_Comm_f2c(comm), policy);
+}
+
+int cleave_mpi_fortran_allreduce(void *sendbuf, void *recvbuf, int count, MPI_Fint type,
+                                 MPI_Fint op, MPI_Fint comm, const char *policy)
+{
+    return cleave_mpi_allreduce(cv_fortran_address(sendbuf), cv_fortran_address(recvbuf),
+                                count, PMPI_Type_f2c(type), PMPI_Op_f2c(op),
+                                PMPI_Comm_f2c(comm), policy);
+}
+
+int cleave_mpi_fortran_prepare(MPI_Fint comm)
+{
+    return cleave_mpi_prepare(PMPI_Comm_f2c(comm));
+}
+
+int cleave_mpi_fortran_tune(MPI_Fint comm, const char *settings)
+{
+    return cleave_mpi_tune(PMPI_Comm_f2c(comm), settings);
 }

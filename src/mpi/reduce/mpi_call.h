@@ -2,22 +2,9 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_MPI_CALL_H
 #define CV_MPI_CALL_H
-#include <stdbool.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include "mpi/reduce/reduction.h"
-
-struct cv_mpi_call {
-    const void *send;
-    void *recv;
-    int count;
-    MPI_Datatype type;
-    MPI_Op op;
-    int root;
-    enum cv_mpi_reach reach;
-    MPI_Comm comm;
-    const int *parts; /* to parts: elements of each rank's; NULL: `block` of them */
-    int block;
-};
 
 /* The team that is to carry out a call, or NULL where the MPI library is: there is
  * nothing to gain, or it is to report the mistake in the arguments. Local. */
@@ -30,14 +17,33 @@ enum { CV_SHORT_BYTES = 4096 };
  * are to be ended first; cv_call_do sees to that. */
 bool cv_call_is_short(int count, MPI_Datatype type);
 
-/* Make `r` ready for its turn, with a policy other than auto. Says what is wrong. */
-int cv_call_begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
-                  struct cv_comm_state *state, struct cv_reduction *r);
 /* The policy of a name, or the error. */
 int cv_call_policy(const char *name, enum cv_mpi_policy *out);
 
 /* What cleave_mpi_reduce and cleave_mpi_allreduce do. *out_ours: whether there was
  * anything to decide or to do here, before the MPI library; may be NULL. */
 int cv_call_do(const struct cv_mpi_call *call, enum cv_mpi_policy policy, bool *out_ours);
+
+/* Fill in the call for parts of these lengths, one for each rank; or, if `counts` is NULL,
+ * of `block` elements each. False: nothing for us (no elements, or more than an int can
+ * count, or mistakes); the MPI library is to see it. `call` has the buffers, type, operator
+ * and communicator. */
+bool cv_parts_fill(struct cv_mpi_call *call, const int *counts, int block);
+
+/* By the MPI library. */
+int cv_parts_by_mpi(const struct cv_mpi_call *call);
+
+struct cv_cluster;
+
+/* Whether a call is to be carried out so: there are several machines, one of them with
+ * several ranks, and, if order matters, those of each stand in a row. Collective at its first
+ * call on a team. */
+int cv_cluster_fits(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
+                    struct cv_comm_state *state, bool *out);
+/* How many machines partials cross between; 0: none do, as far as is known. NULL is fine. */
+int cv_cluster_machines(const struct cv_cluster *cluster);
+
+/* An address as C knows it: MPI_IN_PLACE and MPI_BOTTOM of Fortran are those of C. */
+void *cv_fortran_address(void *address);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/quantity.h"
 #include "base/text.h"
-#include "mpi/plan/slice_plan.h"
+#include "mpi/plan/replan_plan.h"
 
 static const char *const policies[] = {
 #define X(name, text) text,

@@ -11,9 +11,22 @@
 #include <stdint.h>
 #include <mpi.h>
 #include "mpi/reduce/mpi_names.h"
-#include "mpi/plan/slice_plan.h"
+#include "mpi/plan/replan_plan.h"
 #include "mpi/reduce/comm_state.h"
 #include "mpi/memory/vector.h"
+
+struct cv_mpi_call {
+    const void *send;
+    void *recv;
+    int count;
+    MPI_Datatype type;
+    MPI_Op op;
+    int root;
+    enum cv_mpi_reach reach;
+    MPI_Comm comm;
+    const int *parts; /* to parts: elements of each rank's; NULL: `block` of them */
+    int block;
+};
 
 enum { CV_DEPTH = 4 }; /* segments under way in one direction */
 
@@ -128,18 +141,17 @@ struct cv_reduction {
     struct cv_reduction *next; /* of the same team */
 };
 
-extern const struct cv_reduction_algorithm cv_scheme_tree_dyn, cv_scheme_ordered,
-    cv_scheme_tree, cv_scheme_tree_replan;
+extern const struct cv_reduction_algorithm cv_algorithm_tree_dyn, cv_algorithm_ordered,
+    cv_algorithm_tree, cv_algorithm_tree_replan;
 
-/* Put a reduction, which has team, vector, buffers, root and policy, at the end of its
- * team's queue. It must stay where it is until it has ended. */
-void cv_reduction_add(struct cv_reduction *r);
+/* Make `r` ready for its turn, with a policy other than auto. Says what is wrong. It must stay
+ * where it is until it has ended. */
+int cv_reduction_begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
+                       struct cv_comm_state *state, struct cv_reduction *r);
 /* Advance the team until `r` has ended or, unless `block`, as far as it goes. */
 int cv_reduction_drive(struct cv_reduction *r, bool block);
 /* Advance the team until all its reductions have ended. */
 int cv_reduction_drain(struct cv_comm_state *state);
-
-/* --- reduction_room.c: for the schemes --- */
 
 /* inout = in . inout for `count` elements, timed. */
 int cv_reduction_combine(struct cv_reduction *r, const void *in, void *inout, int count);
@@ -148,5 +160,30 @@ int cv_reduction_recv_buffers(struct cv_reduction *r);
 int cv_reduction_whole(struct cv_reduction *r);
 /* Berth of segment i, as an address for MPI. */
 char *cv_reduction_recv_buffer(const struct cv_reduction *r, long i);
+
+enum cv_side { CV_LEFT, CV_RIGHT };
+
+/* Tell `to` that data will follow, or that it is asked for its own. */
+int cv_partial_transfer_tell(struct cv_reduction *r, int to, enum cv_header_kind kind,
+                             int lo, int hi);
+/* Begin to listen to the next header, from whomever. */
+int cv_partial_transfer_listen(struct cv_reduction *r, MPI_Request **out);
+
+/* Begin, then advance until *out is NULL. */
+void cv_partial_transfer_send(struct cv_reduction *r, int to);
+int cv_partial_transfer_send_on(struct cv_reduction *r, MPI_Request **out);
+int cv_partial_transfer_receive(struct cv_reduction *r, int from, enum cv_side side);
+int cv_partial_transfer_receive_on(struct cv_reduction *r, MPI_Request **out);
+/* Whether the rule for overlap holds: the last segment has arrived and is to be combined next,
+ * for no longer than a transfer takes, as far as costs are known. */
+bool cv_partial_transfer_may_overlap(const struct cv_reduction *r);
+/* After cv_partial_transfer_receive and cv_partial_transfer_send: each segment goes on as soon as it is combined. */
+int cv_partial_transfer_forward_on(struct cv_reduction *r, MPI_Request **out);
+
+/* Whether a call is one for this: collective, the first time and when vectors get longer. */
+int cv_shared_sum_fits(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
+                       struct cv_comm_state *state, bool *out);
+/* To the end, after what was begun before. */
+int cv_shared_sum_run(const struct cv_mpi_call *call, struct cv_comm_state *state);
 
 #endif

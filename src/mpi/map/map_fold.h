@@ -1,9 +1,9 @@
-/* map_master.h -- rank 0 of a shared job. SPDX-License-Identifier: MIT */
-#ifndef CV_MAP_MASTER_H
-#define CV_MAP_MASTER_H
+/* map_fold.h -- rank 0 of a shared job. SPDX-License-Identifier: MIT */
+#ifndef CV_MAP_FOLD_H
+#define CV_MAP_FOLD_H
 #include "engine/engine.h"
 #include "engine/fold_pace.h"
-#include "mpi/map/map_internal.h"
+#include "mpi/map/map_messages.h"
 #include "mpi/map/map_units.h"
 
 /* So many chunks of a worker are under way or being computed: the next one travels while
@@ -99,7 +99,7 @@ struct cv_map_master {
 
 extern const struct cv_engine cv_engine_map; /* its source is a struct cv_map_master    */
 
-/* --- map_master.c --- */
+/* --- map_fold.c --- */
 
 /* Tell the policy; time and, but for DONE and SENT, start are set here. */
 void cv_map_event(struct cv_map_master *master, struct cleave_event event);
@@ -111,14 +111,7 @@ enum cleave_status cv_map_step(struct cv_map_master *master, double until_s,
 /* Free a chunk that nobody knows any more. */
 void cv_map_chunk_free(struct cv_map_chunk *chunk);
 
-/* --- map_chunks.c --- */
-
-/* Begin the next orders of all workers, as far as they may have more. */
-enum cleave_status cv_map_begin_all(struct cv_map_master *master,
-                                    struct cleave_error *err);
-/* A worker has computed a chunk. */
-void cv_map_computed(struct cv_map_master *master, uint32_t worker,
-                     const struct cv_map_message *note);
+/* --- map_lead.c --- */
 
 /* --- map_fold.c --- */
 

@@ -1,4 +1,4 @@
-/* tree_plan.h -- fixed trees: who sends to whom, in how many segments.
+/* tree_algorithm.h -- fixed trees: who sends to whom, in how many segments.
  * SPDX-License-Identifier: MIT
  *
  * Of the whole tree, which all ranks work out alike, a plan keeps what concerns one rank.
@@ -6,11 +6,11 @@
  * follow it in a circle. If not, ranks are laid out so that every combination appends the
  * neighbouring block; then rank 0 is the root of the tree, and the result moves on from
  * there. */
-#ifndef CV_TREE_PLAN_H
-#define CV_TREE_PLAN_H
+#ifndef CV_TREE_ALGORITHM_H
+#define CV_TREE_ALGORITHM_H
+#include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <mpi.h>
 #include "mpi/reduce/mpi_names.h"
 
 /* What transfers and combinations take on a communicator: the same on all its ranks. */
