@@ -1,8 +1,8 @@
 /* figure_gnuplot.h -- run gnuplot. SPDX-License-Identifier: MIT */
 #ifndef CV_FIGURE_GNUPLOT_H
 #define CV_FIGURE_GNUPLOT_H
-#include <stddef.h>
 #include <cleave/error.h>
+#include <stddef.h>
 
 /* Whether there is a gnuplot on the PATH that starts. An error names what to install. */
 enum cleave_status cv_gnuplot_check(struct cleave_error *err);

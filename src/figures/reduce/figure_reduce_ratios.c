@@ -8,10 +8,281 @@
  * everything, made worse step by step, and against the platform of Theorem 1 for up to
  * 144 nodes. */
 #include <math.h>
-
-#include "figures/common/figure_plot.h"
-#include "figures/reduce/figure_reduce_worst.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cleave/error.h>
+#include <cleave/reduce.h>
+#include "base/fail.h"
+#include "base/random.h"
+#include "figures/common/figure.h"
+#include "model/reduce/reduce_length.h"
 #include "sim/many/parallel.h"
+
+enum {
+    CV_WORST_NODES = 6
+}; /* most for which the optimum is found by trying everything */
+enum { CV_WORST_METHODS = 3, CV_WORST_CASES = 3 };
+
+extern const char *const cv_worst_methods[CV_WORST_METHODS]; /* binomial, tree-dyn, .. */
+extern const char *const cv_worst_cases[CV_WORST_CASES];     /* c = 0, any c, c = d    */
+
+/* What one platform shows. */
+struct cv_worst {
+    double ratio[CV_WORST_METHODS]; /* length over the optimum                 */
+    double part[CV_WORST_METHODS];  /* the same over the bound                 */
+    uint32_t n;
+    double delta;
+};
+
+/* --- bad platforms for reductions that do not know the costs ----------------------- */
+
+enum { BINOMIAL, TREE_DYN, FIBONACCI };
+enum { FREE, ANY, EQUAL };
+
+/* Below, costs are nearly equal, and some methods are optimal then: that tells nothing
+ * about unequal ones. */
+static const double LEAST_DELTA = 1.5;
+
+const char *const cv_worst_methods[CV_WORST_METHODS] = { "binomial", "tree-dyn",
+                                                         "fibonacci" };
+const char *const cv_worst_cases[CV_WORST_CASES] = { "c = 0", "any c", "c = d" };
+
+/* The ratio in print for a method and a case, n > 1 nodes. */
+static double worst_bound(int method, int which, uint32_t n, double delta)
+{
+    const double log2_phi = log2((1 + sqrt(5)) / 2), rounds = cv_ceil_log2(n);
+
+    if (method == FIBONACCI)
+        return which == FREE  ? delta / log2_phi + delta / rounds
+               : which == ANY ? delta / log2_phi + 2 * delta / rounds
+                              : delta;
+    return which == FREE  ? delta
+           : which == ANY ? delta + 1
+                          : (delta + 1) * (1 + 1 / log2(n)) * log2_phi;
+}
+
+/* --- the optimum -------------------------------------------------------------------- */
+
+struct platform {
+    uint32_t n;
+    double transfer[CV_WORST_NODES][CV_WORST_NODES], c;
+};
+
+struct search {
+    const struct platform *platform;
+    double ready[CV_WORST_NODES], port[CV_WORST_NODES];
+    bool gone[CV_WORST_NODES];
+    double best;
+};
+
+/* Every sequence of transfers, cut where it cannot get better. A node sends after all its
+ * combinations, and receives one value at a time while it may combine another. */
+static void try_all(struct search *search, uint32_t left, double so_far)
+{
+    const struct platform *p = search->platform;
+
+    if (left == 1) {
+        search->best = fmin(search->best, so_far);
+        return;
+    }
+    for (uint32_t i = 0; i < p->n; i++)
+        for (uint32_t j = 0; j < p->n && !search->gone[i]; j++) {
+            const double port = search->port[j], ready = search->ready[j];
+            double arrives, done;
+
+            if (i == j || search->gone[j])
+                continue;
+            arrives = fmax(search->ready[i], port) + p->transfer[i][j];
+            done = fmax(ready, arrives) + p->c;
+            if (done >= search->best)
+                continue;
+            search->gone[i] = true;
+            search->port[j] = arrives;
+            search->ready[j] = done;
+            try_all(search, left - 1, fmax(so_far, done));
+            search->gone[i] = false;
+            search->port[j] = port;
+            search->ready[j] = ready;
+        }
+}
+
+static double optimum(const struct platform *platform)
+{
+    struct search search = { .platform = platform, .best = INFINITY };
+
+    try_all(&search, platform->n, 0);
+    return search.best;
+}
+
+/* --- the methods -------------------------------------------------------------------- */
+
+static enum cleave_status length_of(const char *method, const struct cleave_costs *costs,
+                                    double *out, struct cleave_error *err)
+{
+    const struct cleave_reduction job = { .costs = costs, .policy = method };
+    struct cleave_tree *tree;
+
+    CV_TRY(cleave_plan_reduce(&job, &tree, err));
+    *out = tree->length_s;
+    cleave_tree_free(tree);
+    return CLEAVE_OK;
+}
+
+/* Fill ratios and parts for transfers in rows. */
+static enum cleave_status compare(uint32_t n, const double *transfer, double c,
+                                  double best, int which, struct cv_worst *out,
+                                  struct cleave_error *err)
+{
+    double *compute = malloc(n * sizeof *compute);
+    struct cleave_costs *costs = NULL;
+    enum cleave_status status;
+
+    if (compute == NULL)
+        return cv_fail_memory(err, "a platform");
+    for (uint32_t i = 0; i < n; i++)
+        compute[i] = c;
+    status = cleave_costs_new(n, transfer, compute, &costs, err);
+    for (int m = 0; m < CV_WORST_METHODS && status == CLEAVE_OK; m++) {
+        double length;
+
+        status = length_of(cv_worst_methods[m], costs, &length, err);
+        if (status == CLEAVE_OK) {
+            out->ratio[m] = length / best;
+            out->part[m] = out->ratio[m] / worst_bound(m, which, n, out->delta);
+        }
+    }
+    cleave_costs_free(costs);
+    free(compute);
+    return status;
+}
+
+static enum cleave_status judge(struct platform *p, int which, struct cv_worst *out,
+                                struct cleave_error *err)
+{
+    double rows[CV_WORST_NODES * CV_WORST_NODES] = { 0 };
+    double min = INFINITY, max = 0;
+
+    for (uint32_t i = 0; i < p->n; i++)
+        for (uint32_t j = 0; j < p->n; j++)
+            if (i != j) {
+                rows[i * p->n + j] = p->transfer[i][j];
+                min = fmin(min, p->transfer[i][j]);
+                max = fmax(max, p->transfer[i][j]);
+            }
+    if (which == EQUAL)
+        p->c = min;
+    out->n = p->n;
+    out->delta = max / min;
+    CV_TRY(compare(p->n, rows, p->c, optimum(p), which, out, err));
+    for (int m = 0; m < CV_WORST_METHODS && out->delta < LEAST_DELTA; m++)
+        out->part[m] = 0;
+    return CLEAVE_OK;
+}
+
+/* --- looking for bad ones ----------------------------------------------------------- */
+
+static double between(struct cv_random *random, double low, double high)
+{
+    return low * pow(high / low, cv_random_uniform(random));
+}
+
+static uint32_t below(struct cv_random *random, uint32_t limit)
+{
+    return limit > 0 ? (uint32_t)(cv_random_bits(random) % limit) : 0;
+}
+
+static double draw_cost(struct cv_random *random, bool two, double delta)
+{
+    if (two)
+        return cv_random_uniform(random) < 0.5 ? 1 : delta;
+    return between(random, 1, delta);
+}
+
+/* Whether `a` is the worse one for a method; between equals something else decides, so
+ * that the order in which they are met does not matter. */
+static bool worst_worse(const struct cv_worst *a, const struct cv_worst *b, int method)
+{
+    if (a->part[method] != b->part[method])
+        return a->part[method] > b->part[method];
+    if (a->ratio[method] != b->ratio[method])
+        return a->ratio[method] > b->ratio[method];
+    return a->n < b->n;
+}
+
+static void keep_worst(const struct cv_worst *now, struct cv_worst out[CV_WORST_METHODS])
+{
+    for (int m = 0; m < CV_WORST_METHODS; m++)
+        if (worst_worse(now, &out[m], m))
+            out[m] = *now;
+}
+
+/* Start from the random platform of a number and change one cost after the other for
+ * `steps` steps, keeping what brings `method` nearer to its bound. *out has for each
+ * method the worst that was met; *tried is added to. */
+static enum cleave_status worst_climb(uint64_t number, int method, int which,
+                                      uint32_t most_nodes, unsigned steps,
+                                      struct cv_worst out[CV_WORST_METHODS],
+                                      uint64_t *tried, struct cleave_error *err)
+{
+    struct platform p;
+    struct cv_worst at;
+    struct cv_random random;
+    double delta;
+    bool two;
+
+    cv_random_at(&random, 4, (uint32_t)number, (uint32_t)which, (uint32_t)method);
+    p.n = 2 + below(&random, most_nodes - 1);
+    delta = between(&random, LEAST_DELTA, 20);
+    two = cv_random_uniform(&random) < 0.7;
+    p.c = which == ANY ? between(&random, 0.01, 100) : 0;
+    for (uint32_t i = 0; i < p.n; i++)
+        for (uint32_t j = 0; j < p.n; j++)
+            p.transfer[i][j] = draw_cost(&random, two, delta);
+    CV_TRY(judge(&p, which, &at, err));
+    keep_worst(&at, out);
+    for (unsigned step = 0; step < steps; step++) {
+        struct platform next = p;
+        struct cv_worst there;
+        const uint32_t i = below(&random, p.n);
+        const uint32_t j = below(&random, p.n);
+
+        if (i == j && which == ANY)
+            next.c *= between(&random, 0.5, 2);
+        else
+            next.transfer[i][j] = draw_cost(&random, two, delta);
+        CV_TRY(judge(&next, which, &there, err));
+        keep_worst(&there, out);
+        if (there.part[method] >= at.part[method]) {
+            p = next;
+            at = there;
+        }
+    }
+    *tried += steps + 1;
+    return CLEAVE_OK;
+}
+
+/* The platform of Theorem 1: transfers cost Delta to a node of lower number and 1 to one
+ * of higher, so that some tree takes the optimum of equal costs, and none does better. */
+static enum cleave_status worst_built(uint32_t n, double delta, double c, int which,
+                                      struct cv_worst *out, struct cleave_error *err)
+{
+    double *rows = calloc((size_t)n * n, sizeof *rows);
+    enum cleave_status status;
+
+    if (rows == NULL)
+        return cv_fail_memory(err, "a platform");
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < n; j++)
+            rows[(size_t)i * n + j] = i == j ? 0 : i > j ? delta : 1;
+    out->n = n;
+    out->delta = delta;
+    status = compare(n, rows, c, cv_reduce_length(n, 1, c), which, out, err);
+    free(rows);
+    return status;
+}
+
+/* --- how near reductions come to their approximation ratios ------------------------ */
 
 enum { METHODS = CV_WORST_METHODS, CASES = CV_WORST_CASES, ENTRIES = METHODS * CASES };
 enum { SIZES = 16, DELTAS = 4, COSTS = 5, BLOCK = 8, MOST_THREADS = 256 };
@@ -41,9 +312,9 @@ static enum cleave_status some(void *context, unsigned thread, uint64_t begin,
     for (uint64_t i = begin; i < end; i++) {
         const int which = (int)(i % CASES), method = (int)(i / CASES % METHODS);
 
-        CV_TRY(cv_worst_climb(i, method, which, hunt->most_nodes, hunt->steps,
-                              hunt->by[thread].worst[which],
-                              &hunt->by[thread].tried[which], err));
+        CV_TRY(worst_climb(i, method, which, hunt->most_nodes, hunt->steps,
+                           hunt->by[thread].worst[which], &hunt->by[thread].tried[which],
+                           err));
     }
     return CLEAVE_OK;
 }
@@ -62,8 +333,8 @@ static void gather(struct hunt *hunt)
         for (int which = 0; which < CASES; which++) {
             hunt->by[0].tried[which] += hunt->by[t].tried[which];
             for (int m = 0; m < METHODS; m++)
-                if (cv_worst_worse(&hunt->by[t].worst[which][m],
-                                   &hunt->by[0].worst[which][m], m))
+                if (worst_worse(&hunt->by[t].worst[which][m],
+                                &hunt->by[0].worst[which][m], m))
                     hunt->by[0].worst[which][m] = hunt->by[t].worst[which][m];
         }
 }
@@ -80,7 +351,7 @@ static enum cleave_status build(int which, struct cv_worst out[METHODS],
                 const double cost = which == 0 ? 0 : which == 1 ? costs[c] : 1;
                 struct cv_worst now;
 
-                CV_TRY(cv_worst_built(sizes[s], deltas[d], cost, which, &now, err));
+                CV_TRY(worst_built(sizes[s], deltas[d], cost, which, &now, err));
                 for (int m = 0; m < METHODS; m++)
                     if (now.part[m] > out[m].part[m] * (1 + 1e-12))
                         out[m] = now;
@@ -127,7 +398,7 @@ static enum cleave_status fill(const struct hunt *hunt, struct cv_figure_result 
                 return cv_fail_memory(err, "a figure");
             values[TRIED] = (double)hunt->by[0].tried[which];
             values[FOUND] = worst->ratio[m];
-            values[BOUND] = cv_worst_bound(m, which, worst->n, worst->delta);
+            values[BOUND] = worst_bound(m, which, worst->n, worst->delta);
             values[PART] = 100 * worst->part[m];
             values[BUILT] = 100 * built[m].part[m];
             values[BUILT_NODES] = built[m].n;
@@ -143,9 +414,9 @@ static enum cleave_status judge_reached(struct cv_figure_result *result,
 {
     struct cv_worst four, five, sixteen;
 
-    CV_TRY(cv_worst_built(4, 5, 0, 0, &four, err));
-    CV_TRY(cv_worst_built(5, 5, 0, 0, &five, err));
-    CV_TRY(cv_worst_built(16, 5, 0, 0, &sixteen, err));
+    CV_TRY(worst_built(4, 5, 0, 0, &four, err));
+    CV_TRY(worst_built(5, 5, 0, 0, &five, err));
+    CV_TRY(worst_built(16, 5, 0, 0, &sixteen, err));
     CV_TRY(cv_figure_claim(
         result,
         fabs(four.part[0] - 1) + fabs(four.part[1] - 1) + fabs(sixteen.part[1] - 1) <

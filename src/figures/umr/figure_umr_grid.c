@@ -1,15 +1,43 @@
 /* figure_umr_grid.c -- UMR and XMI over the settings of the published experiments.
  * SPDX-License-Identifier: MIT */
-#include "figures/umr/figure_umr_grid.h"
-
 #include <math.h>
-
 #include "engine/driver.h"
+#include "figures/common/figure.h"
+#include "figures/common/figure.h"
 #include "policy/static/umr.h"
 #include "policy/static/xmi.h"
 #include "policy/static/xmi_k.h"
 #include "sim/load/load_case.h"
 #include "sim/many/parallel.h"
+
+enum { CV_GRID_XMIS = 8, CV_GRID_UMR = 0, CV_GRID_XMI_K = CV_GRID_XMIS + 1 };
+enum { CV_GRID_LEAST_R = 5, CV_GRID_MOST_R = 80 };
+
+struct cv_grid_setting {
+    uint32_t workers;
+    double ratio, compute_latency_s, latency_s;
+};
+
+/* Makespans: umr, xmi with 1 to 8 rounds, xmi-k. */
+struct cv_grid_times {
+    double of[CV_GRID_XMIS + 2];
+};
+
+struct cv_grid {
+    uint32_t xmis; /* XMI up to so many rounds */
+    bool xmi_k;    /* xmi-k too                */
+    struct cv_grid_setting *settings;
+    struct cv_grid_times *times;
+    size_t count;
+    const struct cv_figure_job *job;
+};
+
+/* UMR held to as many rounds as XMI, without latencies: how much longer it takes, in
+ * percent, over all N and R. */
+struct cv_grid_penalty {
+    double mean, max;
+    double of[CV_GRID_XMIS]; /* with 1 .. 8 rounds */
+};
 
 enum { MOST_WORKERS = 50, MOST_ROUNDS = 60, MOST_CHUNKS = 2000 };
 
@@ -153,8 +181,9 @@ static void show_progress(void *context, uint64_t done)
     grid->job->progress(grid->job->context, done, grid->count);
 }
 
-enum cleave_status cv_grid_run(const struct cv_figure_job *job, struct cv_grid *grid,
-                               struct cv_arena *arena, struct cleave_error *err)
+/* Simulate all settings, or every 47th of them if quick. Memory is from the arena. */
+static enum cleave_status grid_run(const struct cv_figure_job *job, struct cv_grid *grid,
+                                   struct cv_arena *arena, struct cleave_error *err)
 {
     struct cv_parallel loop = { .block = 64,
                                 .threads = job->threads,
@@ -173,8 +202,9 @@ enum cleave_status cv_grid_run(const struct cv_figure_job *job, struct cv_grid *
     return cv_parallel_run(&loop, err);
 }
 
-enum cleave_status cv_grid_no_latency(struct cv_arena *arena, struct cv_grid_penalty *out,
-                                      struct cleave_error *err)
+static enum cleave_status grid_no_latency(struct cv_arena *arena,
+                                          struct cv_grid_penalty *out,
+                                          struct cleave_error *err)
 {
     struct cv_grid_setting setting = { .compute_latency_s = 0, .latency_s = 0 };
     struct cleave_worker workers[MOST_WORKERS];
@@ -205,3 +235,352 @@ enum cleave_status cv_grid_no_latency(struct cv_arena *arena, struct cv_grid_pen
     }
     return CLEAVE_OK;
 }
+
+/* --- XMI over UMR against the ratio of computing to communication ------------------ */
+
+/* Yang and Casanova, multi-round algorithms, Figure 4: mean makespan of XMI with 1 to 4
+ * rounds over that of UMR for each R, over all other settings of Table 2. Odd R belong
+ * to odd N and even R to even N, so neighbours are taken together: alone they would
+ * zigzag. */
+
+enum { FIG4_XMIS = 4, PAIRS = (CV_GRID_MOST_R - CV_GRID_LEAST_R + 1) / 2 };
+enum { SETTINGS = FIG4_XMIS, COLUMNS };
+
+struct curves {
+    double over[PAIRS][FIG4_XMIS]; /* mean makespan over UMR's */
+    double settings[PAIRS];
+};
+
+static void sum_up_fig4(const struct cv_grid *grid, struct curves *curves)
+{
+    for (size_t i = 0; i < grid->count; i++) {
+        const int pair = ((int)grid->settings[i].ratio - CV_GRID_LEAST_R) / 2;
+
+        curves->settings[pair]++;
+        for (int x = 0; x < FIG4_XMIS; x++)
+            curves->over[pair][x] += grid->times[i].of[x + 1] / grid->times[i].of[0];
+    }
+    for (int p = 0; p < PAIRS; p++)
+        for (int x = 0; x < FIG4_XMIS; x++)
+            curves->over[p][x] /= curves->settings[p];
+}
+
+static int pair_of(int ratio)
+{
+    return (ratio - CV_GRID_LEAST_R) / 2;
+}
+
+/* The most that a curve goes against its trend from R = 9 on, where `sign` is 1 for a
+ * curve that should rise. Below, N = 5 is alone; R = 5 is R = N, where UMR is weak. */
+static double against(const struct curves *curves, int x, int sign)
+{
+    const int first = pair_of(9);
+    double max = 0, far = curves->over[first][x];
+
+    for (int p = first + 1; p < PAIRS; p++) {
+        max = fmax(max, sign * (far - curves->over[p][x]));
+        far = sign * curves->over[p][x] > sign * far ? curves->over[p][x] : far;
+    }
+    return max;
+}
+
+static int lowest(const struct curves *curves, int x)
+{
+    int best = 0;
+
+    for (int p = 1; p < PAIRS; p++)
+        if (curves->over[p][x] < curves->over[best][x])
+            best = p;
+    return CV_GRID_LEAST_R + 2 * best;
+}
+
+static enum cleave_status judge_trends(const struct curves *curves, double noise,
+                                       struct cv_figure_result *result,
+                                       struct cleave_error *err)
+{
+    const double *ten = curves->over[pair_of(10)], *last = curves->over[PAIRS - 1];
+    const double *seven = curves->over[pair_of(7)];
+    const int turn = lowest(curves, 1);
+
+    CV_TRY(cv_figure_claim(
+        result, ten[2] < fmin(fmin(ten[0], ten[1]), 1) && ten[3] < fmin(ten[0], ten[1]),
+        err,
+        "near R = 10 XMI with 3 and 4 rounds is better than with 1 and 2, and than UMR",
+        "R 9-10: %.3f %.3f %.3f %.3f of UMR's time with 1 to 4 rounds; at R 7-8 %.3f "
+        "%.3f %.3f %.3f",
+        ten[0], ten[1], ten[2], ten[3], seven[0], seven[1], seven[2], seven[3]));
+    CV_TRY(cv_figure_claim(result, against(curves, 0, -1) < noise && last[0] < ten[0],
+                           err, "XMI with 1 round gets better as R grows",
+                           "from %.3f at R 9-10 to %.3f at R 79-80", ten[0], last[0]));
+    CV_TRY(cv_figure_claim(
+        result, turn >= 7 && turn <= 16 && last[1] > curves->over[pair_of(turn)][1], err,
+        "XMI with 2 rounds first gets better, then worse after R = 12",
+        "least, %.3f, at R %d-%d; %.3f at R 15-16, %.3f at R 79-80",
+        curves->over[pair_of(turn)][1], turn, turn + 1, curves->over[pair_of(15)][1],
+        last[1]));
+    return cv_figure_claim(result,
+                           against(curves, 2, 1) < noise &&
+                               against(curves, 3, 1) < noise && last[2] > ten[2] &&
+                               last[3] > ten[3],
+                           err, "XMI with 3 and 4 rounds gets worse as R grows",
+                           "from %.2f and %.2f at R 9-10 to %.2f and %.2f at R 79-80",
+                           ten[2], ten[3], last[2], last[3]);
+}
+
+static enum cleave_status judge(const struct curves *curves, bool quick,
+                                const struct cv_grid_penalty *penalty,
+                                struct cv_figure_result *result, struct cleave_error *err)
+{
+    double max = 0;
+    int where = 0;
+
+    for (int p = 0; p < PAIRS; p++)
+        for (int x = 0; x < FIG4_XMIS; x++)
+            if (1 / curves->over[p][x] - 1 > max) {
+                max = 1 / curves->over[p][x] - 1;
+                where = CV_GRID_LEAST_R + 2 * p;
+            }
+    CV_TRY(judge_trends(curves, quick ? 0.5 : 0.02, result, err));
+    CV_TRY(cv_figure_claim(result, max < 0.1, err,
+                           "over all R, UMR is the best or close to it",
+                           "at most %.1f %% longer than the best XMI, at R %d-%d",
+                           100 * max, where, where + 1));
+    return cv_figure_claim(
+        result, fabs(penalty->mean - 1.6) < 0.1, err,
+        "without latencies and with the same 1 to 8 rounds UMR takes 1.6 % longer",
+        "%.2f %% on average, %.1f %% at most; %.2f %% with 2 rounds, %.2f %% with 8: the "
+        "uniform rounds cost less than printed",
+        penalty->mean, penalty->max, penalty->of[1], penalty->of[7]);
+}
+
+static enum cleave_status draw_fig4(const struct curves *curves,
+                                    struct cv_figure_result *result,
+                                    struct cleave_error *err)
+{
+    static const char *const names[FIG4_XMIS] = { "XMI, 1 round", "XMI, 2 rounds",
+                                                  "XMI, 3 rounds", "XMI, 4 rounds" };
+    struct cv_figure_plot *plot;
+
+    CV_TRY(cv_plot_add(result,
+                       &(struct cv_figure_plot){ .x_label = "R = bandwidth over speed",
+                                                 .y_label = "mean makespan over UMR's" },
+                       &plot, err));
+    for (int x = 0; x < FIG4_XMIS; x++) {
+        struct cv_figure_series *series;
+
+        CV_TRY(cv_plot_series(result, plot, names[x], PAIRS, false, &series, err));
+        for (int p = 0; p < PAIRS; p++) {
+            series->x[p] = CV_GRID_LEAST_R + 2 * p + 0.5;
+            series->y[p] = curves->over[p][x];
+        }
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status make_fig4(const struct cv_figure_job *job,
+                                    struct cv_figure_result *result,
+                                    struct cleave_error *err)
+{
+    static const char *const columns[COLUMNS] = { "xmi, 1 round", "2 rounds", "3 rounds",
+                                                  "4 rounds", "settings" };
+    struct cv_grid grid = { .xmis = FIG4_XMIS };
+    struct curves curves = { .settings = { 0 } };
+    struct cv_grid_penalty penalty;
+
+    result->label = "R";
+    result->columns = columns;
+    result->ncolumns = COLUMNS;
+    result->note = "Mean makespan over that of UMR, by pairs of R: odd R have odd N.";
+    CV_TRY(grid_run(job, &grid, &result->arena, err));
+    CV_TRY(grid_no_latency(&result->arena, &penalty, err));
+    sum_up_fig4(&grid, &curves);
+    for (int p = 0; p < PAIRS; p++) {
+        const int ratio = CV_GRID_LEAST_R + 2 * p;
+        double *values = p % 4 == 0 || p < 6 || p == PAIRS - 1
+                             ? cv_figure_row(result, "%d-%d", ratio, ratio + 1)
+                             : cv_figure_file_row(result, "%d-%d", ratio, ratio + 1);
+
+        if (values == NULL)
+            return cv_fail_memory(err, "a figure");
+        for (int x = 0; x < FIG4_XMIS; x++)
+            values[x] = curves.over[p][x];
+        values[SETTINGS] = curves.settings[p];
+    }
+    CV_TRY(judge(&curves, job->quick, &penalty, result, err));
+    return draw_fig4(&curves, result, err);
+}
+
+const struct cv_figure cv_figure_umr_fig4 = {
+    .title = "XMI with 1 to 4 rounds over UMR, against bandwidth over speed",
+    .source = "Yang and Casanova, Multi-round algorithms, Figure 4 and section 6.1.3",
+    .says = "More rounds of XMI are better at low R, fewer at high R; UMR is the best or "
+            "close to it for every R. Without latencies UMR is within 1.6 % of XMI.",
+    .make = make_fig4,
+};
+
+/* --- UMR against XMI-1..8 over the paper's whole grid ------------------------------ */
+
+/* Yang and Casanova, multi-round algorithms, Table 3 over the settings of Table 2. */
+
+enum {
+    TABLE3_XMIS = CV_GRID_XMIS,
+    METHODS = TABLE3_XMIS + 2
+}; /* umr, xmi-1 .. xmi-8, xmi-k */
+enum { UMR = CV_GRID_UMR, XMI_K = CV_GRID_XMI_K };
+
+/* Means over the grid. */
+struct summary {
+    double ratio[METHODS], degradation[METHODS]; /* to umr; percent from the best */
+    double umr_best, gap, gap_spread;            /* shares and percents           */
+    double umr_over_xmi_k, worst_over_xmi_k;     /* percents                      */
+    bool xmi_k_never_worse;
+};
+
+static struct summary sum_up_table3(const struct cv_grid *grid)
+{
+    struct summary sum = { .xmi_k_never_worse = true };
+    double n = (double)grid->count, gaps = 0, squares = 0;
+    size_t not_best = 0;
+
+    for (size_t i = 0; i < grid->count; i++) {
+        const double *of = grid->times[i].of;
+        double best = of[UMR], over = 100 * (of[UMR] / of[XMI_K] - 1);
+
+        for (int x = 1; x <= TABLE3_XMIS; x++)
+            best = fmin(best, of[x]);
+        for (int m = 0; m < METHODS; m++) {
+            sum.ratio[m] += of[m] / of[UMR] / n;
+            sum.degradation[m] += 100 * (of[m] / best - 1) / n;
+        }
+        sum.umr_over_xmi_k += over / n;
+        sum.worst_over_xmi_k = fmax(sum.worst_over_xmi_k, over);
+        if (of[XMI_K] > best * (1 + 1e-9))
+            sum.xmi_k_never_worse = false;
+        if (of[UMR] > best * (1 + 1e-9)) { /* equal but for rounding is best too */
+            double gap = 100 * (of[UMR] / best - 1);
+
+            not_best++;
+            gaps += gap;
+            squares += gap * gap;
+        }
+    }
+    sum.umr_best = 100 * (1 - (double)not_best / n);
+    if (not_best > 0) {
+        sum.gap = gaps / (double)not_best;
+        sum.gap_spread = sqrt(fmax(0, squares / (double)not_best - sum.gap * sum.gap));
+    }
+    return sum;
+}
+
+static enum cleave_status fill(const struct summary *sum, struct cv_figure_result *result,
+                               struct cleave_error *err)
+{
+    static const double paper_ratio[] = { 1,    1.03, 1.10, 1.49, 1.68,
+                                          1.82, 1.94, 2.06, 2.16 };
+    static const double paper_degradation[] = { 0.88,  2.85,  9.37,  40.43, 59.11,
+                                                74.09, 86.90, 99.21, 110.00 };
+    double worst = 0;
+
+    for (int m = 0; m < METHODS; m++) {
+        double *values =
+            m == XMI_K ? cv_figure_row(result, "xmi-k")
+            : m > 0    ? cv_figure_row(result, "xmi, %d round%s", m, m > 1 ? "s" : "")
+                       : cv_figure_row(result, "umr");
+
+        if (values == NULL)
+            return cv_fail_memory(err, "a figure");
+        values[1] = sum->ratio[m];
+        values[3] = sum->degradation[m];
+        if (m == XMI_K)
+            continue;
+        values[0] = paper_ratio[m];
+        values[2] = paper_degradation[m];
+        worst = fmax(worst, fabs(sum->ratio[m] / paper_ratio[m] - 1));
+    }
+    CV_TRY(cv_figure_claim(result, worst <= 0.025, err,
+                           "mean makespan of xmi-x over umr: 1.03 1.10 1.49 .. 2.16",
+                           "within %.1f %% of every printed value", 100 * worst));
+    CV_TRY(cv_figure_claim(result, sum->degradation[UMR] < sum->degradation[1], err,
+                           "umr has the lowest mean degradation from the best",
+                           "umr %.2f %%, xmi with 1 round %.2f %%", sum->degradation[UMR],
+                           sum->degradation[1]));
+    CV_TRY(cv_figure_claim(result, fabs(sum->degradation[3] / 40.43 - 1) < 0.05, err,
+                           "degradation row: 40.43 % at 3 rounds",
+                           "%.1f %%; the printed row cannot be a mean over the same "
+                           "settings as the ratio row, which forces at least %.1f %%",
+                           sum->degradation[3], 100 * (paper_ratio[3] - 1)));
+    CV_TRY(cv_figure_claim(result, fabs(sum->umr_best - 66.57) < 2, err,
+                           "umr is best in 66.57 % of the cases",
+                           "%.1f %%: many settings are near ties", sum->umr_best));
+    CV_TRY(cv_figure_claim(result, fabs(sum->gap - 2.64) < 0.2, err,
+                           "where not best, umr is within 2.64 % (spread 4.52 %)",
+                           "%.2f %% (spread %.2f %%)", sum->gap, sum->gap_spread));
+    return cv_figure_claim(result, sum->xmi_k_never_worse, err,
+                           "beyond the paper: xmi-k is never worse than umr or any xmi",
+                           "umr takes %.2f %% longer on average, %.1f %% at worst",
+                           sum->umr_over_xmi_k, sum->worst_over_xmi_k);
+}
+
+/* Rows 1 to 8: as printed, and as made. */
+static enum cleave_status draw_table3(struct cv_figure_result *result,
+                                      struct cleave_error *err)
+{
+    static const struct {
+        const char *title, *y_label;
+        size_t printed, made;
+    } panels[2] = {
+        { "Mean makespan over that of UMR", "makespan over UMR's", 0, 1 },
+        { "Mean degradation from the best", "% longer than the best", 2, 3 },
+    };
+
+    for (int p = 0; p < 2; p++) {
+        struct cv_figure_series *printed, *made;
+        struct cv_figure_plot *plot;
+        const struct cv_figure_row *row = result->rows->next; /* not umr itself */
+
+        CV_TRY(cv_plot_add(result,
+                           &(struct cv_figure_plot){ .title = panels[p].title,
+                                                     .x_label = "rounds of XMI",
+                                                     .y_label = panels[p].y_label },
+                           &plot, err));
+        CV_TRY(cv_plot_series(result, plot, "paper", TABLE3_XMIS, false, &printed, err));
+        CV_TRY(cv_plot_series(result, plot, "here", TABLE3_XMIS, false, &made, err));
+        for (int x = 0; x < TABLE3_XMIS; x++, row = row->next) {
+            printed->x[x] = made->x[x] = x + 1;
+            printed->y[x] = row->values[panels[p].printed];
+            made->y[x] = row->values[panels[p].made];
+        }
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status make_table3(const struct cv_figure_job *job,
+                                      struct cv_figure_result *result,
+                                      struct cleave_error *err)
+{
+    static const char *const columns[] = { "paper, over umr", "over umr",
+                                           "paper, % from best", "% from best" };
+    struct cv_grid grid = { .xmis = TABLE3_XMIS, .xmi_k = true };
+    struct summary sum;
+
+    result->label = "policy";
+    result->columns = columns;
+    result->ncolumns = sizeof columns / sizeof *columns;
+    result->note =
+        "119,070 settings of Table 2 (the table's heading names 9,529,110, which "
+        "no such grid has); workers are dropped where chunks would be negative, "
+        "down to two, for which the formula's length stands. Without latencies "
+        "umr and xmi-k are held to 8 rounds.";
+    CV_TRY(grid_run(job, &grid, &result->arena, err));
+    sum = sum_up_table3(&grid);
+    CV_TRY(fill(&sum, result, err));
+    return draw_table3(result, err);
+}
+
+const struct cv_figure cv_figure_umr_table3 = {
+    .title = "UMR against XMI with 1 to 8 rounds over the whole grid of settings",
+    .source = "Yang and Casanova, Multi-round algorithms, Table 3 (settings: Table 2)",
+    .says = "UMR is better on average than XMI with any fixed number of rounds, best in "
+            "66.57 % of the cases, and within 2.64 % where it is not.",
+    .make = make_table3,
+};

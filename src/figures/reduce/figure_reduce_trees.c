@@ -1,4 +1,4 @@
-/* figure_reduce_schedules.c -- small reductions, transfer by transfer.
+/* figure_reduce_trees.c -- small reductions, transfer by transfer.
  * SPDX-License-Identifier: MIT
  *
  * Canon and Antoniu, Figure 1: the shortest reduction of four elements when d = c.
@@ -7,12 +7,12 @@
  * s. */
 #include <math.h>
 #include <stdio.h>
-
 #include <cleave/reduce.h>
+#include "figures/common/figure.h"
 #include "model/reduce/greedy_tree.h"
 #include "model/reduce/reduce_length.h"
 #include "model/reduce/tree_strategy.h"
-#include "figures/common/figure_plot.h"
+#include "sim/many/parallel.h"
 
 enum { MOST_NODES = 8 };
 enum { TO, START, ARRIVES, COMBINED, COLUMNS };
@@ -24,6 +24,9 @@ struct schedule {
     double start_s[MOST_NODES], combined_s[MOST_NODES];
     double length_s;
 };
+
+static enum cleave_status make(const struct cv_figure_job *job,
+                               struct cv_figure_result *result, struct cleave_error *err);
 
 /* The sender that begins first of those to `node` that begin after `after_s`. */
 static int next_sender(const struct schedule *s, uint32_t node, double after_s)
@@ -71,8 +74,9 @@ static enum cleave_status plan(const char *policy, const char *compute, uint32_t
     return CLEAVE_OK;
 }
 
-static enum cleave_status fill(const struct schedule *s, const char *before,
-                               struct cv_figure_result *result, struct cleave_error *err)
+static enum cleave_status fill_schedules(const struct schedule *s, const char *before,
+                                         struct cv_figure_result *result,
+                                         struct cleave_error *err)
 {
     static const char *const columns[COLUMNS] = { "sends to", "begins, s", "arrives, s",
                                                   "combined, s" };
@@ -97,8 +101,9 @@ static enum cleave_status fill(const struct schedule *s, const char *before,
 }
 
 /* Two rows for each node that receives anything: its port and its processor. */
-static enum cleave_status draw(const struct schedule *s, const char *title,
-                               struct cv_figure_result *result, struct cleave_error *err)
+static enum cleave_status draw_schedules(const struct schedule *s, const char *title,
+                                         struct cv_figure_result *result,
+                                         struct cleave_error *err)
 {
     static const char *const kinds[] = { "transfer", "combination", NULL };
     const char **names = cv_array(&result->arena, (size_t)2 * s->n, sizeof *names);
@@ -167,7 +172,7 @@ static enum cleave_status make_example(const struct cv_figure_job *job,
         s.start_s[i] = tree.start_s[i];
     }
     combine(&s);
-    CV_TRY(fill(&s, "", result, err));
+    CV_TRY(fill_schedules(&s, "", result, err));
     CV_TRY(cv_figure_claim(result, t[3] == 0 && t[2] == 1 && t[1] == 2, err,
                            "transfers begin at t4 = 0, t3 = d and t2 = 2 d",
                            "at %g, %g and %g s (nodes here are numbered from 0)", t[3],
@@ -183,7 +188,8 @@ static enum cleave_status make_example(const struct cv_figure_job *job,
                         "that would be %g, %g and %g s, against the caption, and end c "
                         "late; it is t_n - t_i",
                         t[3] + 1, t[2] + 1, t[1] + 1));
-    return draw(&s, "The shortest reduction of four elements, d = c = 1 s", result, err);
+    return draw_schedules(&s, "The shortest reduction of four elements, d = c = 1 s",
+                          result, err);
 }
 
 const struct cv_figure cv_figure_reduce_example = {
@@ -203,14 +209,14 @@ static enum cleave_status make_four(const struct cv_figure_job *job,
 
     (void)job;
     CV_TRY(plan("binomial", "1", 4, &s, err));
-    CV_TRY(fill(&s, "", result, err));
+    CV_TRY(fill_schedules(&s, "", result, err));
     CV_TRY(cv_figure_claim(result,
                            s.parent[1] == 0 && s.parent[2] == 0 && s.parent[3] == 2 &&
                                s.start_s[1] < s.start_s[2],
                            err, "P0 receives the value of P1, then what P2 has combined",
                            "1 to 0 at %g s, 3 to 2 at %g s, 2 to 0 at %g s; %g s in all",
                            s.start_s[1], s.start_s[3], s.start_s[2], s.length_s));
-    return draw(&s, "Four values, binomial tree, d = c = 1 s", result, err);
+    return draw_schedules(&s, "Four values, binomial tree, d = c = 1 s", result, err);
 }
 
 const struct cv_figure cv_figure_reduce_four = {
@@ -244,8 +250,8 @@ static enum cleave_status make_eight(const struct cv_figure_job *job,
     CV_TRY(plan("binomial", "1", 8, &binomial, err));
     CV_TRY(plan("fibonacci", "1", 8, &fibonacci, err));
     CV_TRY(plan("binomial", "0", 8, &free_binomial, err));
-    CV_TRY(fill(&binomial, "binomial ", result, err));
-    CV_TRY(fill(&fibonacci, "fibonacci ", result, err));
+    CV_TRY(fill_schedules(&binomial, "binomial ", result, err));
+    CV_TRY(fill_schedules(&fibonacci, "fibonacci ", result, err));
     CV_TRY(cv_figure_claim(
         result,
         cv_strategy_full_size(CV_STRATEGY_BINOMIAL, 3) == 8 &&
@@ -266,8 +272,8 @@ static enum cleave_status make_eight(const struct cv_figure_job *job,
     CV_TRY(cv_figure_claim(result, free_binomial.length_s == cv_reduce_length(8, 1, 0),
                            err, "the binomial tree is optimal when c = 0",
                            "%g s, the optimum", free_binomial.length_s));
-    CV_TRY(draw(&binomial, "Binomial, order 3, d = c = 1 s", result, err));
-    return draw(&fibonacci, "Fibonacci, order 4, d = c = 1 s", result, err);
+    CV_TRY(draw_schedules(&binomial, "Binomial, order 3, d = c = 1 s", result, err));
+    return draw_schedules(&fibonacci, "Fibonacci, order 4, d = c = 1 s", result, err);
 }
 
 const struct cv_figure cv_figure_reduce_eight = {
@@ -277,4 +283,162 @@ const struct cv_figure cv_figure_reduce_eight = {
         "Both trees have eight nodes; the Fibonacci tree is made of those of orders 3 "
         "and 2. Each is optimal: binomial for c = 0, Fibonacci for c = d.",
     .make = make_eight,
+};
+
+/* --- how far the two simple trees are from the optimum ----------------------------- */
+
+/* Canon and Antoniu, Scheduling associative reductions, Figure 2: length over the optimum
+ * for 2 to 10,000 elements, of the binomial tree when both costs are equal and of the
+ * Fibonacci tree when one of them is nothing: the worst for each. Which of equal nodes
+ * goes first is not said there; both ways are shown. */
+
+enum { CURVES = 4, SHOWN = 13 };
+
+static const struct {
+    enum cv_strategy which;
+    enum cv_ties ties;
+    double d, c;
+} curves[CURVES] = {
+    { CV_STRATEGY_BINOMIAL, CV_TIES_LOW, 1, 1 },
+    { CV_STRATEGY_BINOMIAL, CV_TIES_HIGH, 1, 1 },
+    { CV_STRATEGY_FIBONACCI, CV_TIES_LOW, 1, 0 },
+    { CV_STRATEGY_FIBONACCI, CV_TIES_HIGH, 1, 0 },
+};
+
+static const uint32_t shown[SHOWN] = { 3,   4,   5,    8,    16,   32,   64,
+                                       128, 256, 1024, 4096, 8192, 10000 };
+
+struct ratios {
+    double (*of)[CURVES]; /* per number of elements, from 0 */
+    uint32_t max;
+};
+
+static enum cleave_status some(void *context, unsigned thread, uint64_t begin,
+                               uint64_t end, struct cleave_error *err)
+{
+    struct ratios *ratios = context;
+    enum cleave_status status = CLEAVE_OK;
+    struct cv_arena arena;
+
+    (void)thread;
+    cv_arena_init(&arena);
+    for (uint64_t n = begin + 2; n < end + 2 && status == CLEAVE_OK; n++)
+        for (int i = 0; i < CURVES && status == CLEAVE_OK; i++) {
+            double length;
+
+            cv_arena_reset(&arena);
+            status = cv_strategy_length(curves[i].which, curves[i].ties, (uint32_t)n,
+                                        curves[i].d, curves[i].c, &arena, &length, err);
+            if (status == CLEAVE_OK)
+                ratios->of[n][i] = length / cv_reduce_length(n, curves[i].d, curves[i].c);
+        }
+    cv_arena_done(&arena);
+    return status;
+}
+
+static enum cleave_status judge(const struct ratios *ratios,
+                                struct cv_figure_result *result, struct cleave_error *err)
+{
+    double max[CURVES] = { 0 }, mean[CURVES] = { 0 };
+
+    for (uint32_t n = 2; n <= ratios->max; n++)
+        for (int i = 0; i < CURVES; i++) {
+            max[i] = fmax(max[i], ratios->of[n][i]);
+            mean[i] += ratios->of[n][i] / (ratios->max - 1);
+        }
+    CV_TRY(cv_figure_claim(result, max[0] <= 2 && max[1] <= 2, err,
+                           "the binomial tree takes at most twice the optimum",
+                           "at most %.4f and %.4f, on average %.4f and %.4f (ties low, "
+                           "high); the limit is %.4f",
+                           max[0], max[1], mean[0], mean[1],
+                           cv_strategy_ratio_limit(CV_STRATEGY_BINOMIAL, 1, 1)));
+    return cv_figure_claim(result, max[2] <= 2 && max[3] <= 2, err,
+                           "the Fibonacci tree takes at most twice the optimum",
+                           "at most %.4f and %.4f, on average %.4f and %.4f (ties low, "
+                           "high); the limit is %.4f",
+                           max[2], max[3], mean[2], mean[3],
+                           cv_strategy_ratio_limit(CV_STRATEGY_FIBONACCI, 1, 0));
+}
+
+/* All numbers of elements are in the file, some are shown. */
+static enum cleave_status fill_strategy(const struct ratios *ratios,
+                                        struct cv_figure_result *result,
+                                        struct cleave_error *err)
+{
+    int next = 0;
+
+    for (uint32_t n = 2; n <= ratios->max; n++) {
+        double *values;
+
+        if (next < SHOWN && n == shown[next]) {
+            values = cv_figure_row(result, "%u", n);
+            next++;
+        } else
+            values = cv_figure_file_row(result, "%u", n);
+        if (values == NULL)
+            return cv_fail_memory(err, "a figure");
+        for (int k = 0; k < CURVES; k++)
+            values[k] = ratios->of[n][k];
+    }
+    return CLEAVE_OK;
+}
+
+/* Thousands of numbers zigzag: one panel a tree. */
+static enum cleave_status draw_strategy(struct cv_figure_result *result,
+                                        struct cleave_error *err)
+{
+    static const char *const titles[2] = { "Binomial tree, d = c",
+                                           "Fibonacci tree, c = 0" };
+
+    for (size_t p = 0; p < 2; p++) {
+        struct cv_figure_plot *plot;
+
+        CV_TRY(cv_plot_add(result,
+                           &(struct cv_figure_plot){ .title = titles[p],
+                                                     .x_label = "elements",
+                                                     .y_label = "length over the optimum",
+                                                     .log_x = true,
+                                                     .y_from = 0.98,
+                                                     .y_to = 1.55 },
+                           &plot, err));
+        CV_TRY(cv_plot_columns(result, plot, 2 * p, 2, err));
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status make(const struct cv_figure_job *job,
+                               struct cv_figure_result *result, struct cleave_error *err)
+{
+    static const char *const columns[CURVES] = { "binomial, low", "binomial, high",
+                                                 "fibonacci, low", "fibonacci, high" };
+    struct ratios ratios = { NULL, job->quick ? 1024 : 10000 };
+    struct cv_parallel loop = { .count = ratios.max - 1,
+                                .block = 16,
+                                .threads = job->threads,
+                                .body = some,
+                                .context = &ratios };
+
+    ratios.of = cv_array(&result->arena, (size_t)ratios.max + 1, sizeof *ratios.of);
+    if (ratios.of == NULL)
+        return cv_fail_memory(err, "a figure");
+    CV_TRY(cv_parallel_run(&loop, err));
+    result->label = "elements";
+    result->columns = columns;
+    result->ncolumns = CURVES;
+    result->note =
+        "Length over the optimum; of equal nodes the lowest or the highest goes "
+        "first. All numbers of elements are in the CSV file.";
+    CV_TRY(fill_strategy(&ratios, result, err));
+    CV_TRY(draw_strategy(result, err));
+    return judge(&ratios, result, err);
+}
+
+const struct cv_figure cv_figure_reduce_strategy = {
+    .title = "Binomial and Fibonacci trees over the optimum",
+    .source =
+        "Canon and Antoniu, Scheduling associative reductions, Figure 2, Theorems 18 "
+        "and 19",
+    .says = "Both simple trees take at most twice the optimum, for 2 to 10,000 elements "
+            "and the costs that are conjectured to be the worst for each.",
+    .make = make,
 };
