@@ -17,9 +17,37 @@
  * (run, i, j, block) and the key is the seed. */
 #ifndef CV_GAMMA_SAMPLER_H
 #define CV_GAMMA_SAMPLER_H
+#include <Random123/philox.h>
+#include <math.h>
 #include <stdint.h>
-#include "base/philox.h"
 #include "base/ziggurat.h"
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+enum { CV_PHILOX_ROUNDS = 7 };
+
+struct cv_random_block {
+    uint64_t word[2];
+};
+
+/* Block `block` of the stream (seed, run, i, j): Philox2x64 with CV_PHILOX_ROUNDS. */
+static inline struct cv_random_block cv_philox(uint64_t seed, uint32_t run, uint32_t i,
+                                               uint32_t j, uint32_t block)
+{
+    philox2x64_ctr_t counter = { { (uint64_t)i << 32 | j, (uint64_t)run << 32 | block } };
+    philox2x64_key_t key = { { seed } };
+    philox2x64_ctr_t bits = philox2x64_R(CV_PHILOX_ROUNDS, counter, key);
+
+    return (struct cv_random_block){ { bits.v[0], bits.v[1] } };
+}
 
 enum cv_gamma_method {
     CV_GAMMA_CONSTANT,    /* CV = 0 or mean = 0 */
@@ -115,6 +143,12 @@ static inline double cv_gamma_at(const struct cv_gamma *distribution, uint64_t s
             return cv_gamma_of_logarithm(distribution, x);
     }
     return cv_gamma_at_slow(distribution, seed, run, i, j);
+}
+
+/* Logarithm of the density of t = log(variate/mean), 0 at its peak t = 0. */
+static inline double cv_gamma_log_density(const struct cv_gamma *distribution, double t)
+{
+    return distribution->shape * (t - expm1(t));
 }
 
 #endif

@@ -8,7 +8,6 @@
 #include <math.h>
 
 #include "base/gamma_sampler.h"
-#include "base/philox.h"
 
 void cv_random_at(struct cv_random *random, uint64_t seed, uint32_t a, uint32_t b,
                   uint32_t c)

@@ -2,6 +2,8 @@
 #include "base/write_all.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 int cv_write_all(int fd, const void *bytes, size_t length)
@@ -39,4 +41,13 @@ int cv_copy_range(int from, uint64_t begin, uint64_t end, int to)
         begin += (uint64_t)got;
     }
     return 0;
+}
+
+/* --- a file in which there is nothing ---------------------------------------------- */
+
+int cv_dev_null_open(int flags)
+{
+    const int fd = open("/dev/null", flags | O_CLOEXEC);
+
+    return fd >= 0 || errno != ENOENT ? fd : memfd_create("nothing", MFD_CLOEXEC);
 }

@@ -9,7 +9,7 @@
 #include "cli/load/load_json.h"
 #include "io/json_out.h"
 #include "report/terminal/table.h"
-#include "report/terminal/terminal_gantt.h"
+#include "report/terminal/terminal_charts.h"
 
 enum { WORKERS_SHOWN = 20, GANTT_ROWS = 16 };
 

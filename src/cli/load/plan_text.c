@@ -6,7 +6,7 @@
 #include <string.h>
 #include "model/platform/platform_internal.h"
 #include "report/terminal/table.h"
-#include "report/terminal/terminal_gantt.h"
+#include "report/terminal/terminal_charts.h"
 
 /* How much is shown unless all is asked for. */
 enum { WORKERS_SHOWN = 20, ROUNDS_SHOWN = 8, LEFT_OUT_SHOWN = 5, GANTT_ROWS = 16 };

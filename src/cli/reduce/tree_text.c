@@ -6,7 +6,7 @@
 #include "cli/common/counted.h"
 #include "cli/reduce/ready_options.h"
 #include "report/terminal/table.h"
-#include "report/terminal/terminal_tree.h"
+#include "report/terminal/terminal_charts.h"
 
 void cv_reduce_headline(const struct cv_reduce_job *reduce, const char *before,
                         const struct cv_screen *screen, struct cv_text *out)

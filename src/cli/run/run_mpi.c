@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/words.h"
+#include "base/shell_word.h"
 #include "cli/common/output.h"
 #include "cli/run/run_mpi_words.h"
 #include "cli/run/run_slurm.h"

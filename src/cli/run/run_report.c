@@ -11,7 +11,7 @@
 #include "cli/common/counted.h"
 #include "cli/common/output.h"
 #include "cli/live/run_live.h"
-#include "report/terminal/bar.h"
+#include "report/terminal/terminal_progress.h"
 #include "report/terminal/table.h"
 
 /* Seconds between two lines of plain progress, and between two looks of the bar. */

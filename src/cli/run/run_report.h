@@ -8,7 +8,7 @@
 #include "cli/run/run_options.h"
 #include "cli/log/run_rows.h"
 #include "run/items/item_commands.h"
-#include "report/terminal/eta.h"
+#include "report/terminal/terminal_progress.h"
 
 struct cv_run_report {
     struct cv_job_log log;

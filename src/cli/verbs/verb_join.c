@@ -8,7 +8,6 @@
 #include <unistd.h>
 #include "base/shell_word.h"
 #include "base/text.h"
-#include "base/words.h"
 #include "base/write_all.h"
 #include "cli/common/output.h"
 #include "cli/common/verb.h"

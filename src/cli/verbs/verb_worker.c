@@ -5,7 +5,7 @@
 #include <termios.h>
 #include <unistd.h>
 #include <cleave/execute.h>
-#include "base/dev_null.h"
+#include "base/write_all.h"
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
 #include "cli/run/run_values.h"

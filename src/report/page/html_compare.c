@@ -3,7 +3,7 @@
 
 #include <math.h>
 #include "report/page/html_page.h"
-#include "report/page/plot.h"
+#include "report/page/html_chart.h"
 
 enum { MOST_CURVES = 64 }; /* in a plot; the tables have all */
 

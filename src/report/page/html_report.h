@@ -17,10 +17,4 @@ struct cv_report {
 /* Whoever opened the file looks whether all was written. */
 void cv_report_write(const struct cv_report *report, FILE *file);
 
-/* Parts of it, in html_tables.c. */
-void cv_report_nodes(const struct cv_report *report, FILE *file);
-void cv_report_difference(const struct cv_report *report, FILE *file);
-void cv_report_left_out(const struct cv_report *report, FILE *file);
-void cv_report_chunks(const struct cv_report *report, FILE *file);
-
 #endif

@@ -3,6 +3,7 @@
 #define CV_REPORT_DATA_H
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include "base/arena.h"
 #include "io/trace_file.h"
 #include "io/trace_spans.h"
@@ -82,5 +83,9 @@ enum cleave_status cv_report_data_match(const struct cv_report_data *measured,
                                         const struct cv_report_data *predicted,
                                         const char *predicted_name,
                                         struct cleave_error *err);
+
+/* A script element with what page_chart.js draws; `predicted` may be NULL. */
+void cv_page_spans(FILE *file, const struct cv_report_data *measured,
+                   const struct cv_report_data *predicted);
 
 #endif

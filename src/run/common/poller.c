@@ -15,7 +15,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "base/dev_null.h"
+#include "base/write_all.h"
 #include "run/common/guard.h"
 #include "run/common/usable_cores.h"
 #include "run/spawn/starter.h"

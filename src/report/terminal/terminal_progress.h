@@ -1,4 +1,4 @@
-/* eta.h -- how long something will still take, steady enough to be shown.
+/* terminal_progress.h -- how long something will still take, steady enough to be shown.
  * SPDX-License-Identifier: MIT
  *
  * The rate is that of late, in which what is long ago weighs little: its memory grows with
@@ -6,8 +6,11 @@
  * does not count, as commands that start do nothing yet. What is shown follows the clock
  * down and moves to what the rate says little by little: in a second up by a fifth or down by
  * a third, and at once never to more than twice or less than half. */
-#ifndef CV_ETA_H
-#define CV_ETA_H
+#ifndef CV_TERMINAL_PROGRESS_H
+#define CV_TERMINAL_PROGRESS_H
+#include <cleave/execute.h>
+#include <stdbool.h>
+#include "base/text.h"
 
 /* The fields are for the functions of this header. */
 struct cv_eta {
@@ -23,5 +26,14 @@ void cv_eta_init(struct cv_eta *pace, double now_s);
  * too little to go by: less than ten seconds, and less than a twentieth of all. The first
  * chunks are small, and starting commands for them says little of the rest. */
 double cv_eta_left(struct cv_eta *pace, double now_s, double done, double total);
+
+/* Add a bar of so many columns of which `part` is full: in blocks, to an eighth of a
+ * column, or in '#' and '.' where there is no UTF-8. */
+void cv_bar_add(struct cv_text *out, double part, unsigned columns, bool utf8);
+
+/* Workers wait for chunks when the master has no time to hand them out, because they are small
+ * and many, and when the one port it has is sending to others all the time: add a sentence
+ * that says so, with figures; or nothing. */
+void cv_limit_text(const struct cleave_execution_result *result, struct cv_text *out);
 
 #endif

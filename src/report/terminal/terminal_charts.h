@@ -1,12 +1,14 @@
-/* terminal_gantt.h -- a schedule as a small chart of text. SPDX-License-Identifier: MIT
+/* terminal_charts.h -- a schedule as a small chart of text. SPDX-License-Identifier: MIT
  *
  * One row for the master's port and one per worker that gets load; time goes right. A
  * cell shows what took most of its time, and successive chunks of a worker alternate
  * between two marks. */
-#ifndef CV_TERMINAL_GANTT_H
-#define CV_TERMINAL_GANTT_H
-#include <stdbool.h>
+#ifndef CV_TERMINAL_CHARTS_H
+#define CV_TERMINAL_CHARTS_H
+#include <cleave/reduce.h>
 #include <cleave/run.h>
+#include <cleave/trace.h>
+#include <stdbool.h>
 #include "base/text.h"
 
 struct cv_gantt_style {
@@ -19,5 +21,10 @@ struct cv_gantt_style {
 void cv_terminal_gantt(const struct cleave_schedule *schedule,
                        const struct cleave_platform *platform,
                        const struct cv_gantt_style *style, struct cv_text *out);
+
+/* Does nothing for more than style->rows nodes. `trace` is what happened: the entries of
+ * one run. */
+void cv_terminal_tree(const struct cleave_tree *tree, const struct cleave_trace *trace,
+                      const struct cv_gantt_style *style, struct cv_text *out);
 
 #endif
