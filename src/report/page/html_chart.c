@@ -1,4 +1,4 @@
-/* html_chart.c -- a Gantt chart that needs no script. SPDX-License-Identifier: MIT
+/* html_chart.c -- Gantt charts, curves and bars as SVG. SPDX-License-Identifier: MIT
  *
  * A strip is a few paths, one per colour, that are stroked as wide as the strip is high: ten
  * bytes for a span. Spans that are closer than can be seen are drawn as one. */
@@ -14,11 +14,11 @@ enum { FEW = 20000, CELLS = 600 };
 struct drawing {
     FILE *file;
     const struct cv_report_data *data;
-    double scale; /* of seconds */
-    double close; /* nearer pieces are drawn as one */
+    double scale; /* pixels per second */
+    double close; /* pixels: spans with a smaller gap are drawn as one */
 };
 
-/* The class of a kind in page.css. */
+/* Names are of page.css. */
 static const char *class_of(enum cv_span_kind kind)
 {
     static const char *const classes[CV_SPAN_KINDS] = {
@@ -55,8 +55,7 @@ static void flush(struct drawing *drawing, struct stroke *stroke)
     stroke->from = 0;
 }
 
-/* All spans of `kind` among some of a strip; every second of them for two shades, `shade` 0
- * or 1, or all for -1. */
+/* Spans of `kind` in a strip: every second one for `shade` 0 or 1, all for -1. */
 static void put_spans(struct drawing *drawing, const struct cv_report_data_span *spans,
                       size_t count, enum cv_span_kind kind, int shade, double y,
                       double thick)
@@ -112,11 +111,11 @@ static void put_label(struct drawing *drawing, double y, const char *name)
         n++;
     }
     snprintf(cut + n, sizeof cut - n, "%s", name[n] != '\0' ? "\xe2\x80\xa6" : "");
-    fprintf(drawing->file, "<text class=\"ink\" x=\"4\" y=\"%.1f\">", y + 4);
-    cv_page_text(drawing->file, cut);
-    fputs("</text>\n", drawing->file);
+    fprintf(drawing->file, "<text class=\"ink\" x=\"4\" y=\"%.1f\"", y + 4);
+    cv_page_element(drawing->file, ">", cut, "</text>\n");
 }
 
+/* 1, 2 or 5 times a power of ten, not below `wish`. */
 static double round_step(double wish)
 {
     static const double factors[] = { 1, 2, 5, 10 };
@@ -144,8 +143,7 @@ static void put_axis(struct drawing *drawing, double end_s, double height)
     }
 }
 
-/* The port: sends or results of all nodes, in cells that are drawn if half of their time is
- * taken. */
+/* The port: sends or results of all nodes, in cells that are drawn if half full. */
 static void put_port(struct drawing *drawing, enum cv_span_kind kind, double y)
 {
     const struct cv_report_data *data = drawing->data;
@@ -315,13 +313,13 @@ void cv_page_meter(FILE *file, const struct cv_report_data *data,
     fputs("</svg></td>", file);
 }
 
-/* --- curves and bars as SVG, for pages --------------------------------------------- */
+/* --- curves and bars ---------------------------------------------------------------- */
 
 enum { COLOURS = 18, SHAPES = 4 };
 enum { PLOT_WIDTH = 960, HEIGHT = 420, LEFT = 68, RIGHT = 150, TOP = 14, BOTTOM = 50 };
 enum { BAR = 26, BAR_LEFT = 170, BAR_RIGHT = 90 };
 enum { MOST_NAMES = 64, NAME_GAP = 14 };
-enum { DASH = 9 }; /* of curves that lie on each other */
+enum { DASH = 9 }; /* pixels, for curves with the same points */
 
 /* An axis from `from` to `to`; a logarithmic one counts in powers of ten. */
 struct axis {
@@ -338,17 +336,6 @@ static double place(const struct axis *axis, double value)
 
     return axis->pixel_from +
            (b > a ? (v - a) / (b - a) : 0.5) * (axis->pixel_to - axis->pixel_from);
-}
-
-static double round_step_plot(double wish)
-{
-    static const double factors[] = { 1, 2, 5, 10 };
-    const double power = pow(10, floor(log10(wish)));
-
-    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
-        if (factors[i] * power >= wish * (1 - 1e-9))
-            return factors[i] * power;
-    return 10 * power;
 }
 
 static void put_tick(FILE *file, const struct axis *axis, bool vertical, double value,
@@ -391,7 +378,7 @@ static void put_log_ticks(FILE *file, const struct axis *axis, bool vertical,
 static void put_ticks(FILE *file, const struct axis *axis, bool vertical,
                       const struct axis *other)
 {
-    const double span = axis->to - axis->from, step = round_step_plot(span / 7);
+    const double span = axis->to - axis->from, step = round_step(span / 7 * (1 - 1e-9));
 
     if (axis->log && axis->to / axis->from > 8) {
         put_log_ticks(file, axis, vertical, other);
@@ -404,7 +391,7 @@ static void put_ticks(FILE *file, const struct axis *axis, bool vertical,
         put_tick(file, axis, vertical, k * step, other);
 }
 
-/* Marks by shape, so that colours are not all there is. */
+/* Marks differ in shape, too, for readers who cannot tell colours apart. */
 static void put_mark(FILE *file, size_t index, double x, double y)
 {
     const bool open = index / COLOURS % 2 == 1;
@@ -494,7 +481,7 @@ static void choose_range(struct axis *y)
     y->to += span > 0 ? 0.06 * span : fabs(y->to) * 0.1 + 1e-9;
 }
 
-/* Whether two curves cannot be told apart. */
+/* Whether two curves differ by less than a pixel. */
 static bool look_alike(const struct frame *frame, const double *a, const double *b)
 {
     for (size_t i = 0; i < frame->plot->nx; i++) {
@@ -506,7 +493,7 @@ static bool look_alike(const struct frame *frame, const double *a, const double 
     return true;
 }
 
-/* How many curves look like series `s`, itself included, and how many of them come before. */
+/* Curves that look like series `s`, with itself; *out_before of them come before it. */
 static size_t count_alike(const struct frame *frame, size_t s, size_t *out_before)
 {
     const struct cv_plot *plot = frame->plot;
@@ -522,8 +509,8 @@ static size_t count_alike(const struct frame *frame, size_t s, size_t *out_befor
     return count;
 }
 
-/* One of `among` curves that lie on each other, `before` of them drawn before: they take turns
- * in dashes, so that all can be seen. */
+/* One of `among` curves with the same points, `before` of them drawn before: they take
+ * turns in dashes. */
 static void put_curve(const struct frame *frame, const double *y, const char *class_name,
                       size_t among, size_t before)
 {
@@ -563,7 +550,7 @@ static void put_band(const struct frame *frame, const struct cv_plot_series *ser
     fputs("Z\"/>\n", frame->file);
 }
 
-/* Where several curves have the same points, they take turns. */
+/* Curves with the same points take turns in marks. */
 static void put_points(const struct frame *frame, size_t s, size_t among, size_t before)
 {
     const struct cv_plot_series *series = &frame->plot->series[s];
@@ -574,9 +561,8 @@ static void put_points(const struct frame *frame, size_t s, size_t among, size_t
         fputs("<g>", frame->file);
         put_mark(frame->file, s, place(&frame->x, frame->plot->x[i]),
                  place(&frame->y, series->y[i]));
-        fputs("<title>", frame->file);
-        cv_page_text(frame->file, series->name);
-        fprintf(frame->file, ": %.6g at %.6g", series->y[i], frame->plot->x[i]);
+        cv_page_element(frame->file, "<title>", series->name, ": ");
+        fprintf(frame->file, "%.6g at %.6g", series->y[i], frame->plot->x[i]);
         if (series->low != NULL && isfinite(series->low[i]))
             fprintf(frame->file, " (%.6g to %.6g)", series->low[i], series->high[i]);
         fputs("</title></g>\n", frame->file);
@@ -610,10 +596,9 @@ static void put_names(const struct frame *frame)
         at[order[k]] = fmin(at[order[k]], k + 1 < count ? at[order[k + 1]] - NAME_GAP
                                                         : HEIGHT - BOTTOM + 6.0);
     for (size_t k = 0; k < count; k++) {
-        fprintf(frame->file, "<text class=\"name s%zu c%zu\" x=\"%d\" y=\"%.1f\">",
+        fprintf(frame->file, "<text class=\"name s%zu c%zu\" x=\"%d\" y=\"%.1f\"",
                 order[k], order[k] % COLOURS, PLOT_WIDTH - RIGHT + 10, at[order[k]] + 4);
-        cv_page_text(frame->file, plot->series[order[k]].name);
-        fputs("</text>\n", frame->file);
+        cv_page_element(frame->file, ">", plot->series[order[k]].name, "</text>\n");
     }
 }
 
@@ -630,20 +615,17 @@ void cv_plot_curves(FILE *file, const struct cv_plot *plot)
     fprintf(file, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", PLOT_WIDTH,
             HEIGHT);
     cv_page_text(file, plot->y_label);
-    fputs(" over ", file);
-    cv_page_text(file, plot->x_label);
-    fputs("; the table below holds the numbers\">\n", file);
+    cv_page_element(file, " over ", plot->x_label,
+                    "; the table below holds the numbers\">\n");
     put_ticks(file, &frame.y, true, &frame.x);
     put_ticks(file, &frame.x, false, &frame.y);
-    fprintf(file, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" class=\"ink\">",
+    fprintf(file, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" class=\"ink\"",
             (LEFT + PLOT_WIDTH - RIGHT) / 2, HEIGHT - 8);
-    cv_page_text(file, plot->x_label);
-    fprintf(file,
-            "</text>\n<text transform=\"translate(14 %d) rotate(-90)\" "
-            "text-anchor=\"middle\" class=\"ink\">",
+    cv_page_element(file, ">", plot->x_label, "</text>\n");
+    fprintf(file, "<text transform=\"translate(14 %d) rotate(-90)\" ",
             (TOP + HEIGHT - BOTTOM) / 2);
-    cv_page_text(file, plot->y_label);
-    fputs("</text>\n", file);
+    cv_page_element(file, "text-anchor=\"middle\" class=\"ink\">", plot->y_label,
+                    "</text>\n");
     if (plot->bound != NULL)
         put_curve(&frame, plot->bound, "edge", 1, 0);
     for (size_t s = 0; s < plot->nseries; s++) {
@@ -669,11 +651,11 @@ static void put_bar(FILE *file, const struct cv_plot_series *series,
     const double to = place(axis, series->y[0]);
     const double end = series->high != NULL ? place(axis, series->high[0]) : to;
 
-    fprintf(file, "<text class=\"ink\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">",
+    fprintf(file, "<text class=\"ink\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\"",
             BAR_LEFT - 10, y + BAR / 2.0 + 4);
-    cv_page_text(file, series->name);
+    cv_page_element(file, ">", series->name, "</text>");
     fprintf(file,
-            "</text><rect fill=\"var(--compute)\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" "
+            "<rect fill=\"var(--compute)\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" "
             "height=\"%d\" rx=\"2\"/>",
             BAR_LEFT, y + 4, fmax(0, to - BAR_LEFT), BAR - 8);
     if (series->low != NULL && series->high != NULL && series->high[0] > series->low[0])
@@ -700,18 +682,16 @@ void cv_plot_bars(FILE *file, const struct cv_plot *plot)
         if (plot->series[s].high != NULL)
             widen(&axis, plot->series[s].high[0]);
     }
-    fprintf(file, "<svg viewBox=\"0 0 %d %.0f\" role=\"img\" aria-label=\"", PLOT_WIDTH,
-            height);
-    cv_page_text(file, plot->y_label);
-    fputs(" of every policy; the table below holds the numbers\">\n", file);
+    fprintf(file, "<svg viewBox=\"0 0 %d %.0f\" role=\"img\" ", PLOT_WIDTH, height);
+    cv_page_element(file, "aria-label=\"", plot->y_label,
+                    " of every policy; the table below holds the numbers\">\n");
     put_ticks(file, &axis, false, &base);
     for (size_t s = 0; s < plot->nseries; s++)
         put_bar(file, &plot->series[s], &axis, (double)s * BAR);
     if (plot->bound != NULL)
         fprintf(file, "<path class=\"edge\" d=\"M%.1f 0V%.1f\"/>\n",
                 place(&axis, plot->bound[0]), height - 46);
-    fprintf(file, "<text class=\"ink\" x=\"%d\" y=\"%.1f\" text-anchor=\"middle\">",
+    fprintf(file, "<text class=\"ink\" x=\"%d\" y=\"%.1f\" text-anchor=\"middle\"",
             (BAR_LEFT + PLOT_WIDTH - BAR_RIGHT) / 2, height - 6);
-    cv_page_text(file, plot->y_label);
-    fputs("</text>\n</svg>\n", file);
+    cv_page_element(file, ">", plot->y_label, "</text>\n</svg>\n");
 }

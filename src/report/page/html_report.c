@@ -9,9 +9,7 @@
 #include "report/page/html_page.h"
 #include "report/terminal/table.h"
 
-/* --- the tables of a report -------------------------------------------------------- */
-
-/* What a page still shows well; the rest is summed up. */
+/* Rows of tables. */
 enum { MOST_NODES = 400, MOST_CHUNKS = 1000 };
 
 static bool is_load(const struct cv_report_data *data)
@@ -31,7 +29,8 @@ static void put_heads(FILE *file, const char *const *heads)
     fputs("</tr></thead>\n<tbody>\n", file);
 }
 
-/* A table that sorts, in a box that scrolls sideways where it is narrow. */
+/* A table that sorts, in a box that scrolls sideways. '#' marks columns of numbers, '!'
+ * columns that do not sort. */
 static void open_table(FILE *file, const char *name, const char *const *heads)
 {
     fprintf(file,
@@ -50,12 +49,10 @@ static void put_name_cell(FILE *file, const struct cv_report_data *data, uint32_
 {
     char number[CV_SHEET_NAME_ROOM];
 
-    fputs("<tr><th scope=\"row\">", file);
-    cv_page_text(file, cv_report_data_name(data, node, number));
-    fputs("</th>", file);
+    cv_page_element(file, "<tr><th scope=\"row\">",
+                    cv_report_data_name(data, node, number), "</th>");
 }
 
-/* Decimals of times, and of units per node. */
 static int time_decimals(const struct cv_report_data *data)
 {
     return cv_page_decimals(data->makespan_s);
@@ -107,8 +104,7 @@ static void put_reduce_row(FILE *file, const struct cv_report_data *data, uint32
     fputs("</tr>\n", file);
 }
 
-/* Parts of it, in html_report.c. */
-static void report_nodes(const struct cv_report *report, FILE *file)
+static void put_nodes(const struct cv_report *report, FILE *file)
 {
     static const char *const load_heads[] = {
         "Worker",  "!Link and processor", "#Busy",   "#Units", "#Share",
@@ -245,7 +241,7 @@ static void put_rate_cell(FILE *file, double measured, double predicted)
                 fabs(100 * part));
 }
 
-static void report_difference(const struct cv_report *report, FILE *file)
+static void put_difference(const struct cv_report *report, FILE *file)
 {
     static const char *const load_heads[] = {
         "Worker",      "#Ends, predicted s",  "#measured s",
@@ -293,7 +289,7 @@ static void report_difference(const struct cv_report *report, FILE *file)
 
 /* --- left out ----------------------------------------------------------------------- */
 
-static void report_left_out(const struct cv_report *report, FILE *file)
+static void put_left_out(const struct cv_report *report, FILE *file)
 {
     static const char *const heads[] = { "Worker", "!Why", NULL };
     const struct cv_report_data *data = report->measured;
@@ -317,11 +313,11 @@ static void report_left_out(const struct cv_report *report, FILE *file)
         if (data->nodes[i].chunks > 0)
             continue;
         put_name_cell(file, data, i);
-        fputs("<td class=\"wrap\">", file);
-        cv_page_text(file, reason != NULL && reason[0] != '\0'
-                               ? reason
-                               : "it computed no chunk; the trace does not say why");
-        fputs("</td></tr>\n", file);
+        cv_page_element(file, "<td class=\"wrap\">",
+                        reason != NULL && reason[0] != '\0'
+                            ? reason
+                            : "it computed no chunk; the trace does not say why",
+                        "</td></tr>\n");
         shown++;
     }
     close_table(file);
@@ -330,7 +326,7 @@ static void report_left_out(const struct cv_report *report, FILE *file)
 
 /* --- every span --------------------------------------------------------------------- */
 
-static void report_chunks(const struct cv_report *report, FILE *file)
+static void put_spans(const struct cv_report *report, FILE *file)
 {
     static const char *const load_heads[] = { "#Start s", "#End s", "#Takes s", "Worker",
                                               "What",     "#Chunk", "#Units",   NULL };
@@ -360,9 +356,9 @@ static void report_chunks(const struct cv_report *report, FILE *file)
         cv_page_number_cell(file, span.start_s, decimals);
         cv_page_number_cell(file, span.end_s, decimals);
         cv_page_number_cell(file, span.end_s - span.start_s, decimals);
-        fputs("<td>", file);
-        cv_page_text(file, cv_report_data_name(data, span.worker, number));
-        fprintf(file, "</td><td>%s</td>", cv_span_name(span.kind));
+        cv_page_element(file, "<td>", cv_report_data_name(data, span.worker, number),
+                        "</td>");
+        fprintf(file, "<td>%s</td>", cv_span_name(span.kind));
         cv_page_count_cell(file, load ? span.chunk : span.peer);
         if (load)
             cv_page_number_cell(file, span.units, units);
@@ -373,19 +369,14 @@ static void report_chunks(const struct cv_report *report, FILE *file)
     fputs("</details>\n", file);
 }
 
-/* --- the report of a trace as one page --------------------------------------------- */
-
-static bool is_load_report(const struct cv_report *report)
-{
-    return report->measured->file->header.task == CLEAVE_TASK_LOAD;
-}
+/* --- the page ----------------------------------------------------------------------- */
 
 static const struct cleave_trace_facts *facts_of(const struct cv_report *report)
 {
     return cleave_trace_facts(report->measured->file->trace);
 }
 
-/* Whether it happened, and was not simulated. */
+/* Executed, not simulated. */
 static bool is_real(const struct cv_report *report)
 {
     const char *engine = facts_of(report)->engine;
@@ -400,8 +391,8 @@ static bool stands_before(const char *line, const char *option, const char *end)
     return at != NULL && (stop == NULL || at < stop);
 }
 
-/* Whether a command line of cleave run has a list of items. Behind -- and, as there is an input
- * then, behind -i another -a is one of the command that is run: mlr stats1 -a sum. */
+/* Whether a command line of cleave run has a list of items. After -- and -i, -a is an
+ * option of the command that is run: mlr stats1 -a sum. */
 static bool has_items(const char *line)
 {
     static const char *const lists[] = { " -a ", " --arg-file" };
@@ -413,7 +404,7 @@ static bool has_items(const char *line)
     return strstr(line, " :::") != NULL || stands_before(line, " --each", " -- ");
 }
 
-/* What is counted in the load: a real run shares out bytes, or commands for items. */
+/* The unit of the load: a real run shares out bytes, or commands for items. */
 static const char *unit_of(const struct cv_report *report)
 {
     const char *command = facts_of(report)->command;
@@ -428,7 +419,7 @@ static void put_title(const struct cv_report *report, char *title, size_t size)
     const struct cv_trace_header *header = &report->measured->file->header;
     char number[CV_NUMBER_ROOM];
 
-    if (is_load_report(report))
+    if (is_load(report->measured))
         snprintf(title, size, "%s %s%s on %u worker%s",
                  cv_show_units(header->load, number), unit_of(report),
                  header->load == 1 ? "" : "s", header->nworkers,
@@ -443,30 +434,20 @@ static void put_head(const struct cv_report *report, const char *title, FILE *fi
     const struct cleave_trace_facts *facts = facts_of(report);
     const char *policy = report->measured->file->header.policy;
 
-    fputs("<header>\n<p class=\"eyebrow\">cleave report</p>\n<h1>", file);
-    cv_page_text(file, title);
-    fputs("</h1>\n", file);
-    if (report->now != NULL) {
-        fputs("<p class=\"lead now num\" id=\"now\" role=\"status\">", file);
-        cv_page_text(file, report->now);
-        fputs("</p>\n", file);
-    }
-    if (is_real(report) && facts->command != NULL) {
-        fputs("<p class=\"lead\"><code>", file);
-        cv_page_text(file, facts->command);
-        fputs("</code></p>\n", file);
-    }
-    fputs("<p class=\"lead\">Policy <b>", file);
-    cv_page_text(file, facts->picked != NULL ? facts->picked : policy);
-    fputs("</b>", file);
-    if (facts->picked != NULL) {
-        fputs(", picked by ", file);
-        cv_page_text(file, policy);
-    }
-    if (facts->why != NULL) {
-        fputs(": ", file);
-        cv_page_text(file, facts->why);
-    }
+    cv_page_element(file, "<header>\n<p class=\"eyebrow\">cleave report</p>\n<h1>", title,
+                    "</h1>\n");
+    if (report->now != NULL)
+        cv_page_element(file, "<p class=\"lead now num\" id=\"now\" role=\"status\">",
+                        report->now, "</p>\n");
+    if (is_real(report) && facts->command != NULL)
+        cv_page_element(file, "<p class=\"lead\"><code>", facts->command,
+                        "</code></p>\n");
+    cv_page_element(file, "<p class=\"lead\">Policy <b>",
+                    facts->picked != NULL ? facts->picked : policy, "</b>");
+    if (facts->picked != NULL)
+        cv_page_element(file, ", picked by ", policy, "");
+    if (facts->why != NULL)
+        cv_page_element(file, ": ", facts->why, "");
     fputs(".</p>\n</header>\n<main>\n", file);
 }
 
@@ -475,7 +456,7 @@ static void open_tile(FILE *file, const char *name)
     fprintf(file, "<div><dt>%s</dt><dd class=\"big num\">", name);
 }
 
-/* How the makespan compares with a time; both signs are shown. */
+/* The makespan relative to another time. */
 static void put_over(FILE *file, double value, double base, const char *than)
 {
     if (base > 0 && fabs(value / base - 1) < 1e-7)
@@ -496,13 +477,12 @@ static void put_bound_tile(const struct cv_report *report, FILE *file)
         fputs("\xe2\x80\x93</dd><dd class=\"sub\">not in the trace</dd></div>\n", file);
         return;
     }
-    fprintf(file, "%s%s</dd><dd class=\"sub\">", cv_show_number(bound->value_s, number),
-            lives ? "" : " s");
-    cv_page_text(file, bound->name);
+    fprintf(file, "%s%s", cv_show_number(bound->value_s, number), lives ? "" : " s");
     /* A prediction may be shorter than the bound of another speed. */
-    if (is_real(report))
-        fputs(" to the end, at the speeds that were measured", file);
-    fputs("</dd></div>\n", file);
+    cv_page_element(file, "</dd><dd class=\"sub\">", bound->name,
+                    is_real(report)
+                        ? " to the end, at the speeds that were measured</dd></div>\n"
+                        : "</dd></div>\n");
 }
 
 static void put_port_tile(const struct cv_report_data *data, FILE *file)
@@ -520,7 +500,7 @@ static void put_port_tile(const struct cv_report_data *data, FILE *file)
             header->port == CLEAVE_PORT_ONE ? "one message at a time" : "sending");
 }
 
-/* What a run has not done; nothing where that is all right. Its load is what it has begun. */
+/* Load that failed or was not reached. The load of a run is the part that was started. */
 static void put_undone_tiles(const struct cv_report *report, FILE *file)
 {
     const struct cleave_trace_facts *facts = facts_of(report);
@@ -562,7 +542,7 @@ static void put_load_tiles(const struct cv_report *report, FILE *file)
     if (report->running)
         return;
     open_tile(file, "All end within");
-    /* What is left of adding up is no time. */
+    /* Smaller values are rounding errors. */
     cv_page_number(file, spread_s > 1e-9 * data->makespan_s ? spread_s : 0);
     fputs(" s</dd><dd class=\"sub\">first to last worker</dd></div>\n", file);
 }
@@ -574,9 +554,9 @@ static void put_tiles(const struct cv_report *report, FILE *file)
     const bool lives = facts_of(report)->lifespan_s > 0;
 
     fputs("<dl class=\"tiles\">\n", file);
-    open_tile(file, report->running          ? "So far"
-                    : is_load_report(report) ? "Makespan"
-                                             : "Length");
+    open_tile(file, report->running             ? "So far"
+                    : is_load(report->measured) ? "Makespan"
+                                                : "Length");
     cv_page_number(file, data->makespan_s);
     fputs(" s</dd><dd class=\"sub\">", file);
     if (report->predicted != NULL)
@@ -587,19 +567,19 @@ static void put_tiles(const struct cv_report *report, FILE *file)
     if (report->predicted != NULL) {
         open_tile(file, "Predicted");
         cv_page_number(file, report->predicted->makespan_s);
-        fputs(" s</dd><dd class=\"sub\">", file);
-        cv_page_text(file, report->predicted->file->header.policy);
-        if (is_real(report))
-            fputs(", at the speeds that were declared", file);
-        fputs("</dd></div>\n", file);
+        cv_page_element(file, " s</dd><dd class=\"sub\">",
+                        report->predicted->file->header.policy,
+                        is_real(report)
+                            ? ", at the speeds that were declared</dd></div>\n"
+                            : "</dd></div>\n");
     }
     if (!report->running)
         put_bound_tile(report, file);
     open_tile(file, "Utilisation");
     fprintf(file, "%.1f%%</dd><dd class=\"sub\">%u of %u %s used</dd></div>\n",
             100 * data->utilisation, data->used, data->nnodes,
-            is_load_report(report) ? "workers" : "nodes");
-    if (is_load_report(report)) {
+            is_load(report->measured) ? "workers" : "nodes");
+    if (is_load(report->measured)) {
         put_load_tiles(report, file);
     } else {
         open_tile(file, "Root");
@@ -609,7 +589,7 @@ static void put_tiles(const struct cv_report *report, FILE *file)
     fputs("</dl>\n", file);
 }
 
-/* What the chart does not show as it was. */
+/* Simplifications of the chart. */
 static void put_chart_notes(const struct cv_report *report, FILE *file)
 {
     const struct cv_report_data *data = report->measured;
@@ -620,7 +600,7 @@ static void put_chart_notes(const struct cv_report *report, FILE *file)
             file,
             "<p class=\"note\">There are %u %s: each row of the chart stands for %u of "
             "them, and shows what part of the time they are busy.</p>\n",
-            data->nnodes, is_load_report(report) ? "workers" : "nodes", data->group);
+            data->nnodes, is_load(report->measured) ? "workers" : "nodes", data->group);
     else if (data->block_s > 0)
         fprintf(file,
                 "<p class=\"note\">There are more spans than a page should hold: those "
@@ -637,7 +617,7 @@ static void put_chart_notes(const struct cv_report *report, FILE *file)
 
 static void put_gantt(const struct cv_report *report, FILE *file)
 {
-    const bool load = is_load_report(report);
+    const bool load = is_load(report->measured);
 
     fprintf(file, "<section aria-labelledby=\"when\">\n<h2 id=\"when\">%s</h2>\n",
             load ? "Who did what when" : "Who combined what when");
@@ -686,32 +666,21 @@ static void put_fact(FILE *file, const char *name, const char *value)
 {
     if (value == NULL)
         return;
-    fprintf(file, "<dt>%s</dt><dd>", name);
-    cv_page_text(file, value);
-    fputs("</dd>\n", file);
+    fprintf(file, "<dt>%s</dt>", name);
+    cv_page_element(file, "<dd>", value, "</dd>\n");
 }
 
 static void put_again(const struct cv_report *report, FILE *file)
 {
     const struct cleave_trace_facts *facts = facts_of(report);
 
-    fputs("<section aria-labelledby=\"again\">\n<h2 id=\"again\">Do it again</h2>\n",
-          file);
-    if (facts->command != NULL) {
-        fputs("<div class=\"again\"><pre><code>", file);
-        cv_page_text(file, facts->command);
-        fputs("</code></pre><button type=\"button\" class=\"copy live\">Copy</button>"
-              "</div>\n",
-              file);
-    } else {
-        fputs("<p>The trace does not say which command made it.</p>\n", file);
-    }
+    cv_page_again(file, facts->command);
     fputs("<dl class=\"facts\">\n", file);
     put_fact(file, "Policy", report->measured->file->header.policy);
     put_fact(file, "Picked", facts->picked);
     put_fact(file, "Engine", facts->engine);
     put_fact(file, "Noise", facts->noise);
-    if (is_load_report(report))
+    if (is_load(report->measured))
         put_fact(file, "Port", cleave_port_name(report->measured->file->header.port));
     put_fact(file, "Trace", report->measured_name);
     if (report->predicted != NULL) {
@@ -735,12 +704,12 @@ void cv_report_write(const struct cv_report *report, FILE *file)
     put_tiles(report, file);
     put_gantt(report, file);
     if (report->predicted != NULL)
-        report_difference(report, file);
-    report_nodes(report, file);
+        put_difference(report, file);
+    put_nodes(report, file);
     if (!report->running)
-        report_left_out(report, file);
+        put_left_out(report, file);
     put_again(report, file);
-    report_chunks(report, file);
+    put_spans(report, file);
     fputs("</main>\n", file);
     cv_page_spans(file, report->measured, report->predicted);
     cv_page_close(file, report->now != NULL);

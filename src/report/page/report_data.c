@@ -29,7 +29,7 @@ static void touch(struct cv_report_data_node *node, const struct cv_span *span)
         node->last_s = span->end_s;
 }
 
-/* A partial has gone from `peer` to `worker`. */
+/* A partial was sent from `peer` to `worker`. */
 static void add_partial(struct cv_report_data *data, const struct cv_span *span)
 {
     struct cv_report_data_node *sender = &data->nodes[span->peer];
@@ -78,7 +78,7 @@ static void add_span(struct cv_report_data *data, const struct cv_span *span)
         data->send_s += length_s;
         add_partial(data, span);
         break;
-    case CV_SPAN_FOLD: /* drawn; what a unit of the load takes is another matter */
+    case CV_SPAN_FOLD: /* does not count as computing the load */
     case CV_SPAN_LOST:
     case CV_SPAN_RECALL:
     case CV_SPAN_KINDS:
@@ -133,8 +133,8 @@ static void sum_up(struct cv_report_data *data)
         data->utilisation = busy_s / (data->makespan_s * data->nnodes);
 }
 
-static enum cleave_status open_sheet(const struct cv_trace_file *file, size_t max,
-                                     struct cv_report_data *out, struct cleave_error *err)
+static enum cleave_status open_data(const struct cv_trace_file *file, size_t max,
+                                    struct cv_report_data *out, struct cleave_error *err)
 {
     const struct cleave_trace_facts *facts = cleave_trace_facts(file->trace);
 
@@ -165,21 +165,21 @@ enum cleave_status cv_report_data_make(const struct cv_trace_file *file,
 }
 
 enum cleave_status cv_report_data_make_now(const struct cv_trace_file *file,
-                                           const struct cv_span *under_way, size_t count,
+                                           const struct cv_span *running, size_t count,
                                            struct cv_report_data *out,
                                            struct cleave_error *err)
 {
     const size_t entries = cleave_trace_count(file->trace);
     struct cv_span span;
 
-    CV_TRY(open_sheet(file, entries + count, out, err));
+    CV_TRY(open_data(file, entries + count, out, err));
     for (size_t i = 0; i < entries + count; i++) {
         if (i >= entries)
-            span = under_way[i - entries];
+            span = running[i - entries];
         else if (!cv_span_at(file->trace, i, &span))
             continue;
         if (span.worker >= out->nnodes)
-            continue; /* of a run under way: came after it was counted who is there */
+            continue; /* it joined after the header of a running trace was made */
         add_span(out, &span);
         keep_span(out, &span);
     }
@@ -196,7 +196,7 @@ void cv_report_data_done(struct cv_report_data *data)
     memset(data, 0, sizeof *data);
 }
 
-/* --- putting spans together --------------------------------------------------------- */
+/* --- merging spans ------------------------------------------------------------------ */
 
 enum { MOST_SPANS = 300000, MOST_BLOCKS = 200000, MOST_ROWS = 4000 };
 enum { GROUPS = 1000, BINS = 96 };
@@ -235,7 +235,7 @@ static void merge(struct cv_report_data *data, double block_s)
     data->block_s = block_s;
 }
 
-/* One row per group of nodes: what part of the time in a bin they compute or transfer. */
+/* One row per group of nodes: the part of each bin in which they compute or transfer. */
 static enum cleave_status group_rows(struct cv_report_data *data,
                                      struct cleave_error *err)
 {
@@ -296,8 +296,6 @@ enum cleave_status cv_report_data_reduce(struct cv_report_data *data,
     return CLEAVE_OK;
 }
 
-/* --- two of them -------------------------------------------------------------------- */
-
 enum cleave_status cv_report_data_match(const struct cv_report_data *measured,
                                         const struct cv_report_data *predicted,
                                         const char *predicted_name,
@@ -336,12 +334,10 @@ enum cleave_status cv_report_data_match(const struct cv_report_data *measured,
     return CLEAVE_OK;
 }
 
-/* --- the spans of a report for its script ------------------------------------------ */
+/* --- spans for the script ----------------------------------------------------------- */
 
-/* Columns of numbers in base64, little-endian as all machines with a browser are: 28 bytes
- * of page for a span. Starts are doubles, hence exact; lengths and units are floats. */
-
-/* Bytes on their way to base64. */
+/* A column of numbers in base64, little-endian: 28 bytes of page for a span. Starts are
+ * doubles, hence exact; lengths and units are floats. */
 struct column {
     FILE *file;
     unsigned char waiting[3];
@@ -382,41 +378,24 @@ static void put_float(struct column *column, double value)
     put_bytes(column, bits, sizeof bits);
 }
 
-static void put_double(struct column *column, double value)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    put_bytes(column, bits, sizeof bits);
-}
-
 enum field { KIND, START, LENGTH, UNITS, REF, BUSY, FIELDS };
 
-static void put_field(struct column *column, enum field field,
+static void put_field(struct column *column, int field,
                       const struct cv_report_data_span *span)
 {
-    switch (field) {
-    case KIND:
+    uint64_t start;
+
+    memcpy(&start, &span->start_s, sizeof start);
+    if (field == KIND)
         put_bytes(column, span->kind, 1);
-        break;
-    case START:
-        put_double(column, span->start_s);
-        break;
-    case LENGTH:
-        put_float(column, span->end_s - span->start_s);
-        break;
-    case UNITS:
-        put_float(column, span->units);
-        break;
-    case REF:
+    else if (field == START)
+        put_bytes(column, start, sizeof start);
+    else if (field == REF)
         put_bytes(column, span->ref, 4);
-        break;
-    case BUSY:
-        put_float(column, span->busy_s);
-        break;
-    case FIELDS:
-        break;
-    }
+    else
+        put_float(column, field == LENGTH  ? span->end_s - span->start_s
+                          : field == UNITS ? span->units
+                                           : span->busy_s);
 }
 
 static void close_column(struct column *column)
@@ -426,7 +405,8 @@ static void close_column(struct column *column)
     fputc('"', column->file);
 }
 
-/* Where the link and the processor of each row begin, and the end of all. */
+/* Indices of the first spans of the link and the processor of each row, and of the
+ * end. */
 static void put_places(FILE *file, const struct cv_report_data *data, uint32_t rows)
 {
     struct column column = { .file = file };
@@ -464,7 +444,7 @@ static void put_trace(FILE *file, const struct cv_report_data *data, const char 
             continue;
         fprintf(file, ",\n\"%s\":\"", names[field]);
         for (size_t i = 0; i < data->nspans; i++)
-            put_field(&column, (enum field)field, &data->spans[i]);
+            put_field(&column, field, &data->spans[i]);
         close_column(&column);
     }
     fputc('}', file);

@@ -1,8 +1,7 @@
-/* terminal_charts.h -- a schedule as a small chart of text. SPDX-License-Identifier: MIT
+/* terminal_charts.h -- Gantt charts and reduction trees as text. SPDX-License-Identifier: MIT
  *
- * One row for the master's port and one per worker that gets load; time goes right. A
- * cell shows what took most of its time, and successive chunks of a worker alternate
- * between two marks. */
+ * Time goes right. A cell shows the activity that takes most of its time, and successive chunks
+ * of a worker alternate between two marks. */
 #ifndef CV_TERMINAL_CHARTS_H
 #define CV_TERMINAL_CHARTS_H
 #include <cleave/reduce.h>
@@ -18,12 +17,12 @@ struct cv_gantt_style {
     bool colour;    /* terminal escapes                              */
 };
 
+/* One row for the master's port and one per worker that gets load. */
 void cv_terminal_gantt(const struct cleave_schedule *schedule,
                        const struct cleave_platform *platform,
                        const struct cv_gantt_style *style, struct cv_text *out);
 
-/* Does nothing for more than style->rows nodes. `trace` is what happened: the entries of
- * one run. */
+/* Does nothing for more than style->rows nodes. `trace` has the entries of one run. */
 void cv_terminal_tree(const struct cleave_tree *tree, const struct cleave_trace *trace,
                       const struct cv_gantt_style *style, struct cv_text *out);
 

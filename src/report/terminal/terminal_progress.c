@@ -1,53 +1,53 @@
-/* terminal_progress.c -- how long something will still take. SPDX-License-Identifier: MIT */
+/* terminal_progress.c -- time left, progress bar and the limit of a run, as text.
+ * SPDX-License-Identifier: MIT */
 #include "report/terminal/terminal_progress.h"
 
 #include <math.h>
 
-static const double LEAST_S = 10, LEAST_PART = 0.05; /* to go by                       */
-static const double MEMORY_S = 3, MEMORY_PART = 0.3; /* of what has passed              */
-static const double UP = 1.2, DOWN = 1.5, LEAP = 2;  /* in a second, and at once        */
-static const double SHORT_S = 0.5; /* from there it may grow by these, not from nothing */
+static const double LEAST_S = 10, LEAST_PART = 0.05; /* before the first estimate       */
+static const double MEMORY_S = 3,
+                    MEMORY_PART = 0.3;              /* window: seconds, part of elapsed */
+static const double UP = 1.2, DOWN = 1.5, LEAP = 2; /* per second, and per call        */
+static const double SHORT_S = 0.5; /* smallest value that UP applies to */
 
-void cv_eta_init(struct cv_eta *pace, double now_s)
+void cv_eta_init(struct cv_eta *eta, double now_s)
 {
-    *pace = (struct cv_eta){ .at_s = now_s, .began_s = now_s, .left_s = NAN };
+    *eta = (struct cv_eta){ .at_s = now_s, .began_s = now_s, .left_s = NAN };
 }
 
-/* What is said moves to `left_s`, `gone_s` after the last time. */
-static void follow(struct cv_eta *pace, double gone_s, double left_s)
+/* Move the estimate towards `left_s`, `gone_s` after the last call. */
+static void follow(struct cv_eta *eta, double gone_s, double left_s)
 {
-    const double least_s = fmax(0, pace->left_s - gone_s) / fmin(LEAP, pow(DOWN, gone_s));
-    const double most_s = fmax(SHORT_S, pace->left_s) * fmin(LEAP, pow(UP, gone_s));
+    const double least_s = fmax(0, eta->left_s - gone_s) / fmin(LEAP, pow(DOWN, gone_s));
+    const double most_s = fmax(SHORT_S, eta->left_s) * fmin(LEAP, pow(UP, gone_s));
 
-    pace->left_s = isnan(pace->left_s) ? left_s : fmax(least_s, fmin(most_s, left_s));
+    eta->left_s = isnan(eta->left_s) ? left_s : fmax(least_s, fmin(most_s, left_s));
 }
 
-double cv_eta_left(struct cv_eta *pace, double now_s, double done, double total)
+double cv_eta_left(struct cv_eta *eta, double now_s, double done, double total)
 {
-    const double gone_s = now_s - pace->at_s;
-    const double news = fmax(0, done - pace->done);
+    const double gone_s = now_s - eta->at_s;
+    const double news = fmax(0, done - eta->done);
     double since_s, kept;
 
     if (!(gone_s > 0))
-        return pace->left_s;
-    pace->at_s = now_s;
-    pace->done += news;
-    if (!(pace->done > 0)) {
-        pace->began_s = now_s;
+        return eta->left_s;
+    eta->at_s = now_s;
+    eta->done += news;
+    if (!(eta->done > 0)) {
+        eta->began_s = now_s;
         return NAN;
     }
-    since_s = now_s - pace->began_s;
+    since_s = now_s - eta->began_s;
     kept = exp(-gone_s / (MEMORY_S + MEMORY_PART * since_s));
-    pace->units = kept * pace->units + news;
-    pace->time_s = kept * pace->time_s + gone_s;
-    if (isnan(pace->left_s) && since_s < LEAST_S && pace->done < LEAST_PART * total)
+    eta->units = kept * eta->units + news;
+    eta->time_s = kept * eta->time_s + gone_s;
+    if (isnan(eta->left_s) && since_s < LEAST_S && eta->done < LEAST_PART * total)
         return NAN;
-    if (pace->units > 0)
-        follow(pace, gone_s, fmax(0, total - pace->done) * pace->time_s / pace->units);
-    return pace->left_s;
+    if (eta->units > 0)
+        follow(eta, gone_s, fmax(0, total - eta->done) * eta->time_s / eta->units);
+    return eta->left_s;
 }
-
-/* --- a bar of characters ----------------------------------------------------------- */
 
 void cv_bar_add(struct cv_text *out, double part, unsigned columns, bool utf8)
 {
@@ -66,12 +66,10 @@ void cv_bar_add(struct cv_text *out, double part, unsigned columns, bool utf8)
     }
 }
 
-/* --- whether the master held a run up ---------------------------------------------- */
-
-static const double BUSY = 0.8;    /* of the time: more than that is no chance */
-static const double WAITING = 0.1; /* of the time of workers: less is no loss  */
-
-/* Of fewer chunks for each worker, all that a master does is begin and end. */
+/* Parts of the makespan: the master or its port is the limit if it was busy for BUSY,
+ * and workers waited for WAITING. A master with fewer than SOME chunks per worker only
+ * starts and ends. */
+static const double BUSY = 0.8, WAITING = 0.1;
 static const uint64_t SOME = 10;
 
 void cv_limit_text(const struct cleave_execution_result *result, struct cv_text *out)
