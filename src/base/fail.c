@@ -104,8 +104,6 @@ enum cleave_status(cv_fail_stopped)(struct cleave_error *err)
     return cv_fail(err, CLEAVE_ESTOPPED, "%s", cleave_status_text(CLEAVE_ESTOPPED));
 }
 
-/* --- the version that was built ---------------------------------------------------- */
-
 const char *cleave_version(void)
 {
     return CLEAVE_VERSION;

@@ -1,9 +1,8 @@
 /* quantity.c -- numbers that may carry a unit. SPDX-License-Identifier: MIT
  *
- * The digits are collected as a whole number and a power of ten. Units that are whole
- * multiples (ms, MB, min, ...) are applied to these exactly, so that strtod rounds once:
- * "0.1ms" is the double next to 0.0001. strtod never sees a decimal point and so does not
- * depend on the locale. */
+ * The digits are collected as an integer and a power of ten. Units (ms, MB, min, ...) are applied to
+ * these exactly, so that strtod rounds once: "0.1ms" is the double next to 0.0001. strtod never sees
+ * a decimal point, so it does not depend on the locale. */
 #include "base/quantity.h"
 
 #include <math.h>
@@ -13,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the 17 digits of a number, faster than printf --------------------------------- */
+/* --- writing 17 digits, faster than printf ------------------------------------------ */
 
-/* A double is m 2^e with an m of 53 bits. Its 17 digits are the whole number next to
- * m 2^e 10^p = m 5^p 2^(e+p), where p is as large as leaves 17 digits. For the numbers that are
- * taken here p is 0 to 21, so that m 5^p has at most 102 bits and all is exact; a tie goes to the even
- * one, as in printf. Traces hold tens of millions of numbers. */
+/* A double is m 2^e with m < 2^53. Its 17 digits are the integer next to m 2^e 10^p = m
+ * 5^p 2^(e+p), with the largest p that leaves 17 digits. For numbers from 1e-4 to 1e17, p
+ * is 0 to 21, so m 5^p has at most 102 bits and all is exact; ties go to the even
+ * integer, as in printf. Traces hold tens of millions of numbers. */
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -27,33 +26,31 @@ enum { DIGITS = 17, BITS = 53 };
 static const uint64_t too_many = 100000000000000000; /* 18 digits */
 static const double log10_of_2 = 0.30102999566398120;
 
-/* The whole number next to m 2^e 10^p. */
-static uint64_t scale(uint64_t m, int e, int p)
+/* The integer next to m 2^e 10^p. */
+static uint64_t round_scaled(uint64_t m, int e, int p)
 {
-    static const uint64_t fives[] = {
-        1,
-        5,
-        25,
-        125,
-        625,
-        3125,
-        15625,
-        78125,
-        390625,
-        1953125,
-        9765625,
-        48828125,
-        244140625,
-        1220703125,
-        6103515625,
-        30517578125,
-        152587890625,
-        762939453125,
-        3814697265625,
-        19073486328125,
-        95367431640625,
-        476837158203125,
-    };
+    static const uint64_t fives[] = { 1,
+                                      5,
+                                      25,
+                                      125,
+                                      625,
+                                      3125,
+                                      15625,
+                                      78125,
+                                      390625,
+                                      1953125,
+                                      9765625,
+                                      48828125,
+                                      244140625,
+                                      1220703125,
+                                      6103515625,
+                                      30517578125,
+                                      152587890625,
+                                      762939453125,
+                                      3814697265625,
+                                      19073486328125,
+                                      95367431640625,
+                                      476837158203125 };
     const wide product = (wide)m * fives[p];
     const int shift = -(e + p);
     uint64_t whole;
@@ -67,7 +64,7 @@ static uint64_t scale(uint64_t m, int e, int p)
     return whole + (rest > half || (rest == half && whole % 2 == 1));
 }
 
-/* `point` of the digits stand before the point; below 0: so many zeros stand behind it. */
+/* `point` digits precede the decimal point; if negative, -point zeros follow it. */
 static void write_digits(const char *digits, int count, int point, char *to)
 {
     if (point <= 0) {
@@ -87,9 +84,9 @@ static void write_digits(const char *digits, int count, int point, char *to)
     *to = '\0';
 }
 
-/* Write what "%.17g" writes, with a full stop, for numbers from 1e-4 to below 1e17. False: it is
- * another one, and nothing is written. */
-static bool number_digits(double value, char buffer[CV_NUMBER_SIZE])
+/* Write the number as "%.17g" does, with a full stop. False for numbers below 1e-4 and
+ * from 1e17, of which nothing is written. */
+static bool write_number(double value, char buffer[CV_NUMBER_SIZE])
 {
     const double size = fabs(value);
     char digits[DIGITS];
@@ -100,9 +97,9 @@ static bool number_digits(double value, char buffer[CV_NUMBER_SIZE])
         return false;
     m = (uint64_t)ldexp(frexp(size, &e), BITS);
     point = (int)floor((e - 1) * log10_of_2) + 1; /* or one more */
-    whole = scale(m, e - BITS, DIGITS - point);
+    whole = round_scaled(m, e - BITS, DIGITS - point);
     if (whole >= too_many)
-        whole = scale(m, e - BITS, DIGITS - ++point);
+        whole = round_scaled(m, e - BITS, DIGITS - ++point);
     for (int i = DIGITS; i-- > 0; whole /= 10)
         digits[i] = (char)('0' + whole % 10);
     while (count > 1 && digits[count - 1] == '0')
@@ -113,11 +110,11 @@ static bool number_digits(double value, char buffer[CV_NUMBER_SIZE])
     return true;
 }
 
-/* --- numbers that may carry a unit ------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------ */
 
 enum {
     DIGITS_MOST = 800,       /* more than any double has */
-    EXPONENT_MOST = 1000000, /* far beyond what a double holds, far below INT_MAX */
+    EXPONENT_MOST = 1000000, /* far above that of a double, far below INT_MAX */
 };
 
 struct decimal {
@@ -127,8 +124,8 @@ struct decimal {
     bool negative;
 };
 
-struct quantity_scale {
-    unsigned times; /* a whole factor below 100 */
+struct scale {
+    unsigned times; /* a factor below 100       */
     int tens, twos; /* powers of 10 and 2       */
     unsigned divisor;
 };
@@ -138,7 +135,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* "e12" at `*at`, if it is one; otherwise nothing is read and it must be a unit. */
+/* An exponent such as "e12". Else nothing is read: a unit follows. */
 static void read_exponent(const char **at, struct decimal *decimal)
 {
     const char *c = *at;
@@ -193,7 +190,7 @@ static bool read_decimal(const char **at, struct decimal *decimal)
     return true;
 }
 
-/* Multiply by a whole number below 100, so that at most two digits are added. */
+/* `factor` is below 100, so that at most two digits are added. */
 static void multiply(struct decimal *decimal, unsigned factor)
 {
     unsigned carry = 0;
@@ -212,27 +209,25 @@ static void multiply(struct decimal *decimal, unsigned factor)
         decimal->digits[--extra] = (char)('0' + carry % 10);
 }
 
-static double evaluate(struct decimal *decimal,
-                       const struct quantity_scale *quantity_scale)
+static double evaluate(struct decimal *decimal, const struct scale *scale)
 {
     char text[DIGITS_MOST + 32];
     double value;
 
     if (decimal->count == 0)
         return decimal->negative ? -0.0 : 0.0;
-    if (quantity_scale->times != 1)
-        multiply(decimal, quantity_scale->times);
+    if (scale->times != 1)
+        multiply(decimal, scale->times);
     memcpy(text, decimal->digits, decimal->count);
     snprintf(text + decimal->count, sizeof text - decimal->count, "e%ld",
-             decimal->exponent + quantity_scale->tens);
+             decimal->exponent + scale->tens);
     value = strtod(text, NULL);
     if (decimal->negative)
         value = -value;
-    return ldexp(value, quantity_scale->twos) / quantity_scale->divisor;
+    return ldexp(value, scale->twos) / scale->divisor;
 }
 
-static bool read_time_unit(const char *unit, size_t length,
-                           struct quantity_scale *quantity_scale)
+static bool read_time_unit(const char *unit, size_t length, struct scale *scale)
 {
     static const struct {
         const char *name;
@@ -246,16 +241,15 @@ static bool read_time_unit(const char *unit, size_t length,
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strlen(units[i].name) == length &&
             strncmp(unit, units[i].name, length) == 0) {
-            quantity_scale->times = units[i].times;
-            quantity_scale->tens = units[i].tens;
+            scale->times = units[i].times;
+            scale->tens = units[i].tens;
             return true;
         }
     return false;
 }
 
-/* "MB", "Ki", "u": leaves *at behind it. *out_amount tells whether B or u was there. */
-static void read_amount_unit(const char **at, struct quantity_scale *quantity_scale,
-                             bool *out_amount)
+/* "MB", "Ki", "u": moves *at to its end. *out_amount: B or u was read. */
+static void read_amount_unit(const char **at, struct scale *scale, bool *out_amount)
 {
     static const char prefixes[] = "KMGT";
     const char *unit = *at;
@@ -263,65 +257,63 @@ static void read_amount_unit(const char **at, struct quantity_scale *quantity_sc
         *unit != '\0' ? strchr(prefixes, *unit == 'k' ? 'K' : *unit) : NULL;
 
     if (found != NULL && *unit != 'k' && unit[1] == 'i') {
-        quantity_scale->twos = 10 * (int)(found - prefixes + 1);
+        scale->twos = 10 * (int)(found - prefixes + 1);
         unit += 2;
     } else if (found != NULL) {
-        quantity_scale->tens = 3 * (int)(found - prefixes + 1);
+        scale->tens = 3 * (int)(found - prefixes + 1);
         unit++;
     }
     *out_amount = *unit == 'B' || *unit == 'u';
     *at = unit + *out_amount;
 }
 
-static bool read_unit(const char *unit, enum cv_quantity kind,
-                      struct quantity_scale *quantity_scale)
+static bool read_unit(const char *unit, enum cv_quantity kind, struct scale *scale)
 {
     bool amount;
 
     if (kind == CV_SECONDS || kind == CV_DURATION)
-        return read_time_unit(unit, strlen(unit), quantity_scale);
+        return read_time_unit(unit, strlen(unit), scale);
     if (kind == CV_NUMBER)
         return false;
-    read_amount_unit(&unit, quantity_scale, &amount);
+    read_amount_unit(&unit, scale, &amount);
     if (kind == CV_UNITS)
         return *unit == '\0';
     if (strcmp(unit, "/min") == 0)
-        quantity_scale->divisor = 60;
+        scale->divisor = 60;
     else if (strcmp(unit, "/h") == 0)
-        quantity_scale->divisor = 3600;
+        scale->divisor = 3600;
     else if (strcmp(unit, "/s") != 0)
         return *unit == '\0' && !amount;
     return true;
 }
 
-/* "m" and "d" too, as sleep(1) has them; in a file an m could be a metre or a thousandth. */
-static bool read_long_unit(const char *unit, size_t length,
-                           struct quantity_scale *quantity_scale)
+/* Also "m" and "d", as in sleep(1); in a file an m could be a metre or a thousandth. */
+static bool read_long_unit(const char *unit, size_t length, struct scale *scale)
 {
     if (length != 1 || (*unit != 'm' && *unit != 'd'))
-        return read_time_unit(unit, length, quantity_scale);
-    quantity_scale->times = *unit == 'm' ? 6 : 27;
-    quantity_scale->tens = *unit == 'm' ? 1 : 2;
-    quantity_scale->twos = *unit == 'm' ? 0 : 5;
+        return read_time_unit(unit, length, scale);
+    scale->times = *unit == 'm' ? 6 : 27;
+    scale->tens = *unit == 'm' ? 1 : 2;
+    scale->twos = *unit == 'm' ? 0 : 5;
     return true;
 }
 
-/* "1h30m": times, each with a unit and without a sign, that are added up. */
+/* A sum such as "1h30m": each time has a unit and no sign. */
 static bool read_time_sum(const char *text, double *out)
 {
     double sum = 0;
 
     while (*text != '\0') {
-        struct quantity_scale quantity_scale = { .times = 1, .divisor = 1 };
+        struct scale scale = { .times = 1, .divisor = 1 };
         struct decimal decimal;
         size_t length;
 
         if ((*text != '.' && !is_digit(*text)) || !read_decimal(&text, &decimal))
             return false;
         length = strcspn(text, ".0123456789");
-        if (!read_long_unit(text, length, &quantity_scale))
+        if (!read_long_unit(text, length, &scale))
             return false;
-        sum += evaluate(&decimal, &quantity_scale);
+        sum += evaluate(&decimal, &scale);
         text += length;
     }
     *out = sum;
@@ -337,7 +329,7 @@ const char *cv_quantity_parse(const char *text, enum cv_quantity kind, double *o
         [CV_UNITS] = "expected an amount such as 2000, 10k or 3GB",
         [CV_RATE] = "expected a rate such as 20, 600/min or 10MB/s",
     };
-    struct quantity_scale quantity_scale = { .times = 1, .divisor = 1 };
+    struct scale scale = { .times = 1, .divisor = 1 };
     const char *at = text;
     struct decimal decimal;
     double value;
@@ -345,8 +337,8 @@ const char *cv_quantity_parse(const char *text, enum cv_quantity kind, double *o
     if (!read_decimal(&at, &decimal))
         return expected[kind];
     at += at[0] == ' ' && at[1] != '\0';
-    if (*at == '\0' || read_unit(at, kind, &quantity_scale))
-        value = evaluate(&decimal, &quantity_scale);
+    if (*at == '\0' || read_unit(at, kind, &scale))
+        value = evaluate(&decimal, &scale);
     else if (kind != CV_DURATION || !read_time_sum(text, &value))
         return expected[kind];
     if (!isfinite(value))
@@ -355,8 +347,8 @@ const char *cv_quantity_parse(const char *text, enum cv_quantity kind, double *o
     return NULL;
 }
 
-/* printf writes the decimal point of the locale; whatever stands in its place becomes a
- * full stop. */
+/* Replaces the decimal point of the locale, which may have several bytes, by a full
+ * stop. */
 static const char *clean_point(char buffer[CV_NUMBER_SIZE])
 {
     char *to = buffer;
@@ -381,7 +373,7 @@ static bool print_not_finite(double value, char buffer[CV_NUMBER_SIZE])
 
 const char *cv_number_full(double value, char buffer[CV_NUMBER_SIZE])
 {
-    if (number_digits(value, buffer) || print_not_finite(value, buffer))
+    if (write_number(value, buffer) || print_not_finite(value, buffer))
         return buffer;
     snprintf(buffer, CV_NUMBER_SIZE, "%.17g", value);
     return clean_point(buffer);
@@ -391,8 +383,8 @@ const char *cv_number_short(double value, char buffer[CV_NUMBER_SIZE])
 {
     if (print_not_finite(value, buffer))
         return buffer;
-    /* A decimal of up to 15 digits survives the way to a double and back, and %g drops
-     * trailing zeros, so fewer need not be tried. */
+    /* Decimals of up to 15 digits survive the way to a double and back, and %g drops
+     * trailing zeros. */
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(buffer, CV_NUMBER_SIZE, "%.*g", digits, value);
         if (digits == 17 || strtod(buffer, NULL) == value)

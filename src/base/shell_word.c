@@ -1,4 +1,5 @@
-/* shell_word.c -- words as a shell would take them. SPDX-License-Identifier: MIT */
+/* shell_word.c -- quoting for shells, and lists of arguments. SPDX-License-Identifier:
+ * MIT */
 #include "base/shell_word.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@ static bool is_plain(const char *word)
     return *word != '\0' && word[strspn(word, plain)] == '\0';
 }
 
-/* $'...' of bash, ksh, zsh and newer POSIX. */
+/* bash, ksh, zsh and newer POSIX shells know $'...'. */
 static void add_escaped(struct cv_text *out, const char *word)
 {
     cv_text_add(out, "$'");
@@ -40,7 +41,6 @@ static void add_quoted(struct cv_text *out, const char *word)
     cv_text_add(out, "'");
 }
 
-/* For any sh. */
 static void add_for_sh(struct cv_text *out, const char *word)
 {
     if (is_plain(word))
@@ -77,15 +77,15 @@ void cv_sh_words_add(struct cv_text *out, const char *const *words)
     add_words(out, words, add_for_sh);
 }
 
-/* --- login shells ------------------------------------------------------------------------- */
+/* --- login shells ------------------------------------------------------------------- */
 
-/* Between ' and ' csh knows lines and !, and fish a backslash. */
+/* Special between ' and ': newline and ! in csh, backslash in fish. */
 static bool is_odd(char byte)
 {
     return (byte > 0 && byte < ' ') || byte == 127 || strchr("'\\!", byte) != NULL;
 }
 
-/* Words and blanks between them, no more. */
+/* Plain words and spaces only. */
 static bool is_simple(const char *script)
 {
     char word[2] = { 0, 0 };
@@ -116,11 +116,11 @@ void cv_login_line_add(struct cv_text *out, const char *script)
     }
 }
 
-/* --- words of a command that is put together --------------------------------------- */
+/* --- arguments of a command --------------------------------------------------------- */
 
 #define BLANK " \t"
 
-/* Room for `count` words and the NULL behind them. */
+/* Room for `count` words and NULL. */
 static bool grow_array(struct cv_words *words, size_t count)
 {
     size_t room = words->room > 0 ? words->room : 16;
@@ -140,7 +140,7 @@ static bool grow_array(struct cv_words *words, size_t count)
     return true;
 }
 
-/* A word that is of the arena already. */
+/* `word` is in the arena. */
 static void append(struct cv_words *words, const char *word)
 {
     if (word == NULL || !grow_array(words, words->count + 1))

@@ -1,4 +1,5 @@
-/* write_all.c -- all bytes to a descriptor. SPDX-License-Identifier: MIT */
+/* write_all.c -- complete writes to descriptors, and /dev/null. SPDX-License-Identifier:
+ * MIT */
 #include "base/write_all.h"
 
 #include <errno.h>
@@ -42,8 +43,6 @@ int cv_copy_range(int from, uint64_t begin, uint64_t end, int to)
     }
     return 0;
 }
-
-/* --- a file in which there is nothing ---------------------------------------------- */
 
 int cv_dev_null_open(int flags)
 {
