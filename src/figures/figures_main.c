@@ -1,6 +1,5 @@
-/* figures_main.c -- the program cleave-figures. SPDX-License-Identifier: MIT
- *
- * It is `cleave figures`, which passes on what was typed. */
+/* figures_main.c -- the program cleave-figures, which `cleave figures` starts. SPDX-
+ * License-Identifier: MIT */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,24 +17,24 @@
 #include "io/json_out.h"
 #include "report/terminal/table.h"
 
-struct cv_figure_files {
+struct figure_files {
     const char *folder;
     bool force; /* replace files that exist          */
     bool svg;   /* pictures too: they need gnuplot   */
 };
 
-/* --- figures as files: NAME.csv and NAME.svg --------------------------------------- */
+/* --- figures as files: NAME.csv and NAME.svg ---------------------------------------- */
 
 enum { PATH_ROOM = 4096 };
 
-static bool path_of(const struct cv_figure_files *files, const struct cv_figure *figure,
+static bool path_of(const struct figure_files *files, const struct cv_figure *figure,
                     const char *ending, char path[PATH_ROOM])
 {
     return snprintf(path, PATH_ROOM, "%s/%s.%s", files->folder, cv_figure_name(figure),
                     ending) < PATH_ROOM;
 }
 
-static int see_free(const struct cv_figure_files *files, const struct cv_figure *figure,
+static int see_free(const struct figure_files *files, const struct cv_figure *figure,
                     const char *ending)
 {
     char path[PATH_ROOM], shown[CV_ECHO_ROOM];
@@ -50,9 +49,9 @@ static int see_free(const struct cv_figure_files *files, const struct cv_figure 
     return CV_EXIT_DONE;
 }
 
-/* Before the work, which may take minutes: make the folder, see that nothing stands in
- * the way of a figure's files and that there is a gnuplot. Return an exit status. */
-static int figure_files_begin(const struct cv_figure_files *files,
+/* Make the directory, and check for existing files and for gnuplot before the work, which
+ * may take minutes. */
+static int figure_files_begin(const struct figure_files *files,
                               const struct cv_figure *const *figures, size_t count)
 {
     char shown[CV_ECHO_ROOM];
@@ -99,7 +98,7 @@ static void add_table(FILE *file, const struct cv_figure_result *result)
     fputs("\n", file);
 }
 
-static int write_csv(const struct cv_figure_files *files, const struct cv_figure *figure,
+static int write_csv(const struct figure_files *files, const struct cv_figure *figure,
                      const struct cv_figure_result *result)
 {
     char path[PATH_ROOM];
@@ -115,14 +114,13 @@ static int write_csv(const struct cv_figure_files *files, const struct cv_figure
     return cv_output_close(&out, false);
 }
 
-static int write_svg(const struct cv_figure_files *files, const struct cv_figure *figure,
+static int write_svg(const struct figure_files *files, const struct cv_figure *figure,
                      const struct cv_figure_result *result)
 {
-    struct cv_text script = { NULL, 0, 0, false };
     struct cleave_error err;
-    enum cleave_status drawn;
     char path[PATH_ROOM];
     struct cv_output_file out;
+    bool drawn;
     int status, closed;
 
     if (!path_of(files, figure, "svg", path))
@@ -130,18 +128,14 @@ static int write_svg(const struct cv_figure_files *files, const struct cv_figure
     status = cv_output_open(&out, "--out", path, files->force ? 0 : CV_NEW_FILE_ONLY);
     if (status != CV_EXIT_DONE)
         return status;
-    cv_plot_script(cv_figure_name(figure), result, &script);
-    if (script.failed)
-        drawn = cv_fail_memory(&err, "a figure");
-    else
-        drawn = cv_gnuplot_run(script.bytes, script.length, fileno(out.file), &err);
-    cv_text_done(&script);
-    status = drawn == CLEAVE_OK ? CV_EXIT_DONE : cv_print_status(&err);
-    closed = cv_output_close(&out, drawn != CLEAVE_OK);
+    drawn = cv_gnuplot_draw(cv_figure_name(figure), result, fileno(out.file), &err) ==
+            CLEAVE_OK;
+    status = drawn ? CV_EXIT_DONE : cv_print_status(&err);
+    closed = cv_output_close(&out, !drawn);
     return status != CV_EXIT_DONE ? status : closed;
 }
 
-static int figure_files_write(const struct cv_figure_files *files,
+static int figure_files_write(const struct figure_files *files,
                               const struct cv_figure *figure,
                               const struct cv_figure_result *result)
 {
@@ -152,7 +146,7 @@ static int figure_files_write(const struct cv_figure_files *files,
                : status;
 }
 
-/* --- figures as text and as JSON --------------------------------------------------- */
+/* --- figures as text and as JSON ---------------------------------------------------- */
 
 /* A paragraph indented by four. */
 static void add_paragraph(struct cv_text *text, const char *words, unsigned width)
@@ -162,8 +156,6 @@ static void add_paragraph(struct cv_text *text, const char *words, unsigned widt
     cv_text_add(text, "\n");
 }
 
-/* What there is: each figure's name, what it shows, where it is in print and what is
- * claimed of it. Return an exit status. */
 static int figures_list(void)
 {
     const struct cv_screen screen = cv_screen_facts();
@@ -278,7 +270,7 @@ static void figure_json(struct cv_json *json, const struct cv_figure *figure,
     cv_json_end(json);
 }
 
-/* --- the program cleave-figures ---------------------------------------------------- */
+/* --- the program cleave-figures ----------------------------------------------------- */
 
 static void show_progress(void *context, uint64_t done, uint64_t total)
 {
@@ -290,7 +282,7 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 
 struct making {
     const struct cv_figures_options *values;
-    struct cv_figure_files files;
+    struct figure_files files;
     struct cv_json json;
     size_t count;
 };

@@ -1,10 +1,10 @@
-/* figure.c -- the tables that figures are made of.
- * SPDX-License-Identifier: MIT */
+/* figure.c -- tables, claims and panels of figures. SPDX-License-Identifier: MIT */
 #include "figures/common/figure.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,19 +32,76 @@ void cv_figure_done(struct cv_figure_result *result)
         cv_arena_done(&result->arena);
 }
 
+void cv_figure_progress(const struct cv_figure_job *job, uint64_t done, uint64_t total)
+{
+    if (job->progress != NULL)
+        job->progress(job->context, done, total);
+}
+
+struct parallel_progress {
+    const struct cv_figure_job *job;
+    uint64_t total;
+};
+
+static void report_turns(void *context, uint64_t done)
+{
+    const struct parallel_progress *progress = context;
+
+    cv_figure_progress(progress->job, done, progress->total);
+}
+
+enum cleave_status cv_figure_parallel(const struct cv_figure_job *job, uint64_t count,
+                                      uint64_t block, cv_parallel_body *body,
+                                      void *context, struct cleave_error *err)
+{
+    struct parallel_progress progress = { job, count };
+
+    return cv_parallel_run(&(struct cv_parallel){ .count = count,
+                                                  .block = block,
+                                                  .threads = job->threads,
+                                                  .body = body,
+                                                  .context = context,
+                                                  .progress = report_turns,
+                                                  .progress_context = &progress },
+                           err);
+}
+
+void *cv_figure_alloc(struct cv_figure_result *result, size_t count, size_t size)
+{
+    void *memory = cv_array(&result->arena, count, size);
+
+    if (memory == NULL) {
+        fputs("cleave: out of memory for a figure\n", stderr);
+        exit(1);
+    }
+    return memory;
+}
+
+static const char *copy_text(struct cv_figure_result *result, const char *text)
+{
+    const size_t size = strlen(text) + 1;
+
+    return memcpy(cv_figure_alloc(result, size, 1), text, size);
+}
+
+void cv_figure_table(struct cv_figure_result *result, const char *label,
+                     const char *const *columns, size_t ncolumns, const char *note)
+{
+    result->label = label;
+    result->columns = columns;
+    result->ncolumns = ncolumns;
+    result->note = note;
+}
+
 static double *add_row(struct cv_figure_result *result, bool file_only,
                        const char *format, va_list arguments)
 {
-    struct cv_figure_row *row = cv_array(&result->arena, 1, sizeof *row);
+    struct cv_figure_row *row = cv_figure_alloc(result, 1, sizeof *row);
     char label[128];
 
-    if (row == NULL)
-        return NULL;
     vsnprintf(label, sizeof label, format, arguments);
-    row->label = cv_arena_text(&result->arena, label);
-    row->values = cv_array(&result->arena, result->ncolumns, sizeof *row->values);
-    if (row->label == NULL || row->values == NULL)
-        return NULL;
+    row->label = copy_text(result, label);
+    row->values = cv_figure_alloc(result, result->ncolumns, sizeof *row->values);
     for (size_t i = 0; i < result->ncolumns; i++)
         row->values[i] = NAN;
     row->file_only = file_only;
@@ -75,98 +132,64 @@ double *cv_figure_file_row(struct cv_figure_result *result, const char *label, .
     return values;
 }
 
-enum cleave_status cv_figure_claim(struct cv_figure_result *result, bool holds,
-                                   struct cleave_error *err, const char *claim,
-                                   const char *numbers, ...)
+void cv_figure_claim(struct cv_figure_result *result, bool holds, const char *claim,
+                     const char *numbers, ...)
 {
-    struct cv_claim *made = cv_array(&result->arena, 1, sizeof *made);
+    struct cv_claim *made = cv_figure_alloc(result, 1, sizeof *made);
     char text[400];
     va_list arguments;
 
     va_start(arguments, numbers);
     vsnprintf(text, sizeof text, numbers, arguments);
     va_end(arguments);
-    if (made == NULL)
-        return cv_fail_memory(err, "a claim");
-    made->claim = claim;
-    made->numbers = cv_arena_text(&result->arena, text);
-    made->holds = holds;
-    if (made->numbers == NULL)
-        return cv_fail_memory(err, "a claim");
+    *made = (struct cv_claim){ claim, copy_text(result, text), holds, NULL };
     *result->last_claim = made;
     result->last_claim = &made->next;
-    return CLEAVE_OK;
 }
 
-/* --- putting panels together ------------------------------------------------------- */
-
-static enum cleave_status no_memory(struct cleave_error *err)
+struct cv_figure_plot *cv_plot_add(struct cv_figure_result *result,
+                                   const struct cv_figure_plot *plot)
 {
-    return cv_fail_memory(err, "a figure");
+    struct cv_figure_plot *added = cv_figure_alloc(result, 1, sizeof *added);
+
+    *added = *plot;
+    added->last_series = &added->series;
+    added->last_bar = &added->bars;
+    *result->last_plot = added;
+    result->last_plot = &added->next;
+    return added;
 }
 
-enum cleave_status cv_plot_add(struct cv_figure_result *result,
-                               const struct cv_figure_plot *wanted,
-                               struct cv_figure_plot **out, struct cleave_error *err)
+struct cv_figure_series *cv_plot_series(struct cv_figure_result *result,
+                                        struct cv_figure_plot *plot, const char *name,
+                                        size_t n, bool ribbon)
 {
-    struct cv_figure_plot *plot = cv_array(&result->arena, 1, sizeof *plot);
+    struct cv_figure_series *series = cv_figure_alloc(result, 1, sizeof *series);
+    double *values = cv_figure_alloc(result, n, (ribbon ? 4 : 2) * sizeof *values);
 
-    if (plot == NULL)
-        return no_memory(err);
-    *plot = *wanted;
-    plot->last_series = &plot->series;
-    plot->last_bar = &plot->bars;
-    *result->last_plot = plot;
-    result->last_plot = &plot->next;
-    *out = plot;
-    return CLEAVE_OK;
-}
-
-enum cleave_status cv_plot_series(struct cv_figure_result *result,
-                                  struct cv_figure_plot *plot, const char *name, size_t n,
-                                  bool ribbon, struct cv_figure_series **out,
-                                  struct cleave_error *err)
-{
-    struct cv_figure_series *series = cv_array(&result->arena, 1, sizeof *series);
-    double *values = cv_array(&result->arena, n, (ribbon ? 4 : 2) * sizeof *values);
-
-    if (series == NULL || values == NULL)
-        return no_memory(err);
-    series->name = name;
-    series->n = n;
-    series->x = values;
-    series->y = values + n;
+    *series =
+        (struct cv_figure_series){ .name = name, .n = n, .x = values, .y = values + n };
     if (ribbon) {
         series->low = values + 2 * n;
         series->high = values + 3 * n;
     }
     *plot->last_series = series;
     plot->last_series = &series->next;
-    *out = series;
-    return CLEAVE_OK;
+    return series;
 }
 
-static size_t count_rows(const struct cv_figure_result *result)
+void cv_plot_columns(struct cv_figure_result *result, struct cv_figure_plot *plot,
+                     size_t first, size_t count)
 {
-    size_t n = 0;
+    size_t nrows = 0;
 
     for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next)
-        n++;
-    return n;
-}
-
-enum cleave_status cv_plot_columns(struct cv_figure_result *result,
-                                   struct cv_figure_plot *plot, size_t first,
-                                   size_t count, struct cleave_error *err)
-{
-    const size_t nrows = count_rows(result);
-
+        nrows++;
     for (size_t i = first; i < first + count; i++) {
-        struct cv_figure_series *series;
-        size_t n = 0;
+        struct cv_figure_series *series =
+            cv_plot_series(result, plot, result->columns[i], nrows, false);
 
-        CV_TRY(
-            cv_plot_series(result, plot, result->columns[i], nrows, false, &series, err));
+        series->n = 0;
         for (const struct cv_figure_row *row = result->rows; row != NULL;
              row = row->next) {
             char *end;
@@ -174,52 +197,37 @@ enum cleave_status cv_plot_columns(struct cv_figure_result *result,
 
             if (end == row->label)
                 continue;
-            series->x[n] = x;
-            series->y[n++] = row->values[i];
+            series->x[series->n] = x;
+            series->y[series->n++] = row->values[i];
         }
-        series->n = n;
         if (nrows > 100)
             series->line = CV_LINE_STEPS;
     }
-    return CLEAVE_OK;
 }
 
-enum cleave_status cv_plot_row(struct cv_figure_result *result,
-                               struct cv_figure_plot *plot, const char *name,
-                               const double *row, size_t count, const double *x,
-                               struct cleave_error *err)
+void cv_plot_row(struct cv_figure_result *result, struct cv_figure_plot *plot,
+                 const char *name, const double *row, size_t count, const double *x)
 {
-    const char *copy = cv_arena_text(&result->arena, name);
-    struct cv_figure_series *series;
+    struct cv_figure_series *series =
+        cv_plot_series(result, plot, copy_text(result, name), count, false);
 
-    if (copy == NULL)
-        return no_memory(err);
-    CV_TRY(cv_plot_series(result, plot, copy, count, false, &series, err));
     memcpy(series->x, x, count * sizeof *x);
     memcpy(series->y, row, count * sizeof *row);
-    return CLEAVE_OK;
 }
 
-enum cleave_status cv_plot_map(struct cv_figure_result *result,
-                               struct cv_figure_plot *plot, size_t count, size_t skip,
-                               size_t nrows, size_t cut, struct cleave_error *err)
+void cv_plot_map(struct cv_figure_result *result, struct cv_figure_plot *plot,
+                 size_t count, size_t skip, size_t nrows, size_t cut)
 {
-    const char **names = cv_array(&result->arena, nrows, sizeof *names);
-    double *cells = cv_array(&result->arena, nrows * count, sizeof *cells);
+    const char **names = cv_figure_alloc(result, nrows, sizeof *names);
+    double *cells = cv_figure_alloc(result, nrows * count, sizeof *cells);
+    const struct cv_figure_row *row = result->rows;
     size_t at = 0;
 
-    if (names == NULL || cells == NULL)
-        return no_memory(err);
-    for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next) {
-        if (skip > 0) {
-            skip--;
-            continue;
-        }
-        if (at == nrows)
-            break;
+    for (; skip > 0 && row != NULL; skip--)
+        row = row->next;
+    for (; at < nrows && row != NULL; at++, row = row->next) {
         names[at] = strlen(row->label) > cut ? row->label + cut : row->label;
         memcpy(cells + at * count, row->values, count * sizeof *cells);
-        at++;
     }
     plot->row_names = names;
     plot->nrows = at;
@@ -227,25 +235,17 @@ enum cleave_status cv_plot_map(struct cv_figure_result *result,
     plot->cells = cells;
     if (plot->column_names == NULL)
         plot->column_names = result->columns;
-    return CLEAVE_OK;
 }
 
-enum cleave_status cv_plot_bar(struct cv_figure_result *result,
-                               struct cv_figure_plot *plot, const struct cv_bar *bar,
-                               struct cleave_error *err)
+void cv_plot_bar(struct cv_figure_result *result, struct cv_figure_plot *plot,
+                 const struct cv_bar *bar)
 {
-    struct cv_bar *made = cv_array(&result->arena, 1, sizeof *made);
+    struct cv_bar *made = cv_figure_alloc(result, 1, sizeof *made);
 
-    if (made == NULL)
-        return no_memory(err);
     *made = *bar;
     made->next = NULL;
-    if (bar->text != NULL) {
-        made->text = cv_arena_text(&result->arena, bar->text);
-        if (made->text == NULL)
-            return no_memory(err);
-    }
+    if (bar->text != NULL)
+        made->text = copy_text(result, bar->text);
     *plot->last_bar = made;
     plot->last_bar = &made->next;
-    return CLEAVE_OK;
 }

@@ -1,8 +1,11 @@
-/* figure.h -- figures and tables of the papers, made again. SPDX-License-Identifier: MIT
+/* figure.h -- figures and tables of the papers. SPDX-License-Identifier: MIT
  *
- * A figure is a table of numbers and what the paper claims of them, each claim judged.
- * A new figure is a file in one of these folders and a row in figure_list.h, which gives
- * it its name. */
+ * A figure is a table of numbers, claims of the paper about them, each judged, and one or more panels:
+ * curves, a map of cells, or bars over time. A new figure is a struct cv_figure in one of these
+ * directories and a row in CV_FIGURES, which gives it its name.
+ *
+ * All memory of a result is in its arena. If memory runs out, the program prints an error and exits.
+ * Texts are borrowed unless noted otherwise. */
 #ifndef CV_FIGURE_H
 #define CV_FIGURE_H
 #include <cleave/error.h>
@@ -10,6 +13,7 @@
 #include <stdint.h>
 #include "base/arena.h"
 #include "base/fail.h"
+#include "sim/many/parallel.h"
 #include "base/text.h"
 
 struct cv_figure_job {
@@ -27,8 +31,8 @@ struct cv_figure_row {
 };
 
 struct cv_claim {
-    const char *claim;   /* what the paper says        */
-    const char *numbers; /* what came out              */
+    const char *claim;   /* the paper's                */
+    const char *numbers; /* this figure's              */
     bool holds;
     struct cv_claim *next;
 };
@@ -38,7 +42,7 @@ struct cv_figure_result {
     const char *label;          /* heading of the first column       */
     const char *const *columns; /* static                            */
     size_t ncolumns;
-    size_t nshown; /* columns to show in text, the rest is for files; 0: all */
+    size_t nshown; /* columns in text, the rest is for files; 0: all */
     struct cv_figure_row *rows, **last_row;
     struct cv_claim *claims, **last_claim;
     struct cv_figure_plot *plots, **last_plot; /* panels, see figure.h  */
@@ -47,8 +51,8 @@ struct cv_figure_result {
 
 struct cv_figure {
     const char *title;
-    const char *source; /* where it is in print: "Yang and Casanova, Figure 4"      */
-    const char *says;   /* what is claimed of it there, in a sentence or two        */
+    const char *source; /* "Yang and Casanova, Figure 4"                            */
+    const char *says;   /* claims of the paper, in a sentence or two                */
     enum cleave_status (*make)(const struct cv_figure_job *job,
                                struct cv_figure_result *result, struct cleave_error *err);
 };
@@ -60,20 +64,30 @@ enum cleave_status cv_figure_make(const struct cv_figure *figure,
                                   struct cleave_error *err);
 void cv_figure_done(struct cv_figure_result *result);
 
-/* For those who make figures: a row of result->ncolumns values to fill, or NULL. */
+/* cv_parallel_run with the threads of the job and progress reports. */
+enum cleave_status cv_figure_parallel(const struct cv_figure_job *job, uint64_t count,
+                                      uint64_t block, cv_parallel_body *body,
+                                      void *context, struct cleave_error *err);
+/* Report that `done` of `total` steps are done. */
+void cv_figure_progress(const struct cv_figure_job *job, uint64_t done, uint64_t total);
+/* Zeroed memory. */
+void *cv_figure_alloc(struct cv_figure_result *result, size_t count, size_t size);
+/* Headings of the table; columns and note are static. */
+void cv_figure_table(struct cv_figure_result *result, const char *label,
+                     const char *const *columns, size_t ncolumns, const char *note);
+/* A row of values, all NAN, to fill. */
 double *cv_figure_row(struct cv_figure_result *result, const char *label, ...)
     CV_PRINTF(2, 3);
-/* The same for a row that only files have. */
+/* A row that only files have. */
 double *cv_figure_file_row(struct cv_figure_result *result, const char *label, ...)
     CV_PRINTF(2, 3);
-enum cleave_status cv_figure_claim(struct cv_figure_result *result, bool holds,
-                                   struct cleave_error *err, const char *claim,
-                                   const char *numbers, ...) CV_PRINTF(5, 6);
+void cv_figure_claim(struct cv_figure_result *result, bool holds, const char *claim,
+                     const char *numbers, ...) CV_PRINTF(4, 5);
 
 enum cv_plot_kind {
     CV_PLOT_CURVES,
     CV_PLOT_MAP,  /* cells in rows and columns, each with its value          */
-    CV_PLOT_BARS, /* rows of bars over time: who is busy with what from when */
+    CV_PLOT_BARS, /* rows of bars over time                                  */
 };
 
 enum cv_line {
@@ -87,7 +101,7 @@ struct cv_figure_series {
     const char *name; /* in the legend; NULL: none */
     enum cv_line line;
     size_t n;
-    double *x, *y;      /* points whose y is NAN are left out   */
+    double *x, *y;      /* points whose y is NAN are not drawn  */
     double *low, *high; /* a ribbon around the line, or NULL     */
     struct cv_figure_series *next;
 };
@@ -108,8 +122,8 @@ struct cv_figure_plot {
     const char *x_label, *y_label;
     /* Curves. */
     bool log_x, log_y;
-    double y_from, y_to;        /* both 0: as the curves ask for              */
-    double x_from, x_to;        /* the same                                   */
+    double y_from, y_to; /* both 0: the range of the curves            */
+    double x_from, x_to;
     const char *const *x_names; /* names for x = 0, 1, ..; NULL: numbers      */
     size_t nx_names;
     struct cv_figure_series *series, **last_series;
@@ -119,7 +133,7 @@ struct cv_figure_plot {
     const char *const *column_names;
     size_t ncolumns;
     const double *cells;        /* row by row; NAN: an empty cell             */
-    int decimals;               /* of a cell's value                          */
+    int decimals;               /* for the values of cells                    */
     const char *const *letters; /* instead: value 0, 1, .. is shown as these  */
     const char *const *kinds;   /* legend of letters or of bars; ends in NULL */
     /* Bars. */
@@ -127,42 +141,31 @@ struct cv_figure_plot {
     struct cv_figure_plot *next;
 };
 
-/* Add a panel like `wanted`, which is copied. */
-enum cleave_status cv_plot_add(struct cv_figure_result *result,
-                               const struct cv_figure_plot *wanted,
-                               struct cv_figure_plot **out, struct cleave_error *err);
+/* Add a panel, which is copied. */
+struct cv_figure_plot *cv_plot_add(struct cv_figure_result *result,
+                                   const struct cv_figure_plot *plot);
 
 /* A curve of n points to fill; with `ribbon` also low and high. */
-enum cleave_status cv_plot_series(struct cv_figure_result *result,
-                                  struct cv_figure_plot *plot, const char *name, size_t n,
-                                  bool ribbon, struct cv_figure_series **out,
-                                  struct cleave_error *err);
+struct cv_figure_series *cv_plot_series(struct cv_figure_result *result,
+                                        struct cv_figure_plot *plot, const char *name,
+                                        size_t n, bool ribbon);
 
-/* A curve per column of the table, `count` of them from `first` on. x is the number that
- * a row's label begins with; rows whose label begins with none are left out. */
-enum cleave_status cv_plot_columns(struct cv_figure_result *result,
-                                   struct cv_figure_plot *plot, size_t first,
-                                   size_t count, struct cleave_error *err);
+/* A curve for each of `count` columns of the table, starting at `first`. x is the number
+ * at the start of a label; rows without one are skipped. */
+void cv_plot_columns(struct cv_figure_result *result, struct cv_figure_plot *plot,
+                     size_t first, size_t count);
 
 /* One row of the table as a curve over the given x. The name is copied. */
-enum cleave_status cv_plot_row(struct cv_figure_result *result,
-                               struct cv_figure_plot *plot, const char *name,
-                               const double *row, size_t count, const double *x,
-                               struct cleave_error *err);
+void cv_plot_row(struct cv_figure_result *result, struct cv_figure_plot *plot,
+                 const char *name, const double *row, size_t count, const double *x);
 
-/* The first `count` columns of all rows from row `skip` on, at most `nrows` of them, as the cells of a
- * map. Row names are the labels from `cut` characters on. */
-enum cleave_status cv_plot_map(struct cv_figure_result *result,
-                               struct cv_figure_plot *plot, size_t count, size_t skip,
-                               size_t nrows, size_t cut, struct cleave_error *err);
+/* The first `count` columns of at most `nrows` rows, starting at row `skip`, as the cells
+ * of a map. Row names are the labels without their first `cut` characters. */
+void cv_plot_map(struct cv_figure_result *result, struct cv_figure_plot *plot,
+                 size_t count, size_t skip, size_t nrows, size_t cut);
 
 /* One more bar; `text` (may be NULL) is copied. */
-enum cleave_status cv_plot_bar(struct cv_figure_result *result,
-                               struct cv_figure_plot *plot, const struct cv_bar *bar,
-                               struct cleave_error *err);
-
-/* The commands with which gnuplot draws all panels as SVG. */
-void cv_plot_script(const char *name, const struct cv_figure_result *result,
-                    struct cv_text *out);
+void cv_plot_bar(struct cv_figure_result *result, struct cv_figure_plot *plot,
+                 const struct cv_bar *bar);
 
 #endif

@@ -1,7 +1,8 @@
-/* figure_gnuplot.c -- run gnuplot. SPDX-License-Identifier: MIT
+/* figure_gnuplot.c -- figures drawn by gnuplot. SPDX-License-Identifier: MIT
  *
- * Commands and complaints go through files without a name: a pipe could fill up, or break
- * when gnuplot ends early. */
+ * Curves differ in colour, dash and mark, and cells and bars carry their text, for readers who cannot
+ * tell colours apart. Commands and messages go through temporary files: a pipe could fill up, or break
+ * if gnuplot exits early. */
 #include "figures/common/figure_gnuplot.h"
 
 #include <errno.h>
@@ -12,111 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/fail.h"
-#include "figures/common/figure.h"
+#include "base/text.h"
 
 extern char **environ;
 
-static enum cleave_status spawn(int in, int out, FILE *complaints,
-                                struct cleave_error *err);
-
-/* The first line of what it said. */
-static void first_line(FILE *file, char *line, size_t size)
-{
-    line[0] = '\0';
-    rewind(file);
-    while (fgets(line, (int)size, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        if (strspn(line, " \t^") < strlen(line))
-            return;
-    }
-    snprintf(line, size, "no message");
-}
-
-static int wait_for(pid_t child)
-{
-    int status;
-
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static enum cleave_status spawn(int in, int out, FILE *complaints,
-                                struct cleave_error *err)
-{
-    static char program[] = "gnuplot", defaults[] = "-d", standard_input[] = "-";
-    char *const words[] = { program, defaults, standard_input, NULL };
-    posix_spawn_file_actions_t actions;
-    char said[160];
-    pid_t child;
-    int failed, status;
-
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return cv_fail_memory(err, "starting gnuplot");
-    failed = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-    if (failed == 0)
-        failed = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    if (failed == 0)
-        failed =
-            posix_spawn_file_actions_adddup2(&actions, fileno(complaints), STDERR_FILENO);
-    if (failed == 0)
-        failed = posix_spawnp(&child, program, &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0)
-        return cv_fail(err, CLEAVE_EENGINE, "cannot start gnuplot: %s", strerror(failed));
-    status = wait_for(child);
-    if (status == 127)
-        return cv_fail(err, CLEAVE_EENGINE, "cannot start gnuplot");
-    if (status == 0)
-        return CLEAVE_OK;
-    first_line(complaints, said, sizeof said);
-    return cv_fail(err, CLEAVE_EENGINE, "gnuplot failed: %s", said);
-}
-
-enum cleave_status cv_gnuplot_run(const char *commands, size_t length, int out,
-                                  struct cleave_error *err)
-{
-    FILE *input = tmpfile(), *complaints = tmpfile();
-    enum cleave_status status;
-
-    if (input == NULL || complaints == NULL ||
-        fwrite(commands, 1, length, input) != length || fflush(input) != 0 ||
-        lseek(fileno(input), 0, SEEK_SET) != 0)
-        status = cv_fail(err, CLEAVE_EENGINE,
-                         "cannot write the commands for gnuplot to a temporary file: %s",
-                         strerror(errno));
-    else
-        status = spawn(fileno(input), out, complaints, err);
-    if (input != NULL)
-        fclose(input);
-    if (complaints != NULL)
-        fclose(complaints);
-    return status;
-}
-
-enum cleave_status cv_gnuplot_check(struct cleave_error *err)
-{
-    static const char commands[] = "set terminal svg\n";
-    FILE *drawn = tmpfile();
-    enum cleave_status status;
-
-    if (drawn == NULL)
-        return cv_fail(err, CLEAVE_EENGINE, "cannot make a temporary file: %s",
-                       strerror(errno));
-    status = cv_gnuplot_run(commands, sizeof commands - 1, fileno(drawn), err);
-    fclose(drawn);
-    return status;
-}
-
-/* --- panels as commands for gnuplot ------------------------------------------------ */
-
-/* Curves differ in colour, dash and mark, and cells and bars carry their text, so that
- * nothing is lost in grey or to the colour-blind. Legends stand below the axes. */
-
 enum { PANEL_WIDTH = 760, PANEL_HEIGHT = 520, COLOURS = 7 };
 
-/* Told apart by most eyes; dark and light by turns. */
+/* Most people can tell these apart; dark and light alternate. */
 static const char *const colours[COLOURS] = { "#000000", "#d55e00", "#0072b2", "#56b4e9",
                                               "#009e73", "#e69f00", "#cc79a7" };
 static const int marks[COLOURS] = { 7, 5, 9, 6, 4, 8, 13 };
@@ -124,7 +27,6 @@ static const int dashes[COLOURS] = { 1, 2, 4, 5, 1, 2, 3 };
 /* Cells of letters and bars: from dark to light. */
 static const unsigned shades[CV_BAR_KINDS] = { 0x3b6ea5, 0xf2b56b, 0xd9d9d9, 0xa8d5a2 };
 
-/* Text in double quotes. */
 static void quote(struct cv_text *out, const char *text)
 {
     cv_text_add(out, "\"");
@@ -153,7 +55,7 @@ static void name_tics(struct cv_text *out, char axis, const char *const *names, 
         length += strlen(names[i]) + 2;
     rotate = axis == 'x' && length > 90;
     if (rotate)
-        cv_text_add(out, "set rmargin 12\n"); /* the last one reaches beyond the axis */
+        cv_text_add(out, "set rmargin 12\n"); /* the last name extends beyond the axis */
     cv_text_add(out, "set %ctics%s (", axis, rotate ? " rotate by -25" : "");
     for (size_t i = 0; i < n; i++) {
         quote(out, names[i]);
@@ -394,8 +296,8 @@ static int panel_height(const struct cv_figure_plot *plot)
     return PANEL_HEIGHT;
 }
 
-void cv_plot_script(const char *name, const struct cv_figure_result *result,
-                    struct cv_text *out)
+static void add_script(const char *name, const struct cv_figure_result *result,
+                       struct cv_text *out)
 {
     int panels = 0, columns, rows, height = 0, panel = 0;
 
@@ -418,4 +320,109 @@ void cv_plot_script(const char *name, const struct cv_figure_result *result,
         add_panel(out, plot, panel++);
     if (panels > 1)
         cv_text_add(out, "unset multiplot\n");
+}
+
+/* --- running gnuplot ---------------------------------------------------------------- */
+
+/* The first line with text. */
+static void first_line(FILE *file, char *line, size_t size)
+{
+    line[0] = '\0';
+    rewind(file);
+    while (fgets(line, (int)size, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strspn(line, " \t^") < strlen(line))
+            return;
+    }
+    snprintf(line, size, "no message");
+}
+
+static int wait_for(pid_t child)
+{
+    int status;
+
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static enum cleave_status spawn(int in, int out, FILE *messages, struct cleave_error *err)
+{
+    static char program[] = "gnuplot", defaults[] = "-d", standard_input[] = "-";
+    char *const words[] = { program, defaults, standard_input, NULL };
+    posix_spawn_file_actions_t actions;
+    char said[160];
+    pid_t child;
+    int failed, status;
+
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return cv_fail_memory(err, "starting gnuplot");
+    failed = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+    if (failed == 0)
+        failed = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    if (failed == 0)
+        failed =
+            posix_spawn_file_actions_adddup2(&actions, fileno(messages), STDERR_FILENO);
+    if (failed == 0)
+        failed = posix_spawnp(&child, program, &actions, NULL, words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot start gnuplot: %s", strerror(failed));
+    status = wait_for(child);
+    if (status == 127)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot start gnuplot");
+    if (status == 0)
+        return CLEAVE_OK;
+    first_line(messages, said, sizeof said);
+    return cv_fail(err, CLEAVE_EENGINE, "gnuplot failed: %s", said);
+}
+
+static enum cleave_status run(const char *commands, size_t length, int out,
+                              struct cleave_error *err)
+{
+    FILE *input = tmpfile(), *messages = tmpfile();
+    enum cleave_status status;
+
+    if (input == NULL || messages == NULL ||
+        fwrite(commands, 1, length, input) != length || fflush(input) != 0 ||
+        lseek(fileno(input), 0, SEEK_SET) != 0)
+        status = cv_fail(err, CLEAVE_EENGINE,
+                         "cannot write the commands for gnuplot to a temporary file: %s",
+                         strerror(errno));
+    else
+        status = spawn(fileno(input), out, messages, err);
+    if (input != NULL)
+        fclose(input);
+    if (messages != NULL)
+        fclose(messages);
+    return status;
+}
+
+enum cleave_status cv_gnuplot_check(struct cleave_error *err)
+{
+    static const char commands[] = "set terminal svg\n";
+    FILE *drawn = tmpfile();
+    enum cleave_status status;
+
+    if (drawn == NULL)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot make a temporary file: %s",
+                       strerror(errno));
+    status = run(commands, sizeof commands - 1, fileno(drawn), err);
+    fclose(drawn);
+    return status;
+}
+
+enum cleave_status cv_gnuplot_draw(const char *name,
+                                   const struct cv_figure_result *result, int out,
+                                   struct cleave_error *err)
+{
+    struct cv_text script = { NULL, 0, 0, false };
+    enum cleave_status status;
+
+    add_script(name, result, &script);
+    status = script.failed ? cv_fail_memory(err, "a figure")
+                           : run(script.bytes, script.length, out, err);
+    cv_text_done(&script);
+    return status;
 }

@@ -1,9 +1,5 @@
-/* figure_reduce_costs.c -- four reductions against the spread of the costs.
- * SPDX-License-Identifier: MIT
- *
- * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, Figure 3: 64 nodes,
- * transfers of mean 1 drawn from gamma laws of 30 coefficients of variation, free
- * combinations; means and deciles of a million runs each. */
+/* figure_reduce_costs.c -- lengths of reductions against the distribution of costs.
+ * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,15 +7,21 @@
 #include "figures/common/figure.h"
 #include "model/reduce/reduce_markov.h"
 
-enum { CV_POLICIES = 4, CV_POINTS = 30, CV_NODES = 64 };
-enum { CV_TREE_DYN, CV_BINOMIAL, CV_FIBONACCI, CV_ORDERED };
+/* --- gamma distributions ------------------------------------------------------------ */
 
-static const char *const policies_cv[CV_POLICIES] = { "tree-dyn", "binomial", "fibonacci",
-                                                      "ordered-tree-dyn" };
+/* Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, Figure 3: 64 nodes,
+ * transfers of mean 1 drawn from gamma laws of 30 coefficients of variation, free
+ * combinations; means and deciles of a million runs each. */
+
+enum { CURVE_POINTS = 30, NODES = 64 };
+enum { TREE_DYN, BINOMIAL, FIBONACCI, ORDERED, POLICIES };
+
+static const char *const policies[POLICIES] = { "tree-dyn", "binomial", "fibonacci",
+                                                "ordered-tree-dyn" };
 
 struct curve {
-    double cv[CV_POINTS];
-    struct cleave_stats of[CV_POINTS][CV_POLICIES];
+    double cv[CURVE_POINTS];
+    struct cleave_stats of[CURVE_POINTS][POLICIES];
 };
 
 struct progress {
@@ -40,7 +42,7 @@ static enum cleave_status simulate_cv(struct progress *progress, double cv, uint
                                       struct cleave_error *err)
 {
     char distribution[48];
-    struct cleave_reduction job = { .nodes = CV_NODES,
+    struct cleave_reduction job = { .nodes = NODES,
                                     .transfer = distribution,
                                     .compute = "0",
                                     .policy = policy,
@@ -62,7 +64,7 @@ static int point_at(const struct curve *curve, double cv)
 {
     int i = 0;
 
-    while (i + 1 < CV_POINTS && curve->cv[i] < cv * (1 - 1e-9))
+    while (i + 1 < CURVE_POINTS && curve->cv[i] < cv * (1 - 1e-9))
         i++;
     return i;
 }
@@ -80,75 +82,64 @@ static double most_over(const struct curve *curve, int a, int b, int first, int 
 /* Where the curve of `a` falls below that of `b` for good. */
 static double crossing(const struct curve *curve, int a, int b)
 {
-    int i = CV_POINTS;
+    int i = CURVE_POINTS;
 
     while (i > 0 && curve->of[i - 1][a].mean_s < curve->of[i - 1][b].mean_s)
         i--;
-    return i < CV_POINTS ? curve->cv[i] : INFINITY;
+    return i < CURVE_POINTS ? curve->cv[i] : INFINITY;
 }
 
-static enum cleave_status judge_cv(const struct curve *curve,
-                                   struct cv_figure_result *result,
-                                   struct cleave_error *err)
+static void judge_cv(const struct curve *curve, struct cv_figure_result *result)
 {
     const int tenth = point_at(curve, 0.1), third = point_at(curve, 0.3);
-    const int one = point_at(curve, 1), last = CV_POINTS - 1;
-    const double second = crossing(curve, CV_ORDERED, CV_BINOMIAL);
+    const int one = point_at(curve, 1), last = CURVE_POINTS - 1;
+    const double second = crossing(curve, ORDERED, BINOMIAL);
     bool best = true, worst = true;
 
-    for (int i = 0; i < CV_POINTS; i++)
-        for (int p = 0; p < CV_POLICIES; p++) {
+    for (int i = 0; i < CURVE_POINTS; i++)
+        for (int p = 0; p < POLICIES; p++) {
             const double margin =
-                3 * hypot(curve->of[i][p].stderr_s, curve->of[i][CV_TREE_DYN].stderr_s);
+                3 * hypot(curve->of[i][p].stderr_s, curve->of[i][TREE_DYN].stderr_s);
 
-            best &= curve->of[i][CV_TREE_DYN].mean_s <= curve->of[i][p].mean_s + margin;
-            worst &= curve->of[i][CV_FIBONACCI].mean_s >= curve->of[i][p].mean_s - margin;
+            best &= curve->of[i][TREE_DYN].mean_s <= curve->of[i][p].mean_s + margin;
+            worst &= curve->of[i][FIBONACCI].mean_s >= curve->of[i][p].mean_s - margin;
         }
-    CV_TRY(cv_figure_claim(result, best, err, "tree-dyn is the best for every spread",
-                           "at CV 1 the next is %.1f %% behind",
-                           100 * (curve->of[one][CV_ORDERED].mean_s /
-                                      curve->of[one][CV_TREE_DYN].mean_s -
-                                  1)));
-    CV_TRY(cv_figure_claim(result, worst, err, "fibonacci is the worst for every spread",
-                           "%.1f %% over tree-dyn at most",
-                           most_over(curve, CV_FIBONACCI, CV_TREE_DYN, 0, last)));
-    CV_TRY(cv_figure_claim(result,
-                           most_over(curve, CV_BINOMIAL, CV_TREE_DYN, 0, tenth) < 2, err,
-                           "binomial is close to tree-dyn below a CV of 0.1",
-                           "%.2f %% behind at most",
-                           most_over(curve, CV_BINOMIAL, CV_TREE_DYN, 0, tenth)));
-    CV_TRY(cv_figure_claim(result, second > 0.25 && second < 0.45, err,
-                           "ordered-tree-dyn is the second best above a CV of 0.3",
-                           "from %.2f on", second));
-    CV_TRY(cv_figure_claim(
+    cv_figure_claim(
+        result, best, "tree-dyn is the best for every spread",
+        "at CV 1 the next is %.1f %% behind",
+        100 * (curve->of[one][ORDERED].mean_s / curve->of[one][TREE_DYN].mean_s - 1));
+    cv_figure_claim(result, worst, "fibonacci is the worst for every spread",
+                    "%.1f %% over tree-dyn at most",
+                    most_over(curve, FIBONACCI, TREE_DYN, 0, last));
+    cv_figure_claim(result, most_over(curve, BINOMIAL, TREE_DYN, 0, tenth) < 2,
+                    "binomial is close to tree-dyn below a CV of 0.1",
+                    "%.2f %% behind at most",
+                    most_over(curve, BINOMIAL, TREE_DYN, 0, tenth));
+    cv_figure_claim(result, second > 0.25 && second < 0.45,
+                    "ordered-tree-dyn is the second best above a CV of 0.3",
+                    "from %.2f on", second);
+    cv_figure_claim(
         result,
-        curve->of[third][CV_FIBONACCI].mean_s < 1.05 * curve->of[0][CV_FIBONACCI].mean_s,
-        err, "fibonacci and ordered-tree-dyn are stable up to a CV of 0.3",
+        curve->of[third][FIBONACCI].mean_s < 1.05 * curve->of[0][FIBONACCI].mean_s,
+        "fibonacci and ordered-tree-dyn are stable up to a CV of 0.3",
         "%+.1f %% and %+.1f %% from CV 0.01 to 0.3, tree-dyn %+.1f %%, binomial %+.1f %%",
-        100 * (curve->of[third][CV_FIBONACCI].mean_s / curve->of[0][CV_FIBONACCI].mean_s -
-               1),
-        100 * (curve->of[third][CV_ORDERED].mean_s / curve->of[0][CV_ORDERED].mean_s - 1),
-        100 *
-            (curve->of[third][CV_TREE_DYN].mean_s / curve->of[0][CV_TREE_DYN].mean_s - 1),
-        100 * (curve->of[third][CV_BINOMIAL].mean_s / curve->of[0][CV_BINOMIAL].mean_s -
-               1)));
-    CV_TRY(cv_figure_claim(result,
-                           most_over(curve, CV_FIBONACCI, CV_BINOMIAL, one, last) < 2,
-                           err, "above a CV of 1 both fixed trees take the same time",
-                           "fibonacci is up to %.1f %% behind, %.1f %% at CV 10",
-                           most_over(curve, CV_FIBONACCI, CV_BINOMIAL, one, last),
-                           most_over(curve, CV_FIBONACCI, CV_BINOMIAL, last, last)));
-    return cv_figure_claim(result,
-                           most_over(curve, CV_FIBONACCI, CV_TREE_DYN, last, last) < 6,
-                           err, "all are equivalent near a CV of 10", "within %.1f %%",
-                           most_over(curve, CV_FIBONACCI, CV_TREE_DYN, last, last));
+        100 * (curve->of[third][FIBONACCI].mean_s / curve->of[0][FIBONACCI].mean_s - 1),
+        100 * (curve->of[third][ORDERED].mean_s / curve->of[0][ORDERED].mean_s - 1),
+        100 * (curve->of[third][TREE_DYN].mean_s / curve->of[0][TREE_DYN].mean_s - 1),
+        100 * (curve->of[third][BINOMIAL].mean_s / curve->of[0][BINOMIAL].mean_s - 1));
+    cv_figure_claim(result, most_over(curve, FIBONACCI, BINOMIAL, one, last) < 2,
+                    "above a CV of 1 both fixed trees take the same time",
+                    "fibonacci is up to %.1f %% behind, %.1f %% at CV 10",
+                    most_over(curve, FIBONACCI, BINOMIAL, one, last),
+                    most_over(curve, FIBONACCI, BINOMIAL, last, last));
+    cv_figure_claim(result, most_over(curve, FIBONACCI, TREE_DYN, last, last) < 6,
+                    "all are equivalent near a CV of 10", "within %.1f %%",
+                    most_over(curve, FIBONACCI, TREE_DYN, last, last));
 }
 
 /* All means; then the best and the worst with ribbons from the tenth to the ninetieth
- * percentile: four of those would cover each other. */
-static enum cleave_status draw_cv(const struct curve *curve,
-                                  struct cv_figure_result *result,
-                                  struct cleave_error *err)
+ * percentile: four ribbons would cover each other. */
+static void draw_cv(const struct curve *curve, struct cv_figure_result *result)
 {
     static const struct {
         const char *title;
@@ -158,26 +149,25 @@ static enum cleave_status draw_cv(const struct curve *curve,
                     { "Means, and where 80 % of the runs are", true, 1, 200 } };
 
     for (int panel = 0; panel < 2; panel++) {
-        struct cv_figure_plot *plot;
+        struct cv_figure_plot *plot =
+            cv_plot_add(result,
+                        &(struct cv_figure_plot){
+                            .title = panels[panel].title,
+                            .x_label = "coefficient of variation of the transfers",
+                            .y_label = "length, 64 nodes (mean transfer = 1)",
+                            .log_x = true,
+                            .log_y = true,
+                            .y_from = panels[panel].y_from,
+                            .y_to = panels[panel].y_to });
 
-        CV_TRY(cv_plot_add(result,
-                           &(struct cv_figure_plot){
-                               .title = panels[panel].title,
-                               .x_label = "coefficient of variation of the transfers",
-                               .y_label = "length, 64 nodes (mean transfer = 1)",
-                               .log_x = true,
-                               .log_y = true,
-                               .y_from = panels[panel].y_from,
-                               .y_to = panels[panel].y_to },
-                           &plot, err));
-        for (int p = 0; p < CV_POLICIES; p++) {
+        for (int p = 0; p < POLICIES; p++) {
             struct cv_figure_series *series;
 
-            if (panels[panel].ribbon && p != CV_TREE_DYN && p != CV_FIBONACCI)
+            if (panels[panel].ribbon && p != TREE_DYN && p != FIBONACCI)
                 continue;
-            CV_TRY(cv_plot_series(result, plot, policies_cv[p], CV_POINTS,
-                                  panels[panel].ribbon, &series, err));
-            for (int i = 0; i < CV_POINTS; i++) {
+            series = cv_plot_series(result, plot, policies[p], CURVE_POINTS,
+                                    panels[panel].ribbon);
+            for (int i = 0; i < CURVE_POINTS; i++) {
                 series->x[i] = curve->cv[i];
                 series->y[i] = curve->of[i][p].mean_s;
                 if (series->low == NULL)
@@ -187,71 +177,61 @@ static enum cleave_status draw_cv(const struct curve *curve,
             }
         }
     }
-    return CLEAVE_OK;
 }
 
-static enum cleave_status fill_cv(const struct curve *curve,
-                                  struct cv_figure_result *result,
-                                  struct cleave_error *err)
+static void fill_cv(const struct curve *curve, struct cv_figure_result *result)
 {
-    for (int i = 0; i < CV_POINTS; i++) {
+    for (int i = 0; i < CURVE_POINTS; i++) {
         double *values = cv_figure_row(result, "%.4g", curve->cv[i]);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
-        for (int p = 0; p < CV_POLICIES; p++) {
+        for (int p = 0; p < POLICIES; p++) {
             values[p] = curve->of[i][p].mean_s;
-            values[CV_POLICIES + 3 * p] = curve->of[i][p].stderr_s;
-            values[CV_POLICIES + 3 * p + 1] = curve->of[i][p].q10_s;
-            values[CV_POLICIES + 3 * p + 2] = curve->of[i][p].q90_s;
+            values[POLICIES + 3 * p] = curve->of[i][p].stderr_s;
+            values[POLICIES + 3 * p + 1] = curve->of[i][p].q10_s;
+            values[POLICIES + 3 * p + 2] = curve->of[i][p].q90_s;
         }
     }
-    CV_TRY(draw_cv(curve, result, err));
-    return judge_cv(curve, result, err);
+    draw_cv(curve, result);
+    judge_cv(curve, result);
 }
 
 static enum cleave_status make_cv(const struct cv_figure_job *job,
                                   struct cv_figure_result *result,
                                   struct cleave_error *err)
 {
-    static const char *const columns[] = {
-        "tree-dyn",
-        "binomial",
-        "fibonacci",
-        "ordered-tree-dyn",
-        "tree-dyn se",
-        "tree-dyn 10%",
-        "tree-dyn 90%",
-        "binomial se",
-        "binomial 10%",
-        "binomial 90%",
-        "fibonacci se",
-        "fibonacci 10%",
-        "fibonacci 90%",
-        "ordered-tree-dyn se",
-        "ordered-tree-dyn 10%",
-        "ordered-tree-dyn 90%",
-    };
+    static const char *const columns[] = { "tree-dyn",
+                                           "binomial",
+                                           "fibonacci",
+                                           "ordered-tree-dyn",
+                                           "tree-dyn se",
+                                           "tree-dyn 10%",
+                                           "tree-dyn 90%",
+                                           "binomial se",
+                                           "binomial 10%",
+                                           "binomial 90%",
+                                           "fibonacci se",
+                                           "fibonacci 10%",
+                                           "fibonacci 90%",
+                                           "ordered-tree-dyn se",
+                                           "ordered-tree-dyn 10%",
+                                           "ordered-tree-dyn 90%" };
     const uint64_t runs = job->quick ? 2000 : 1000000;
-    struct progress progress = { job, 0, runs * CV_POINTS * CV_POLICIES };
-    struct curve *curve = cv_array(&result->arena, 1, sizeof *curve);
+    struct progress progress = { job, 0, runs * CURVE_POINTS * POLICIES };
+    struct curve *curve = cv_figure_alloc(result, 1, sizeof *curve);
 
-    if (curve == NULL)
-        return cv_fail_memory(err, "a figure");
-    result->label = "cv";
-    result->columns = columns;
-    result->ncolumns = sizeof columns / sizeof *columns;
-    result->nshown = CV_POLICIES;
-    result->note =
+    cv_figure_table(
+        result, "cv", columns, sizeof columns / sizeof *columns,
         "Mean length of 64 nodes' reductions; standard errors and deciles are in "
-        "the CSV file.";
-    for (int i = 0; i < CV_POINTS; i++) {
-        curve->cv[i] = pow(10, -2 + 3.0 * i / (CV_POINTS - 1));
-        for (int p = 0; p < CV_POLICIES; p++)
-            CV_TRY(simulate_cv(&progress, curve->cv[i], runs, policies_cv[p],
+        "the CSV file.");
+    result->nshown = POLICIES;
+    for (int i = 0; i < CURVE_POINTS; i++) {
+        curve->cv[i] = pow(10, -2 + 3.0 * i / (CURVE_POINTS - 1));
+        for (int p = 0; p < POLICIES; p++)
+            CV_TRY(simulate_cv(&progress, curve->cv[i], runs, policies[p],
                                &curve->of[i][p], err));
     }
-    return fill_cv(curve, result, err);
+    fill_cv(curve, result);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_reduce_cv = {
@@ -264,26 +244,22 @@ const struct cv_figure cv_figure_reduce_cv = {
     .make = make_cv,
 };
 
-/* --- four reductions with costs of two values -------------------------------------- */
+/* --- four reductions with costs of two values --------------------------------------- */
 
 /* Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, section 4, say that
  * simulations with Bernoulli laws agreed with those with gamma laws, and show none. Here are
  * both: 64 nodes, free combinations, transfers of mean 1 and the same coefficient of
  * variation v. A cost of the Bernoulli law is 1 + v^2 with probability 1 / (1 + v^2), else 0. */
 
-enum { BERNOULLI_POLICIES = 4, BERNOULLI_POINTS = 7, BERNOULLI_NODES = 64, LAWS = 2 };
-enum { BERNOULLI_TREE_DYN, BERNOULLI_BINOMIAL, BERNOULLI_FIBONACCI, BERNOULLI_ORDERED };
+enum { BERNOULLI_POINTS = 7, LAWS = 2 };
 enum { GAMMA, BERNOULLI };
 
-static const char *const policies_bernoulli[BERNOULLI_POLICIES] = {
-    "tree-dyn", "binomial", "fibonacci", "ordered-tree-dyn"
-};
 static const double spreads[BERNOULLI_POINTS] = { 0.03, 0.1, 0.3, 0.6, 1, 3, 10 };
-/* Two that differ by less are said to be equal. */
+/* Lengths that differ by less count as equal. */
 static const double ALIKE = 0.02;
 
 struct means {
-    double of[LAWS][BERNOULLI_POINTS][BERNOULLI_POLICIES];
+    double of[LAWS][BERNOULLI_POINTS][POLICIES];
 };
 
 static enum cleave_status simulate_bernoulli(const struct cv_figure_job *job,
@@ -292,11 +268,9 @@ static enum cleave_status simulate_bernoulli(const struct cv_figure_job *job,
                                              struct cleave_error *err)
 {
     char text[80];
-    const struct cleave_reduction reduction = { .nodes = BERNOULLI_NODES,
-                                                .transfer = text,
-                                                .compute = "0",
-                                                .policy = policy,
-                                                .seed = 1 };
+    const struct cleave_reduction reduction = {
+        .nodes = NODES, .transfer = text, .compute = "0", .policy = policy, .seed = 1
+    };
     const struct cleave_trial trial = { .runs = runs, .threads = job->threads };
     struct cleave_stats stats;
 
@@ -318,103 +292,87 @@ static int compare(const double *of, int a, int b)
     return ratio > 1 + ALIKE ? 1 : ratio < 1 / (1 + ALIKE) ? -1 : 0;
 }
 
-/* Pairs of policies at all points of which one law says that one is shorter, and the other
- * that the other is. */
+/* Pairs of policies, at all points, whose order differs between the two distributions. */
 static int count_reversed(const struct means *means)
 {
     int reversed = 0;
 
     for (int i = 0; i < BERNOULLI_POINTS; i++)
-        for (int a = 0; a < BERNOULLI_POLICIES; a++)
-            for (int b = a + 1; b < BERNOULLI_POLICIES; b++)
+        for (int a = 0; a < POLICIES; a++)
+            for (int b = a + 1; b < POLICIES; b++)
                 reversed += compare(means->of[GAMMA][i], a, b) *
                                 compare(means->of[BERNOULLI][i], a, b) <
                             0;
     return reversed;
 }
 
-static enum cleave_status judge_bernoulli(const struct means *means,
-                                          struct cv_figure_result *result,
-                                          struct cleave_error *err)
+static void judge_bernoulli(const struct means *means, struct cv_figure_result *result)
 {
-    const double(*of)[BERNOULLI_POLICIES] = means->of[BERNOULLI];
+    const double(*of)[POLICIES] = means->of[BERNOULLI];
     const int reversed = count_reversed(means);
     double behind = 0, ahead = 0, last = 0;
 
     for (int i = 0; i < BERNOULLI_POINTS; i++)
-        for (int p = 1; p < BERNOULLI_POLICIES; p++) {
-            behind = fmax(behind, of[i][BERNOULLI_TREE_DYN] / of[i][p] - 1);
-            ahead = fmax(ahead, of[i][p] / of[i][BERNOULLI_FIBONACCI] - 1);
+        for (int p = 1; p < POLICIES; p++) {
+            behind = fmax(behind, of[i][TREE_DYN] / of[i][p] - 1);
+            ahead = fmax(ahead, of[i][p] / of[i][FIBONACCI] - 1);
         }
-    for (int p = 1; p < BERNOULLI_POLICIES; p++)
-        last = fmax(last, of[BERNOULLI_POINTS - 1][p] /
-                                  of[BERNOULLI_POINTS - 1][BERNOULLI_TREE_DYN] -
-                              1);
-    CV_TRY(cv_figure_claim(result, behind < ALIKE, err,
-                           "tree-dyn is the best for every spread, or alike",
-                           "%.1f %% behind another at most", 100 * behind));
-    CV_TRY(cv_figure_claim(result, ahead < ALIKE, err,
-                           "fibonacci is the worst for every spread, or alike",
-                           "%.1f %% before another at most", 100 * ahead));
-    CV_TRY(cv_figure_claim(result, reversed == 0, err,
-                           "no two of them change places when the law is another",
-                           "%d of %d pairs do, those within %g %% of each other aside",
-                           reversed,
-                           BERNOULLI_POINTS * BERNOULLI_POLICIES *
-                               (BERNOULLI_POLICIES - 1) / 2,
-                           100 * ALIKE));
-    return cv_figure_claim(result, last < 0.06, err, "all are equivalent near a CV of 10",
-                           "within %.1f %%", 100 * last);
+    for (int p = 1; p < POLICIES; p++)
+        last = fmax(last,
+                    of[BERNOULLI_POINTS - 1][p] / of[BERNOULLI_POINTS - 1][TREE_DYN] - 1);
+    cv_figure_claim(result, behind < ALIKE,
+                    "tree-dyn is the best for every spread, or alike",
+                    "%.1f %% behind another at most", 100 * behind);
+    cv_figure_claim(result, ahead < ALIKE,
+                    "fibonacci is the worst for every spread, or alike",
+                    "%.1f %% before another at most", 100 * ahead);
+    cv_figure_claim(result, reversed == 0,
+                    "no two of them change places when the law is another",
+                    "%d of %d pairs do, those within %g %% of each other aside", reversed,
+                    BERNOULLI_POINTS * POLICIES * (POLICIES - 1) / 2, 100 * ALIKE);
+    cv_figure_claim(result, last < 0.06, "all are equivalent near a CV of 10",
+                    "within %.1f %%", 100 * last);
 }
 
-static enum cleave_status draw_bernoulli(const struct means *means,
-                                         struct cv_figure_result *result,
-                                         struct cleave_error *err)
+static void draw_bernoulli(const struct means *means, struct cv_figure_result *result)
 {
     static const char *const titles[LAWS] = { "Gamma", "Bernoulli" };
 
     for (int distribution = 0; distribution < LAWS; distribution++) {
-        struct cv_figure_plot *plot;
+        struct cv_figure_plot *plot =
+            cv_plot_add(result,
+                        &(struct cv_figure_plot){
+                            .title = titles[distribution],
+                            .x_label = "coefficient of variation of the transfers",
+                            .y_label = "length, 64 nodes (mean transfer = 1)",
+                            .log_x = true,
+                            .log_y = true,
+                            .y_from = 5,
+                            .y_to = 60 });
 
-        CV_TRY(cv_plot_add(result,
-                           &(struct cv_figure_plot){
-                               .title = titles[distribution],
-                               .x_label = "coefficient of variation of the transfers",
-                               .y_label = "length, 64 nodes (mean transfer = 1)",
-                               .log_x = true,
-                               .log_y = true,
-                               .y_from = 5,
-                               .y_to = 60 },
-                           &plot, err));
-        for (int p = 0; p < BERNOULLI_POLICIES; p++) {
-            struct cv_figure_series *series;
+        for (int p = 0; p < POLICIES; p++) {
+            struct cv_figure_series *series =
+                cv_plot_series(result, plot, policies[p], BERNOULLI_POINTS, false);
 
-            CV_TRY(cv_plot_series(result, plot, policies_bernoulli[p], BERNOULLI_POINTS,
-                                  false, &series, err));
             for (int i = 0; i < BERNOULLI_POINTS; i++) {
                 series->x[i] = spreads[i];
                 series->y[i] = means->of[distribution][i][p];
             }
         }
     }
-    return CLEAVE_OK;
 }
 
-static enum cleave_status fill_bernoulli(const struct means *means,
-                                         struct cv_figure_result *result,
-                                         struct cleave_error *err)
+static void fill_bernoulli(const struct means *means, struct cv_figure_result *result)
 {
     for (int i = 0; i < BERNOULLI_POINTS; i++) {
         double *values = cv_figure_row(result, "%.4g", spreads[i]);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         for (int distribution = 0; distribution < LAWS; distribution++)
-            memcpy(values + (size_t)distribution * BERNOULLI_POLICIES,
-                   means->of[distribution][i], sizeof means->of[distribution][i]);
+            memcpy(values + (size_t)distribution * POLICIES, means->of[distribution][i],
+                   sizeof means->of[distribution][i]);
     }
-    CV_TRY(draw_bernoulli(means, result, err));
-    return judge_bernoulli(means, result, err);
+    draw_bernoulli(means, result);
+    judge_bernoulli(means, result);
 }
 
 static enum cleave_status make_bernoulli(const struct cv_figure_job *job,
@@ -427,26 +385,23 @@ static enum cleave_status make_bernoulli(const struct cv_figure_job *job,
         "bernoulli fibonacci", "bernoulli ordered",
     };
     const uint64_t runs = job->quick ? 2000 : 100000,
-                   all = (uint64_t)LAWS * BERNOULLI_POINTS * BERNOULLI_POLICIES;
-    struct means *means = cv_array(&result->arena, 1, sizeof *means);
+                   all = (uint64_t)LAWS * BERNOULLI_POINTS * POLICIES;
+    struct means *means = cv_figure_alloc(result, 1, sizeof *means);
     uint64_t done = 0;
 
-    if (means == NULL)
-        return cv_fail_memory(err, "a figure");
-    result->label = "cv";
-    result->columns = columns;
-    result->ncolumns = result->nshown = sizeof columns / sizeof *columns;
-    result->note = "Mean length of 64 nodes' reductions, by both laws.";
+    cv_figure_table(result, "cv", columns,
+                    result->nshown = sizeof columns / sizeof *columns,
+                    "Mean length of 64 nodes' reductions, by both laws.");
     for (int distribution = 0; distribution < LAWS; distribution++)
         for (int i = 0; i < BERNOULLI_POINTS; i++)
-            for (int p = 0; p < BERNOULLI_POLICIES; p++) {
+            for (int p = 0; p < POLICIES; p++) {
                 CV_TRY(simulate_bernoulli(job, distribution, spreads[i], runs,
-                                          policies_bernoulli[p],
-                                          &means->of[distribution][i][p], err));
-                if (job->progress != NULL)
-                    job->progress(job->context, ++done * runs, all * runs);
+                                          policies[p], &means->of[distribution][i][p],
+                                          err));
+                cv_figure_progress(job, ++done * runs, all * runs);
             }
-    return fill_bernoulli(means, result, err);
+    fill_bernoulli(means, result);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_reduce_bernoulli = {
@@ -458,11 +413,11 @@ const struct cv_figure cv_figure_reduce_bernoulli = {
     .make = make_bernoulli,
 };
 
-/* --- the dynamic reduction with exponential costs ---------------------------------- */
+/* --- the dynamic reduction with exponential costs ----------------------------------- */
 
 /* Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, section 3: mean and
- * variance of tree-dyn's length by a Markov chain, for transfers of rate 1 and
- * combinations that are free or have rate 2, beside simulation. */
+ * variance of tree-dyn's length by a Markov chain and by simulation, for transfers of rate 1 and
+ * combinations that are free or have rate 2. */
 
 enum { SIZES = 10 };
 enum {
@@ -542,34 +497,30 @@ static enum cleave_status one_size(const struct cv_figure_job *job, uint32_t n,
     return CLEAVE_OK;
 }
 
-static enum cleave_status judge_markov(const struct summary *sum, bool quick,
-                                       struct cv_figure_result *result,
-                                       struct cleave_error *err)
+static void judge_markov(const struct summary *sum, bool quick,
+                         struct cv_figure_result *result)
 {
-    CV_TRY(cv_figure_claim(result, sum->printed_off < 4, err,
-                           "the mean is 2 H(n/2) + 2/n for even n",
-                           "%.0f standard errors off; it is 2 H(n/2) - 2/n: two "
-                           "nodes need one transfer, 1 s, not 3",
-                           sum->printed_off));
-    CV_TRY(cv_figure_claim(
-        result, sum->mean_off < 4, err,
+    cv_figure_claim(result, sum->printed_off < 4, "the mean is 2 H(n/2) + 2/n for even n",
+                    "%.0f standard errors off; it is 2 H(n/2) - 2/n: two "
+                    "nodes need one transfer, 1 s, not 3",
+                    sum->printed_off);
+    cv_figure_claim(
+        result, sum->mean_off < 4,
         "the chain gives the mean (for any n: H(floor(n/2)) + H(floor((n-1)/2)))",
         "at most %.1f standard errors from %s runs", sum->mean_off,
-        quick ? "10,000" : "1,000,000"));
-    CV_TRY(cv_figure_claim(result, sum->variance_off < (quick ? 0.1 : 0.01), err,
-                           "the chain gives the variance",
-                           "at most %.2f %% from that of the runs",
-                           100 * sum->variance_off));
-    return cv_figure_claim(result, sum->fixed_over < 0.01, err,
-                           "the chain also holds with a cost c_i of each node",
-                           "only if every combination draws anew (%.2f %% off at most); "
-                           "with a cost fixed per "
-                           "node 64 nodes take %.1f %% longer",
-                           100 * sum->fresh_off, 100 * sum->fixed_over);
+        quick ? "10,000" : "1,000,000");
+    cv_figure_claim(result, sum->variance_off < (quick ? 0.1 : 0.01),
+                    "the chain gives the variance",
+                    "at most %.2f %% from that of the runs", 100 * sum->variance_off);
+    cv_figure_claim(result, sum->fixed_over < 0.01,
+                    "the chain also holds with a cost c_i of each node",
+                    "only if every combination draws anew (%.2f %% off at most); "
+                    "with a cost fixed per "
+                    "node 64 nodes take %.1f %% longer",
+                    100 * sum->fresh_off, 100 * sum->fixed_over);
 }
 
-static enum cleave_status draw_markov(struct cv_figure_result *result,
-                                      struct cleave_error *err)
+static void draw_markov(struct cv_figure_result *result)
 {
     static const struct {
         const char *name;
@@ -583,28 +534,25 @@ static enum cleave_status draw_markov(struct cv_figure_result *result,
         { "drawn anew, simulated", FRESH, CV_LINE_MARKS },
         { "fixed per node, simulated", FIXED, CV_LINE_MARKED },
     };
-    struct cv_figure_plot *plot;
+    struct cv_figure_plot *plot =
+        cv_plot_add(result, &(struct cv_figure_plot){
+                                .x_label = "nodes",
+                                .y_label = "mean length (mean transfer = 1)",
+                                .log_x = true,
+                                .x_from = 1.9,
+                                .x_to = 70 });
 
-    CV_TRY(cv_plot_add(result,
-                       &(struct cv_figure_plot){ .x_label = "nodes",
-                                                 .y_label =
-                                                     "mean length (mean transfer = 1)",
-                                                 .log_x = true,
-                                                 .x_from = 1.9,
-                                                 .x_to = 70 },
-                       &plot, err));
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
         const struct cv_figure_row *row = result->rows;
-        struct cv_figure_series *series;
+        struct cv_figure_series *series =
+            cv_plot_series(result, plot, curves[i].name, SIZES, false);
 
-        CV_TRY(cv_plot_series(result, plot, curves[i].name, SIZES, false, &series, err));
         series->line = curves[i].line;
         for (int k = 0; k < SIZES; k++, row = row->next) {
             series->x[k] = sizes[k];
             series->y[k] = row->values[curves[i].column];
         }
     }
-    return CLEAVE_OK;
 }
 
 static enum cleave_status make_markov(const struct cv_figure_job *job,
@@ -617,22 +565,18 @@ static enum cleave_status make_markov(const struct cv_figure_job *job,
     };
     struct summary sum = { 0 };
 
-    result->label = "nodes";
-    result->columns = columns;
-    result->ncolumns = COLUMNS;
-    result->note = "Transfers are exponential with rate 1; combinations are free in the "
-                   "first six columns and have rate 2 in the last three.";
+    cv_figure_table(result, "nodes", columns, COLUMNS,
+                    "Transfers are exponential with rate 1; combinations are free in the "
+                    "first six columns and have rate 2 in the last three.");
     for (int i = 0; i < SIZES; i++) {
         double *values = cv_figure_row(result, "%u", sizes[i]);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         CV_TRY(one_size(job, sizes[i], values, &sum, err));
-        if (job->progress != NULL)
-            job->progress(job->context, (uint64_t)i + 1, SIZES);
+        cv_figure_progress(job, (uint64_t)i + 1, SIZES);
     }
-    CV_TRY(judge_markov(&sum, job->quick, result, err));
-    return draw_markov(result, err);
+    judge_markov(&sum, job->quick, result);
+    draw_markov(result);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_reduce_markov = {

@@ -17,38 +17,25 @@
 #include "base/random.h"
 #include "figures/common/figure.h"
 #include "model/reduce/reduce_length.h"
-#include "sim/many/parallel.h"
 
-enum {
-    CV_WORST_NODES = 6
-}; /* most for which the optimum is found by trying everything */
-enum { CV_WORST_METHODS = 3, CV_WORST_CASES = 3 };
+enum { MOST_NODES = 6 }; /* for which the optimum is found by trying all trees */
+enum { BINOMIAL, TREE_DYN, FIBONACCI, METHODS };
+enum { FREE, ANY, EQUAL, CASES };
 
-extern const char *const cv_worst_methods[CV_WORST_METHODS]; /* binomial, tree-dyn, .. */
-extern const char *const cv_worst_cases[CV_WORST_CASES];     /* c = 0, any c, c = d    */
+/* For smaller ratios costs are nearly equal, and some methods are optimal. */
+static const double LEAST_DELTA = 1.5;
 
-/* What one platform shows. */
-struct cv_worst {
-    double ratio[CV_WORST_METHODS]; /* length over the optimum                 */
-    double part[CV_WORST_METHODS];  /* the same over the bound                 */
+static const char *const methods[METHODS] = { "binomial", "tree-dyn", "fibonacci" };
+static const char *const cases[CASES] = { "c = 0", "any c", "c = d" };
+
+struct worst {
+    double ratio[METHODS]; /* length over the optimum      */
+    double part[METHODS];  /* ratio over the bound         */
     uint32_t n;
     double delta;
 };
 
-/* --- bad platforms for reductions that do not know the costs ----------------------- */
-
-enum { BINOMIAL, TREE_DYN, FIBONACCI };
-enum { FREE, ANY, EQUAL };
-
-/* Below, costs are nearly equal, and some methods are optimal then: that tells nothing
- * about unequal ones. */
-static const double LEAST_DELTA = 1.5;
-
-const char *const cv_worst_methods[CV_WORST_METHODS] = { "binomial", "tree-dyn",
-                                                         "fibonacci" };
-const char *const cv_worst_cases[CV_WORST_CASES] = { "c = 0", "any c", "c = d" };
-
-/* The ratio in print for a method and a case, n > 1 nodes. */
+/* The published ratio, for n > 1 nodes. */
 static double worst_bound(int method, int which, uint32_t n, double delta)
 {
     const double log2_phi = log2((1 + sqrt(5)) / 2), rounds = cv_ceil_log2(n);
@@ -66,13 +53,13 @@ static double worst_bound(int method, int which, uint32_t n, double delta)
 
 struct platform {
     uint32_t n;
-    double transfer[CV_WORST_NODES][CV_WORST_NODES], c;
+    double transfer[MOST_NODES][MOST_NODES], c;
 };
 
 struct search {
     const struct platform *platform;
-    double ready[CV_WORST_NODES], port[CV_WORST_NODES];
-    bool gone[CV_WORST_NODES];
+    double ready[MOST_NODES], port[MOST_NODES];
+    bool gone[MOST_NODES];
     double best;
 };
 
@@ -131,7 +118,7 @@ static enum cleave_status length_of(const char *method, const struct cleave_cost
 
 /* Fill ratios and parts for transfers in rows. */
 static enum cleave_status compare(uint32_t n, const double *transfer, double c,
-                                  double best, int which, struct cv_worst *out,
+                                  double best, int which, struct worst *out,
                                   struct cleave_error *err)
 {
     double *compute = malloc(n * sizeof *compute);
@@ -143,10 +130,10 @@ static enum cleave_status compare(uint32_t n, const double *transfer, double c,
     for (uint32_t i = 0; i < n; i++)
         compute[i] = c;
     status = cleave_costs_new(n, transfer, compute, &costs, err);
-    for (int m = 0; m < CV_WORST_METHODS && status == CLEAVE_OK; m++) {
+    for (int m = 0; m < METHODS && status == CLEAVE_OK; m++) {
         double length;
 
-        status = length_of(cv_worst_methods[m], costs, &length, err);
+        status = length_of(methods[m], costs, &length, err);
         if (status == CLEAVE_OK) {
             out->ratio[m] = length / best;
             out->part[m] = out->ratio[m] / worst_bound(m, which, n, out->delta);
@@ -157,10 +144,10 @@ static enum cleave_status compare(uint32_t n, const double *transfer, double c,
     return status;
 }
 
-static enum cleave_status judge(struct platform *p, int which, struct cv_worst *out,
+static enum cleave_status judge(struct platform *p, int which, struct worst *out,
                                 struct cleave_error *err)
 {
-    double rows[CV_WORST_NODES * CV_WORST_NODES] = { 0 };
+    double rows[MOST_NODES * MOST_NODES] = { 0 };
     double min = INFINITY, max = 0;
 
     for (uint32_t i = 0; i < p->n; i++)
@@ -175,12 +162,12 @@ static enum cleave_status judge(struct platform *p, int which, struct cv_worst *
     out->n = p->n;
     out->delta = max / min;
     CV_TRY(compare(p->n, rows, p->c, optimum(p), which, out, err));
-    for (int m = 0; m < CV_WORST_METHODS && out->delta < LEAST_DELTA; m++)
+    for (int m = 0; m < METHODS && out->delta < LEAST_DELTA; m++)
         out->part[m] = 0;
     return CLEAVE_OK;
 }
 
-/* --- looking for bad ones ----------------------------------------------------------- */
+/* --- search for bad platforms ------------------------------------------------------- */
 
 static double between(struct cv_random *random, double low, double high)
 {
@@ -201,7 +188,7 @@ static double draw_cost(struct cv_random *random, bool two, double delta)
 
 /* Whether `a` is the worse one for a method; between equals something else decides, so
  * that the order in which they are met does not matter. */
-static bool worst_worse(const struct cv_worst *a, const struct cv_worst *b, int method)
+static bool worst_worse(const struct worst *a, const struct worst *b, int method)
 {
     if (a->part[method] != b->part[method])
         return a->part[method] > b->part[method];
@@ -210,9 +197,9 @@ static bool worst_worse(const struct cv_worst *a, const struct cv_worst *b, int 
     return a->n < b->n;
 }
 
-static void keep_worst(const struct cv_worst *now, struct cv_worst out[CV_WORST_METHODS])
+static void keep_worst(const struct worst *now, struct worst out[METHODS])
 {
-    for (int m = 0; m < CV_WORST_METHODS; m++)
+    for (int m = 0; m < METHODS; m++)
         if (worst_worse(now, &out[m], m))
             out[m] = *now;
 }
@@ -222,11 +209,11 @@ static void keep_worst(const struct cv_worst *now, struct cv_worst out[CV_WORST_
  * method the worst that was met; *tried is added to. */
 static enum cleave_status worst_climb(uint64_t number, int method, int which,
                                       uint32_t most_nodes, unsigned steps,
-                                      struct cv_worst out[CV_WORST_METHODS],
-                                      uint64_t *tried, struct cleave_error *err)
+                                      struct worst out[METHODS], uint64_t *tried,
+                                      struct cleave_error *err)
 {
     struct platform p;
-    struct cv_worst at;
+    struct worst at;
     struct cv_random random;
     double delta;
     bool two;
@@ -243,7 +230,7 @@ static enum cleave_status worst_climb(uint64_t number, int method, int which,
     keep_worst(&at, out);
     for (unsigned step = 0; step < steps; step++) {
         struct platform next = p;
-        struct cv_worst there;
+        struct worst there;
         const uint32_t i = below(&random, p.n);
         const uint32_t j = below(&random, p.n);
 
@@ -265,7 +252,7 @@ static enum cleave_status worst_climb(uint64_t number, int method, int which,
 /* The platform of Theorem 1: transfers cost Delta to a node of lower number and 1 to one
  * of higher, so that some tree takes the optimum of equal costs, and none does better. */
 static enum cleave_status worst_built(uint32_t n, double delta, double c, int which,
-                                      struct cv_worst *out, struct cleave_error *err)
+                                      struct worst *out, struct cleave_error *err)
 {
     double *rows = calloc((size_t)n * n, sizeof *rows);
     enum cleave_status status;
@@ -282,9 +269,9 @@ static enum cleave_status worst_built(uint32_t n, double delta, double c, int wh
     return status;
 }
 
-/* --- how near reductions come to their approximation ratios ------------------------ */
+/* --- Table 1 ------------------------------------------------------------------------ */
 
-enum { METHODS = CV_WORST_METHODS, CASES = CV_WORST_CASES, ENTRIES = METHODS * CASES };
+enum { ENTRIES = METHODS * CASES };
 enum { SIZES = 16, DELTAS = 4, COSTS = 5, BLOCK = 8, MOST_THREADS = 256 };
 enum { TRIED, FOUND, BOUND, PART, BUILT, BUILT_NODES, COLUMNS };
 
@@ -294,14 +281,12 @@ static const double deltas[DELTAS] = { 2, 10, 100, 1000 };
 static const double costs[COSTS] = { 0.01, 0.3, 1, 3, 100 };
 
 struct hunt {
-    const struct cv_figure_job *job;
     uint32_t most_nodes;
     unsigned steps;
-    uint64_t count;
     struct {
-        struct cv_worst worst[CASES][METHODS];
+        struct worst worst[CASES][METHODS];
         uint64_t tried[CASES];
-    } by[MOST_THREADS]; /* what each thread found */
+    } by[MOST_THREADS]; /* results of each thread */
 };
 
 static enum cleave_status some(void *context, unsigned thread, uint64_t begin,
@@ -319,13 +304,6 @@ static enum cleave_status some(void *context, unsigned thread, uint64_t begin,
     return CLEAVE_OK;
 }
 
-static void show_progress(void *context, uint64_t done)
-{
-    const struct hunt *hunt = context;
-
-    hunt->job->progress(hunt->job->context, done, hunt->count);
-}
-
 /* Into the first thread's place. */
 static void gather(struct hunt *hunt)
 {
@@ -340,7 +318,7 @@ static void gather(struct hunt *hunt)
 }
 
 /* The worst of the platforms of Theorem 1. */
-static enum cleave_status build(int which, struct cv_worst out[METHODS],
+static enum cleave_status build(int which, struct worst out[METHODS],
                                 struct cleave_error *err)
 {
     const int ncosts = which == 1 ? COSTS : 1;
@@ -349,7 +327,7 @@ static enum cleave_status build(int which, struct cv_worst out[METHODS],
         for (int d = 0; d < DELTAS; d++)
             for (int c = 0; c < ncosts; c++) {
                 const double cost = which == 0 ? 0 : which == 1 ? costs[c] : 1;
-                struct cv_worst now;
+                struct worst now;
 
                 CV_TRY(worst_built(sizes[s], deltas[d], cost, which, &now, err));
                 for (int m = 0; m < METHODS; m++)
@@ -359,9 +337,8 @@ static enum cleave_status build(int which, struct cv_worst out[METHODS],
     return CLEAVE_OK;
 }
 
-static enum cleave_status claim_entry(int method, int which, const double *values,
-                                      struct cv_figure_result *result,
-                                      struct cleave_error *err)
+static void claim_entry(int method, int which, const double *values,
+                        struct cv_figure_result *result)
 {
     static const char *const claims[CASES][METHODS] = {
         { "binomial, c = 0: at most Delta times the optimum",
@@ -375,34 +352,30 @@ static enum cleave_status claim_entry(int method, int which, const double *value
     };
     const double max = fmax(values[PART], values[BUILT]);
 
-    return cv_figure_claim(
-        result, max <= 100 * (1 + 1e-9), err, claims[which][method],
-        "%.1f %% of that at most: %.1f %% on %.0f platforms made "
-        "worse step by step, %.1f %% on that of Theorem 1 (%.0f nodes)",
-        max, values[PART], values[TRIED], values[BUILT], values[BUILT_NODES]);
+    cv_figure_claim(result, max <= 100 * (1 + 1e-9), claims[which][method],
+                    "%.1f %% of that at most: %.1f %% on %.0f platforms made "
+                    "worse step by step, %.1f %% on that of Theorem 1 (%.0f nodes)",
+                    max, values[PART], values[TRIED], values[BUILT], values[BUILT_NODES]);
 }
 
 static enum cleave_status fill(const struct hunt *hunt, struct cv_figure_result *result,
                                struct cleave_error *err)
 {
     for (int which = 0; which < CASES; which++) {
-        struct cv_worst built[METHODS] = { { .n = 0 } };
+        struct worst built[METHODS] = { { .n = 0 } };
 
         CV_TRY(build(which, built, err));
         for (int m = 0; m < METHODS; m++) {
-            const struct cv_worst *worst = &hunt->by[0].worst[which][m];
-            double *values = cv_figure_row(result, "%s, %s", cv_worst_methods[m],
-                                           cv_worst_cases[which]);
+            const struct worst *worst = &hunt->by[0].worst[which][m];
+            double *values = cv_figure_row(result, "%s, %s", methods[m], cases[which]);
 
-            if (values == NULL)
-                return cv_fail_memory(err, "a figure");
             values[TRIED] = (double)hunt->by[0].tried[which];
             values[FOUND] = worst->ratio[m];
             values[BOUND] = worst_bound(m, which, worst->n, worst->delta);
             values[PART] = 100 * worst->part[m];
             values[BUILT] = 100 * built[m].part[m];
             values[BUILT_NODES] = built[m].n;
-            CV_TRY(claim_entry(m, which, values, result, err));
+            claim_entry(m, which, values, result);
         }
     }
     return CLEAVE_OK;
@@ -412,29 +385,30 @@ static enum cleave_status fill(const struct hunt *hunt, struct cv_figure_result 
 static enum cleave_status judge_reached(struct cv_figure_result *result,
                                         struct cleave_error *err)
 {
-    struct cv_worst four, five, sixteen;
+    struct worst four, five, sixteen;
 
     CV_TRY(worst_built(4, 5, 0, 0, &four, err));
     CV_TRY(worst_built(5, 5, 0, 0, &five, err));
     CV_TRY(worst_built(16, 5, 0, 0, &sixteen, err));
-    CV_TRY(cv_figure_claim(
+    cv_figure_claim(
         result,
         fabs(four.part[0] - 1) + fabs(four.part[1] - 1) + fabs(sixteen.part[1] - 1) <
             1e-12,
-        err, "Theorem 1: binomial and tree-dyn reach the ratio Delta",
+        "Theorem 1: binomial and tree-dyn reach the ratio Delta",
         "Delta 5: %g and %g times the optimum with 4 nodes, %g and %g with 16",
-        four.ratio[0], four.ratio[1], sixteen.ratio[0], sixteen.ratio[1]));
-    return cv_figure_claim(
-        result, fabs(five.part[1] - 1) < 1e-12, err,
+        four.ratio[0], four.ratio[1], sixteen.ratio[0], sixteen.ratio[1]);
+    cv_figure_claim(
+        result, fabs(five.part[1] - 1) < 1e-12,
         "on that platform tree-dyn takes D ceil(log2 n) for every n",
         "5 nodes, d 1, D 5: %g instead of 15, as nodes become idle in the order of their "
         "numbers; it does for powers of two",
         3 * five.ratio[1]);
+    return CLEAVE_OK;
 }
 
-static enum cleave_status draw(struct cv_figure_result *result, struct cleave_error *err)
+static void draw(struct cv_figure_result *result)
 {
-    const char **names = cv_array(&result->arena, ENTRIES, sizeof *names);
+    const char **names = cv_figure_alloc(result, ENTRIES, sizeof *names);
     static const struct {
         const char *name;
         int column;
@@ -442,23 +416,19 @@ static enum cleave_status draw(struct cv_figure_result *result, struct cleave_er
                    { "platform of Theorem 1, up to 144 nodes", BUILT } };
     struct cv_figure_plot *plot;
 
-    if (names == NULL)
-        return cv_fail_memory(err, "a figure");
-    CV_TRY(
+    plot =
         cv_plot_add(result,
                     &(struct cv_figure_plot){
                         .title = "How near to the ratio in print: 100 % would be tight",
                         .y_label = "worst ratio over the bound (%)",
                         .y_to = 105,
                         .x_names = names,
-                        .nx_names = ENTRIES },
-                    &plot, err));
+                        .nx_names = ENTRIES });
     for (size_t k = 0; k < 2; k++) {
         const struct cv_figure_row *row = result->rows;
-        struct cv_figure_series *series;
+        struct cv_figure_series *series =
+            cv_plot_series(result, plot, curves[k].name, ENTRIES, false);
 
-        CV_TRY(
-            cv_plot_series(result, plot, curves[k].name, ENTRIES, false, &series, err));
         series->line = CV_LINE_MARKS;
         for (int i = 0; i < ENTRIES; i++, row = row->next) {
             names[i] = row->label;
@@ -466,7 +436,6 @@ static enum cleave_status draw(struct cv_figure_result *result, struct cleave_er
             series->y[i] = row->values[curves[k].column];
         }
     }
-    return CLEAVE_OK;
 }
 
 static enum cleave_status make(const struct cv_figure_job *job,
@@ -475,32 +444,21 @@ static enum cleave_status make(const struct cv_figure_job *job,
     static const char *const columns[COLUMNS] = { "platforms",   "worst ratio",
                                                   "bound there", "% of bound",
                                                   "% built",     "built: nodes" };
-    struct hunt *hunt = cv_array(&result->arena, 1, sizeof *hunt);
-    struct cv_parallel loop = { .block = BLOCK,
-                                .threads = job->threads,
-                                .body = some,
-                                .context = hunt,
-                                .progress = job->progress != NULL ? show_progress : NULL,
-                                .progress_context = hunt };
+    struct hunt *hunt = cv_figure_alloc(result, 1, sizeof *hunt);
 
-    if (hunt == NULL)
-        return cv_fail_memory(err, "a figure");
-    hunt->job = job;
-    hunt->most_nodes = job->quick ? 5 : CV_WORST_NODES;
+    hunt->most_nodes = job->quick ? 5 : MOST_NODES;
     hunt->steps = job->quick ? 20 : 60;
-    hunt->count = loop.count = job->quick ? 270 : 4500;
-    CV_TRY(cv_parallel_run(&loop, err));
+    CV_TRY(cv_figure_parallel(job, job->quick ? 270 : 4500, BLOCK, some, hunt, err));
     gather(hunt);
-    result->label = "method, case";
-    result->columns = columns;
-    result->ncolumns = COLUMNS;
-    result->note =
+    cv_figure_table(
+        result, "method, case", columns, COLUMNS,
         "Up to 6 nodes (5 if quick) and Delta from 1.5 to 20 in the search; Delta 2, "
         "10, 100 and 1000 on the platform of Theorem 1. For one node the ratios divide "
-        "by log2 1 = 0.";
+        "by log2 1 = 0.");
     CV_TRY(fill(hunt, result, err));
     CV_TRY(judge_reached(result, err));
-    return draw(result, err);
+    draw(result);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_reduce_ratios = {

@@ -1,10 +1,5 @@
-/* figure_reduce_trees.c -- small reductions, transfer by transfer.
- * SPDX-License-Identifier: MIT
- *
- * Canon and Antoniu, Figure 1: the shortest reduction of four elements when d = c.
- * Benoit, Canon and Marchal, Figures 1 and 2: a reduction of four values; the binomial
- * tree of order 3 beside the Fibonacci tree of order 4, both of eight nodes. d = c = 1
- * s. */
+/* figure_reduce_trees.c -- fixed reduction trees, transfer by transfer and against the optimum.
+ * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <cleave/reduce.h>
@@ -12,12 +7,19 @@
 #include "model/reduce/greedy_tree.h"
 #include "model/reduce/reduce_length.h"
 #include "model/reduce/tree_strategy.h"
-#include "sim/many/parallel.h"
+
+/* --- small trees -------------------------------------------------------------------- */
+
+/* Canon and Antoniu, Figure 1: the shortest reduction of four elements when d = c.
+ * Benoit, Canon and Marchal, Figures 1 and 2: a reduction of four values; the binomial
+ * tree of order 3 and the Fibonacci tree of order 4, both of eight nodes. d = c = 1
+ * s. */
 
 enum { MOST_NODES = 8 };
 enum { TO, START, ARRIVES, COMBINED, COLUMNS };
 
-/* Who sends to whom (-1: nobody), from when on, and when the receiver has combined it. */
+/* For each node its receiver (-1: none), the start of its transfer and the end of the
+ * combination. */
 struct schedule {
     uint32_t n;
     int64_t parent[MOST_NODES];
@@ -74,22 +76,17 @@ static enum cleave_status plan(const char *policy, const char *compute, uint32_t
     return CLEAVE_OK;
 }
 
-static enum cleave_status fill_schedules(const struct schedule *s, const char *before,
-                                         struct cv_figure_result *result,
-                                         struct cleave_error *err)
+static void fill_schedules(const struct schedule *s, const char *before,
+                           struct cv_figure_result *result)
 {
     static const char *const columns[COLUMNS] = { "sends to", "begins, s", "arrives, s",
                                                   "combined, s" };
 
-    result->label = "node";
-    result->columns = columns;
-    result->ncolumns = COLUMNS;
-    result->note = "Transfers and combinations take 1 s each.";
+    cv_figure_table(result, "node", columns, COLUMNS,
+                    "Transfers and combinations take 1 s each.");
     for (uint32_t i = 0; i < s->n; i++) {
         double *values = cv_figure_row(result, "%s%u", before, i);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         if (s->parent[i] < 0)
             continue;
         values[TO] = (double)s->parent[i];
@@ -97,7 +94,6 @@ static enum cleave_status fill_schedules(const struct schedule *s, const char *b
         values[ARRIVES] = s->start_s[i] + 1;
         values[COMBINED] = s->combined_s[i];
     }
-    return CLEAVE_OK;
 }
 
 /* Two rows for each node that receives anything: its port and its processor. */
@@ -106,19 +102,15 @@ static enum cleave_status draw_schedules(const struct schedule *s, const char *t
                                          struct cleave_error *err)
 {
     static const char *const kinds[] = { "transfer", "combination", NULL };
-    const char **names = cv_array(&result->arena, (size_t)2 * s->n, sizeof *names);
+    const char **names = cv_figure_alloc(result, (size_t)2 * s->n, sizeof *names);
     struct cv_figure_plot *plot;
     uint32_t row = 0;
 
-    if (names == NULL)
-        return cv_fail_memory(err, "a figure");
-    CV_TRY(cv_plot_add(result,
-                       &(struct cv_figure_plot){ .kind = CV_PLOT_BARS,
-                                                 .title = title,
-                                                 .x_label = "time (s)",
-                                                 .row_names = names,
-                                                 .kinds = kinds },
-                       &plot, err));
+    plot = cv_plot_add(result, &(struct cv_figure_plot){ .kind = CV_PLOT_BARS,
+                                                         .title = title,
+                                                         .x_label = "time (s)",
+                                                         .row_names = names,
+                                                         .kinds = kinds });
     for (uint32_t node = 0; node < s->n; node++) {
         double after_s = -1;
         char text[32];
@@ -137,14 +129,10 @@ static enum cleave_status draw_schedules(const struct schedule *s, const char *t
 
             after_s = s->start_s[i];
             snprintf(text, sizeof text, "from %d", i);
-            CV_TRY(
-                cv_plot_bar(result, plot,
-                            &(struct cv_bar){ row, 0, after_s, after_s + 1, text, NULL },
-                            err));
-            CV_TRY(
-                cv_plot_bar(result, plot,
-                            &(struct cv_bar){ row + 1, 1, end_s - 1, end_s, NULL, NULL },
-                            err));
+            cv_plot_bar(result, plot,
+                        &(struct cv_bar){ row, 0, after_s, after_s + 1, text, NULL });
+            cv_plot_bar(result, plot,
+                        &(struct cv_bar){ row + 1, 1, end_s - 1, end_s, NULL, NULL });
         }
         row += 2;
     }
@@ -152,7 +140,7 @@ static enum cleave_status draw_schedules(const struct schedule *s, const char *t
     return CLEAVE_OK;
 }
 
-/* --- four elements, as short as can be ---------------------------------------------- */
+/* --- four elements, optimal --------------------------------------------------------- */
 
 static enum cleave_status make_example(const struct cv_figure_job *job,
                                        struct cv_figure_result *result,
@@ -172,22 +160,21 @@ static enum cleave_status make_example(const struct cv_figure_job *job,
         s.start_s[i] = tree.start_s[i];
     }
     combine(&s);
-    CV_TRY(fill_schedules(&s, "", result, err));
-    CV_TRY(cv_figure_claim(result, t[3] == 0 && t[2] == 1 && t[1] == 2, err,
-                           "transfers begin at t4 = 0, t3 = d and t2 = 2 d",
-                           "at %g, %g and %g s (nodes here are numbered from 0)", t[3],
-                           t[2], t[1]));
-    CV_TRY(cv_figure_claim(result,
-                           s.length_s == tree.length_s &&
-                               s.length_s == cv_reduce_length(4, 1, 1),
-                           err, "this is the shortest reduction of four elements",
-                           "%g s, as the closed form says", s.length_s));
-    CV_TRY(
-        cv_figure_claim(result, t[3] == 1, err,
-                        "Algorithm 2, line 14: transfer i begins at t_n - t_i + c",
-                        "that would be %g, %g and %g s, against the caption, and end c "
-                        "late; it is t_n - t_i",
-                        t[3] + 1, t[2] + 1, t[1] + 1));
+    fill_schedules(&s, "", result);
+    cv_figure_claim(result, t[3] == 0 && t[2] == 1 && t[1] == 2,
+                    "transfers begin at t4 = 0, t3 = d and t2 = 2 d",
+                    "at %g, %g and %g s (nodes here are numbered from 0)", t[3], t[2],
+                    t[1]);
+    cv_figure_claim(result,
+                    s.length_s == tree.length_s &&
+                        s.length_s == cv_reduce_length(4, 1, 1),
+                    "this is the shortest reduction of four elements",
+                    "%g s, as the closed form says", s.length_s);
+    cv_figure_claim(result, t[3] == 1,
+                    "Algorithm 2, line 14: transfer i begins at t_n - t_i + c",
+                    "that would be %g, %g and %g s, against the caption, and end c "
+                    "late; it is t_n - t_i",
+                    t[3] + 1, t[2] + 1, t[1] + 1);
     return draw_schedules(&s, "The shortest reduction of four elements, d = c = 1 s",
                           result, err);
 }
@@ -209,13 +196,13 @@ static enum cleave_status make_four(const struct cv_figure_job *job,
 
     (void)job;
     CV_TRY(plan("binomial", "1", 4, &s, err));
-    CV_TRY(fill_schedules(&s, "", result, err));
-    CV_TRY(cv_figure_claim(result,
-                           s.parent[1] == 0 && s.parent[2] == 0 && s.parent[3] == 2 &&
-                               s.start_s[1] < s.start_s[2],
-                           err, "P0 receives the value of P1, then what P2 has combined",
-                           "1 to 0 at %g s, 3 to 2 at %g s, 2 to 0 at %g s; %g s in all",
-                           s.start_s[1], s.start_s[3], s.start_s[2], s.length_s));
+    fill_schedules(&s, "", result);
+    cv_figure_claim(result,
+                    s.parent[1] == 0 && s.parent[2] == 0 && s.parent[3] == 2 &&
+                        s.start_s[1] < s.start_s[2],
+                    "P0 receives the value of P1, then what P2 has combined",
+                    "1 to 0 at %g s, 3 to 2 at %g s, 2 to 0 at %g s; %g s in all",
+                    s.start_s[1], s.start_s[3], s.start_s[2], s.length_s);
     return draw_schedules(&s, "Four values, binomial tree, d = c = 1 s", result, err);
 }
 
@@ -250,28 +237,27 @@ static enum cleave_status make_eight(const struct cv_figure_job *job,
     CV_TRY(plan("binomial", "1", 8, &binomial, err));
     CV_TRY(plan("fibonacci", "1", 8, &fibonacci, err));
     CV_TRY(plan("binomial", "0", 8, &free_binomial, err));
-    CV_TRY(fill_schedules(&binomial, "binomial ", result, err));
-    CV_TRY(fill_schedules(&fibonacci, "fibonacci ", result, err));
-    CV_TRY(cv_figure_claim(
+    fill_schedules(&binomial, "binomial ", result);
+    fill_schedules(&fibonacci, "fibonacci ", result);
+    cv_figure_claim(
         result,
         cv_strategy_full_size(CV_STRATEGY_BINOMIAL, 3) == 8 &&
             cv_strategy_full_size(CV_STRATEGY_FIBONACCI, 4) == 8,
-        err, "a binomial tree of order 3 and a Fibonacci tree of order 4 have 8 nodes",
+        "a binomial tree of order 3 and a Fibonacci tree of order 4 have 8 nodes",
         "2^3 = %u and F(6) = %u",
         (unsigned)cv_strategy_full_size(CV_STRATEGY_BINOMIAL, 3),
-        (unsigned)cv_strategy_full_size(CV_STRATEGY_FIBONACCI, 4)));
-    CV_TRY(
-        cv_figure_claim(result, two_smaller_trees(&fibonacci), err,
-                        "order 4 is made of orders 3 and 2, whose roots are joined last",
-                        "nodes 0 to 4 and 5 to 7; 5 sends to 0 at %g s",
-                        fibonacci.start_s[5]));
-    CV_TRY(cv_figure_claim(result, fibonacci.length_s == cv_reduce_length(8, 1, 1), err,
-                           "the Fibonacci tree is optimal when c = d",
-                           "%g s, the optimum; the binomial tree takes %g s",
-                           fibonacci.length_s, binomial.length_s));
-    CV_TRY(cv_figure_claim(result, free_binomial.length_s == cv_reduce_length(8, 1, 0),
-                           err, "the binomial tree is optimal when c = 0",
-                           "%g s, the optimum", free_binomial.length_s));
+        (unsigned)cv_strategy_full_size(CV_STRATEGY_FIBONACCI, 4));
+    cv_figure_claim(result, two_smaller_trees(&fibonacci),
+                    "order 4 is made of orders 3 and 2, whose roots are joined last",
+                    "nodes 0 to 4 and 5 to 7; 5 sends to 0 at %g s",
+                    fibonacci.start_s[5]);
+    cv_figure_claim(result, fibonacci.length_s == cv_reduce_length(8, 1, 1),
+                    "the Fibonacci tree is optimal when c = d",
+                    "%g s, the optimum; the binomial tree takes %g s", fibonacci.length_s,
+                    binomial.length_s);
+    cv_figure_claim(result, free_binomial.length_s == cv_reduce_length(8, 1, 0),
+                    "the binomial tree is optimal when c = 0", "%g s, the optimum",
+                    free_binomial.length_s);
     CV_TRY(draw_schedules(&binomial, "Binomial, order 3, d = c = 1 s", result, err));
     return draw_schedules(&fibonacci, "Fibonacci, order 4, d = c = 1 s", result, err);
 }
@@ -285,12 +271,12 @@ const struct cv_figure cv_figure_reduce_eight = {
     .make = make_eight,
 };
 
-/* --- how far the two simple trees are from the optimum ----------------------------- */
+/* --- length over the optimum -------------------------------------------------------- */
 
 /* Canon and Antoniu, Scheduling associative reductions, Figure 2: length over the optimum
- * for 2 to 10,000 elements, of the binomial tree when both costs are equal and of the
- * Fibonacci tree when one of them is nothing: the worst for each. Which of equal nodes
- * goes first is not said there; both ways are shown. */
+ * for 2 to 10,000 elements, for the worst case of each tree: the binomial tree with equal
+ * costs, the Fibonacci tree if one of the costs is 0. The paper does not give the order
+ * of equal nodes; both are shown. */
 
 enum { CURVES = 4, SHOWN = 13 };
 
@@ -336,8 +322,7 @@ static enum cleave_status some(void *context, unsigned thread, uint64_t begin,
     return status;
 }
 
-static enum cleave_status judge(const struct ratios *ratios,
-                                struct cv_figure_result *result, struct cleave_error *err)
+static void judge(const struct ratios *ratios, struct cv_figure_result *result)
 {
     double max[CURVES] = { 0 }, mean[CURVES] = { 0 };
 
@@ -346,24 +331,22 @@ static enum cleave_status judge(const struct ratios *ratios,
             max[i] = fmax(max[i], ratios->of[n][i]);
             mean[i] += ratios->of[n][i] / (ratios->max - 1);
         }
-    CV_TRY(cv_figure_claim(result, max[0] <= 2 && max[1] <= 2, err,
-                           "the binomial tree takes at most twice the optimum",
-                           "at most %.4f and %.4f, on average %.4f and %.4f (ties low, "
-                           "high); the limit is %.4f",
-                           max[0], max[1], mean[0], mean[1],
-                           cv_strategy_ratio_limit(CV_STRATEGY_BINOMIAL, 1, 1)));
-    return cv_figure_claim(result, max[2] <= 2 && max[3] <= 2, err,
-                           "the Fibonacci tree takes at most twice the optimum",
-                           "at most %.4f and %.4f, on average %.4f and %.4f (ties low, "
-                           "high); the limit is %.4f",
-                           max[2], max[3], mean[2], mean[3],
-                           cv_strategy_ratio_limit(CV_STRATEGY_FIBONACCI, 1, 0));
+    cv_figure_claim(result, max[0] <= 2 && max[1] <= 2,
+                    "the binomial tree takes at most twice the optimum",
+                    "at most %.4f and %.4f, on average %.4f and %.4f (ties low, "
+                    "high); the limit is %.4f",
+                    max[0], max[1], mean[0], mean[1],
+                    cv_strategy_ratio_limit(CV_STRATEGY_BINOMIAL, 1, 1));
+    cv_figure_claim(result, max[2] <= 2 && max[3] <= 2,
+                    "the Fibonacci tree takes at most twice the optimum",
+                    "at most %.4f and %.4f, on average %.4f and %.4f (ties low, "
+                    "high); the limit is %.4f",
+                    max[2], max[3], mean[2], mean[3],
+                    cv_strategy_ratio_limit(CV_STRATEGY_FIBONACCI, 1, 0));
 }
 
 /* All numbers of elements are in the file, some are shown. */
-static enum cleave_status fill_strategy(const struct ratios *ratios,
-                                        struct cv_figure_result *result,
-                                        struct cleave_error *err)
+static void fill_strategy(const struct ratios *ratios, struct cv_figure_result *result)
 {
     int next = 0;
 
@@ -375,35 +358,29 @@ static enum cleave_status fill_strategy(const struct ratios *ratios,
             next++;
         } else
             values = cv_figure_file_row(result, "%u", n);
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         for (int k = 0; k < CURVES; k++)
             values[k] = ratios->of[n][k];
     }
-    return CLEAVE_OK;
 }
 
 /* Thousands of numbers zigzag: one panel a tree. */
-static enum cleave_status draw_strategy(struct cv_figure_result *result,
-                                        struct cleave_error *err)
+static void draw_strategy(struct cv_figure_result *result)
 {
     static const char *const titles[2] = { "Binomial tree, d = c",
                                            "Fibonacci tree, c = 0" };
 
     for (size_t p = 0; p < 2; p++) {
-        struct cv_figure_plot *plot;
+        struct cv_figure_plot *plot =
+            cv_plot_add(result,
+                        &(struct cv_figure_plot){ .title = titles[p],
+                                                  .x_label = "elements",
+                                                  .y_label = "length over the optimum",
+                                                  .log_x = true,
+                                                  .y_from = 0.98,
+                                                  .y_to = 1.55 });
 
-        CV_TRY(cv_plot_add(result,
-                           &(struct cv_figure_plot){ .title = titles[p],
-                                                     .x_label = "elements",
-                                                     .y_label = "length over the optimum",
-                                                     .log_x = true,
-                                                     .y_from = 0.98,
-                                                     .y_to = 1.55 },
-                           &plot, err));
-        CV_TRY(cv_plot_columns(result, plot, 2 * p, 2, err));
+        cv_plot_columns(result, plot, 2 * p, 2);
     }
-    return CLEAVE_OK;
 }
 
 static enum cleave_status make(const struct cv_figure_job *job,
@@ -418,19 +395,16 @@ static enum cleave_status make(const struct cv_figure_job *job,
                                 .body = some,
                                 .context = &ratios };
 
-    ratios.of = cv_array(&result->arena, (size_t)ratios.max + 1, sizeof *ratios.of);
-    if (ratios.of == NULL)
-        return cv_fail_memory(err, "a figure");
+    ratios.of = cv_figure_alloc(result, (size_t)ratios.max + 1, sizeof *ratios.of);
     CV_TRY(cv_parallel_run(&loop, err));
-    result->label = "elements";
-    result->columns = columns;
-    result->ncolumns = CURVES;
-    result->note =
+    cv_figure_table(
+        result, "elements", columns, CURVES,
         "Length over the optimum; of equal nodes the lowest or the highest goes "
-        "first. All numbers of elements are in the CSV file.";
-    CV_TRY(fill_strategy(&ratios, result, err));
-    CV_TRY(draw_strategy(result, err));
-    return judge(&ratios, result, err);
+        "first. All numbers of elements are in the CSV file.");
+    fill_strategy(&ratios, result);
+    draw_strategy(result);
+    judge(&ratios, result);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_reduce_strategy = {

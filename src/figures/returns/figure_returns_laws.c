@@ -1,12 +1,13 @@
-/* figure_returns_laws.c -- what is stated about LIFO and FIFO, on random clusters.
- * SPDX-License-Identifier: MIT
- *
- * Beaumont and Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters:
- * Theorems 1 to 3 and Propositions 1 to 5, each on random clusters with equal nodes: how
- * many break it. Theorems 4 and 5 and section V-B have figures of their own. */
+/* figure_returns_laws.c -- theorems about LIFO and FIFO. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include "figures/common/figure.h"
 #include "figures/returns/figure_returns_cluster.h"
+
+/* --- random clusters ---------------------------------------------------------------- */
+
+/* Beaumont and Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters:
+ * Theorems 1 to 3 and Propositions 1 to 5, each on random clusters with equal nodes: how
+ * many break it. Theorems 4 and 5 and section V-B have separate figures. */
 
 enum { MOST = CV_STAR_MOST };
 enum { CHECKED, BROKEN, LAWS_COLUMNS };
@@ -290,31 +291,26 @@ static enum cleave_status check_law(int distribution, uint32_t count, double *va
     return status;
 }
 
-static enum cleave_status draw_laws(struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static void draw_laws(struct cv_figure_result *result)
 {
-    const char **names = cv_array(&result->arena, LAWS, sizeof *names);
+    const char **names = cv_figure_alloc(result, LAWS, sizeof *names);
     const struct cv_figure_row *row = result->rows;
     struct cv_figure_series *series;
-    struct cv_figure_plot *plot;
+    struct cv_figure_plot *plot =
+        cv_plot_add(result,
+                    &(struct cv_figure_plot){ .y_label = "clusters that break it (%)",
+                                              .x_names = names,
+                                              .nx_names = LAWS,
+                                              .y_from = -2,
+                                              .y_to = 100 });
 
-    if (names == NULL)
-        return cv_fail_memory(err, "a figure");
-    CV_TRY(cv_plot_add(result,
-                       &(struct cv_figure_plot){ .y_label = "clusters that break it (%)",
-                                                 .x_names = names,
-                                                 .nx_names = LAWS,
-                                                 .y_from = -2,
-                                                 .y_to = 100 },
-                       &plot, err));
-    CV_TRY(cv_plot_series(result, plot, NULL, LAWS, false, &series, err));
+    series = cv_plot_series(result, plot, NULL, LAWS, false);
     series->line = CV_LINE_MARKS;
     for (int i = 0; i < LAWS; i++, row = row->next) {
         names[i] = row->label;
         series->x[i] = i;
         series->y[i] = 100 * row->values[BROKEN] / row->values[CHECKED];
     }
-    return CLEAVE_OK;
 }
 
 static enum cleave_status make(const struct cv_figure_job *job,
@@ -323,24 +319,21 @@ static enum cleave_status make(const struct cv_figure_job *job,
     static const char *const columns[LAWS_COLUMNS] = { "clusters", "break it" };
     const uint32_t count = job->quick ? 400 : 10000;
 
-    result->label = "statement";
-    result->columns = columns;
-    result->ncolumns = LAWS_COLUMNS;
-    result->note = "Random clusters of 2 to 8 workers with equal nodes, one message each "
-                   "way at a time.";
+    cv_figure_table(
+        result, "statement", columns, LAWS_COLUMNS,
+        "Random clusters of 2 to 8 workers with equal nodes, one message each "
+        "way at a time.");
     for (int i = 0; i < LAWS; i++) {
         double *values = cv_figure_row(result, "%s", laws[i].label);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         CV_TRY(check_law(i, count, values, err));
-        CV_TRY(cv_figure_claim(result, values[BROKEN] == 0, err, laws[i].claim,
-                               "broken by %.0f of %.0f clusters%s", values[BROKEN],
-                               values[CHECKED], laws[i].why));
-        if (job->progress != NULL)
-            job->progress(job->context, (uint64_t)i + 1, LAWS);
+        cv_figure_claim(result, values[BROKEN] == 0, laws[i].claim,
+                        "broken by %.0f of %.0f clusters%s", values[BROKEN],
+                        values[CHECKED], laws[i].why);
+        cv_figure_progress(job, (uint64_t)i + 1, LAWS);
     }
-    return draw_laws(result, err);
+    draw_laws(result);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_returns_laws = {
@@ -353,7 +346,7 @@ const struct cv_figure cv_figure_returns_laws = {
     .make = make,
 };
 
-/* --- three workers served LIFO and FIFO -------------------------------------------- */
+/* --- three workers served LIFO and FIFO --------------------------------------------- */
 
 /* Beaumont and Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters, Figures
  * 2 and 3, with numbers: tau = 1, 2, 3, rho = 3, pi = 1, delta = 0.5, L = 20. Table I
@@ -416,23 +409,19 @@ static double off_theorem(bool fifo, const double *units, double rate)
     return off;
 }
 
-static enum cleave_status draw_protocols(double when[WORKERS][PROTOCOLS_COLUMNS],
-                                         const char *title,
-                                         struct cv_figure_result *result,
-                                         struct cleave_error *err)
+static void draw_protocols(double when[WORKERS][PROTOCOLS_COLUMNS], const char *title,
+                           struct cv_figure_result *result)
 {
     static const char *const rows[] = { "C0 sends", "C0 receives", "C1", "C2", "C3" };
     static const char *const kinds[] = { "work", "processing", "results", NULL };
-    struct cv_figure_plot *plot;
+    struct cv_figure_plot *plot =
+        cv_plot_add(result, &(struct cv_figure_plot){ .kind = CV_PLOT_BARS,
+                                                      .title = title,
+                                                      .x_label = "time (s)",
+                                                      .row_names = rows,
+                                                      .nrows = WORKERS + 2,
+                                                      .kinds = kinds });
 
-    CV_TRY(cv_plot_add(result,
-                       &(struct cv_figure_plot){ .kind = CV_PLOT_BARS,
-                                                 .title = title,
-                                                 .x_label = "time (s)",
-                                                 .row_names = rows,
-                                                 .nrows = WORKERS + 2,
-                                                 .kinds = kinds },
-                       &plot, err));
     for (uint32_t i = 0; i < WORKERS; i++) {
         const double *own = when[i];
         const struct cv_bar bars[] = {
@@ -444,32 +433,25 @@ static enum cleave_status draw_protocols(double when[WORKERS][PROTOCOLS_COLUMNS]
         };
 
         for (size_t k = 0; k < sizeof bars / sizeof *bars; k++)
-            CV_TRY(cv_plot_bar(result, plot, &bars[k], err));
+            cv_plot_bar(result, plot, &bars[k]);
     }
-    return CLEAVE_OK;
 }
 
-static enum cleave_status fill(double when[WORKERS][PROTOCOLS_COLUMNS],
-                               struct cv_figure_result *result, struct cleave_error *err)
+static void fill(double when[WORKERS][PROTOCOLS_COLUMNS], struct cv_figure_result *result)
 {
     static const char *const columns[PROTOCOLS_COLUMNS] = { "units",  "send from",
                                                             "sent",   "computed",
                                                             "return", "returned" };
 
-    result->label = "worker";
-    result->columns = columns;
-    result->ncolumns = PROTOCOLS_COLUMNS;
-    result->note =
-        "tau 1, 2 and 3 s per unit, rho 3 s, pi 1 s, delta 0.5, lifespan 20 s.";
+    cv_figure_table(
+        result, "worker", columns, PROTOCOLS_COLUMNS,
+        "tau 1, 2 and 3 s per unit, rho 3 s, pi 1 s, delta 0.5, lifespan 20 s.");
     for (int i = 0; i < WORKERS; i++) {
         double *values = cv_figure_row(result, "C%d", i + 1);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         for (int c = 0; c < PROTOCOLS_COLUMNS; c++)
             values[c] = when[i][c];
     }
-    return CLEAVE_OK;
 }
 
 static enum cleave_status make_protocol(bool fifo, struct cv_figure_result *result,
@@ -492,28 +474,28 @@ static enum cleave_status make_protocol(bool fifo, struct cv_figure_result *resu
     for (int i = 0; i < WORKERS; i++)
         waits = fmax(waits, when[i][RETURNS] - when[i][COMPUTED]);
     first = when[trip.back[0]][RETURNS];
-    CV_TRY(fill(when, result, err));
-    CV_TRY(cv_figure_claim(result, off_theorem(fifo, trip.units, rate) < 1e-12, err,
-                           fifo ? "Theorem 2: shares in closed form"
-                                : "Theorem 1: shares in closed form",
-                           "%.4f, %.4f and %.4f units, at most %.0e off", trip.units[0],
-                           trip.units[1], trip.units[2],
-                           off_theorem(fifo, trip.units, rate)));
-    CV_TRY(cv_figure_claim(result, fabs(end - LIFESPAN) < 1e-9 && waits < 1e-9, err,
-                           "carried out without gaps all ends at L",
-                           "at %.6g of %g s, %.0e s of waiting", end, LIFESPAN, waits));
-    CV_TRY(cv_figure_claim(result, first >= when[WORKERS - 1][SENT] - 1e-9, err,
-                           "one message at a time is enough (section II)",
-                           "sends end at %.3f s, the first result leaves at %.3f s",
-                           when[WORKERS - 1][SENT], first));
-    CV_TRY(cv_figure_claim(result, late <= LIFESPAN + 1e-9, err, "Table I: R = pi + rho",
-                           "with shares for that R it ends at %.2f s instead of %g; R is "
-                           "(1 + delta) pi + rho = %g, as in equation 6",
-                           late, LIFESPAN, rate));
-    return draw_protocols(when,
-                          fifo ? "FIFO: results return in the order of sending"
-                               : "LIFO: results return in reverse order",
-                          result, err);
+    fill(when, result);
+    cv_figure_claim(result, off_theorem(fifo, trip.units, rate) < 1e-12,
+                    fifo ? "Theorem 2: shares in closed form"
+                         : "Theorem 1: shares in closed form",
+                    "%.4f, %.4f and %.4f units, at most %.0e off", trip.units[0],
+                    trip.units[1], trip.units[2], off_theorem(fifo, trip.units, rate));
+    cv_figure_claim(result, fabs(end - LIFESPAN) < 1e-9 && waits < 1e-9,
+                    "carried out without gaps all ends at L",
+                    "at %.6g of %g s, %.0e s of waiting", end, LIFESPAN, waits);
+    cv_figure_claim(result, first >= when[WORKERS - 1][SENT] - 1e-9,
+                    "one message at a time is enough (section II)",
+                    "sends end at %.3f s, the first result leaves at %.3f s",
+                    when[WORKERS - 1][SENT], first);
+    cv_figure_claim(result, late <= LIFESPAN + 1e-9, "Table I: R = pi + rho",
+                    "with shares for that R it ends at %.2f s instead of %g; R is "
+                    "(1 + delta) pi + rho = %g, as in equation 6",
+                    late, LIFESPAN, rate);
+    draw_protocols(when,
+                   fifo ? "FIFO: results return in the order of sending"
+                        : "LIFO: results return in reverse order",
+                   result);
+    return CLEAVE_OK;
 }
 
 static enum cleave_status make_lifo(const struct cv_figure_job *job,

@@ -1,15 +1,16 @@
-/* figure_returns_regions.c -- where LIFO, FIFO or another pair of orders is best.
- * SPDX-License-Identifier: MIT
- *
- * Four workers with equal nodes and links in geometric progression: the optimum over all
- * orders and sets of workers, proved, beside LIFO and FIFO, over the ratio of
- * neighbouring links (columns), the cost of computing in units of the fastest link's and
- * the result ratio (rows), for both port rules. Answers what Beaumont and Rosenberg,
- * 2010, leave open. */
+/* figure_returns_regions.c -- costs for which LIFO, FIFO or other orders are best.
+ * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include "figures/common/figure.h"
 #include "model/returns/returns.h"
 #include "model/returns/returns_search.h"
+
+/* --- four workers ------------------------------------------------------------------- */
+
+/* Four workers with equal nodes and links in geometric progression: LIFO, FIFO and the proven optimum over
+ * all orders and sets of workers, by the ratio of neighbouring links (columns), the cost of computing
+ * in units of the fastest link's and the result ratio (rows), for both port rules. Answers an open
+ * question of Beaumont and Rosenberg, 2010. */
 
 enum { WORKERS = 4, LINKS = 10, REGIONS_COMPUTES = 7, REGIONS_RATIOS = 5 };
 enum { IS_LIFO, IS_FIFO, IS_OTHER, KINDS };
@@ -18,7 +19,7 @@ static const double links[LINKS] = { 1, 1.01, 1.03, 1.1, 1.2, 1.4, 1.7, 2, 3, 10
 static const double computes[REGIONS_COMPUTES] = { 0.1, 0.3, 1, 3, 10, 30, 100 };
 static const double ratios_regions[REGIONS_RATIOS] = { 0.1, 0.3, 0.5, 0.9, 1 };
 
-/* What is as good as the optimum. */
+/* As good as the optimum. */
 static const double EQUAL = 1 - 1e-9;
 
 struct tally {
@@ -71,23 +72,19 @@ static enum cleave_status fill(bool single, const struct cv_figure_job *job,
                                            single ? "one port" : "duplex",
                                            ratios_regions[d], computes[c]);
 
-            if (values == NULL)
-                return cv_fail_memory(err, "a figure");
             for (int l = 0; l < LINKS; l++)
                 CV_TRY(classify(single, links[l], computes[c], ratios_regions[d], tally,
                                 &values[l], err));
-            if (job->progress != NULL)
-                job->progress(job->context,
-                              ((uint64_t)single * REGIONS_RATIOS + (uint64_t)d) *
-                                      REGIONS_COMPUTES +
-                                  (uint64_t)c + 1,
-                              (uint64_t)2 * REGIONS_RATIOS * REGIONS_COMPUTES);
+            cv_figure_progress(job,
+                               ((uint64_t)single * REGIONS_RATIOS + (uint64_t)d) *
+                                       REGIONS_COMPUTES +
+                                   (uint64_t)c + 1,
+                               (uint64_t)2 * REGIONS_RATIOS * REGIONS_COMPUTES);
         }
     return CLEAVE_OK;
 }
 
-static enum cleave_status draw_regions(struct cv_figure_result *result,
-                                       struct cleave_error *err)
+static void draw_regions(struct cv_figure_result *result)
 {
     static const char *const letters[KINDS] = { "L", "F", "-" };
     static const char *const kinds[KINDS + 1] = { "L: LIFO is best", "F: FIFO is best",
@@ -96,27 +93,23 @@ static enum cleave_status draw_regions(struct cv_figure_result *result,
                                               "1.4", "1.7",  "2",    "3",   "10" };
     static const struct {
         const char *title;
-        size_t cut; /* what every label of the panel begins with */
+        size_t cut; /* length of the common prefix of labels */
     } panels[2] = { { "One message each way at a time", sizeof "duplex, " - 1 },
                     { "One message at a time", sizeof "one port, " - 1 } };
 
     for (size_t p = 0; p < 2; p++) {
-        struct cv_figure_plot *plot;
+        struct cv_figure_plot *plot =
+            cv_plot_add(result, &(struct cv_figure_plot){
+                                    .kind = CV_PLOT_MAP,
+                                    .title = panels[p].title,
+                                    .x_label = "link over the next faster one",
+                                    .column_names = names,
+                                    .letters = letters,
+                                    .kinds = kinds });
 
-        CV_TRY(cv_plot_add(result,
-                           &(struct cv_figure_plot){ .kind = CV_PLOT_MAP,
-                                                     .title = panels[p].title,
-                                                     .x_label =
-                                                         "link over the next faster one",
-                                                     .column_names = names,
-                                                     .letters = letters,
-                                                     .kinds = kinds },
-                           &plot, err));
-        CV_TRY(cv_plot_map(result, plot, LINKS, p * REGIONS_RATIOS * REGIONS_COMPUTES,
-                           (size_t)REGIONS_RATIOS * REGIONS_COMPUTES, panels[p].cut,
-                           err));
+        cv_plot_map(result, plot, LINKS, p * REGIONS_RATIOS * REGIONS_COMPUTES,
+                    (size_t)REGIONS_RATIOS * REGIONS_COMPUTES, panels[p].cut);
     }
-    return CLEAVE_OK;
 }
 
 static bool none_rules(const struct tally *tally)
@@ -133,29 +126,26 @@ static enum cleave_status make_regions(const struct cv_figure_job *job,
                                                 "1.4",     "1.7",  "2",    "3",   "10" };
     struct tally duplex = { 0 }, single = { 0 };
 
-    result->label = "master";
-    result->columns = columns;
-    result->ncolumns = LINKS;
-    result->note =
+    cv_figure_table(
+        result, "master", columns, LINKS,
         "0: LIFO is best, 1: FIFO is best, 2: neither. Four workers, each link "
-        "slower than the one before by the factor of the column.";
+        "slower than the one before by the factor of the column.");
     CV_TRY(fill(false, job, result, &duplex, err));
     CV_TRY(fill(true, job, result, &single, err));
-    CV_TRY(draw_regions(result, err));
-    CV_TRY(
-        cv_figure_claim(result, none_rules(&duplex), err,
-                        "neither LIFO nor FIFO is always optimal or dominates the other, "
-                        "with one message each way at a time",
-                        "LIFO in %u, FIFO in %u, neither in %u of %u; the better of "
-                        "them loses up to %.2f %%",
-                        duplex.kinds[IS_LIFO], duplex.kinds[IS_FIFO],
-                        duplex.kinds[IS_OTHER], duplex.cells, 100 * duplex.worst));
-    return cv_figure_claim(result, none_rules(&single), err,
-                           "the same with one message at a time",
-                           "LIFO in %u, FIFO in %u, neither in %u of %u; the better of "
-                           "them loses up to %.2f %%",
-                           single.kinds[IS_LIFO], single.kinds[IS_FIFO],
-                           single.kinds[IS_OTHER], single.cells, 100 * single.worst);
+    draw_regions(result);
+    cv_figure_claim(result, none_rules(&duplex),
+                    "neither LIFO nor FIFO is always optimal or dominates the other, "
+                    "with one message each way at a time",
+                    "LIFO in %u, FIFO in %u, neither in %u of %u; the better of "
+                    "them loses up to %.2f %%",
+                    duplex.kinds[IS_LIFO], duplex.kinds[IS_FIFO], duplex.kinds[IS_OTHER],
+                    duplex.cells, 100 * duplex.worst);
+    cv_figure_claim(result, none_rules(&single), "the same with one message at a time",
+                    "LIFO in %u, FIFO in %u, neither in %u of %u; the better of "
+                    "them loses up to %.2f %%",
+                    single.kinds[IS_LIFO], single.kinds[IS_FIFO], single.kinds[IS_OTHER],
+                    single.cells, 100 * single.worst);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_returns_regions = {
@@ -167,7 +157,7 @@ const struct cv_figure cv_figure_returns_regions = {
     .make = make_regions,
 };
 
-/* --- two workers: when first-in-first-out wins ------------------------------------- */
+/* --- two workers: when first-in-first-out wins -------------------------------------- */
 
 /* Beaumont and Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters, Theorem
  * 3: of two workers with equal nodes, FIFO does more than LIFO iff the faster link is
@@ -203,7 +193,8 @@ static enum cleave_status compare(double fast, double compute, double ratio, dou
     return status;
 }
 
-/* What the theorem says about one cell: places change once, at the value of the table. */
+/* The theorem for one cell: LIFO and FIFO change places once, at the value of the
+ * table. */
 static enum cleave_status check_cell(double compute, double ratio, double crossing,
                                      unsigned *wrong, struct cleave_error *err)
 {
@@ -220,21 +211,19 @@ static enum cleave_status check_cell(double compute, double ratio, double crossi
     return CLEAVE_OK;
 }
 
-static enum cleave_status draw_crossover(struct cv_figure_result *result,
-                                         struct cleave_error *err)
+static void draw_crossover(struct cv_figure_result *result)
 {
-    struct cv_figure_plot *plot;
+    struct cv_figure_plot *plot =
+        cv_plot_add(result,
+                    &(struct cv_figure_plot){
+                        .title = "Below a curve LIFO does more work, above it FIFO",
+                        .x_label = "R, time to compute over that of the slower link",
+                        .y_label = "faster link's time per unit over the slower's",
+                        .log_x = true,
+                        .y_from = 0,
+                        .y_to = 1.02 });
 
-    CV_TRY(cv_plot_add(result,
-                       &(struct cv_figure_plot){
-                           .title = "Below a curve LIFO does more work, above it FIFO",
-                           .x_label = "R, time to compute over that of the slower link",
-                           .y_label = "faster link's time per unit over the slower's",
-                           .log_x = true,
-                           .y_from = 0,
-                           .y_to = 1.02 },
-                       &plot, err));
-    return cv_plot_columns(result, plot, 0, CROSSOVER_RATIOS, err);
+    cv_plot_columns(result, plot, 0, CROSSOVER_RATIOS);
 }
 
 static enum cleave_status make_crossover(const struct cv_figure_job *job,
@@ -248,18 +237,14 @@ static enum cleave_status make_crossover(const struct cv_figure_job *job,
     unsigned wrong = 0;
 
     (void)job;
-    result->label = "R/tau";
-    result->columns = columns;
-    result->ncolumns = CROSSOVER_RATIOS;
-    result->note =
+    cv_figure_table(
+        result, "R/tau", columns, CROSSOVER_RATIOS,
         "LIFO does more work than FIFO when the faster link's time per unit is "
-        "below this part of the slower link's; FIFO does more above it.";
+        "below this part of the slower link's; FIFO does more above it.");
     for (int i = 0; i < CROSSOVER_COMPUTES; i++) {
         const double compute = pow(10, -2 + i * 0.5);
         double *values = cv_figure_row(result, "%.3g", compute);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         for (int j = 0; j < CROSSOVER_RATIOS; j++) {
             values[j] = cv_returns_crossover(compute, ratios_crossover[j], 1);
             min = fmin(min, values[j]);
@@ -267,17 +252,16 @@ static enum cleave_status make_crossover(const struct cv_figure_job *job,
             CV_TRY(check_cell(compute, ratios_crossover[j], values[j], &wrong, err));
         }
     }
-    CV_TRY(draw_crossover(result, err));
-    CV_TRY(
-        cv_figure_claim(result, wrong == 0, err,
-                        "LIFO wins below exactly one ratio of the links and FIFO above",
-                        "%u of %d comparisons by the closed forms differ", wrong,
-                        CROSSOVER_COMPUTES * CROSSOVER_RATIOS * 40));
-    return cv_figure_claim(
-        result, max < 1, err,
-        "the links must differ for LIFO to win, ever less as computing "
-        "rules",
-        "crossings from %.3g to %.4g", min, max);
+    draw_crossover(result);
+    cv_figure_claim(result, wrong == 0,
+                    "LIFO wins below exactly one ratio of the links and FIFO above",
+                    "%u of %d comparisons by the closed forms differ", wrong,
+                    CROSSOVER_COMPUTES * CROSSOVER_RATIOS * 40);
+    cv_figure_claim(result, max < 1,
+                    "the links must differ for LIFO to win, ever less as computing "
+                    "rules",
+                    "crossings from %.3g to %.4g", min, max);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_returns_crossover = {

@@ -1,9 +1,5 @@
-/* figure_streams_rounds.c -- steady rounds of a stream on four workers.
- * SPDX-License-Identifier: MIT
- *
- * Millot and Parrot, PPAM 2013, Figure 1: the schedule that AS4DR tends to, without
- * contention. Four workers of different speed, rounds of 10 s, results as large as
- * data. */
+/* figure_streams_rounds.c -- rounds of streams: schedule, convergence and automatic period.
+ * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <cleave/streams.h>
@@ -11,6 +7,12 @@
 #include "figures/common/figure.h"
 #include "figures/streams/figure_streams_scene.h"
 #include "model/stream/stream_costs.h"
+
+/* --- schedule ----------------------------------------------------------------------- */
+
+/* Millot and Parrot, PPAM 2013, Figure 1: the schedule that AS4DR tends to, without
+ * contention. Four workers of different speed, rounds of 10 s, results as large as
+ * data. */
 
 enum { WORKERS = 4, MOST_POSTS = 32 };
 enum { POSTS, EARLY, STEADY, UNITS, IDLE, SCHEDULE_COLUMNS };
@@ -69,10 +71,8 @@ static void note_post(const struct cleave_event *event, struct posts *posts)
     posts->units[w] += event->units;
 }
 
-static enum cleave_status add_bars(const struct cleave_event *event,
-                                   struct cv_figure_plot *plot,
-                                   struct cv_figure_result *result,
-                                   struct cleave_error *err)
+static void add_bars(const struct cleave_event *event, struct cv_figure_plot *plot,
+                     struct cv_figure_result *result)
 {
     const bool sent = event->kind == CLEAVE_SENT, done = event->kind == CLEAVE_DONE;
     struct cv_bar bar = { .row = done   ? 2 + event->worker
@@ -86,17 +86,15 @@ static enum cleave_status add_bars(const struct cleave_event *event,
     char text[8];
 
     if (bar.to <= bar.from)
-        return CLEAVE_OK;
+        return;
     snprintf(text, sizeof text, "%u", event->worker);
     if (!done)
         bar.text = text;
-    return cv_plot_bar(result, plot, &bar, err);
+    cv_plot_bar(result, plot, &bar);
 }
 
-static enum cleave_status read_trace(const struct cleave_trace *trace,
-                                     struct posts *posts, struct cv_figure_plot *plot,
-                                     struct cv_figure_result *result,
-                                     struct cleave_error *err)
+static void read_trace(const struct cleave_trace *trace, struct posts *posts,
+                       struct cv_figure_plot *plot, struct cv_figure_result *result)
 {
     for (size_t i = 0; i < cleave_trace_count(trace); i++) {
         const struct cleave_entry *entry = cleave_trace_at(trace, i);
@@ -108,9 +106,8 @@ static enum cleave_status read_trace(const struct cleave_trace *trace,
             continue;
         if (event->kind == CLEAVE_SENT)
             note_post(event, posts);
-        CV_TRY(add_bars(event, plot, result, err));
+        add_bars(event, plot, result);
     }
-    return CLEAVE_OK;
 }
 
 /* Two workers that verify equations 3 and 4 and yet ask for both ports at once: the least
@@ -155,48 +152,42 @@ static enum cleave_status judge_schedule(double off, double idle, uint64_t waits
     plain_waits = plain->contentions;
     cleave_streams_result_free(plain);
     CV_TRY(counterexample(&result->arena, &gaps, &sum, err));
-    CV_TRY(cv_figure_claim(result, off < 1e-3, err,
-                           "asymptotically every worker is served once in tau",
-                           "steady posts are within %.1e s of 10 s apart", off));
-    CV_TRY(cv_figure_claim(result, idle < 1e-9, err,
-                           "no worker idles between two parts of its load",
-                           "%.1g s of idleness in all", idle));
-    CV_TRY(cv_figure_claim(result, plain_waits == 0, err,
-                           "the delays of equation 3 prevent contention",
-                           "%llu of %llu messages wait for a port; with delays 10 %% "
-                           "longer %llu. None of that "
-                           "makes a worker idle",
-                           (unsigned long long)plain_waits, (unsigned long long)chunks,
-                           (unsigned long long)waits));
-    return cv_figure_claim(result, gaps.send_s >= 0 && gaps.receive_s >= 0, err,
-                           "equation 4 is sufficient against contention",
-                           "two workers with link latencies of 50 and 1 ms need %.3f of "
-                           "10 s, and both ports "
-                           "are asked for twice at once (gaps of %.3f and %.3f s)",
-                           sum, gaps.send_s, gaps.receive_s);
+    cv_figure_claim(result, off < 1e-3,
+                    "asymptotically every worker is served once in tau",
+                    "steady posts are within %.1e s of 10 s apart", off);
+    cv_figure_claim(result, idle < 1e-9, "no worker idles between two parts of its load",
+                    "%.1g s of idleness in all", idle);
+    cv_figure_claim(result, plain_waits == 0,
+                    "the delays of equation 3 prevent contention",
+                    "%llu of %llu messages wait for a port; with delays 10 %% "
+                    "longer %llu. None of that "
+                    "makes a worker idle",
+                    (unsigned long long)plain_waits, (unsigned long long)chunks,
+                    (unsigned long long)waits);
+    cv_figure_claim(result, gaps.send_s >= 0 && gaps.receive_s >= 0,
+                    "equation 4 is sufficient against contention",
+                    "two workers with link latencies of 50 and 1 ms need %.3f of "
+                    "10 s, and both ports "
+                    "are asked for twice at once (gaps of %.3f and %.3f s)",
+                    sum, gaps.send_s, gaps.receive_s);
+    return CLEAVE_OK;
 }
 
-static enum cleave_status fill(const struct posts *posts,
-                               const struct cleave_streams_result *run, double *off,
-                               double *idle, struct cv_figure_result *result,
-                               struct cleave_error *err)
+static void fill(const struct posts *posts, const struct cleave_streams_result *run,
+                 double *off, double *idle, struct cv_figure_result *result)
 {
     static const char *const columns[SCHEDULE_COLUMNS] = { "rounds", "2nd round after s",
                                                            "last round after s", "units",
                                                            "idle s" };
 
-    result->label = "worker";
-    result->columns = columns;
-    result->ncolumns = SCHEDULE_COLUMNS;
-    result->note =
+    cv_figure_table(
+        result, "worker", columns, SCHEDULE_COLUMNS,
         "Speeds 10, 20, 30 and 15 units/s, 0.1 s of latency in computing and "
-        "links, 200 units/s each way; delays 10 % longer than equation 3 says.";
+        "links, 200 units/s each way; delays 10 % longer than equation 3 says.");
     for (uint32_t w = 0; w < WORKERS; w++) {
         const unsigned n = posts->count[w];
         double *values = cv_figure_row(result, "%u", w);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         values[POSTS] = n;
         if (n >= 2) {
             values[EARLY] = posts->at[w][1] - posts->at[w][0];
@@ -209,7 +200,6 @@ static enum cleave_status fill(const struct posts *posts,
         *off = fmax(*off, fabs(values[STEADY] - SCHEDULE_TAU_S));
         *idle += values[IDLE];
     }
-    return CLEAVE_OK;
 }
 
 static enum cleave_status make_from(struct cleave_trace *trace,
@@ -222,29 +212,24 @@ static enum cleave_status make_from(struct cleave_trace *trace,
     struct posts posts = { .count = { 0 } };
     struct cleave_streams_result *run;
     double off = 0, idle = 0;
-    enum cleave_status status;
     uint64_t waits, chunks;
-    struct cv_figure_plot *plot;
+    struct cv_figure_plot *plot =
+        cv_plot_add(result, &(struct cv_figure_plot){
+                                .kind = CV_PLOT_BARS,
+                                .title = "Two steady rounds of 10 s on four workers",
+                                .x_label = "time (s)",
+                                .x_from = FROM_S,
+                                .x_to = TO_S,
+                                .row_names = rows,
+                                .nrows = WORKERS + 2,
+                                .kinds = kinds });
 
-    CV_TRY(cv_plot_add(result,
-                       &(struct cv_figure_plot){
-                           .kind = CV_PLOT_BARS,
-                           .title = "Two steady rounds of 10 s on four workers",
-                           .x_label = "time (s)",
-                           .x_from = FROM_S,
-                           .x_to = TO_S,
-                           .row_names = rows,
-                           .nrows = WORKERS + 2,
-                           .kinds = kinds },
-                       &plot, err));
     CV_TRY(simulate("0.1", trace, &run, err));
     waits = run->contentions;
     chunks = 2 * run->streams[0].chunks;
-    status = read_trace(trace, &posts, plot, result, err);
-    if (status == CLEAVE_OK)
-        status = fill(&posts, run, &off, &idle, result, err);
+    read_trace(trace, &posts, plot, result);
+    fill(&posts, run, &off, &idle, result);
     cleave_streams_result_free(run);
-    CV_TRY(status);
     return judge_schedule(off, idle, waits, chunks, result, err);
 }
 
@@ -271,11 +256,11 @@ const struct cv_figure cv_figure_streams_schedule = {
     .make = make_schedule,
 };
 
-/* --- how fast rounds get the length that is wanted --------------------------------- */
+/* --- convergence of rounds ---------------------------------------------------------- */
 
 /* Millot and Parrot, PPAM 2013, Figure 4: rounds of 100 s are wanted, but the first loads
- * are a fifth of what they should be; mean length of the rounds of 1000 workers of
- * Table 1, all with the same compute latency. */
+ * are a fifth of the right ones; mean length of the rounds of 1000 workers of Table 1,
+ * all with the same compute latency. */
 
 enum { LATENCIES = 3, ROUNDS = 6 };
 
@@ -298,9 +283,8 @@ static double factor(const struct cv_scene_run *run)
     return second / first;
 }
 
-static enum cleave_status judge_convergence(const struct cv_scene_run runs[LATENCIES],
-                                            struct cv_figure_result *result,
-                                            struct cleave_error *err)
+static void judge_convergence(const struct cv_scene_run runs[LATENCIES],
+                              struct cv_figure_result *result)
 {
     double off = 0, factor_off = 0;
     bool ordered = true;
@@ -314,44 +298,39 @@ static enum cleave_status judge_convergence(const struct cv_scene_run runs[LATEN
         factor_off = fmax(factor_off, fabs(factor(&runs[i]) / expected - 1));
         ordered &= i == 0 || runs[i].rounds[1].sigma_s < runs[i - 1].rounds[1].sigma_s;
     }
-    CV_TRY(cv_figure_claim(result, ordered, err,
-                           "the smaller the latency, the faster rounds converge",
-                           "round 2: %.2f, %.2f and %.2f s", runs[0].rounds[1].sigma_s,
-                           runs[1].rounds[1].sigma_s, runs[2].rounds[1].sigma_s));
-    CV_TRY(cv_figure_claim(result, off <= 6e-5, err,
-                           "the lengths are those of an independent simulation",
-                           "at most %.1e s apart", off));
-    return cv_figure_claim(
-        result, factor_off < 1e-6, err,
-        "the error of 1 / load shrinks by exactly 2 f / tau in a round",
-        "%.5f, %.5f and %.5f for 2 f / tau of 0.002, 0.010 and 0.018", factor(&runs[0]),
-        factor(&runs[1]), factor(&runs[2]));
+    cv_figure_claim(result, ordered,
+                    "the smaller the latency, the faster rounds converge",
+                    "round 2: %.2f, %.2f and %.2f s", runs[0].rounds[1].sigma_s,
+                    runs[1].rounds[1].sigma_s, runs[2].rounds[1].sigma_s);
+    cv_figure_claim(result, off <= 6e-5,
+                    "the lengths are those of an independent simulation",
+                    "at most %.1e s apart", off);
+    cv_figure_claim(result, factor_off < 1e-6,
+                    "the error of 1 / load shrinks by exactly 2 f / tau in a round",
+                    "%.5f, %.5f and %.5f for 2 f / tau of 0.002, 0.010 and 0.018",
+                    factor(&runs[0]), factor(&runs[1]), factor(&runs[2]));
 }
 
-static enum cleave_status draw_convergence(const struct cv_scene_run runs[LATENCIES],
-                                           struct cv_figure_result *result,
-                                           struct cleave_error *err)
+static void draw_convergence(const struct cv_scene_run runs[LATENCIES],
+                             struct cv_figure_result *result)
 {
     static const char *const names[LATENCIES] = { "f = 0.1 s", "f = 0.5 s", "f = 0.9 s" };
-    struct cv_figure_plot *plot;
+    struct cv_figure_plot *plot =
+        cv_plot_add(result, &(struct cv_figure_plot){
+                                .x_label = "mean time at which it is known (s)",
+                                .y_label = "mean length of a round (s)",
+                                .y_from = 0,
+                                .y_to = 110 });
 
-    CV_TRY(cv_plot_add(result,
-                       &(struct cv_figure_plot){ .x_label =
-                                                     "mean time at which it is known (s)",
-                                                 .y_label = "mean length of a round (s)",
-                                                 .y_from = 0,
-                                                 .y_to = 110 },
-                       &plot, err));
     for (int i = 0; i < LATENCIES; i++) {
-        struct cv_figure_series *series;
+        struct cv_figure_series *series =
+            cv_plot_series(result, plot, names[i], ROUNDS, false);
 
-        CV_TRY(cv_plot_series(result, plot, names[i], ROUNDS, false, &series, err));
         for (int r = 0; r < ROUNDS; r++) {
             series->x[r] = runs[i].rounds[r].time_s;
             series->y[r] = runs[i].rounds[r].sigma_s;
         }
     }
-    return CLEAVE_OK;
 }
 
 static enum cleave_status make_convergence(const struct cv_figure_job *job,
@@ -363,11 +342,9 @@ static enum cleave_status make_convergence(const struct cv_figure_job *job,
                                            "f 0.9: after s", "f 0.9: length s" };
     struct cv_scene_run runs[LATENCIES];
 
-    result->label = "round";
-    result->columns = columns;
-    result->ncolumns = sizeof columns / sizeof *columns;
-    result->note = "Mean time at which the master knows the length, and mean length; "
-                   "rounds of 100 s are wanted, first loads are a fifth of that.";
+    cv_figure_table(result, "round", columns, sizeof columns / sizeof *columns,
+                    "Mean time at which the master knows the length, and mean length; "
+                    "rounds of 100 s are wanted, first loads are a fifth of that.");
     for (int i = 0; i < LATENCIES; i++)
         runs[i] = (struct cv_scene_run){ .workers = job->quick ? 100 : 1000,
                                          .kind = -1,
@@ -381,15 +358,14 @@ static enum cleave_status make_convergence(const struct cv_figure_job *job,
     for (int r = 0; r < ROUNDS; r++) {
         double *values = cv_figure_row(result, "%d", r + 1);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         for (int i = 0; i < LATENCIES; i++) {
             *values++ = runs[i].rounds[r].time_s;
             *values++ = runs[i].rounds[r].sigma_s;
         }
     }
-    CV_TRY(draw_convergence(runs, result, err));
-    return judge_convergence(runs, result, err);
+    draw_convergence(runs, result);
+    judge_convergence(runs, result);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_streams_convergence = {
@@ -400,12 +376,11 @@ const struct cv_figure cv_figure_streams_convergence = {
     .make = make_convergence,
 };
 
-/* --- what an automatic period and a tapered end are worth -------------------------- */
+/* --- automatic period and tapered end ----------------------------------------------- */
 
-/* Beyond the paper: one stream on 100 workers of Table 1, which drop in speed and come
- * back. Rounds of 100 s, as published, with nothing done about the end, against a period
- * that follows what is measured, and against that with rounds that get shorter when the
- * end is known. */
+/* Beyond the paper: one stream on 100 workers of Table 1 with changing speeds. Rounds of
+ * 100 s and no care for the end, as published, against an automatic period, with and
+ * without shorter rounds at the end. */
 
 enum { HORIZONS = 2, DROPS = 4, ROWS = HORIZONS * DROPS };
 enum { PUBLISHED, CLOSE, AUTO, TAPER, WAYS, GAIN = WAYS, AUTO_COLUMNS };
@@ -417,8 +392,8 @@ static const double reference_auto[ROWS][2] = {
     { 0.8470, 0.9849 }, { 0.7923, 0.9850 }, { 0.7579, 0.9802 }, { 0.6534, 0.9518 },
     { 0.9534, 0.9936 }, { 0.9515, 0.9935 }, { 0.9124, 0.9936 }, { 0.8530, 0.9635 },
 };
-/* What is left to do when the stream ends, in seconds of all workers: about a round,
- * sqrt(8 f T). */
+/* Work left when the stream ends, in seconds of all workers: about a round, sqrt(8 f
+ * T). */
 static const double rests_s[HORIZONS] = { 10, 20 };
 
 static void set_up(struct cv_scene_run runs[ROWS][WAYS])
@@ -439,9 +414,8 @@ static void set_up(struct cv_scene_run runs[ROWS][WAYS])
             };
 }
 
-static enum cleave_status judge_auto(struct cv_scene_run runs[ROWS][WAYS],
-                                     struct cv_figure_result *result,
-                                     struct cleave_error *err)
+static void judge_auto(struct cv_scene_run runs[ROWS][WAYS],
+                       struct cv_figure_result *result)
 {
     double min = INFINITY, least_alone = INFINITY, below = -INFINITY;
 
@@ -452,20 +426,18 @@ static enum cleave_status judge_auto(struct cv_scene_run runs[ROWS][WAYS],
         min = fmin(min, runs[i][TAPER].to_end - runs[i][PUBLISHED].to_end);
         least_alone = fmin(least_alone, runs[i][AUTO].to_end - runs[i][PUBLISHED].to_end);
     }
-    CV_TRY(cv_figure_claim(
-        result, min >= 0.03, err,
+    cv_figure_claim(
+        result, min >= 0.03,
         "automatic period and taper: at least 3 points of CPU efficiency over rounds of "
         "100 s with posts spread as in streams-fig5, T = 2000 s, every dynamicity",
-        "%+.1f points at least; %+.1f by the period alone", 100 * min,
-        100 * least_alone));
-    return cv_figure_claim(result, below <= 0.01, err,
-                           "automatic period and taper reach an independent simulation",
-                           "at most %.2f points below it", 100 * below);
+        "%+.1f points at least; %+.1f by the period alone", 100 * min, 100 * least_alone);
+    cv_figure_claim(result, below <= 0.01,
+                    "automatic period and taper reach an independent simulation",
+                    "at most %.2f points below it", 100 * below);
 }
 
-static enum cleave_status draw_auto(struct cv_scene_run runs[ROWS][WAYS],
-                                    struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static void draw_auto(struct cv_scene_run runs[ROWS][WAYS],
+                      struct cv_figure_result *result)
 {
     static const char *const titles[HORIZONS] = { "T = 500 s", "T = 2000 s" };
     static const char *const names[WAYS] = { "rounds of 100 s, posts spread",
@@ -473,28 +445,25 @@ static enum cleave_status draw_auto(struct cv_scene_run runs[ROWS][WAYS],
                                              "automatic, tapered end" };
 
     for (int h = 0; h < HORIZONS; h++) {
-        struct cv_figure_plot *plot;
+        struct cv_figure_plot *plot =
+            cv_plot_add(result, &(struct cv_figure_plot){
+                                    .title = titles[h],
+                                    .x_label = "dynamicity: speeds drop by",
+                                    .y_label = "CPU efficiency, to the last "
+                                               "result",
+                                    .y_from = 0.6,
+                                    .y_to = 1 });
 
-        CV_TRY(cv_plot_add(result,
-                           &(struct cv_figure_plot){
-                               .title = titles[h],
-                               .x_label = "dynamicity: speeds drop by",
-                               .y_label = "CPU efficiency, to the last "
-                                          "result",
-                               .y_from = 0.6,
-                               .y_to = 1 },
-                           &plot, err));
         for (int way = 0; way < WAYS; way++) {
-            struct cv_figure_series *series;
+            struct cv_figure_series *series =
+                cv_plot_series(result, plot, names[way], DROPS, false);
 
-            CV_TRY(cv_plot_series(result, plot, names[way], DROPS, false, &series, err));
             for (int d = 0; d < DROPS; d++) {
                 series->x[d] = drops[d];
                 series->y[d] = runs[h * DROPS + d][way].to_end;
             }
         }
     }
-    return CLEAVE_OK;
 }
 
 static enum cleave_status make_auto(const struct cv_figure_job *job,
@@ -506,25 +475,22 @@ static enum cleave_status make_auto(const struct cv_figure_job *job,
                                                        "gain, points" };
     struct cv_scene_run runs[ROWS][WAYS];
 
-    result->label = "stream";
-    result->columns = columns;
-    result->ncolumns = AUTO_COLUMNS;
-    result->note = "Part of the time up to the last result that CPUs compute. tau 100: "
-                   "first posts spread over a round; close: as soon as ports allow.";
+    cv_figure_table(result, "stream", columns, AUTO_COLUMNS,
+                    "Part of the time up to the last result that CPUs compute. tau 100: "
+                    "first posts spread over a round; close: as soon as ports allow.");
     set_up(runs);
     CV_TRY(cv_scene_runs(job, &runs[0][0], (size_t)ROWS * WAYS, err));
     for (int i = 0; i < ROWS; i++) {
         double *values = cv_figure_row(result, "T %g, drop %g", horizons_s[i / DROPS],
                                        drops[i % DROPS]);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         for (int way = 0; way < WAYS; way++)
             values[way] = runs[i][way].to_end;
         values[GAIN] = 100 * (values[TAPER] - values[PUBLISHED]);
     }
-    CV_TRY(draw_auto(runs, result, err));
-    return judge_auto(runs, result, err);
+    draw_auto(runs, result);
+    judge_auto(runs, result);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_streams_auto = {

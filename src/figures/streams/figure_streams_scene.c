@@ -7,7 +7,6 @@
 #include "model/platform/platform_internal.h"
 #include "model/platform/literature_platforms.h"
 #include "model/stream/stream_costs.h"
-#include "sim/many/parallel.h"
 #include "sim/stream/stream_run.h"
 
 enum { SETTINGS = 5, SETTING_ROOM = 32 };
@@ -27,7 +26,7 @@ static enum cleave_status make_platform(const struct cv_scene_run *run,
 
     if (workers == NULL || groups == NULL || names == NULL)
         return cv_fail_memory(err, "the published platform");
-    /* Slow workers may need long for what they have when the stream ends. */
+    /* Slow workers may need long to finish when the stream ends. */
     CV_TRY(cv_literature_profiles(run->drop, 2 * run->horizon_s + 10000, arena, profiles,
                                   err));
     for (uint32_t i = 0; i < run->workers; i++) {
@@ -165,16 +164,10 @@ static enum cleave_status one_run(struct cv_scene_run *run, struct cv_arena *are
 
 /* --- all runs ----------------------------------------------------------------------- */
 
-struct batch {
-    const struct cv_figure_job *job;
-    struct cv_scene_run *runs;
-    size_t count;
-};
-
 static enum cleave_status some_runs(void *context, unsigned thread, uint64_t begin,
                                     uint64_t end, struct cleave_error *err)
 {
-    struct batch *batch = context;
+    struct cv_scene_run *runs = context;
     struct cv_arena arena;
 
     (void)thread;
@@ -182,34 +175,16 @@ static enum cleave_status some_runs(void *context, unsigned thread, uint64_t beg
         enum cleave_status status;
 
         cv_arena_init(&arena);
-        status = one_run(&batch->runs[i], &arena, err);
+        status = one_run(&runs[i], &arena, err);
         cv_arena_done(&arena);
         CV_TRY(status);
     }
     return CLEAVE_OK;
 }
 
-static void show_progress(void *context, uint64_t done)
-{
-    const struct batch *batch = context;
-
-    batch->job->progress(batch->job->context, done, batch->count);
-}
-
 enum cleave_status cv_scene_runs(const struct cv_figure_job *job,
                                  struct cv_scene_run *runs, size_t count,
                                  struct cleave_error *err)
 {
-    struct batch batch = { job, runs, count };
-    const struct cv_parallel loop = {
-        .count = count,
-        .block = 1,
-        .threads = job->threads,
-        .body = some_runs,
-        .context = &batch,
-        .progress = job->progress != NULL ? show_progress : NULL,
-        .progress_context = &batch,
-    };
-
-    return cv_parallel_run(&loop, err);
+    return cv_figure_parallel(job, count, 1, some_runs, runs, err);
 }

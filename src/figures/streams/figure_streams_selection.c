@@ -1,15 +1,17 @@
-/* figure_streams_selection.c -- throughput against the number of streams.
- * SPDX-License-Identifier: MIT
- *
- * Millot and Parrot, PPAM 2013, Figure 3: 100 workers of each kind of Table 1, results as
- * large as data. Neither the period nor the number of streams is printed; with rounds of
- * 100 s and no margin one master serves everybody, so the figure used shorter rounds or
- * large margins, as here. */
+/* figure_streams_selection.c -- selection of workers for several streams.
+ * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <cleave/stream_plan.h>
 #include "figures/common/figure.h"
 #include "model/platform/literature_platforms.h"
 #include "model/stream/stream_costs.h"
+
+/* --- throughput against the number of streams --------------------------------------- */
+
+/* Millot and Parrot, PPAM 2013, Figure 3: 100 workers of each kind of Table 1, results as
+ * large as data. Neither the period nor the number of streams is printed; with rounds of
+ * 100 s and no margin one master serves all workers, so the figure used shorter rounds or
+ * large margins, as here. */
 
 enum { WORKERS = 1000 };
 enum {
@@ -78,7 +80,6 @@ static const struct point points[] = {
 
 enum { POINTS = sizeof points / sizeof *points };
 
-/* What the claims are about. */
 struct summary {
     double ring_off;     /* most relative difference from the solver's optimum     */
     double own_below;    /* most that own weights lack to the good order           */
@@ -158,44 +159,39 @@ static void sum_up(const struct point *point, const double values[SELECTION_COLU
     note_all(point, values[OWN_USED], sum->all_own);
 }
 
-static enum cleave_status judge_selection(const struct summary *sum,
-                                          struct cv_figure_result *result,
-                                          struct cleave_error *err)
+static void judge_selection(const struct summary *sum, struct cv_figure_result *result)
 {
-    CV_TRY(cv_figure_claim(result, sum->down == 0, err,
-                           "more streams never get less in all, up to all workers",
-                           "%u points go down", sum->down));
-    CV_TRY(cv_figure_claim(result, sum->larger == 0, err,
-                           "the best workers come first: each stream adds less than the "
-                           "one before",
-                           "%u steps add more, published weights", sum->larger));
-    CV_TRY(cv_figure_claim(
-        result, sum->ring_off < 1e-6 && sum->unproved == 0, err,
+    cv_figure_claim(result, sum->down == 0,
+                    "more streams never get less in all, up to all workers",
+                    "%u points go down", sum->down);
+    cv_figure_claim(result, sum->larger == 0,
+                    "the best workers come first: each stream adds less than the "
+                    "one before",
+                    "%u steps add more, published weights", sum->larger);
+    cv_figure_claim(
+        result, sum->ring_off < 1e-6 && sum->unproved == 0,
         "published weights: the optimum, as an independent exact solver finds it",
-        "at most %.1e off (printed digits), %u not proved", sum->ring_off,
-        sum->unproved));
-    CV_TRY(cv_figure_claim(
-        result, sum->own_below < 5e-4, err,
+        "at most %.1e off (printed digits), %u not proved", sum->ring_off, sum->unproved);
+    cv_figure_claim(
+        result, sum->own_below < 5e-4,
         "own weights and the best order reach the independent solution",
         "at most %.4f %% below it; the bound is at most %.4f %% above its bound",
-        100 * fmax(0, sum->own_below), 100 * fmax(0, sum->bound_over)));
-    CV_TRY(cv_figure_claim(
-        result, sum->least_scarce >= 40, err,
+        100 * fmax(0, sum->own_below), 100 * fmax(0, sum->bound_over));
+    cv_figure_claim(
+        result, sum->least_scarce >= 40,
         "beyond the paper: where masters are scarce (rounds of 1 and 2 s, only the best "
         "kind served) the order gives at least 40 % more",
         "%+.1f %% at least over %u points, %+.1f %% at most of all", sum->least_scarce,
-        sum->scarce, sum->most_gain));
-    return cv_figure_claim(
-        result, sum->all_own[0] == 8 && sum->all_own[1] == 16, err,
-        "beyond the paper: half as many masters serve all 1000 workers",
-        "rounds of 2 s: %u instead of %u; of 1 s: %u instead of %u", sum->all_own[0],
-        sum->all_ring[0], sum->all_own[1], sum->all_ring[1]);
+        sum->scarce, sum->most_gain);
+    cv_figure_claim(result, sum->all_own[0] == 8 && sum->all_own[1] == 16,
+                    "beyond the paper: half as many masters serve all 1000 workers",
+                    "rounds of 2 s: %u instead of %u; of 1 s: %u instead of %u",
+                    sum->all_own[0], sum->all_ring[0], sum->all_own[1], sum->all_ring[1]);
 }
 
 /* A curve per period and weights; the points of a period follow each other. */
-static enum cleave_status draw_selection(const struct cv_figure_job *job,
-                                         struct cv_figure_result *result,
-                                         struct cleave_error *err)
+static void draw_selection(const struct cv_figure_job *job,
+                           struct cv_figure_result *result)
 {
     static const struct {
         const char *title;
@@ -209,22 +205,21 @@ static enum cleave_status draw_selection(const struct cv_figure_job *job,
                                           "no order can exceed" };
 
     for (size_t p = 0; p < sizeof panels / sizeof *panels; p++) {
-        struct cv_figure_plot *plot;
+        struct cv_figure_plot *plot =
+            cv_plot_add(result,
+                        &(struct cv_figure_plot){ .title = panels[p].title,
+                                                  .x_label = "streams",
+                                                  .y_label = "throughput (units/s)",
+                                                  .x_to = panels[p].max,
+                                                  .y_from = 0,
+                                                  .y_to = 250000 });
 
-        CV_TRY(cv_plot_add(result,
-                           &(struct cv_figure_plot){ .title = panels[p].title,
-                                                     .x_label = "streams",
-                                                     .y_label = "throughput (units/s)",
-                                                     .x_to = panels[p].max,
-                                                     .y_from = 0,
-                                                     .y_to = 250000 },
-                           &plot, err));
         for (int c = 0; c < 3; c++) {
             const struct cv_figure_row *row = result->rows;
             struct cv_figure_series *series;
             size_t n = 0;
 
-            CV_TRY(cv_plot_series(result, plot, names[c], POINTS, false, &series, err));
+            series = cv_plot_series(result, plot, names[c], POINTS, false);
             if (columns[c] == OWN_BOUND)
                 series->line = CV_LINE_PLAIN;
             for (size_t i = 0; i < POINTS; i++) {
@@ -239,7 +234,6 @@ static enum cleave_status draw_selection(const struct cv_figure_job *job,
             series->n = n;
         }
     }
-    return CLEAVE_OK;
 }
 
 static enum cleave_status fill(const struct cv_figure_job *job,
@@ -259,8 +253,6 @@ static enum cleave_status fill(const struct cv_figure_job *job,
                      ? cv_figure_row(result, "%g s, margin %g, %u", point->tau_s,
                                      point->margin, point->streams)
                      : cv_figure_row(result, "%g s, %u", point->tau_s, point->streams);
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         CV_TRY(plan(platform, point, CLEAVE_WEIGHTS_RING, &values[RING_USED],
                     &values[SELECTION_RING], &values[RING_BOUND], &ring_optimal, err));
         CV_TRY(plan(platform, point, CLEAVE_WEIGHTS_OWN, &values[OWN_USED],
@@ -269,11 +261,11 @@ static enum cleave_status fill(const struct cv_figure_job *job,
         if (fabs(values[GAIN]) < 1e-9)
             values[GAIN] = 0;
         sum_up(point, values, ring_optimal, &sum);
-        if (job->progress != NULL)
-            job->progress(job->context, i + 1, POINTS);
+        cv_figure_progress(job, i + 1, POINTS);
     }
-    CV_TRY(draw_selection(job, result, err));
-    return judge_selection(&sum, result, err);
+    draw_selection(job, result);
+    judge_selection(&sum, result);
+    return CLEAVE_OK;
 }
 
 static enum cleave_status make_selection(const struct cv_figure_job *job,
@@ -288,12 +280,10 @@ static enum cleave_status make_selection(const struct cv_figure_job *job,
     struct cleave_platform *platform;
     enum cleave_status status;
 
-    result->label = "round, streams";
-    result->columns = columns;
-    result->ncolumns = SELECTION_COLUMNS;
-    result->note =
+    cv_figure_table(
+        result, "round, streams", columns, SELECTION_COLUMNS,
         "100 workers of each of ten kinds, results as large as data. ring: the "
-        "published weights; own: own weights and the best order of service.";
+        "published weights; own: own weights and the best order of service.");
     for (unsigned i = 0; i < WORKERS; i++)
         workers[i] = cv_literature_worker(i / (WORKERS / CV_PUBLISHED_KINDS));
     CV_TRY(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, WORKERS, &platform, err));
@@ -310,7 +300,7 @@ const struct cv_figure cv_figure_streams_selection = {
     .make = make_selection,
 };
 
-/* --- what the published kinds of workers are worth --------------------------------- */
+/* --- Table 1 ------------------------------------------------------------------------ */
 
 /* Millot and Parrot, PPAM 2013, Table 1: ten kinds of workers, 100 of each. For rounds of
  * 100 s: what a worker gives, and what it takes of its master by the published weights,
@@ -337,10 +327,9 @@ static bool same(const struct cleave_worker *a, const struct cleave_worker *b)
            a->bandwidth_ups == b->bandwidth_ups && a->latency_s == b->latency_s;
 }
 
-static enum cleave_status judge_table1(const struct cleave_worker workers[KINDS],
-                                       const double ring[KINDS], const double own[KINDS],
-                                       struct cv_figure_result *result,
-                                       struct cleave_error *err)
+static void judge_table1(const struct cleave_worker workers[KINDS],
+                         const double ring[KINDS], const double own[KINDS],
+                         struct cv_figure_result *result)
 {
     double pure = 0, all_ring = 0, all_own = 0, spread = 0;
     unsigned different = KINDS;
@@ -356,26 +345,24 @@ static enum cleave_status judge_table1(const struct cleave_worker workers[KINDS]
         all_own += 100 * own[i];
         spread = fmax(spread, fabs(ring[i] / ring[0] - 1));
     }
-    CV_TRY(cv_figure_claim(result, different == KINDS, err,
-                           "there are ten kinds of workers", "%u: S1 is S5 and S3 is S7",
-                           different));
-    CV_TRY(cv_figure_claim(
-        result, spread > 0.01, err, "the weights of the knapsack tell workers apart",
+    cv_figure_claim(result, different == KINDS, "there are ten kinds of workers",
+                    "%u: S1 is S5 and S3 is S7", different);
+    cv_figure_claim(
+        result, spread > 0.01, "the weights of the knapsack tell workers apart",
         "all are %.5f s, within %.0e: S2's latency of 15 ms is the worst before anybody, "
         "so "
         "the knapsack takes the best throughputs; speeds are at most %.0e of bandwidths, "
         "messages are latency",
-        ring[0], spread, pure));
-    return cv_figure_claim(
-        result, all_ring <= TAU_S, err,
+        ring[0], spread, pure);
+    cv_figure_claim(
+        result, all_ring <= TAU_S,
         "with rounds of 100 s and no margin one master serves all 1000 workers",
         "%.2f s of 100 by the published weights, %.2f s by own ones: Figure 3 must have "
         "had shorter rounds or a margin",
         all_ring, all_own);
 }
 
-static enum cleave_status draw_table1(struct cv_figure_result *result,
-                                      struct cleave_error *err)
+static void draw_table1(struct cv_figure_result *result)
 {
     static const char *const names[KINDS] = { "S0", "S1", "S2", "S3", "S4",
                                               "S5", "S6", "S7", "S8", "S9" };
@@ -389,27 +376,25 @@ static enum cleave_status draw_table1(struct cv_figure_result *result,
     };
 
     for (int p = 0; p < 2; p++) {
-        struct cv_figure_plot *plot;
+        struct cv_figure_plot *plot =
+            cv_plot_add(result,
+                        &(struct cv_figure_plot){ .title = panels[p].title,
+                                                  .x_label = "kind of worker",
+                                                  .y_label = panels[p].y_label,
+                                                  .x_names = names,
+                                                  .nx_names = KINDS,
+                                                  .log_y = p == 0,
+                                                  .y_from = p == 0 ? 0.5 : 0,
+                                                  .y_to = p == 0 ? 2000 : 0.035 });
 
-        CV_TRY(cv_plot_add(result,
-                           &(struct cv_figure_plot){ .title = panels[p].title,
-                                                     .x_label = "kind of worker",
-                                                     .y_label = panels[p].y_label,
-                                                     .x_names = names,
-                                                     .nx_names = KINDS,
-                                                     .log_y = p == 0,
-                                                     .y_from = p == 0 ? 0.5 : 0,
-                                                     .y_to = p == 0 ? 2000 : 0.035 },
-                           &plot, err));
         for (int c = 0; c < panels[p].count; c++) {
             const struct cv_figure_row *row = result->rows;
-            struct cv_figure_series *series;
+            struct cv_figure_series *series = cv_plot_series(result, plot,
+                                                             p == 0   ? NULL
+                                                             : c == 0 ? "published weight"
+                                                                      : "own messages",
+                                                             KINDS, false);
 
-            CV_TRY(cv_plot_series(result, plot,
-                                  p == 0   ? NULL
-                                  : c == 0 ? "published weight"
-                                           : "own messages",
-                                  KINDS, false, &series, err));
             series->line = CV_LINE_MARKS;
             for (int i = 0; i < KINDS; i++, row = row->next) {
                 series->x[i] = i;
@@ -417,7 +402,6 @@ static enum cleave_status draw_table1(struct cv_figure_result *result,
             }
         }
     }
-    return CLEAVE_OK;
 }
 
 static enum cleave_status make_table1(const struct cv_figure_job *job,
@@ -443,17 +427,13 @@ static enum cleave_status make_table1(const struct cv_figure_job *job,
         return cv_fail_memory(err, "a figure");
     cv_ring_tight_delays(&ring, times, CV_DELAY_DERIVED, weights);
     cv_ring_own_weights(&ring, times, own);
-    result->label = "kind";
-    result->columns = columns;
-    result->ncolumns = TABLE1_COLUMNS;
-    result->note =
+    cv_figure_table(
+        result, "kind", columns, TABLE1_COLUMNS,
         "The first four columns are the table, the others follow for rounds of "
-        "100 s, results as large as data.";
+        "100 s, results as large as data.");
     for (int i = 0; i < KINDS; i++) {
         double *values = cv_figure_row(result, "S%d", i);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         values[SPEED] = workers[i].speed_ups;
         values[LATENCY] = workers[i].compute_latency_s;
         values[BANDWIDTH] = workers[i].bandwidth_ups;
@@ -463,8 +443,9 @@ static enum cleave_status make_table1(const struct cv_figure_job *job,
         values[TABLE1_RING] = weights[i];
         values[TABLE1_OWN] = own[i];
     }
-    CV_TRY(judge_table1(workers, weights, own, result, err));
-    return draw_table1(result, err);
+    judge_table1(workers, weights, own, result);
+    draw_table1(result);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_streams_table1 = {

@@ -3,40 +3,37 @@
 #include <math.h>
 #include "engine/driver.h"
 #include "figures/common/figure.h"
-#include "figures/common/figure.h"
 #include "policy/static/umr.h"
 #include "policy/static/xmi.h"
 #include "policy/static/xmi_k.h"
 #include "sim/load/load_case.h"
-#include "sim/many/parallel.h"
 
-enum { CV_GRID_XMIS = 8, CV_GRID_UMR = 0, CV_GRID_XMI_K = CV_GRID_XMIS + 1 };
-enum { CV_GRID_LEAST_R = 5, CV_GRID_MOST_R = 80 };
+enum { XMIS = 8, UMR = 0, XMI_K = XMIS + 1, METHODS };
+enum { LEAST_R = 5, MOST_R = 80 };
 
-struct cv_grid_setting {
+struct grid_setting {
     uint32_t workers;
     double ratio, compute_latency_s, latency_s;
 };
 
 /* Makespans: umr, xmi with 1 to 8 rounds, xmi-k. */
-struct cv_grid_times {
-    double of[CV_GRID_XMIS + 2];
+struct grid_times {
+    double of[METHODS];
 };
 
-struct cv_grid {
-    uint32_t xmis; /* XMI up to so many rounds */
+struct grid {
+    uint32_t xmis; /* XMI up to this many rounds */
     bool xmi_k;    /* xmi-k too                */
-    struct cv_grid_setting *settings;
-    struct cv_grid_times *times;
+    struct grid_setting *settings;
+    struct grid_times *times;
     size_t count;
-    const struct cv_figure_job *job;
 };
 
 /* UMR held to as many rounds as XMI, without latencies: how much longer it takes, in
  * percent, over all N and R. */
-struct cv_grid_penalty {
+struct grid_penalty {
     double mean, max;
-    double of[CV_GRID_XMIS]; /* with 1 .. 8 rounds */
+    double of[XMIS]; /* with 1 .. 8 rounds */
 };
 
 enum { MOST_WORKERS = 50, MOST_ROUNDS = 60, MOST_CHUNKS = 2000 };
@@ -45,20 +42,19 @@ static const double LOAD = 2000;
 
 /* Fill the settings, or only count them when `out` is NULL. Quick: every 47th, which
  * is in step with none of the loops. */
-static size_t list_settings(bool quick, struct cv_grid_setting *out)
+static size_t list_settings(bool quick, struct grid_setting *out)
 {
     const size_t stride = quick ? 47 : 1;
     size_t seen = 0, count = 0;
 
     for (uint32_t n = 5; n <= MOST_WORKERS; n += 5)
-        for (uint32_t ratio = n; ratio <= CV_GRID_MOST_R; ratio += 2)
+        for (uint32_t ratio = n; ratio <= MOST_R; ratio += 2)
             for (int a = 0; a <= 20; a++)
                 for (int b = 0; b <= 20; b++) {
                     if (seen++ % stride != 0)
                         continue;
                     if (out != NULL)
-                        out[count] =
-                            (struct cv_grid_setting){ n, ratio, 0.5 * a, 0.5 * b };
+                        out[count] = (struct grid_setting){ n, ratio, 0.5 * a, 0.5 * b };
                     count++;
                 }
     return count;
@@ -105,30 +101,29 @@ static enum cleave_status one_xmi(const struct cleave_platform *platform, uint32
     return CLEAVE_OK;
 }
 
-static enum cleave_status try_methods(const struct cv_grid *grid,
+static enum cleave_status try_methods(const struct grid *grid,
                                       const struct cleave_platform *platform,
                                       bool no_latency, struct cv_arena *arena,
-                                      struct cv_grid_times *out, struct cleave_error *err)
+                                      struct grid_times *out, struct cleave_error *err)
 {
     const struct cleave_worker *workers = cleave_platform_workers(platform);
     const uint32_t n = cleave_platform_nworkers(platform);
     struct cv_xmi_k best;
     struct cv_umr umr;
 
-    CV_TRY(cv_umr_plan(workers, n, LOAD, no_latency ? CV_GRID_XMIS : MOST_ROUNDS, 0,
-                       arena, &umr, err));
-    CV_TRY(simulate(&umr.plan, platform, &out->of[CV_GRID_UMR], err));
+    CV_TRY(cv_umr_plan(workers, n, LOAD, no_latency ? XMIS : MOST_ROUNDS, 0, arena, &umr,
+                       err));
+    CV_TRY(simulate(&umr.plan, platform, &out->of[UMR], err));
     for (uint32_t x = 1; x <= grid->xmis; x++)
         CV_TRY(one_xmi(platform, x, arena, &out->of[x], err));
     if (!grid->xmi_k)
         return CLEAVE_OK;
-    CV_TRY(cv_xmi_k_plan(workers, n, LOAD,
-                         no_latency ? (size_t)CV_GRID_XMIS * n : MOST_CHUNKS, arena,
-                         &best, err));
-    return simulate(&best.plan, platform, &out->of[CV_GRID_XMI_K], err);
+    CV_TRY(cv_xmi_k_plan(workers, n, LOAD, no_latency ? (size_t)XMIS * n : MOST_CHUNKS,
+                         arena, &best, err));
+    return simulate(&best.plan, platform, &out->of[XMI_K], err);
 }
 
-static void make_workers(const struct cv_grid_setting *setting,
+static void make_workers(const struct grid_setting *setting,
                          struct cleave_worker workers[MOST_WORKERS])
 {
     for (uint32_t i = 0; i < setting->workers; i++)
@@ -142,10 +137,10 @@ static void make_workers(const struct cv_grid_setting *setting,
         };
 }
 
-static enum cleave_status one_setting(const struct cv_grid *grid, uint64_t at,
+static enum cleave_status one_setting(const struct grid *grid, uint64_t at,
                                       struct cleave_error *err)
 {
-    const struct cv_grid_setting *setting = &grid->settings[at];
+    const struct grid_setting *setting = &grid->settings[at];
     struct cleave_worker workers[MOST_WORKERS];
     struct cleave_platform *platform = NULL;
     struct cv_arena arena;
@@ -166,7 +161,7 @@ static enum cleave_status one_setting(const struct cv_grid *grid, uint64_t at,
 static enum cleave_status some_settings(void *context, unsigned thread, uint64_t begin,
                                         uint64_t end, struct cleave_error *err)
 {
-    const struct cv_grid *grid = context;
+    const struct grid *grid = context;
 
     (void)thread;
     for (uint64_t i = begin; i < end; i++)
@@ -174,48 +169,32 @@ static enum cleave_status some_settings(void *context, unsigned thread, uint64_t
     return CLEAVE_OK;
 }
 
-static void show_progress(void *context, uint64_t done)
-{
-    const struct cv_grid *grid = context;
-
-    grid->job->progress(grid->job->context, done, grid->count);
-}
-
 /* Simulate all settings, or every 47th of them if quick. Memory is from the arena. */
-static enum cleave_status grid_run(const struct cv_figure_job *job, struct cv_grid *grid,
-                                   struct cv_arena *arena, struct cleave_error *err)
+static enum cleave_status grid_run(const struct cv_figure_job *job, struct grid *grid,
+                                   struct cv_figure_result *result,
+                                   struct cleave_error *err)
 {
-    struct cv_parallel loop = { .block = 64,
-                                .threads = job->threads,
-                                .body = some_settings,
-                                .context = grid,
-                                .progress = job->progress != NULL ? show_progress : NULL,
-                                .progress_context = grid };
-
-    grid->job = job;
-    grid->count = loop.count = list_settings(job->quick, NULL);
-    grid->settings = cv_array(arena, grid->count, sizeof *grid->settings);
-    grid->times = cv_array(arena, grid->count, sizeof *grid->times);
-    if (grid->settings == NULL || grid->times == NULL)
-        return cv_fail_memory(err, "a figure");
+    grid->count = list_settings(job->quick, NULL);
+    grid->settings = cv_figure_alloc(result, grid->count, sizeof *grid->settings);
+    grid->times = cv_figure_alloc(result, grid->count, sizeof *grid->times);
     list_settings(job->quick, grid->settings);
-    return cv_parallel_run(&loop, err);
+    return cv_figure_parallel(job, grid->count, 64, some_settings, grid, err);
 }
 
 static enum cleave_status grid_no_latency(struct cv_arena *arena,
-                                          struct cv_grid_penalty *out,
+                                          struct grid_penalty *out,
                                           struct cleave_error *err)
 {
-    struct cv_grid_setting setting = { .compute_latency_s = 0, .latency_s = 0 };
+    struct grid_setting setting = { .compute_latency_s = 0, .latency_s = 0 };
     struct cleave_worker workers[MOST_WORKERS];
     double count = 0;
 
-    *out = (struct cv_grid_penalty){ 0 };
+    *out = (struct grid_penalty){ 0 };
     for (setting.workers = 5; setting.workers <= MOST_WORKERS; setting.workers += 5)
-        for (uint32_t ratio = setting.workers; ratio <= CV_GRID_MOST_R; ratio += 2) {
+        for (uint32_t ratio = setting.workers; ratio <= MOST_R; ratio += 2) {
             setting.ratio = ratio;
             make_workers(&setting, workers);
-            for (uint32_t x = 1; x <= CV_GRID_XMIS; x++) {
+            for (uint32_t x = 1; x <= XMIS; x++) {
                 struct cv_umr umr;
                 struct cv_xmi xmi;
                 double over;
@@ -229,21 +208,21 @@ static enum cleave_status grid_no_latency(struct cv_arena *arena,
             }
             count++;
         }
-    for (int x = 0; x < CV_GRID_XMIS; x++) {
+    for (int x = 0; x < XMIS; x++) {
         out->of[x] /= count;
-        out->mean += out->of[x] / CV_GRID_XMIS;
+        out->mean += out->of[x] / XMIS;
     }
     return CLEAVE_OK;
 }
 
-/* --- XMI over UMR against the ratio of computing to communication ------------------ */
+/* --- Figure 4: XMI over UMR against R ----------------------------------------------- */
 
 /* Yang and Casanova, multi-round algorithms, Figure 4: mean makespan of XMI with 1 to 4
  * rounds over that of UMR for each R, over all other settings of Table 2. Odd R belong
  * to odd N and even R to even N, so neighbours are taken together: alone they would
  * zigzag. */
 
-enum { FIG4_XMIS = 4, PAIRS = (CV_GRID_MOST_R - CV_GRID_LEAST_R + 1) / 2 };
+enum { FIG4_XMIS = 4, PAIRS = (MOST_R - LEAST_R + 1) / 2 };
 enum { SETTINGS = FIG4_XMIS, COLUMNS };
 
 struct curves {
@@ -251,10 +230,10 @@ struct curves {
     double settings[PAIRS];
 };
 
-static void sum_up_fig4(const struct cv_grid *grid, struct curves *curves)
+static void sum_up_fig4(const struct grid *grid, struct curves *curves)
 {
     for (size_t i = 0; i < grid->count; i++) {
-        const int pair = ((int)grid->settings[i].ratio - CV_GRID_LEAST_R) / 2;
+        const int pair = ((int)grid->settings[i].ratio - LEAST_R) / 2;
 
         curves->settings[pair]++;
         for (int x = 0; x < FIG4_XMIS; x++)
@@ -267,7 +246,7 @@ static void sum_up_fig4(const struct cv_grid *grid, struct curves *curves)
 
 static int pair_of(int ratio)
 {
-    return (ratio - CV_GRID_LEAST_R) / 2;
+    return (ratio - LEAST_R) / 2;
 }
 
 /* The most that a curve goes against its trend from R = 9 on, where `sign` is 1 for a
@@ -291,45 +270,41 @@ static int lowest(const struct curves *curves, int x)
     for (int p = 1; p < PAIRS; p++)
         if (curves->over[p][x] < curves->over[best][x])
             best = p;
-    return CV_GRID_LEAST_R + 2 * best;
+    return LEAST_R + 2 * best;
 }
 
-static enum cleave_status judge_trends(const struct curves *curves, double noise,
-                                       struct cv_figure_result *result,
-                                       struct cleave_error *err)
+static void judge_trends(const struct curves *curves, double noise,
+                         struct cv_figure_result *result)
 {
     const double *ten = curves->over[pair_of(10)], *last = curves->over[PAIRS - 1];
     const double *seven = curves->over[pair_of(7)];
     const int turn = lowest(curves, 1);
 
-    CV_TRY(cv_figure_claim(
+    cv_figure_claim(
         result, ten[2] < fmin(fmin(ten[0], ten[1]), 1) && ten[3] < fmin(ten[0], ten[1]),
-        err,
         "near R = 10 XMI with 3 and 4 rounds is better than with 1 and 2, and than UMR",
         "R 9-10: %.3f %.3f %.3f %.3f of UMR's time with 1 to 4 rounds; at R 7-8 %.3f "
         "%.3f %.3f %.3f",
-        ten[0], ten[1], ten[2], ten[3], seven[0], seven[1], seven[2], seven[3]));
-    CV_TRY(cv_figure_claim(result, against(curves, 0, -1) < noise && last[0] < ten[0],
-                           err, "XMI with 1 round gets better as R grows",
-                           "from %.3f at R 9-10 to %.3f at R 79-80", ten[0], last[0]));
-    CV_TRY(cv_figure_claim(
-        result, turn >= 7 && turn <= 16 && last[1] > curves->over[pair_of(turn)][1], err,
-        "XMI with 2 rounds first gets better, then worse after R = 12",
-        "least, %.3f, at R %d-%d; %.3f at R 15-16, %.3f at R 79-80",
-        curves->over[pair_of(turn)][1], turn, turn + 1, curves->over[pair_of(15)][1],
-        last[1]));
-    return cv_figure_claim(result,
-                           against(curves, 2, 1) < noise &&
-                               against(curves, 3, 1) < noise && last[2] > ten[2] &&
-                               last[3] > ten[3],
-                           err, "XMI with 3 and 4 rounds gets worse as R grows",
-                           "from %.2f and %.2f at R 9-10 to %.2f and %.2f at R 79-80",
-                           ten[2], ten[3], last[2], last[3]);
+        ten[0], ten[1], ten[2], ten[3], seven[0], seven[1], seven[2], seven[3]);
+    cv_figure_claim(result, against(curves, 0, -1) < noise && last[0] < ten[0],
+                    "XMI with 1 round gets better as R grows",
+                    "from %.3f at R 9-10 to %.3f at R 79-80", ten[0], last[0]);
+    cv_figure_claim(result,
+                    turn >= 7 && turn <= 16 && last[1] > curves->over[pair_of(turn)][1],
+                    "XMI with 2 rounds first gets better, then worse after R = 12",
+                    "least, %.3f, at R %d-%d; %.3f at R 15-16, %.3f at R 79-80",
+                    curves->over[pair_of(turn)][1], turn, turn + 1,
+                    curves->over[pair_of(15)][1], last[1]);
+    cv_figure_claim(result,
+                    against(curves, 2, 1) < noise && against(curves, 3, 1) < noise &&
+                        last[2] > ten[2] && last[3] > ten[3],
+                    "XMI with 3 and 4 rounds gets worse as R grows",
+                    "from %.2f and %.2f at R 9-10 to %.2f and %.2f at R 79-80", ten[2],
+                    ten[3], last[2], last[3]);
 }
 
-static enum cleave_status judge(const struct curves *curves, bool quick,
-                                const struct cv_grid_penalty *penalty,
-                                struct cv_figure_result *result, struct cleave_error *err)
+static void judge(const struct curves *curves, bool quick,
+                  const struct grid_penalty *penalty, struct cv_figure_result *result)
 {
     double max = 0;
     int where = 0;
@@ -338,43 +313,38 @@ static enum cleave_status judge(const struct curves *curves, bool quick,
         for (int x = 0; x < FIG4_XMIS; x++)
             if (1 / curves->over[p][x] - 1 > max) {
                 max = 1 / curves->over[p][x] - 1;
-                where = CV_GRID_LEAST_R + 2 * p;
+                where = LEAST_R + 2 * p;
             }
-    CV_TRY(judge_trends(curves, quick ? 0.5 : 0.02, result, err));
-    CV_TRY(cv_figure_claim(result, max < 0.1, err,
-                           "over all R, UMR is the best or close to it",
-                           "at most %.1f %% longer than the best XMI, at R %d-%d",
-                           100 * max, where, where + 1));
-    return cv_figure_claim(
-        result, fabs(penalty->mean - 1.6) < 0.1, err,
+    judge_trends(curves, quick ? 0.5 : 0.02, result);
+    cv_figure_claim(result, max < 0.1, "over all R, UMR is the best or close to it",
+                    "at most %.1f %% longer than the best XMI, at R %d-%d", 100 * max,
+                    where, where + 1);
+    cv_figure_claim(
+        result, fabs(penalty->mean - 1.6) < 0.1,
         "without latencies and with the same 1 to 8 rounds UMR takes 1.6 % longer",
         "%.2f %% on average, %.1f %% at most; %.2f %% with 2 rounds, %.2f %% with 8: the "
         "uniform rounds cost less than printed",
         penalty->mean, penalty->max, penalty->of[1], penalty->of[7]);
 }
 
-static enum cleave_status draw_fig4(const struct curves *curves,
-                                    struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static void draw_fig4(const struct curves *curves, struct cv_figure_result *result)
 {
     static const char *const names[FIG4_XMIS] = { "XMI, 1 round", "XMI, 2 rounds",
                                                   "XMI, 3 rounds", "XMI, 4 rounds" };
-    struct cv_figure_plot *plot;
+    struct cv_figure_plot *plot =
+        cv_plot_add(result,
+                    &(struct cv_figure_plot){ .x_label = "R = bandwidth over speed",
+                                              .y_label = "mean makespan over UMR's" });
 
-    CV_TRY(cv_plot_add(result,
-                       &(struct cv_figure_plot){ .x_label = "R = bandwidth over speed",
-                                                 .y_label = "mean makespan over UMR's" },
-                       &plot, err));
     for (int x = 0; x < FIG4_XMIS; x++) {
-        struct cv_figure_series *series;
+        struct cv_figure_series *series =
+            cv_plot_series(result, plot, names[x], PAIRS, false);
 
-        CV_TRY(cv_plot_series(result, plot, names[x], PAIRS, false, &series, err));
         for (int p = 0; p < PAIRS; p++) {
-            series->x[p] = CV_GRID_LEAST_R + 2 * p + 0.5;
+            series->x[p] = LEAST_R + 2 * p + 0.5;
             series->y[p] = curves->over[p][x];
         }
     }
-    return CLEAVE_OK;
 }
 
 static enum cleave_status make_fig4(const struct cv_figure_job *job,
@@ -383,31 +353,28 @@ static enum cleave_status make_fig4(const struct cv_figure_job *job,
 {
     static const char *const columns[COLUMNS] = { "xmi, 1 round", "2 rounds", "3 rounds",
                                                   "4 rounds", "settings" };
-    struct cv_grid grid = { .xmis = FIG4_XMIS };
+    struct grid grid = { .xmis = FIG4_XMIS };
     struct curves curves = { .settings = { 0 } };
-    struct cv_grid_penalty penalty;
+    struct grid_penalty penalty;
 
-    result->label = "R";
-    result->columns = columns;
-    result->ncolumns = COLUMNS;
-    result->note = "Mean makespan over that of UMR, by pairs of R: odd R have odd N.";
-    CV_TRY(grid_run(job, &grid, &result->arena, err));
+    cv_figure_table(result, "R", columns, COLUMNS,
+                    "Mean makespan over that of UMR, by pairs of R: odd R have odd N.");
+    CV_TRY(grid_run(job, &grid, result, err));
     CV_TRY(grid_no_latency(&result->arena, &penalty, err));
     sum_up_fig4(&grid, &curves);
     for (int p = 0; p < PAIRS; p++) {
-        const int ratio = CV_GRID_LEAST_R + 2 * p;
+        const int ratio = LEAST_R + 2 * p;
         double *values = p % 4 == 0 || p < 6 || p == PAIRS - 1
                              ? cv_figure_row(result, "%d-%d", ratio, ratio + 1)
                              : cv_figure_file_row(result, "%d-%d", ratio, ratio + 1);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         for (int x = 0; x < FIG4_XMIS; x++)
             values[x] = curves.over[p][x];
         values[SETTINGS] = curves.settings[p];
     }
-    CV_TRY(judge(&curves, job->quick, &penalty, result, err));
-    return draw_fig4(&curves, result, err);
+    judge(&curves, job->quick, &penalty, result);
+    draw_fig4(&curves, result);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_umr_fig4 = {
@@ -418,15 +385,9 @@ const struct cv_figure cv_figure_umr_fig4 = {
     .make = make_fig4,
 };
 
-/* --- UMR against XMI-1..8 over the paper's whole grid ------------------------------ */
+/* --- Table 3: UMR and XMI-1 to XMI-8 ------------------------------------------------ */
 
 /* Yang and Casanova, multi-round algorithms, Table 3 over the settings of Table 2. */
-
-enum {
-    TABLE3_XMIS = CV_GRID_XMIS,
-    METHODS = TABLE3_XMIS + 2
-}; /* umr, xmi-1 .. xmi-8, xmi-k */
-enum { UMR = CV_GRID_UMR, XMI_K = CV_GRID_XMI_K };
 
 /* Means over the grid. */
 struct summary {
@@ -436,7 +397,7 @@ struct summary {
     bool xmi_k_never_worse;
 };
 
-static struct summary sum_up_table3(const struct cv_grid *grid)
+static struct summary sum_up_table3(const struct grid *grid)
 {
     struct summary sum = { .xmi_k_never_worse = true };
     double n = (double)grid->count, gaps = 0, squares = 0;
@@ -446,7 +407,7 @@ static struct summary sum_up_table3(const struct cv_grid *grid)
         const double *of = grid->times[i].of;
         double best = of[UMR], over = 100 * (of[UMR] / of[XMI_K] - 1);
 
-        for (int x = 1; x <= TABLE3_XMIS; x++)
+        for (int x = 1; x <= XMIS; x++)
             best = fmin(best, of[x]);
         for (int m = 0; m < METHODS; m++) {
             sum.ratio[m] += of[m] / of[UMR] / n;
@@ -472,8 +433,7 @@ static struct summary sum_up_table3(const struct cv_grid *grid)
     return sum;
 }
 
-static enum cleave_status fill(const struct summary *sum, struct cv_figure_result *result,
-                               struct cleave_error *err)
+static void fill(const struct summary *sum, struct cv_figure_result *result)
 {
     static const double paper_ratio[] = { 1,    1.03, 1.10, 1.49, 1.68,
                                           1.82, 1.94, 2.06, 2.16 };
@@ -487,8 +447,6 @@ static enum cleave_status fill(const struct summary *sum, struct cv_figure_resul
             : m > 0    ? cv_figure_row(result, "xmi, %d round%s", m, m > 1 ? "s" : "")
                        : cv_figure_row(result, "umr");
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         values[1] = sum->ratio[m];
         values[3] = sum->degradation[m];
         if (m == XMI_K)
@@ -497,33 +455,32 @@ static enum cleave_status fill(const struct summary *sum, struct cv_figure_resul
         values[2] = paper_degradation[m];
         worst = fmax(worst, fabs(sum->ratio[m] / paper_ratio[m] - 1));
     }
-    CV_TRY(cv_figure_claim(result, worst <= 0.025, err,
-                           "mean makespan of xmi-x over umr: 1.03 1.10 1.49 .. 2.16",
-                           "within %.1f %% of every printed value", 100 * worst));
-    CV_TRY(cv_figure_claim(result, sum->degradation[UMR] < sum->degradation[1], err,
-                           "umr has the lowest mean degradation from the best",
-                           "umr %.2f %%, xmi with 1 round %.2f %%", sum->degradation[UMR],
-                           sum->degradation[1]));
-    CV_TRY(cv_figure_claim(result, fabs(sum->degradation[3] / 40.43 - 1) < 0.05, err,
-                           "degradation row: 40.43 % at 3 rounds",
-                           "%.1f %%; the printed row cannot be a mean over the same "
-                           "settings as the ratio row, which forces at least %.1f %%",
-                           sum->degradation[3], 100 * (paper_ratio[3] - 1)));
-    CV_TRY(cv_figure_claim(result, fabs(sum->umr_best - 66.57) < 2, err,
-                           "umr is best in 66.57 % of the cases",
-                           "%.1f %%: many settings are near ties", sum->umr_best));
-    CV_TRY(cv_figure_claim(result, fabs(sum->gap - 2.64) < 0.2, err,
-                           "where not best, umr is within 2.64 % (spread 4.52 %)",
-                           "%.2f %% (spread %.2f %%)", sum->gap, sum->gap_spread));
-    return cv_figure_claim(result, sum->xmi_k_never_worse, err,
-                           "beyond the paper: xmi-k is never worse than umr or any xmi",
-                           "umr takes %.2f %% longer on average, %.1f %% at worst",
-                           sum->umr_over_xmi_k, sum->worst_over_xmi_k);
+    cv_figure_claim(result, worst <= 0.025,
+                    "mean makespan of xmi-x over umr: 1.03 1.10 1.49 .. 2.16",
+                    "within %.1f %% of every printed value", 100 * worst);
+    cv_figure_claim(result, sum->degradation[UMR] < sum->degradation[1],
+                    "umr has the lowest mean degradation from the best",
+                    "umr %.2f %%, xmi with 1 round %.2f %%", sum->degradation[UMR],
+                    sum->degradation[1]);
+    cv_figure_claim(result, fabs(sum->degradation[3] / 40.43 - 1) < 0.05,
+                    "degradation row: 40.43 % at 3 rounds",
+                    "%.1f %%; the printed row cannot be a mean over the same "
+                    "settings as the ratio row, which forces at least %.1f %%",
+                    sum->degradation[3], 100 * (paper_ratio[3] - 1));
+    cv_figure_claim(result, fabs(sum->umr_best - 66.57) < 2,
+                    "umr is best in 66.57 % of the cases",
+                    "%.1f %%: many settings are near ties", sum->umr_best);
+    cv_figure_claim(result, fabs(sum->gap - 2.64) < 0.2,
+                    "where not best, umr is within 2.64 % (spread 4.52 %)",
+                    "%.2f %% (spread %.2f %%)", sum->gap, sum->gap_spread);
+    cv_figure_claim(result, sum->xmi_k_never_worse,
+                    "beyond the paper: xmi-k is never worse than umr or any xmi",
+                    "umr takes %.2f %% longer on average, %.1f %% at worst",
+                    sum->umr_over_xmi_k, sum->worst_over_xmi_k);
 }
 
 /* Rows 1 to 8: as printed, and as made. */
-static enum cleave_status draw_table3(struct cv_figure_result *result,
-                                      struct cleave_error *err)
+static void draw_table3(struct cv_figure_result *result)
 {
     static const struct {
         const char *title, *y_label;
@@ -538,20 +495,19 @@ static enum cleave_status draw_table3(struct cv_figure_result *result,
         struct cv_figure_plot *plot;
         const struct cv_figure_row *row = result->rows->next; /* not umr itself */
 
-        CV_TRY(cv_plot_add(result,
-                           &(struct cv_figure_plot){ .title = panels[p].title,
-                                                     .x_label = "rounds of XMI",
-                                                     .y_label = panels[p].y_label },
-                           &plot, err));
-        CV_TRY(cv_plot_series(result, plot, "paper", TABLE3_XMIS, false, &printed, err));
-        CV_TRY(cv_plot_series(result, plot, "here", TABLE3_XMIS, false, &made, err));
-        for (int x = 0; x < TABLE3_XMIS; x++, row = row->next) {
+        plot =
+            cv_plot_add(result, &(struct cv_figure_plot){ .title = panels[p].title,
+                                                          .x_label = "rounds of XMI",
+                                                          .y_label = panels[p].y_label });
+
+        printed = cv_plot_series(result, plot, "paper", XMIS, false);
+        made = cv_plot_series(result, plot, "here", XMIS, false);
+        for (int x = 0; x < XMIS; x++, row = row->next) {
             printed->x[x] = made->x[x] = x + 1;
             printed->y[x] = row->values[panels[p].printed];
             made->y[x] = row->values[panels[p].made];
         }
     }
-    return CLEAVE_OK;
 }
 
 static enum cleave_status make_table3(const struct cv_figure_job *job,
@@ -560,21 +516,20 @@ static enum cleave_status make_table3(const struct cv_figure_job *job,
 {
     static const char *const columns[] = { "paper, over umr", "over umr",
                                            "paper, % from best", "% from best" };
-    struct cv_grid grid = { .xmis = TABLE3_XMIS, .xmi_k = true };
+    struct grid grid = { .xmis = XMIS, .xmi_k = true };
     struct summary sum;
 
-    result->label = "policy";
-    result->columns = columns;
-    result->ncolumns = sizeof columns / sizeof *columns;
-    result->note =
+    cv_figure_table(
+        result, "policy", columns, sizeof columns / sizeof *columns,
         "119,070 settings of Table 2 (the table's heading names 9,529,110, which "
         "no such grid has); workers are dropped where chunks would be negative, "
         "down to two, for which the formula's length stands. Without latencies "
-        "umr and xmi-k are held to 8 rounds.";
-    CV_TRY(grid_run(job, &grid, &result->arena, err));
+        "umr and xmi-k are held to 8 rounds.");
+    CV_TRY(grid_run(job, &grid, result, err));
     sum = sum_up_table3(&grid);
-    CV_TRY(fill(&sum, result, err));
-    return draw_table3(result, err);
+    fill(&sum, result);
+    draw_table3(result);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_umr_table3 = {

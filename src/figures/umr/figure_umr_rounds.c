@@ -1,9 +1,7 @@
-/* figure_umr_rounds.c -- what R the applications of the paper have.
+/* figure_umr_rounds.c -- R of applications, rounds of UMR, and UMR on unequal workers.
  * SPDX-License-Identifier: MIT
  *
- * Yang and Casanova, multi-round algorithms, Table 1: R is the time to compute over the
- * time to send the input of four applications over a "100 Mb" network. The sizes and
- * times are theirs; which rate they divided by is what can be checked. */
+ * Yang and Casanova, multi-round algorithms, Table 1 and Figures 5 to 7. */
 #include <math.h>
 #include "figures/common/figure.h"
 #include "model/platform/generate.h"
@@ -12,7 +10,14 @@
 #include "policy/static/umr_plus.h"
 #include "policy/static/umr_rounds.h"
 #include "policy/static/umr_unselected.h"
-#include "sim/many/parallel.h"
+
+static const double LOAD = 2000;
+enum { FEW = 5, WORKERS = 10, MOST_ROUNDS = 60 };
+
+/* --- Table 1: R of four applications ------------------------------------------------ */
+
+/* R is the time to compute over the time to send the input over a "100 Mb" network. Sizes
+ * and times are printed; the rate that they were divided by can be checked. */
 
 enum { APPLICATIONS = 4 };
 enum { SIZE, TIME, PRINTED, TEN, TWELVE, TABLE1_COLUMNS };
@@ -27,8 +32,7 @@ static const struct {
     { "Data Mining", 400, 3150, 78 },
 };
 
-static enum cleave_status draw_table1(struct cv_figure_result *result,
-                                      struct cleave_error *err)
+static void draw_table1(struct cv_figure_result *result)
 {
     static const char *const names[] = { "HMMER", "MPEG", "VFleet", "Data Mining" };
     static const struct {
@@ -39,26 +43,23 @@ static enum cleave_status draw_table1(struct cv_figure_result *result,
                    { "12.5 MB/s", TWELVE } };
     struct cv_figure_plot *plot;
 
-    CV_TRY(
+    plot =
         cv_plot_add(result,
                     &(struct cv_figure_plot){ .x_label = "application",
                                               .y_label = "R: compute time over send time",
                                               .x_names = names,
-                                              .nx_names = APPLICATIONS },
-                    &plot, err));
+                                              .nx_names = APPLICATIONS });
     for (int i = 0; i < 3; i++) {
         const struct cv_figure_row *row = result->rows;
-        struct cv_figure_series *series;
+        struct cv_figure_series *series =
+            cv_plot_series(result, plot, curves[i].name, APPLICATIONS, false);
 
-        CV_TRY(cv_plot_series(result, plot, curves[i].name, APPLICATIONS, false, &series,
-                              err));
         series->line = CV_LINE_MARKS;
         for (int k = 0; k < APPLICATIONS; k++, row = row->next) {
             series->x[k] = k + 0.12 * (i - 1); /* side by side */
             series->y[k] = row->values[curves[i].column];
         }
     }
-    return CLEAVE_OK;
 }
 
 static enum cleave_status make_table1(const struct cv_figure_job *job,
@@ -69,15 +70,11 @@ static enum cleave_status make_table1(const struct cv_figure_job *job,
                                                          "R, 10 MB/s", "R, 12.5 MB/s" };
     double off = 0, min = INFINITY;
 
-    (void)job;
-    result->label = "application";
-    result->columns = columns;
-    result->ncolumns = TABLE1_COLUMNS;
+    (void)job, (void)err;
+    cv_figure_table(result, "application", columns, TABLE1_COLUMNS, NULL);
     for (int i = 0; i < APPLICATIONS; i++) {
         double *values = cv_figure_row(result, "%s", applications[i].name);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         values[SIZE] = applications[i].size_mb;
         values[TIME] = applications[i].time_s;
         values[PRINTED] = applications[i].ratio;
@@ -86,14 +83,14 @@ static enum cleave_status make_table1(const struct cv_figure_job *job,
         off = fmax(off, fabs(values[TEN] - values[PRINTED]));
         min = fmin(min, values[TWELVE] / values[PRINTED]);
     }
-    CV_TRY(cv_figure_claim(result, off < 1, err,
-                           "R is the time to compute over the time to send",
-                           "within %.2f of every printed value at 10 MB/s", off));
-    CV_TRY(cv_figure_claim(result, min < 1.05, err, "the network is one of 100 Mb",
-                           "100 Mbit/s are 12.5 MB/s, for which R would be %.0f %% "
-                           "larger; the table is for 10 MB/s",
-                           100 * (min - 1)));
-    return draw_table1(result, err);
+    cv_figure_claim(result, off < 1, "R is the time to compute over the time to send",
+                    "within %.2f of every printed value at 10 MB/s", off);
+    cv_figure_claim(result, min < 1.05, "the network is one of 100 Mb",
+                    "100 Mbit/s are 12.5 MB/s, for which R would be %.0f %% "
+                    "larger; the table is for 10 MB/s",
+                    100 * (min - 1));
+    draw_table1(result);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_umr_table1 = {
@@ -103,7 +100,7 @@ const struct cv_figure cv_figure_umr_table1 = {
     .make = make_table1,
 };
 
-/* --- how many rounds UMR takes, against both latencies ----------------------------- */
+/* --- Figure 5: rounds of UMR against both latencies --------------------------------- */
 
 /* Yang and Casanova, multi-round algorithms, Figure 5: N = R = 5, 2000 units, speed 1, so
  * that N S = B. Equation 9 as printed has an N too many under the root for this case:
@@ -111,28 +108,33 @@ const struct cv_figure cv_figure_umr_table1 = {
  * 
  *     M = sqrt(2 W / (B (3 alpha + N beta))). */
 
-enum { FIG5_MOST = 10, BETAS = FIG5_MOST + 1, FIG5_WORKERS = 5 };
+enum { FIG5_MOST = 10, BETAS = FIG5_MOST + 1 };
 
-static const double FIG5_LOAD = 2000, RATIO = 5;
+static const double RATIO = 5;
 
-static double real_rounds(double alpha, double beta)
+/* Equation 9. */
+static double rounds_for(double ratio, double alpha, double beta)
 {
     const struct cleave_worker worker = { .speed_ups = 1,
                                           .compute_latency_s = alpha,
-                                          .bandwidth_ups = RATIO,
+                                          .bandwidth_ups = ratio,
                                           .latency_s = beta };
     struct cv_umr_sums sums = { 0 };
     struct cv_umr_line line = { 1, 0 };
 
-    for (int i = 0; i < FIG5_WORKERS; i++)
+    for (int i = 0; i < FEW; i++)
         sums = cv_umr_add(&sums, &worker, &line);
-    return cv_umr_real_rounds(&sums, FIG5_LOAD);
+    return cv_umr_real_rounds(&sums, LOAD);
+}
+
+static double real_rounds(double alpha, double beta)
+{
+    return rounds_for(RATIO, alpha, beta);
 }
 
 static double printed_rounds(double alpha, double beta)
 {
-    return sqrt(2 * FIG5_WORKERS * FIG5_LOAD /
-                (RATIO * (3 * alpha + FIG5_WORKERS * beta)));
+    return sqrt(2 * FEW * LOAD / (RATIO * (3 * alpha + FEW * beta)));
 }
 
 static double whole(double rounds)
@@ -140,8 +142,7 @@ static double whole(double rounds)
     return ceil(rounds - 1e-9);
 }
 
-static enum cleave_status judge_fig5(struct cv_figure_result *result,
-                                     struct cleave_error *err)
+static void judge_fig5(struct cv_figure_result *result)
 {
     double min = INFINITY, max = 0, half = whole(real_rounds(0.5, 0));
     unsigned rises = 0;
@@ -155,21 +156,17 @@ static enum cleave_status judge_fig5(struct cv_figure_result *result,
             rises += real_rounds(a, b) >= real_rounds(a - 1, b) ||
                      real_rounds(a, b) >= real_rounds(a, b - 1);
         }
-    CV_TRY(cv_figure_claim(result, min == 4 && max == 10, err,
-                           "UMR takes between 4 and 10 rounds",
-                           "%.0f to %.0f for latencies from 1 to 10 s, rounded up", min,
-                           max));
-    CV_TRY(
-        cv_figure_claim(result, half <= 10, err, "latencies vary between 0 and 10",
-                        "from 1 on: at 0.5 and 0 s there are %.0f rounds already, at 0 "
-                        "and 0 without end",
-                        half));
-    CV_TRY(cv_figure_claim(result, rises == 0, err,
-                           "there are fewer rounds when either latency grows",
-                           "%u of %d steps go the other way", rises,
-                           FIG5_MOST * FIG5_MOST));
-    return cv_figure_claim(
-        result, fabs(printed_rounds(1, 1) / real_rounds(1, 1) - 1) < 1e-9, err,
+    cv_figure_claim(result, min == 4 && max == 10, "UMR takes between 4 and 10 rounds",
+                    "%.0f to %.0f for latencies from 1 to 10 s, rounded up", min, max);
+    cv_figure_claim(result, half <= 10, "latencies vary between 0 and 10",
+                    "from 1 on: at 0.5 and 0 s there are %.0f rounds already, at 0 "
+                    "and 0 without end",
+                    half);
+    cv_figure_claim(result, rises == 0,
+                    "there are fewer rounds when either latency grows",
+                    "%u of %d steps go the other way", rises, FIG5_MOST * FIG5_MOST);
+    cv_figure_claim(
+        result, fabs(printed_rounds(1, 1) / real_rounds(1, 1) - 1) < 1e-9,
         "equation 9 for N S = B has 2 N W under the root",
         "it would give %.1f to %.1f rounds where the figure has %.1f to %.1f; 2 W is "
         "right",
@@ -190,18 +187,15 @@ static enum cleave_status make_fig5(const struct cv_figure_job *job,
                                               "6", "7", "8", "9", "10" };
     struct cv_figure_plot *plot;
 
-    (void)job;
-    result->label = "alpha";
-    result->columns = columns;
-    result->ncolumns = sizeof columns / sizeof *columns;
+    (void)job, (void)err;
+    cv_figure_table(
+        result, "alpha", columns, sizeof columns / sizeof *columns,
+        "Rounds, rounded up, by the latency of computing (rows) and that of a "
+        "message (columns), in seconds; before rounding: in the CSV file.");
     result->nshown = BETAS;
-    result->note = "Rounds, rounded up, by the latency of computing (rows) and that of a "
-                   "message (columns), in seconds; before rounding: in the CSV file.";
     for (int a = 0; a <= FIG5_MOST; a++) {
         double *values = cv_figure_row(result, "%d", a);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         for (int b = 0; b <= FIG5_MOST; b++) {
             const double rounds = real_rounds(a, b);
 
@@ -209,16 +203,15 @@ static enum cleave_status make_fig5(const struct cv_figure_job *job,
             values[BETAS + b] = isfinite(rounds) ? rounds : NAN;
         }
     }
-    CV_TRY(cv_plot_add(result,
-                       &(struct cv_figure_plot){
-                           .kind = CV_PLOT_MAP,
-                           .title = "Rounds of UMR (N = R = 5, 2000 units)",
-                           .x_label = "β, latency of a message (s)",
-                           .y_label = "α, latency of computing (s)",
-                           .column_names = betas },
-                       &plot, err));
-    CV_TRY(cv_plot_map(result, plot, BETAS, 0, BETAS, 0, err));
-    return judge_fig5(result, err);
+    plot = cv_plot_add(result, &(struct cv_figure_plot){
+                                   .kind = CV_PLOT_MAP,
+                                   .title = "Rounds of UMR (N = R = 5, 2000 units)",
+                                   .x_label = "β, latency of a message (s)",
+                                   .y_label = "α, latency of computing (s)",
+                                   .column_names = betas });
+    cv_plot_map(result, plot, BETAS, 0, BETAS, 0);
+    judge_fig5(result);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_umr_fig5 = {
@@ -228,16 +221,15 @@ const struct cv_figure cv_figure_umr_fig5 = {
     .make = make_fig5,
 };
 
-/* --- how many rounds UMR takes, against bandwidth over speed ----------------------- */
+/* --- Figure 6: rounds of UMR against bandwidth over speed --------------------------- */
 
 /* Yang and Casanova, multi-round algorithms, Figure 6: N = 5, 2000 units, three pairs of
  * latencies. The curve for alpha = 0 only comes out with a limit that equation 9 does not
  * have, a first chunk of at least Delta, as the text of section 6.2.2 asks for. */
 
-enum { CURVES = 3, LEAST = 6, FIG6_MOST = 80, FIG6_WORKERS = 5, FIG6_MOST_ROUNDS = 60 };
+enum { CURVES = 3, LEAST = 6, FIG6_MOST = 80 };
 enum { COMPUTE, LINK, BOTH, EQUATION, NCOLUMNS };
 
-static const double FIG6_LOAD = 2000;
 static const struct {
     double alpha, beta;
 } latencies[CURVES] = { { 5, 0 }, { 0, 5 }, { 5, 5 } };
@@ -249,37 +241,20 @@ struct curves {
 static enum cleave_status rounds_at(double ratio, int curve, struct cv_arena *arena,
                                     double *out, struct cleave_error *err)
 {
-    struct cleave_worker workers[FIG6_WORKERS];
+    struct cleave_worker workers[FEW];
     struct cv_umr plan;
 
-    for (int i = 0; i < FIG6_WORKERS; i++)
+    for (int i = 0; i < FEW; i++)
         workers[i] = (struct cleave_worker){ .speed_ups = 1,
                                              .compute_latency_s = latencies[curve].alpha,
                                              .bandwidth_ups = ratio,
                                              .latency_s = latencies[curve].beta };
-    CV_TRY(cv_umr_plan(workers, FIG6_WORKERS, FIG6_LOAD, FIG6_MOST_ROUNDS, 0, arena,
-                       &plan, err));
+    CV_TRY(cv_umr_plan(workers, FEW, LOAD, MOST_ROUNDS, 0, arena, &plan, err));
     *out = plan.rounds;
     return CLEAVE_OK;
 }
 
-/* What equation 9 alone says about alpha = 0. */
-static double root_at(double ratio)
-{
-    const struct cleave_worker worker = { .speed_ups = 1,
-                                          .bandwidth_ups = ratio,
-                                          .latency_s = latencies[LINK].beta };
-    struct cv_umr_sums sums = { 0 };
-    struct cv_umr_line line = { 1, 0 };
-
-    for (int i = 0; i < FIG6_WORKERS; i++)
-        sums = cv_umr_add(&sums, &worker, &line);
-    return cv_umr_real_rounds(&sums, FIG6_LOAD);
-}
-
-static enum cleave_status judge_fig6(const struct curves *curves,
-                                     struct cv_figure_result *result,
-                                     struct cleave_error *err)
+static void judge_fig6(const struct curves *curves, struct cv_figure_result *result)
 {
     const double *first = curves->rounds[LEAST], *last = curves->rounds[FIG6_MOST];
     unsigned wrong[CURVES] = { 0 };
@@ -298,57 +273,50 @@ static enum cleave_status judge_fig6(const struct curves *curves,
     for (int r = LEAST + 1; r <= FIG6_MOST; r++)
         wrong[BOTH] += r <= top ? curves->rounds[r][BOTH] < curves->rounds[r - 1][BOTH]
                                 : curves->rounds[r][BOTH] > curves->rounds[r - 1][BOTH];
-    CV_TRY(
-        cv_figure_claim(result,
-                        wrong[COMPUTE] == 0 && first[COMPUTE] == 6 && last[COMPUTE] == 2,
-                        err, "alpha 5, beta 0: from 6 rounds down to 2 as R grows",
-                        "from %.0f at R = 6 to %.0f at R = 80, %u steps up",
-                        first[COMPUTE], last[COMPUTE], wrong[COMPUTE]));
-    CV_TRY(cv_figure_claim(
+    cv_figure_claim(result,
+                    wrong[COMPUTE] == 0 && first[COMPUTE] == 6 && last[COMPUTE] == 2,
+                    "alpha 5, beta 0: from 6 rounds down to 2 as R grows",
+                    "from %.0f at R = 6 to %.0f at R = 80, %u steps up", first[COMPUTE],
+                    last[COMPUTE], wrong[COMPUTE]);
+    cv_figure_claim(
         result,
         wrong[LINK] == 0 && first[LINK] == 2 && curves->rounds[FIG6_MOST - 1][LINK] == 14,
-        err, "alpha 0, beta 5: from 2 rounds up to 14 as R grows",
+        "alpha 0, beta 5: from 2 rounds up to 14 as R grows",
         "from %.0f at R = 6 to %.0f at R = 79 (%.0f at R = 80), %u steps down",
-        first[LINK], curves->rounds[FIG6_MOST - 1][LINK], last[LINK], wrong[LINK]));
-    CV_TRY(cv_figure_claim(
-        result, fabs(first[EQUATION] - first[LINK]) < 1, err,
+        first[LINK], curves->rounds[FIG6_MOST - 1][LINK], last[LINK], wrong[LINK]);
+    cv_figure_claim(
+        result, fabs(first[EQUATION] - first[LINK]) < 1,
         "equation 9 gives the number of rounds",
         "alone it would ask for %.1f rounds at R = 6 with alpha 0, beta 5, where a first "
         "chunk of at least Delta, as section 6.2.2 wants it, allows %.0f; %.1f at R = 80",
-        first[EQUATION], first[LINK], last[EQUATION]));
-    return cv_figure_claim(
-        result, wrong[BOTH] == 0 && top > LEAST && fabs(at - 10.0) <= 2, err,
-        "alpha 5, beta 5: first more rounds, then fewer from R = 10 on",
-        "%.0f at R = 6, %.0f from R = %d to %d, then down to %.0f", first[BOTH],
-        curves->rounds[top][BOTH], top, at, last[BOTH]);
+        first[EQUATION], first[LINK], last[EQUATION]);
+    cv_figure_claim(result, wrong[BOTH] == 0 && top > LEAST && fabs(at - 10.0) <= 2,
+                    "alpha 5, beta 5: first more rounds, then fewer from R = 10 on",
+                    "%.0f at R = 6, %.0f from R = %d to %d, then down to %.0f",
+                    first[BOTH], curves->rounds[top][BOTH], top, at, last[BOTH]);
 }
 
-static enum cleave_status draw_fig6(const struct curves *curves,
-                                    struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static void draw_fig6(const struct curves *curves, struct cv_figure_result *result)
 {
     static const char *const names[CURVES] = { "α = 5 s, β = 0", "α = 0, β = 5 s",
                                                "α = β = 5 s" };
-    struct cv_figure_plot *plot;
+    struct cv_figure_plot *plot =
+        cv_plot_add(result,
+                    &(struct cv_figure_plot){ .x_label = "R = bandwidth over speed",
+                                              .y_label = "rounds of UMR",
+                                              .y_from = 0,
+                                              .y_to = 16 });
 
-    CV_TRY(cv_plot_add(result,
-                       &(struct cv_figure_plot){ .x_label = "R = bandwidth over speed",
-                                                 .y_label = "rounds of UMR",
-                                                 .y_from = 0,
-                                                 .y_to = 16 },
-                       &plot, err));
     for (int c = 0; c < CURVES; c++) {
-        struct cv_figure_series *series;
+        struct cv_figure_series *series =
+            cv_plot_series(result, plot, names[c], FIG6_MOST - LEAST + 1, false);
 
-        CV_TRY(cv_plot_series(result, plot, names[c], FIG6_MOST - LEAST + 1, false,
-                              &series, err));
         series->line = CV_LINE_STEPS;
         for (int r = LEAST; r <= FIG6_MOST; r++) {
             series->x[r - LEAST] = r;
             series->y[r - LEAST] = curves->rounds[r][c];
         }
     }
-    return CLEAVE_OK;
 }
 
 static enum cleave_status make_fig6(const struct cv_figure_job *job,
@@ -358,30 +326,25 @@ static enum cleave_status make_fig6(const struct cv_figure_job *job,
     static const char *const columns[NCOLUMNS] = { "alpha 5, beta 0", "alpha 0, beta 5",
                                                    "alpha 5, beta 5",
                                                    "0, 5: equation 9" };
-    struct curves *curves = cv_array(&result->arena, 1, sizeof *curves);
+    struct curves *curves = cv_figure_alloc(result, 1, sizeof *curves);
 
     (void)job;
-    if (curves == NULL)
-        return cv_fail_memory(err, "a figure");
-    result->label = "R";
-    result->columns = columns;
-    result->ncolumns = NCOLUMNS;
-    result->note = "Rounds of UMR on 5 workers, 2000 units, latencies in seconds.";
+    cv_figure_table(result, "R", columns, NCOLUMNS,
+                    "Rounds of UMR on 5 workers, 2000 units, latencies in seconds.");
     for (int r = LEAST; r <= FIG6_MOST; r++) {
         double *values;
 
         for (int c = 0; c < CURVES; c++)
             CV_TRY(rounds_at(r, c, &result->arena, &curves->rounds[r][c], err));
-        curves->rounds[r][EQUATION] = root_at(r);
+        curves->rounds[r][EQUATION] = rounds_for(r, 0, latencies[LINK].beta);
         values = r <= 12 || r % 10 == 0 ? cv_figure_row(result, "%d", r)
                                         : cv_figure_file_row(result, "%d", r);
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         for (int c = 0; c < NCOLUMNS; c++)
             values[c] = curves->rounds[r][c];
     }
-    CV_TRY(judge_fig6(curves, result, err));
-    return draw_fig6(curves, result, err);
+    judge_fig6(curves, result);
+    draw_fig6(curves, result);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_umr_fig6 = {
@@ -392,23 +355,21 @@ const struct cv_figure cv_figure_umr_fig6 = {
     .make = make_fig6,
 };
 
-/* --- UMR on workers that differ, with and without choosing among them -------------- */
+/* --- Figure 7: UMR on unequal workers, with and without selection ------------------- */
 
 /* Yang and Casanova, multi-round algorithms, Figure 7: 10 workers whose speeds,
  * bandwidths and latencies differ by up to a factor `het`, 2000 units; makespan over the
  * ideal W / sum of speeds, mean over samples. The printed interval of the samples has (1
- * - h) twice; it is (1 - h) to (1 + h) times the mean. What is done without selection
- * where a chunk would be negative is not printed: here it is left out and the others are
+ * - h) twice; it is (1 - h) to (1 + h) times the mean. The paper does not say how negative
+ * chunks are treated without selection: here they are dropped, and the other chunks are
  * scaled to the load. Beyond the paper: umr-plus. */
 
-enum { HETS = 10, FIG7_WORKERS = 10, FIG7_MOST_ROUNDS = 60, MOST_CHUNKS = 640 };
+enum { HETS = 10, MOST_CHUNKS = 640 };
 enum { SELECTED, SORTED, LISTED, PLUS, WAYS, WORST = WAYS, FIG7_COLUMNS };
 
-static const double FIG7_LOAD = 2000;
 static const double hets[HETS] = { 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000 };
 
 struct samples {
-    const struct cv_figure_job *job;
     uint64_t each;        /* samples per heterogeneity */
     double (*over)[WAYS]; /* makespan over the ideal   */
 };
@@ -417,30 +378,29 @@ static enum cleave_status try_ways(const struct cleave_worker *workers,
                                    struct cv_arena *arena, double over[WAYS],
                                    struct cleave_error *err)
 {
-    static const uint32_t listed[FIG7_WORKERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 };
-    const uint32_t *sorted = cv_bandwidth_order(workers, FIG7_WORKERS, arena);
+    static const uint32_t listed[WORKERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 };
+    const uint32_t *sorted = cv_bandwidth_order(workers, WORKERS, arena);
     struct cv_umr_plus plus;
     struct cv_umr umr, all;
     double speed = 0;
 
     if (sorted == NULL)
         return cv_fail_memory(err, "a figure");
-    CV_TRY(cv_umr_plan(workers, FIG7_WORKERS, FIG7_LOAD, FIG7_MOST_ROUNDS, 0, arena, &umr,
-                       err));
+    CV_TRY(cv_umr_plan(workers, WORKERS, LOAD, MOST_ROUNDS, 0, arena, &umr, err));
     over[SELECTED] = umr.makespan_s;
-    CV_TRY(cv_umr_unselected(workers, sorted, FIG7_WORKERS, FIG7_LOAD, FIG7_MOST_ROUNDS,
-                             0, arena, &all, err));
+    CV_TRY(cv_umr_unselected(workers, sorted, WORKERS, LOAD, MOST_ROUNDS, 0, arena, &all,
+                             err));
     over[SORTED] = all.workers > 0 ? all.makespan_s : NAN;
-    CV_TRY(cv_umr_unselected(workers, listed, FIG7_WORKERS, FIG7_LOAD, FIG7_MOST_ROUNDS,
-                             0, arena, &all, err));
+    CV_TRY(cv_umr_unselected(workers, listed, WORKERS, LOAD, MOST_ROUNDS, 0, arena, &all,
+                             err));
     over[LISTED] = all.workers > 0 ? all.makespan_s : NAN;
-    CV_TRY(cv_umr_plus_plan(workers, FIG7_WORKERS, FIG7_LOAD, MOST_CHUNKS,
-                            cv_umr_plus_effort(FIG7_WORKERS), arena, &plus, err));
+    CV_TRY(cv_umr_plus_plan(workers, WORKERS, LOAD, MOST_CHUNKS,
+                            cv_umr_plus_effort(WORKERS), arena, &plus, err));
     over[PLUS] = plus.makespan_s;
-    for (int i = 0; i < FIG7_WORKERS; i++)
+    for (int i = 0; i < WORKERS; i++)
         speed += workers[i].speed_ups;
     for (int way = 0; way < WAYS; way++)
-        over[way] /= FIG7_LOAD / speed;
+        over[way] /= LOAD / speed;
     return CLEAVE_OK;
 }
 
@@ -457,7 +417,7 @@ static enum cleave_status some(void *context, unsigned thread, uint64_t begin,
         enum cleave_status status;
 
         cv_generate_preset(&wanted);
-        wanted.workers = FIG7_WORKERS;
+        wanted.workers = WORKERS;
         wanted.heterogeneity = hets[i / samples->each];
         wanted.seed = i;
         CV_TRY(cv_generate_platform(&wanted, &platform, err));
@@ -471,16 +431,8 @@ static enum cleave_status some(void *context, unsigned thread, uint64_t begin,
     return CLEAVE_OK;
 }
 
-static void show_progress(void *context, uint64_t done)
-{
-    const struct samples *samples = context;
-
-    samples->job->progress(samples->job->context, done, HETS * samples->each);
-}
-
-static enum cleave_status judge_fig7(const struct cv_figure_result *made,
-                                     struct cv_figure_result *result,
-                                     struct cleave_error *err)
+static void judge_fig7(const struct cv_figure_result *made,
+                       struct cv_figure_result *result)
 {
     double max = 0, single = 0, least_gain = INFINITY, plus = 0, last_gain = 0;
 
@@ -492,34 +444,28 @@ static enum cleave_status judge_fig7(const struct cv_figure_result *made,
             least_gain = fmin(least_gain, last_gain);
         plus = fmax(plus, row->values[SELECTED] / row->values[PLUS] - 1);
     }
-    CV_TRY(
-        cv_figure_claim(result, max < 1.3, err,
-                        "with selection within 30 % of the ideal up to a factor of 1000",
-                        "%.1f %% over it at most on average; single samples up to "
-                        "%.0f %%",
-                        100 * (max - 1), 100 * (single - 1)));
-    CV_TRY(cv_figure_claim(
-        result, least_gain >= -1e-3 && last_gain > 0.1, err,
-        "choosing among the workers is effective",
-        "without it %.0f %% longer at a factor of 1000, served by bandwidth",
-        100 * last_gain));
-    return cv_figure_claim(result, plus > 0, err,
-                           "beyond the paper: umr-plus is shorter still",
-                           "umr takes up to %.1f %% longer on average", 100 * plus);
+    cv_figure_claim(result, max < 1.3,
+                    "with selection within 30 % of the ideal up to a factor of 1000",
+                    "%.1f %% over it at most on average; single samples up to "
+                    "%.0f %%",
+                    100 * (max - 1), 100 * (single - 1));
+    cv_figure_claim(result, least_gain >= -1e-3 && last_gain > 0.1,
+                    "choosing among the workers is effective",
+                    "without it %.0f %% longer at a factor of 1000, served by bandwidth",
+                    100 * last_gain);
+    cv_figure_claim(result, plus > 0, "beyond the paper: umr-plus is shorter still",
+                    "umr takes up to %.1f %% longer on average", 100 * plus);
 }
 
-static enum cleave_status draw_fig7(struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static void draw_fig7(struct cv_figure_result *result)
 {
-    struct cv_figure_plot *plot;
+    struct cv_figure_plot *plot =
+        cv_plot_add(result, &(struct cv_figure_plot){
+                                .x_label = "most that two workers differ by",
+                                .y_label = "mean makespan over the ideal",
+                                .log_x = true });
 
-    CV_TRY(cv_plot_add(result,
-                       &(struct cv_figure_plot){
-                           .x_label = "most that two workers differ by",
-                           .y_label = "mean makespan over the ideal",
-                           .log_x = true },
-                       &plot, err));
-    return cv_plot_columns(result, plot, 0, WAYS, err);
+    cv_plot_columns(result, plot, 0, WAYS);
 }
 
 static enum cleave_status make_fig7(const struct cv_figure_job *job,
@@ -530,29 +476,17 @@ static enum cleave_status make_fig7(const struct cv_figure_job *job,
                                                        "without, by bandwidth",
                                                        "without, as listed", "umr-plus",
                                                        "worst with selection" };
-    struct samples samples = { .job = job, .each = job->quick ? 10 : 400 };
-    struct cv_parallel loop = { .count = HETS * samples.each,
-                                .block = 4,
-                                .threads = job->threads,
-                                .body = some,
-                                .context = &samples,
-                                .progress = job->progress != NULL ? show_progress : NULL,
-                                .progress_context = &samples };
+    struct samples samples = { .each = job->quick ? 10 : 400 };
+    const uint64_t count = HETS * samples.each;
 
-    samples.over = cv_array(&result->arena, loop.count, sizeof *samples.over);
-    if (samples.over == NULL)
-        return cv_fail_memory(err, "a figure");
-    CV_TRY(cv_parallel_run(&loop, err));
-    result->label = "heterogeneity";
-    result->columns = columns;
-    result->ncolumns = FIG7_COLUMNS;
-    result->note = "Makespan over load / sum of speeds, mean over 400 samples (10 if "
-                   "quick) of 10 workers.";
+    samples.over = cv_figure_alloc(result, count, sizeof *samples.over);
+    CV_TRY(cv_figure_parallel(job, count, 4, some, &samples, err));
+    cv_figure_table(result, "heterogeneity", columns, FIG7_COLUMNS,
+                    "Makespan over load / sum of speeds, mean over 400 samples (10 if "
+                    "quick) of 10 workers.");
     for (int h = 0; h < HETS; h++) {
         double *values = cv_figure_row(result, "%g", hets[h]);
 
-        if (values == NULL)
-            return cv_fail_memory(err, "a figure");
         for (int way = 0; way < FIG7_COLUMNS; way++)
             values[way] = 0;
         for (uint64_t i = 0; i < samples.each; i++) {
@@ -563,8 +497,9 @@ static enum cleave_status make_fig7(const struct cv_figure_job *job,
             values[WORST] = fmax(values[WORST], over[SELECTED]);
         }
     }
-    CV_TRY(judge_fig7(result, result, err));
-    return draw_fig7(result, err);
+    judge_fig7(result, result);
+    draw_fig7(result);
+    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_umr_fig7 = {

@@ -16,7 +16,7 @@
 
 /* What CLEAVE_MPI says, read at the first call; a mistake in it is told and ends the
  * program. */
-struct cv_preload {
+struct preload {
     bool ready, verbose;
     bool hands_on; /* short vectors, at once */
     enum cv_mpi_policy policy;
@@ -92,7 +92,7 @@ static void preload_report(const struct cv_comm_state *state)
         tell_choice(state, sort);
 }
 
-static void preload_sum_up(const struct cv_preload *preload)
+static void preload_sum_up(const struct preload *preload)
 {
     int rank = 0;
 
@@ -107,7 +107,7 @@ static void preload_sum_up(const struct cv_preload *preload)
 
 /* A library that is put before another has no other place for what it is told at the
  * start. */
-static struct cv_preload state;
+static struct preload state;
 
 /* An mpirun that is told to end all ranks may do so before it has read what they said. */
 static const struct timespec to_pass_it_on = { .tv_nsec = 200000000 };

@@ -22,11 +22,11 @@
 #include "mpi/plan/replan_plan.h"
 #include "mpi/reduce/reduction.h"
 
-enum { CV_SLICE_BERTHS = 8 };
+enum { SLICE_BERTHS = 8 };
 /* Requests of a rank: slices that arrive, those it sends, and results. */
-enum { CV_SLICE_REQUESTS = CV_SLICE_BERTHS + 2 * CV_MOST_SLICES };
+enum { SLICE_REQUESTS = SLICE_BERTHS + 2 * CV_MOST_SLICES };
 
-struct cv_slices {
+struct slices {
     struct cv_reduction *r; /* borrowed                                             */
     struct cv_vector cut;   /* its vector; segment k is the slice of keeper k       */
     const int *keepers;     /* borrowed: ranks, of which the first is the root      */
@@ -35,14 +35,14 @@ struct cv_slices {
     int posted, arrived;    /* slices of others, of the own one                     */
     int sending;            /* slices that are under way                            */
     char *berths;
-    MPI_Request *requests; /* borrowed: CV_SLICE_REQUESTS of them                  */
+    MPI_Request *requests; /* borrowed: SLICE_REQUESTS of them                  */
 };
 
 /* What a rank says: how many partials it has combined. What it is told: whom to send to, or
  * that MPI_Reduce or slices are to be used; how many calls after this one go to MPI_Reduce
  * unasked; and whom to expect before it sends, or who keeps the slices. */
-enum { CV_TOLD_TO, CV_TOLD_UNASKED, CV_TOLD_FROM };
-enum { CV_TO_NOBODY = -1, CV_TO_MPI = -2, CV_TO_SLICES = -3 };
+enum { TOLD_TO, TOLD_UNASKED, TOLD_FROM };
+enum { TO_NOBODY = -1, TO_MPI = -2, TO_SLICES = -3 };
 
 struct cv_replanning {
     int *told;              /* by the root or, there, what is told to one        */
@@ -63,18 +63,18 @@ struct cv_replanning {
     struct cv_replan *plan; /* owned */
 };
 
-/* Requests of slices (CV_SLICE_REQUESTS). */
-static inline MPI_Request *cv_replan_requests(const struct cv_comm_state *state)
+/* Requests of slices (SLICE_REQUESTS). */
+static inline MPI_Request *replan_requests(const struct cv_comm_state *state)
 {
     return state->replanning->listening + state->size + 1;
 }
 
-static inline struct cv_replan_history *cv_replan_habit(const struct cv_reduction *r)
+static inline struct cv_replan_history *replan_habit(const struct cv_reduction *r)
 {
     return &r->state->replanning->habits[cv_replan_history_of(r->vector.bytes)];
 }
 
-static inline int cv_replan_by_mpi(struct cv_reduction *r)
+static inline int replan_by_mpi(struct cv_reduction *r)
 {
     return PMPI_Reduce(r->in_place ? MPI_IN_PLACE : r->send, r->recv, r->vector.count,
                        r->vector.type, r->vector.op, r->root, r->state->comm);
@@ -82,30 +82,30 @@ static inline int cv_replan_by_mpi(struct cv_reduction *r)
 
 /* --- each of some ranks combines one slice of all vectors -------------------------- */
 
-static bool is_root(const struct cv_slices *slices)
+static bool is_root(const struct slices *slices)
 {
     return slices->own == 0;
 }
 
-static const char *place(const struct cv_slices *slices, const void *of, int slice)
+static const char *place(const struct slices *slices, const void *of, int slice)
 {
     return (const char *)of + cv_vector_offset(&slices->cut, slice);
 }
 
 /* Where the own slice is combined. */
-static char *sum(const struct cv_slices *slices)
+static char *sum(const struct slices *slices)
 {
     return slices->r->whole + cv_vector_offset(&slices->cut, slices->own);
 }
 
-static char *berth(const struct cv_slices *slices, int i)
+static char *berth(const struct slices *slices, int i)
 {
     const size_t span = (cv_vector_segment_span(&slices->cut) + 63) / 64 * 64;
 
     return slices->berths + (size_t)i * span - slices->cut.lower;
 }
 
-static int receive(struct cv_slices *slices, int i)
+static int receive(struct slices *slices, int i)
 {
     slices->posted++;
     return PMPI_Irecv(berth(slices, i), cv_vector_part(&slices->cut, slices->own),
@@ -113,13 +113,13 @@ static int receive(struct cv_slices *slices, int i)
                       slices->r->state->comm, &slices->requests[i]);
 }
 
-static int keep(struct cv_slices *slices)
+static int keep(struct slices *slices)
 {
     struct cv_reduction *r = slices->r;
     const size_t span = (cv_vector_segment_span(&slices->cut) + 63) / 64 * 64;
 
     CV_MPI_TRY(cv_reduction_whole(r));
-    slices->berths = cv_scratch_get(&r->state->berths, span * CV_SLICE_BERTHS);
+    slices->berths = cv_scratch_get(&r->state->berths, span * SLICE_BERTHS);
     if (slices->berths == NULL)
         return MPI_ERR_NO_MEM;
     if (!r->in_place)
@@ -127,13 +127,13 @@ static int keep(struct cv_slices *slices)
                                   sum(slices), cv_vector_part(&slices->cut, slices->own),
                                   r->state->comm, r->state->rank));
     slices->left += r->state->size - 1;
-    for (int i = 0; i < CV_SLICE_BERTHS && slices->posted < r->state->size - 1; i++)
+    for (int i = 0; i < SLICE_BERTHS && slices->posted < r->state->size - 1; i++)
         CV_MPI_TRY(receive(slices, i));
     return MPI_SUCCESS;
 }
 
 /* Not all begin with the same keeper. */
-static int send_slices(struct cv_slices *slices)
+static int send_slices(struct slices *slices)
 {
     struct cv_reduction *r = slices->r;
     const int count = slices->cut.segments;
@@ -148,21 +148,21 @@ static int send_slices(struct cv_slices *slices)
         CV_MPI_TRY(PMPI_Isend(place(slices, r->send, slice),
                               cv_vector_part(&slices->cut, slice), slices->cut.type,
                               slices->keepers[slice], CV_TAG_SLICE, r->state->comm,
-                              &slices->requests[CV_SLICE_BERTHS + slice]));
+                              &slices->requests[SLICE_BERTHS + slice]));
     }
     return MPI_SUCCESS;
 }
 
 /* Begin; all ranks with the same keepers, as many as there are slices of the vector when it
  * is cut for so many (cv_vector_slice). */
-static int slices_begin(struct cv_slices *slices, struct cv_reduction *r,
-                        const int *keepers, int count, MPI_Request *requests)
+static int slices_begin(struct slices *slices, struct cv_reduction *r, const int *keepers,
+                        int count, MPI_Request *requests)
 {
-    *slices = (struct cv_slices){
+    *slices = (struct slices){
         .r = r, .cut = r->vector, .keepers = keepers, .own = -1, .requests = requests
     };
     cv_vector_slice(&slices->cut, count);
-    for (int i = 0; i < CV_SLICE_REQUESTS; i++)
+    for (int i = 0; i < SLICE_REQUESTS; i++)
         requests[i] = MPI_REQUEST_NULL;
     for (int i = 0; i < count; i++)
         if (keepers[i] == r->state->rank)
@@ -178,17 +178,17 @@ static int slices_begin(struct cv_slices *slices, struct cv_reduction *r,
 
 /* Where the root's own values lie in place the result takes their room, so not before they
  * have been sent. */
-static int await_results(struct cv_slices *slices)
+static int await_results(struct slices *slices)
 {
     for (int i = 1; i < slices->cut.segments; i++)
         CV_MPI_TRY(PMPI_Irecv((char *)slices->r->recv + cv_vector_offset(&slices->cut, i),
                               cv_vector_part(&slices->cut, i), slices->cut.type,
                               slices->keepers[i], CV_TAG_RESULT, slices->r->state->comm,
-                              &slices->requests[CV_SLICE_BERTHS + CV_MOST_SLICES + i]));
+                              &slices->requests[SLICE_BERTHS + CV_MOST_SLICES + i]));
     return MPI_SUCCESS;
 }
 
-static int combine(struct cv_slices *slices, int i)
+static int combine(struct slices *slices, int i)
 {
     struct cv_reduction *r = slices->r;
     const int count = cv_vector_part(&slices->cut, slices->own);
@@ -200,17 +200,16 @@ static int combine(struct cv_slices *slices, int i)
     if (slices->arrived < r->state->size - 1 || is_root(slices))
         return MPI_SUCCESS;
     return PMPI_Isend(sum(slices), count, slices->cut.type, r->root, CV_TAG_RESULT,
-                      r->state->comm,
-                      &slices->requests[CV_SLICE_BERTHS + CV_MOST_SLICES]);
+                      r->state->comm, &slices->requests[SLICE_BERTHS + CV_MOST_SLICES]);
 }
 
 /* Request `which` is complete. */
-static int slices_take(struct cv_slices *slices, int which)
+static int slices_take(struct slices *slices, int which)
 {
     slices->left--;
-    if (which < CV_SLICE_BERTHS)
+    if (which < SLICE_BERTHS)
         return combine(slices, which);
-    if (which < CV_SLICE_BERTHS + CV_MOST_SLICES && --slices->sending == 0 &&
+    if (which < SLICE_BERTHS + CV_MOST_SLICES && --slices->sending == 0 &&
         is_root(slices))
         return await_results(slices);
     return MPI_SUCCESS;
@@ -219,12 +218,12 @@ static int slices_take(struct cv_slices *slices, int which)
 static int slices_run(struct cv_reduction *r, const int *keepers, int count,
                       MPI_Request *requests)
 {
-    struct cv_slices slices;
+    struct slices slices;
     int which;
 
     CV_MPI_TRY(slices_begin(&slices, r, keepers, count, requests));
     while (slices.left > 0) {
-        CV_MPI_TRY(PMPI_Waitany(CV_SLICE_REQUESTS, requests, &which, MPI_STATUS_IGNORE));
+        CV_MPI_TRY(PMPI_Waitany(SLICE_REQUESTS, requests, &which, MPI_STATUS_IGNORE));
         CV_MPI_TRY(slices_take(&slices, which));
     }
     return MPI_SUCCESS;
@@ -257,18 +256,18 @@ static int replan_root_hear(struct cv_reduction *r, int rank)
 static int tell(struct cv_reduction *r, int rank, int to)
 {
     struct cv_replanning *of = r->state->replanning;
-    int count = CV_TOLD_FROM;
+    int count = TOLD_FROM;
 
-    of->told[CV_TOLD_TO] = to;
-    of->told[CV_TOLD_UNASKED] = cv_replan_habit(r)->unasked;
-    if (to == CV_TO_SLICES)
+    of->told[TOLD_TO] = to;
+    of->told[TOLD_UNASKED] = replan_habit(r)->unasked;
+    if (to == TO_SLICES)
         for (int i = 0; i < r->at.replan.expected; i++)
             of->told[count++] = of->expect[i];
-    else if (to != CV_TO_MPI)
+    else if (to != TO_MPI)
         for (int from = cv_replan_expects(of->plan, rank, -1); from >= 0;
              from = cv_replan_expects(of->plan, rank, from))
             of->told[count++] = from;
-    if (to == CV_TO_NOBODY && of->listening[rank + 1] == MPI_REQUEST_NULL)
+    if (to == TO_NOBODY && of->listening[rank + 1] == MPI_REQUEST_NULL)
         CV_MPI_TRY(listen_to(r, rank));
     /* Whoever is told listens, so that this does not wait long. */
     return PMPI_Send(of->told, count, MPI_INT, rank, CV_TAG_TOLD, r->state->comm);
@@ -377,9 +376,9 @@ static void look_back(struct cv_reduction *r)
 {
     const struct cv_in_replan *at = &r->at.replan;
 
-    cv_replan_history_see(cv_replan_habit(r), &(struct cv_replan_history_call){
-                                                  r->state->replanning->came_s,
-                                                  at->since_s, at->last_s, at->job });
+    cv_replan_history_see(replan_habit(r), &(struct cv_replan_history_call){
+                                               r->state->replanning->came_s, at->since_s,
+                                               at->last_s, at->job });
 }
 
 /* Those that are there are told the same. */
@@ -394,7 +393,7 @@ static int tell_all(struct cv_reduction *r, int to)
 /* All use MPI_Reduce, the root among them. */
 static int all_by_mpi(struct cv_reduction *r)
 {
-    struct cv_replan_history *history = cv_replan_habit(r);
+    struct cv_replan_history *history = replan_habit(r);
     const bool was_hopeless = history->hopeless;
     const bool declined = cv_replan_there(r->state->replanning->plan) < r->state->size;
     bool all;
@@ -403,9 +402,9 @@ static int all_by_mpi(struct cv_reduction *r)
     CV_MPI_TRY(wait_for(r, r->state->size, HUGE_VAL, &all));
     look_back(r);
     cv_replan_history_rest(history, was_hopeless, declined);
-    CV_MPI_TRY(tell_all(r, CV_TO_MPI));
+    CV_MPI_TRY(tell_all(r, TO_MPI));
     since = PMPI_Wtime();
-    CV_MPI_TRY(cv_replan_by_mpi(r));
+    CV_MPI_TRY(replan_by_mpi(r));
     cv_replan_history_own(history, PMPI_Wtime() - since);
     return MPI_SUCCESS;
 }
@@ -440,7 +439,7 @@ static void replan_root_learn(struct cv_reduction *r)
     if (r->combined_bytes > 0)
         r->state->replanning->combine_byte_s = r->combine_s / r->combined_bytes;
     look_back(r);
-    cv_replan_history_planned(cv_replan_habit(r), took_s, r->at.replan.by_slices);
+    cv_replan_history_planned(replan_habit(r), took_s, r->at.replan.by_slices);
 }
 
 /* All send slices, the root among them, which tells whoever comes who keeps them. */
@@ -448,23 +447,23 @@ static int all_by_slices(struct cv_reduction *r)
 {
     struct cv_comm_state *state = r->state;
     struct cv_replanning *of = state->replanning;
-    struct cv_slices slices;
+    struct slices slices;
     int which;
 
     CV_MPI_TRY(choose_keepers(r));
     r->at.replan.by_slices = true;
-    CV_MPI_TRY(tell_all(r, CV_TO_SLICES));
+    CV_MPI_TRY(tell_all(r, TO_SLICES));
     CV_MPI_TRY(slices_begin(&slices, r, of->expect, r->at.replan.expected,
-                            cv_replan_requests(state)));
+                            replan_requests(state)));
     while (slices.left > 0) {
-        CV_MPI_TRY(PMPI_Waitany(state->size + CV_SLICE_REQUESTS, of->listening + 1,
-                                &which, MPI_STATUS_IGNORE));
+        CV_MPI_TRY(PMPI_Waitany(state->size + SLICE_REQUESTS, of->listening + 1, &which,
+                                MPI_STATUS_IGNORE));
         if (which >= state->size) {
             CV_MPI_TRY(slices_take(&slices, which - state->size));
             continue;
         }
         CV_MPI_TRY(replan_root_hear(r, which));
-        CV_MPI_TRY(tell(r, which, CV_TO_SLICES));
+        CV_MPI_TRY(tell(r, which, TO_SLICES));
     }
     replan_root_learn(r);
     return MPI_SUCCESS;
@@ -502,8 +501,8 @@ static enum cv_plan_kind choose(struct cv_reduction *r)
         return CV_BY_MPI;
     if (job->max < 2)
         return CV_BY_TREE;
-    job->spread_s = cv_replan_history_spread(cv_replan_habit(r));
-    return cv_replan_history_choose(cv_replan_habit(r), job, there);
+    job->spread_s = cv_replan_history_spread(replan_habit(r));
+    return cv_replan_history_choose(replan_habit(r), job, there);
 }
 
 /* The root has come. *out: all have used MPI_Reduce or slices, and that is over. */
@@ -511,7 +510,7 @@ static int replan_root_open(struct cv_reduction *r, bool *out)
 {
     struct cv_replanning *of = r->state->replanning;
     struct cv_in_replan *at = &r->at.replan;
-    const struct cv_replan_history *history = cv_replan_habit(r);
+    const struct cv_replan_history *history = replan_habit(r);
     double until = 0;
 
     for (int i = 0; i < r->state->size; i++)
@@ -568,9 +567,9 @@ static int make_replanning(struct cv_comm_state *state)
         return MPI_ERR_NO_MEM;
     of->saying = MPI_REQUEST_NULL;
     of->plan = cv_replan_new(state->size);
-    of->told = calloc(3 * n + CV_TOLD_FROM, sizeof *of->told);
+    of->told = calloc(3 * n + TOLD_FROM, sizeof *of->told);
     of->heard = calloc(n, sizeof *of->heard);
-    of->listening = calloc(n + 1 + CV_SLICE_REQUESTS, sizeof(MPI_Request));
+    of->listening = calloc(n + 1 + SLICE_REQUESTS, sizeof(MPI_Request));
     of->statuses = calloc(n, sizeof(MPI_Status));
     of->pace = calloc(2 * n, sizeof *of->pace);
     of->there = calloc(n, sizeof *of->there);
@@ -580,10 +579,10 @@ static int make_replanning(struct cv_comm_state *state)
         free_replanning(of);
         return MPI_ERR_NO_MEM;
     }
-    of->expect = of->told + n + CV_TOLD_FROM;
+    of->expect = of->told + n + TOLD_FROM;
     of->which = of->expect + n;
     of->came_s = of->pace + n;
-    for (size_t i = 0; i <= n + CV_SLICE_REQUESTS; i++)
+    for (size_t i = 0; i <= n + SLICE_REQUESTS; i++)
         of->listening[i] = MPI_REQUEST_NULL;
     state->replanning = of;
     state->free_replanning = free_replanning;
@@ -612,8 +611,8 @@ static int listen_to_root(struct cv_reduction *r)
 {
     struct cv_replanning *of = r->state->replanning;
 
-    return PMPI_Irecv(of->told, r->state->size + CV_TOLD_FROM, MPI_INT, r->root,
-                      CV_TAG_TOLD, r->state->comm, of->listening);
+    return PMPI_Irecv(of->told, r->state->size + TOLD_FROM, MPI_INT, r->root, CV_TAG_TOLD,
+                      r->state->comm, of->listening);
 }
 
 static int hear_root(struct cv_reduction *r)
@@ -623,9 +622,9 @@ static int hear_root(struct cv_reduction *r)
     int count;
 
     CV_MPI_TRY(PMPI_Get_count(&r->status, MPI_INT, &count));
-    at->to = of->told[CV_TOLD_TO];
-    cv_replan_habit(r)->unasked = of->told[CV_TOLD_UNASKED];
-    for (int i = CV_TOLD_FROM; i < count; i++)
+    at->to = of->told[TOLD_TO];
+    replan_habit(r)->unasked = of->told[TOLD_UNASKED];
+    for (int i = TOLD_FROM; i < count; i++)
         of->expect[at->expected++] = of->told[i];
     return MPI_SUCCESS;
 }
@@ -639,10 +638,10 @@ static int replan_begin(struct cv_reduction *r)
     if (state->replanning == NULL)
         CV_MPI_TRY(make_replanning(state));
     CV_MPI_TRY(cv_link_costs_measure(&state->costs, state->comm));
-    r->at.replan = (struct cv_in_replan){ .step = BEGIN, .to = CV_TO_NOBODY, .said = -1 };
-    if (r->blocks && cv_replan_habit(r)->unasked > 0) {
-        cv_replan_habit(r)->unasked--;
-        r->at.replan.to = CV_TO_MPI;
+    r->at.replan = (struct cv_in_replan){ .step = BEGIN, .to = TO_NOBODY, .said = -1 };
+    if (r->blocks && replan_habit(r)->unasked > 0) {
+        replan_habit(r)->unasked--;
+        r->at.replan.to = TO_MPI;
     }
     return MPI_SUCCESS;
 }
@@ -699,8 +698,8 @@ static int go_on(struct cv_reduction *r, MPI_Request **out)
     struct cv_replanning *of = r->state->replanning;
     struct cv_in_replan *at = &r->at.replan;
 
-    if (at->step == AWAIT && at->to == CV_TO_SLICES) {
-        return slices_run(r, of->expect, at->expected, cv_replan_requests(r->state));
+    if (at->step == AWAIT && at->to == TO_SLICES) {
+        return slices_run(r, of->expect, at->expected, replan_requests(r->state));
     } else if (at->step == AWAIT && at->done < at->expected) {
         at->step = RECEIVE;
         CV_MPI_TRY(cv_partial_transfer_receive(r, of->expect[at->done], CV_RIGHT));
@@ -709,8 +708,8 @@ static int go_on(struct cv_reduction *r, MPI_Request **out)
         at->step = SEND;
         cv_partial_transfer_send(r, at->to);
         CV_MPI_TRY(cv_partial_transfer_send_on(r, &at->data));
-    } else if (at->step == AWAIT && at->to == CV_TO_MPI) {
-        return cv_replan_by_mpi(r);
+    } else if (at->step == AWAIT && at->to == TO_MPI) {
+        return replan_by_mpi(r);
     }
     return await_next(r, out);
 }
@@ -723,7 +722,7 @@ static void learn(struct cv_reduction *r)
 
     if (r->combined_bytes > 0)
         of->combine_byte_s = r->combine_s / r->combined_bytes;
-    if (scheme_is_root(r) && at->to != CV_TO_MPI)
+    if (scheme_is_root(r) && at->to != TO_MPI)
         replan_root_learn(r);
 }
 
@@ -737,7 +736,7 @@ static int replan_advance(struct cv_reduction *r, MPI_Request **out)
         CV_MPI_TRY(take(r));
     } else {
         at->step = AWAIT;
-        if (scheme_is_root(r) && at->to != CV_TO_MPI)
+        if (scheme_is_root(r) && at->to != TO_MPI)
             CV_MPI_TRY(replan_root_open(r, &over));
     }
     if (over)
