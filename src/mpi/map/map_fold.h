@@ -6,49 +6,41 @@
 #include "mpi/map/map_messages.h"
 #include "mpi/map/map_units.h"
 
-/* So many chunks of a worker are under way or being computed: the next one travels while
- * the last one is computed. */
-enum { CV_MAP_AHEAD = 2 };
-/* Partials that the callback combines at a time. */
-enum { CV_MAP_COMBINES = 2 };
-
 struct cv_map_master;
 
 struct cv_map_chunk {
     struct cv_map_task task; /* packing, then collecting: first                       */
-    struct cv_map_requests_item item;
+    struct cv_map_transfer transfer;
     struct cv_map_master *master;
-    uint64_t id, number; /* number: of the order, for the policy                      */
+    uint64_t id, number; /* number of the order, for the policy                       */
     uint64_t begin, end;
     uint32_t worker;
-    double send_s; /* when it began to move                                           */
+    double send_s;                   /* start of the transfer                         */
     struct cleave_mpi_buffer buffer; /* input, later the partial                      */
-    bool sending, told, computed; /* told: the policy knows that it was sent          */
-    uint64_t bytes;               /* of its partial, once computed                    */
-    struct cv_map_chunk *next;    /* of its worker, or of those that came back        */
+    bool sending, sent_reported, computed; /* sent_reported: CLEAVE_SENT              */
+    uint64_t bytes;                        /* size of its partial, once computed      */
+    struct cv_map_chunk *next; /* in a list of its worker, or of returned chunks      */
     struct cv_map_chunk *next_queued;
 };
 
-/* An order that has not been begun. */
+/* An order whose chunk has not been started. */
 struct cv_map_pending_order {
     uint64_t number;
     double units;
 };
 
-/* What rank 0 keeps of a worker. */
-struct cv_map_member {
-    struct cv_map_pending_order
-        *wants; /* owned: those from `first` on are to come            */
-    size_t first, nwants, want_room;
-    struct cv_map_chunk *chunks; /* owned: under way or being computed                */
-    uint32_t held;
-    uint32_t folds; /* steps that it has been told to take                            */
+struct cv_map_worker {
+    struct cv_map_pending_order *pending; /* owned; orders before `first` were started */
+    size_t first, npending, pending_room;
+    struct cv_map_chunk *chunks; /* owned: sent or being computed                     */
+    uint32_t nchunks;
+    uint32_t folds; /* steps that it was ordered to take                              */
 };
 
 struct cv_map_fold {
     struct cv_fold_step step;
     uint64_t id;
-    double given_s; /* of the nap clock                                               */
+    double given_s; /* time of the order                                              */
     struct cv_map_fold *next;
 };
 
@@ -59,72 +51,61 @@ struct cv_map_wake {
 
 struct cv_map_master {
     const struct cleave_mpi_map *map;
-    const struct cleave_platform *platform;
     struct cv_map_requests requests;
-    struct cv_map_tasks *tasks; /* borrowed                                           */
-    struct cv_map_message note; /* the next event                                     */
-    struct cv_map_requests_item listen;
+    struct cv_map_tasks *tasks;    /* borrowed                                        */
+    struct cv_map_message message; /* the last event                                  */
+    struct cv_map_transfer listen;
     uint32_t nworkers;
-    struct cv_map_member
-        *members;                /* owned: per worker                                   */
-    bool *may;                   /* owned: per worker, for the plan                     */
-    struct cleave_event *events; /* owned: those from first_event on are to be told   */
+    struct cv_map_worker *workers; /* owned                                           */
+    bool *may;                     /* owned: per worker, for the plan                 */
+    struct cleave_event *events;   /* owned; first_event is the next for the policy   */
     size_t first_event, nevents, event_room;
     struct cv_map_wake *wakes; /* owned                                               */
     size_t nwakes, wake_room;
     uint64_t next_unit, next_id, numbered;
-    double ordered, begun; /* units of all orders; of those that have been begun      */
+    double ordered, started; /* units of all orders; of orders that were started      */
     double began_s, last_s;
-    uint32_t running; /* chunks that are begun and not computed                       */
-    struct cv_map_units computed; /* by those that are                                */
-    /* Over a shared port one chunk is sent at a time: */
+    uint32_t running;             /* chunks that were started and are not computed    */
+    struct cv_range_set computed; /* units of computed chunks                         */
+    /* Over a shared port one chunk is sent at a time. */
     bool shares_port, port_busy;
-    struct cv_map_chunk *queue, **queue_end; /* those to be sent                      */
-    /* Partials that stay with workers: */
-    struct cv_fold_plan *plan; /* owned; NULL: they are collected                     */
-    struct cv_map_fold *folds; /* owned: under way                                    */
-    struct cv_fold_pace pace;  /* what they took                                      */
-    double fold_s;             /* of all that are done, from the order to the end     */
-    /* Partials that come back, by begin: */
-    struct cv_map_chunk *returned; /* owned                                           */
+    struct cv_map_chunk *queue, **queue_end; /* chunks to be sent                     */
+    /* Partials that stay with workers. */
+    struct cv_fold_plan *plan; /* owned; NULL: partials are collected                 */
+    struct cv_map_fold *folds; /* owned: running                                      */
+    struct cv_fold_pace pace;  /* durations of folds                                  */
+    double fold_s;             /* sum of folds, from the order to the end             */
+    /* Partials that are collected, by begin. */
+    struct cv_map_chunk *returned;       /* owned                                     */
     uint64_t next_collected, collecting; /* collecting: chunks computed, not collected */
     struct cleave_mpi_buffer value;
-    struct cv_map_requests_item value_item;
-    bool value_came;
+    struct cv_map_transfer value_transfer;
+    bool value_received;
     uint32_t left; /* workers that have left                                          */
     bool failed;
-    struct cleave_error err; /* once failed                                           */
+    struct cleave_error err; /* if failed                                             */
     struct cleave_mpi_result counts;
 };
 
-extern const struct cv_engine cv_engine_map; /* its source is a struct cv_map_master    */
-
-/* --- map_fold.c --- */
-
-/* Tell the policy; time and, but for DONE and SENT, start are set here. */
+/* Queue an event for the policy. Sets time_s and, except for DONE and SENT, start_s. */
 void cv_map_event(struct cv_map_master *master, struct cleave_event event);
-/* The job has come to nothing: what was first counts. */
+/* The first error counts. */
 void cv_map_fail(struct cv_map_master *master, const struct cleave_error *err);
-/* See what has happened, or nap, no longer than until that time of the nap clock. */
+/* cv_map_progress; fails if the job has failed. */
 enum cleave_status cv_map_step(struct cv_map_master *master, double until_s,
                                struct cleave_error *err);
-/* Free a chunk that nobody knows any more. */
 void cv_map_chunk_free(struct cv_map_chunk *chunk);
 
-/* --- map_lead.c --- */
-
-/* --- map_fold.c --- */
-
-/* Let workers that have nothing else to do combine, and partials go ahead to those that will
- * soon have. *out_next_s is when to ask again even if nothing happens. */
+/* Let idle workers combine, and send partials ahead to workers that will soon be idle.
+ * Call it again at *out_next_s even if nothing happens. */
 enum cleave_status cv_map_fold_go(struct cv_map_master *master, double *out_next_s,
                                   struct cleave_error *err);
-/* What one partial more takes to be combined, as far as was seen. */
+/* Seconds to combine one more partial, as measured. */
 double cv_map_fold_one_s(const struct cv_map_master *master);
-void cv_map_folded(struct cv_map_master *master, const struct cv_map_message *note);
-/* A chunk's partial is kept by its worker, or comes. The chunk is not the caller's then. */
+void cv_map_folded(struct cv_map_master *master, const struct cv_map_message *message);
+/* Plan or fetch the partial of a computed chunk. Takes the chunk over. */
 void cv_map_partial(struct cv_map_master *master, struct cv_map_chunk *chunk);
-/* After all chunks: combine or collect all. */
+/* Combine or collect all partials, after all chunks. */
 enum cleave_status cv_map_finish(struct cv_map_master *master, struct cleave_error *err);
 
 #endif

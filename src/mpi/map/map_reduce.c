@@ -1,18 +1,13 @@
-/* map_reduce.c -- share a divisible job among the ranks of an MPI program: the public call.
+/* map_reduce.c -- cleave_mpi_map_reduce, and its work on a communicator of one rank.
  * SPDX-License-Identifier: MIT */
 #include "base/fail.h"
 #include "mpi/bridge/bridge_idle.h"
 #include "mpi/map/map_messages.h"
 
-/* --- a shared job with nobody to share it with ------------------------------------- */
-
-/* The same callbacks in the same way, so that a program need not care: the units in equal
- * chunks, partials combined as in a binary counter, which keeps their order and folds no
- * partial more than log2(chunks) times. */
-
 enum { CHUNKS = 64, LEVELS = 8 };
 
-/* Partials of 2^level chunks; an empty level has full[level] false. */
+/* Partials of 2^level equal chunks, combined as in a binary counter: in order, and each
+ * at most log2(chunks) times. */
 struct counter {
     struct cleave_mpi_buffer levels[LEVELS];
     bool full[LEVELS];
@@ -24,7 +19,7 @@ static enum cleave_status combine(const struct cleave_mpi_map *map,
                                   struct cleave_mpi_result *out, struct cleave_error *err)
 {
     struct cleave_mpi_buffer made = { 0 };
-    enum cleave_status status = cv_map_combine(map, left, right, &made, err);
+    enum cleave_status status = CV_MAP_CALL(map, combine, err, left, right, &made);
 
     if (status != CLEAVE_OK) {
         cv_map_buffer_done(&made);
@@ -37,7 +32,7 @@ static enum cleave_status combine(const struct cleave_mpi_map *map,
     return CLEAVE_OK;
 }
 
-/* The partial goes to the first empty level; on its way it takes the full ones in. */
+/* Combine the partial with all full levels up to the first empty one. */
 static enum cleave_status count(const struct cleave_mpi_map *map, struct counter *counter,
                                 struct cleave_mpi_buffer *partial,
                                 struct cleave_mpi_result *out, struct cleave_error *err)
@@ -63,13 +58,14 @@ static enum cleave_status one_chunk(const struct cleave_mpi_map *map, uint64_t b
     enum cleave_status status = CLEAVE_OK;
 
     if (map->pack != NULL)
-        status = cv_map_pack(map, begin, end, &input, err);
+        status = CV_MAP_CALL(map, pack, err, begin, end, &input);
     if (status == CLEAVE_OK)
-        status = cv_map_compute(map, begin, end, &input, &partial, err);
+        status = CV_MAP_CALL(map, compute, err, begin, end, &input, &partial);
     cv_map_buffer_done(&input);
     if (status == CLEAVE_OK)
-        status = map->combine != NULL ? count(map, counter, &partial, out, err)
-                                      : cv_map_collect(map, begin, end, &partial, err);
+        status = map->combine != NULL
+                     ? count(map, counter, &partial, out, err)
+                     : CV_MAP_CALL(map, collect, err, begin, end, &partial);
     out->chunks += status == CLEAVE_OK;
     cv_map_buffer_done(&partial);
     return status;
@@ -123,7 +119,7 @@ static enum cleave_status map_alone(const struct cleave_mpi_map *map,
     return status;
 }
 
-/* --- share a divisible job among the ranks of an MPI program: the public call ------ */
+/* --- share a divisible job among the ranks of an MPI program: the public call ------- */
 
 static enum cleave_status run(const struct cleave_mpi_map *map, MPI_Comm comm,
                               struct cleave_mpi_result *out, struct cleave_error *err)
@@ -159,7 +155,7 @@ cleave_mpi_map_reduce(const struct cleave_mpi_map *map, MPI_Comm comm,
         err = &ignored;
     if (MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
         return cv_fail(err, CLEAVE_EINPUT, "expected an intra-communicator");
-    /* Messages of its own, whatever else the program has under way. */
+    /* Separate messages from those of the program. */
     if (MPI_Comm_dup(comm, &own) != MPI_SUCCESS)
         return cv_fail(err, CLEAVE_EENGINE, "MPI could not duplicate the communicator");
     status = run(map, own, &result, err);
