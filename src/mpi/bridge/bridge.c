@@ -1,14 +1,16 @@
-/* bridge.c -- links between the ranks of an MPI job, as channels. SPDX-License-Identifier: MIT
+/* bridge.c -- links between the ranks of an MPI job, as channels.
+ * SPDX-License-Identifier: MIT
  *
- * One thread makes all calls of MPI. The caller gets channels of links, and a socket for frames
- * between workers.
+ * One thread makes all calls of MPI. The caller gets channels of links, and a socket for
+ * frames between workers.
  *
- * If all ranks are on one machine, MPI libraries take longer to start than necessary. MPICH lets
- * ranks meet in shared memory, where each keeps a core busy until all have arrived; told that every
- * rank is on a separate machine, it starts in less than half the time, and bytes still go through
- * shared memory, by UCX. Open MPI looks for networks that are not used. Both let hwloc look for
- * graphics cards, for which it loads many libraries. So environment variables are set while MPI
- * starts and removed afterwards; variables that the user has set are not changed. */
+ * If all ranks are on one machine, MPI libraries take longer to start than necessary.
+ * MPICH lets ranks meet in shared memory, where each keeps a core busy until all have
+ * arrived; told that every rank is on a separate machine, it starts in less than half the
+ * time, and bytes still go through shared memory, by UCX. Open MPI looks for networks
+ * that are not used. Both let hwloc look for graphics cards, for which it loads many
+ * libraries. So environment variables are set while MPI starts and removed afterwards;
+ * variables that the user has set are not changed. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -88,8 +90,9 @@ static void restore_environment(const bool set[NSETTINGS])
             unsetenv(settings[i].name);
 }
 
-/* Commands that are started later must not inherit descriptors of MPI. And messages between MPI and mpirun
- * are short: over TCP they would wait for each other, 40 ms each time, at the end. */
+/* Commands that are started later must not inherit descriptors of MPI. And messages
+ * between MPI and mpirun are short: over TCP they would wait for each other, 40 ms each
+ * time, at the end. */
 static void settle_descriptors(void)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -260,7 +263,8 @@ static enum cleave_status open_lines(struct cv_bridge *bridge, struct cleave_err
     return CLEAVE_OK;
 }
 
-/* Bytes of a buffer: the same on all ranks, or messages would be too long for the receiver. */
+/* Bytes of a buffer: the same on all ranks, or messages would be too long for the
+ * receiver. */
 static size_t buffer_room(uint32_t size)
 {
     const size_t room = MEMORY / ((size_t)size * 2 * CV_BRIDGE_BUFFERS);

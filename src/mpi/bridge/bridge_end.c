@@ -1,7 +1,7 @@
 /* bridge_end.c -- the user's end of a link. SPDX-License-Identifier: MIT
  *
- * Four counts of buffers only rise: `filled` by the user and `freed` by the bridge in one direction,
- * `came` from the bridge and `taken` by the user in the other. */
+ * Four counts of buffers only rise: `filled` by the user and `freed` by the bridge in one
+ * direction, `came` from the bridge and `taken` by the user in the other. */
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>

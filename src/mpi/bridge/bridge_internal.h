@@ -1,9 +1,9 @@
 /* bridge_internal.h -- types of the bridge to MPI. SPDX-License-Identifier: MIT
  *
- * A ring holds a few buffers of one direction. The user of a link fills a buffer, which is sent
- * while the next ones are filled. All buffers of the other direction are posted as receives; they
- * complete in order, are read by the user and posted again. Links are used in place
- * (bridge_end.c); frames between workers go through a socket. */
+ * A ring holds a few buffers of one direction. The user of a link fills a buffer, which
+ * is sent while the next ones are filled. All buffers of the other direction are posted
+ * as receives; they complete in order, are read by the user and posted again. Links are
+ * used in place (bridge_end.c); frames between workers go through a socket. */
 #ifndef CV_BRIDGE_INTERNAL_H
 #define CV_BRIDGE_INTERNAL_H
 #include <mpi.h>

@@ -1,7 +1,8 @@
 /* bridge_loop.c -- the loop of the bridge: links, frames between workers, and the end.
  * SPDX-License-Identifier: MIT
  *
- * A sleep ends when a user has something to send, so it delays only messages from other ranks. */
+ * A sleep ends when a user has something to send, so it delays only messages from other
+ * ranks. */
 #include <errno.h>
 #include <sched.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
-/* map_fold.c -- partials of a shared job: combined from rank to rank, or collected. SPDX-
- * License-Identifier: MIT */
+/* map_fold.c -- partials of a shared job: combined from rank to rank, or collected.
+ * SPDX-License-Identifier: MIT */
 #include "mpi/map/map_fold.h"
 
 #include <math.h>

@@ -170,8 +170,8 @@ static enum cleave_status start_chunk(struct cv_map_master *master, uint32_t wor
     return CLEAVE_OK;
 }
 
-/* Orders are real numbers: a chunk ends at the unit nearest to the sum of all orders so far, so that the
- * last chunk ends with the last unit. */
+/* Orders are real numbers: a chunk ends at the unit nearest to the sum of all orders so
+ * far, so that the last chunk ends with the last unit. */
 static uint64_t end_of(struct cv_map_master *master, double units)
 {
     const uint64_t all = master->map->units;

@@ -1,16 +1,17 @@
 /* map_messages.h -- messages, callbacks and their thread, on all ranks of a shared job.
  * SPDX-License-Identifier: MIT
  *
- * Rank 0 sends orders, other ranks answer with events. Bytes of input and of partials follow with
- * separate tags. Messages of a rank arrive in the order of sending, and a rank posts the receive of
- * bytes when the order arrives, so everything that was sent is received, even if a job is stopped.
+ * Rank 0 sends orders, other ranks answer with events. Bytes of input and of partials
+ * follow with separate tags. Messages of a rank arrive in the order of sending, and a
+ * rank posts the receive of bytes when the order arrives, so everything that was sent is
+ * received, even if a job is stopped.
  *
- *     CHUNK    compute [begin, end); `bytes` of input follow. `keep`: the partial stays, as `id`
+ *     CHUNK    compute [begin, end); `bytes` of input follow. `keep`: the partial `id` stays
  *     GIVE     send the partial `id` to rank `peer` and forget it
- *     AWAIT    the partial `id`, of `bytes` bytes, comes from rank `peer` and stays; orders about it
- *              wait until it has arrived
- *     FOLD     combine `left` and `right` into `id`; if `peer` is not 0, the partial `moves`, of
- *              `bytes` bytes, comes from there
+ *     AWAIT    the partial `id`, of `bytes` bytes, comes from rank `peer` and stays; orders
+ *              about it wait until it has arrived
+ *     FOLD     combine `left` and `right` into `id`; if `peer` is not 0, the partial
+ *              `moves`, of `bytes` bytes, comes from there
  *     STOP     the end, with or without an error
  *
  *     COMPUTED chunk `id` took `seconds`; unless it is kept, `bytes` follow
@@ -49,8 +50,8 @@ struct cv_map_requests {
 };
 
 void cv_map_requests_done(struct cv_map_requests *requests);
-/* Start to send or receive the bytes of the buffer that are named `id`: a number that is used once. The
- * transfer must stay in place until it is done. */
+/* Start to send or receive the bytes of the buffer that are named `id`: a number that is
+ * used once. The transfer must stay in place until it is done. */
 enum cleave_status cv_map_move(struct cv_map_requests *requests,
                                struct cv_map_transfer *transfer, bool in,
                                const struct cleave_mpi_buffer *buffer, int rank,
@@ -70,7 +71,8 @@ struct cv_map_task {
     struct cv_map_task *next;
 };
 
-/* A thread that runs tasks one after the other; if not `threaded`, the caller runs them. */
+/* A thread that runs tasks one after the other; if not `threaded`, the caller runs
+ * them. */
 enum cleave_status cv_map_tasks_new(bool threaded, struct cv_map_tasks **out,
                                     struct cleave_error *err);
 /* Waits for the running task; all others must be done or dropped. */
@@ -119,8 +121,8 @@ void cv_map_set_error(struct cv_map_message *message, const struct cleave_error 
 enum cleave_status cv_map_get_error(const struct cv_map_message *message,
                                     struct cleave_error *err);
 
-/* Call `done` of transfers and tasks; if there is none, sleep, but not beyond until_s. `silent` transfers
- * only listen. *last_s is the time of the last activity. */
+/* Call `done` of transfers and tasks; if there is none, sleep, but not beyond until_s.
+ * `silent` transfers only listen. *last_s is the time of the last activity. */
 enum cleave_status cv_map_progress(struct cv_map_requests *requests,
                                    struct cv_map_tasks *tasks, size_t silent,
                                    double *last_s, double until_s,

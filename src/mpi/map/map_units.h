@@ -1,7 +1,7 @@
 /* map_units.h -- computed units of a shared job. SPDX-License-Identifier: MIT
  *
- * Ranges are kept, not a total: a chunk that counts twice and a missing chunk of the same size
- * would have the right total. */
+ * Ranges are kept, not a total: a chunk that counts twice and a missing chunk of the same
+ * size would have the right total. */
 #ifndef CV_MAP_UNITS_H
 #define CV_MAP_UNITS_H
 #include "run/common/range_set.h"

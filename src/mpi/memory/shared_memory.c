@@ -1,18 +1,15 @@
-/* shared_memory.c -- memory that all ranks of one machine see. SPDX-License-Identifier: MIT
+/* shared_memory.c -- memory and atomic words that ranks share.
+ * SPDX-License-Identifier: MIT
  *
- * MPI has windows for that, but making one takes a dozen collective calls, and where ranks
- * share processors each of them may take as long as a reduction. Here it is two: rank 0
- * makes memory without a name and says where its file is, the others open that one, and
- * all agree that they have it. Nothing is left behind, whenever a rank dies. */
+ * A shared window of MPI takes a dozen collective calls, each of which may take as long
+ * as a reduction if ranks share processors. Here it takes two: rank 0 makes a file in
+ * memory and sends its path in /proc, other ranks open it, and all agree that they have
+ * it. The file has no name, so nothing remains if a rank dies. */
 #include "mpi/memory/shared_memory.h"
 
 #include <fcntl.h>
-#include <mpi.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,11 +18,7 @@
 #include <unistd.h>
 #include "mpi/memory/mpi_try.h"
 
-/* --- to wait and let others have the processor ------------------------------------- */
-
 enum { TRIES_BEFORE_NAPS = 1000, NAP_US = 20 };
-
-static struct said *said(const struct cv_shared_vectors *vectors);
 
 static int wait_for(MPI_Request *request, bool naps)
 {
@@ -52,10 +45,10 @@ int cv_mpi_wait_long(MPI_Request *request)
     return wait_for(request, true);
 }
 
-/* --- memory that all ranks of one machine see -------------------------------------- */
+/* --- shared memory ------------------------------------------------------------------ */
 
-/* Where the memory is, and how it is known again: a process of that number may be another
- * one elsewhere. */
+/* Rank 0 sends the path of the file, and random words to recognize it: on another machine
+ * the same path may be a file of another process. */
 struct offer {
     char machine[MPI_MAX_PROCESSOR_NAME];
     int64_t process;
@@ -63,14 +56,14 @@ struct offer {
     uint64_t word[2];
 };
 
-/* In front of what is used. */
+/* Precedes the memory; one cache line. */
 struct head {
     uint64_t word[2];
     uint64_t unused[6];
 };
 
-/* With all its pages: where they would be missing at the first touch, the first reductions would
- * take longer than they do ever after, and be judged by that. */
+/* With all pages: page faults would slow down the first reductions, which are
+ * measured. */
 static struct head *map_file(int file, size_t bytes)
 {
     void *memory =
@@ -79,7 +72,7 @@ static struct head *map_file(int file, size_t bytes)
     return memory != MAP_FAILED ? memory : NULL;
 }
 
-/* Rank 0: the file, open until all have it; -1 if there is none. */
+/* Rank 0. Returns the file, or -1. */
 static int make(size_t bytes, struct offer *offer, struct head **out)
 {
     const int file = memfd_create("cleave-mpi", MFD_CLOEXEC);
@@ -100,7 +93,7 @@ static int make(size_t bytes, struct offer *offer, struct head **out)
     return file;
 }
 
-/* The others: NULL if it is not theirs to open. */
+/* Other ranks. NULL: the memory is on another machine, or may not be opened. */
 static struct head *open_offer(const struct offer *offer, const char *machine,
                                size_t bytes)
 {
@@ -138,9 +131,9 @@ static int agree(MPI_Comm comm, bool mine, bool *out)
     return MPI_SUCCESS;
 }
 
-/* Collective. *out is zeroed memory of so many bytes that all ranks see, or NULL on all of
- * them if some rank cannot: it is elsewhere, or may not open it. */
-static int shared_memory_make(MPI_Comm comm, int rank, size_t bytes, void **out)
+/* Collective. *out is zeroed memory of so many bytes that all ranks see, or NULL on all
+ * of them if some rank cannot: it is elsewhere, or may not open it. */
+int cv_shared_memory_make(MPI_Comm comm, int rank, size_t bytes, void **out)
 {
     const size_t whole = sizeof(struct head) + bytes;
     struct offer offer = { .process = getpid(), .file = -1 };
@@ -170,12 +163,12 @@ static int shared_memory_make(MPI_Comm comm, int rank, size_t bytes, void **out)
     return code;
 }
 
-static void shared_memory_free(void *memory, size_t bytes)
+void cv_shared_memory_free(void *memory, size_t bytes)
 {
     munmap((struct head *)memory - 1, sizeof(struct head) + bytes);
 }
 
-/* --- words that all ranks of a communicator change with atomic operations ---------- */
+/* --- atomic words ------------------------------------------------------------------- */
 
 static int make_window(struct cv_atomic_words *atomics, MPI_Comm comm, MPI_Aint bytes)
 {
@@ -192,7 +185,7 @@ static int make_window(struct cv_atomic_words *atomics, MPI_Comm comm, MPI_Aint 
 int cv_atomic_words_make(struct cv_atomic_words *atomics, MPI_Comm comm, int width,
                          bool share)
 {
-    const size_t bytes = sizeof(uint64_t) * CV_BOARD_ROWS * (size_t)width;
+    const size_t bytes = sizeof(uint64_t) * CV_WORD_ROWS * (size_t)width;
     void *words = NULL;
     int rank;
 
@@ -200,7 +193,7 @@ int cv_atomic_words_make(struct cv_atomic_words *atomics, MPI_Comm comm, int wid
     atomics->barrier = MPI_REQUEST_NULL;
     CV_MPI_TRY(PMPI_Comm_rank(comm, &rank));
     if (share)
-        CV_MPI_TRY(shared_memory_make(comm, rank, bytes, &words));
+        CV_MPI_TRY(cv_shared_memory_make(comm, rank, bytes, &words));
     atomics->here = words;
     atomics->shared = words != NULL;
     if (!atomics->shared)
@@ -216,8 +209,8 @@ void cv_atomic_words_free(struct cv_atomic_words *atomics)
     if (atomics->barrier != MPI_REQUEST_NULL)
         PMPI_Wait(&atomics->barrier, MPI_STATUS_IGNORE);
     if (atomics->shared) {
-        shared_memory_free(atomics->here,
-                           sizeof(uint64_t) * CV_BOARD_ROWS * (size_t)atomics->width);
+        cv_shared_memory_free(atomics->here,
+                              sizeof(uint64_t) * CV_WORD_ROWS * (size_t)atomics->width);
     } else {
         PMPI_Win_unlock_all(atomics->window);
         PMPI_Win_free(&atomics->window);
@@ -227,24 +220,24 @@ void cv_atomic_words_free(struct cv_atomic_words *atomics)
 
 MPI_Request *cv_atomic_words_due(struct cv_atomic_words *atomics)
 {
-    bool half = (atomics->number + 1) % (CV_BOARD_ROWS / 2) == 0;
+    bool half = (atomics->number + 1) % (CV_WORD_ROWS / 2) == 0;
 
     return half && atomics->barrier != MPI_REQUEST_NULL ? &atomics->barrier : NULL;
 }
 
-/* A rank that begins reduction k has ended all before k; so once the barrier begun in
- * k is passed, the rows of those are free. */
+/* A rank that starts reduction k has completed all before it, so their rows are free when
+ * the barrier of k is complete. */
 int cv_atomic_words_turn(struct cv_atomic_words *atomics, MPI_Comm comm)
 {
     atomics->number++;
-    if (atomics->number % (CV_BOARD_ROWS / 2) != 0)
+    if (atomics->number % (CV_WORD_ROWS / 2) != 0)
         return MPI_SUCCESS;
     return PMPI_Ibarrier(comm, &atomics->barrier);
 }
 
 uint64_t cv_atomic_words_tickets(struct cv_atomic_words *atomics, uint64_t count)
 {
-    uint64_t *assigned = &atomics->tickets[atomics->number % CV_BOARD_ROWS];
+    uint64_t *assigned = &atomics->tickets[atomics->number % CV_WORD_ROWS];
     const uint64_t first = *assigned;
 
     *assigned += count;
@@ -253,7 +246,7 @@ uint64_t cv_atomic_words_tickets(struct cv_atomic_words *atomics, uint64_t count
 
 static int place(const struct cv_atomic_words *atomics, int word)
 {
-    return (int)(atomics->number % CV_BOARD_ROWS) * atomics->width + word;
+    return (int)(atomics->number % CV_WORD_ROWS) * atomics->width + word;
 }
 
 static int fetch(struct cv_atomic_words *atomics, int word, uint64_t value, MPI_Op op,
@@ -287,129 +280,7 @@ uint64_t cv_atomic_words_name(const struct cv_atomic_words *atomics, int rank)
     return (uint64_t)atomics->number << 32 | (uint32_t)(rank + 1);
 }
 
-uint64_t cv_atomic_words_nobody(const struct cv_atomic_words *atomics)
-{
-    return (uint64_t)atomics->number << 32;
-}
-
 int cv_atomic_words_rank(const struct cv_atomic_words *atomics, uint64_t word)
 {
     return word >> 32 == atomics->number ? (int)(uint32_t)word - 1 : -1;
-}
-
-/* --- memory of one machine in which ranks leave vectors for each other ------------- */
-
-static const size_t least_room = 16384;
-
-/* A line of the cache, and the one that is fetched with it. */
-struct word {
-    _Atomic uint64_t value;
-    uint64_t unused[15];
-};
-
-/* In front of the bays, for every second reduction. */
-struct said {
-    struct word
-        segments[CV_SPEAKERS]; /* its number, and that of the segments that are there */
-    struct word taken;
-    struct word came; /* the number of the newest reduction in which somebody asked */
-};
-
-static size_t room_for(size_t bytes)
-{
-    size_t room = least_room;
-
-    while (room < bytes)
-        room *= 2;
-    return room;
-}
-
-static size_t size_of(int ranks, size_t room)
-{
-    return 2 * (sizeof(struct said) + (size_t)ranks * room);
-}
-
-double cv_shared_vectors_bytes(int ranks, size_t bytes)
-{
-    return 2.0 * ranks * (double)room_for(bytes);
-}
-
-/* Whoever still takes a result from the old ones has them mapped. */
-int cv_shared_vectors_make(struct cv_shared_vectors *vectors, MPI_Comm comm, size_t bytes)
-{
-    int rank;
-
-    cv_shared_vectors_free(vectors);
-    CV_MPI_TRY(PMPI_Comm_rank(comm, &rank));
-    CV_MPI_TRY(PMPI_Comm_size(comm, &vectors->ranks));
-    vectors->room = room_for(bytes);
-    CV_MPI_TRY(shared_memory_make(comm, rank, size_of(vectors->ranks, vectors->room),
-                                  &vectors->memory));
-    vectors->refused = vectors->memory == NULL;
-    return MPI_SUCCESS;
-}
-
-void cv_shared_vectors_free(struct cv_shared_vectors *vectors)
-{
-    if (vectors->memory != NULL)
-        shared_memory_free(vectors->memory, size_of(vectors->ranks, vectors->room));
-    vectors->memory = NULL;
-    vectors->room = 0;
-    vectors->takes[0] = vectors->takes[1] = 0;
-}
-
-static struct said *said(const struct cv_shared_vectors *vectors)
-{
-    return &((struct said *)vectors->memory)[vectors->number % 2];
-}
-
-int cv_shared_vectors_turn(struct cv_shared_vectors *vectors, MPI_Comm comm, int takers)
-{
-    uint64_t *takes;
-    int there;
-
-    vectors->number++;
-    takes = &vectors->takes[vectors->number % 2];
-    while (atomic_load_explicit(&said(vectors)->taken.value, memory_order_acquire) <
-           *takes) {
-        /* So that the MPI library goes on, and notices when a rank dies. */
-        CV_MPI_TRY(
-            PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &there, MPI_STATUS_IGNORE));
-        sched_yield();
-    }
-    *takes += (uint64_t)takers;
-    return MPI_SUCCESS;
-}
-
-void cv_shared_vectors_taken(struct cv_shared_vectors *vectors)
-{
-    atomic_fetch_add_explicit(&said(vectors)->taken.value, 1, memory_order_release);
-}
-
-char *cv_shared_vector_at(const struct cv_shared_vectors *vectors, int rank)
-{
-    const size_t before = vectors->number % 2 * (size_t)vectors->ranks + (size_t)rank;
-
-    return (char *)((struct said *)vectors->memory + 2) + before * vectors->room;
-}
-
-bool cv_shared_vectors_second(struct cv_shared_vectors *vectors)
-{
-    return atomic_exchange_explicit(&said(vectors)->came.value, vectors->number,
-                                    memory_order_acq_rel) == vectors->number;
-}
-
-void cv_shared_vectors_say(struct cv_shared_vectors *vectors, int speaker, int segments)
-{
-    atomic_store_explicit(&said(vectors)->segments[speaker].value,
-                          (uint64_t)vectors->number << 32 | (uint32_t)segments,
-                          memory_order_release);
-}
-
-int cv_shared_vectors_said(const struct cv_shared_vectors *vectors, int speaker)
-{
-    const uint64_t word = atomic_load_explicit(&said(vectors)->segments[speaker].value,
-                                               memory_order_acquire);
-
-    return word >> 32 == vectors->number ? (int)(uint32_t)word : 0;
 }

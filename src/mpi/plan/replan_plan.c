@@ -1,5 +1,4 @@
-/* replan_plan.c -- who sends to whom, decided as ranks say that they have come.
- * SPDX-License-Identifier: MIT */
+/* replan_plan.c -- decisions of the root of tree-replan. SPDX-License-Identifier: MIT */
 #include "mpi/plan/replan_plan.h"
 
 #include <math.h>
@@ -11,11 +10,11 @@
 #include "model/reduce/reduce_tree.h"
 
 struct replan_rank {
-    int directed, done; /* partials it was told to expect, and has combined     */
-    bool there, gone;   /* has come; has been told whom to send to              */
-    double until_s;     /* when it has combined all it expects, as far as known */
-    int sends_to;       /* what was decided last, -1: nothing                   */
-    int first, last;    /* of those it expects since then, linked by `next`     */
+    int directed, done; /* partials that it expects; that it has combined       */
+    bool there, gone;   /* has arrived; knows where to send                     */
+    double until_s;     /* expected time at which all are combined              */
+    int sends_to;       /* last decision, -1: none                              */
+    int first, last;    /* new senders to it, linked by `next`                  */
     int next;
     bool touched;
 };
@@ -25,7 +24,7 @@ struct when {
     uint32_t node;
 };
 
-/* An idle rank, and its place in the plan. */
+/* An idle rank, and its node of the plan. */
 struct seat {
     double pace;
     uint32_t node, senders;
@@ -35,17 +34,17 @@ struct seat {
 struct cv_replan {
     int size, root, there, gone;
     double d, c;
-    const double *pace; /* borrowed; NULL: all alike */
+    const double *pace; /* borrowed; NULL: all equal */
     struct replan_rank *ranks;
     int *touched, ntouched;
     struct cv_ready_planner *planner;
-    double *ready_s; /* of those that are there, in a row  */
-    int *present;    /* who they are                       */
+    double *ready_s; /* per node of the plan               */
+    int *present;    /* the ranks of nodes                 */
     uint32_t *parent, *senders;
     struct when *order;
     struct seat *seats;
     bool *idle;
-    bool *clean; /* all below it has been decided on   */
+    bool *clean; /* all below it has been decided      */
     struct cv_arena room, scratch;
 };
 
@@ -135,7 +134,7 @@ static void forget(struct cv_replan *plan)
     plan->ntouched = 0;
 }
 
-/* What a transfer takes by the mean one. */
+/* Cost of a transfer, relative to the mean. */
 static double pace_of(const struct cv_replan *plan, int from, int to)
 {
     if (plan->pace == NULL)
@@ -164,10 +163,10 @@ static void direct(struct cv_replan *plan, int from, int to, double start_s)
         (receiver->until_s > arrives_s ? receiver->until_s : arrives_s) + plan->c;
 }
 
-/* All that are there and not told to send: when they could begin to receive. Whether there
- * is somebody to decide on. */
-static bool look_round(struct cv_replan *plan, double now_s, struct cv_ready_job *job,
-                       uint32_t *out_root)
+/* Ranks that have arrived and were not told to send, with the times at which they can
+ * receive. False: nothing to decide. */
+static bool collect_ranks(struct cv_replan *plan, double now_s, struct cv_ready_job *job,
+                          uint32_t *out_root)
 {
     bool some = false;
 
@@ -183,7 +182,7 @@ static bool look_round(struct cv_replan *plan, double now_s, struct cv_ready_job
             *out_root = job->n;
         else
             some = some || is_idle(one);
-        /* From now on, because times are to be positive. */
+        /* Relative to now: times must not be negative. */
         plan->ready_s[job->n] = is_idle(one) || near_s < now_s ? 0 : near_s - now_s;
         plan->present[job->n++] = i;
     }
@@ -192,7 +191,7 @@ static bool look_round(struct cv_replan *plan, double now_s, struct cv_ready_job
 
 CV_ORDER_BY_TWO(by_time, struct when, done_s, node)
 
-/* Whether the transfer of `node`, which is planned to begin at start_s, is decided on. */
+/* Whether the transfer of `node`, planned for start_s, can be decided now. */
 static bool may_go(const struct cv_replan *plan, uint32_t node, double start_s)
 {
     const uint32_t above = plan->parent[node];
@@ -209,7 +208,7 @@ CV_ORDER_BY_TWO(by_pace, struct seat, pace, rank)
 
 CV_ORDER_DOWN_BY(by_senders, struct seat, senders, node)
 
-/* To the plan all idle ranks are the same: so let the quickest be those that receive most. */
+/* The plan does not distinguish idle ranks: let the fastest receive most. */
 static void take_seats(struct cv_replan *plan, uint32_t n)
 {
     struct seat *seats = plan->seats;
@@ -243,7 +242,7 @@ bool cv_replan_decide(struct cv_replan *plan, double now_s)
     uint32_t root = CV_NO_NODE;
 
     forget(plan);
-    if (!look_round(plan, now_s, &job, &root))
+    if (!collect_ranks(plan, now_s, &job, &root))
         return true;
     cv_arena_reset(&plan->scratch);
     cv_ready_tree(plan->planner, &job, root, plan->parent);
@@ -257,7 +256,7 @@ bool cv_replan_decide(struct cv_replan *plan, double now_s)
         plan->clean[i] = true;
         plan->order[i] = (struct when){ run.done_s[i], i };
     }
-    /* Who sends is done before its receiver is. */
+    /* A sender is done before its receiver. */
     qsort(plan->order, job.n, sizeof *plan->order, by_time);
     for (uint32_t k = 0; k < job.n; k++) {
         const uint32_t node = plan->order[k].node, above = plan->parent[node];
@@ -303,10 +302,10 @@ bool cv_replan_is_complete(const struct cv_replan *plan)
     return plan->gone == plan->size - 1;
 }
 
-/* --- into how many slices vectors are cut, who keeps them, and what that takes ----- */
+/* --- slices ------------------------------------------------------------------------- */
 
-/* Shorter messages cost as much as these; fewer ranks have a tree of few levels; and who is
- * not much slower than the quickest will do. */
+/* Shorter messages are not faster, few ranks have a tree of few levels, and owners need
+ * not be the fastest. */
 static const double least_slice = 1024, about_as_quick = 1.05;
 enum { LEAST_RANKS = 16, LEAST_SLICES = 4, RANKS_EACH = 4 };
 
@@ -319,13 +318,13 @@ int cv_slice_most(int n, int elements, double bytes)
     return n < LEAST_RANKS || max < LEAST_SLICES ? 0 : (int)max;
 }
 
-/* The time in which those come who are not there yet. */
+/* The time in which the other ranks arrive. */
 static double left_of(const struct cv_slice_job *job, int there)
 {
     return job->spread_s * (job->n - there) / job->n;
 }
 
-/* For how long one that kept all would be busy. */
+/* The time that a single owner would be busy. */
 static double busy_of(const struct cv_slice_job *job)
 {
     return job->n * fmax(job->port_s, job->c);
@@ -350,7 +349,7 @@ double cv_slice_backlog(const struct cv_slice_job *job, int there)
     return fmax(0, busy_of(job) / job->max - left_of(job, there));
 }
 
-/* The pace that `count` ranks are not slower than. */
+/* The pace of the count-th fastest rank. */
 static double pace_of_most(int n, const bool *there, const double *pace, int count)
 {
     double bound = HUGE_VAL;
@@ -368,8 +367,8 @@ static double pace_of_most(int n, const bool *there, const double *pace, int cou
     return bound;
 }
 
-/* The k-th of `count` places among `able`: one of each range of able / count, at a place in it
- * that is another one each time, by the golden ratio. */
+/* The k-th of `count` indices below `able`: one in each range of able / count, at an
+ * offset by the golden ratio. */
 static int place_of(int k, int able, int count)
 {
     const int first = (int)((long)k * able / count);
@@ -397,12 +396,12 @@ int cv_slice_owners(int n, int root, const bool *there, const double *pace, int 
     return kept;
 }
 
-/* --- whether plans pay, by what the root has seen ---------------------------------- */
+/* --- whether plans pay -------------------------------------------------------------- */
 
 enum { MOST_DOUBLINGS = 6, MANY_DOUBLINGS = 4, FEW = 4, OFTEN = 3 };
 
-/* A plan is worth it if it is so much quicker. If it is that much slower, and none was ever
- * quicker, it is not tried again soon. */
+/* A plan pays if its time is below `quicker` of MPI_Reduce's. If it is above much_slower,
+ * and no plan was ever quicker, plans are not tried again soon. */
 static const double quicker = 0.97, much_slower = 1.3;
 
 int cv_replan_history_of(double bytes)
@@ -414,7 +413,7 @@ int cv_replan_history_of(double bytes)
     return size;
 }
 
-/* Two in a row count: one that is slow may be because the root came last. */
+/* Two calls count: one call may be slow because the root came last. */
 static void note(double *last, double now)
 {
     last[1] = last[0];
@@ -426,13 +425,13 @@ static double lesser(const double *last)
     return last[0] < last[1] ? last[0] : last[1];
 }
 
-/* The second may be unknown yet, which is 0. */
+/* last[1] is 0 after one call. */
 static double known_lesser(const double *last)
 {
     return last[1] == 0 ? last[0] : lesser(last);
 }
 
-/* What is expected of a way, for which a call took `by` times as long as thought. */
+/* An estimate, corrected by measured ratios. */
 static double expected(const double *thought_s, const double *by)
 {
     return known_lesser(thought_s) * (by[0] == 0 ? 1 : known_lesser(by));
@@ -445,8 +444,8 @@ static void judge(struct cv_replan_history *history)
                         known_lesser(history->slices_s) > quicker * history->own_s;
 }
 
-/* Whoever came before the root is seen when that one comes: as if those had come at the
- * pace of the others, if they are enough to tell. */
+/* Ranks that arrive before the root are seen when it arrives: extrapolate from the other
+ * ranks, if there are enough. */
 static double spread(const struct cv_replan_history_call *call)
 {
     const double since = call->since_s + call->job.d / 4;
@@ -478,7 +477,7 @@ void cv_replan_history_see(struct cv_replan_history *history,
         call->came_s[i] -= first;
     note(history->least_s, cv_ready_bound(&job) - (call->last_s - first));
     late = call->last_s > call->since_s + call->job.d + call->job.c;
-    /* Where plans work, once does not count: then the root may have come last. */
+    /* If plans work, one call does not count: the root may have come last. */
     history->apart = late || (history->worked && !history->together);
     history->together = !late;
     judge(history);
@@ -531,7 +530,8 @@ void cv_replan_history_rest(struct cv_replan_history *history, bool was_hopeless
                             bool declined)
 {
     history->declined = declined ? history->declined + 1 : 0;
-    /* That no plan can be quicker is seen at once, that some prove not to be is not. */
+    /* `hopeless` is set at once if no plan can be faster, but later if plans prove not to
+     * be. */
     if (!(was_hopeless && history->planned_s[0] > 0) && !history->hopeless &&
         history->apart && history->declined < OFTEN)
         return;

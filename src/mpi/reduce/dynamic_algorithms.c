@@ -1,24 +1,22 @@
-/* dynamic_algorithms.c -- tree-dyn among MPI ranks. SPDX-License-Identifier: MIT
- *
- * Whoever has a partial and nothing to do draws a ticket; holders of tickets 2k and 2k + 1
- * meet. That is the slot of the policy: an even ticket enters it, an odd one empties it.
- * Both write their name into word k of the board with an exchange, so that the second one
- * finds the first. No word is ever read again and again: a ticket and an exchange are two
- * round trips, however many ranks come at the same time.
- *
- * The second one sends its partial to the first. Only the root never sends: if it comes
- * second it asks for the other's partial. So the last pair leaves the result at the root
- * and nothing has to be moved in the end. n - 1 pairs make the result; the pair n - 2 is
- * the last one, and the root is in it, because two partials are left then and one is
- * the root's. All draw 2(n - 1) tickets together, which is how the counter goes on from
- * one reduction to the next without being cleared.
- *
- * Whoever has only its last segment left to combine, which takes no longer than a transfer,
- * draws its next ticket before: the partial that it will meet is on its way while it
- * combines. If it comes second then, it asks for the other's partial as the root does,
- * because its own is not complete; but the root is never asked, and waits for it. */
+/* dynamic_algorithms.c -- tree-dyn and ordered-tree-dyn. SPDX-License-Identifier: MIT */
 #include "mpi/memory/mpi_try.h"
 #include "mpi/reduce/reduction.h"
+
+/* --- tree-dyn ----------------------------------------------------------------------- */
+
+/* An idle rank with a partial draws a ticket; ranks with tickets 2k and 2k + 1 meet, by
+ * exchanging their names with word k: the second finds the first. No word is polled: a
+ * ticket and an exchange are two round trips, however many ranks arrive at the same time.
+ *
+ * The second rank sends its partial to the first. Only the root never sends: if it is
+ * second, it asks for the other partial. n - 1 pairs make the result; the last one, n -
+ * 2, contains the root, because one of the last two partials is the root's. Together
+ * ranks draw 2(n - 1) tickets, so the counter need not be cleared between reductions.
+ *
+ * A rank that has only its last segment to combine, which takes no longer than a
+ * transfer, draws its next ticket early: the next partial arrives while it combines. If
+ * it is second, it asks for the other partial, because its own is not complete; it does
+ * not ask the root. */
 
 enum { WORD_TICKETS = 0, WORD_PAIRS = 1 };
 enum { TURN, MEET, LISTEN, RECEIVE, SEND };
@@ -26,7 +24,7 @@ enum { TURN, MEET, LISTEN, RECEIVE, SEND };
 static int pair_begin(struct cv_reduction *r)
 {
     r->at.pairs = (struct cv_in_pairs){ .step = TURN };
-    return cv_comm_state_board(r->state);
+    return cv_comm_state_make_words(r->state);
 }
 
 static int turn(struct cv_reduction *r)
@@ -40,7 +38,8 @@ static int turn(struct cv_reduction *r)
     return MPI_SUCCESS;
 }
 
-/* Draw a ticket. *out_other: who was there before; -1: nobody, who comes will tell. */
+/* Draw a ticket. *out_other: the first rank of the pair; -1: this one, which waits for a
+ * header. */
 static int draw(struct cv_reduction *r, bool *out_last, int *out_other)
 {
     struct cv_comm_state *state = r->state;
@@ -57,7 +56,6 @@ static int draw(struct cv_reduction *r, bool *out_last, int *out_other)
     return MPI_SUCCESS;
 }
 
-/* Begin with what follows from whom was met. */
 static int enter(struct cv_reduction *r, int step, int peer)
 {
     r->at.pairs.step = step;
@@ -68,7 +66,8 @@ static int enter(struct cv_reduction *r, int step, int peer)
     return MPI_SUCCESS;
 }
 
-/* Find out who is met, and what to do then; `busy`: the own partial is not complete. */
+/* Find the other rank of the pair, and the next step; `busy`: the own partial is not
+ * complete. */
 static int find(struct cv_reduction *r, bool busy, bool *out_last, int *out_step,
                 int *out_peer)
 {
@@ -103,8 +102,7 @@ static int meet_ahead(struct cv_reduction *r)
     return find(r, true, &at->next_last, &at->next_step, &at->next_peer);
 }
 
-/* A header has arrived. */
-static int hear(struct cv_reduction *r)
+static int read_header(struct cv_reduction *r)
 {
     int from = r->status.MPI_SOURCE;
 
@@ -122,7 +120,7 @@ static int pair_advance(struct cv_reduction *r, MPI_Request **out)
         CV_MPI_TRY(turn(r));
     }
     if (at->step == LISTEN)
-        CV_MPI_TRY(hear(r));
+        CV_MPI_TRY(read_header(r));
     for (;;) {
         *out = NULL;
         if (at->step == MEET)
@@ -146,40 +144,39 @@ static int pair_advance(struct cv_reduction *r, MPI_Request **out)
 
 const struct cv_reduction_algorithm cv_algorithm_tree_dyn = { pair_begin, pair_advance };
 
-/* --- ordered-tree-dyn among MPI ranks ---------------------------------------------- */
+/* --- ordered-tree-dyn --------------------------------------------------------------- */
 
-/* A partial covers the values of the ranks lo .. hi. There is a word on the board for each
- * boundary between two ranks, and each boundary is crossed once. Whoever has a partial and
- * nothing to do exchanges its name with the word of its left boundary, then with that of
- * its right one. If nobody had been there it waits, at both. If the neighbour waits there
- * already the partial is promised to it; first the own name is withdrawn from the other
- * boundary, again by an exchange. If somebody was quicker and has promised a partial there,
- * that one is awaited and combined first, and passed on segment by segment. A chain of
- * such promises runs in one direction and ends with a rank that waits.
- * 
- * Whoever has only the last segment of a partial left to combine, which takes no longer than a
- * transfer, goes to the boundary behind that partial before: the next one is on its way
- * while it combines. At its other boundary it waits anyhow, if it waited before.
- * 
- * A rank that waits at both boundaries may be promised two partials; it takes both. The
- * root promises nothing: where it finds a neighbour it asks for the neighbour's partial.
- * If that one is promised already, to the neighbour on its far side, the promise is turned
- * round: the far neighbour is asked in its turn, and what comes of it goes to the root. So
- * the result is made at the root. */
+/* A partial covers ranks lo .. hi. There is a word for each boundary between two ranks,
+ * and each boundary is crossed once. An idle rank with a partial exchanges its name with
+ * the words of its left and right boundaries. If no rank was there, it waits at both. If
+ * the neighbour waits there, the partial is promised to it, after the own name was
+ * withdrawn from the other boundary, by an exchange. If another rank was faster and has
+ * promised a partial there, that partial is awaited and combined first, and passed on
+ * segment by segment. Such a chain of promises runs in one direction and ends with a rank
+ * that waits.
+ *
+ * A rank that has only the last segment of a partial to combine, which takes no longer
+ * than a transfer, goes to the boundary beyond that partial early: the next partial
+ * arrives while it combines.
+ *
+ * A rank that waits at both boundaries may be promised two partials. The root promises
+ * nothing: it asks a neighbour for its partial. If that is promised to the far
+ * neighbour, the promise is reversed: the far neighbour is asked, and the result goes to
+ * the root. */
 
-enum { SCHEME_TURN, VISIT, SCHEME_LISTEN, SCHEME_RECEIVE, SCHEME_SEND, FORWARD };
+enum { NEXT_ROW, VISIT, AWAIT_HEADER, TAKE_IN, PASS, FORWARD };
 
 static int neighbour_begin(struct cv_reduction *r)
 {
     struct cv_comm_state *state = r->state;
 
     r->at.among = (struct cv_among_neighbours){
-        .step = SCHEME_TURN, .lo = state->rank, .hi = state->rank, .promised = -1
+        .step = NEXT_ROW, .lo = state->rank, .hi = state->rank, .promised = -1
     };
-    return cv_comm_state_board(state);
+    return cv_comm_state_make_words(state);
 }
 
-/* The word of a boundary, or 0 at the ends of the row of ranks. */
+/* The word of a boundary; 0 at the first and the last rank. */
 static int boundary(const struct cv_reduction *r, enum cv_side side)
 {
     if (side == CV_LEFT)
@@ -187,7 +184,7 @@ static int boundary(const struct cv_reduction *r, enum cv_side side)
     return r->at.among.hi + 1 < r->state->size ? r->at.among.hi + 1 : 0;
 }
 
-/* The partial goes to `other`, who is on side `side`. */
+/* Promise the partial to `other`, on side `side`. */
 static int promise(struct cv_reduction *r, enum cv_side side, int other)
 {
     struct cv_among_neighbours *among = &r->at.among;
@@ -200,7 +197,7 @@ static int promise(struct cv_reduction *r, enum cv_side side, int other)
     if (!among->waits[back])
         return MPI_SUCCESS;
     CV_MPI_TRY(cv_atomic_words_swap(atomics, boundary(r, back),
-                                    cv_atomic_words_nobody(atomics), &found));
+                                    cv_atomic_words_name(atomics, -1), &found));
     among->waits[back] = false;
     among->expects[back] = cv_atomic_words_rank(atomics, found) != r->state->rank;
     return MPI_SUCCESS;
@@ -236,10 +233,10 @@ static int visit(struct cv_reduction *r)
     CV_MPI_TRY(visit_side(r, CV_LEFT));
     CV_MPI_TRY(visit_side(r, CV_RIGHT));
     if (among->promised < 0 || among->expects[CV_LEFT] || among->expects[CV_RIGHT]) {
-        among->step = SCHEME_LISTEN;
+        among->step = AWAIT_HEADER;
         return MPI_SUCCESS;
     }
-    among->step = SCHEME_SEND;
+    among->step = PASS;
     CV_MPI_TRY(cv_partial_transfer_tell(r, among->promised, CV_HEADER_DATA, among->lo,
                                         among->hi));
     cv_partial_transfer_send(r, among->promised);
@@ -247,7 +244,7 @@ static int visit(struct cv_reduction *r)
 }
 
 /* `other` asks for a partial that is promised to the opposite side. */
-static int turn_round(struct cv_reduction *r, enum cv_side side, int other)
+static int reverse_promise(struct cv_reduction *r, enum cv_side side, int other)
 {
     struct cv_among_neighbours *among = &r->at.among;
     int far = among->promised;
@@ -258,7 +255,7 @@ static int turn_round(struct cv_reduction *r, enum cv_side side, int other)
     return cv_partial_transfer_tell(r, far, CV_HEADER_TAKE, among->lo, among->hi);
 }
 
-/* What arrives is the last that is to be combined with the promised partial. */
+/* The arriving partial is the last one to be combined with the promised partial. */
 static int forward(struct cv_reduction *r)
 {
     struct cv_among_neighbours *among = &r->at.among;
@@ -270,8 +267,7 @@ static int forward(struct cv_reduction *r)
                                     among->side == CV_LEFT ? among->hi : r->header.hi);
 }
 
-/* A header has arrived, from the left or the right neighbour. */
-static int scheme_hear(struct cv_reduction *r)
+static int read_neighbour_header(struct cv_reduction *r)
 {
     struct cv_among_neighbours *among = &r->at.among;
     int from = r->status.MPI_SOURCE;
@@ -279,11 +275,12 @@ static int scheme_hear(struct cv_reduction *r)
 
     if (r->header.kind == CV_HEADER_TAKE) {
         among->step = VISIT;
-        return among->promised < 0 ? promise(r, side, from) : turn_round(r, side, from);
+        return among->promised < 0 ? promise(r, side, from)
+                                   : reverse_promise(r, side, from);
     }
     among->waits[side] = among->expects[side] = false;
     among->side = (int)side;
-    among->step = SCHEME_RECEIVE;
+    among->step = TAKE_IN;
     CV_MPI_TRY(cv_partial_transfer_receive(r, from, side));
     return among->promised < 0 || among->expects[side == CV_LEFT ? CV_RIGHT : CV_LEFT]
                ? MPI_SUCCESS
@@ -300,7 +297,7 @@ static void extend(struct cv_reduction *r)
         among->hi = r->header.hi;
 }
 
-/* A promise that is made here is kept when the partial is complete. */
+/* A promise made here is kept when the partial is complete. */
 static int visit_ahead(struct cv_reduction *r)
 {
     struct cv_among_neighbours *among = &r->at.among;
@@ -319,20 +316,20 @@ static int neighbour_advance(struct cv_reduction *r, MPI_Request **out)
 {
     struct cv_among_neighbours *among = &r->at.among;
 
-    if (among->step == SCHEME_TURN) {
+    if (among->step == NEXT_ROW) {
         *out = cv_atomic_words_due(&r->state->atomics);
         if (*out != NULL)
             return MPI_SUCCESS;
         CV_MPI_TRY(cv_atomic_words_turn(&r->state->atomics, r->state->comm));
         among->step = VISIT;
     }
-    if (among->step == SCHEME_LISTEN)
-        CV_MPI_TRY(scheme_hear(r));
+    if (among->step == AWAIT_HEADER)
+        CV_MPI_TRY(read_neighbour_header(r));
     for (;;) {
         *out = NULL;
         if (among->step == FORWARD)
             return cv_partial_transfer_forward_on(r, out);
-        if (among->step == SCHEME_RECEIVE) {
+        if (among->step == TAKE_IN) {
             CV_MPI_TRY(visit_ahead(r));
             CV_MPI_TRY(cv_partial_transfer_receive_on(r, out));
             if (*out != NULL)
@@ -346,9 +343,9 @@ static int neighbour_advance(struct cv_reduction *r, MPI_Request **out)
             return MPI_SUCCESS;
         if (among->step == VISIT)
             CV_MPI_TRY(visit(r));
-        if (among->step == SCHEME_SEND)
+        if (among->step == PASS)
             return cv_partial_transfer_send_on(r, out);
-        if (among->step == SCHEME_LISTEN)
+        if (among->step == AWAIT_HEADER)
             return cv_partial_transfer_listen(r, out);
     }
 }

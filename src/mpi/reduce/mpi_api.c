@@ -17,8 +17,7 @@ struct cleave_mpi_request {
     MPI_Comm comm; /* borrowed */
 };
 
-/* The same as asking for the policy of a name, within the instructions that are at hand:
- * short reductions take so little that each cache line more can be measured. */
+/* Without a call: in short reductions every cache line can be measured. */
 static bool is_auto(const char *policy)
 {
     return policy == NULL || (policy[0] == 'a' && policy[1] == 'u' && policy[2] == 't' &&
@@ -127,12 +126,12 @@ static int begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy,
 
     if (call->count < 0 && call->comm != MPI_COMM_NULL)
         return cv_mpi_process_raise(call->comm, MPI_ERR_COUNT);
-    code = cv_call_team(call, &state);
+    code = cv_call_state(call, &state);
     if (code == MPI_SUCCESS && state != NULL && !cv_mpi_policy_is_fixed(policy))
         code = cv_mpi_process_place(state, &may);
     if (code == MPI_SUCCESS &&
         (state == NULL || !may || cv_comm_state_open(state) != MPI_SUCCESS))
-        return begin_mpis(call, request); /* which raises what there is to raise */
+        return begin_mpis(call, request);
     if (code == MPI_SUCCESS)
         code = begin_ours(call, policy, state, request);
     return cv_mpi_process_raise(call->comm, code);
@@ -203,7 +202,7 @@ int cleave_mpi_wait(struct cleave_mpi_request **request)
     return finish(request, true, &flag);
 }
 
-static int team_for(MPI_Comm comm, struct cv_comm_state **out)
+static int state_for(MPI_Comm comm, struct cv_comm_state **out)
 {
     int inter = 0;
 
@@ -218,12 +217,12 @@ static int team_for(MPI_Comm comm, struct cv_comm_state **out)
 int cleave_mpi_prepare(MPI_Comm comm)
 {
     struct cv_comm_state *state;
-    int code = team_for(comm, &state);
+    int code = state_for(comm, &state);
 
     if (code == MPI_SUCCESS && state != NULL)
         code = cv_reduction_drain(state);
     if (code == MPI_SUCCESS && state != NULL)
-        code = cv_comm_state_board(state);
+        code = cv_comm_state_make_words(state);
     if (code == MPI_SUCCESS && state != NULL)
         code = cv_link_costs_measure(&state->costs, state->comm);
     return cv_mpi_process_raise(comm, code);
@@ -233,7 +232,7 @@ int cleave_mpi_tune(MPI_Comm comm, const char *settings)
 {
     struct cleave_error err;
     struct cv_comm_state *state;
-    int code = team_for(comm, &state);
+    int code = state_for(comm, &state);
 
     if (code == MPI_SUCCESS && state != NULL &&
         cv_mpi_settings_read(settings, &state->settings, NULL, NULL, &err) != CLEAVE_OK)
@@ -248,11 +247,11 @@ const char *cleave_mpi_policy_name(int index)
                : cv_mpi_policy_text((enum cv_mpi_policy)index);
 }
 
-/* --- what Fortran passes for a buffer ---------------------------------------------- */
+/* --- Fortran ------------------------------------------------------------------------ */
 
-/* Fortran's MPI_IN_PLACE and MPI_BOTTOM are variables of which only the address counts. Open
- * MPI has them under the first names, MPICH keeps pointers to them under the second, and
- * has others for mpi_f08. */
+/* MPI_IN_PLACE and MPI_BOTTOM of Fortran are variables; only their addresses matter. Open
+ * MPI has them under the first names, MPICH has pointers to them under the second, and
+ * others for mpi_f08. */
 
 static bool is_constant(const void *address, const char *const *variables,
                         const char *pointer)
@@ -281,9 +280,7 @@ void *cv_fortran_address(void *address)
     return address;
 }
 
-/* --- the calls of cleave_mpi.f90, which know handles by number --------------------- */
-
-/* They are declared there, and nowhere in C. */
+/* Declared in cleave_mpi.f90; handles are numbers. */
 
 int cleave_mpi_fortran_reduce(void *sendbuf, void *recvbuf, int count, MPI_Fint type,
                               MPI_Fint op, int root, MPI_Fint comm, const char *policy);

@@ -1,5 +1,4 @@
-/* reduction.c -- the queue of a team's reductions, advanced step by step.
- * SPDX-License-Identifier: MIT */
+/* reduction.c -- reductions of a communicator in a queue. SPDX-License-Identifier: MIT */
 #include "mpi/reduce/reduction.h"
 
 #include <math.h>
@@ -24,10 +23,10 @@ static void enqueue(struct cv_reduction *r)
     cv_mpi_process_pend(1);
 }
 
-/* In the dynamic policies a partial travels in as many pieces as may be under way: then all
- * are on their way at once, and no rank has to wake up only to send the next. */
+/* Dynamic policies send a partial in CV_DEPTH segments: all are in flight at once, and no
+ * rank wakes up only to send the next one. */
 static const double least_segment = 262144, most_segment = 16777216;
-/* Between machines, pieces that MPI libraries send without asking the receiver first. */
+/* Between machines, segments that MPI libraries send eagerly. */
 static const double least_apart = 32768;
 
 static double dynamic_segment(const struct cv_comm_state *state,
@@ -58,7 +57,7 @@ int cv_reduction_begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy
     r->in_place = call->send == MPI_IN_PLACE && at_root;
     r->recv = at_root ? call->recv : NULL;
     r->send = r->in_place ? call->recv : call->send;
-    /* All want the result: then it is in place everywhere, or nowhere. */
+    /* If all ranks get the result, all use MPI_IN_PLACE or none. */
     if (call->send == MPI_IN_PLACE && !at_root)
         r->send = call->recv;
     r->blocks = false;
@@ -69,7 +68,7 @@ int cv_reduction_begin(const struct cv_mpi_call *call, enum cv_mpi_policy policy
     return MPI_SUCCESS;
 }
 
-/* MPI_Reduce itself, for its turn in the queue. */
+/* MPI_Reduce in the queue. */
 static int mpi_begin(struct cv_reduction *r)
 {
     return PMPI_Ireduce(r->in_place ? MPI_IN_PLACE : r->send, r->recv, r->vector.count,
@@ -104,7 +103,7 @@ static const struct cv_reduction_algorithm *scheme_of(enum cv_mpi_policy policy)
 static int begin(struct cv_reduction *r)
 {
     r->keeps_order = !r->vector.commutes || r->policy == CV_MPI_ORDERED;
-    r->whole = r->berths = NULL;
+    r->whole = r->recv_buffers = NULL;
     r->in.posted = r->in.done = r->out.posted = r->out.done = 0;
     r->combine_s = r->combined_bytes = 0;
     r->awaited = NULL;
@@ -115,7 +114,6 @@ static int begin(struct cv_reduction *r)
     return r->algorithm->advance(r, &r->awaited);
 }
 
-/* Wait for what the reduction named, or ask for it. */
 static int await_once(struct cv_reduction *r, bool block, int *complete)
 {
     r->which = 0;
@@ -131,8 +129,7 @@ static int await_once(struct cv_reduction *r, bool block, int *complete)
     return MPI_SUCCESS;
 }
 
-/* Where ranks share processors whoever waits lets the others go on: not every MPI library sees
- * to that, and then those that have something to do wait for the end of a time slice. */
+/* If ranks share processors, a waiting rank yields; not every MPI library does. */
 static int await(struct cv_reduction *r, bool block, int *complete)
 {
     if (!block || !r->state->costs.crowded)
@@ -145,7 +142,7 @@ static int await(struct cv_reduction *r, bool block, int *complete)
     }
 }
 
-/* One step of the reduction at the head of the queue; *out: it has to wait for others. */
+/* One step of the first reduction in the queue; *out_stuck: it waits for other ranks. */
 static int step(struct cv_comm_state *state, bool block, bool *out_stuck)
 {
     struct cv_reduction *r = state->first;

@@ -1,88 +1,92 @@
-/* replan_algorithm.c -- tree-replan among MPI ranks. SPDX-License-Identifier: MIT
+/* replan_algorithm.c -- tree-replan. SPDX-License-Identifier: MIT
  *
- * Without atomic operations. Whoever comes tells the root in a short message, and is told
- * whom to expect partials from and whom to send to; the root decides as they come
- * (replan_plan.h). A rank that is told only whom to expect says when it has combined
- * them. So a partial that comes last costs two short messages and one transfer, and
- * nobody waits at a place of a tree whose owner has not come.
+ * No atomic operations. A rank that arrives reports to the root in a short message, and
+ * gets the ranks from which it receives partials and the rank to which it sends; the root
+ * decides as ranks arrive (replan_plan.h). A rank that only receives reports when it has
+ * combined. So the last partial costs two short messages and one transfer, and no rank
+ * waits for a rank that has not arrived.
  *
- * The root has heard all that a rank has to say before it tells that rank where to send,
- * after which that one says no more, and the root listens to it no more: messages of two
- * reductions cannot be confused. Whoever listens does so before anything can be said, so
- * that a message need not wait for that.
+ * The root has received all reports of a rank before it tells that rank where to send,
+ * which is the last message between them: messages of two reductions cannot be confused.
+ * Receives are posted before messages can be sent.
  *
- * It pays as long as ranks come far apart, and the root sees whether it does: how long after
- * the last had come the result was there, with a plan and, when all were told to use
- * MPI_Reduce, without. The first call of a size goes there in any case, later ones where
- * plans do not pay or all come within a moment, and then more and more of them unasked
- * (replan_plan.h). */
+ * It pays if ranks arrive at different times. The root measures the time from the last
+ * arrival to the result, with a plan and with MPI_Reduce. The first call of a size uses
+ * MPI_Reduce; later ones do if plans do not pay or all ranks arrive together, and then
+ * without asking the root in more and more calls (cv_replan_history). */
 #include <math.h>
 #include <stdlib.h>
 #include "mpi/memory/mpi_try.h"
 #include "mpi/plan/replan_plan.h"
 #include "mpi/reduce/reduction.h"
 
-enum { SLICE_BERTHS = 8 };
-/* Requests of a rank: slices that arrive, those it sends, and results. */
-enum { SLICE_REQUESTS = SLICE_BERTHS + 2 * CV_MOST_SLICES };
+enum { SLICE_BUFFERS = 8 };
+/* Requests of a rank: slices that arrive, slices that it sends, and results. */
+enum { SLICE_REQUESTS = SLICE_BUFFERS + 2 * CV_MOST_SLICES };
 
 struct slices {
     struct cv_reduction *r; /* borrowed                                             */
-    struct cv_vector cut;   /* its vector; segment k is the slice of keeper k       */
-    const int *keepers;     /* borrowed: ranks, of which the first is the root      */
-    int own;                /* the slice that this rank keeps, or -1                */
+    struct cv_vector cut;   /* its vector; segment k is the slice of owner k        */
+    const int *owners;      /* borrowed: ranks, the first is the root               */
+    int own;                /* slice of this rank, or -1                            */
     int left;               /* messages that are still to arrive or to be sent      */
-    int posted, arrived;    /* slices of others, of the own one                     */
-    int sending;            /* slices that are under way                            */
-    char *berths;
-    MPI_Request *requests; /* borrowed: SLICE_REQUESTS of them                  */
+    int posted, arrived;    /* own slices of other ranks                            */
+    int sending;            /* slices of other owners in flight                     */
+    char *buffers;
+    MPI_Request *requests; /* borrowed: SLICE_REQUESTS                             */
 };
 
-/* What a rank says: how many partials it has combined. What it is told: whom to send to, or
- * that MPI_Reduce or slices are to be used; how many calls after this one go to MPI_Reduce
- * unasked; and whom to expect before it sends, or who keeps the slices. */
+/* A message of a rank is the number of partials that it has combined. A message of the
+ * root: the receiver, or that MPI_Reduce or slices are used; how many further calls use
+ * MPI_Reduce without asking; and the ranks to expect before sending, or the owners of
+ * slices. */
 enum { TOLD_TO, TOLD_UNASKED, TOLD_FROM };
 enum { TO_NOBODY = -1, TO_MPI = -2, TO_SLICES = -3 };
 
 struct cv_replanning {
-    int *told;              /* by the root or, there, what is told to one        */
-    int *expect;            /* whom this rank is to expect, in turn              */
-    double *came_s;         /* at the root: when each rank came                   */
-    bool *there;            /* at the root: who has come, when slices are given    */
-    int *heard;             /* at the root: what each rank said                 */
-    int *which;             /* at the root: who has said something               */
-    MPI_Request *listening; /* at the root for each rank, behind a place for a
-                                segment; at another for the root. Behind these,
-                                those of slices                                   */
+    int *told;      /* message of the root                               */
+    int *expect;    /* ranks from which partials come, in order          */
+    double *came_s; /* root: arrival of each rank                        */
+    bool *there;    /* root: ranks that can own slices                   */
+    int *heard;     /* root: last message of each rank                   */
+    int *which;     /* root: ranks whose message has arrived             */
+    MPI_Request
+        *listening; /* [0]: a segment, or on other ranks the root; [rank + 1]: at the
+                               root; then SLICE_REQUESTS                         */
     int said;
     MPI_Request saying;
-    double combine_byte_s; /* what the operator took in it, 0: unknown            */
-    double *pace;          /* at the root, of each rank                          */
+    double combine_byte_s; /* measured; 0: unknown                              */
+    double *pace;          /* root: cost of transfers of each rank, relative    */
     struct cv_replan_history habits[CV_HABITS];
     MPI_Status *statuses;
     struct cv_replan *plan; /* owned */
 };
 
-/* Requests of slices (SLICE_REQUESTS). */
-static inline MPI_Request *replan_requests(const struct cv_comm_state *state)
+static MPI_Request *slice_requests(const struct cv_comm_state *state)
 {
     return state->replanning->listening + state->size + 1;
 }
 
-static inline struct cv_replan_history *replan_habit(const struct cv_reduction *r)
+static struct cv_replan_history *history_of(const struct cv_reduction *r)
 {
     return &r->state->replanning->habits[cv_replan_history_of(r->vector.bytes)];
 }
 
-static inline int replan_by_mpi(struct cv_reduction *r)
+static int reduce_by_mpi(struct cv_reduction *r)
 {
     return PMPI_Reduce(r->in_place ? MPI_IN_PLACE : r->send, r->recv, r->vector.count,
                        r->vector.type, r->vector.op, r->root, r->state->comm);
 }
 
-/* --- each of some ranks combines one slice of all vectors -------------------------- */
+/* --- slices ------------------------------------------------------------------------- */
 
-static bool is_root(const struct slices *slices)
+/* A tree of whole vectors is too slow if many ranks arrive within the time of a transfer:
+ * it grows by a level whenever their number doubles. Here a rank sends one slice of its
+ * vector to each of some ranks, the owners, and is done. Owners send the combined slices
+ * to the root, which is one of them: the last arrival costs two transfers. The operator
+ * must commute. */
+
+static bool is_first_owner(const struct slices *slices)
 {
     return slices->own == 0;
 }
@@ -92,47 +96,47 @@ static const char *place(const struct slices *slices, const void *of, int slice)
     return (const char *)of + cv_vector_offset(&slices->cut, slice);
 }
 
-/* Where the own slice is combined. */
-static char *sum(const struct slices *slices)
+static char *own_slice(const struct slices *slices)
 {
     return slices->r->whole + cv_vector_offset(&slices->cut, slices->own);
 }
 
-static char *berth(const struct slices *slices, int i)
+static char *buffer_at(const struct slices *slices, int i)
 {
     const size_t span = (cv_vector_segment_span(&slices->cut) + 63) / 64 * 64;
 
-    return slices->berths + (size_t)i * span - slices->cut.lower;
+    return slices->buffers + (size_t)i * span - slices->cut.lower;
 }
 
 static int receive(struct slices *slices, int i)
 {
     slices->posted++;
-    return PMPI_Irecv(berth(slices, i), cv_vector_part(&slices->cut, slices->own),
+    return PMPI_Irecv(buffer_at(slices, i), cv_vector_part(&slices->cut, slices->own),
                       slices->cut.type, MPI_ANY_SOURCE, CV_TAG_SLICE,
                       slices->r->state->comm, &slices->requests[i]);
 }
 
-static int keep(struct slices *slices)
+static int prepare_owner(struct slices *slices)
 {
     struct cv_reduction *r = slices->r;
     const size_t span = (cv_vector_segment_span(&slices->cut) + 63) / 64 * 64;
 
     CV_MPI_TRY(cv_reduction_whole(r));
-    slices->berths = cv_scratch_get(&r->state->berths, span * SLICE_BERTHS);
-    if (slices->berths == NULL)
+    slices->buffers = cv_scratch_get(&r->state->recv_buffers, span * SLICE_BUFFERS);
+    if (slices->buffers == NULL)
         return MPI_ERR_NO_MEM;
     if (!r->in_place)
         CV_MPI_TRY(cv_vector_copy(&r->vector, place(slices, r->send, slices->own),
-                                  sum(slices), cv_vector_part(&slices->cut, slices->own),
+                                  own_slice(slices),
+                                  cv_vector_part(&slices->cut, slices->own),
                                   r->state->comm, r->state->rank));
     slices->left += r->state->size - 1;
-    for (int i = 0; i < SLICE_BERTHS && slices->posted < r->state->size - 1; i++)
+    for (int i = 0; i < SLICE_BUFFERS && slices->posted < r->state->size - 1; i++)
         CV_MPI_TRY(receive(slices, i));
     return MPI_SUCCESS;
 }
 
-/* Not all begin with the same keeper. */
+/* Ranks start with different owners. */
 static int send_slices(struct slices *slices)
 {
     struct cv_reduction *r = slices->r;
@@ -147,44 +151,43 @@ static int send_slices(struct slices *slices)
         slices->left++;
         CV_MPI_TRY(PMPI_Isend(place(slices, r->send, slice),
                               cv_vector_part(&slices->cut, slice), slices->cut.type,
-                              slices->keepers[slice], CV_TAG_SLICE, r->state->comm,
-                              &slices->requests[SLICE_BERTHS + slice]));
+                              slices->owners[slice], CV_TAG_SLICE, r->state->comm,
+                              &slices->requests[SLICE_BUFFERS + slice]));
     }
     return MPI_SUCCESS;
 }
 
-/* Begin; all ranks with the same keepers, as many as there are slices of the vector when it
- * is cut for so many (cv_vector_slice). */
-static int slices_begin(struct slices *slices, struct cv_reduction *r, const int *keepers,
+/* All ranks have the same `count` owners; the vector is cut into as many slices. */
+static int slices_begin(struct slices *slices, struct cv_reduction *r, const int *owners,
                         int count, MPI_Request *requests)
 {
     *slices = (struct slices){
-        .r = r, .cut = r->vector, .keepers = keepers, .own = -1, .requests = requests
+        .r = r, .cut = r->vector, .owners = owners, .own = -1, .requests = requests
     };
     cv_vector_slice(&slices->cut, count);
     for (int i = 0; i < SLICE_REQUESTS; i++)
         requests[i] = MPI_REQUEST_NULL;
     for (int i = 0; i < count; i++)
-        if (keepers[i] == r->state->rank)
+        if (owners[i] == r->state->rank)
             slices->own = i;
     if (slices->own >= 0)
-        CV_MPI_TRY(keep(slices));
+        CV_MPI_TRY(prepare_owner(slices));
     if (slices->own > 0)
         slices->left++; /* the result */
-    if (is_root(slices))
+    if (is_first_owner(slices))
         slices->left += count - 1;
     return send_slices(slices);
 }
 
-/* Where the root's own values lie in place the result takes their room, so not before they
- * have been sent. */
+/* Results may overwrite the own values of the root, so only after these have been
+ * sent. */
 static int await_results(struct slices *slices)
 {
     for (int i = 1; i < slices->cut.segments; i++)
         CV_MPI_TRY(PMPI_Irecv((char *)slices->r->recv + cv_vector_offset(&slices->cut, i),
                               cv_vector_part(&slices->cut, i), slices->cut.type,
-                              slices->keepers[i], CV_TAG_RESULT, slices->r->state->comm,
-                              &slices->requests[SLICE_BERTHS + CV_MOST_SLICES + i]));
+                              slices->owners[i], CV_TAG_RESULT, slices->r->state->comm,
+                              &slices->requests[SLICE_BUFFERS + CV_MOST_SLICES + i]));
     return MPI_SUCCESS;
 }
 
@@ -193,35 +196,35 @@ static int combine(struct slices *slices, int i)
     struct cv_reduction *r = slices->r;
     const int count = cv_vector_part(&slices->cut, slices->own);
 
-    CV_MPI_TRY(cv_reduction_combine(r, berth(slices, i), sum(slices), count));
+    CV_MPI_TRY(cv_reduction_combine(r, buffer_at(slices, i), own_slice(slices), count));
     slices->arrived++;
     if (slices->posted < r->state->size - 1)
         return receive(slices, i);
-    if (slices->arrived < r->state->size - 1 || is_root(slices))
+    if (slices->arrived < r->state->size - 1 || is_first_owner(slices))
         return MPI_SUCCESS;
-    return PMPI_Isend(sum(slices), count, slices->cut.type, r->root, CV_TAG_RESULT,
-                      r->state->comm, &slices->requests[SLICE_BERTHS + CV_MOST_SLICES]);
+    return PMPI_Isend(own_slice(slices), count, slices->cut.type, r->root, CV_TAG_RESULT,
+                      r->state->comm, &slices->requests[SLICE_BUFFERS + CV_MOST_SLICES]);
 }
 
 /* Request `which` is complete. */
 static int slices_take(struct slices *slices, int which)
 {
     slices->left--;
-    if (which < SLICE_BERTHS)
+    if (which < SLICE_BUFFERS)
         return combine(slices, which);
-    if (which < SLICE_BERTHS + CV_MOST_SLICES && --slices->sending == 0 &&
-        is_root(slices))
+    if (which < SLICE_BUFFERS + CV_MOST_SLICES && --slices->sending == 0 &&
+        is_first_owner(slices))
         return await_results(slices);
     return MPI_SUCCESS;
 }
 
-static int slices_run(struct cv_reduction *r, const int *keepers, int count,
+static int slices_run(struct cv_reduction *r, const int *owners, int count,
                       MPI_Request *requests)
 {
     struct slices slices;
     int which;
 
-    CV_MPI_TRY(slices_begin(&slices, r, keepers, count, requests));
+    CV_MPI_TRY(slices_begin(&slices, r, owners, count, requests));
     while (slices.left > 0) {
         CV_MPI_TRY(PMPI_Waitany(SLICE_REQUESTS, requests, &which, MPI_STATUS_IGNORE));
         CV_MPI_TRY(slices_take(&slices, which));
@@ -229,18 +232,17 @@ static int slices_run(struct cv_reduction *r, const int *keepers, int count,
     return MPI_SUCCESS;
 }
 
-/* --- the root of tree-replan: hears who is there, and says who sends to whom ------- */
+/* --- the root ----------------------------------------------------------------------- */
 
 static int listen_to(struct cv_reduction *r, int rank)
 {
     struct cv_replanning *of = r->state->replanning;
 
-    return PMPI_Irecv(&of->heard[rank], 1, MPI_INT, rank, CV_TAG_TOLD, r->state->comm,
+    return PMPI_Irecv(&of->heard[rank], 1, MPI_INT, rank, CV_TAG_REPLAN, r->state->comm,
                       &of->listening[rank + 1]);
 }
 
-/* What a rank has said is taken in. */
-static int replan_root_hear(struct cv_reduction *r, int rank)
+static int take_report(struct cv_reduction *r, int rank)
 {
     struct cv_replanning *of = r->state->replanning;
     struct cv_in_replan *at = &r->at.replan;
@@ -249,7 +251,7 @@ static int replan_root_hear(struct cv_reduction *r, int rank)
     cv_replan_hear(of->plan, rank, of->heard[rank], now);
     if (of->heard[rank] == 0)
         of->came_s[rank] = at->last_s = now;
-    /* It has been told of more in the meantime, and will say when it has that. */
+    /* If it was told of more partials in the meantime, it will report again. */
     return cv_replan_is_idle(of->plan, rank) ? MPI_SUCCESS : listen_to(r, rank);
 }
 
@@ -259,7 +261,7 @@ static int tell(struct cv_reduction *r, int rank, int to)
     int count = TOLD_FROM;
 
     of->told[TOLD_TO] = to;
-    of->told[TOLD_UNASKED] = replan_habit(r)->unasked;
+    of->told[TOLD_UNASKED] = history_of(r)->unasked;
     if (to == TO_SLICES)
         for (int i = 0; i < r->at.replan.expected; i++)
             of->told[count++] = of->expect[i];
@@ -269,12 +271,12 @@ static int tell(struct cv_reduction *r, int rank, int to)
             of->told[count++] = from;
     if (to == TO_NOBODY && of->listening[rank + 1] == MPI_REQUEST_NULL)
         CV_MPI_TRY(listen_to(r, rank));
-    /* Whoever is told listens, so that this does not wait long. */
-    return PMPI_Send(of->told, count, MPI_INT, rank, CV_TAG_TOLD, r->state->comm);
+    /* The rank has posted the receive, so this does not block long. */
+    return PMPI_Send(of->told, count, MPI_INT, rank, CV_TAG_REPLAN, r->state->comm);
 }
 
-/* Decide on what can be decided, and tell whom it concerns. */
-static int replan_root_direct(struct cv_reduction *r)
+/* Decide, and tell the ranks concerned. */
+static int direct_ranks(struct cv_reduction *r)
 {
     struct cv_replanning *of = r->state->replanning;
     struct cv_in_replan *at = &r->at.replan;
@@ -294,8 +296,7 @@ static int replan_root_direct(struct cv_reduction *r)
     return MPI_SUCCESS;
 }
 
-/* What has been said is heard. */
-static int hear_some(struct cv_reduction *r, bool block, int *out)
+static int take_reports(struct cv_reduction *r, bool block, int *out)
 {
     struct cv_replanning *of = r->state->replanning;
 
@@ -304,26 +305,26 @@ static int hear_some(struct cv_reduction *r, bool block, int *out)
                      : PMPI_Testsome(r->state->size, of->listening + 1, out, of->which,
                                      of->statuses));
     for (int i = 0; i < *out; i++)
-        CV_MPI_TRY(replan_root_hear(r, of->which[i]));
+        CV_MPI_TRY(take_report(r, of->which[i]));
     return MPI_SUCCESS;
 }
 
-/* Whether so many come until some time. */
+/* Wait for `ranks` ranks until a time; *out: they have arrived. */
 static int wait_for(struct cv_reduction *r, int ranks, double until, bool *out)
 {
     struct cv_replanning *of = r->state->replanning;
     int complete;
 
     while (!(*out = cv_replan_there(of->plan) >= ranks)) {
-        /* For ever is waited for by the MPI library, which may give the processor away. */
-        CV_MPI_TRY(hear_some(r, until == HUGE_VAL, &complete));
+        /* Without a limit, the MPI library waits, which may yield the processor. */
+        CV_MPI_TRY(take_reports(r, until == HUGE_VAL, &complete));
         if (complete == 0 && PMPI_Wtime() >= until)
             break;
     }
     return MPI_SUCCESS;
 }
 
-/* Where ranks share processors, slices would only make more messages. */
+/* If ranks share processors, slices only make more messages. */
 static int most_slices(const struct cv_reduction *r)
 {
     const struct cv_comm_state *state = r->state;
@@ -340,7 +341,7 @@ static int most_slices(const struct cv_reduction *r)
                : cv_slice_most(state->size, r->vector.count, r->vector.bytes);
 }
 
-/* What a transfer and a combination take, and by how much ranks differ. */
+/* Set costs, and relative costs of ranks. */
 static void open_plan(struct cv_reduction *r)
 {
     struct cv_comm_state *state = r->state;
@@ -371,17 +372,17 @@ static void open_plan(struct cv_reduction *r)
     cv_replan_begin(of->plan, r->root, d, c, max > 0 ? of->pace : NULL);
 }
 
-/* All have come. */
+/* All ranks have arrived. */
 static void look_back(struct cv_reduction *r)
 {
     const struct cv_in_replan *at = &r->at.replan;
 
-    cv_replan_history_see(replan_habit(r), &(struct cv_replan_history_call){
-                                               r->state->replanning->came_s, at->since_s,
-                                               at->last_s, at->job });
+    cv_replan_history_see(history_of(r), &(struct cv_replan_history_call){
+                                             r->state->replanning->came_s, at->since_s,
+                                             at->last_s, at->job });
 }
 
-/* Those that are there are told the same. */
+/* Tell all ranks that have arrived. */
 static int tell_all(struct cv_reduction *r, int to)
 {
     for (int i = 0; i < r->state->size; i++)
@@ -390,10 +391,9 @@ static int tell_all(struct cv_reduction *r, int to)
     return MPI_SUCCESS;
 }
 
-/* All use MPI_Reduce, the root among them. */
 static int all_by_mpi(struct cv_reduction *r)
 {
-    struct cv_replan_history *history = replan_habit(r);
+    struct cv_replan_history *history = history_of(r);
     const bool was_hopeless = history->hopeless;
     const bool declined = cv_replan_there(r->state->replanning->plan) < r->state->size;
     bool all;
@@ -404,13 +404,13 @@ static int all_by_mpi(struct cv_reduction *r)
     cv_replan_history_rest(history, was_hopeless, declined);
     CV_MPI_TRY(tell_all(r, TO_MPI));
     since = PMPI_Wtime();
-    CV_MPI_TRY(replan_by_mpi(r));
+    CV_MPI_TRY(reduce_by_mpi(r));
     cv_replan_history_own(history, PMPI_Wtime() - since);
     return MPI_SUCCESS;
 }
 
-/* Who keeps the slices, of those that are there. */
-static int choose_keepers(struct cv_reduction *r)
+/* Choose owners of slices among ranks that have arrived. */
+static int choose_owners(struct cv_reduction *r)
 {
     struct cv_replanning *of = r->state->replanning;
     struct cv_in_replan *at = &r->at.replan;
@@ -431,18 +431,17 @@ static int choose_keepers(struct cv_reduction *r)
     return MPI_SUCCESS;
 }
 
-/* A plan has been carried out. */
-static void replan_root_learn(struct cv_reduction *r)
+static void note_plan(struct cv_reduction *r)
 {
     const double took_s = PMPI_Wtime() - r->at.replan.last_s;
 
     if (r->combined_bytes > 0)
         r->state->replanning->combine_byte_s = r->combine_s / r->combined_bytes;
     look_back(r);
-    cv_replan_history_planned(replan_habit(r), took_s, r->at.replan.by_slices);
+    cv_replan_history_planned(history_of(r), took_s, r->at.replan.by_slices);
 }
 
-/* All send slices, the root among them, which tells whoever comes who keeps them. */
+/* All ranks send slices; the root tells arriving ranks the owners. */
 static int all_by_slices(struct cv_reduction *r)
 {
     struct cv_comm_state *state = r->state;
@@ -450,11 +449,11 @@ static int all_by_slices(struct cv_reduction *r)
     struct slices slices;
     int which;
 
-    CV_MPI_TRY(choose_keepers(r));
+    CV_MPI_TRY(choose_owners(r));
     r->at.replan.by_slices = true;
     CV_MPI_TRY(tell_all(r, TO_SLICES));
     CV_MPI_TRY(slices_begin(&slices, r, of->expect, r->at.replan.expected,
-                            replan_requests(state)));
+                            slice_requests(state)));
     while (slices.left > 0) {
         CV_MPI_TRY(PMPI_Waitany(state->size + SLICE_REQUESTS, of->listening + 1, &which,
                                 MPI_STATUS_IGNORE));
@@ -462,16 +461,16 @@ static int all_by_slices(struct cv_reduction *r)
             CV_MPI_TRY(slices_take(&slices, which - state->size));
             continue;
         }
-        CV_MPI_TRY(replan_root_hear(r, which));
+        CV_MPI_TRY(take_report(r, which));
         CV_MPI_TRY(tell(r, which, TO_SLICES));
     }
-    replan_root_learn(r);
+    note_plan(r);
     return MPI_SUCCESS;
 }
 
-/* Who came before the root is heard of when a message has had its time; for slices it matters
- * how many these are. */
-static int hear_who_waits(struct cv_reduction *r)
+/* Reports of ranks that arrived before the root need the time of a message; for slices
+ * their number matters. */
+static int count_early_ranks(struct cv_reduction *r)
 {
     struct cv_replanning *of = r->state->replanning;
     const double since = r->at.replan.since_s;
@@ -486,7 +485,6 @@ static int hear_who_waits(struct cv_reduction *r)
     return MPI_SUCCESS;
 }
 
-/* Some may not have come yet. */
 static enum cv_plan_kind choose(struct cv_reduction *r)
 {
     const struct cv_comm_state *state = r->state;
@@ -501,16 +499,16 @@ static enum cv_plan_kind choose(struct cv_reduction *r)
         return CV_BY_MPI;
     if (job->max < 2)
         return CV_BY_TREE;
-    job->spread_s = cv_replan_history_spread(replan_habit(r));
-    return cv_replan_history_choose(replan_habit(r), job, there);
+    job->spread_s = cv_replan_history_spread(history_of(r));
+    return cv_replan_history_choose(history_of(r), job, there);
 }
 
-/* The root has come. *out: all have used MPI_Reduce or slices, and that is over. */
-static int replan_root_open(struct cv_reduction *r, bool *out)
+/* *out: MPI_Reduce or slices were used, and the reduction is complete. */
+static int open_root(struct cv_reduction *r, bool *out)
 {
     struct cv_replanning *of = r->state->replanning;
     struct cv_in_replan *at = &r->at.replan;
-    const struct cv_replan_history *history = replan_habit(r);
+    const struct cv_replan_history *history = history_of(r);
     double until = 0;
 
     for (int i = 0; i < r->state->size; i++)
@@ -526,7 +524,7 @@ static int replan_root_open(struct cv_reduction *r, bool *out)
     if (r->state->settings.slices > 1 && at->job.max > 1)
         until = 0;
     if (r->blocks)
-        CV_MPI_TRY(hear_who_waits(r));
+        CV_MPI_TRY(count_early_ranks(r));
     CV_MPI_TRY(wait_for(r, r->state->size, until, out));
     *out = r->blocks;
     switch (choose(r)) {
@@ -536,16 +534,18 @@ static int replan_root_open(struct cv_reduction *r, bool *out)
         return all_by_mpi(r);
     default:
         *out = false;
-        return replan_root_direct(r);
+        return direct_ranks(r);
     }
 }
 
-/* --- tree-replan among MPI ranks --------------------------------------------------- */
+/* --- all ranks ---------------------------------------------------------------------- */
 
 enum { BEGIN, AWAIT, RECEIVE, SEND };
 
-static void free_replanning(struct cv_replanning *of)
+void cv_replanning_free(struct cv_replanning *of)
 {
+    if (of == NULL)
+        return;
     if (of->saying != MPI_REQUEST_NULL)
         PMPI_Wait(&of->saying, MPI_STATUS_IGNORE);
     cv_replan_free(of->plan);
@@ -576,7 +576,7 @@ static int make_replanning(struct cv_comm_state *state)
     if (of->plan == NULL || of->told == NULL || of->heard == NULL ||
         of->listening == NULL || of->statuses == NULL || of->pace == NULL ||
         of->there == NULL) {
-        free_replanning(of);
+        cv_replanning_free(of);
         return MPI_ERR_NO_MEM;
     }
     of->expect = of->told + n + TOLD_FROM;
@@ -585,25 +585,22 @@ static int make_replanning(struct cv_comm_state *state)
     for (size_t i = 0; i <= n + SLICE_REQUESTS; i++)
         of->listening[i] = MPI_REQUEST_NULL;
     state->replanning = of;
-    state->free_replanning = free_replanning;
     return MPI_SUCCESS;
 }
 
-static bool scheme_is_root(const struct cv_reduction *r)
+static bool is_root(const struct cv_reduction *r)
 {
     return r->state->rank == r->root;
 }
 
-/* --- the others ------------------------------------------------------------------------- */
-
-/* To the root: this rank is there, and has combined so many. */
+/* Tell the root how many partials this rank has combined. */
 static int say(struct cv_reduction *r)
 {
     struct cv_replanning *of = r->state->replanning;
 
     CV_MPI_TRY(PMPI_Wait(&of->saying, MPI_STATUS_IGNORE));
     of->said = r->at.replan.said = r->at.replan.done;
-    return PMPI_Isend(&of->said, 1, MPI_INT, r->root, CV_TAG_TOLD, r->state->comm,
+    return PMPI_Isend(&of->said, 1, MPI_INT, r->root, CV_TAG_REPLAN, r->state->comm,
                       &of->saying);
 }
 
@@ -611,8 +608,8 @@ static int listen_to_root(struct cv_reduction *r)
 {
     struct cv_replanning *of = r->state->replanning;
 
-    return PMPI_Irecv(of->told, r->state->size + TOLD_FROM, MPI_INT, r->root, CV_TAG_TOLD,
-                      r->state->comm, of->listening);
+    return PMPI_Irecv(of->told, r->state->size + TOLD_FROM, MPI_INT, r->root,
+                      CV_TAG_REPLAN, r->state->comm, of->listening);
 }
 
 static int hear_root(struct cv_reduction *r)
@@ -623,13 +620,11 @@ static int hear_root(struct cv_reduction *r)
 
     CV_MPI_TRY(PMPI_Get_count(&r->status, MPI_INT, &count));
     at->to = of->told[TOLD_TO];
-    replan_habit(r)->unasked = of->told[TOLD_UNASKED];
+    history_of(r)->unasked = of->told[TOLD_UNASKED];
     for (int i = TOLD_FROM; i < count; i++)
         of->expect[at->expected++] = of->told[i];
     return MPI_SUCCESS;
 }
-
-/* --- all -------------------------------------------------------------------------------- */
 
 static int replan_begin(struct cv_reduction *r)
 {
@@ -639,23 +634,23 @@ static int replan_begin(struct cv_reduction *r)
         CV_MPI_TRY(make_replanning(state));
     CV_MPI_TRY(cv_link_costs_measure(&state->costs, state->comm));
     r->at.replan = (struct cv_in_replan){ .step = BEGIN, .to = TO_NOBODY, .said = -1 };
-    if (r->blocks && replan_habit(r)->unasked > 0) {
-        replan_habit(r)->unasked--;
+    if (r->blocks && history_of(r)->unasked > 0) {
+        history_of(r)->unasked--;
         r->at.replan.to = TO_MPI;
     }
     return MPI_SUCCESS;
 }
 
-/* What has come is taken in. */
+/* The awaited request is complete. */
 static int take(struct cv_reduction *r)
 {
     struct cv_in_replan *at = &r->at.replan;
 
-    if (at->step == AWAIT && !scheme_is_root(r))
+    if (at->step == AWAIT && !is_root(r))
         return hear_root(r);
-    if (scheme_is_root(r) && r->which > 0) {
-        CV_MPI_TRY(replan_root_hear(r, r->which - 1));
-        return replan_root_direct(r);
+    if (is_root(r) && r->which > 0) {
+        CV_MPI_TRY(take_report(r, r->which - 1));
+        return direct_ranks(r);
     }
     if (at->step == SEND)
         return cv_partial_transfer_send_on(r, &at->data);
@@ -664,20 +659,20 @@ static int take(struct cv_reduction *r)
         return MPI_SUCCESS;
     at->done++;
     at->step = AWAIT;
-    if (!scheme_is_root(r))
+    if (!is_root(r))
         return MPI_SUCCESS;
     cv_replan_hear(r->state->replanning->plan, r->root, at->done, PMPI_Wtime());
-    return replan_root_direct(r);
+    return direct_ranks(r);
 }
 
-/* What to wait for: a segment, what is said, or at the root either. */
+/* Wait for a segment, a message, or at the root for either. */
 static int await_next(struct cv_reduction *r, MPI_Request **out)
 {
     struct cv_replanning *of = r->state->replanning;
     struct cv_in_replan *at = &r->at.replan;
 
     *out = at->step == AWAIT ? NULL : at->data;
-    if (scheme_is_root(r)) {
+    if (is_root(r)) {
         if (cv_replan_is_complete(of->plan))
             return MPI_SUCCESS;
         r->any = of->listening;
@@ -699,7 +694,7 @@ static int go_on(struct cv_reduction *r, MPI_Request **out)
     struct cv_in_replan *at = &r->at.replan;
 
     if (at->step == AWAIT && at->to == TO_SLICES) {
-        return slices_run(r, of->expect, at->expected, replan_requests(r->state));
+        return slices_run(r, of->expect, at->expected, slice_requests(r->state));
     } else if (at->step == AWAIT && at->done < at->expected) {
         at->step = RECEIVE;
         CV_MPI_TRY(cv_partial_transfer_receive(r, of->expect[at->done], CV_RIGHT));
@@ -709,12 +704,11 @@ static int go_on(struct cv_reduction *r, MPI_Request **out)
         cv_partial_transfer_send(r, at->to);
         CV_MPI_TRY(cv_partial_transfer_send_on(r, &at->data));
     } else if (at->step == AWAIT && at->to == TO_MPI) {
-        return replan_by_mpi(r);
+        return reduce_by_mpi(r);
     }
     return await_next(r, out);
 }
 
-/* For the next time, when a plan has been carried out. */
 static void learn(struct cv_reduction *r)
 {
     struct cv_replanning *of = r->state->replanning;
@@ -722,8 +716,8 @@ static void learn(struct cv_reduction *r)
 
     if (r->combined_bytes > 0)
         of->combine_byte_s = r->combine_s / r->combined_bytes;
-    if (scheme_is_root(r) && at->to != TO_MPI)
-        replan_root_learn(r);
+    if (is_root(r) && at->to != TO_MPI)
+        note_plan(r);
 }
 
 static int replan_advance(struct cv_reduction *r, MPI_Request **out)
@@ -736,8 +730,8 @@ static int replan_advance(struct cv_reduction *r, MPI_Request **out)
         CV_MPI_TRY(take(r));
     } else {
         at->step = AWAIT;
-        if (scheme_is_root(r) && at->to != TO_MPI)
-            CV_MPI_TRY(replan_root_open(r, &over));
+        if (is_root(r) && at->to != TO_MPI)
+            CV_MPI_TRY(open_root(r, &over));
     }
     if (over)
         return MPI_SUCCESS;

@@ -1,13 +1,10 @@
-/* tree_algorithm.c -- greedy, binomial and fibonacci among MPI ranks.
- * SPDX-License-Identifier: MIT
+/* tree_algorithm.c -- greedy, binomial and fibonacci. SPDX-License-Identifier: MIT
  *
- * The tree is fixed before anything is sent, and so is the order in which a node combines:
- * its own values first, then those of its children one after the other. The result is the
- * same, to the last bit, whoever comes first. Long vectors pass in segments: a node passes
- * a segment on as soon as all children's parts of it are in.
- *
- * Segment s of child k is item s m + k, of m children. Items are received ahead into a ring
- * of berths; the last child's go straight to where the result of the segment belongs. */
+ * The tree is fixed before anything is sent, and so is the order in which a node
+ * combines: its own values first, then those of its children one after the other. So the
+ * result is the same, to the last bit, in whatever order ranks arrive. Vectors are sent
+ * in segments: a node sends a segment on when the segments of all children have been
+ * combined. */
 #include "mpi/reduce/tree_algorithm.h"
 
 #include <stdlib.h>
@@ -17,36 +14,34 @@
 #include "mpi/reduce/comm_state.h"
 #include "mpi/reduce/reduction.h"
 
-/* --- fixed trees: who sends to whom, in how many segments -------------------------- */
+/* --- plans -------------------------------------------------------------------------- */
 
-/* A vector of S segments passes a tree in about
- * 
+/* A vector of S segments takes about
+ *
  *     L(d, c) + (S - 1) m max(d, c)
- * 
- * where L is the length of the tree for one segment, with d and c its costs, and m the
- * most senders that a node has: that node receives m segments for each that it passes on.
- * The shortest tree for one segment has many senders at its root; with many segments a
- * narrow tree is better, down to the chain. So "greedy" tries trees of at most 1, 2, 4,
- * ... senders, each the greedy one, with S = 1, 2, 4, ..., and takes the best.
- * 
- * That holds if each rank has a processor. Where they share some, the nodes of a chain do
- * not work side by side: they wait for each other to be scheduled, for every segment.
- * Then a vector passes in one piece, or few. */
+ *
+ * where L is the length of the tree for one segment, with costs d and c, and m the
+ * largest number of senders of a node, which receives m segments for each that it sends
+ * on. The shortest tree for one segment has many senders at its root; with many segments
+ * a narrow tree is better, down to the chain. So greedy tries greedy trees of at most 1,
+ * 2, 4, ... senders with S = 1, 2, 4, ..., and takes the best.
+ *
+ * If ranks share processors, nodes of a chain do not work at the same time: they wait to
+ * be scheduled, for every segment. Then a vector is sent in one or a few segments. */
 
-/* Without pipelining in mind: only so that memory is bounded. Waiting for the first piece
- * of every child before the second of any costs more than it gains in a wide tree. */
+/* Limits memory only: in a wide tree, pipelining costs more than it gains. */
 static const double default_segment = 8388608;
 enum { LEAST_SEGMENT = 65536, MOST_SEGMENTS = 64 };
 
-/* The two queues of the greedy insertion: nodes never chosen, which are in order of time
- * as they come, and nodes chosen before, linked in the order in which they come back. */
+/* Greedy insertion has two queues, both in order of time: nodes without senders, and
+ * nodes that can receive again. */
 double cv_tree_narrow(uint32_t n, uint32_t max, double d, double c, uint32_t *parent,
                       double *time, uint32_t *senders)
 {
     double length = 0, slower = d > c ? d : c;
     uint32_t fresh = 0, head = 0, tail = 0;
-    double *again = time + n;    /* when, of those that come back  */
-    uint32_t *who = senders + n; /* and which                      */
+    double *again = time + n; /* the second queue: times, nodes */
+    uint32_t *who = senders + n;
 
     parent[0] = CV_NO_NODE;
     time[0] = 0;
@@ -85,28 +80,29 @@ static uint32_t most_senders(const uint32_t *senders, uint32_t n)
     return max;
 }
 
-/* The best tree and number of segments. */
-static void choose_greedy(struct cv_tree_plan *plan, const struct cv_tree_request *wish,
-                          uint32_t *parent, double *time, uint32_t *senders)
+static void choose_greedy(struct cv_tree_plan *plan,
+                          const struct cv_tree_request *request, uint32_t *parent,
+                          double *time, uint32_t *senders)
 {
-    const uint32_t n = (uint32_t)wish->size;
+    const uint32_t n = (uint32_t)request->size;
     double best = 0, best_d = 0, best_c = 0;
     uint32_t best_most = 0;
-    double given =
-        wish->crowded && wish->segment_bytes == 0 ? default_segment : wish->segment_bytes;
+    double given = request->crowded && request->segment_bytes == 0
+                       ? default_segment
+                       : request->segment_bytes;
 
     for (int segments = 1; segments <= MOST_SEGMENTS; segments *= 2) {
-        double bytes = wish->bytes / segments;
+        double bytes = request->bytes / segments;
         double d, c;
 
         if (given > 0)
-            bytes = given < wish->bytes ? given : wish->bytes;
-        d = wish->latency_s + bytes * wish->byte_s;
-        c = bytes * wish->combine_byte_s;
+            bytes = given < request->bytes ? given : request->bytes;
+        d = request->latency_s + bytes * request->byte_s;
+        c = bytes * request->combine_byte_s;
         for (uint32_t max = 1;; max *= 2) {
             double length = cv_tree_narrow(n, max, d, c, parent, time, senders);
             uint32_t met = most_senders(senders, n);
-            double total = estimate(length, met, d, c, wish->bytes / bytes);
+            double total = estimate(length, met, d, c, request->bytes / bytes);
 
             if (best_most == 0 || total < best) {
                 best = total, best_d = d, best_c = c, best_most = max;
@@ -121,8 +117,8 @@ static void choose_greedy(struct cv_tree_plan *plan, const struct cv_tree_reques
     cv_tree_narrow(n, best_most, best_d, best_c, parent, time, senders);
 }
 
-/* Position of every node's value: its own first, then the blocks of its senders, of which
- * those inserted last arrive first. Senders have higher numbers than their receivers. */
+/* The position of every node: its own value first, then the blocks of its senders, which
+ * arrive in reverse order of insertion. Senders have higher numbers than receivers. */
 static void lay_out(const uint32_t *parent, uint32_t n, uint32_t *size, uint32_t *taken,
                     uint32_t *position)
 {
@@ -140,35 +136,35 @@ static void lay_out(const uint32_t *parent, uint32_t n, uint32_t *size, uint32_t
         position[i] += position[parent[i]] + 1;
 }
 
-static int rank_of(const struct cv_tree_request *wish, const uint32_t *position,
+static int rank_of(const struct cv_tree_request *request, const uint32_t *position,
                    uint32_t node)
 {
-    int64_t rank = (int64_t)node + wish->root;
+    int64_t rank = (int64_t)node + request->root;
 
-    if (!wish->commutes)
+    if (!request->commutes)
         return (int)position[node];
-    return (int)(rank < wish->size ? rank : rank - wish->size);
+    return (int)(rank < request->size ? rank : rank - request->size);
 }
 
-/* What concerns this rank. */
-static void keep_own(struct cv_tree_plan *plan, const struct cv_tree_request *wish,
+/* Keep the part of this rank. */
+static void keep_own(struct cv_tree_plan *plan, const struct cv_tree_request *request,
                      const uint32_t *parent, const uint32_t *position)
 {
-    const uint32_t n = (uint32_t)wish->size;
+    const uint32_t n = (uint32_t)request->size;
     uint32_t me = 0;
 
-    while (rank_of(wish, position, me) != wish->rank)
+    while (rank_of(request, position, me) != request->rank)
         me++;
-    plan->parent = me == 0 ? -1 : rank_of(wish, position, parent[me]);
+    plan->parent = me == 0 ? -1 : rank_of(request, position, parent[me]);
     plan->nchildren = 0;
     for (uint32_t i = n - 1; i > me; i--)
         if (parent[i] == me)
-            plan->children[plan->nchildren++] = rank_of(wish, position, i);
+            plan->children[plan->nchildren++] = rank_of(request, position, i);
 }
 
 static bool grow_array(struct cv_tree_plan *plan, uint32_t n)
 {
-    /* A tree, five arrays beside it, the children; and two of doubles. */
+    /* parent, 2 senders, 2 position, children; 2 times: see cv_tree_plan_make. */
     const size_t node = 7 * sizeof(uint32_t) + 2 * sizeof(double);
 
     if (plan->room >= n)
@@ -182,7 +178,7 @@ static bool grow_array(struct cv_tree_plan *plan, uint32_t n)
     return true;
 }
 
-static bool same_wish(const struct cv_tree_request *a, const struct cv_tree_request *b)
+static bool same_request(const struct cv_tree_request *a, const struct cv_tree_request *b)
 {
     return a->policy == b->policy && a->rank == b->rank && a->size == b->size &&
            a->root == b->root && a->commutes == b->commutes && a->bytes == b->bytes &&
@@ -191,15 +187,15 @@ static bool same_wish(const struct cv_tree_request *a, const struct cv_tree_requ
            a->crowded == b->crowded;
 }
 
-bool cv_tree_plan_make(struct cv_tree_plan *plan, const struct cv_tree_request *wish)
+bool cv_tree_plan_make(struct cv_tree_plan *plan, const struct cv_tree_request *request)
 {
-    const uint32_t n = (uint32_t)wish->size;
+    const uint32_t n = (uint32_t)request->size;
     double *time;
     uint32_t *parent, *senders, *size, *taken, *position;
 
-    if (same_wish(&plan->wish, wish))
+    if (same_request(&plan->request, request))
         return true;
-    plan->wish.size = 0;
+    plan->request.size = 0;
     if (!grow_array(plan, n))
         return false;
     time = (void *)plan->tree; /* first, for its alignment */
@@ -208,17 +204,18 @@ bool cv_tree_plan_make(struct cv_tree_plan *plan, const struct cv_tree_request *
     size = senders, taken = senders + n;
     position = senders + 2 * (size_t)n;
     plan->children = (int *)(position + n);
-    plan->segment_bytes = wish->segment_bytes > 0 ? wish->segment_bytes : default_segment;
-    if (wish->policy == CV_MPI_GREEDY)
-        choose_greedy(plan, wish, parent, time, senders);
+    plan->segment_bytes =
+        request->segment_bytes > 0 ? request->segment_bytes : default_segment;
+    if (request->policy == CV_MPI_GREEDY)
+        choose_greedy(plan, request, parent, time, senders);
     else
-        cv_strategy_tree(wish->policy == CV_MPI_FIBONACCI ? CV_STRATEGY_FIBONACCI
-                                                          : CV_STRATEGY_BINOMIAL,
+        cv_strategy_tree(request->policy == CV_MPI_FIBONACCI ? CV_STRATEGY_FIBONACCI
+                                                             : CV_STRATEGY_BINOMIAL,
                          CV_TIES_LOW, n, parent);
-    if (!wish->commutes)
+    if (!request->commutes)
         lay_out(parent, n, size, taken, position);
-    keep_own(plan, wish, parent, position);
-    plan->wish = *wish;
+    keep_own(plan, request, parent, position);
+    plan->request = *request;
     return true;
 }
 
@@ -228,7 +225,10 @@ void cv_tree_plan_free(struct cv_tree_plan *plan)
     *plan = (struct cv_tree_plan){ 0 };
 }
 
-/* --- greedy, binomial and fibonacci among MPI ranks -------------------------------- */
+/* --- reductions --------------------------------------------------------------------- */
+
+/* Segment s of child k is item s m + k, of m children. Items are received ahead into a
+ * ring of buffers; items of the last child directly into the result of the segment. */
 
 enum { AGREE, START, TAKE_IN, SEND_ON, COLLECT };
 
@@ -236,29 +236,29 @@ static int plan_tree(struct cv_reduction *r)
 {
     const struct cv_mpi_settings *settings = &r->state->settings;
     struct cv_link_costs *costs = &r->state->costs;
-    struct cv_tree_request wish = { .policy = r->policy,
-                                    .rank = r->state->rank,
-                                    .size = r->state->size,
-                                    .root = r->root,
-                                    .commutes = r->vector.commutes,
-                                    .bytes = r->vector.bytes,
-                                    .segment_bytes = settings->segment_bytes };
+    struct cv_tree_request request = { .policy = r->policy,
+                                       .rank = r->state->rank,
+                                       .size = r->state->size,
+                                       .root = r->root,
+                                       .commutes = r->vector.commutes,
+                                       .bytes = r->vector.bytes,
+                                       .segment_bytes = settings->segment_bytes };
 
     if (r->policy == CV_MPI_GREEDY) {
         cv_link_costs_settle(costs);
-        wish.latency_s = costs->latency_s;
-        wish.byte_s = costs->byte_s;
-        wish.combine_byte_s = costs->combine_byte_s;
-        wish.crowded = costs->crowded;
+        request.latency_s = costs->latency_s;
+        request.byte_s = costs->byte_s;
+        request.combine_byte_s = costs->combine_byte_s;
+        request.crowded = costs->crowded;
         if (settings->transfer_s > 0) {
-            if (wish.latency_s > settings->transfer_s)
-                wish.latency_s = settings->transfer_s;
-            wish.byte_s = (settings->transfer_s - wish.latency_s) / wish.bytes;
+            if (request.latency_s > settings->transfer_s)
+                request.latency_s = settings->transfer_s;
+            request.byte_s = (settings->transfer_s - request.latency_s) / request.bytes;
         }
         if (settings->combine_s > 0)
-            wish.combine_byte_s = settings->combine_s / wish.bytes;
+            request.combine_byte_s = settings->combine_s / request.bytes;
     }
-    if (!cv_tree_plan_make(&r->state->plan, &wish))
+    if (!cv_tree_plan_make(&r->state->plan, &request))
         return MPI_ERR_NO_MEM;
     return MPI_SUCCESS;
 }
@@ -271,7 +271,7 @@ static int tree_begin(struct cv_reduction *r)
     return cv_link_costs_measure(&r->state->costs, r->state->comm);
 }
 
-/* What has to be known before the tree is, or NULL. */
+/* The request to wait for before planning, or NULL. */
 static MPI_Request *agreement(struct cv_reduction *r)
 {
     MPI_Request *agreeing = &r->state->costs.agreeing;
@@ -289,7 +289,7 @@ static int grow_tree(struct cv_reduction *r)
     cv_vector_cut(&r->vector, state->plan.segment_bytes);
     *tree = (struct cv_in_tree){ .step = START, .parent = state->plan.parent };
     tree->items = (long)state->plan.nchildren * r->vector.segments;
-    /* In order, the tree is rooted at rank 0, whence the result moves on. */
+    /* If order matters, the tree is rooted at rank 0, which sends the result on. */
     moves = !r->vector.commutes && r->root != 0;
     if (moves && state->rank == 0)
         tree->parent = r->root;
@@ -299,18 +299,12 @@ static int grow_tree(struct cv_reduction *r)
         CV_MPI_TRY(cv_reduction_recv_buffers(r));
     if (tree->items > 0 && !tree->collects)
         return cv_reduction_whole(r);
-    if (tree->items > 0) {
-        /* What is collected later goes where the own values may be now. */
-        char *bytes = cv_scratch_get(&state->whole, r->vector.span);
-
-        if (bytes == NULL)
-            return MPI_ERR_NO_MEM;
-        r->whole = bytes - r->vector.lower;
-    }
+    /* The result will be received into `recv`, where the own values may be. */
+    if (tree->items > 0)
+        return cv_scratch_vector(&state->whole, &r->vector, &r->whole);
     return MPI_SUCCESS;
 }
 
-/* Where an item arrives. */
 static char *item_place(const struct cv_reduction *r, long item)
 {
     int nchildren = r->state->plan.nchildren;
@@ -321,7 +315,7 @@ static char *item_place(const struct cv_reduction *r, long item)
     return cv_reduction_recv_buffer(r, item);
 }
 
-/* The own values may be overwritten, at the root and in place. */
+/* At the root and in place: the own values may be overwritten. */
 static int combine_in_place(struct cv_reduction *r, char *arrived, char *own, int count)
 {
     if (r->vector.commutes)
@@ -368,14 +362,14 @@ static int post_items(struct cv_reduction *r)
     return MPI_SUCCESS;
 }
 
-/* Send the segments that are ready; *out: one that must be gone first. */
+/* Send segments that are ready; *out: the send to wait for. */
 static int send_on(struct cv_reduction *r, MPI_Request **out)
 {
     struct cv_in_tree *tree = &r->at.tree;
     int nchildren = r->state->plan.nchildren;
     int ready = nchildren > 0 ? (int)(tree->done / nchildren) : r->vector.segments;
     const char *from = nchildren > 0 ? r->whole : r->send;
-    /* The result travels apart from what the root still receives from rank 0's tree. */
+    /* The result has a separate tag from segments that the root still receives. */
     int tag = r->state->plan.parent < 0 ? CV_TAG_RESULT : CV_TAG_TREE;
 
     *out = NULL;
@@ -388,16 +382,16 @@ static int send_on(struct cv_reduction *r, MPI_Request **out)
                               cv_vector_part(&r->vector, i), r->vector.type, tree->parent,
                               tag, r->state->comm, &tree->out[i % CV_DEPTH]));
     }
-    /* Once all has arrived there is nothing else to do than to see it go. The result is
-     * not waited for earlier: the root takes it when all that it has to send is gone, which
-     * may be waiting for this rank. */
+    /* Wait for sends after all items have arrived. The send of the result must not be
+     * waited for earlier: the root receives it when its own sends are complete, which may
+     * wait for this rank. */
     if (tree->done == tree->items ? tree->gone < tree->sent
                                   : tree->sent < ready && tag == CV_TAG_TREE)
         *out = &tree->out[tree->gone % CV_DEPTH];
     return MPI_SUCCESS;
 }
 
-/* The result, at last, if rank 0 made it for another root. */
+/* Receive the result that rank 0 made for another root. */
 static int collect(struct cv_reduction *r, MPI_Request **out)
 {
     struct cv_in_tree *tree = &r->at.tree;
@@ -421,7 +415,6 @@ static int collect(struct cv_reduction *r, MPI_Request **out)
 
 static int finish(struct cv_reduction *r)
 {
-    /* What is given need not be found out. */
     if (r->policy != CV_MPI_GREEDY || r->state->settings.combine_s > 0)
         return MPI_SUCCESS;
     return cv_link_costs_note(&r->state->costs, r->state->comm, r->combine_s,
