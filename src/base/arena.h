@@ -1,6 +1,7 @@
 /* arena.h -- memory that is released all at once. SPDX-License-Identifier: MIT
  *
- * cv_arena_reset keeps the largest block, so a loop of runs allocates in its first turn only. */
+ * cv_arena_reset keeps the largest block, so a loop of runs allocates in its first turn
+ * only. */
 #ifndef CV_ARENA_H
 #define CV_ARENA_H
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* gamma_sampler.c -- gamma variates as a function of (seed, run, i, j).
  * SPDX-License-Identifier: MIT
  *
- * CV < 1: Marsaglia and Tsang, A simple method for generating gamma variables, ACM TOMS 26(3), 2000. With x normal and
- * v = (1 + c x)^3, d v has the gamma density of shape d + 1/3 if x is accepted with
- * probability exp(h),
+ * CV < 1: Marsaglia and Tsang, A simple method for generating gamma variables, ACM TOMS
+ * 26(3), 2000. With x normal and v = (1 + c x)^3, d v has the gamma density of shape d +
+ * 1/3 if x is accepted with probability exp(h),
  *     h = x^2/2 + d - d v + d log v = -3/4 d y^4 (1 - 4/5 y + ...),   y = c x,
  * so that for d not small nearly all x are accepted. */
 #include "base/gamma_sampler.h"
@@ -18,9 +18,10 @@
  *     f(t) = exp(k (1 + t - e^t)),
  * up to a factor, with f(0) = 1 its peak; log f is concave. For k < 1 it is the better
  * variable, as the density of X itself is unbounded at 0. Horizontal layers of one area
- * cover f: the first is a rectangle and two exponentials above the tails, the others are rectangles
- * whose upper corners the width of the next one determines. The sampler is exact if the areas are
- * equal, so the last layer may reach above the peak, and the area need not be exact. */
+ * cover f: the first is a rectangle and two exponentials above the tails, the others are
+ * rectangles whose upper corners the width of the next one determines. The sampler is
+ * exact if the areas are equal, so the last layer may reach above the peak, and the area
+ * need not be exact. */
 
 /* Solves e^t - t - 1 = drop on the side of `t` from 0, by Newton: the function is convex,
  * so all steps after the first lead towards 0 and do not cross it. */

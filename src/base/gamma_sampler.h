@@ -6,10 +6,11 @@
  *   CV = 1          an exponential by the ziggurat;
  *   CV < 1, k > 1   Marsaglia and Tsang: a normal by the ziggurat, its cube, a uniform
  *                   that a polynomial or a bound for all normals accepts;
- *   CV > 1, k < 1   a ziggurat made for this law, over the logarithm of the variate,
- *                   whose density is log-concave for every k, and one exp.
- * The other 1.5 to 10% of the variates are left to cv_gamma_from, which reads the same bits again and
- * continues with further blocks of the same stream. The result is the same either way.
+ *   CV > 1, k < 1   a ziggurat over the logarithm of the variate, whose density is
+ *                   log-concave for every k, and one exp.
+ * The other 1.5 to 10% of the variates are left to cv_gamma_from, which reads the same
+ * bits again and continues with further blocks of the same stream. The result is the same
+ * either way.
  *
  * The generator is Philox2x64 of Random123 with 7 rounds, one more than its authors found
  * needed to pass all of BigCrush (Salmon, Moraes, Dror, Shaw, SC 2011). The counter is

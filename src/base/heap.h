@@ -5,7 +5,7 @@
 
 /* Define functions for arrays of this type, whose first `count` elements are a heap by
  * before(a, b), which gets pointers:
- *   *   NAME_sink  put an item at index `at` or below it, given a heap below `at`;
+ *   NAME_sink  put an item at index `at` or below it, given a heap below `at`;
  *   NAME_push  add an item, which makes count + 1;
  *   NAME_pop   remove the first item, which makes count - 1. */
 #define CV_HEAP(name, type, before)                                                      \

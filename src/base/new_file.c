@@ -1,5 +1,5 @@
-/* new_file.c -- files that get their name when they are complete. SPDX-License-
- * Identifier: MIT */
+/* new_file.c -- files that get their name when they are complete.
+ * SPDX-License-Identifier: MIT */
 #include "base/new_file.h"
 
 #include <errno.h>

@@ -1,13 +1,14 @@
-/* new_file.h -- files that get their name when they are complete. SPDX-License-Identifier: MIT
+/* new_file.h -- files that get their name when they are complete.
+ * SPDX-License-Identifier: MIT
  *
- * A file is written as ".NAME.part-PID" in the same directory, readable by its owner only, and
- * renamed by cv_new_file_place. Until then an older file of that name is unchanged. A symbolic link
- * stays: its target is replaced. Other hard links to the older file keep its contents. The new file
- * gets the permissions and, if allowed, the owner and group of the older one, but no access lists
- * or attributes.
+ * A file is written as ".NAME.part-PID" in the same directory, readable by its owner
+ * only, and renamed by cv_new_file_place. Until then an older file of that name is
+ * unchanged. A symbolic link stays: its target is replaced. Other hard links to the older
+ * file keep its contents. The new file gets the permissions and, if allowed, the owner
+ * and group of the older one, but no access lists or attributes.
  *
- * Devices and pipes are written in place, and a name of an open descriptor (/dev/stdout, /dev/fd/3,
- * /proc/self/fd/3) is that descriptor. */
+ * Devices and pipes are written in place, and a name of an open descriptor (/dev/stdout,
+ * /dev/fd/3, /proc/self/fd/3) is that descriptor. */
 #ifndef CV_NEW_FILE_H
 #define CV_NEW_FILE_H
 #include <stdbool.h>

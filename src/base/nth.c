@@ -1,5 +1,5 @@
-/* nth.c -- Hoare's selection, with middle pivots because values are often sorted. SPDX-
- * License-Identifier: MIT */
+/* nth.c -- Hoare's selection, with middle pivots because values are often sorted.
+ * SPDX-License-Identifier: MIT */
 #include "base/nth.h"
 
 double cv_nth(double *values, size_t count, size_t place)

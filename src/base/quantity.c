@@ -1,8 +1,8 @@
 /* quantity.c -- numbers that may carry a unit. SPDX-License-Identifier: MIT
  *
- * The digits are collected as an integer and a power of ten. Units (ms, MB, min, ...) are applied to
- * these exactly, so that strtod rounds once: "0.1ms" is the double next to 0.0001. strtod never sees
- * a decimal point, so it does not depend on the locale. */
+ * The digits are collected as an integer and a power of ten. Units (ms, MB, min, ...) are
+ * applied to these exactly, so that strtod rounds once: "0.1ms" is the double next to
+ * 0.0001. strtod never sees a decimal point, so it does not depend on the locale. */
 #include "base/quantity.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* random.h -- random numbers as a function of a key. SPDX-License-Identifier: MIT
  *
- * A stream is named by (seed, a, b, c) and does not depend on other streams, so results are the same
- * on any number of threads. */
+ * A stream is named by (seed, a, b, c) and does not depend on other streams, so results
+ * are the same on any number of threads. */
 #ifndef CV_RANDOM_H
 #define CV_RANDOM_H
 #include <stdint.h>

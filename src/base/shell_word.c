@@ -1,5 +1,5 @@
-/* shell_word.c -- quoting for shells, and lists of arguments. SPDX-License-Identifier:
- * MIT */
+/* shell_word.c -- quoting for shells, and lists of arguments.
+ * SPDX-License-Identifier: MIT */
 #include "base/shell_word.h"
 
 #include <string.h>

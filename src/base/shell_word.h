@@ -1,5 +1,5 @@
-/* shell_word.h -- quoting for shells, and lists of arguments. SPDX-License-Identifier:
- * MIT */
+/* shell_word.h -- quoting for shells, and lists of arguments.
+ * SPDX-License-Identifier: MIT */
 #ifndef CV_SHELL_WORD_H
 #define CV_SHELL_WORD_H
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* step_budget.h -- limits of searches in steps, not in time. SPDX-License-Identifier: MIT
  *
- * A step takes about a nanosecond, and results are the same on every machine. A search counts its
- * steps and checks the limit now and then. A NULL budget has no limit. */
+ * A step takes about a nanosecond, and results are the same on every machine. A search
+ * counts its steps and checks the limit now and then. A NULL budget has no limit. */
 #ifndef CV_STEP_BUDGET_H
 #define CV_STEP_BUDGET_H
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* write_all.c -- complete writes to descriptors, and /dev/null. SPDX-License-Identifier:
- * MIT */
+/* write_all.c -- complete writes to descriptors, and /dev/null.
+ * SPDX-License-Identifier: MIT */
 #include "base/write_all.h"
 
 #include <errno.h>

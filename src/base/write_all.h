@@ -1,5 +1,5 @@
-/* write_all.h -- complete writes to descriptors, and /dev/null. SPDX-License-Identifier:
- * MIT */
+/* write_all.h -- complete writes to descriptors, and /dev/null.
+ * SPDX-License-Identifier: MIT */
 #ifndef CV_WRITE_ALL_H
 #define CV_WRITE_ALL_H
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* figures_main.c -- the program cleave-figures, which `cleave figures` starts. SPDX-
- * License-Identifier: MIT */
+/* figures_main.c -- the program cleave-figures, which `cleave figures` starts.
+ * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* figure.h -- figures and tables of the papers. SPDX-License-Identifier: MIT
  *
- * A figure is a table of numbers, claims of the paper about them, each judged, and one or more panels:
- * curves, a map of cells, or bars over time. A new figure is a struct cv_figure in one of these
- * directories and a row in CV_FIGURES, which gives it its name.
+ * A figure is a table of numbers, claims of the paper about them, each judged, and one or
+ * more panels: curves, a map of cells, or bars over time. A new figure is a struct
+ * cv_figure in one of these directories and a row in CV_FIGURES, which gives it its name.
  *
- * All memory of a result is in its arena. If memory runs out, the program prints an error and exits.
- * Texts are borrowed unless noted otherwise. */
+ * All memory of a result is in its arena. If memory runs out, the program prints an error
+ * and exits. Texts are borrowed unless noted otherwise. */
 #ifndef CV_FIGURE_H
 #define CV_FIGURE_H
 #include <cleave/error.h>

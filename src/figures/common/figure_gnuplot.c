@@ -1,8 +1,8 @@
 /* figure_gnuplot.c -- figures drawn by gnuplot. SPDX-License-Identifier: MIT
  *
- * Curves differ in colour, dash and mark, and cells and bars carry their text, for readers who cannot
- * tell colours apart. Commands and messages go through temporary files: a pipe could fill up, or break
- * if gnuplot exits early. */
+ * Curves differ in colour, dash and mark, and cells and bars carry their text, for
+ * readers who cannot tell colours apart. Commands and messages go through temporary
+ * files: a pipe could fill up, or break if gnuplot exits early. */
 #include "figures/common/figure_gnuplot.h"
 
 #include <errno.h>

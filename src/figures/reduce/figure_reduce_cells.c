@@ -1,9 +1,9 @@
-/* figure_reduce_cells.c -- reductions by the spread of costs and by the cost of a combination.
- * SPDX-License-Identifier: MIT
+/* figure_reduce_cells.c -- reductions by the spread of costs and by the cost of a
+ * combination. SPDX-License-Identifier: MIT
  *
- * Benoit, Canon and Marchal, Figure 4: 64 nodes, transfers of mean 1, combinations of mean `ratio`, both
- * gamma with the same coefficient of variation. Every combination draws a new cost, without which the
- * figure would not be symmetric. */
+ * Benoit, Canon and Marchal, Figure 4: 64 nodes, transfers of mean 1, combinations of
+ * mean `ratio`, both gamma with the same coefficient of variation. Every combination
+ * draws a new cost, without which the figure would not be symmetric. */
 #include <math.h>
 #include <stdio.h>
 #include <cleave/reduce.h>

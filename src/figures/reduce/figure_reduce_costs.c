@@ -247,9 +247,10 @@ const struct cv_figure cv_figure_reduce_cv = {
 /* --- four reductions with costs of two values --------------------------------------- */
 
 /* Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, section 4, say that
- * simulations with Bernoulli laws agreed with those with gamma laws, and show none. Here are
- * both: 64 nodes, free combinations, transfers of mean 1 and the same coefficient of
- * variation v. A cost of the Bernoulli law is 1 + v^2 with probability 1 / (1 + v^2), else 0. */
+ * simulations with Bernoulli laws agreed with those with gamma laws, and show none. Here
+ * are both: 64 nodes, free combinations, transfers of mean 1 and the same coefficient of
+ * variation v. A cost of the Bernoulli law is 1 + v^2 with probability 1 / (1 + v^2),
+ * else 0. */
 
 enum { BERNOULLI_POINTS = 7, LAWS = 2 };
 enum { GAMMA, BERNOULLI };
@@ -416,8 +417,8 @@ const struct cv_figure cv_figure_reduce_bernoulli = {
 /* --- the dynamic reduction with exponential costs ----------------------------------- */
 
 /* Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, section 3: mean and
- * variance of tree-dyn's length by a Markov chain and by simulation, for transfers of rate 1 and
- * combinations that are free or have rate 2. */
+ * variance of tree-dyn's length by a Markov chain and by simulation, for transfers of
+ * rate 1 and combinations that are free or have rate 2. */
 
 enum { SIZES = 10 };
 enum {

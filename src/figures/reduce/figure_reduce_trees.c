@@ -1,5 +1,5 @@
-/* figure_reduce_trees.c -- fixed reduction trees, transfer by transfer and against the optimum.
- * SPDX-License-Identifier: MIT */
+/* figure_reduce_trees.c -- fixed reduction trees, transfer by transfer and against the
+ * optimum. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <cleave/reduce.h>

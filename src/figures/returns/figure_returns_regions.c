@@ -7,10 +7,11 @@
 
 /* --- four workers ------------------------------------------------------------------- */
 
-/* Four workers with equal nodes and links in geometric progression: LIFO, FIFO and the proven optimum over
- * all orders and sets of workers, by the ratio of neighbouring links (columns), the cost of computing
- * in units of the fastest link's and the result ratio (rows), for both port rules. Answers an open
- * question of Beaumont and Rosenberg, 2010. */
+/* Four workers with equal nodes and links in geometric progression: LIFO, FIFO and the
+ * proven optimum over all orders and sets of workers, by the ratio of neighbouring
+ * links (columns), the cost of computing in units of the fastest link's and the result
+ * ratio (rows), for both port rules. Answers an open question of Beaumont and
+ * Rosenberg, 2010. */
 
 enum { WORKERS = 4, LINKS = 10, REGIONS_COMPUTES = 7, REGIONS_RATIOS = 5 };
 enum { IS_LIFO, IS_FIFO, IS_OTHER, KINDS };

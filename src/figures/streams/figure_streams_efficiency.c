@@ -22,8 +22,8 @@ static const double latencies_s_fig5[FIG5_LATENCIES] = { 0, 0.01, 0.1 };
 static const double periods_s_fig5[FIG5_PERIODS] = { 1, 2, 5, 10, 20, 50, 100, 200, 500 };
 static const double SPACING_S = 0.03001;
 
-/* An independent simulation: for each period, during the stream and to the last result. Rows are by
- * horizon, posts (spread, close) and latency. */
+/* An independent simulation: for each period, during the stream and to the last result.
+ * Rows are by horizon, posts (spread, close) and latency. */
 static const double reference_fig5[FIG5_CURVES][2 * FIG5_PERIODS] = {
     { 0.9995, 0.9990, 0.9990, 0.9980, 0.9975, 0.9950, 0.9950, 0.9902, 0.9900, 0.9806,
       0.9750, 0.9535, 0.9500, 0.9131, 0.9001, 0.8463, 0.7502, 0.7145 },

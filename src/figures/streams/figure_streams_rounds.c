@@ -1,5 +1,5 @@
-/* figure_streams_rounds.c -- rounds of streams: schedule, convergence and automatic period.
- * SPDX-License-Identifier: MIT */
+/* figure_streams_rounds.c -- rounds of streams: schedule, convergence and automatic
+ * period. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <cleave/streams.h>

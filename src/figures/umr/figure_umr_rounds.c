@@ -360,9 +360,9 @@ const struct cv_figure cv_figure_umr_fig6 = {
 /* Yang and Casanova, multi-round algorithms, Figure 7: 10 workers whose speeds,
  * bandwidths and latencies differ by up to a factor `het`, 2000 units; makespan over the
  * ideal W / sum of speeds, mean over samples. The printed interval of the samples has (1
- * - h) twice; it is (1 - h) to (1 + h) times the mean. The paper does not say how negative
- * chunks are treated without selection: here they are dropped, and the other chunks are
- * scaled to the load. Beyond the paper: umr-plus. */
+ * - h) twice; it is (1 - h) to (1 + h) times the mean. The paper does not say how
+ * negative chunks are treated without selection: here they are dropped, and the other
+ * chunks are scaled to the load. Beyond the paper: umr-plus. */
 
 enum { HETS = 10, MOST_CHUNKS = 640 };
 enum { SELECTED, SORTED, LISTED, PLUS, WAYS, WORST = WAYS, FIG7_COLUMNS };

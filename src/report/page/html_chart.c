@@ -1,7 +1,7 @@
 /* html_chart.c -- Gantt charts, curves and bars as SVG. SPDX-License-Identifier: MIT
  *
- * A strip is a few paths, one per colour, that are stroked as wide as the strip is high: ten
- * bytes for a span. Spans that are closer than can be seen are drawn as one. */
+ * A strip is a few paths, one per colour, that are stroked as wide as the strip is high:
+ * ten bytes for a span. Spans that are closer than can be seen are drawn as one. */
 #include "report/page/html_chart.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* html_page.c -- the frame of a page that needs no other file. SPDX-License-Identifier: MIT */
+/* html_page.c -- the frame of a page that needs no other file.
+ * SPDX-License-Identifier: MIT */
 #include "report/page/html_page.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* html_page.h -- the frame of a page that needs no other file. SPDX-License-Identifier: MIT
+/* html_page.h -- the frame of a page that needs no other file.
+ * SPDX-License-Identifier: MIT
  *
  * The caller opens the FILE and checks it for errors at the end. */
 #ifndef CV_HTML_PAGE_H

@@ -1,7 +1,7 @@
 /* table.h -- aligned tables in text. SPDX-License-Identifier: MIT
  *
- * Numbers of a column have the same number of decimals; the largest shows five significant
- * digits. */
+ * Numbers of a column have the same number of decimals; the largest shows five
+ * significant digits. */
 #ifndef CV_TABLE_H
 #define CV_TABLE_H
 #include <stdbool.h>

@@ -1,7 +1,8 @@
-/* terminal_charts.c -- Gantt charts and reduction trees as text. SPDX-License-Identifier: MIT
+/* terminal_charts.c -- Gantt charts and reduction trees as text.
+ * SPDX-License-Identifier: MIT
  *
- * Each row adds up, for every cell, the time that each activity takes in it.
- * O(spans + rows x width). */
+ * Each row adds up, for every cell, the time that each activity takes in it. O(spans +
+ * rows x width). */
 #include "report/terminal/terminal_charts.h"
 
 #include <math.h>
@@ -35,7 +36,8 @@ struct chart {
                               else if one of them does                          */
 };
 
-/* Columns that rows may have: without two of margin, one after the label, one at the right. */
+/* Columns that rows may have: without two of margin, one after the label, one at the
+ * right. */
 static size_t columns_left(const struct chart *chart)
 {
     const size_t width =
@@ -335,8 +337,8 @@ static void put_node(const struct tree *tree, uint32_t node, const char *branch)
     cv_text_add(chart->out, "\n");
 }
 
-/* The sender to `parent` after `after`, by start time and number. `nodes` stands for none, as
- * `after` and as a result. */
+/* The sender to `parent` after `after`, by start time and number. `nodes` stands for
+ * none, as `after` and as a result. */
 static uint32_t next_sender(const struct cleave_tree *tree, uint32_t parent,
                             uint32_t after)
 {

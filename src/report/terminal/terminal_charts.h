@@ -1,7 +1,8 @@
-/* terminal_charts.h -- Gantt charts and reduction trees as text. SPDX-License-Identifier: MIT
+/* terminal_charts.h -- Gantt charts and reduction trees as text.
+ * SPDX-License-Identifier: MIT
  *
- * Time goes right. A cell shows the activity that takes most of its time, and successive chunks
- * of a worker alternate between two marks. */
+ * Time goes right. A cell shows the activity that takes most of its time, and successive
+ * chunks of a worker alternate between two marks. */
 #ifndef CV_TERMINAL_CHARTS_H
 #define CV_TERMINAL_CHARTS_H
 #include <cleave/reduce.h>
