@@ -20,7 +20,9 @@ enum cleave_status cv_figure_make(const struct cv_figure *figure,
     result->last_row = &result->rows;
     result->last_claim = &result->claims;
     result->last_plot = &result->plots;
-    status = figure->make(job, result, err);
+    result->job = job;
+    result->err = err;
+    status = figure->make(result);
     if (status != CLEAVE_OK)
         cv_figure_done(result);
     return status;

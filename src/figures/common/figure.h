@@ -38,9 +38,11 @@ struct cv_claim {
 };
 
 struct cv_figure_result {
-    struct cv_arena arena;      /* owns all below                    */
-    const char *label;          /* heading of the first column       */
-    const char *const *columns; /* static                            */
+    struct cv_arena arena;           /* owns all below                    */
+    const struct cv_figure_job *job; /* borrowed                     */
+    struct cleave_error *err;        /* borrowed: for figures that fail */
+    const char *label;               /* heading of the first column       */
+    const char *const *columns;      /* static                            */
     size_t ncolumns;
     size_t nshown; /* columns in text, the rest is for files; 0: all */
     struct cv_figure_row *rows, **last_row;
@@ -53,8 +55,7 @@ struct cv_figure {
     const char *title;
     const char *source; /* "Yang and Casanova, Figure 4"                            */
     const char *says;   /* claims of the paper, in a sentence or two                */
-    enum cleave_status (*make)(const struct cv_figure_job *job,
-                               struct cv_figure_result *result, struct cleave_error *err);
+    enum cleave_status (*make)(struct cv_figure_result *result);
 };
 
 /* Make a figure; on success the result is to be released with cv_figure_done. */
@@ -141,7 +142,9 @@ struct cv_figure_plot {
     struct cv_figure_plot *next;
 };
 
-/* Add a panel, which is copied. */
+/* Add a panel with the given members: CV_PLOT_ADD(result, .x_label = "R"). */
+#define CV_PLOT_ADD(result, ...) \
+    cv_plot_add(result, &(struct cv_figure_plot){ __VA_ARGS__ })
 struct cv_figure_plot *cv_plot_add(struct cv_figure_result *result,
                                    const struct cv_figure_plot *plot);
 

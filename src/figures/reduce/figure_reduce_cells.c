@@ -93,23 +93,20 @@ static void judge_overlap(double table[SPREADS][RATIOS], struct cv_figure_result
 
 static void draw_overlap(struct cv_figure_result *result)
 {
-    struct cv_figure_plot *plot = cv_plot_add(
-        result, &(struct cv_figure_plot){
-                    .kind = CV_PLOT_MAP,
+    struct cv_figure_plot *plot =
+        CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
                     .title = "Mean length of fibonacci over that of tree-dyn, 64 nodes; "
                              "below 1 fibonacci wins",
                     .x_label = "mean combination over mean transfer",
                     .y_label = "coefficient of variation of the costs",
-                    .column_names = names,
-                    .decimals = 2 });
+                    .column_names = names, .decimals = 2);
 
     cv_plot_map(result, plot, RATIOS, 0, SPREADS, 0);
 }
 
-static enum cleave_status make_overlap(const struct cv_figure_job *job,
-                                       struct cv_figure_result *result,
-                                       struct cleave_error *err)
+static enum cleave_status make_overlap(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     double table[SPREADS][RATIOS];
 
     cv_figure_table(
@@ -123,8 +120,8 @@ static enum cleave_status make_overlap(const struct cv_figure_job *job,
         for (int j = 0; j < RATIOS; j++) {
             struct cleave_stats fibonacci, dynamic;
 
-            CV_TRY(cell_run(job, i, j, "fibonacci", &fibonacci, err));
-            CV_TRY(cell_run(job, i, j, "tree-dyn", &dynamic, err));
+            CV_TRY(cell_run(job, i, j, "fibonacci", &fibonacci, result->err));
+            CV_TRY(cell_run(job, i, j, "tree-dyn", &dynamic, result->err));
             values[j] = table[i][j] = fibonacci.mean_s / dynamic.mean_s;
             cell_progress(job, i, j);
         }
@@ -239,24 +236,19 @@ static void draw_best(struct cv_figure_result *result)
     static const char *const kinds[METHODS + 1] = { "B: binomial", "F: fibonacci",
                                                     "O: ordered-tree-dyn", NULL };
     struct cv_figure_plot *plot =
-        cv_plot_add(result,
-                    &(struct cv_figure_plot){
-                        .kind = CV_PLOT_MAP,
-                        .title = "The best mean length of those that keep the order, "
-                                 "64 nodes",
-                        .x_label = "mean combination over mean transfer",
-                        .y_label = "coefficient of variation of the costs",
-                        .column_names = names,
-                        .letters = letters,
-                        .kinds = kinds });
+        CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
+                    .title = "The best mean length of those that keep the order, "
+                             "64 nodes",
+                    .x_label = "mean combination over mean transfer",
+                    .y_label = "coefficient of variation of the costs",
+                    .column_names = names, .letters = letters, .kinds = kinds);
 
     cv_plot_map(result, plot, RATIOS, 0, SPREADS, 0);
 }
 
-static enum cleave_status make_best(const struct cv_figure_job *job,
-                                    struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static enum cleave_status make_best(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     const char **headings = cv_figure_alloc(result, (size_t)2 * RATIOS, sizeof *headings);
     struct cell table[SPREADS][RATIOS];
 
@@ -275,7 +267,7 @@ static enum cleave_status make_best(const struct cv_figure_job *job,
         double *values = cv_figure_row(result, "%g", spreads[i]);
 
         for (int j = 0; j < RATIOS; j++) {
-            CV_TRY(find_best(job, i, j, &table[i][j], err));
+            CV_TRY(find_best(job, i, j, &table[i][j], result->err));
             values[j] = table[i][j].best;
             values[RATIOS + j] = table[i][j].lead;
             cell_progress(job, i, j);

@@ -150,15 +150,11 @@ static void draw_cv(const struct curve *curve, struct cv_figure_result *result)
 
     for (int panel = 0; panel < 2; panel++) {
         struct cv_figure_plot *plot =
-            cv_plot_add(result,
-                        &(struct cv_figure_plot){
-                            .title = panels[panel].title,
-                            .x_label = "coefficient of variation of the transfers",
-                            .y_label = "length, 64 nodes (mean transfer = 1)",
-                            .log_x = true,
-                            .log_y = true,
-                            .y_from = panels[panel].y_from,
-                            .y_to = panels[panel].y_to });
+            CV_PLOT_ADD(result, .title = panels[panel].title,
+                        .x_label = "coefficient of variation of the transfers",
+                        .y_label = "length, 64 nodes (mean transfer = 1)", .log_x = true,
+                        .log_y = true, .y_from = panels[panel].y_from,
+                        .y_to = panels[panel].y_to);
 
         for (int p = 0; p < POLICIES; p++) {
             struct cv_figure_series *series;
@@ -195,10 +191,9 @@ static void fill_cv(const struct curve *curve, struct cv_figure_result *result)
     judge_cv(curve, result);
 }
 
-static enum cleave_status make_cv(const struct cv_figure_job *job,
-                                  struct cv_figure_result *result,
-                                  struct cleave_error *err)
+static enum cleave_status make_cv(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[] = { "tree-dyn",
                                            "binomial",
                                            "fibonacci",
@@ -228,7 +223,7 @@ static enum cleave_status make_cv(const struct cv_figure_job *job,
         curve->cv[i] = pow(10, -2 + 3.0 * i / (CURVE_POINTS - 1));
         for (int p = 0; p < POLICIES; p++)
             CV_TRY(simulate_cv(&progress, curve->cv[i], runs, policies[p],
-                               &curve->of[i][p], err));
+                               &curve->of[i][p], result->err));
     }
     fill_cv(curve, result);
     return CLEAVE_OK;
@@ -341,15 +336,10 @@ static void draw_bernoulli(const struct means *means, struct cv_figure_result *r
 
     for (int distribution = 0; distribution < LAWS; distribution++) {
         struct cv_figure_plot *plot =
-            cv_plot_add(result,
-                        &(struct cv_figure_plot){
-                            .title = titles[distribution],
-                            .x_label = "coefficient of variation of the transfers",
-                            .y_label = "length, 64 nodes (mean transfer = 1)",
-                            .log_x = true,
-                            .log_y = true,
-                            .y_from = 5,
-                            .y_to = 60 });
+            CV_PLOT_ADD(result, .title = titles[distribution],
+                        .x_label = "coefficient of variation of the transfers",
+                        .y_label = "length, 64 nodes (mean transfer = 1)", .log_x = true,
+                        .log_y = true, .y_from = 5, .y_to = 60);
 
         for (int p = 0; p < POLICIES; p++) {
             struct cv_figure_series *series =
@@ -376,10 +366,9 @@ static void fill_bernoulli(const struct means *means, struct cv_figure_result *r
     judge_bernoulli(means, result);
 }
 
-static enum cleave_status make_bernoulli(const struct cv_figure_job *job,
-                                         struct cv_figure_result *result,
-                                         struct cleave_error *err)
+static enum cleave_status make_bernoulli(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[] = {
         "gamma tree-dyn",      "gamma binomial",     "gamma fibonacci",
         "gamma ordered",       "bernoulli tree-dyn", "bernoulli binomial",
@@ -398,7 +387,7 @@ static enum cleave_status make_bernoulli(const struct cv_figure_job *job,
             for (int p = 0; p < POLICIES; p++) {
                 CV_TRY(simulate_bernoulli(job, distribution, spreads[i], runs,
                                           policies[p], &means->of[distribution][i][p],
-                                          err));
+                                          result->err));
                 cv_figure_progress(job, ++done * runs, all * runs);
             }
     fill_bernoulli(means, result);
@@ -536,12 +525,9 @@ static void draw_markov(struct cv_figure_result *result)
         { "fixed per node, simulated", FIXED, CV_LINE_MARKED },
     };
     struct cv_figure_plot *plot =
-        cv_plot_add(result, &(struct cv_figure_plot){
-                                .x_label = "nodes",
-                                .y_label = "mean length (mean transfer = 1)",
-                                .log_x = true,
-                                .x_from = 1.9,
-                                .x_to = 70 });
+        CV_PLOT_ADD(result, .x_label = "nodes",
+                    .y_label = "mean length (mean transfer = 1)", .log_x = true,
+                    .x_from = 1.9, .x_to = 70);
 
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
         const struct cv_figure_row *row = result->rows;
@@ -556,10 +542,9 @@ static void draw_markov(struct cv_figure_result *result)
     }
 }
 
-static enum cleave_status make_markov(const struct cv_figure_job *job,
-                                      struct cv_figure_result *result,
-                                      struct cleave_error *err)
+static enum cleave_status make_markov(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[COLUMNS] = {
         "mean, chain",   "simulated",  "se",       "printed",  "variance",
         "simulated var", "both costs", "sim anew", "sim fixed"
@@ -572,7 +557,7 @@ static enum cleave_status make_markov(const struct cv_figure_job *job,
     for (int i = 0; i < SIZES; i++) {
         double *values = cv_figure_row(result, "%u", sizes[i]);
 
-        CV_TRY(one_size(job, sizes[i], values, &sum, err));
+        CV_TRY(one_size(job, sizes[i], values, &sum, result->err));
         cv_figure_progress(job, (uint64_t)i + 1, SIZES);
     }
     judge_markov(&sum, job->quick, result);

@@ -358,13 +358,12 @@ static void claim_entry(int method, int which, const double *values,
                     max, values[PART], values[TRIED], values[BUILT], values[BUILT_NODES]);
 }
 
-static enum cleave_status fill(const struct hunt *hunt, struct cv_figure_result *result,
-                               struct cleave_error *err)
+static enum cleave_status fill(const struct hunt *hunt, struct cv_figure_result *result)
 {
     for (int which = 0; which < CASES; which++) {
         struct worst built[METHODS] = { { .n = 0 } };
 
-        CV_TRY(build(which, built, err));
+        CV_TRY(build(which, built, result->err));
         for (int m = 0; m < METHODS; m++) {
             const struct worst *worst = &hunt->by[0].worst[which][m];
             double *values = cv_figure_row(result, "%s, %s", methods[m], cases[which]);
@@ -382,14 +381,13 @@ static enum cleave_status fill(const struct hunt *hunt, struct cv_figure_result 
 }
 
 /* Theorem 1: the ratio is reached, and for which numbers of nodes it is not. */
-static enum cleave_status judge_reached(struct cv_figure_result *result,
-                                        struct cleave_error *err)
+static enum cleave_status judge_reached(struct cv_figure_result *result)
 {
     struct worst four, five, sixteen;
 
-    CV_TRY(worst_built(4, 5, 0, 0, &four, err));
-    CV_TRY(worst_built(5, 5, 0, 0, &five, err));
-    CV_TRY(worst_built(16, 5, 0, 0, &sixteen, err));
+    CV_TRY(worst_built(4, 5, 0, 0, &four, result->err));
+    CV_TRY(worst_built(5, 5, 0, 0, &five, result->err));
+    CV_TRY(worst_built(16, 5, 0, 0, &sixteen, result->err));
     cv_figure_claim(
         result,
         fabs(four.part[0] - 1) + fabs(four.part[1] - 1) + fabs(sixteen.part[1] - 1) <
@@ -414,16 +412,12 @@ static void draw(struct cv_figure_result *result)
         int column;
     } curves[] = { { "small platforms, optimum by trying everything", PART },
                    { "platform of Theorem 1, up to 144 nodes", BUILT } };
-    struct cv_figure_plot *plot;
+    struct cv_figure_plot *plot =
+        CV_PLOT_ADD(result,
+                    .title = "How near to the ratio in print: 100 % would be tight",
+                    .y_label = "worst ratio over the bound (%)", .y_to = 105,
+                    .x_names = names, .nx_names = ENTRIES);
 
-    plot =
-        cv_plot_add(result,
-                    &(struct cv_figure_plot){
-                        .title = "How near to the ratio in print: 100 % would be tight",
-                        .y_label = "worst ratio over the bound (%)",
-                        .y_to = 105,
-                        .x_names = names,
-                        .nx_names = ENTRIES });
     for (size_t k = 0; k < 2; k++) {
         const struct cv_figure_row *row = result->rows;
         struct cv_figure_series *series =
@@ -438,9 +432,9 @@ static void draw(struct cv_figure_result *result)
     }
 }
 
-static enum cleave_status make(const struct cv_figure_job *job,
-                               struct cv_figure_result *result, struct cleave_error *err)
+static enum cleave_status make(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[COLUMNS] = { "platforms",   "worst ratio",
                                                   "bound there", "% of bound",
                                                   "% built",     "built: nodes" };
@@ -448,15 +442,16 @@ static enum cleave_status make(const struct cv_figure_job *job,
 
     hunt->most_nodes = job->quick ? 5 : MOST_NODES;
     hunt->steps = job->quick ? 20 : 60;
-    CV_TRY(cv_figure_parallel(job, job->quick ? 270 : 4500, BLOCK, some, hunt, err));
+    CV_TRY(
+        cv_figure_parallel(job, job->quick ? 270 : 4500, BLOCK, some, hunt, result->err));
     gather(hunt);
     cv_figure_table(
         result, "method, case", columns, COLUMNS,
         "Up to 6 nodes (5 if quick) and Delta from 1.5 to 20 in the search; Delta 2, "
         "10, 100 and 1000 on the platform of Theorem 1. For one node the ratios divide "
         "by log2 1 = 0.");
-    CV_TRY(fill(hunt, result, err));
-    CV_TRY(judge_reached(result, err));
+    CV_TRY(fill(hunt, result));
+    CV_TRY(judge_reached(result));
     draw(result);
     return CLEAVE_OK;
 }

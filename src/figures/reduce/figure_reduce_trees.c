@@ -27,9 +27,6 @@ struct schedule {
     double length_s;
 };
 
-static enum cleave_status make(const struct cv_figure_job *job,
-                               struct cv_figure_result *result, struct cleave_error *err);
-
 /* The sender that begins first of those to `node` that begin after `after_s`. */
 static int next_sender(const struct schedule *s, uint32_t node, double after_s)
 {
@@ -98,19 +95,15 @@ static void fill_schedules(const struct schedule *s, const char *before,
 
 /* Two rows for each node that receives anything: its port and its processor. */
 static enum cleave_status draw_schedules(const struct schedule *s, const char *title,
-                                         struct cv_figure_result *result,
-                                         struct cleave_error *err)
+                                         struct cv_figure_result *result)
 {
     static const char *const kinds[] = { "transfer", "combination", NULL };
     const char **names = cv_figure_alloc(result, (size_t)2 * s->n, sizeof *names);
     struct cv_figure_plot *plot;
     uint32_t row = 0;
 
-    plot = cv_plot_add(result, &(struct cv_figure_plot){ .kind = CV_PLOT_BARS,
-                                                         .title = title,
-                                                         .x_label = "time (s)",
-                                                         .row_names = names,
-                                                         .kinds = kinds });
+    plot = CV_PLOT_ADD(result, .kind = CV_PLOT_BARS, .title = title,
+                       .x_label = "time (s)", .row_names = names, .kinds = kinds);
     for (uint32_t node = 0; node < s->n; node++) {
         double after_s = -1;
         char text[32];
@@ -123,7 +116,7 @@ static enum cleave_status draw_schedules(const struct schedule *s, const char *t
         snprintf(text, sizeof text, "%u combines", node);
         names[row + 1] = cv_arena_text(&result->arena, text);
         if (names[row] == NULL || names[row + 1] == NULL)
-            return cv_fail_memory(err, "a figure");
+            return cv_fail_memory(result->err, "a figure");
         for (; i >= 0; i = next_sender(s, node, after_s)) {
             const double end_s = s->combined_s[i];
 
@@ -142,19 +135,16 @@ static enum cleave_status draw_schedules(const struct schedule *s, const char *t
 
 /* --- four elements, optimal --------------------------------------------------------- */
 
-static enum cleave_status make_example(const struct cv_figure_job *job,
-                                       struct cv_figure_result *result,
-                                       struct cleave_error *err)
+static enum cleave_status make_example(struct cv_figure_result *result)
 {
     const struct cv_greedy_limit none = { 0, 0 };
     struct schedule s = { .n = 4 };
     struct cv_greedy_tree tree;
     const double *t = s.start_s;
 
-    (void)job;
     if (!cv_greedy_tree_room(&tree, &result->arena, s.n))
-        return cv_fail_memory(err, "a figure");
-    CV_TRY(cv_greedy_tree_plan(&tree, 1, 1, &none, err));
+        return cv_fail_memory(result->err, "a figure");
+    CV_TRY(cv_greedy_tree_plan(&tree, 1, 1, &none, result->err));
     for (uint32_t i = 0; i < s.n; i++) {
         s.parent[i] = i == 0 ? -1 : (int64_t)tree.parent[i];
         s.start_s[i] = tree.start_s[i];
@@ -176,7 +166,7 @@ static enum cleave_status make_example(const struct cv_figure_job *job,
                     "late; it is t_n - t_i",
                     t[3] + 1, t[2] + 1, t[1] + 1);
     return draw_schedules(&s, "The shortest reduction of four elements, d = c = 1 s",
-                          result, err);
+                          result);
 }
 
 const struct cv_figure cv_figure_reduce_example = {
@@ -188,14 +178,11 @@ const struct cv_figure cv_figure_reduce_example = {
 
 /* --- four values, binomial ---------------------------------------------------------- */
 
-static enum cleave_status make_four(const struct cv_figure_job *job,
-                                    struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static enum cleave_status make_four(struct cv_figure_result *result)
 {
     struct schedule s;
 
-    (void)job;
-    CV_TRY(plan("binomial", "1", 4, &s, err));
+    CV_TRY(plan("binomial", "1", 4, &s, result->err));
     fill_schedules(&s, "", result);
     cv_figure_claim(result,
                     s.parent[1] == 0 && s.parent[2] == 0 && s.parent[3] == 2 &&
@@ -203,7 +190,7 @@ static enum cleave_status make_four(const struct cv_figure_job *job,
                     "P0 receives the value of P1, then what P2 has combined",
                     "1 to 0 at %g s, 3 to 2 at %g s, 2 to 0 at %g s; %g s in all",
                     s.start_s[1], s.start_s[3], s.start_s[2], s.length_s);
-    return draw_schedules(&s, "Four values, binomial tree, d = c = 1 s", result, err);
+    return draw_schedules(&s, "Four values, binomial tree, d = c = 1 s", result);
 }
 
 const struct cv_figure cv_figure_reduce_four = {
@@ -227,16 +214,13 @@ static bool two_smaller_trees(const struct schedule *s)
     return apart;
 }
 
-static enum cleave_status make_eight(const struct cv_figure_job *job,
-                                     struct cv_figure_result *result,
-                                     struct cleave_error *err)
+static enum cleave_status make_eight(struct cv_figure_result *result)
 {
     struct schedule binomial, fibonacci, free_binomial;
 
-    (void)job;
-    CV_TRY(plan("binomial", "1", 8, &binomial, err));
-    CV_TRY(plan("fibonacci", "1", 8, &fibonacci, err));
-    CV_TRY(plan("binomial", "0", 8, &free_binomial, err));
+    CV_TRY(plan("binomial", "1", 8, &binomial, result->err));
+    CV_TRY(plan("fibonacci", "1", 8, &fibonacci, result->err));
+    CV_TRY(plan("binomial", "0", 8, &free_binomial, result->err));
     fill_schedules(&binomial, "binomial ", result);
     fill_schedules(&fibonacci, "fibonacci ", result);
     cv_figure_claim(
@@ -258,8 +242,8 @@ static enum cleave_status make_eight(const struct cv_figure_job *job,
     cv_figure_claim(result, free_binomial.length_s == cv_reduce_length(8, 1, 0),
                     "the binomial tree is optimal when c = 0", "%g s, the optimum",
                     free_binomial.length_s);
-    CV_TRY(draw_schedules(&binomial, "Binomial, order 3, d = c = 1 s", result, err));
-    return draw_schedules(&fibonacci, "Fibonacci, order 4, d = c = 1 s", result, err);
+    CV_TRY(draw_schedules(&binomial, "Binomial, order 3, d = c = 1 s", result));
+    return draw_schedules(&fibonacci, "Fibonacci, order 4, d = c = 1 s", result);
 }
 
 const struct cv_figure cv_figure_reduce_eight = {
@@ -371,21 +355,17 @@ static void draw_strategy(struct cv_figure_result *result)
 
     for (size_t p = 0; p < 2; p++) {
         struct cv_figure_plot *plot =
-            cv_plot_add(result,
-                        &(struct cv_figure_plot){ .title = titles[p],
-                                                  .x_label = "elements",
-                                                  .y_label = "length over the optimum",
-                                                  .log_x = true,
-                                                  .y_from = 0.98,
-                                                  .y_to = 1.55 });
+            CV_PLOT_ADD(result, .title = titles[p], .x_label = "elements",
+                        .y_label = "length over the optimum", .log_x = true,
+                        .y_from = 0.98, .y_to = 1.55);
 
         cv_plot_columns(result, plot, 2 * p, 2);
     }
 }
 
-static enum cleave_status make(const struct cv_figure_job *job,
-                               struct cv_figure_result *result, struct cleave_error *err)
+static enum cleave_status make(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[CURVES] = { "binomial, low", "binomial, high",
                                                  "fibonacci, low", "fibonacci, high" };
     struct ratios ratios = { NULL, job->quick ? 1024 : 10000 };
@@ -396,7 +376,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
                                 .context = &ratios };
 
     ratios.of = cv_figure_alloc(result, (size_t)ratios.max + 1, sizeof *ratios.of);
-    CV_TRY(cv_parallel_run(&loop, err));
+    CV_TRY(cv_parallel_run(&loop, result->err));
     cv_figure_table(
         result, "elements", columns, CURVES,
         "Length over the optimum; of equal nodes the lowest or the highest goes "

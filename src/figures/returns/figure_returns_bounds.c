@@ -104,24 +104,20 @@ static enum cleave_status build(double spread, double *out, struct cleave_error 
 
 static void draw_ratio(struct cv_figure_result *result)
 {
-    struct cv_figure_plot *plot;
+    struct cv_figure_plot *plot =
+        CV_PLOT_ADD(result, .x_label = "slowest over fastest link",
+                    .y_label = "work of FIFO over the optimum", .log_x = true,
+                    .log_y = true);
 
-    plot =
-        cv_plot_add(result,
-                    &(struct cv_figure_plot){ .x_label = "slowest over fastest link",
-                                              .y_label = "work of FIFO over the optimum",
-                                              .log_x = true,
-                                              .log_y = true });
     cv_plot_columns(result, plot, 0, RATIO_COLUMNS);
     plot->series->line = CV_LINE_PLAIN; /* two curves coincide with the bound */
     plot->series->next->line = CV_LINE_MARKS;
     plot->series->next->next->line = CV_LINE_MARKS;
 }
 
-static enum cleave_status make_ratio(const struct cv_figure_job *job,
-                                     struct cv_figure_result *result,
-                                     struct cleave_error *err)
+static enum cleave_status make_ratio(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[RATIO_COLUMNS] = {
         "tau min / tau max", "worst, any order", "slow link first", "worst, best order"
     };
@@ -133,8 +129,8 @@ static enum cleave_status make_ratio(const struct cv_figure_job *job,
     for (int i = 0; i < SPREADS; i++) {
         double *values = cv_figure_row(result, "%g", spreads[i]);
 
-        CV_TRY(one_spread(i, job->quick ? 100 : 3000, values, &tally, err));
-        CV_TRY(build(spreads[i], &values[BUILT], err));
+        CV_TRY(one_spread(i, job->quick ? 100 : 3000, values, &tally, result->err));
+        CV_TRY(build(spreads[i], &values[BUILT], result->err));
         min = fmin(min, values[SORTED]);
         last = values[BUILT];
         cv_figure_progress(job, (uint64_t)i + 1, SPREADS);
@@ -220,8 +216,7 @@ static enum cleave_status one_rate(double rate, uint32_t count, double *values,
 }
 
 /* Two links that hardly differ: computing rules, and yet FIFO does more. */
-static enum cleave_status near_links(struct cv_figure_result *result,
-                                     struct cleave_error *err)
+static enum cleave_status near_links(struct cv_figure_result *result)
 {
     static const uint32_t order[2] = { 0, 1 };
     struct cv_star cluster = { .n = 2,
@@ -230,8 +225,8 @@ static enum cleave_status near_links(struct cv_figure_result *result,
     struct cv_round_trip fifo, lifo;
 
     cv_star_set_delta(&cluster, 0.5);
-    CV_TRY(cv_star_fifo(&cluster, order, 2, 1, &result->arena, &fifo, err));
-    CV_TRY(cv_star_lifo(&cluster, order, 2, 1, &result->arena, &lifo, err));
+    CV_TRY(cv_star_fifo(&cluster, order, 2, 1, &result->arena, &fifo, result->err));
+    CV_TRY(cv_star_lifo(&cluster, order, 2, 1, &result->arena, &lifo, result->err));
     cv_figure_claim(
         result, lifo.work >= fifo.work,
         "Theorem 4: R much larger than tau is enough for LIFO to be optimal",
@@ -244,7 +239,7 @@ static enum cleave_status near_links(struct cv_figure_result *result,
 
 static enum cleave_status judge(const double first[COMPUTING_COLUMNS],
                                 const double last[COMPUTING_COLUMNS], unsigned down,
-                                struct cv_figure_result *result, struct cleave_error *err)
+                                struct cv_figure_result *result)
 {
     cv_figure_claim(
         result, down == 0 && last[LIFO_BEST] > 95,
@@ -256,26 +251,22 @@ static enum cleave_status judge(const double first[COMPUTING_COLUMNS],
                     "Proposition 5: the orders then matter at second order only",
                     "at R = 10,000 LIFO loses at most %.1e %%, FIFO %.1e %%",
                     last[LIFO_LOSS], last[FIFO_LOSS]);
-    return near_links(result, err);
+    return near_links(result);
 }
 
 static void draw_computing(struct cv_figure_result *result)
 {
     struct cv_figure_plot *plot =
-        cv_plot_add(result, &(struct cv_figure_plot){
-                                .x_label = "R (links: tau from 0.5 to 1.5)",
-                                .y_label = "clusters in which it is optimal (%)",
-                                .log_x = true,
-                                .y_from = -2,
-                                .y_to = 102 });
+        CV_PLOT_ADD(result, .x_label = "R (links: tau from 0.5 to 1.5)",
+                    .y_label = "clusters in which it is optimal (%)", .log_x = true,
+                    .y_from = -2, .y_to = 102);
 
     cv_plot_columns(result, plot, LIFO_BEST, FIFO_BEST + 1);
 }
 
-static enum cleave_status make_computing(const struct cv_figure_job *job,
-                                         struct cv_figure_result *result,
-                                         struct cleave_error *err)
+static enum cleave_status make_computing(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[COMPUTING_COLUMNS] = {
         "LIFO optimal %", "LIFO proved %", "FIFO optimal %", "LIFO loses %",
         "FIFO loses %"
@@ -291,7 +282,7 @@ static enum cleave_status make_computing(const struct cv_figure_job *job,
         const double rate = pow(10, 0.5 * i);
         double *values = cv_figure_row(result, "%.4g", rate);
 
-        CV_TRY(one_rate(rate, job->quick ? 60 : 1000, values, err));
+        CV_TRY(one_rate(rate, job->quick ? 60 : 1000, values, result->err));
         down += values[LIFO_BEST] < before;
         before = values[LIFO_BEST];
         for (int c = 0; c < COMPUTING_COLUMNS; c++) {
@@ -301,7 +292,7 @@ static enum cleave_status make_computing(const struct cv_figure_job *job,
         }
         cv_figure_progress(job, (uint64_t)i + 1, RATES);
     }
-    CV_TRY(judge(first, last, down, result, err));
+    CV_TRY(judge(first, last, down, result));
     draw_computing(result);
     return CLEAVE_OK;
 }
@@ -403,11 +394,8 @@ static void draw_small(struct cv_figure_result *result)
                    { "increasing as printed, mean", PRINTED_MEAN },
                    { "increasing as printed, worst", PRINTED_MOST } };
     struct cv_figure_plot *plot =
-        cv_plot_add(result,
-                    &(struct cv_figure_plot){ .x_label = "δ, result per unit of load",
-                                              .y_label = "less than the optimum (%)",
-                                              .log_x = true,
-                                              .log_y = true });
+        CV_PLOT_ADD(result, .x_label = "δ, result per unit of load",
+                    .y_label = "less than the optimum (%)", .log_x = true, .log_y = true);
 
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
         const struct cv_figure_row *row = result->rows;
@@ -423,10 +411,9 @@ static void draw_small(struct cv_figure_result *result)
     }
 }
 
-static enum cleave_status make_small(const struct cv_figure_job *job,
-                                     struct cv_figure_result *result,
-                                     struct cleave_error *err)
+static enum cleave_status make_small(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[SMALL_COLUMNS] = {
         "optimal %",          "loses %",          "at most %",
         "printed: optimal %", "printed: loses %", "printed: at most %"
@@ -439,7 +426,7 @@ static enum cleave_status make_small(const struct cv_figure_job *job,
     for (int i = 0; i < SMALL_DELTAS; i++) {
         double *values = cv_figure_row(result, "%g", deltas_small[i]);
 
-        CV_TRY(one_delta(deltas_small[i], job->quick ? 60 : 600, values, err));
+        CV_TRY(one_delta(deltas_small[i], job->quick ? 60 : 600, values, result->err));
         if (i == 0)
             smallest = values;
         if (deltas_small[i] == 0.1)

@@ -297,12 +297,8 @@ static void draw_laws(struct cv_figure_result *result)
     const struct cv_figure_row *row = result->rows;
     struct cv_figure_series *series;
     struct cv_figure_plot *plot =
-        cv_plot_add(result,
-                    &(struct cv_figure_plot){ .y_label = "clusters that break it (%)",
-                                              .x_names = names,
-                                              .nx_names = LAWS,
-                                              .y_from = -2,
-                                              .y_to = 100 });
+        CV_PLOT_ADD(result, .y_label = "clusters that break it (%)", .x_names = names,
+                    .nx_names = LAWS, .y_from = -2, .y_to = 100);
 
     series = cv_plot_series(result, plot, NULL, LAWS, false);
     series->line = CV_LINE_MARKS;
@@ -313,9 +309,9 @@ static void draw_laws(struct cv_figure_result *result)
     }
 }
 
-static enum cleave_status make(const struct cv_figure_job *job,
-                               struct cv_figure_result *result, struct cleave_error *err)
+static enum cleave_status make(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[LAWS_COLUMNS] = { "clusters", "break it" };
     const uint32_t count = job->quick ? 400 : 10000;
 
@@ -326,7 +322,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
     for (int i = 0; i < LAWS; i++) {
         double *values = cv_figure_row(result, "%s", laws[i].label);
 
-        CV_TRY(check_law(i, count, values, err));
+        CV_TRY(check_law(i, count, values, result->err));
         cv_figure_claim(result, values[BROKEN] == 0, laws[i].claim,
                         "broken by %.0f of %.0f clusters%s", values[BROKEN],
                         values[CHECKED], laws[i].why);
@@ -415,12 +411,8 @@ static void draw_protocols(double when[WORKERS][PROTOCOLS_COLUMNS], const char *
     static const char *const rows[] = { "C0 sends", "C0 receives", "C1", "C2", "C3" };
     static const char *const kinds[] = { "work", "processing", "results", NULL };
     struct cv_figure_plot *plot =
-        cv_plot_add(result, &(struct cv_figure_plot){ .kind = CV_PLOT_BARS,
-                                                      .title = title,
-                                                      .x_label = "time (s)",
-                                                      .row_names = rows,
-                                                      .nrows = WORKERS + 2,
-                                                      .kinds = kinds });
+        CV_PLOT_ADD(result, .kind = CV_PLOT_BARS, .title = title, .x_label = "time (s)",
+                    .row_names = rows, .nrows = WORKERS + 2, .kinds = kinds);
 
     for (uint32_t i = 0; i < WORKERS; i++) {
         const double *own = when[i];
@@ -454,8 +446,7 @@ static void fill(double when[WORKERS][PROTOCOLS_COLUMNS], struct cv_figure_resul
     }
 }
 
-static enum cleave_status make_protocol(bool fifo, struct cv_figure_result *result,
-                                        struct cleave_error *err)
+static enum cleave_status make_protocol(bool fifo, struct cv_figure_result *result)
 {
     const double rate = (1 + DELTA) * PI + RHO, printed = PI + RHO;
     double when[WORKERS][PROTOCOLS_COLUMNS], wrong[WORKERS][PROTOCOLS_COLUMNS],
@@ -465,10 +456,11 @@ static enum cleave_status make_protocol(bool fifo, struct cv_figure_result *resu
 
     make_cluster(&cluster, rate);
     CV_TRY((fifo ? cv_star_fifo : cv_star_lifo)(&cluster, order, WORKERS, LIFESPAN,
-                                                &result->arena, &trip, err));
+                                                &result->arena, &trip, result->err));
     make_cluster(&cluster, printed);
     CV_TRY((fifo ? cv_star_fifo : cv_star_lifo)(&cluster, order, WORKERS, LIFESPAN,
-                                                &result->arena, &short_trip, err));
+                                                &result->arena, &short_trip,
+                                                result->err));
     end = carry_out(trip.units, trip.back, rate, when);
     late = carry_out(short_trip.units, short_trip.back, rate, wrong);
     for (int i = 0; i < WORKERS; i++)
@@ -498,20 +490,14 @@ static enum cleave_status make_protocol(bool fifo, struct cv_figure_result *resu
     return CLEAVE_OK;
 }
 
-static enum cleave_status make_lifo(const struct cv_figure_job *job,
-                                    struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static enum cleave_status make_lifo(struct cv_figure_result *result)
 {
-    (void)job;
-    return make_protocol(false, result, err);
+    return make_protocol(false, result);
 }
 
-static enum cleave_status make_fifo(const struct cv_figure_job *job,
-                                    struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static enum cleave_status make_fifo(struct cv_figure_result *result)
 {
-    (void)job;
-    return make_protocol(true, result, err);
+    return make_protocol(true, result);
 }
 
 const struct cv_figure cv_figure_returns_lifo = {

@@ -64,8 +64,7 @@ static enum cleave_status classify(bool single, double link, double compute, dou
 }
 
 static enum cleave_status fill(bool single, const struct cv_figure_job *job,
-                               struct cv_figure_result *result, struct tally *tally,
-                               struct cleave_error *err)
+                               struct cv_figure_result *result, struct tally *tally)
 {
     for (int d = 0; d < REGIONS_RATIOS; d++)
         for (int c = 0; c < REGIONS_COMPUTES; c++) {
@@ -75,7 +74,7 @@ static enum cleave_status fill(bool single, const struct cv_figure_job *job,
 
             for (int l = 0; l < LINKS; l++)
                 CV_TRY(classify(single, links[l], computes[c], ratios_regions[d], tally,
-                                &values[l], err));
+                                &values[l], result->err));
             cv_figure_progress(job,
                                ((uint64_t)single * REGIONS_RATIOS + (uint64_t)d) *
                                        REGIONS_COMPUTES +
@@ -100,13 +99,9 @@ static void draw_regions(struct cv_figure_result *result)
 
     for (size_t p = 0; p < 2; p++) {
         struct cv_figure_plot *plot =
-            cv_plot_add(result, &(struct cv_figure_plot){
-                                    .kind = CV_PLOT_MAP,
-                                    .title = panels[p].title,
-                                    .x_label = "link over the next faster one",
-                                    .column_names = names,
-                                    .letters = letters,
-                                    .kinds = kinds });
+            CV_PLOT_ADD(result, .kind = CV_PLOT_MAP, .title = panels[p].title,
+                        .x_label = "link over the next faster one", .column_names = names,
+                        .letters = letters, .kinds = kinds);
 
         cv_plot_map(result, plot, LINKS, p * REGIONS_RATIOS * REGIONS_COMPUTES,
                     (size_t)REGIONS_RATIOS * REGIONS_COMPUTES, panels[p].cut);
@@ -119,10 +114,9 @@ static bool none_rules(const struct tally *tally)
            tally->kinds[IS_OTHER] > 0;
 }
 
-static enum cleave_status make_regions(const struct cv_figure_job *job,
-                                       struct cv_figure_result *result,
-                                       struct cleave_error *err)
+static enum cleave_status make_regions(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[LINKS] = { "links 1", "1.01", "1.03", "1.1", "1.2",
                                                 "1.4",     "1.7",  "2",    "3",   "10" };
     struct tally duplex = { 0 }, single = { 0 };
@@ -131,8 +125,8 @@ static enum cleave_status make_regions(const struct cv_figure_job *job,
         result, "master", columns, LINKS,
         "0: LIFO is best, 1: FIFO is best, 2: neither. Four workers, each link "
         "slower than the one before by the factor of the column.");
-    CV_TRY(fill(false, job, result, &duplex, err));
-    CV_TRY(fill(true, job, result, &single, err));
+    CV_TRY(fill(false, job, result, &duplex));
+    CV_TRY(fill(true, job, result, &single));
     draw_regions(result);
     cv_figure_claim(result, none_rules(&duplex),
                     "neither LIFO nor FIFO is always optimal or dominates the other, "
@@ -215,21 +209,15 @@ static enum cleave_status check_cell(double compute, double ratio, double crossi
 static void draw_crossover(struct cv_figure_result *result)
 {
     struct cv_figure_plot *plot =
-        cv_plot_add(result,
-                    &(struct cv_figure_plot){
-                        .title = "Below a curve LIFO does more work, above it FIFO",
-                        .x_label = "R, time to compute over that of the slower link",
-                        .y_label = "faster link's time per unit over the slower's",
-                        .log_x = true,
-                        .y_from = 0,
-                        .y_to = 1.02 });
+        CV_PLOT_ADD(result, .title = "Below a curve LIFO does more work, above it FIFO",
+                    .x_label = "R, time to compute over that of the slower link",
+                    .y_label = "faster link's time per unit over the slower's",
+                    .log_x = true, .y_from = 0, .y_to = 1.02);
 
     cv_plot_columns(result, plot, 0, CROSSOVER_RATIOS);
 }
 
-static enum cleave_status make_crossover(const struct cv_figure_job *job,
-                                         struct cv_figure_result *result,
-                                         struct cleave_error *err)
+static enum cleave_status make_crossover(struct cv_figure_result *result)
 {
     static const char *const columns[CROSSOVER_RATIOS] = { "delta 0.01", "0.1", "0.3",
                                                            "0.5",        "0.7", "0.9",
@@ -237,7 +225,6 @@ static enum cleave_status make_crossover(const struct cv_figure_job *job,
     double min = 1, max = 0;
     unsigned wrong = 0;
 
-    (void)job;
     cv_figure_table(
         result, "R/tau", columns, CROSSOVER_RATIOS,
         "LIFO does more work than FIFO when the faster link's time per unit is "
@@ -250,7 +237,8 @@ static enum cleave_status make_crossover(const struct cv_figure_job *job,
             values[j] = cv_returns_crossover(compute, ratios_crossover[j], 1);
             min = fmin(min, values[j]);
             max = fmax(max, values[j]);
-            CV_TRY(check_cell(compute, ratios_crossover[j], values[j], &wrong, err));
+            CV_TRY(
+                check_cell(compute, ratios_crossover[j], values[j], &wrong, result->err));
         }
     }
     draw_crossover(result);

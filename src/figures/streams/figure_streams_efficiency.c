@@ -167,12 +167,10 @@ static void draw_fig5(const struct curve *curves, size_t n, int first,
         char name[32];
 
         if (i % FIG5_LATENCIES == 0)
-            plot =
-                cv_plot_add(result, &(struct cv_figure_plot){
-                                        .title = titles[i / FIG5_LATENCIES],
-                                        .x_label = "τ, wanted length of rounds (s)",
-                                        .y_label = "CPU efficiency, to the last result",
-                                        .log_x = true });
+            plot = CV_PLOT_ADD(result, .title = titles[i / FIG5_LATENCIES],
+                               .x_label = "τ, wanted length of rounds (s)",
+                               .y_label = "CPU efficiency, to the last result",
+                               .log_x = true);
         snprintf(name, sizeof name, "f = %g s", latencies_s_fig5[curves[i].latency]);
         cv_plot_row(result, plot, name, row->values + first,
                     (size_t)(FIG5_PERIODS - first), periods_s_fig5 + first);
@@ -198,10 +196,9 @@ static void fill_fig5(const struct curve *curves, size_t n, int first,
     judge_fig5(curves, n, first, result);
 }
 
-static enum cleave_status make_fig5(const struct cv_figure_job *job,
-                                    struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static enum cleave_status make_fig5(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[2 * FIG5_PERIODS] = {
         "tau 1",     "2",         "5",         "10",         "20",         "50",
         "100",       "200",       "500",       "stream 1",   "stream 2",   "stream 5",
@@ -223,7 +220,7 @@ static enum cleave_status make_fig5(const struct cv_figure_job *job,
         for (int p = first; p < FIG5_PERIODS; p++)
             runs[count++] = curves[i].runs[p];
     }
-    CV_TRY(cv_scene_runs(job, runs, count, err));
+    CV_TRY(cv_scene_runs(job, runs, count, result->err));
     count = 0;
     for (size_t i = 0; i < n; i++)
         for (int p = first; p < FIG5_PERIODS; p++)
@@ -388,11 +385,9 @@ static void draw_fig6(const struct scene *scene, struct cv_figure_result *result
         char name[32];
 
         if (c % DROPS == 0)
-            plot = cv_plot_add(result, &(struct cv_figure_plot){
-                                           .title = titles[c / DROPS],
-                                           .x_label = "τ, wanted length of rounds (s)",
-                                           .y_label = "CPU efficiency",
-                                           .log_x = true });
+            plot = CV_PLOT_ADD(result, .title = titles[c / DROPS],
+                               .x_label = "τ, wanted length of rounds (s)",
+                               .y_label = "CPU efficiency", .log_x = true);
         snprintf(name, sizeof name, "drop %g", drops[c % DROPS]);
         cv_plot_row(result, plot, name, row->values + first,
                     (size_t)(FIG6_PERIODS - scene->first_period), periods_s_fig6 + first);
@@ -467,10 +462,9 @@ static void judge_fig6(const struct scene *scene, bool quick,
         scene->turns[TURNS - 1][2].in_stream, 0.9957, far.turn);
 }
 
-static enum cleave_status make_fig6(const struct cv_figure_job *job,
-                                    struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static enum cleave_status make_fig6(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[2 * ALL_PERIODS] = {
         "tau 1",     "2",         "5",          "10",         "20",       "50",
         "100",       "200",       "stream 1",   "stream 2",   "stream 5", "stream 10",
@@ -487,7 +481,7 @@ static enum cleave_status make_fig6(const struct cv_figure_job *job,
                     "during the stream.");
     result->nshown = ALL_PERIODS;
     set_up_fig6(scene, job->quick);
-    CV_TRY(cv_scene_runs(job, list, gather(scene, list, false), err));
+    CV_TRY(cv_scene_runs(job, list, gather(scene, list, false), result->err));
     gather(scene, list, true);
     fill_fig6(scene, result);
     draw_fig6(scene, result);

@@ -140,18 +140,17 @@ static enum cleave_status counterexample(struct cv_arena *arena, struct cv_port_
 }
 
 static enum cleave_status judge_schedule(double off, double idle, uint64_t waits,
-                                         uint64_t chunks, struct cv_figure_result *result,
-                                         struct cleave_error *err)
+                                         uint64_t chunks, struct cv_figure_result *result)
 {
     struct cleave_streams_result *plain;
     struct cv_port_gaps gaps;
     uint64_t plain_waits;
     double sum = 0;
 
-    CV_TRY(simulate("0", NULL, &plain, err));
+    CV_TRY(simulate("0", NULL, &plain, result->err));
     plain_waits = plain->contentions;
     cleave_streams_result_free(plain);
-    CV_TRY(counterexample(&result->arena, &gaps, &sum, err));
+    CV_TRY(counterexample(&result->arena, &gaps, &sum, result->err));
     cv_figure_claim(result, off < 1e-3,
                     "asymptotically every worker is served once in tau",
                     "steady posts are within %.1e s of 10 s apart", off);
@@ -203,8 +202,7 @@ static void fill(const struct posts *posts, const struct cleave_streams_result *
 }
 
 static enum cleave_status make_from(struct cleave_trace *trace,
-                                    struct cv_figure_result *result,
-                                    struct cleave_error *err)
+                                    struct cv_figure_result *result)
 {
     static const char *const rows[] = { "master sends", "master receives", "worker 0",
                                         "worker 1",     "worker 2",        "worker 3" };
@@ -214,35 +212,27 @@ static enum cleave_status make_from(struct cleave_trace *trace,
     double off = 0, idle = 0;
     uint64_t waits, chunks;
     struct cv_figure_plot *plot =
-        cv_plot_add(result, &(struct cv_figure_plot){
-                                .kind = CV_PLOT_BARS,
-                                .title = "Two steady rounds of 10 s on four workers",
-                                .x_label = "time (s)",
-                                .x_from = FROM_S,
-                                .x_to = TO_S,
-                                .row_names = rows,
-                                .nrows = WORKERS + 2,
-                                .kinds = kinds });
+        CV_PLOT_ADD(result, .kind = CV_PLOT_BARS,
+                    .title = "Two steady rounds of 10 s on four workers",
+                    .x_label = "time (s)", .x_from = FROM_S, .x_to = TO_S,
+                    .row_names = rows, .nrows = WORKERS + 2, .kinds = kinds);
 
-    CV_TRY(simulate("0.1", trace, &run, err));
+    CV_TRY(simulate("0.1", trace, &run, result->err));
     waits = run->contentions;
     chunks = 2 * run->streams[0].chunks;
     read_trace(trace, &posts, plot, result);
     fill(&posts, run, &off, &idle, result);
     cleave_streams_result_free(run);
-    return judge_schedule(off, idle, waits, chunks, result, err);
+    return judge_schedule(off, idle, waits, chunks, result);
 }
 
-static enum cleave_status make_schedule(const struct cv_figure_job *job,
-                                        struct cv_figure_result *result,
-                                        struct cleave_error *err)
+static enum cleave_status make_schedule(struct cv_figure_result *result)
 {
     struct cleave_trace *trace;
     enum cleave_status status;
 
-    (void)job;
-    CV_TRY(cleave_trace_new(&trace, err));
-    status = make_from(trace, result, err);
+    CV_TRY(cleave_trace_new(&trace, result->err));
+    status = make_from(trace, result);
     cleave_trace_free(trace);
     return status;
 }
@@ -316,11 +306,8 @@ static void draw_convergence(const struct cv_scene_run runs[LATENCIES],
 {
     static const char *const names[LATENCIES] = { "f = 0.1 s", "f = 0.5 s", "f = 0.9 s" };
     struct cv_figure_plot *plot =
-        cv_plot_add(result, &(struct cv_figure_plot){
-                                .x_label = "mean time at which it is known (s)",
-                                .y_label = "mean length of a round (s)",
-                                .y_from = 0,
-                                .y_to = 110 });
+        CV_PLOT_ADD(result, .x_label = "mean time at which it is known (s)",
+                    .y_label = "mean length of a round (s)", .y_from = 0, .y_to = 110);
 
     for (int i = 0; i < LATENCIES; i++) {
         struct cv_figure_series *series =
@@ -333,10 +320,9 @@ static void draw_convergence(const struct cv_scene_run runs[LATENCIES],
     }
 }
 
-static enum cleave_status make_convergence(const struct cv_figure_job *job,
-                                           struct cv_figure_result *result,
-                                           struct cleave_error *err)
+static enum cleave_status make_convergence(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[] = { "f 0.1: after s", "f 0.1: length s",
                                            "f 0.5: after s", "f 0.5: length s",
                                            "f 0.9: after s", "f 0.9: length s" };
@@ -354,7 +340,7 @@ static enum cleave_status make_convergence(const struct cv_figure_job *job,
                                          .horizon_s = CONVERGENCE_HORIZON_S,
                                          .end = "none",
                                          .first = 0.2 };
-    CV_TRY(cv_scene_runs(job, runs, LATENCIES, err));
+    CV_TRY(cv_scene_runs(job, runs, LATENCIES, result->err));
     for (int r = 0; r < ROUNDS; r++) {
         double *values = cv_figure_row(result, "%d", r + 1);
 
@@ -446,13 +432,11 @@ static void draw_auto(struct cv_scene_run runs[ROWS][WAYS],
 
     for (int h = 0; h < HORIZONS; h++) {
         struct cv_figure_plot *plot =
-            cv_plot_add(result, &(struct cv_figure_plot){
-                                    .title = titles[h],
-                                    .x_label = "dynamicity: speeds drop by",
-                                    .y_label = "CPU efficiency, to the last "
-                                               "result",
-                                    .y_from = 0.6,
-                                    .y_to = 1 });
+            CV_PLOT_ADD(result, .title = titles[h],
+                        .x_label = "dynamicity: speeds drop by",
+                        .y_label = "CPU efficiency, to the last "
+                                   "result",
+                        .y_from = 0.6, .y_to = 1);
 
         for (int way = 0; way < WAYS; way++) {
             struct cv_figure_series *series =
@@ -466,10 +450,9 @@ static void draw_auto(struct cv_scene_run runs[ROWS][WAYS],
     }
 }
 
-static enum cleave_status make_auto(const struct cv_figure_job *job,
-                                    struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static enum cleave_status make_auto(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[AUTO_COLUMNS] = { "tau 100", "tau 100, close",
                                                        "auto", "auto, taper",
                                                        "gain, points" };
@@ -479,7 +462,7 @@ static enum cleave_status make_auto(const struct cv_figure_job *job,
                     "Part of the time up to the last result that CPUs compute. tau 100: "
                     "first posts spread over a round; close: as soon as ports allow.");
     set_up(runs);
-    CV_TRY(cv_scene_runs(job, &runs[0][0], (size_t)ROWS * WAYS, err));
+    CV_TRY(cv_scene_runs(job, &runs[0][0], (size_t)ROWS * WAYS, result->err));
     for (int i = 0; i < ROWS; i++) {
         double *values = cv_figure_row(result, "T %g, drop %g", horizons_s[i / DROPS],
                                        drops[i % DROPS]);

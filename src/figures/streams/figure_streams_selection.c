@@ -206,13 +206,9 @@ static void draw_selection(const struct cv_figure_job *job,
 
     for (size_t p = 0; p < sizeof panels / sizeof *panels; p++) {
         struct cv_figure_plot *plot =
-            cv_plot_add(result,
-                        &(struct cv_figure_plot){ .title = panels[p].title,
-                                                  .x_label = "streams",
-                                                  .y_label = "throughput (units/s)",
-                                                  .x_to = panels[p].max,
-                                                  .y_from = 0,
-                                                  .y_to = 250000 });
+            CV_PLOT_ADD(result, .title = panels[p].title, .x_label = "streams",
+                        .y_label = "throughput (units/s)", .x_to = panels[p].max,
+                        .y_from = 0, .y_to = 250000);
 
         for (int c = 0; c < 3; c++) {
             const struct cv_figure_row *row = result->rows;
@@ -238,7 +234,7 @@ static void draw_selection(const struct cv_figure_job *job,
 
 static enum cleave_status fill(const struct cv_figure_job *job,
                                const struct cleave_platform *platform,
-                               struct cv_figure_result *result, struct cleave_error *err)
+                               struct cv_figure_result *result)
 {
     struct summary sum = { .least_scarce = INFINITY, .own_below = -INFINITY };
 
@@ -254,9 +250,11 @@ static enum cleave_status fill(const struct cv_figure_job *job,
                                      point->margin, point->streams)
                      : cv_figure_row(result, "%g s, %u", point->tau_s, point->streams);
         CV_TRY(plan(platform, point, CLEAVE_WEIGHTS_RING, &values[RING_USED],
-                    &values[SELECTION_RING], &values[RING_BOUND], &ring_optimal, err));
+                    &values[SELECTION_RING], &values[RING_BOUND], &ring_optimal,
+                    result->err));
         CV_TRY(plan(platform, point, CLEAVE_WEIGHTS_OWN, &values[OWN_USED],
-                    &values[SELECTION_OWN], &values[OWN_BOUND], &own_optimal, err));
+                    &values[SELECTION_OWN], &values[OWN_BOUND], &own_optimal,
+                    result->err));
         values[GAIN] = 100 * (values[SELECTION_OWN] / values[SELECTION_RING] - 1);
         if (fabs(values[GAIN]) < 1e-9)
             values[GAIN] = 0;
@@ -268,10 +266,9 @@ static enum cleave_status fill(const struct cv_figure_job *job,
     return CLEAVE_OK;
 }
 
-static enum cleave_status make_selection(const struct cv_figure_job *job,
-                                         struct cv_figure_result *result,
-                                         struct cleave_error *err)
+static enum cleave_status make_selection(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[SELECTION_COLUMNS] = {
         "ring: workers", "ring: units/s", "ring: bound", "own: workers",
         "own: units/s",  "own: bound",    "gain %"
@@ -286,8 +283,9 @@ static enum cleave_status make_selection(const struct cv_figure_job *job,
         "published weights; own: own weights and the best order of service.");
     for (unsigned i = 0; i < WORKERS; i++)
         workers[i] = cv_literature_worker(i / (WORKERS / CV_PUBLISHED_KINDS));
-    CV_TRY(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, WORKERS, &platform, err));
-    status = fill(job, platform, result, err);
+    CV_TRY(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, WORKERS, &platform,
+                               result->err));
+    status = fill(job, platform, result);
     cleave_platform_free(platform);
     return status;
 }
@@ -377,15 +375,10 @@ static void draw_table1(struct cv_figure_result *result)
 
     for (int p = 0; p < 2; p++) {
         struct cv_figure_plot *plot =
-            cv_plot_add(result,
-                        &(struct cv_figure_plot){ .title = panels[p].title,
-                                                  .x_label = "kind of worker",
-                                                  .y_label = panels[p].y_label,
-                                                  .x_names = names,
-                                                  .nx_names = KINDS,
-                                                  .log_y = p == 0,
-                                                  .y_from = p == 0 ? 0.5 : 0,
-                                                  .y_to = p == 0 ? 2000 : 0.035 });
+            CV_PLOT_ADD(result, .title = panels[p].title, .x_label = "kind of worker",
+                        .y_label = panels[p].y_label, .x_names = names, .nx_names = KINDS,
+                        .log_y = p == 0, .y_from = p == 0 ? 0.5 : 0,
+                        .y_to = p == 0 ? 2000 : 0.035);
 
         for (int c = 0; c < panels[p].count; c++) {
             const struct cv_figure_row *row = result->rows;
@@ -404,9 +397,7 @@ static void draw_table1(struct cv_figure_result *result)
     }
 }
 
-static enum cleave_status make_table1(const struct cv_figure_job *job,
-                                      struct cv_figure_result *result,
-                                      struct cleave_error *err)
+static enum cleave_status make_table1(struct cv_figure_result *result)
 {
     static const char *const columns[TABLE1_COLUMNS] = {
         "units/s",         "latency s",     "bandwidth",     "link s",
@@ -419,12 +410,11 @@ static enum cleave_status make_table1(const struct cv_figure_job *job,
     double weights[KINDS], own[KINDS];
     struct cv_stream_times *times;
 
-    (void)job;
     for (unsigned i = 0; i < KINDS; i++)
         workers[i] = cv_literature_worker(i);
     times = cv_ring_times(&ring, &result->arena);
     if (times == NULL)
-        return cv_fail_memory(err, "a figure");
+        return cv_fail_memory(result->err, "a figure");
     cv_ring_tight_delays(&ring, times, CV_DELAY_DERIVED, weights);
     cv_ring_own_weights(&ring, times, own);
     cv_figure_table(

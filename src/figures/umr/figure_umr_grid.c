@@ -171,14 +171,13 @@ static enum cleave_status some_settings(void *context, unsigned thread, uint64_t
 
 /* Simulate all settings, or every 47th of them if quick. Memory is from the arena. */
 static enum cleave_status grid_run(const struct cv_figure_job *job, struct grid *grid,
-                                   struct cv_figure_result *result,
-                                   struct cleave_error *err)
+                                   struct cv_figure_result *result)
 {
     grid->count = list_settings(job->quick, NULL);
     grid->settings = cv_figure_alloc(result, grid->count, sizeof *grid->settings);
     grid->times = cv_figure_alloc(result, grid->count, sizeof *grid->times);
     list_settings(job->quick, grid->settings);
-    return cv_figure_parallel(job, grid->count, 64, some_settings, grid, err);
+    return cv_figure_parallel(job, grid->count, 64, some_settings, grid, result->err);
 }
 
 static enum cleave_status grid_no_latency(struct cv_arena *arena,
@@ -332,9 +331,8 @@ static void draw_fig4(const struct curves *curves, struct cv_figure_result *resu
     static const char *const names[FIG4_XMIS] = { "XMI, 1 round", "XMI, 2 rounds",
                                                   "XMI, 3 rounds", "XMI, 4 rounds" };
     struct cv_figure_plot *plot =
-        cv_plot_add(result,
-                    &(struct cv_figure_plot){ .x_label = "R = bandwidth over speed",
-                                              .y_label = "mean makespan over UMR's" });
+        CV_PLOT_ADD(result, .x_label = "R = bandwidth over speed",
+                    .y_label = "mean makespan over UMR's");
 
     for (int x = 0; x < FIG4_XMIS; x++) {
         struct cv_figure_series *series =
@@ -347,10 +345,9 @@ static void draw_fig4(const struct curves *curves, struct cv_figure_result *resu
     }
 }
 
-static enum cleave_status make_fig4(const struct cv_figure_job *job,
-                                    struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static enum cleave_status make_fig4(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[COLUMNS] = { "xmi, 1 round", "2 rounds", "3 rounds",
                                                   "4 rounds", "settings" };
     struct grid grid = { .xmis = FIG4_XMIS };
@@ -359,8 +356,8 @@ static enum cleave_status make_fig4(const struct cv_figure_job *job,
 
     cv_figure_table(result, "R", columns, COLUMNS,
                     "Mean makespan over that of UMR, by pairs of R: odd R have odd N.");
-    CV_TRY(grid_run(job, &grid, result, err));
-    CV_TRY(grid_no_latency(&result->arena, &penalty, err));
+    CV_TRY(grid_run(job, &grid, result));
+    CV_TRY(grid_no_latency(&result->arena, &penalty, result->err));
     sum_up_fig4(&grid, &curves);
     for (int p = 0; p < PAIRS; p++) {
         const int ratio = LEAST_R + 2 * p;
@@ -495,10 +492,8 @@ static void draw_table3(struct cv_figure_result *result)
         struct cv_figure_plot *plot;
         const struct cv_figure_row *row = result->rows->next; /* not umr itself */
 
-        plot =
-            cv_plot_add(result, &(struct cv_figure_plot){ .title = panels[p].title,
-                                                          .x_label = "rounds of XMI",
-                                                          .y_label = panels[p].y_label });
+        plot = CV_PLOT_ADD(result, .title = panels[p].title, .x_label = "rounds of XMI",
+                           .y_label = panels[p].y_label);
 
         printed = cv_plot_series(result, plot, "paper", XMIS, false);
         made = cv_plot_series(result, plot, "here", XMIS, false);
@@ -510,10 +505,9 @@ static void draw_table3(struct cv_figure_result *result)
     }
 }
 
-static enum cleave_status make_table3(const struct cv_figure_job *job,
-                                      struct cv_figure_result *result,
-                                      struct cleave_error *err)
+static enum cleave_status make_table3(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[] = { "paper, over umr", "over umr",
                                            "paper, % from best", "% from best" };
     struct grid grid = { .xmis = XMIS, .xmi_k = true };
@@ -525,7 +519,7 @@ static enum cleave_status make_table3(const struct cv_figure_job *job,
         "no such grid has); workers are dropped where chunks would be negative, "
         "down to two, for which the formula's length stands. Without latencies "
         "umr and xmi-k are held to 8 rounds.");
-    CV_TRY(grid_run(job, &grid, result, err));
+    CV_TRY(grid_run(job, &grid, result));
     sum = sum_up_table3(&grid);
     fill(&sum, result);
     draw_table3(result);

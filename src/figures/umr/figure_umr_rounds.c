@@ -41,14 +41,10 @@ static void draw_table1(struct cv_figure_result *result)
     } curves[] = { { "as printed", PRINTED },
                    { "10 MB/s", TEN },
                    { "12.5 MB/s", TWELVE } };
-    struct cv_figure_plot *plot;
-
-    plot =
-        cv_plot_add(result,
-                    &(struct cv_figure_plot){ .x_label = "application",
+    struct cv_figure_plot *plot = CV_PLOT_ADD(result, .x_label = "application",
                                               .y_label = "R: compute time over send time",
-                                              .x_names = names,
-                                              .nx_names = APPLICATIONS });
+                                              .x_names = names, .nx_names = APPLICATIONS);
+
     for (int i = 0; i < 3; i++) {
         const struct cv_figure_row *row = result->rows;
         struct cv_figure_series *series =
@@ -62,15 +58,12 @@ static void draw_table1(struct cv_figure_result *result)
     }
 }
 
-static enum cleave_status make_table1(const struct cv_figure_job *job,
-                                      struct cv_figure_result *result,
-                                      struct cleave_error *err)
+static enum cleave_status make_table1(struct cv_figure_result *result)
 {
     static const char *const columns[TABLE1_COLUMNS] = { "input MB", "time s", "R, paper",
                                                          "R, 10 MB/s", "R, 12.5 MB/s" };
     double off = 0, min = INFINITY;
 
-    (void)job, (void)err;
     cv_figure_table(result, "application", columns, TABLE1_COLUMNS, NULL);
     for (int i = 0; i < APPLICATIONS; i++) {
         double *values = cv_figure_row(result, "%s", applications[i].name);
@@ -174,9 +167,7 @@ static void judge_fig5(struct cv_figure_result *result)
         real_rounds(FIG5_MOST, FIG5_MOST), real_rounds(1, 1));
 }
 
-static enum cleave_status make_fig5(const struct cv_figure_job *job,
-                                    struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static enum cleave_status make_fig5(struct cv_figure_result *result)
 {
     static const char *const columns[2 * BETAS] = {
         "beta 0", "1",      "2",      "3",      "4",      "5",      "6",      "7",
@@ -187,7 +178,6 @@ static enum cleave_status make_fig5(const struct cv_figure_job *job,
                                               "6", "7", "8", "9", "10" };
     struct cv_figure_plot *plot;
 
-    (void)job, (void)err;
     cv_figure_table(
         result, "alpha", columns, sizeof columns / sizeof *columns,
         "Rounds, rounded up, by the latency of computing (rows) and that of a "
@@ -203,12 +193,10 @@ static enum cleave_status make_fig5(const struct cv_figure_job *job,
             values[BETAS + b] = isfinite(rounds) ? rounds : NAN;
         }
     }
-    plot = cv_plot_add(result, &(struct cv_figure_plot){
-                                   .kind = CV_PLOT_MAP,
-                                   .title = "Rounds of UMR (N = R = 5, 2000 units)",
-                                   .x_label = "β, latency of a message (s)",
-                                   .y_label = "α, latency of computing (s)",
-                                   .column_names = betas });
+    plot = CV_PLOT_ADD(result, .kind = CV_PLOT_MAP,
+                       .title = "Rounds of UMR (N = R = 5, 2000 units)",
+                       .x_label = "β, latency of a message (s)",
+                       .y_label = "α, latency of computing (s)", .column_names = betas);
     cv_plot_map(result, plot, BETAS, 0, BETAS, 0);
     judge_fig5(result);
     return CLEAVE_OK;
@@ -301,11 +289,8 @@ static void draw_fig6(const struct curves *curves, struct cv_figure_result *resu
     static const char *const names[CURVES] = { "α = 5 s, β = 0", "α = 0, β = 5 s",
                                                "α = β = 5 s" };
     struct cv_figure_plot *plot =
-        cv_plot_add(result,
-                    &(struct cv_figure_plot){ .x_label = "R = bandwidth over speed",
-                                              .y_label = "rounds of UMR",
-                                              .y_from = 0,
-                                              .y_to = 16 });
+        CV_PLOT_ADD(result, .x_label = "R = bandwidth over speed",
+                    .y_label = "rounds of UMR", .y_from = 0, .y_to = 16);
 
     for (int c = 0; c < CURVES; c++) {
         struct cv_figure_series *series =
@@ -319,23 +304,20 @@ static void draw_fig6(const struct curves *curves, struct cv_figure_result *resu
     }
 }
 
-static enum cleave_status make_fig6(const struct cv_figure_job *job,
-                                    struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static enum cleave_status make_fig6(struct cv_figure_result *result)
 {
     static const char *const columns[NCOLUMNS] = { "alpha 5, beta 0", "alpha 0, beta 5",
                                                    "alpha 5, beta 5",
                                                    "0, 5: equation 9" };
     struct curves *curves = cv_figure_alloc(result, 1, sizeof *curves);
 
-    (void)job;
     cv_figure_table(result, "R", columns, NCOLUMNS,
                     "Rounds of UMR on 5 workers, 2000 units, latencies in seconds.");
     for (int r = LEAST; r <= FIG6_MOST; r++) {
         double *values;
 
         for (int c = 0; c < CURVES; c++)
-            CV_TRY(rounds_at(r, c, &result->arena, &curves->rounds[r][c], err));
+            CV_TRY(rounds_at(r, c, &result->arena, &curves->rounds[r][c], result->err));
         curves->rounds[r][EQUATION] = rounds_for(r, 0, latencies[LINK].beta);
         values = r <= 12 || r % 10 == 0 ? cv_figure_row(result, "%d", r)
                                         : cv_figure_file_row(result, "%d", r);
@@ -460,18 +442,15 @@ static void judge_fig7(const struct cv_figure_result *made,
 static void draw_fig7(struct cv_figure_result *result)
 {
     struct cv_figure_plot *plot =
-        cv_plot_add(result, &(struct cv_figure_plot){
-                                .x_label = "most that two workers differ by",
-                                .y_label = "mean makespan over the ideal",
-                                .log_x = true });
+        CV_PLOT_ADD(result, .x_label = "most that two workers differ by",
+                    .y_label = "mean makespan over the ideal", .log_x = true);
 
     cv_plot_columns(result, plot, 0, WAYS);
 }
 
-static enum cleave_status make_fig7(const struct cv_figure_job *job,
-                                    struct cv_figure_result *result,
-                                    struct cleave_error *err)
+static enum cleave_status make_fig7(struct cv_figure_result *result)
 {
+    const struct cv_figure_job *job = result->job;
     static const char *const columns[FIG7_COLUMNS] = { "with selection",
                                                        "without, by bandwidth",
                                                        "without, as listed", "umr-plus",
@@ -480,7 +459,7 @@ static enum cleave_status make_fig7(const struct cv_figure_job *job,
     const uint64_t count = HETS * samples.each;
 
     samples.over = cv_figure_alloc(result, count, sizeof *samples.over);
-    CV_TRY(cv_figure_parallel(job, count, 4, some, &samples, err));
+    CV_TRY(cv_figure_parallel(job, count, 4, some, &samples, result->err));
     cv_figure_table(result, "heterogeneity", columns, FIG7_COLUMNS,
                     "Makespan over load / sum of speeds, mean over 400 samples (10 if "
                     "quick) of 10 workers.");
