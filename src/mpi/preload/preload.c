@@ -233,13 +233,8 @@ int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datat
         state.handed_on++;
         return PMPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
     }
-    return execute(&(struct cv_mpi_call){ .send = sendbuf,
-                                          .recv = recvbuf,
-                                          .count = count,
-                                          .type = datatype,
-                                          .op = op,
-                                          .root = root,
-                                          .comm = comm });
+    return execute(&(struct cv_mpi_call){ sendbuf, recvbuf, count, datatype, op, root,
+                                          CV_TO_ROOT, comm, NULL, 0 });
 }
 
 int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
@@ -249,13 +244,8 @@ int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype da
         state.handed_on++;
         return PMPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
     }
-    return execute(&(struct cv_mpi_call){ .send = sendbuf,
-                                          .recv = recvbuf,
-                                          .count = count,
-                                          .type = datatype,
-                                          .op = op,
-                                          .reach = CV_TO_ALL,
-                                          .comm = comm });
+    return execute(&(struct cv_mpi_call){ sendbuf, recvbuf, count, datatype, op, 0,
+                                          CV_TO_ALL, comm, NULL, 0 });
 }
 
 /* MPI_Reduce_scatter, with counts, and MPI_Reduce_scatter_block, without. */
@@ -364,14 +354,10 @@ static int by_call(void *sendbuf, void *recvbuf, const MPI_Fint *count,
                    const MPI_Fint *type, const MPI_Fint *op, const MPI_Fint *root,
                    const MPI_Fint *comm)
 {
-    return execute(&(struct cv_mpi_call){ .send = cv_fortran_address(sendbuf),
-                                          .recv = cv_fortran_address(recvbuf),
-                                          .count = (int)*count,
-                                          .type = PMPI_Type_f2c(*type),
-                                          .op = PMPI_Op_f2c(*op),
-                                          .root = root != NULL ? (int)*root : 0,
-                                          .reach = root != NULL ? CV_TO_ROOT : CV_TO_ALL,
-                                          .comm = PMPI_Comm_f2c(*comm) });
+    return execute(&(struct cv_mpi_call){
+        cv_fortran_address(sendbuf), cv_fortran_address(recvbuf), (int)*count,
+        PMPI_Type_f2c(*type), PMPI_Op_f2c(*op), root != NULL ? (int)*root : 0,
+        root != NULL ? CV_TO_ROOT : CV_TO_ALL, PMPI_Comm_f2c(*comm), NULL, 0 });
 }
 
 /* Both MPI libraries are built with an integer of Fortran that is an int of C. */

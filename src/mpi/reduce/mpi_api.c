@@ -38,13 +38,8 @@ int cleave_mpi_reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatyp
 {
     if (is_auto(policy) && cv_call_is_short(count, type))
         return PMPI_Reduce(sendbuf, recvbuf, count, type, op, root, comm);
-    return reduce_by_name(&(struct cv_mpi_call){ .send = sendbuf,
-                                                 .recv = recvbuf,
-                                                 .count = count,
-                                                 .type = type,
-                                                 .op = op,
-                                                 .root = root,
-                                                 .comm = comm },
+    return reduce_by_name(&(struct cv_mpi_call){ sendbuf, recvbuf, count, type, op, root,
+                                                 CV_TO_ROOT, comm, NULL, 0 },
                           policy);
 }
 
@@ -53,13 +48,8 @@ int cleave_mpi_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Data
 {
     if (is_auto(policy) && cv_call_is_short(count, type))
         return PMPI_Allreduce(sendbuf, recvbuf, count, type, op, comm);
-    return reduce_by_name(&(struct cv_mpi_call){ .send = sendbuf,
-                                                 .recv = recvbuf,
-                                                 .count = count,
-                                                 .type = type,
-                                                 .op = op,
-                                                 .reach = CV_TO_ALL,
-                                                 .comm = comm },
+    return reduce_by_name(&(struct cv_mpi_call){ sendbuf, recvbuf, count, type, op, 0,
+                                                 CV_TO_ALL, comm, NULL, 0 },
                           policy);
 }
 
@@ -141,13 +131,8 @@ int cleave_mpi_ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Dataty
                        MPI_Op op, int root, MPI_Comm comm, const char *policy,
                        struct cleave_mpi_request **request)
 {
-    const struct cv_mpi_call call = { .send = sendbuf,
-                                      .recv = recvbuf,
-                                      .count = count,
-                                      .type = type,
-                                      .op = op,
-                                      .root = root,
-                                      .comm = comm };
+    const struct cv_mpi_call call = { sendbuf, recvbuf,    count, type, op,
+                                      root,    CV_TO_ROOT, comm,  NULL, 0 };
     struct cleave_mpi_request *made;
     enum cv_mpi_policy known;
     int code = cv_call_policy(policy, &known);
