@@ -296,8 +296,6 @@ static int make_figure(const struct cv_figure *figure, size_t place, struct maki
                                  .progress = show_progress,
                                  .context = &progress };
     struct cv_figure_result result;
-    struct cleave_error err;
-    enum cleave_status made;
     int status = CV_EXIT_DONE;
     char what[80];
 
@@ -308,10 +306,8 @@ static int make_figure(const struct cv_figure *figure, size_t place, struct maki
         snprintf(what, sizeof what, "%s", cv_figure_name(figure));
     cv_progress_init(&progress, what, 1);
     cv_progress_show(&progress, 0);
-    made = cv_figure_make(figure, &job, &result, &err);
+    cv_figure_make(figure, &job, &result);
     cv_progress_done(&progress);
-    if (made != CLEAVE_OK)
-        return cv_print_status(&err);
     if (values->json)
         figure_json(&all->json, figure, &result);
     else {

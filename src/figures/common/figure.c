@@ -7,25 +7,18 @@
 #include <stdlib.h>
 #include <stdlib.h>
 #include <string.h>
+#include "sim/many/parallel.h"
 
-enum cleave_status cv_figure_make(const struct cv_figure *figure,
-                                  const struct cv_figure_job *job,
-                                  struct cv_figure_result *result,
-                                  struct cleave_error *err)
+void cv_figure_make(const struct cv_figure *figure, const struct cv_figure_job *job,
+                    struct cv_figure_result *result)
 {
-    enum cleave_status status;
-
     memset(result, 0, sizeof *result);
     cv_arena_init(&result->arena);
+    result->job = job;
     result->last_row = &result->rows;
     result->last_claim = &result->claims;
     result->last_plot = &result->plots;
-    result->job = job;
-    result->err = err;
-    status = figure->make(result);
-    if (status != CLEAVE_OK)
-        cv_figure_done(result);
-    return status;
+    figure->make(result);
 }
 
 void cv_figure_done(struct cv_figure_result *result)
@@ -40,42 +33,62 @@ void cv_figure_progress(const struct cv_figure_job *job, uint64_t done, uint64_t
         job->progress(job->context, done, total);
 }
 
-struct parallel_progress {
+void cv_figure_must(enum cleave_status status, const struct cleave_error *err)
+{
+    char line[sizeof *err + 64];
+
+    if (status == CLEAVE_OK)
+        return;
+    cleave_error_format(err, line, sizeof line);
+    fprintf(stderr, "cleave: %s\n", line);
+    exit(status == CLEAVE_EENGINE ? 3 : 1);
+}
+
+struct loop {
     const struct cv_figure_job *job;
     uint64_t total;
+    cv_figure_body *body;
+    void *context;
 };
+
+static enum cleave_status run_turns(void *context, unsigned thread, uint64_t begin,
+                                    uint64_t end, struct cleave_error *err)
+{
+    const struct loop *loop = context;
+
+    (void)err;
+    loop->body(loop->context, thread, begin, end);
+    return CLEAVE_OK;
+}
 
 static void report_turns(void *context, uint64_t done)
 {
-    const struct parallel_progress *progress = context;
+    const struct loop *loop = context;
 
-    cv_figure_progress(progress->job, done, progress->total);
+    cv_figure_progress(loop->job, done, loop->total);
 }
 
-enum cleave_status cv_figure_parallel(const struct cv_figure_job *job, uint64_t count,
-                                      uint64_t block, cv_parallel_body *body,
-                                      void *context, struct cleave_error *err)
+void cv_figure_parallel(const struct cv_figure_job *job, uint64_t count, uint64_t block,
+                        cv_figure_body *body, void *context)
 {
-    struct parallel_progress progress = { job, count };
+    struct loop loop = { job, count, body, context };
 
-    return cv_parallel_run(&(struct cv_parallel){ .count = count,
-                                                  .block = block,
-                                                  .threads = job->threads,
-                                                  .body = body,
-                                                  .context = context,
-                                                  .progress = report_turns,
-                                                  .progress_context = &progress },
-                           err);
+    CV_MUST(cv_parallel_run(&(struct cv_parallel){ .count = count,
+                                                   .block = block,
+                                                   .threads = job->threads,
+                                                   .body = run_turns,
+                                                   .context = &loop,
+                                                   .progress = report_turns,
+                                                   .progress_context = &loop },
+                            err));
 }
 
 void *cv_figure_alloc(struct cv_figure_result *result, size_t count, size_t size)
 {
     void *memory = cv_array(&result->arena, count, size);
 
-    if (memory == NULL) {
-        fputs("cleave: out of memory for a figure\n", stderr);
-        exit(1);
-    }
+    if (memory == NULL)
+        CV_MUST(cv_fail_memory(err, "a figure"));
     return memory;
 }
 

@@ -13,7 +13,6 @@
 #include <stdint.h>
 #include "base/arena.h"
 #include "base/fail.h"
-#include "sim/many/parallel.h"
 #include "base/text.h"
 
 struct cv_figure_job {
@@ -40,7 +39,6 @@ struct cv_claim {
 struct cv_figure_result {
     struct cv_arena arena;           /* owns all below                    */
     const struct cv_figure_job *job; /* borrowed                     */
-    struct cleave_error *err;        /* borrowed: for figures that fail */
     const char *label;               /* heading of the first column       */
     const char *const *columns;      /* static                            */
     size_t ncolumns;
@@ -55,20 +53,27 @@ struct cv_figure {
     const char *title;
     const char *source; /* "Yang and Casanova, Figure 4"                            */
     const char *says;   /* claims of the paper, in a sentence or two                */
-    enum cleave_status (*make)(struct cv_figure_result *result);
+    void (*make)(struct cv_figure_result *result);
 };
 
-/* Make a figure; on success the result is to be released with cv_figure_done. */
-enum cleave_status cv_figure_make(const struct cv_figure *figure,
-                                  const struct cv_figure_job *job,
-                                  struct cv_figure_result *result,
-                                  struct cleave_error *err);
+/* Release the result with cv_figure_done. */
+void cv_figure_make(const struct cv_figure *figure, const struct cv_figure_job *job,
+                    struct cv_figure_result *result);
 void cv_figure_done(struct cv_figure_result *result);
 
-/* cv_parallel_run with the threads of the job and progress reports. */
-enum cleave_status cv_figure_parallel(const struct cv_figure_job *job, uint64_t count,
-                                      uint64_t block, cv_parallel_body *body,
-                                      void *context, struct cleave_error *err);
+/* Execute turns begin .. end - 1. `thread` is a small number. */
+typedef void cv_figure_body(void *context, unsigned thread, uint64_t begin, uint64_t end);
+/* Execute `count` turns on the threads of the job, `block` at once. */
+void cv_figure_parallel(const struct cv_figure_job *job, uint64_t count, uint64_t block,
+                        cv_figure_body *body, void *context);
+/* Execute a call that may use `err`; if it fails, print the error and end the program. */
+#define CV_MUST(call)                                             \
+    do {                                                          \
+        struct cleave_error cv_must_error, *err = &cv_must_error; \
+                                                                  \
+        cv_figure_must((call), err);                              \
+    } while (0)
+void cv_figure_must(enum cleave_status status, const struct cleave_error *err);
 /* Report that `done` of `total` steps are done. */
 void cv_figure_progress(const struct cv_figure_job *job, uint64_t done, uint64_t total);
 /* Zeroed memory. */

@@ -25,9 +25,8 @@ static const char *const names[RATIOS] = { "0.1", "0.2", "0.3",  "0.4",  "0.5",
                                            "2",   "2.5", "3.33", "5",    "10" };
 
 /* Lengths of a policy in one cell: 10,000 runs, 500 if quick. */
-static enum cleave_status cell_run(const struct cv_figure_job *job, int spread, int ratio,
-                                   const char *policy, struct cleave_stats *out,
-                                   struct cleave_error *err)
+static void cell_run(const struct cv_figure_job *job, int spread, int ratio,
+                     const char *policy, struct cleave_stats *out)
 {
     char transfer[48], compute[64];
     const struct cleave_reduction reduction = { .nodes = NODES,
@@ -41,7 +40,7 @@ static enum cleave_status cell_run(const struct cv_figure_job *job, int spread, 
     snprintf(transfer, sizeof transfer, "gamma:1,%.17g", spreads[spread]);
     snprintf(compute, sizeof compute, "gamma:%.17g,%.17g", ratios[ratio],
              spreads[spread]);
-    return cleave_simulate_reduce(&reduction, &trial, out, err);
+    CV_MUST(cleave_simulate_reduce(&reduction, &trial, out, err));
 }
 
 static void cell_progress(const struct cv_figure_job *job, int spread, int ratio)
@@ -104,7 +103,7 @@ static void draw_overlap(struct cv_figure_result *result)
     cv_plot_map(result, plot, RATIOS, 0, SPREADS, 0);
 }
 
-static enum cleave_status make_overlap(struct cv_figure_result *result)
+static void make_overlap(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     double table[SPREADS][RATIOS];
@@ -120,15 +119,14 @@ static enum cleave_status make_overlap(struct cv_figure_result *result)
         for (int j = 0; j < RATIOS; j++) {
             struct cleave_stats fibonacci, dynamic;
 
-            CV_TRY(cell_run(job, i, j, "fibonacci", &fibonacci, result->err));
-            CV_TRY(cell_run(job, i, j, "tree-dyn", &dynamic, result->err));
+            cell_run(job, i, j, "fibonacci", &fibonacci);
+            cell_run(job, i, j, "tree-dyn", &dynamic);
             values[j] = table[i][j] = fibonacci.mean_s / dynamic.mean_s;
             cell_progress(job, i, j);
         }
     }
     judge_overlap(table, result);
     draw_overlap(result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_reduce_overlap = {
@@ -157,14 +155,14 @@ struct cell {
     double errors; /* lead in standard errors of the difference      */
 };
 
-static enum cleave_status find_best(const struct cv_figure_job *job, int spread,
-                                    int ratio, struct cell *out, struct cleave_error *err)
+static void find_best(const struct cv_figure_job *job, int spread, int ratio,
+                      struct cell *out)
 {
     struct cleave_stats stats[METHODS];
     int best = 0, next = -1;
 
     for (int m = 0; m < METHODS; m++) {
-        CV_TRY(cell_run(job, spread, ratio, methods[m], &stats[m], err));
+        cell_run(job, spread, ratio, methods[m], &stats[m]);
         if (stats[m].mean_s < stats[best].mean_s)
             best = m;
     }
@@ -175,7 +173,6 @@ static enum cleave_status find_best(const struct cv_figure_job *job, int spread,
     out->lead = 100 * (stats[next].mean_s / stats[best].mean_s - 1);
     out->errors = (stats[next].mean_s - stats[best].mean_s) /
                   hypot(stats[next].stderr_s, stats[best].stderr_s);
-    return CLEAVE_OK;
 }
 
 /* The first ratio of a row that is not the binomial tree's. */
@@ -246,7 +243,7 @@ static void draw_best(struct cv_figure_result *result)
     cv_plot_map(result, plot, RATIOS, 0, SPREADS, 0);
 }
 
-static enum cleave_status make_best(struct cv_figure_result *result)
+static void make_best(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     const char **headings = cv_figure_alloc(result, (size_t)2 * RATIOS, sizeof *headings);
@@ -267,7 +264,7 @@ static enum cleave_status make_best(struct cv_figure_result *result)
         double *values = cv_figure_row(result, "%g", spreads[i]);
 
         for (int j = 0; j < RATIOS; j++) {
-            CV_TRY(find_best(job, i, j, &table[i][j], result->err));
+            find_best(job, i, j, &table[i][j]);
             values[j] = table[i][j].best;
             values[RATIOS + j] = table[i][j].lead;
             cell_progress(job, i, j);
@@ -275,7 +272,6 @@ static enum cleave_status make_best(struct cv_figure_result *result)
     }
     judge_best(table, result);
     draw_best(result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_reduce_best = {

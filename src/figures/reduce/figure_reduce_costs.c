@@ -37,9 +37,8 @@ static void show_progress(void *context, uint64_t done)
                             progress->total);
 }
 
-static enum cleave_status simulate_cv(struct progress *progress, double cv, uint64_t runs,
-                                      const char *policy, struct cleave_stats *out,
-                                      struct cleave_error *err)
+static void simulate_cv(struct progress *progress, double cv, uint64_t runs,
+                        const char *policy, struct cleave_stats *out)
 {
     char distribution[48];
     struct cleave_reduction job = { .nodes = NODES,
@@ -54,9 +53,8 @@ static enum cleave_status simulate_cv(struct progress *progress, double cv, uint
         trial.context = progress;
     }
     snprintf(distribution, sizeof distribution, "gamma:1,%.17g", cv);
-    CV_TRY(cleave_simulate_reduce(&job, &trial, out, err));
+    CV_MUST(cleave_simulate_reduce(&job, &trial, out, err));
     progress->before += runs;
-    return CLEAVE_OK;
 }
 
 /* The first point with a spread of at least `cv`. */
@@ -191,7 +189,7 @@ static void fill_cv(const struct curve *curve, struct cv_figure_result *result)
     judge_cv(curve, result);
 }
 
-static enum cleave_status make_cv(struct cv_figure_result *result)
+static void make_cv(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[] = { "tree-dyn",
@@ -222,11 +220,9 @@ static enum cleave_status make_cv(struct cv_figure_result *result)
     for (int i = 0; i < CURVE_POINTS; i++) {
         curve->cv[i] = pow(10, -2 + 3.0 * i / (CURVE_POINTS - 1));
         for (int p = 0; p < POLICIES; p++)
-            CV_TRY(simulate_cv(&progress, curve->cv[i], runs, policies[p],
-                               &curve->of[i][p], result->err));
+            simulate_cv(&progress, curve->cv[i], runs, policies[p], &curve->of[i][p]);
     }
     fill_cv(curve, result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_reduce_cv = {
@@ -258,10 +254,8 @@ struct means {
     double of[LAWS][BERNOULLI_POINTS][POLICIES];
 };
 
-static enum cleave_status simulate_bernoulli(const struct cv_figure_job *job,
-                                             int distribution, double cv, uint64_t runs,
-                                             const char *policy, double *out,
-                                             struct cleave_error *err)
+static double simulate_bernoulli(const struct cv_figure_job *job, int distribution,
+                                 double cv, uint64_t runs, const char *policy)
 {
     char text[80];
     const struct cleave_reduction reduction = {
@@ -275,9 +269,8 @@ static enum cleave_status simulate_bernoulli(const struct cv_figure_job *job,
     else
         snprintf(text, sizeof text, "bernoulli:0,%.17g,%.17g", 1 + cv * cv,
                  1 / (1 + cv * cv));
-    CV_TRY(cleave_simulate_reduce(&reduction, &trial, &stats, err));
-    *out = stats.mean_s;
-    return CLEAVE_OK;
+    CV_MUST(cleave_simulate_reduce(&reduction, &trial, &stats, err));
+    return stats.mean_s;
 }
 
 /* -1, 0 or 1: the first is shorter, alike, longer. */
@@ -366,7 +359,7 @@ static void fill_bernoulli(const struct means *means, struct cv_figure_result *r
     judge_bernoulli(means, result);
 }
 
-static enum cleave_status make_bernoulli(struct cv_figure_result *result)
+static void make_bernoulli(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[] = {
@@ -385,13 +378,11 @@ static enum cleave_status make_bernoulli(struct cv_figure_result *result)
     for (int distribution = 0; distribution < LAWS; distribution++)
         for (int i = 0; i < BERNOULLI_POINTS; i++)
             for (int p = 0; p < POLICIES; p++) {
-                CV_TRY(simulate_bernoulli(job, distribution, spreads[i], runs,
-                                          policies[p], &means->of[distribution][i][p],
-                                          result->err));
+                means->of[distribution][i][p] =
+                    simulate_bernoulli(job, distribution, spreads[i], runs, policies[p]);
                 cv_figure_progress(job, ++done * runs, all * runs);
             }
     fill_bernoulli(means, result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_reduce_bernoulli = {
@@ -431,11 +422,9 @@ struct summary {
     double fresh_off, fixed_over;  /* parts; the latter at 64 nodes           */
 };
 
-static enum cleave_status simulate_markov(const struct cv_figure_job *job, uint32_t nodes,
-                                          const char *compute,
-                                          enum cleave_compute_model model,
-                                          struct cleave_stats *out,
-                                          struct cleave_error *err)
+static void simulate_markov(const struct cv_figure_job *job, uint32_t nodes,
+                            const char *compute, enum cleave_compute_model model,
+                            struct cleave_stats *out)
 {
     const struct cleave_reduction reduction = { .nodes = nodes,
                                                 .transfer = "exp:1",
@@ -446,12 +435,11 @@ static enum cleave_status simulate_markov(const struct cv_figure_job *job, uint3
     const struct cleave_trial trial = { .runs = job->quick ? 10000 : 1000000,
                                         .threads = job->threads };
 
-    return cleave_simulate_reduce(&reduction, &trial, out, err);
+    CV_MUST(cleave_simulate_reduce(&reduction, &trial, out, err));
 }
 
-static enum cleave_status one_size(const struct cv_figure_job *job, uint32_t n,
-                                   double *values, struct summary *sum,
-                                   struct cleave_error *err)
+static void one_size(const struct cv_figure_job *job, uint32_t n, double *values,
+                     struct summary *sum)
 {
     struct cleave_stats stats, fresh, fixed;
     struct cv_markov markov, both;
@@ -459,11 +447,11 @@ static enum cleave_status one_size(const struct cv_figure_job *job, uint32_t n,
 
     for (uint32_t i = 1; i <= n / 2; i++)
         harmonic += 1.0 / i;
-    CV_TRY(cv_markov_transfers(n, 1, &markov, err));
-    CV_TRY(cv_markov_both(n, 1, 2, &both, err));
-    CV_TRY(simulate_markov(job, n, "0", CLEAVE_COMPUTE_FRESH, &stats, err));
-    CV_TRY(simulate_markov(job, n, "exp:0.5", CLEAVE_COMPUTE_FRESH, &fresh, err));
-    CV_TRY(simulate_markov(job, n, "exp:0.5", CLEAVE_COMPUTE_FIXED, &fixed, err));
+    CV_MUST(cv_markov_transfers(n, 1, &markov, err));
+    CV_MUST(cv_markov_both(n, 1, 2, &both, err));
+    simulate_markov(job, n, "0", CLEAVE_COMPUTE_FRESH, &stats);
+    simulate_markov(job, n, "exp:0.5", CLEAVE_COMPUTE_FRESH, &fresh);
+    simulate_markov(job, n, "exp:0.5", CLEAVE_COMPUTE_FIXED, &fixed);
     values[MEAN] = markov.mean_s;
     values[SIMULATED] = stats.mean_s;
     values[ERROR] = stats.stderr_s;
@@ -484,7 +472,6 @@ static enum cleave_status one_size(const struct cv_figure_job *job, uint32_t n,
         sum->printed_off =
             fmax(sum->printed_off, fabs(stats.mean_s - values[PRINTED]) / stats.stderr_s);
     }
-    return CLEAVE_OK;
 }
 
 static void judge_markov(const struct summary *sum, bool quick,
@@ -542,7 +529,7 @@ static void draw_markov(struct cv_figure_result *result)
     }
 }
 
-static enum cleave_status make_markov(struct cv_figure_result *result)
+static void make_markov(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[COLUMNS] = {
@@ -557,12 +544,11 @@ static enum cleave_status make_markov(struct cv_figure_result *result)
     for (int i = 0; i < SIZES; i++) {
         double *values = cv_figure_row(result, "%u", sizes[i]);
 
-        CV_TRY(one_size(job, sizes[i], values, &sum, result->err));
+        one_size(job, sizes[i], values, &sum);
         cv_figure_progress(job, (uint64_t)i + 1, SIZES);
     }
     judge_markov(&sum, job->quick, result);
     draw_markov(result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_reduce_markov = {

@@ -104,48 +104,40 @@ static double optimum(const struct platform *platform)
 
 /* --- the methods -------------------------------------------------------------------- */
 
-static enum cleave_status length_of(const char *method, const struct cleave_costs *costs,
-                                    double *out, struct cleave_error *err)
+static void length_of(const char *method, const struct cleave_costs *costs, double *out)
 {
     const struct cleave_reduction job = { .costs = costs, .policy = method };
     struct cleave_tree *tree;
 
-    CV_TRY(cleave_plan_reduce(&job, &tree, err));
+    CV_MUST(cleave_plan_reduce(&job, &tree, err));
     *out = tree->length_s;
     cleave_tree_free(tree);
-    return CLEAVE_OK;
 }
 
 /* Fill ratios and parts for transfers in rows. */
-static enum cleave_status compare(uint32_t n, const double *transfer, double c,
-                                  double best, int which, struct worst *out,
-                                  struct cleave_error *err)
+static void compare(uint32_t n, const double *transfer, double c, double best, int which,
+                    struct worst *out)
 {
     double *compute = malloc(n * sizeof *compute);
     struct cleave_costs *costs = NULL;
-    enum cleave_status status;
 
     if (compute == NULL)
-        return cv_fail_memory(err, "a platform");
+        CV_MUST(cv_fail_memory(err, "a platform"));
     for (uint32_t i = 0; i < n; i++)
         compute[i] = c;
-    status = cleave_costs_new(n, transfer, compute, &costs, err);
-    for (int m = 0; m < METHODS && status == CLEAVE_OK; m++) {
+    CV_MUST(cleave_costs_new(n, transfer, compute, &costs, err));
+    for (int m = 0; m < METHODS; m++) {
         double length;
 
-        status = length_of(methods[m], costs, &length, err);
-        if (status == CLEAVE_OK) {
-            out->ratio[m] = length / best;
-            out->part[m] = out->ratio[m] / worst_bound(m, which, n, out->delta);
-        }
+        length_of(methods[m], costs, &length);
+        out->ratio[m] = length / best;
+        out->part[m] = out->ratio[m] / worst_bound(m, which, n, out->delta);
     }
     cleave_costs_free(costs);
     free(compute);
-    return status;
 }
 
-static enum cleave_status judge(struct platform *p, int which, struct worst *out,
-                                struct cleave_error *err)
+static void judge(struct platform *p, int which, struct worst *out)
 {
     double rows[MOST_NODES * MOST_NODES] = { 0 };
     double min = INFINITY, max = 0;
@@ -161,10 +153,9 @@ static enum cleave_status judge(struct platform *p, int which, struct worst *out
         p->c = min;
     out->n = p->n;
     out->delta = max / min;
-    CV_TRY(compare(p->n, rows, p->c, optimum(p), which, out, err));
+    compare(p->n, rows, p->c, optimum(p), which, out);
     for (int m = 0; m < METHODS && out->delta < LEAST_DELTA; m++)
         out->part[m] = 0;
-    return CLEAVE_OK;
 }
 
 /* --- search for bad platforms ------------------------------------------------------- */
@@ -207,10 +198,8 @@ static void keep_worst(const struct worst *now, struct worst out[METHODS])
 /* Start from the random platform of a number and change one cost after the other for
  * `steps` steps, keeping what brings `method` nearer to its bound. *out has for each
  * method the worst that was met; *tried is added to. */
-static enum cleave_status worst_climb(uint64_t number, int method, int which,
-                                      uint32_t most_nodes, unsigned steps,
-                                      struct worst out[METHODS], uint64_t *tried,
-                                      struct cleave_error *err)
+static void worst_climb(uint64_t number, int method, int which, uint32_t most_nodes,
+                        unsigned steps, struct worst out[METHODS], uint64_t *tried)
 {
     struct platform p;
     struct worst at;
@@ -226,7 +215,7 @@ static enum cleave_status worst_climb(uint64_t number, int method, int which,
     for (uint32_t i = 0; i < p.n; i++)
         for (uint32_t j = 0; j < p.n; j++)
             p.transfer[i][j] = draw_cost(&random, two, delta);
-    CV_TRY(judge(&p, which, &at, err));
+    judge(&p, which, &at);
     keep_worst(&at, out);
     for (unsigned step = 0; step < steps; step++) {
         struct platform next = p;
@@ -238,7 +227,7 @@ static enum cleave_status worst_climb(uint64_t number, int method, int which,
             next.c *= between(&random, 0.5, 2);
         else
             next.transfer[i][j] = draw_cost(&random, two, delta);
-        CV_TRY(judge(&next, which, &there, err));
+        judge(&next, which, &there);
         keep_worst(&there, out);
         if (there.part[method] >= at.part[method]) {
             p = next;
@@ -246,27 +235,23 @@ static enum cleave_status worst_climb(uint64_t number, int method, int which,
         }
     }
     *tried += steps + 1;
-    return CLEAVE_OK;
 }
 
 /* The platform of Theorem 1: transfers cost Delta to a node of lower number and 1 to one
  * of higher, so that some tree takes the optimum of equal costs, and none does better. */
-static enum cleave_status worst_built(uint32_t n, double delta, double c, int which,
-                                      struct worst *out, struct cleave_error *err)
+static void worst_built(uint32_t n, double delta, double c, int which, struct worst *out)
 {
     double *rows = calloc((size_t)n * n, sizeof *rows);
-    enum cleave_status status;
 
     if (rows == NULL)
-        return cv_fail_memory(err, "a platform");
+        CV_MUST(cv_fail_memory(err, "a platform"));
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < n; j++)
             rows[(size_t)i * n + j] = i == j ? 0 : i > j ? delta : 1;
     out->n = n;
     out->delta = delta;
-    status = compare(n, rows, c, cv_reduce_length(n, 1, c), which, out, err);
+    compare(n, rows, c, cv_reduce_length(n, 1, c), which, out);
     free(rows);
-    return status;
 }
 
 /* --- Table 1 ------------------------------------------------------------------------ */
@@ -289,19 +274,16 @@ struct hunt {
     } by[MOST_THREADS]; /* results of each thread */
 };
 
-static enum cleave_status some(void *context, unsigned thread, uint64_t begin,
-                               uint64_t end, struct cleave_error *err)
+static void some(void *context, unsigned thread, uint64_t begin, uint64_t end)
 {
     struct hunt *hunt = context;
 
     for (uint64_t i = begin; i < end; i++) {
         const int which = (int)(i % CASES), method = (int)(i / CASES % METHODS);
 
-        CV_TRY(worst_climb(i, method, which, hunt->most_nodes, hunt->steps,
-                           hunt->by[thread].worst[which], &hunt->by[thread].tried[which],
-                           err));
+        worst_climb(i, method, which, hunt->most_nodes, hunt->steps,
+                    hunt->by[thread].worst[which], &hunt->by[thread].tried[which]);
     }
-    return CLEAVE_OK;
 }
 
 /* Into the first thread's place. */
@@ -318,8 +300,7 @@ static void gather(struct hunt *hunt)
 }
 
 /* The worst of the platforms of Theorem 1. */
-static enum cleave_status build(int which, struct worst out[METHODS],
-                                struct cleave_error *err)
+static void build(int which, struct worst out[METHODS])
 {
     const int ncosts = which == 1 ? COSTS : 1;
 
@@ -329,12 +310,11 @@ static enum cleave_status build(int which, struct worst out[METHODS],
                 const double cost = which == 0 ? 0 : which == 1 ? costs[c] : 1;
                 struct worst now;
 
-                CV_TRY(worst_built(sizes[s], deltas[d], cost, which, &now, err));
+                worst_built(sizes[s], deltas[d], cost, which, &now);
                 for (int m = 0; m < METHODS; m++)
                     if (now.part[m] > out[m].part[m] * (1 + 1e-12))
                         out[m] = now;
             }
-    return CLEAVE_OK;
 }
 
 static void claim_entry(int method, int which, const double *values,
@@ -358,12 +338,12 @@ static void claim_entry(int method, int which, const double *values,
                     max, values[PART], values[TRIED], values[BUILT], values[BUILT_NODES]);
 }
 
-static enum cleave_status fill(const struct hunt *hunt, struct cv_figure_result *result)
+static void fill(const struct hunt *hunt, struct cv_figure_result *result)
 {
     for (int which = 0; which < CASES; which++) {
         struct worst built[METHODS] = { { .n = 0 } };
 
-        CV_TRY(build(which, built, result->err));
+        build(which, built);
         for (int m = 0; m < METHODS; m++) {
             const struct worst *worst = &hunt->by[0].worst[which][m];
             double *values = cv_figure_row(result, "%s, %s", methods[m], cases[which]);
@@ -377,17 +357,16 @@ static enum cleave_status fill(const struct hunt *hunt, struct cv_figure_result 
             claim_entry(m, which, values, result);
         }
     }
-    return CLEAVE_OK;
 }
 
 /* Theorem 1: the ratio is reached, and for which numbers of nodes it is not. */
-static enum cleave_status judge_reached(struct cv_figure_result *result)
+static void judge_reached(struct cv_figure_result *result)
 {
     struct worst four, five, sixteen;
 
-    CV_TRY(worst_built(4, 5, 0, 0, &four, result->err));
-    CV_TRY(worst_built(5, 5, 0, 0, &five, result->err));
-    CV_TRY(worst_built(16, 5, 0, 0, &sixteen, result->err));
+    worst_built(4, 5, 0, 0, &four);
+    worst_built(5, 5, 0, 0, &five);
+    worst_built(16, 5, 0, 0, &sixteen);
     cv_figure_claim(
         result,
         fabs(four.part[0] - 1) + fabs(four.part[1] - 1) + fabs(sixteen.part[1] - 1) <
@@ -401,7 +380,6 @@ static enum cleave_status judge_reached(struct cv_figure_result *result)
         "5 nodes, d 1, D 5: %g instead of 15, as nodes become idle in the order of their "
         "numbers; it does for powers of two",
         3 * five.ratio[1]);
-    return CLEAVE_OK;
 }
 
 static void draw(struct cv_figure_result *result)
@@ -432,7 +410,7 @@ static void draw(struct cv_figure_result *result)
     }
 }
 
-static enum cleave_status make(struct cv_figure_result *result)
+static void make(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[COLUMNS] = { "platforms",   "worst ratio",
@@ -442,18 +420,16 @@ static enum cleave_status make(struct cv_figure_result *result)
 
     hunt->most_nodes = job->quick ? 5 : MOST_NODES;
     hunt->steps = job->quick ? 20 : 60;
-    CV_TRY(
-        cv_figure_parallel(job, job->quick ? 270 : 4500, BLOCK, some, hunt, result->err));
+    cv_figure_parallel(job, job->quick ? 270 : 4500, BLOCK, some, hunt);
     gather(hunt);
     cv_figure_table(
         result, "method, case", columns, COLUMNS,
         "Up to 6 nodes (5 if quick) and Delta from 1.5 to 20 in the search; Delta 2, "
         "10, 100 and 1000 on the platform of Theorem 1. For one node the ratios divide "
         "by log2 1 = 0.");
-    CV_TRY(fill(hunt, result));
-    CV_TRY(judge_reached(result));
+    fill(hunt, result);
+    judge_reached(result);
     draw(result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_reduce_ratios = {

@@ -53,8 +53,8 @@ static void combine(struct schedule *s)
     }
 }
 
-static enum cleave_status plan(const char *policy, const char *compute, uint32_t n,
-                               struct schedule *out, struct cleave_error *err)
+static void plan(const char *policy, const char *compute, uint32_t n,
+                 struct schedule *out)
 {
     const struct cleave_reduction job = {
         .nodes = n, .transfer = "1", .compute = compute, .policy = policy
@@ -62,7 +62,7 @@ static enum cleave_status plan(const char *policy, const char *compute, uint32_t
     struct cleave_tree *tree;
 
     *out = (struct schedule){ .n = n };
-    CV_TRY(cleave_plan_reduce(&job, &tree, err));
+    CV_MUST(cleave_plan_reduce(&job, &tree, err));
     for (uint32_t i = 0; i < n; i++) {
         out->parent[i] = tree->parent[i];
         out->start_s[i] = tree->start_s[i];
@@ -70,7 +70,6 @@ static enum cleave_status plan(const char *policy, const char *compute, uint32_t
     combine(out);
     out->length_s = tree->length_s;
     cleave_tree_free(tree);
-    return CLEAVE_OK;
 }
 
 static void fill_schedules(const struct schedule *s, const char *before,
@@ -94,8 +93,8 @@ static void fill_schedules(const struct schedule *s, const char *before,
 }
 
 /* Two rows for each node that receives anything: its port and its processor. */
-static enum cleave_status draw_schedules(const struct schedule *s, const char *title,
-                                         struct cv_figure_result *result)
+static void draw_schedules(const struct schedule *s, const char *title,
+                           struct cv_figure_result *result)
 {
     static const char *const kinds[] = { "transfer", "combination", NULL };
     const char **names = cv_figure_alloc(result, (size_t)2 * s->n, sizeof *names);
@@ -116,7 +115,7 @@ static enum cleave_status draw_schedules(const struct schedule *s, const char *t
         snprintf(text, sizeof text, "%u combines", node);
         names[row + 1] = cv_arena_text(&result->arena, text);
         if (names[row] == NULL || names[row + 1] == NULL)
-            return cv_fail_memory(result->err, "a figure");
+            CV_MUST(cv_fail_memory(err, "a figure"));
         for (; i >= 0; i = next_sender(s, node, after_s)) {
             const double end_s = s->combined_s[i];
 
@@ -130,12 +129,11 @@ static enum cleave_status draw_schedules(const struct schedule *s, const char *t
         row += 2;
     }
     plot->nrows = row;
-    return CLEAVE_OK;
 }
 
 /* --- four elements, optimal --------------------------------------------------------- */
 
-static enum cleave_status make_example(struct cv_figure_result *result)
+static void make_example(struct cv_figure_result *result)
 {
     const struct cv_greedy_limit none = { 0, 0 };
     struct schedule s = { .n = 4 };
@@ -143,8 +141,8 @@ static enum cleave_status make_example(struct cv_figure_result *result)
     const double *t = s.start_s;
 
     if (!cv_greedy_tree_room(&tree, &result->arena, s.n))
-        return cv_fail_memory(result->err, "a figure");
-    CV_TRY(cv_greedy_tree_plan(&tree, 1, 1, &none, result->err));
+        CV_MUST(cv_fail_memory(err, "a figure"));
+    CV_MUST(cv_greedy_tree_plan(&tree, 1, 1, &none, err));
     for (uint32_t i = 0; i < s.n; i++) {
         s.parent[i] = i == 0 ? -1 : (int64_t)tree.parent[i];
         s.start_s[i] = tree.start_s[i];
@@ -165,8 +163,7 @@ static enum cleave_status make_example(struct cv_figure_result *result)
                     "that would be %g, %g and %g s, against the caption, and end c "
                     "late; it is t_n - t_i",
                     t[3] + 1, t[2] + 1, t[1] + 1);
-    return draw_schedules(&s, "The shortest reduction of four elements, d = c = 1 s",
-                          result);
+    draw_schedules(&s, "The shortest reduction of four elements, d = c = 1 s", result);
 }
 
 const struct cv_figure cv_figure_reduce_example = {
@@ -178,11 +175,11 @@ const struct cv_figure cv_figure_reduce_example = {
 
 /* --- four values, binomial ---------------------------------------------------------- */
 
-static enum cleave_status make_four(struct cv_figure_result *result)
+static void make_four(struct cv_figure_result *result)
 {
     struct schedule s;
 
-    CV_TRY(plan("binomial", "1", 4, &s, result->err));
+    plan("binomial", "1", 4, &s);
     fill_schedules(&s, "", result);
     cv_figure_claim(result,
                     s.parent[1] == 0 && s.parent[2] == 0 && s.parent[3] == 2 &&
@@ -190,7 +187,7 @@ static enum cleave_status make_four(struct cv_figure_result *result)
                     "P0 receives the value of P1, then what P2 has combined",
                     "1 to 0 at %g s, 3 to 2 at %g s, 2 to 0 at %g s; %g s in all",
                     s.start_s[1], s.start_s[3], s.start_s[2], s.length_s);
-    return draw_schedules(&s, "Four values, binomial tree, d = c = 1 s", result);
+    draw_schedules(&s, "Four values, binomial tree, d = c = 1 s", result);
 }
 
 const struct cv_figure cv_figure_reduce_four = {
@@ -214,13 +211,13 @@ static bool two_smaller_trees(const struct schedule *s)
     return apart;
 }
 
-static enum cleave_status make_eight(struct cv_figure_result *result)
+static void make_eight(struct cv_figure_result *result)
 {
     struct schedule binomial, fibonacci, free_binomial;
 
-    CV_TRY(plan("binomial", "1", 8, &binomial, result->err));
-    CV_TRY(plan("fibonacci", "1", 8, &fibonacci, result->err));
-    CV_TRY(plan("binomial", "0", 8, &free_binomial, result->err));
+    plan("binomial", "1", 8, &binomial);
+    plan("fibonacci", "1", 8, &fibonacci);
+    plan("binomial", "0", 8, &free_binomial);
     fill_schedules(&binomial, "binomial ", result);
     fill_schedules(&fibonacci, "fibonacci ", result);
     cv_figure_claim(
@@ -242,8 +239,8 @@ static enum cleave_status make_eight(struct cv_figure_result *result)
     cv_figure_claim(result, free_binomial.length_s == cv_reduce_length(8, 1, 0),
                     "the binomial tree is optimal when c = 0", "%g s, the optimum",
                     free_binomial.length_s);
-    CV_TRY(draw_schedules(&binomial, "Binomial, order 3, d = c = 1 s", result));
-    return draw_schedules(&fibonacci, "Fibonacci, order 4, d = c = 1 s", result);
+    draw_schedules(&binomial, "Binomial, order 3, d = c = 1 s", result);
+    draw_schedules(&fibonacci, "Fibonacci, order 4, d = c = 1 s", result);
 }
 
 const struct cv_figure cv_figure_reduce_eight = {
@@ -283,27 +280,23 @@ struct ratios {
     uint32_t max;
 };
 
-static enum cleave_status some(void *context, unsigned thread, uint64_t begin,
-                               uint64_t end, struct cleave_error *err)
+static void some(void *context, unsigned thread, uint64_t begin, uint64_t end)
 {
     struct ratios *ratios = context;
-    enum cleave_status status = CLEAVE_OK;
     struct cv_arena arena;
 
     (void)thread;
     cv_arena_init(&arena);
-    for (uint64_t n = begin + 2; n < end + 2 && status == CLEAVE_OK; n++)
-        for (int i = 0; i < CURVES && status == CLEAVE_OK; i++) {
+    for (uint64_t n = begin + 2; n < end + 2; n++)
+        for (int i = 0; i < CURVES; i++) {
             double length;
 
             cv_arena_reset(&arena);
-            status = cv_strategy_length(curves[i].which, curves[i].ties, (uint32_t)n,
-                                        curves[i].d, curves[i].c, &arena, &length, err);
-            if (status == CLEAVE_OK)
-                ratios->of[n][i] = length / cv_reduce_length(n, curves[i].d, curves[i].c);
+            CV_MUST(cv_strategy_length(curves[i].which, curves[i].ties, (uint32_t)n,
+                                       curves[i].d, curves[i].c, &arena, &length, err));
+            ratios->of[n][i] = length / cv_reduce_length(n, curves[i].d, curves[i].c);
         }
     cv_arena_done(&arena);
-    return status;
 }
 
 static void judge(const struct ratios *ratios, struct cv_figure_result *result)
@@ -363,20 +356,15 @@ static void draw_strategy(struct cv_figure_result *result)
     }
 }
 
-static enum cleave_status make(struct cv_figure_result *result)
+static void make(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[CURVES] = { "binomial, low", "binomial, high",
                                                  "fibonacci, low", "fibonacci, high" };
     struct ratios ratios = { NULL, job->quick ? 1024 : 10000 };
-    struct cv_parallel loop = { .count = ratios.max - 1,
-                                .block = 16,
-                                .threads = job->threads,
-                                .body = some,
-                                .context = &ratios };
 
     ratios.of = cv_figure_alloc(result, (size_t)ratios.max + 1, sizeof *ratios.of);
-    CV_TRY(cv_parallel_run(&loop, result->err));
+    cv_figure_parallel(job, ratios.max - 1, 16, some, &ratios);
     cv_figure_table(
         result, "elements", columns, CURVES,
         "Length over the optimum; of equal nodes the lowest or the highest goes "
@@ -384,7 +372,6 @@ static enum cleave_status make(struct cv_figure_result *result)
     fill_strategy(&ratios, result);
     draw_strategy(result);
     judge(&ratios, result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_reduce_strategy = {

@@ -38,33 +38,28 @@ static void draw_cluster(struct cv_star *out, struct cv_random *random, double s
 }
 
 /* FIFO in a random order with everyone, and the best FIFO, over the optimum. */
-static enum cleave_status one_cluster_ratio(struct cv_star *cluster,
-                                            const uint32_t *order, struct cv_arena *arena,
-                                            double *any, double *sorted,
-                                            struct cleave_error *err)
+static void one_cluster_ratio(struct cv_star *cluster, const uint32_t *order,
+                              struct cv_arena *arena, double *any, double *sorted)
 {
     const struct cv_returns returns = { cluster->trips, cluster->n, false, NULL };
     struct cv_round_trip best, fifo, all;
 
-    CV_TRY(cv_returns_exact(&returns, 1, arena, &best, err));
-    CV_TRY(cv_returns_fifo(&returns, 1, arena, &fifo, err));
-    CV_TRY(cv_star_fifo(cluster, order, cluster->n, 1, arena, &all, err));
+    CV_MUST(cv_returns_exact(&returns, 1, arena, &best, err));
+    CV_MUST(cv_returns_fifo(&returns, 1, arena, &fifo, err));
+    all = cv_star_trip(cluster, true, order, cluster->n, 1, arena);
     *any = all.work / best.work;
     *sorted = fifo.work / best.work;
-    return CLEAVE_OK;
 }
 
-static enum cleave_status one_spread(int spread, uint32_t count, double *values,
-                                     struct tally *tally, struct cleave_error *err)
+static void one_spread(int spread, uint32_t count, double *values, struct tally *tally)
 {
-    enum cleave_status status = CLEAVE_OK;
     const double bound = 1 / spreads[spread];
     struct cv_arena arena;
 
     cv_arena_init(&arena);
     values[BOUND] = bound;
     values[ANY_ORDER] = values[SORTED] = INFINITY;
-    for (uint32_t k = 0; k < count && status == CLEAVE_OK; k++) {
+    for (uint32_t k = 0; k < count; k++) {
         uint32_t order[MOST_NODES];
         struct cv_star cluster;
         struct cv_random random;
@@ -74,32 +69,29 @@ static enum cleave_status one_spread(int spread, uint32_t count, double *values,
         cv_random_at(&random, 13, k, (uint32_t)spread, 0);
         draw_cluster(&cluster, &random, spreads[spread]);
         cv_star_order(&random, cluster.n, order);
-        status = one_cluster_ratio(&cluster, order, &arena, &any, &sorted, err);
+        one_cluster_ratio(&cluster, order, &arena, &any, &sorted);
         values[ANY_ORDER] = fmin(values[ANY_ORDER], any);
         values[SORTED] = fmin(values[SORTED], sorted);
         tally->broken += any < bound * (1 - 1e-9) || sorted < bound * (1 - 1e-9);
         tally->below_delta += sorted < 1 / (1 + cluster.delta) - 1e-9;
     }
     cv_arena_done(&arena);
-    return status;
 }
 
 /* A slow link first and a fast one, nearly no computing and results. */
-static enum cleave_status build(double spread, double *out, struct cleave_error *err)
+static void build(double spread, double *out)
 {
     static const uint32_t slow_first[] = { 0, 1 };
     struct cv_star cluster = { .n = 2,
                                .trips = { { .send_s = spread, .compute_s = 1e-6 },
                                           { .send_s = 1, .compute_s = 1e-6 } } };
     struct cv_arena arena;
-    enum cleave_status status;
     double sorted;
 
     cv_star_set_delta(&cluster, 1e-6);
     cv_arena_init(&arena);
-    status = one_cluster_ratio(&cluster, slow_first, &arena, out, &sorted, err);
+    one_cluster_ratio(&cluster, slow_first, &arena, out, &sorted);
     cv_arena_done(&arena);
-    return status;
 }
 
 static void draw_ratio(struct cv_figure_result *result)
@@ -115,7 +107,7 @@ static void draw_ratio(struct cv_figure_result *result)
     plot->series->next->next->line = CV_LINE_MARKS;
 }
 
-static enum cleave_status make_ratio(struct cv_figure_result *result)
+static void make_ratio(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[RATIO_COLUMNS] = {
@@ -129,8 +121,8 @@ static enum cleave_status make_ratio(struct cv_figure_result *result)
     for (int i = 0; i < SPREADS; i++) {
         double *values = cv_figure_row(result, "%g", spreads[i]);
 
-        CV_TRY(one_spread(i, job->quick ? 100 : 3000, values, &tally, result->err));
-        CV_TRY(build(spreads[i], &values[BUILT], result->err));
+        one_spread(i, job->quick ? 100 : 3000, values, &tally);
+        build(spreads[i], &values[BUILT]);
         min = fmin(min, values[SORTED]);
         last = values[BUILT];
         cv_figure_progress(job, (uint64_t)i + 1, SPREADS);
@@ -146,7 +138,6 @@ static enum cleave_status make_ratio(struct cv_figure_result *result)
         "1 / (1 + delta) of the optimum",
         "broken by %u clusters; %.3f at worst", tally.below_delta, min);
     draw_ratio(result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_returns_ratio = {
@@ -169,34 +160,30 @@ enum { LIFO_BEST, PROVED, FIFO_BEST, LIFO_LOSS, FIFO_LOSS, COMPUTING_COLUMNS };
 static const double EQUAL = 1 - 1e-9;
 static const double deltas_computing[COMPUTING_DELTAS] = { 0.1, 0.5, 1 };
 
-static enum cleave_status one_cluster_computing(struct cv_star *cluster,
-                                                struct cv_arena *arena, double *values,
-                                                struct cleave_error *err)
+static void one_cluster_computing(struct cv_star *cluster, struct cv_arena *arena,
+                                  double *values)
 {
     const struct cv_returns returns = { cluster->trips, cluster->n, false, NULL };
     struct cv_round_trip best, fifo, lifo;
 
-    CV_TRY(cv_returns_exact(&returns, 1, arena, &best, err));
-    CV_TRY(cv_returns_fifo(&returns, 1, arena, &fifo, err));
-    CV_TRY(cv_returns_lifo(&returns, 1, arena, &lifo, err));
+    CV_MUST(cv_returns_exact(&returns, 1, arena, &best, err));
+    CV_MUST(cv_returns_fifo(&returns, 1, arena, &fifo, err));
+    CV_MUST(cv_returns_lifo(&returns, 1, arena, &lifo, err));
     values[LIFO_BEST] += lifo.work >= best.work * EQUAL;
     values[FIFO_BEST] += fifo.work >= best.work * EQUAL;
     values[PROVED] += cv_returns_lifo_proved(&returns, arena);
     values[LIFO_LOSS] = fmax(values[LIFO_LOSS], 100 * (1 - lifo.work / best.work));
     values[FIFO_LOSS] = fmax(values[FIFO_LOSS], 100 * (1 - fifo.work / best.work));
-    return CLEAVE_OK;
 }
 
-static enum cleave_status one_rate(double rate, uint32_t count, double *values,
-                                   struct cleave_error *err)
+static void one_rate(double rate, uint32_t count, double *values)
 {
-    enum cleave_status status = CLEAVE_OK;
     struct cv_arena arena;
 
     cv_arena_init(&arena);
     for (int c = 0; c < COMPUTING_COLUMNS; c++)
         values[c] = 0;
-    for (uint32_t k = 0; k < count && status == CLEAVE_OK; k++) {
+    for (uint32_t k = 0; k < count; k++) {
         struct cv_star cluster = { .n = WORKERS };
         struct cv_random random;
 
@@ -207,16 +194,15 @@ static enum cleave_status one_rate(double rate, uint32_t count, double *values,
                 (struct cv_trip){ .send_s = cv_random_between(&random, 0.5, 1.5),
                                   .compute_s = rate };
         cv_star_set_delta(&cluster, deltas_computing[k % COMPUTING_DELTAS]);
-        status = one_cluster_computing(&cluster, &arena, values, err);
+        one_cluster_computing(&cluster, &arena, values);
     }
     for (int c = LIFO_BEST; c <= FIFO_BEST; c++)
         values[c] *= 100.0 / count;
     cv_arena_done(&arena);
-    return status;
 }
 
 /* Two links that hardly differ: computing rules, and yet FIFO does more. */
-static enum cleave_status near_links(struct cv_figure_result *result)
+static void near_links(struct cv_figure_result *result)
 {
     static const uint32_t order[2] = { 0, 1 };
     struct cv_star cluster = { .n = 2,
@@ -225,8 +211,8 @@ static enum cleave_status near_links(struct cv_figure_result *result)
     struct cv_round_trip fifo, lifo;
 
     cv_star_set_delta(&cluster, 0.5);
-    CV_TRY(cv_star_fifo(&cluster, order, 2, 1, &result->arena, &fifo, result->err));
-    CV_TRY(cv_star_lifo(&cluster, order, 2, 1, &result->arena, &lifo, result->err));
+    fifo = cv_star_trip(&cluster, true, order, 2, 1, &result->arena);
+    lifo = cv_star_trip(&cluster, false, order, 2, 1, &result->arena);
     cv_figure_claim(
         result, lifo.work >= fifo.work,
         "Theorem 4: R much larger than tau is enough for LIFO to be optimal",
@@ -234,12 +220,11 @@ static enum cleave_status near_links(struct cv_figure_result *result)
         "differ "
         "by much more than tau / R, too",
         fifo.work, lifo.work);
-    return CLEAVE_OK;
 }
 
-static enum cleave_status judge(const double first[COMPUTING_COLUMNS],
-                                const double last[COMPUTING_COLUMNS], unsigned down,
-                                struct cv_figure_result *result)
+static void judge(const double first[COMPUTING_COLUMNS],
+                  const double last[COMPUTING_COLUMNS], unsigned down,
+                  struct cv_figure_result *result)
 {
     cv_figure_claim(
         result, down == 0 && last[LIFO_BEST] > 95,
@@ -251,7 +236,7 @@ static enum cleave_status judge(const double first[COMPUTING_COLUMNS],
                     "Proposition 5: the orders then matter at second order only",
                     "at R = 10,000 LIFO loses at most %.1e %%, FIFO %.1e %%",
                     last[LIFO_LOSS], last[FIFO_LOSS]);
-    return near_links(result);
+    near_links(result);
 }
 
 static void draw_computing(struct cv_figure_result *result)
@@ -264,7 +249,7 @@ static void draw_computing(struct cv_figure_result *result)
     cv_plot_columns(result, plot, LIFO_BEST, FIFO_BEST + 1);
 }
 
-static enum cleave_status make_computing(struct cv_figure_result *result)
+static void make_computing(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[COMPUTING_COLUMNS] = {
@@ -282,7 +267,7 @@ static enum cleave_status make_computing(struct cv_figure_result *result)
         const double rate = pow(10, 0.5 * i);
         double *values = cv_figure_row(result, "%.4g", rate);
 
-        CV_TRY(one_rate(rate, job->quick ? 60 : 1000, values, result->err));
+        one_rate(rate, job->quick ? 60 : 1000, values);
         down += values[LIFO_BEST] < before;
         before = values[LIFO_BEST];
         for (int c = 0; c < COMPUTING_COLUMNS; c++) {
@@ -292,9 +277,8 @@ static enum cleave_status make_computing(struct cv_figure_result *result)
         }
         cv_figure_progress(job, (uint64_t)i + 1, RATES);
     }
-    CV_TRY(judge(first, last, down, result));
+    judge(first, last, down, result);
     draw_computing(result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_returns_computing = {
@@ -335,17 +319,16 @@ static void note_loss(double loss, uint32_t count, double *values)
     values[2] = fmax(values[2], 100 * loss);
 }
 
-static enum cleave_status one_cluster_small(const struct cv_star *cluster, uint32_t count,
-                                            struct cv_arena *arena, double *values,
-                                            struct cleave_error *err)
+static void one_cluster_small(const struct cv_star *cluster, uint32_t count,
+                              struct cv_arena *arena, double *values)
 {
     const struct cv_returns returns = { cluster->trips, cluster->n, false, NULL };
     struct cv_round_trip best, small, printed;
     uint32_t send[WORKERS], back[WORKERS];
     double keys[WORKERS];
 
-    CV_TRY(cv_returns_exact(&returns, 1, arena, &best, err));
-    CV_TRY(cv_returns_small(&returns, 1, arena, &small, keys, err));
+    CV_MUST(cv_returns_exact(&returns, 1, arena, &best, err));
+    CV_MUST(cv_returns_small(&returns, 1, arena, &small, keys, err));
     for (uint32_t i = 0; i < WORKERS; i++) { /* links are sorted */
         uint32_t k = i;
 
@@ -354,22 +337,19 @@ static enum cleave_status one_cluster_small(const struct cv_star *cluster, uint3
             back[k] = back[k - 1];
         back[k] = i;
     }
-    CV_TRY(cv_returns_given(&returns, send, back, WORKERS, 1, arena, &printed, err));
+    CV_MUST(cv_returns_given(&returns, send, back, WORKERS, 1, arena, &printed, err));
     note_loss(fmax(0, 1 - small.work / best.work), count, values + RIGHT);
     note_loss(fmax(0, 1 - printed.work / best.work), count, values + PRINTED);
-    return CLEAVE_OK;
 }
 
-static enum cleave_status one_delta(double delta, uint32_t count, double *values,
-                                    struct cleave_error *err)
+static void one_delta(double delta, uint32_t count, double *values)
 {
-    enum cleave_status status = CLEAVE_OK;
     struct cv_arena arena;
 
     cv_arena_init(&arena);
     for (int c = 0; c < SMALL_COLUMNS; c++)
         values[c] = 0;
-    for (uint32_t k = 0; k < count && status == CLEAVE_OK; k++) {
+    for (uint32_t k = 0; k < count; k++) {
         struct cv_star cluster;
         struct cv_random random;
 
@@ -378,10 +358,9 @@ static enum cleave_status one_delta(double delta, uint32_t count, double *values
         cv_star_random(&cluster, &random, WORKERS);
         cv_star_set_delta(&cluster, delta);
         cv_star_sort(&cluster);
-        status = one_cluster_small(&cluster, count, &arena, values, err);
+        one_cluster_small(&cluster, count, &arena, values);
     }
     cv_arena_done(&arena);
-    return status;
 }
 
 static void draw_small(struct cv_figure_result *result)
@@ -411,7 +390,7 @@ static void draw_small(struct cv_figure_result *result)
     }
 }
 
-static enum cleave_status make_small(struct cv_figure_result *result)
+static void make_small(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[SMALL_COLUMNS] = {
@@ -426,7 +405,7 @@ static enum cleave_status make_small(struct cv_figure_result *result)
     for (int i = 0; i < SMALL_DELTAS; i++) {
         double *values = cv_figure_row(result, "%g", deltas_small[i]);
 
-        CV_TRY(one_delta(deltas_small[i], job->quick ? 60 : 600, values, result->err));
+        one_delta(deltas_small[i], job->quick ? 60 : 600, values);
         if (i == 0)
             smallest = values;
         if (deltas_small[i] == 0.1)
@@ -444,7 +423,6 @@ static enum cleave_status make_small(struct cv_figure_result *result)
                     "%.3f %% on average, %.1f %% at most",
                     smallest[RIGHT], tenth[RIGHT_MEAN], tenth[RIGHT_MOST]);
     draw_small(result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_returns_small = {

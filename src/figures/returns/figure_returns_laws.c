@@ -22,19 +22,17 @@ struct trial {
 };
 
 /* Whether one cluster breaks the statement; 0, 1, or -1: it says nothing about it. */
-typedef enum cleave_status check_one(struct trial *t, int *out, struct cleave_error *err);
+typedef int check_one(struct trial *t);
 
-static enum cleave_status fifo(struct trial *t, uint32_t n, struct cv_round_trip *out,
-                               struct cleave_error *err)
+static struct cv_round_trip fifo(struct trial *t, uint32_t n)
 {
-    return cv_star_fifo(&t->cluster, t->order, n, t->lifespan_s, t->arena, out, err);
+    return cv_star_trip(&t->cluster, true, t->order, n, t->lifespan_s, t->arena);
 }
 
-static enum cleave_status lifo(struct trial *t, struct cv_round_trip *out,
-                               struct cleave_error *err)
+static struct cv_round_trip lifo(struct trial *t)
 {
-    return cv_star_lifo(&t->cluster, t->order, t->cluster.n, t->lifespan_s, t->arena, out,
-                        err);
+    return cv_star_trip(&t->cluster, false, t->order, t->cluster.n, t->lifespan_s,
+                        t->arena);
 }
 
 static void sort(struct trial *t)
@@ -45,13 +43,13 @@ static void sort(struct trial *t)
 }
 
 /* Theorem 1(a), 1(b): LIFO in closed form. */
-static enum cleave_status theorem_1(struct trial *t, int *out, struct cleave_error *err)
+static int theorem_1(struct trial *t)
 {
     const struct cv_trip *trips = t->cluster.trips;
     double product = 1, work = 0;
     struct cv_round_trip trip;
 
-    CV_TRY(lifo(t, &trip, err));
+    trip = lifo(t);
     for (uint32_t k = 0; k < t->cluster.n; k++) {
         const struct cv_trip *own = &trips[t->order[k]];
         const double all = own->compute_s + (1 + t->cluster.delta) * own->send_s;
@@ -59,32 +57,29 @@ static enum cleave_status theorem_1(struct trial *t, int *out, struct cleave_err
         work += t->lifespan_s * product / all;
         product *= own->compute_s / all;
     }
-    *out = fabs(trip.work / work - 1) > 1e-9;
-    return CLEAVE_OK;
+    return fabs(trip.work / work - 1) > 1e-9;
 }
 
 /* Theorem 1(c): no other LIFO order does more than fastest links first. */
-static enum cleave_status theorem_1_order(struct trial *t, int *out,
-                                          struct cleave_error *err)
+static int theorem_1_order(struct trial *t)
 {
     struct cv_round_trip any, sorted;
 
-    CV_TRY(lifo(t, &any, err));
+    any = lifo(t);
     sort(t);
-    CV_TRY(lifo(t, &sorted, err));
-    *out = any.work > sorted.work * (1 + 1e-12);
-    return CLEAVE_OK;
+    sorted = lifo(t);
+    return any.work > sorted.work * (1 + 1e-12);
 }
 
 /* Theorem 2(c): FIFO in closed form. */
-static enum cleave_status theorem_2(struct trial *t, int *out, struct cleave_error *err)
+static int theorem_2(struct trial *t)
 {
     const double d = t->cluster.delta;
     const struct cv_trip *first = &t->cluster.trips[t->order[0]], *before = first;
     double product = 1, work = 1, rows = first->compute_s + (1 + d) * first->send_s;
     struct cv_round_trip trip;
 
-    CV_TRY(fifo(t, t->cluster.n, &trip, err));
+    trip = fifo(t, t->cluster.n);
     for (uint32_t k = 1; k < t->cluster.n; k++) {
         const struct cv_trip *own = &t->cluster.trips[t->order[k]];
 
@@ -94,101 +89,89 @@ static enum cleave_status theorem_2(struct trial *t, int *out, struct cleave_err
         rows += d * own->send_s * product;
         before = own;
     }
-    *out = fabs(trip.work / (t->lifespan_s * work / rows) - 1) > 1e-9;
-    return CLEAVE_OK;
+    return fabs(trip.work / (t->lifespan_s * work / rows) - 1) > 1e-9;
 }
 
 /* Section II: one message at a time, in both directions together, is enough for FIFO. */
-static enum cleave_status one_message(struct trial *t, int *out, struct cleave_error *err)
+static int one_message(struct trial *t)
 {
     const struct cv_returns returns = { t->cluster.trips, t->cluster.n, true, NULL };
     struct cv_round_trip trip;
 
-    CV_TRY(fifo(t, t->cluster.n, &trip, err));
-    *out = cv_returns_port_s(&returns, &trip) > t->lifespan_s * (1 + 1e-12);
-    return CLEAVE_OK;
+    trip = fifo(t, t->cluster.n);
+    return cv_returns_port_s(&returns, &trip) > t->lifespan_s * (1 + 1e-12);
 }
 
 /* Proposition 1: the last worker helps iff W < limit / (delta tau). */
-static enum cleave_status append(struct trial *t, double limit, int *out,
-                                 struct cleave_error *err)
+static int append(struct trial *t, double limit)
 {
     const uint32_t n = t->cluster.n;
     struct cv_round_trip with, without;
 
-    CV_TRY(fifo(t, n, &with, err));
-    CV_TRY(fifo(t, n - 1, &without, err));
-    *out = fabs(with.work / without.work - 1) < 1e-10
+    with = fifo(t, n);
+    without = fifo(t, n - 1);
+    return fabs(with.work / without.work - 1) < 1e-10
                ? -1
                : (with.work > without.work) !=
                      (without.work < limit / t->cluster.trips[t->order[n - 1]].back_s);
-    return CLEAVE_OK;
 }
 
-static enum cleave_status proposition_1_printed(struct trial *t, int *out,
-                                                struct cleave_error *err)
+static int proposition_1_printed(struct trial *t)
 {
-    return append(t, 1, out, err);
+    return append(t, 1);
 }
 
-static enum cleave_status proposition_1(struct trial *t, int *out,
-                                        struct cleave_error *err)
+static int proposition_1(struct trial *t)
 {
-    return append(t, t->lifespan_s, out, err);
+    return append(t, t->lifespan_s);
 }
 
 /* Proposition 2, of two neighbours on sorted links: the inequality, and the words. */
-static enum cleave_status fairness(struct trial *t, bool words, int *out,
-                                   struct cleave_error *err)
+static int fairness(struct trial *t, bool words)
 {
     struct cv_round_trip by_fifo, by_lifo;
     double f, l, fair;
 
     sort(t);
-    CV_TRY(fifo(t, t->cluster.n, &by_fifo, err));
-    CV_TRY(lifo(t, &by_lifo, err));
+    by_fifo = fifo(t, t->cluster.n);
+    by_lifo = lifo(t);
     f = by_fifo.units[1] / by_fifo.units[0];
     l = by_lifo.units[1] / by_lifo.units[0];
     fair = t->cluster.trips[0].send_s / t->cluster.trips[1].send_s;
-    *out = words ? fabs(f - fair) > fabs(l - fair) : f <= l;
-    return CLEAVE_OK;
+    return words ? fabs(f - fair) > fabs(l - fair) : f <= l;
 }
 
-static enum cleave_status proposition_2(struct trial *t, int *out,
-                                        struct cleave_error *err)
+static int proposition_2(struct trial *t)
 {
-    return fairness(t, false, out, err);
+    return fairness(t, false);
 }
 
-static enum cleave_status proposition_2_words(struct trial *t, int *out,
-                                              struct cleave_error *err)
+static int proposition_2_words(struct trial *t)
 {
-    return fairness(t, true, out, err);
+    return fairness(t, true);
 }
 
 /* Proposition 3: a faster link means more work, LIFO and FIFO. */
-static enum cleave_status proposition_3(struct trial *t, int *out,
-                                        struct cleave_error *err)
+static int proposition_3(struct trial *t)
 {
     struct cv_round_trip before[2], after[2];
 
     if (t->cluster.delta > 0.999)
         cv_star_set_delta(&t->cluster, 0.7);
-    CV_TRY(fifo(t, t->cluster.n, &before[0], err));
-    CV_TRY(lifo(t, &before[1], err));
+    before[0] = fifo(t, t->cluster.n);
+    before[1] = lifo(t);
     t->cluster.trips[cv_random_bits(&t->random) % t->cluster.n].send_s *=
         cv_random_between(&t->random, 0.1, 0.95);
     cv_star_set_delta(&t->cluster, t->cluster.delta);
-    CV_TRY(fifo(t, t->cluster.n, &after[0], err));
-    CV_TRY(lifo(t, &after[1], err));
+    after[0] = fifo(t, t->cluster.n);
+    after[1] = lifo(t);
     /* The gain may be less than rounding errors. */
-    *out = after[0].work < before[0].work * (1 - 1e-12) ||
+    return after[0].work < before[0].work * (1 - 1e-12) ||
            after[1].work < before[1].work * (1 - 1e-12);
-    return CLEAVE_OK;
 }
 
 /* Theorem 3(a): two workers, the slower link first: FIFO does more than LIFO. */
-static enum cleave_status theorem_3(struct trial *t, int *out, struct cleave_error *err)
+static int theorem_3(struct trial *t)
 {
     struct cv_round_trip by_fifo, by_lifo;
 
@@ -196,31 +179,27 @@ static enum cleave_status theorem_3(struct trial *t, int *out, struct cleave_err
     sort(t);
     t->order[0] = 1;
     t->order[1] = 0;
-    CV_TRY(fifo(t, 2, &by_fifo, err));
-    CV_TRY(lifo(t, &by_lifo, err));
-    *out = by_fifo.work <= by_lifo.work;
-    return CLEAVE_OK;
+    by_fifo = fifo(t, 2);
+    by_lifo = lifo(t);
+    return by_fifo.work <= by_lifo.work;
 }
 
 /* Proposition 4: two workers, FIFO does more with the faster link first. */
-static enum cleave_status proposition_4(struct trial *t, int *out,
-                                        struct cleave_error *err)
+static int proposition_4(struct trial *t)
 {
     struct cv_round_trip fast, slow;
 
     t->cluster.n = 2;
     sort(t);
-    CV_TRY(fifo(t, 2, &fast, err));
+    fast = fifo(t, 2);
     t->order[0] = 1;
     t->order[1] = 0;
-    CV_TRY(fifo(t, 2, &slow, err));
-    *out = t->cluster.delta > 0.999 ? -1 : fast.work < slow.work;
-    return CLEAVE_OK;
+    slow = fifo(t, 2);
+    return t->cluster.delta > 0.999 ? -1 : fast.work < slow.work;
 }
 
 /* Proposition 5: with R 10,000 times all links together, everyone is worth enlisting. */
-static enum cleave_status proposition_5(struct trial *t, int *out,
-                                        struct cleave_error *err)
+static int proposition_5(struct trial *t)
 {
     struct cv_round_trip all, fewer;
     double links = 0;
@@ -229,10 +208,9 @@ static enum cleave_status proposition_5(struct trial *t, int *out,
         links += t->cluster.trips[i].send_s;
     for (uint32_t i = 0; i < t->cluster.n; i++)
         t->cluster.trips[i].compute_s = 1e4 * links;
-    CV_TRY(fifo(t, t->cluster.n, &all, err));
-    CV_TRY(fifo(t, t->cluster.n - 1, &fewer, err));
-    *out = all.work <= fewer.work;
-    return CLEAVE_OK;
+    all = fifo(t, t->cluster.n);
+    fewer = fifo(t, t->cluster.n - 1);
+    return all.work <= fewer.work;
 }
 
 static const struct {
@@ -265,17 +243,15 @@ static const struct {
 
 enum { LAWS = sizeof laws / sizeof *laws };
 
-static enum cleave_status check_law(int distribution, uint32_t count, double *values,
-                                    struct cleave_error *err)
+static void check_law(int distribution, uint32_t count, double *values)
 {
-    enum cleave_status status = CLEAVE_OK;
     struct cv_arena arena;
     struct trial t;
 
     cv_arena_init(&arena);
     values[CHECKED] = values[BROKEN] = 0;
-    for (uint32_t i = 0; i < count && status == CLEAVE_OK; i++) {
-        int broken = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        int broken;
 
         cv_arena_reset(&arena);
         t.arena = &arena;
@@ -283,12 +259,11 @@ static enum cleave_status check_law(int distribution, uint32_t count, double *va
         cv_star_random(&t.cluster, &t.random, 2 + i % (MOST - 1));
         cv_star_order(&t.random, t.cluster.n, t.order);
         t.lifespan_s = cv_random_scale(&t.random, 0.1, 10);
-        status = laws[distribution].check(&t, &broken, err);
+        broken = laws[distribution].check(&t);
         values[CHECKED] += broken >= 0;
         values[BROKEN] += broken > 0;
     }
     cv_arena_done(&arena);
-    return status;
 }
 
 static void draw_laws(struct cv_figure_result *result)
@@ -309,7 +284,7 @@ static void draw_laws(struct cv_figure_result *result)
     }
 }
 
-static enum cleave_status make(struct cv_figure_result *result)
+static void make(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[LAWS_COLUMNS] = { "clusters", "break it" };
@@ -322,14 +297,13 @@ static enum cleave_status make(struct cv_figure_result *result)
     for (int i = 0; i < LAWS; i++) {
         double *values = cv_figure_row(result, "%s", laws[i].label);
 
-        CV_TRY(check_law(i, count, values, result->err));
+        check_law(i, count, values);
         cv_figure_claim(result, values[BROKEN] == 0, laws[i].claim,
                         "broken by %.0f of %.0f clusters%s", values[BROKEN],
                         values[CHECKED], laws[i].why);
         cv_figure_progress(job, (uint64_t)i + 1, LAWS);
     }
     draw_laws(result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_returns_laws = {
@@ -446,21 +420,18 @@ static void fill(double when[WORKERS][PROTOCOLS_COLUMNS], struct cv_figure_resul
     }
 }
 
-static enum cleave_status make_protocol(bool fifo, struct cv_figure_result *result)
+static void make_protocol(bool fifo, struct cv_figure_result *result)
 {
     const double rate = (1 + DELTA) * PI + RHO, printed = PI + RHO;
     double when[WORKERS][PROTOCOLS_COLUMNS], wrong[WORKERS][PROTOCOLS_COLUMNS],
         waits = 0, end, late, first;
-    struct cv_round_trip trip = { 0 }, short_trip = { 0 };
+    struct cv_round_trip trip, short_trip;
     struct cv_star cluster;
 
     make_cluster(&cluster, rate);
-    CV_TRY((fifo ? cv_star_fifo : cv_star_lifo)(&cluster, order, WORKERS, LIFESPAN,
-                                                &result->arena, &trip, result->err));
+    trip = cv_star_trip(&cluster, fifo, order, WORKERS, LIFESPAN, &result->arena);
     make_cluster(&cluster, printed);
-    CV_TRY((fifo ? cv_star_fifo : cv_star_lifo)(&cluster, order, WORKERS, LIFESPAN,
-                                                &result->arena, &short_trip,
-                                                result->err));
+    short_trip = cv_star_trip(&cluster, fifo, order, WORKERS, LIFESPAN, &result->arena);
     end = carry_out(trip.units, trip.back, rate, when);
     late = carry_out(short_trip.units, short_trip.back, rate, wrong);
     for (int i = 0; i < WORKERS; i++)
@@ -487,17 +458,16 @@ static enum cleave_status make_protocol(bool fifo, struct cv_figure_result *resu
                    fifo ? "FIFO: results return in the order of sending"
                         : "LIFO: results return in reverse order",
                    result);
-    return CLEAVE_OK;
 }
 
-static enum cleave_status make_lifo(struct cv_figure_result *result)
+static void make_lifo(struct cv_figure_result *result)
 {
-    return make_protocol(false, result);
+    make_protocol(false, result);
 }
 
-static enum cleave_status make_fifo(struct cv_figure_result *result)
+static void make_fifo(struct cv_figure_result *result)
 {
-    return make_protocol(true, result);
+    make_protocol(true, result);
 }
 
 const struct cv_figure cv_figure_returns_lifo = {

@@ -28,15 +28,13 @@ struct tally {
     double worst; /* most that the best of LIFO and FIFO loses */
 };
 
-static enum cleave_status classify(bool single, double link, double compute, double ratio,
-                                   struct tally *tally, double *out,
-                                   struct cleave_error *err)
+static int classify(bool single, double link, double compute, double ratio,
+                    struct tally *tally)
 {
     struct cv_trip trips[WORKERS] = { { 0 } };
     const struct cv_returns returns = { trips, WORKERS, single, NULL };
     struct cv_round_trip fifo, lifo, best;
     struct cv_arena arena;
-    enum cleave_status status;
     int kind;
 
     for (int i = 0; i < WORKERS; i++) {
@@ -45,26 +43,21 @@ static enum cleave_status classify(bool single, double link, double compute, dou
         trips[i].back_s = ratio * trips[i].send_s;
     }
     cv_arena_init(&arena);
-    status = cv_returns_exact(&returns, 1, &arena, &best, err);
-    if (status == CLEAVE_OK)
-        status = cv_returns_fifo(&returns, 1, &arena, &fifo, err);
-    if (status == CLEAVE_OK)
-        status = cv_returns_lifo(&returns, 1, &arena, &lifo, err);
-    if (status == CLEAVE_OK) {
-        kind = fifo.work >= best.work * EQUAL   ? IS_FIFO
-               : lifo.work >= best.work * EQUAL ? IS_LIFO
-                                                : IS_OTHER;
-        tally->cells++;
-        tally->kinds[kind]++;
-        tally->worst = fmax(tally->worst, 1 - fmax(fifo.work, lifo.work) / best.work);
-        *out = kind;
-    }
+    CV_MUST(cv_returns_exact(&returns, 1, &arena, &best, err));
+    CV_MUST(cv_returns_fifo(&returns, 1, &arena, &fifo, err));
+    CV_MUST(cv_returns_lifo(&returns, 1, &arena, &lifo, err));
+    kind = fifo.work >= best.work * EQUAL   ? IS_FIFO
+           : lifo.work >= best.work * EQUAL ? IS_LIFO
+                                            : IS_OTHER;
+    tally->cells++;
+    tally->kinds[kind]++;
+    tally->worst = fmax(tally->worst, 1 - fmax(fifo.work, lifo.work) / best.work);
     cv_arena_done(&arena);
-    return status;
+    return kind;
 }
 
-static enum cleave_status fill(bool single, const struct cv_figure_job *job,
-                               struct cv_figure_result *result, struct tally *tally)
+static void fill(bool single, const struct cv_figure_job *job,
+                 struct cv_figure_result *result, struct tally *tally)
 {
     for (int d = 0; d < REGIONS_RATIOS; d++)
         for (int c = 0; c < REGIONS_COMPUTES; c++) {
@@ -73,15 +66,14 @@ static enum cleave_status fill(bool single, const struct cv_figure_job *job,
                                            ratios_regions[d], computes[c]);
 
             for (int l = 0; l < LINKS; l++)
-                CV_TRY(classify(single, links[l], computes[c], ratios_regions[d], tally,
-                                &values[l], result->err));
+                values[l] =
+                    classify(single, links[l], computes[c], ratios_regions[d], tally);
             cv_figure_progress(job,
                                ((uint64_t)single * REGIONS_RATIOS + (uint64_t)d) *
                                        REGIONS_COMPUTES +
                                    (uint64_t)c + 1,
                                (uint64_t)2 * REGIONS_RATIOS * REGIONS_COMPUTES);
         }
-    return CLEAVE_OK;
 }
 
 static void draw_regions(struct cv_figure_result *result)
@@ -114,7 +106,7 @@ static bool none_rules(const struct tally *tally)
            tally->kinds[IS_OTHER] > 0;
 }
 
-static enum cleave_status make_regions(struct cv_figure_result *result)
+static void make_regions(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[LINKS] = { "links 1", "1.01", "1.03", "1.1", "1.2",
@@ -125,8 +117,8 @@ static enum cleave_status make_regions(struct cv_figure_result *result)
         result, "master", columns, LINKS,
         "0: LIFO is best, 1: FIFO is best, 2: neither. Four workers, each link "
         "slower than the one before by the factor of the column.");
-    CV_TRY(fill(false, job, result, &duplex));
-    CV_TRY(fill(true, job, result, &single));
+    fill(false, job, result, &duplex);
+    fill(true, job, result, &single);
     draw_regions(result);
     cv_figure_claim(result, none_rules(&duplex),
                     "neither LIFO nor FIFO is always optimal or dominates the other, "
@@ -140,7 +132,6 @@ static enum cleave_status make_regions(struct cv_figure_result *result)
                     "them loses up to %.2f %%",
                     single.kinds[IS_LIFO], single.kinds[IS_FIFO], single.kinds[IS_OTHER],
                     single.cells, 100 * single.worst);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_returns_regions = {
@@ -166,8 +157,7 @@ static const double ratios_crossover[CROSSOVER_RATIOS] = { 0.01, 0.1, 0.3, 0.5,
                                                            0.7,  0.9, 1 };
 
 /* Work of FIFO over that of LIFO; the faster link takes `fast` of the other's time. */
-static enum cleave_status compare(double fast, double compute, double ratio, double *out,
-                                  struct cleave_error *err)
+static double compare(double fast, double compute, double ratio)
 {
     const struct cv_trip trips[2] = {
         { .send_s = fast, .compute_s = compute, .back_s = ratio * fast },
@@ -176,34 +166,25 @@ static enum cleave_status compare(double fast, double compute, double ratio, dou
     const struct cv_returns returns = { trips, 2, false, NULL };
     struct cv_round_trip fifo, lifo;
     struct cv_arena arena;
-    enum cleave_status status;
 
     cv_arena_init(&arena);
-    status = cv_returns_fifo_all(&returns, 1, &arena, &fifo, err);
-    if (status == CLEAVE_OK)
-        status = cv_returns_lifo(&returns, 1, &arena, &lifo, err);
-    if (status == CLEAVE_OK)
-        *out = fifo.work / lifo.work;
+    CV_MUST(cv_returns_fifo_all(&returns, 1, &arena, &fifo, err));
+    CV_MUST(cv_returns_lifo(&returns, 1, &arena, &lifo, err));
     cv_arena_done(&arena);
-    return status;
+    return fifo.work / lifo.work;
 }
 
 /* The theorem for one cell: LIFO and FIFO change places once, at the value of the
  * table. */
-static enum cleave_status check_cell(double compute, double ratio, double crossing,
-                                     unsigned *wrong, struct cleave_error *err)
+static void check_cell(double compute, double ratio, double crossing, unsigned *wrong)
 {
     const double before = crossing * (1 - 1e-4);
     const double after = crossing + (1 - crossing) * 1e-4;
-    double found;
 
     for (int i = 1; i <= 20; i++) {
-        CV_TRY(compare(before * i / 20, compute, ratio, &found, err));
-        *wrong += found > 1 + 1e-12;
-        CV_TRY(compare(after + (1 - after) * i / 20, compute, ratio, &found, err));
-        *wrong += found < 1 - 1e-12;
+        *wrong += compare(before * i / 20, compute, ratio) > 1 + 1e-12;
+        *wrong += compare(after + (1 - after) * i / 20, compute, ratio) < 1 - 1e-12;
     }
-    return CLEAVE_OK;
 }
 
 static void draw_crossover(struct cv_figure_result *result)
@@ -217,7 +198,7 @@ static void draw_crossover(struct cv_figure_result *result)
     cv_plot_columns(result, plot, 0, CROSSOVER_RATIOS);
 }
 
-static enum cleave_status make_crossover(struct cv_figure_result *result)
+static void make_crossover(struct cv_figure_result *result)
 {
     static const char *const columns[CROSSOVER_RATIOS] = { "delta 0.01", "0.1", "0.3",
                                                            "0.5",        "0.7", "0.9",
@@ -237,8 +218,7 @@ static enum cleave_status make_crossover(struct cv_figure_result *result)
             values[j] = cv_returns_crossover(compute, ratios_crossover[j], 1);
             min = fmin(min, values[j]);
             max = fmax(max, values[j]);
-            CV_TRY(
-                check_cell(compute, ratios_crossover[j], values[j], &wrong, result->err));
+            check_cell(compute, ratios_crossover[j], values[j], &wrong);
         }
     }
     draw_crossover(result);
@@ -250,7 +230,6 @@ static enum cleave_status make_crossover(struct cv_figure_result *result)
                     "the links must differ for LIFO to win, ever less as computing "
                     "rules",
                     "crossings from %.3g to %.4g", min, max);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_returns_crossover = {

@@ -196,7 +196,7 @@ static void fill_fig5(const struct curve *curves, size_t n, int first,
     judge_fig5(curves, n, first, result);
 }
 
-static enum cleave_status make_fig5(struct cv_figure_result *result)
+static void make_fig5(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[2 * FIG5_PERIODS] = {
@@ -220,13 +220,12 @@ static enum cleave_status make_fig5(struct cv_figure_result *result)
         for (int p = first; p < FIG5_PERIODS; p++)
             runs[count++] = curves[i].runs[p];
     }
-    CV_TRY(cv_scene_runs(job, runs, count, result->err));
+    cv_scene_runs(job, runs, count);
     count = 0;
     for (size_t i = 0; i < n; i++)
         for (int p = first; p < FIG5_PERIODS; p++)
             curves[i].runs[p] = runs[count++];
     fill_fig5(curves, n, first, result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_streams_period = {
@@ -462,7 +461,7 @@ static void judge_fig6(const struct scene *scene, bool quick,
         scene->turns[TURNS - 1][2].in_stream, 0.9957, far.turn);
 }
 
-static enum cleave_status make_fig6(struct cv_figure_result *result)
+static void make_fig6(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[2 * ALL_PERIODS] = {
@@ -481,12 +480,11 @@ static enum cleave_status make_fig6(struct cv_figure_result *result)
                     "during the stream.");
     result->nshown = ALL_PERIODS;
     set_up_fig6(scene, job->quick);
-    CV_TRY(cv_scene_runs(job, list, gather(scene, list, false), result->err));
+    cv_scene_runs(job, list, gather(scene, list, false));
     gather(scene, list, true);
     fill_fig6(scene, result);
     draw_fig6(scene, result);
     judge_fig6(scene, job->quick, result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_streams_dynamicity = {

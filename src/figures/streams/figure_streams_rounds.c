@@ -20,9 +20,9 @@ enum { POSTS, EARLY, STEADY, UNITS, IDLE, SCHEDULE_COLUMNS };
 static const double SCHEDULE_TAU_S = 10, SCHEDULE_HORIZON_S = 100, FROM_S = 60, TO_S = 82;
 static const double speeds[WORKERS] = { 10, 20, 30, 15 };
 
-static void make_worker(double speed, struct cleave_worker *out)
+static struct cleave_worker make_worker(double speed)
 {
-    *out = (struct cleave_worker){ .speed_ups = speed,
+    return (struct cleave_worker){ .speed_ups = speed,
                                    .compute_latency_s = 0.1,
                                    .bandwidth_ups = 200,
                                    .latency_s = 0.1,
@@ -30,9 +30,8 @@ static void make_worker(double speed, struct cleave_worker *out)
                                    .return_latency_s = 0.1 };
 }
 
-static enum cleave_status simulate(const char *lambda, struct cleave_trace *trace,
-                                   struct cleave_streams_result **out,
-                                   struct cleave_error *err)
+static void simulate(const char *lambda, struct cleave_trace *trace,
+                     struct cleave_streams_result **out)
 {
     const struct cleave_setting settings[] = { { "period", "10" },
                                                { "end", "none" },
@@ -45,15 +44,13 @@ static enum cleave_status simulate(const char *lambda, struct cleave_trace *trac
                                      .nsettings = sizeof settings / sizeof *settings,
                                      .threads = 1,
                                      .trace = trace };
-    enum cleave_status status;
 
     for (int i = 0; i < WORKERS; i++)
-        make_worker(speeds[i], &workers[i]);
-    CV_TRY(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, WORKERS, &platform, err));
+        workers[i] = make_worker(speeds[i]);
+    CV_MUST(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, WORKERS, &platform, err));
     job.platform = platform;
-    status = cleave_simulate_streams(&job, out, err);
+    CV_MUST(cleave_simulate_streams(&job, out, err));
     cleave_platform_free(platform);
-    return status;
 }
 
 /* When each worker's rounds are posted: every other chunk is a second part. */
@@ -112,8 +109,7 @@ static void read_trace(const struct cleave_trace *trace, struct posts *posts,
 
 /* Two workers that verify equations 3 and 4 and yet ask for both ports at once: the least
  * gaps between uses of the ports, negative. */
-static enum cleave_status counterexample(struct cv_arena *arena, struct cv_port_gaps *out,
-                                         double *sum, struct cleave_error *err)
+static void counterexample(struct cv_arena *arena, struct cv_port_gaps *out, double *sum)
 {
     struct cleave_worker workers[2];
     const struct cv_stream_ring ring = {
@@ -130,27 +126,26 @@ static enum cleave_status counterexample(struct cv_arena *arena, struct cv_port_
                                              .return_latency_s = i == 0 ? 0.05 : 0.001 };
     times = cv_ring_times(&ring, arena);
     if (times == NULL)
-        return cv_fail_memory(err, "a figure");
+        CV_MUST(cv_fail_memory(err, "a figure"));
     cv_ring_delays(&ring, times, CV_DELAY_DERIVED, delays);
     cv_ring_starts(delays, 2, starts);
     *sum = delays[0] + delays[1];
     if (!cv_ring_gaps(&ring, times, starts, NULL, arena, out))
-        return cv_fail_memory(err, "a figure");
-    return CLEAVE_OK;
+        CV_MUST(cv_fail_memory(err, "a figure"));
 }
 
-static enum cleave_status judge_schedule(double off, double idle, uint64_t waits,
-                                         uint64_t chunks, struct cv_figure_result *result)
+static void judge_schedule(double off, double idle, uint64_t waits, uint64_t chunks,
+                           struct cv_figure_result *result)
 {
     struct cleave_streams_result *plain;
     struct cv_port_gaps gaps;
     uint64_t plain_waits;
     double sum = 0;
 
-    CV_TRY(simulate("0", NULL, &plain, result->err));
+    simulate("0", NULL, &plain);
     plain_waits = plain->contentions;
     cleave_streams_result_free(plain);
-    CV_TRY(counterexample(&result->arena, &gaps, &sum, result->err));
+    counterexample(&result->arena, &gaps, &sum);
     cv_figure_claim(result, off < 1e-3,
                     "asymptotically every worker is served once in tau",
                     "steady posts are within %.1e s of 10 s apart", off);
@@ -169,7 +164,6 @@ static enum cleave_status judge_schedule(double off, double idle, uint64_t waits
                     "10 s, and both ports "
                     "are asked for twice at once (gaps of %.3f and %.3f s)",
                     sum, gaps.send_s, gaps.receive_s);
-    return CLEAVE_OK;
 }
 
 static void fill(const struct posts *posts, const struct cleave_streams_result *run,
@@ -201,8 +195,7 @@ static void fill(const struct posts *posts, const struct cleave_streams_result *
     }
 }
 
-static enum cleave_status make_from(struct cleave_trace *trace,
-                                    struct cv_figure_result *result)
+static void make_from(struct cleave_trace *trace, struct cv_figure_result *result)
 {
     static const char *const rows[] = { "master sends", "master receives", "worker 0",
                                         "worker 1",     "worker 2",        "worker 3" };
@@ -217,24 +210,22 @@ static enum cleave_status make_from(struct cleave_trace *trace,
                     .x_label = "time (s)", .x_from = FROM_S, .x_to = TO_S,
                     .row_names = rows, .nrows = WORKERS + 2, .kinds = kinds);
 
-    CV_TRY(simulate("0.1", trace, &run, result->err));
+    simulate("0.1", trace, &run);
     waits = run->contentions;
     chunks = 2 * run->streams[0].chunks;
     read_trace(trace, &posts, plot, result);
     fill(&posts, run, &off, &idle, result);
     cleave_streams_result_free(run);
-    return judge_schedule(off, idle, waits, chunks, result);
+    judge_schedule(off, idle, waits, chunks, result);
 }
 
-static enum cleave_status make_schedule(struct cv_figure_result *result)
+static void make_schedule(struct cv_figure_result *result)
 {
     struct cleave_trace *trace;
-    enum cleave_status status;
 
-    CV_TRY(cleave_trace_new(&trace, result->err));
-    status = make_from(trace, result);
+    CV_MUST(cleave_trace_new(&trace, err));
+    make_from(trace, result);
     cleave_trace_free(trace);
-    return status;
 }
 
 const struct cv_figure cv_figure_streams_schedule = {
@@ -320,7 +311,7 @@ static void draw_convergence(const struct cv_scene_run runs[LATENCIES],
     }
 }
 
-static enum cleave_status make_convergence(struct cv_figure_result *result)
+static void make_convergence(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[] = { "f 0.1: after s", "f 0.1: length s",
@@ -340,7 +331,7 @@ static enum cleave_status make_convergence(struct cv_figure_result *result)
                                          .horizon_s = CONVERGENCE_HORIZON_S,
                                          .end = "none",
                                          .first = 0.2 };
-    CV_TRY(cv_scene_runs(job, runs, LATENCIES, result->err));
+    cv_scene_runs(job, runs, LATENCIES);
     for (int r = 0; r < ROUNDS; r++) {
         double *values = cv_figure_row(result, "%d", r + 1);
 
@@ -351,7 +342,6 @@ static enum cleave_status make_convergence(struct cv_figure_result *result)
     }
     draw_convergence(runs, result);
     judge_convergence(runs, result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_streams_convergence = {
@@ -450,7 +440,7 @@ static void draw_auto(struct cv_scene_run runs[ROWS][WAYS],
     }
 }
 
-static enum cleave_status make_auto(struct cv_figure_result *result)
+static void make_auto(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[AUTO_COLUMNS] = { "tau 100", "tau 100, close",
@@ -462,7 +452,7 @@ static enum cleave_status make_auto(struct cv_figure_result *result)
                     "Part of the time up to the last result that CPUs compute. tau 100: "
                     "first posts spread over a round; close: as soon as ports allow.");
     set_up(runs);
-    CV_TRY(cv_scene_runs(job, &runs[0][0], (size_t)ROWS * WAYS, result->err));
+    cv_scene_runs(job, &runs[0][0], (size_t)ROWS * WAYS);
     for (int i = 0; i < ROWS; i++) {
         double *values = cv_figure_row(result, "T %g, drop %g", horizons_s[i / DROPS],
                                        drops[i % DROPS]);
@@ -473,7 +463,6 @@ static enum cleave_status make_auto(struct cv_figure_result *result)
     }
     draw_auto(runs, result);
     judge_auto(runs, result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_streams_auto = {

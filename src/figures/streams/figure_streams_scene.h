@@ -31,8 +31,7 @@ struct cv_scene_run {
 enum { CV_SCENE_ROUNDS = 8 };
 
 /* Do all runs, shared over threads. */
-enum cleave_status cv_scene_runs(const struct cv_figure_job *job,
-                                 struct cv_scene_run *runs, size_t count,
-                                 struct cleave_error *err);
+void cv_scene_runs(const struct cv_figure_job *job, struct cv_scene_run *runs,
+                   size_t count);
 
 #endif

@@ -94,11 +94,9 @@ struct summary {
     double ring_before, own_before;
 };
 
-static enum cleave_status plan(const struct cleave_platform *platform,
-                               const struct point *point,
-                               enum cleave_stream_weights weights, double *used,
-                               double *ups, double *bound, bool *optimal,
-                               struct cleave_error *err)
+static void plan(const struct cleave_platform *platform, const struct point *point,
+                 enum cleave_stream_weights weights, double *used, double *ups,
+                 double *bound, bool *optimal)
 {
     const struct cleave_stream_task task = { .platform = platform,
                                              .nstreams = point->streams,
@@ -109,13 +107,12 @@ static enum cleave_status plan(const struct cleave_platform *platform,
                                              .shares = CLEAVE_SHARES_ANY };
     struct cleave_stream_plan *made;
 
-    CV_TRY(cleave_plan_streams(&task, &made, err));
+    CV_MUST(cleave_plan_streams(&task, &made, err));
     *used = made->selected;
     *ups = made->throughput_ups;
     *bound = made->upper_bound_ups;
     *optimal = made->optimal;
     cleave_stream_plan_free(made);
-    return CLEAVE_OK;
 }
 
 static void note_all(const struct point *point, double used, uint32_t out[2])
@@ -232,9 +229,8 @@ static void draw_selection(const struct cv_figure_job *job,
     }
 }
 
-static enum cleave_status fill(const struct cv_figure_job *job,
-                               const struct cleave_platform *platform,
-                               struct cv_figure_result *result)
+static void fill(const struct cv_figure_job *job, const struct cleave_platform *platform,
+                 struct cv_figure_result *result)
 {
     struct summary sum = { .least_scarce = INFINITY, .own_below = -INFINITY };
 
@@ -249,12 +245,10 @@ static enum cleave_status fill(const struct cv_figure_job *job,
                      ? cv_figure_row(result, "%g s, margin %g, %u", point->tau_s,
                                      point->margin, point->streams)
                      : cv_figure_row(result, "%g s, %u", point->tau_s, point->streams);
-        CV_TRY(plan(platform, point, CLEAVE_WEIGHTS_RING, &values[RING_USED],
-                    &values[SELECTION_RING], &values[RING_BOUND], &ring_optimal,
-                    result->err));
-        CV_TRY(plan(platform, point, CLEAVE_WEIGHTS_OWN, &values[OWN_USED],
-                    &values[SELECTION_OWN], &values[OWN_BOUND], &own_optimal,
-                    result->err));
+        plan(platform, point, CLEAVE_WEIGHTS_RING, &values[RING_USED],
+             &values[SELECTION_RING], &values[RING_BOUND], &ring_optimal);
+        plan(platform, point, CLEAVE_WEIGHTS_OWN, &values[OWN_USED],
+             &values[SELECTION_OWN], &values[OWN_BOUND], &own_optimal);
         values[GAIN] = 100 * (values[SELECTION_OWN] / values[SELECTION_RING] - 1);
         if (fabs(values[GAIN]) < 1e-9)
             values[GAIN] = 0;
@@ -263,10 +257,9 @@ static enum cleave_status fill(const struct cv_figure_job *job,
     }
     draw_selection(job, result);
     judge_selection(&sum, result);
-    return CLEAVE_OK;
 }
 
-static enum cleave_status make_selection(struct cv_figure_result *result)
+static void make_selection(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[SELECTION_COLUMNS] = {
@@ -275,7 +268,6 @@ static enum cleave_status make_selection(struct cv_figure_result *result)
     };
     struct cleave_worker workers[WORKERS];
     struct cleave_platform *platform;
-    enum cleave_status status;
 
     cv_figure_table(
         result, "round, streams", columns, SELECTION_COLUMNS,
@@ -283,11 +275,9 @@ static enum cleave_status make_selection(struct cv_figure_result *result)
         "published weights; own: own weights and the best order of service.");
     for (unsigned i = 0; i < WORKERS; i++)
         workers[i] = cv_literature_worker(i / (WORKERS / CV_PUBLISHED_KINDS));
-    CV_TRY(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, WORKERS, &platform,
-                               result->err));
-    status = fill(job, platform, result);
+    CV_MUST(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, WORKERS, &platform, err));
+    fill(job, platform, result);
     cleave_platform_free(platform);
-    return status;
 }
 
 const struct cv_figure cv_figure_streams_selection = {
@@ -397,7 +387,7 @@ static void draw_table1(struct cv_figure_result *result)
     }
 }
 
-static enum cleave_status make_table1(struct cv_figure_result *result)
+static void make_table1(struct cv_figure_result *result)
 {
     static const char *const columns[TABLE1_COLUMNS] = {
         "units/s",         "latency s",     "bandwidth",     "link s",
@@ -414,7 +404,7 @@ static enum cleave_status make_table1(struct cv_figure_result *result)
         workers[i] = cv_literature_worker(i);
     times = cv_ring_times(&ring, &result->arena);
     if (times == NULL)
-        return cv_fail_memory(result->err, "a figure");
+        CV_MUST(cv_fail_memory(err, "a figure"));
     cv_ring_tight_delays(&ring, times, CV_DELAY_DERIVED, weights);
     cv_ring_own_weights(&ring, times, own);
     cv_figure_table(
@@ -435,7 +425,6 @@ static enum cleave_status make_table1(struct cv_figure_result *result)
     }
     judge_table1(workers, weights, own, result);
     draw_table1(result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_streams_table1 = {

@@ -61,17 +61,15 @@ static size_t list_settings(bool quick, struct grid_setting *out)
 }
 
 /* Run a plan event by event on the native engine. */
-static enum cleave_status simulate(const struct cv_plan *plan,
-                                   const struct cleave_platform *platform, double *out,
-                                   struct cleave_error *err)
+static double simulate(const struct cv_plan *plan, const struct cleave_platform *platform)
 {
     struct cv_planned planned;
-    enum cleave_status status;
+    double makespan_s;
 
-    CV_TRY(cv_planned_fixed(&planned, plan, platform, LOAD, err));
-    status = cv_planned_makespan(&planned, platform, out, err);
+    CV_MUST(cv_planned_fixed(&planned, plan, platform, LOAD, err));
+    CV_MUST(cv_planned_makespan(&planned, platform, &makespan_s, err));
     cv_planned_done(&planned);
-    return status;
+    return makespan_s;
 }
 
 /* How long the formula says that a plan takes, negative chunks and all. */
@@ -85,42 +83,38 @@ static double formula_makespan(const struct cleave_worker *worker,
     return sent_s + worker->compute_latency_s + xmi->last_s;
 }
 
-static enum cleave_status one_xmi(const struct cleave_platform *platform, uint32_t rounds,
-                                  struct cv_arena *arena, double *out,
-                                  struct cleave_error *err)
+static double one_xmi(const struct cleave_platform *platform, uint32_t rounds,
+                      struct cv_arena *arena)
 {
     const struct cleave_worker *worker = cleave_platform_workers(platform);
     struct cv_xmi xmi;
 
-    CV_TRY(cv_xmi_plan(worker, cleave_platform_nworkers(platform), LOAD, rounds, arena,
-                       &xmi, err));
+    CV_MUST(cv_xmi_plan(worker, cleave_platform_nworkers(platform), LOAD, rounds, arena,
+                        &xmi, err));
     if (xmi.workers >= 2)
-        return simulate(&xmi.plan, platform, out, err);
-    CV_TRY(cv_xmi_fixed(worker, 2, LOAD, rounds, arena, &xmi, err));
-    *out = formula_makespan(worker, &xmi);
-    return CLEAVE_OK;
+        return simulate(&xmi.plan, platform);
+    CV_MUST(cv_xmi_fixed(worker, 2, LOAD, rounds, arena, &xmi, err));
+    return formula_makespan(worker, &xmi);
 }
 
-static enum cleave_status try_methods(const struct grid *grid,
-                                      const struct cleave_platform *platform,
-                                      bool no_latency, struct cv_arena *arena,
-                                      struct grid_times *out, struct cleave_error *err)
+static void try_methods(const struct grid *grid, const struct cleave_platform *platform,
+                        bool no_latency, struct cv_arena *arena, struct grid_times *out)
 {
     const struct cleave_worker *workers = cleave_platform_workers(platform);
     const uint32_t n = cleave_platform_nworkers(platform);
     struct cv_xmi_k best;
     struct cv_umr umr;
 
-    CV_TRY(cv_umr_plan(workers, n, LOAD, no_latency ? XMIS : MOST_ROUNDS, 0, arena, &umr,
-                       err));
-    CV_TRY(simulate(&umr.plan, platform, &out->of[UMR], err));
+    CV_MUST(cv_umr_plan(workers, n, LOAD, no_latency ? XMIS : MOST_ROUNDS, 0, arena, &umr,
+                        err));
+    out->of[UMR] = simulate(&umr.plan, platform);
     for (uint32_t x = 1; x <= grid->xmis; x++)
-        CV_TRY(one_xmi(platform, x, arena, &out->of[x], err));
+        out->of[x] = one_xmi(platform, x, arena);
     if (!grid->xmi_k)
-        return CLEAVE_OK;
-    CV_TRY(cv_xmi_k_plan(workers, n, LOAD, no_latency ? (size_t)XMIS * n : MOST_CHUNKS,
-                         arena, &best, err));
-    return simulate(&best.plan, platform, &out->of[XMI_K], err);
+        return;
+    CV_MUST(cv_xmi_k_plan(workers, n, LOAD, no_latency ? (size_t)XMIS * n : MOST_CHUNKS,
+                          arena, &best, err));
+    out->of[XMI_K] = simulate(&best.plan, platform);
 }
 
 static void make_workers(const struct grid_setting *setting,
@@ -137,52 +131,44 @@ static void make_workers(const struct grid_setting *setting,
         };
 }
 
-static enum cleave_status one_setting(const struct grid *grid, uint64_t at,
-                                      struct cleave_error *err)
+static void one_setting(const struct grid *grid, uint64_t at)
 {
     const struct grid_setting *setting = &grid->settings[at];
     struct cleave_worker workers[MOST_WORKERS];
     struct cleave_platform *platform = NULL;
     struct cv_arena arena;
-    enum cleave_status status;
 
     make_workers(setting, workers);
-    CV_TRY(
+    CV_MUST(
         cleave_platform_new(CLEAVE_PORT_ONE, workers, setting->workers, &platform, err));
     cv_arena_init(&arena);
-    status =
-        try_methods(grid, platform, setting->compute_latency_s + setting->latency_s == 0,
-                    &arena, &grid->times[at], err);
+    try_methods(grid, platform, setting->compute_latency_s + setting->latency_s == 0,
+                &arena, &grid->times[at]);
     cv_arena_done(&arena);
     cleave_platform_free(platform);
-    return status;
 }
 
-static enum cleave_status some_settings(void *context, unsigned thread, uint64_t begin,
-                                        uint64_t end, struct cleave_error *err)
+static void some_settings(void *context, unsigned thread, uint64_t begin, uint64_t end)
 {
     const struct grid *grid = context;
 
     (void)thread;
     for (uint64_t i = begin; i < end; i++)
-        CV_TRY(one_setting(grid, i, err));
-    return CLEAVE_OK;
+        one_setting(grid, i);
 }
 
 /* Simulate all settings, or every 47th of them if quick. Memory is from the arena. */
-static enum cleave_status grid_run(const struct cv_figure_job *job, struct grid *grid,
-                                   struct cv_figure_result *result)
+static void grid_run(const struct cv_figure_job *job, struct grid *grid,
+                     struct cv_figure_result *result)
 {
     grid->count = list_settings(job->quick, NULL);
     grid->settings = cv_figure_alloc(result, grid->count, sizeof *grid->settings);
     grid->times = cv_figure_alloc(result, grid->count, sizeof *grid->times);
     list_settings(job->quick, grid->settings);
-    return cv_figure_parallel(job, grid->count, 64, some_settings, grid, result->err);
+    cv_figure_parallel(job, grid->count, 64, some_settings, grid);
 }
 
-static enum cleave_status grid_no_latency(struct cv_arena *arena,
-                                          struct grid_penalty *out,
-                                          struct cleave_error *err)
+static void grid_no_latency(struct cv_arena *arena, struct grid_penalty *out)
 {
     struct grid_setting setting = { .compute_latency_s = 0, .latency_s = 0 };
     struct cleave_worker workers[MOST_WORKERS];
@@ -198,9 +184,9 @@ static enum cleave_status grid_no_latency(struct cv_arena *arena,
                 struct cv_xmi xmi;
                 double over;
 
-                CV_TRY(
+                CV_MUST(
                     cv_umr_plan(workers, setting.workers, LOAD, x, x, arena, &umr, err));
-                CV_TRY(cv_xmi_plan(workers, setting.workers, LOAD, x, arena, &xmi, err));
+                CV_MUST(cv_xmi_plan(workers, setting.workers, LOAD, x, arena, &xmi, err));
                 over = 100 * (umr.makespan_s / xmi.makespan_s - 1);
                 out->of[x - 1] += over;
                 out->max = fmax(out->max, over);
@@ -211,7 +197,6 @@ static enum cleave_status grid_no_latency(struct cv_arena *arena,
         out->of[x] /= count;
         out->mean += out->of[x] / XMIS;
     }
-    return CLEAVE_OK;
 }
 
 /* --- Figure 4: XMI over UMR against R ----------------------------------------------- */
@@ -345,7 +330,7 @@ static void draw_fig4(const struct curves *curves, struct cv_figure_result *resu
     }
 }
 
-static enum cleave_status make_fig4(struct cv_figure_result *result)
+static void make_fig4(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[COLUMNS] = { "xmi, 1 round", "2 rounds", "3 rounds",
@@ -356,8 +341,8 @@ static enum cleave_status make_fig4(struct cv_figure_result *result)
 
     cv_figure_table(result, "R", columns, COLUMNS,
                     "Mean makespan over that of UMR, by pairs of R: odd R have odd N.");
-    CV_TRY(grid_run(job, &grid, result));
-    CV_TRY(grid_no_latency(&result->arena, &penalty, result->err));
+    grid_run(job, &grid, result);
+    grid_no_latency(&result->arena, &penalty);
     sum_up_fig4(&grid, &curves);
     for (int p = 0; p < PAIRS; p++) {
         const int ratio = LEAST_R + 2 * p;
@@ -371,7 +356,6 @@ static enum cleave_status make_fig4(struct cv_figure_result *result)
     }
     judge(&curves, job->quick, &penalty, result);
     draw_fig4(&curves, result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_umr_fig4 = {
@@ -505,7 +489,7 @@ static void draw_table3(struct cv_figure_result *result)
     }
 }
 
-static enum cleave_status make_table3(struct cv_figure_result *result)
+static void make_table3(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[] = { "paper, over umr", "over umr",
@@ -519,11 +503,10 @@ static enum cleave_status make_table3(struct cv_figure_result *result)
         "no such grid has); workers are dropped where chunks would be negative, "
         "down to two, for which the formula's length stands. Without latencies "
         "umr and xmi-k are held to 8 rounds.");
-    CV_TRY(grid_run(job, &grid, result));
+    grid_run(job, &grid, result);
     sum = sum_up_table3(&grid);
     fill(&sum, result);
     draw_table3(result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_umr_table3 = {

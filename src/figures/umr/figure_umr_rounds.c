@@ -58,7 +58,7 @@ static void draw_table1(struct cv_figure_result *result)
     }
 }
 
-static enum cleave_status make_table1(struct cv_figure_result *result)
+static void make_table1(struct cv_figure_result *result)
 {
     static const char *const columns[TABLE1_COLUMNS] = { "input MB", "time s", "R, paper",
                                                          "R, 10 MB/s", "R, 12.5 MB/s" };
@@ -83,7 +83,6 @@ static enum cleave_status make_table1(struct cv_figure_result *result)
                     "larger; the table is for 10 MB/s",
                     100 * (min - 1));
     draw_table1(result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_umr_table1 = {
@@ -167,7 +166,7 @@ static void judge_fig5(struct cv_figure_result *result)
         real_rounds(FIG5_MOST, FIG5_MOST), real_rounds(1, 1));
 }
 
-static enum cleave_status make_fig5(struct cv_figure_result *result)
+static void make_fig5(struct cv_figure_result *result)
 {
     static const char *const columns[2 * BETAS] = {
         "beta 0", "1",      "2",      "3",      "4",      "5",      "6",      "7",
@@ -199,7 +198,6 @@ static enum cleave_status make_fig5(struct cv_figure_result *result)
                        .y_label = "α, latency of computing (s)", .column_names = betas);
     cv_plot_map(result, plot, BETAS, 0, BETAS, 0);
     judge_fig5(result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_umr_fig5 = {
@@ -226,8 +224,7 @@ struct curves {
     double rounds[FIG6_MOST + 1][NCOLUMNS];
 };
 
-static enum cleave_status rounds_at(double ratio, int curve, struct cv_arena *arena,
-                                    double *out, struct cleave_error *err)
+static double rounds_at(double ratio, int curve, struct cv_arena *arena)
 {
     struct cleave_worker workers[FEW];
     struct cv_umr plan;
@@ -237,9 +234,8 @@ static enum cleave_status rounds_at(double ratio, int curve, struct cv_arena *ar
                                              .compute_latency_s = latencies[curve].alpha,
                                              .bandwidth_ups = ratio,
                                              .latency_s = latencies[curve].beta };
-    CV_TRY(cv_umr_plan(workers, FEW, LOAD, MOST_ROUNDS, 0, arena, &plan, err));
-    *out = plan.rounds;
-    return CLEAVE_OK;
+    CV_MUST(cv_umr_plan(workers, FEW, LOAD, MOST_ROUNDS, 0, arena, &plan, err));
+    return plan.rounds;
 }
 
 static void judge_fig6(const struct curves *curves, struct cv_figure_result *result)
@@ -304,7 +300,7 @@ static void draw_fig6(const struct curves *curves, struct cv_figure_result *resu
     }
 }
 
-static enum cleave_status make_fig6(struct cv_figure_result *result)
+static void make_fig6(struct cv_figure_result *result)
 {
     static const char *const columns[NCOLUMNS] = { "alpha 5, beta 0", "alpha 0, beta 5",
                                                    "alpha 5, beta 5",
@@ -317,7 +313,7 @@ static enum cleave_status make_fig6(struct cv_figure_result *result)
         double *values;
 
         for (int c = 0; c < CURVES; c++)
-            CV_TRY(rounds_at(r, c, &result->arena, &curves->rounds[r][c], result->err));
+            curves->rounds[r][c] = rounds_at(r, c, &result->arena);
         curves->rounds[r][EQUATION] = rounds_for(r, 0, latencies[LINK].beta);
         values = r <= 12 || r % 10 == 0 ? cv_figure_row(result, "%d", r)
                                         : cv_figure_file_row(result, "%d", r);
@@ -326,7 +322,6 @@ static enum cleave_status make_fig6(struct cv_figure_result *result)
     }
     judge_fig6(curves, result);
     draw_fig6(curves, result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_umr_fig6 = {
@@ -356,9 +351,8 @@ struct samples {
     double (*over)[WAYS]; /* makespan over the ideal   */
 };
 
-static enum cleave_status try_ways(const struct cleave_worker *workers,
-                                   struct cv_arena *arena, double over[WAYS],
-                                   struct cleave_error *err)
+static void try_ways(const struct cleave_worker *workers, struct cv_arena *arena,
+                     double over[WAYS])
 {
     static const uint32_t listed[WORKERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 };
     const uint32_t *sorted = cv_bandwidth_order(workers, WORKERS, arena);
@@ -367,27 +361,25 @@ static enum cleave_status try_ways(const struct cleave_worker *workers,
     double speed = 0;
 
     if (sorted == NULL)
-        return cv_fail_memory(err, "a figure");
-    CV_TRY(cv_umr_plan(workers, WORKERS, LOAD, MOST_ROUNDS, 0, arena, &umr, err));
+        CV_MUST(cv_fail_memory(err, "a figure"));
+    CV_MUST(cv_umr_plan(workers, WORKERS, LOAD, MOST_ROUNDS, 0, arena, &umr, err));
     over[SELECTED] = umr.makespan_s;
-    CV_TRY(cv_umr_unselected(workers, sorted, WORKERS, LOAD, MOST_ROUNDS, 0, arena, &all,
-                             err));
+    CV_MUST(cv_umr_unselected(workers, sorted, WORKERS, LOAD, MOST_ROUNDS, 0, arena, &all,
+                              err));
     over[SORTED] = all.workers > 0 ? all.makespan_s : NAN;
-    CV_TRY(cv_umr_unselected(workers, listed, WORKERS, LOAD, MOST_ROUNDS, 0, arena, &all,
-                             err));
+    CV_MUST(cv_umr_unselected(workers, listed, WORKERS, LOAD, MOST_ROUNDS, 0, arena, &all,
+                              err));
     over[LISTED] = all.workers > 0 ? all.makespan_s : NAN;
-    CV_TRY(cv_umr_plus_plan(workers, WORKERS, LOAD, MOST_CHUNKS,
-                            cv_umr_plus_effort(WORKERS), arena, &plus, err));
+    CV_MUST(cv_umr_plus_plan(workers, WORKERS, LOAD, MOST_CHUNKS,
+                             cv_umr_plus_effort(WORKERS), arena, &plus, err));
     over[PLUS] = plus.makespan_s;
     for (int i = 0; i < WORKERS; i++)
         speed += workers[i].speed_ups;
     for (int way = 0; way < WAYS; way++)
         over[way] /= LOAD / speed;
-    return CLEAVE_OK;
 }
 
-static enum cleave_status some(void *context, unsigned thread, uint64_t begin,
-                               uint64_t end, struct cleave_error *err)
+static void some(void *context, unsigned thread, uint64_t begin, uint64_t end)
 {
     const struct samples *samples = context;
 
@@ -396,21 +388,17 @@ static enum cleave_status some(void *context, unsigned thread, uint64_t begin,
         struct cleave_platform *platform;
         struct cv_generate wanted;
         struct cv_arena arena;
-        enum cleave_status status;
 
         cv_generate_preset(&wanted);
         wanted.workers = WORKERS;
         wanted.heterogeneity = hets[i / samples->each];
         wanted.seed = i;
-        CV_TRY(cv_generate_platform(&wanted, &platform, err));
+        CV_MUST(cv_generate_platform(&wanted, &platform, err));
         cv_arena_init(&arena);
-        status =
-            try_ways(cleave_platform_workers(platform), &arena, samples->over[i], err);
+        try_ways(cleave_platform_workers(platform), &arena, samples->over[i]);
         cv_arena_done(&arena);
         cleave_platform_free(platform);
-        CV_TRY(status);
     }
-    return CLEAVE_OK;
 }
 
 static void judge_fig7(const struct cv_figure_result *made,
@@ -448,7 +436,7 @@ static void draw_fig7(struct cv_figure_result *result)
     cv_plot_columns(result, plot, 0, WAYS);
 }
 
-static enum cleave_status make_fig7(struct cv_figure_result *result)
+static void make_fig7(struct cv_figure_result *result)
 {
     const struct cv_figure_job *job = result->job;
     static const char *const columns[FIG7_COLUMNS] = { "with selection",
@@ -459,7 +447,7 @@ static enum cleave_status make_fig7(struct cv_figure_result *result)
     const uint64_t count = HETS * samples.each;
 
     samples.over = cv_figure_alloc(result, count, sizeof *samples.over);
-    CV_TRY(cv_figure_parallel(job, count, 4, some, &samples, result->err));
+    cv_figure_parallel(job, count, 4, some, &samples);
     cv_figure_table(result, "heterogeneity", columns, FIG7_COLUMNS,
                     "Makespan over load / sum of speeds, mean over 400 samples (10 if "
                     "quick) of 10 workers.");
@@ -478,7 +466,6 @@ static enum cleave_status make_fig7(struct cv_figure_result *result)
     }
     judge_fig7(result, result);
     draw_fig7(result);
-    return CLEAVE_OK;
 }
 
 const struct cv_figure cv_figure_umr_fig7 = {
