@@ -6,7 +6,7 @@
 
 #include "model/reduce/reduce_tree.h"
 #include "mpi/reduce/mpi_names.h"
-#include "mpi/reduce/tree_plan.h"
+#include "mpi/reduce/tree_algorithm.h"
 
 enum { MOST = 40 };
 

@@ -1,7 +1,7 @@
 /* run_hosts.h -- other machines that a run is told of. SPDX-License-Identifier: MIT */
 #ifndef CV_RUN_HOSTS_H
 #define CV_RUN_HOSTS_H
-#include "base/words.h"
+#include "base/shell_word.h"
 #include "cli/run/run_options.h"
 #include "model/platform/platform_internal.h"
 #include "run/hosts/host_spec.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/text.h"
-#include "base/words.h"
+#include "base/shell_word.h"
 #include "cli/common/output.h"
 #include "cli/run/run_slurm.h"
 #include "engine/mpi_bridge.h"

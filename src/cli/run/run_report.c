@@ -12,7 +12,7 @@
 #include "cli/live/live.h"
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_slurm.h"
-#include "report/terminal/bar.h"
+#include "report/terminal/terminal_progress.h"
 #include "report/terminal/table.h"
 
 /* Seconds between two lines of plain progress, and between two looks of the bar. */

@@ -7,9 +7,8 @@
 #include "base/new_file.h"
 #include "cli/live/live.h"
 #include "cli/log/job_log.h"
-#include "cli/log/job_log.h"
 #include "cli/run/run_options.h"
-#include "report/terminal/eta.h"
+#include "report/terminal/terminal_progress.h"
 #include "run/items/item_commands.h"
 
 struct cv_run_report {

@@ -7,7 +7,7 @@
 #include "cli/common/output.h"
 #include "cli/run/run_report.h"
 #include "io/json_out.h"
-#include "report/terminal/limit_text.h"
+#include "report/terminal/terminal_progress.h"
 #include "report/terminal/table.h"
 #include "run/common/machine.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "cli/task/load_task.h"
 #include "model/platform/platform_internal.h"
-#include "report/terminal/terminal_gantt.h"
+#include "report/terminal/terminal_charts.h"
 
 /* --- plans for a deadline or a budget, and what plans cost ------------------------- */
 

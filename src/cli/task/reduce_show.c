@@ -10,7 +10,7 @@
 #include "model/reduce/reduce_costs.h"
 #include "model/reduce/reduce_tree.h"
 #include "policy/compound/registry.h"
-#include "report/terminal/terminal_tree.h"
+#include "report/terminal/terminal_charts.h"
 
 /* --- costs ------------------------------------------------------------------------------ */
 

@@ -9,11 +9,9 @@
 #include <termios.h>
 #include <unistd.h>
 #include <cleave/execute.h>
-#include "base/dev_null.h"
+#include "base/write_all.h"
 #include "base/shell_word.h"
 #include "base/text.h"
-#include "base/words.h"
-#include "base/write_all.h"
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
 #include "cli/run/run_options.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cleave/trace.h>
 #include "base/fail.h"
-#include "base/words.h"
+#include "base/shell_word.h"
 #include "model/platform/generate.h"
 #include "model/platform/platform_internal.h"
 #include "policy/common/reserved_workers.h"

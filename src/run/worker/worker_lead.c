@@ -9,7 +9,7 @@
 
 #include "base/helper_program.h"
 #include "base/fail.h"
-#include "base/words.h"
+#include "base/shell_word.h"
 #include "run/worker/worker_internal.h"
 
 /* What the master asks of commands, this run asks of those behind it. */
