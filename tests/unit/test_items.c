@@ -13,8 +13,8 @@
 
 #include "base/random.h"
 #include "run/items/item_commands.h"
-#include "run/items/item_quote.h"
-#include "run/items/item_stream.h"
+#include "run/items/item_template.h"
+#include "run/items/item_lists.h"
 
 /* --- quoting ------------------------------------------------------------------------------ */
 

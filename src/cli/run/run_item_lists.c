@@ -10,8 +10,7 @@
 #include "cli/common/output.h"
 #include "cli/log/run_rows.h"
 #include "cli/run/run_values.h"
-#include "run/items/item_read.h"
-#include "run/items/item_stream.h"
+#include "run/items/item_lists.h"
 #include "run/split/split.h"
 
 /* --- finding them ------------------------------------------------------------------------- */

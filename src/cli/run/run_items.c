@@ -13,7 +13,7 @@
 #include "cli/run/run_item_files.h"
 #include "cli/run/run_item_lists.h"
 #include "cli/run/run_values.h"
-#include "run/items/item_stream.h"
+#include "run/items/item_lists.h"
 
 /* --- finding them ------------------------------------------------------------------------- */
 

@@ -4,11 +4,247 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include "base/arena.h"
 #include "base/fail.h"
 #include "run/items/item_plus.h"
-#include "run/items/item_quote.h"
+
+/* --- the words of a command, put together piece by piece --------------------------- */
+
+void cv_item_words_done(struct cv_item_words *words)
+{
+    free(words->bytes);
+    *words = (struct cv_item_words){ .bytes = NULL };
+}
+
+static bool grow_array(struct cv_item_words *words, size_t length)
+{
+    words->failed =
+        words->failed || !CV_ROOM(words->bytes, &words->room, words->length + length);
+    return !words->failed;
+}
+
+void cv_item_words_put(struct cv_item_words *words, const char *bytes, size_t length)
+{
+    if (!grow_array(words, length + 1))
+        return;
+    words->count += !words->open;
+    words->open = true;
+    if (length > 0)
+        memcpy(words->bytes + words->length, bytes, length);
+    words->length += length;
+}
+
+void cv_item_words_break(struct cv_item_words *words)
+{
+    if (!words->open || words->failed)
+        return;
+    words->bytes[words->length++] = '\0'; /* for which put has left room */
+    words->open = false;
+}
+
+char **cv_item_words_take(struct cv_item_words *words)
+{
+    const size_t heads = (words->count + 1) * sizeof(char *);
+    char **block, *at;
+
+    cv_item_words_break(words);
+    block = words->failed ? NULL : malloc(heads + words->length + 1);
+    if (block == NULL)
+        return NULL;
+    at = (char *)block + heads;
+    if (words->length > 0)
+        memcpy(at, words->bytes, words->length);
+    for (size_t i = 0; i < words->count; i++) {
+        block[i] = at;
+        at += strlen(at) + 1;
+    }
+    block[words->count] = NULL;
+    return block;
+}
+
+/* --- values between the words of a shell's command line ---------------------------- */
+
+static bool is_plain(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '-' || byte == '_' || byte == '.' ||
+           byte == '+' || byte == '/';
+}
+
+/* Quotes that hold nothing are left out at both ends, but not between two '. */
+static void add_quoted(struct cv_text *out, const char *bytes, size_t length)
+{
+    size_t at = 0;
+
+    while (at < length) {
+        size_t end = at;
+
+        if (bytes[at] == '\'') {
+            cv_text_add(out, "%s\"'\"", at > 0 && bytes[at - 1] == '\'' ? "''" : "");
+            at++;
+            continue;
+        }
+        while (end < length && bytes[end] != '\'')
+            end++;
+        cv_text_add(out, "'%.*s'", (int)(end - at), bytes + at);
+        at = end;
+    }
+}
+
+/* Add a value so that a Bourne shell reads exactly it, whatever its bytes: as it is if all
+ * of them are letters, digits or one of -_.+/, else in '...', with each ' of it as "'". This
+ * is what GNU parallel writes, so that command lines can be compared. */
+static void item_quote(struct cv_text *out, const char *bytes, size_t length)
+{
+    size_t plain = 0;
+
+    while (plain < length && is_plain(bytes[plain]))
+        plain++;
+    if (length == 0)
+        cv_text_add(out, "''");
+    else if (plain == length)
+        cv_text_add(out, "%.*s", (int)length, bytes);
+    else
+        add_quoted(out, bytes, length);
+}
+
+/* Within '...' no byte means anything but the one that ends it; within "..." a backslash takes the
+ * meaning of the byte behind it. Shells that do not know $'...' take it for '...', which a number
+ * does not end. */
+static const char *escaped(enum cv_item_quotes quotes, char byte)
+{
+    switch (byte) {
+    case '\'':
+        return quotes == CV_ITEM_SINGLE   ? "'\\''"
+               : quotes == CV_ITEM_DOLLAR ? "\\047"
+                                          : NULL;
+    case '\\':
+        return quotes == CV_ITEM_SINGLE ? NULL : "\\\\";
+    case '"':
+        return quotes == CV_ITEM_DOUBLE ? "\\\"" : NULL;
+    case '$':
+        return quotes == CV_ITEM_DOUBLE ? "\\$" : NULL;
+    case '`':
+        return quotes == CV_ITEM_DOUBLE ? "\\`" : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* The same where such quotes are open already, and stay open. */
+static void item_quote_within(struct cv_text *out, enum cv_item_quotes quotes,
+                              const char *bytes, size_t length)
+{
+    size_t from = 0;
+
+    if (quotes == CV_ITEM_UNQUOTED) {
+        item_quote(out, bytes, length);
+        return;
+    }
+    for (size_t at = 0; at < length; at++) {
+        const char *text = escaped(quotes, bytes[at]);
+
+        if (text == NULL)
+            continue;
+        cv_text_add(out, "%.*s%s", (int)(at - from), bytes + from, text);
+        from = at + 1;
+    }
+    cv_text_add(out, "%.*s", (int)(length - from), bytes + from);
+}
+
+/* --- in which quotes of a shell's line a place stands ------------------------------ */
+
+/* The words, ended by NULL, are those of the line. */
+static struct cv_item_within item_within_begin(const char *const *words)
+{
+    struct cv_item_within within = { .depth = 0 };
+
+    /* The patterns of a case have a bracket that closes nothing. */
+    for (size_t i = 0; words[i] != NULL; i++)
+        within.lost = within.lost || strstr(words[i], "esac") != NULL;
+    return within;
+}
+
+static char innermost(const struct cv_item_within *within)
+{
+    return within->depth > 0 ? within->open[within->depth - 1] : '\0';
+}
+
+static void begin(struct cv_item_within *within, char what)
+{
+    if (within->depth == CV_ITEM_NESTED)
+        within->lost = true;
+    else
+        within->open[within->depth++] = what;
+}
+
+/* A byte outside of quotes, be it in $(...) or `...`. */
+static void read_plain(struct cv_item_within *within, char byte)
+{
+    const char inside = innermost(within), before = within->before;
+
+    /* In a here-document, unlike behind <<<, quotes are none. */
+    within->lost = within->less == 2 && byte != '<';
+    within->less = byte == '<' ? within->less + 1 : 0;
+    if (byte == '\\')
+        within->escaped = true;
+    else if ((byte == ')' && inside == '(') || (byte == '`' && inside == '`'))
+        within->depth--;
+    else if (byte == '\'' && before == '$')
+        begin(within, '$');
+    else if (byte == '\'' || byte == '"' || byte == '(' || byte == '`')
+        begin(within, byte);
+    else if (byte == '#' && (before == '\0' || strchr(" \t\n;&|(`", before) != NULL))
+        within->comment = true;
+}
+
+static void read_byte(struct cv_item_within *within, char byte)
+{
+    const char inside = innermost(within);
+
+    if (within->comment)
+        within->comment = byte != '\n';
+    else if (inside == '\0' || inside == '(' || inside == '`')
+        read_plain(within, byte);
+    else if (byte == (inside == '"' ? '"' : '\''))
+        within->depth--;
+    else if (inside != '\'' && byte == '\\')
+        within->escaped = true;
+    else if (inside == '"' && (byte == '`' || (byte == '(' && within->before == '$')))
+        begin(within, byte);
+}
+
+/* Read on. A place counts as an 'x'. */
+static void item_within_read(struct cv_item_within *within, const char *text,
+                             size_t length)
+{
+    for (size_t i = 0; i < length && !within->lost; i++) {
+        if (within->escaped) {
+            within->escaped = false;
+            within->before = 'x';
+            continue;
+        }
+        read_byte(within, text[i]);
+        within->before = text[i];
+    }
+}
+
+/* Unquoted, if it is not known. */
+static enum cv_item_quotes item_within_now(const struct cv_item_within *within)
+{
+    switch (within->lost ? '\0' : innermost(within)) {
+    case '\'':
+        return CV_ITEM_SINGLE;
+    case '"':
+        return CV_ITEM_DOUBLE;
+    case '$':
+        return CV_ITEM_DOLLAR;
+    default:
+        return CV_ITEM_UNQUOTED;
+    }
+}
+
+/* --- a command with places for items ----------------------------------------------- */
 
 /* --- reading ------------------------------------------------------------------------------ */
 
@@ -123,18 +359,18 @@ static bool is_bare(const struct cv_item_template *template)
 /* See in which quotes places stand. */
 static void find_quotes(struct cv_item_template *template, const char *const *words)
 {
-    struct cv_item_within within = cv_item_within_begin(words);
+    struct cv_item_within within = item_within_begin(words);
 
     for (size_t i = 0; i < template->count; i++) {
         struct cv_item_piece *piece = &template->pieces[i];
 
-        piece->quotes = cv_item_within_now(&within);
+        piece->quotes = item_within_now(&within);
         if (piece->kind == CV_ITEM_PLACE)
-            cv_item_within_read(&within, "x", 1);
+            item_within_read(&within, "x", 1);
         else if (piece->kind == CV_ITEM_SPACE)
-            cv_item_within_read(&within, " ", 1);
+            item_within_read(&within, " ", 1);
         else
-            cv_item_within_read(&within, piece->text, piece->length);
+            item_within_read(&within, piece->text, piece->length);
     }
 }
 
@@ -255,7 +491,7 @@ static void put_value(const struct target *to, const struct cv_item_piece *piece
     if (to->words != NULL || to->template->bare)
         put_text(to, bytes, length);
     else
-        cv_item_quote_within(to->line, piece->quotes, bytes, length);
+        item_quote_within(to->line, piece->quotes, bytes, length);
 }
 
 /* What is put in place of one argument; NULL: nothing at all, as there is none. */
@@ -419,7 +655,7 @@ static void quote_words(const struct cv_item_template *template,
     for (size_t i = 0; i < words.count && !words.failed; i++) {
         if (i > 0)
             cv_text_add(out, " ");
-        cv_item_quote(out, at, strlen(at));
+        item_quote(out, at, strlen(at));
         at += strlen(at) + 1;
     }
     cv_item_words_done(&words);

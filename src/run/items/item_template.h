@@ -6,11 +6,49 @@
  * the same command; that is what GNU parallel's command lines mean. */
 #ifndef CV_ITEM_TEMPLATE_H
 #define CV_ITEM_TEMPLATE_H
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include "base/text.h"
 #include "run/items/item_placeholder.h"
 #include "run/items/item_rule.h"
-#include "run/items/quote_context.h"
-#include "run/items/item_words.h"
+
+/* Words that grow; once memory runs out `failed` is set and nothing more happens. */
+struct cv_item_words {
+    char *bytes; /* owned: the words, each ended by a NUL */
+    size_t length, room;
+    size_t count; /* words that were begun */
+    bool open;    /* the last of them may grow */
+    bool failed;
+};
+
+void cv_item_words_done(struct cv_item_words *words);
+/* Add to the word that is open, or begin one; `length` may be 0. */
+void cv_item_words_put(struct cv_item_words *words, const char *bytes, size_t length);
+/* The next bytes begin a new word. */
+void cv_item_words_break(struct cv_item_words *words);
+/* All words in one block for free(), ended by NULL; or NULL, for want of memory. */
+char **cv_item_words_take(struct cv_item_words *words);
+
+enum cv_item_quotes {
+    CV_ITEM_UNQUOTED,
+    CV_ITEM_SINGLE, /* '...'  */
+    CV_ITEM_DOUBLE, /* "..."  */
+    CV_ITEM_DOLLAR, /* $'...' */
+};
+
+enum { CV_ITEM_NESTED = 32 };
+
+/* What is open where the line has been read to. */
+struct cv_item_within {
+    char open[CV_ITEM_NESTED]; /* each as it began: one of ' " $ ( `                    */
+    size_t depth;
+    char before;  /* the byte before, 'x' if it means nothing                     */
+    int less;     /* so many < are before, outside of quotes                      */
+    bool escaped; /* by a backslash                                               */
+    bool comment;
+    bool lost; /* there is something that takes a whole shell to read          */
+};
 
 enum cv_item_piece_kind {
     CV_ITEM_TEXT,
