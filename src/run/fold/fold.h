@@ -11,13 +11,14 @@
  * without bytes is one like any other. */
 #ifndef CV_FOLD_H
 #define CV_FOLD_H
+#include <cleave/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cleave/error.h>
-#include "run/output/ordered_output.h"
-#include "run/common/start_limiter.h"
 #include "run/common/poller.h"
+#include "run/common/start_limiter.h"
+#include "run/output/ordered_output.h"
+#include "run/slot/slot.h"
 
 enum { CV_FOLD_MOST = 16 };
 
@@ -92,5 +93,49 @@ struct cv_fold_counts {
  * taken already. 0: nothing was folded. */
 double cv_fold_one_s(struct cv_fold_counts counts);
 struct cv_fold_counts cv_fold_counts(const struct cv_fold *fold);
+
+/* Whether it is one: it may have {1} and {2}, or none of them. */
+enum cleave_status cv_fold_check_command(const char *command, struct cleave_error *err);
+/* Whether it takes its partials as files {1} and {2}: then two at a time. */
+bool cv_fold_takes_files(const char *command);
+
+/* Who runs it; the first three are borrowed. */
+struct cv_fold_call {
+    const char *text;
+    const char *const *prefix; /* words before it, ended by NULL; or NULL               */
+    const char *worker;        /* a name                                                */
+    struct cv_command command; /* owned while has_command                               */
+    bool has_command;
+};
+
+/* Make it ready for any partials, if it takes them on standard input; cv_fold_call_start
+ * does that, too. */
+enum cleave_status cv_fold_call_prepare(struct cv_fold_call *call,
+                                        struct cleave_error *err);
+/* Start it in the slot on 2 to CV_FOLD_MOST partials; on two if it takes files. */
+enum cleave_status cv_fold_call_start(struct cv_fold_call *call, struct cv_slot *slot,
+                                      const struct cv_taken *partials, size_t count,
+                                      struct cleave_error *err);
+void cv_fold_call_done(struct cv_fold_call *call);
+
+struct cleave_trace;
+struct cv_fold_note;
+
+/* A zeroed one is empty. */
+struct cv_fold_log {
+    struct cv_fold_note *notes; /* owned */
+    size_t count, room;
+    bool short_of_memory; /* some are missing */
+};
+
+/* Worker has folded so many partials into one, from start_s to end_s of the clock. `log` may
+ * be NULL: nobody wants to know. */
+void cv_fold_log_add(struct cv_fold_log *log, uint32_t worker, double start_s,
+                     double end_s, size_t count);
+/* Add them to a trace whose time 0 is began_s, behind all that it has. */
+enum cleave_status cv_fold_log_write(const struct cv_fold_log *log, double began_s,
+                                     struct cleave_trace *trace,
+                                     struct cleave_error *err);
+void cv_fold_log_done(struct cv_fold_log *log);
 
 #endif

@@ -28,10 +28,10 @@
  *   cv_source_put_back(...) */
 #ifndef CV_JOURNAL_H
 #define CV_JOURNAL_H
+#include <cleave/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cleave/error.h>
 #include "run/common/content_hash.h"
 #include "run/input/source.h"
 

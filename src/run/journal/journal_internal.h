@@ -43,7 +43,7 @@ struct cv_journal {
     uint64_t damaged, total;
 };
 
-/* --- journal_ask.c ---------------------------------------------------------------------- */
+/* --- journal_file.c ---------------------------------------------------------------------- */
 
 /* What SQLite complains of, as "cannot WHAT: ...". */
 enum cleave_status cv_journal_fail(const struct cv_journal *journal, const char *what,
@@ -70,7 +70,7 @@ enum cleave_status cv_journal_make_tables(struct cv_journal *journal,
 enum cleave_status cv_journal_drop_tables(struct cv_journal *journal,
                                           struct cleave_error *err);
 
-/* --- journal_whose.c: run and inputs ---------------------------------------------------- */
+/* --- journal.c: run and inputs ---------------------------------------------------- */
 
 /* Fails if the journal belongs to another run. */
 enum cleave_status cv_journal_compare(struct cv_journal *journal,
@@ -85,7 +85,7 @@ enum cleave_status cv_journal_note_inputs(struct cv_journal *journal,
                                           const struct cv_source *source,
                                           struct cleave_error *err);
 
-/* --- journal_seal.c --------------------------------------------------------------------- */
+/* --- journal.c --------------------------------------------------------------------- */
 
 /* The seal of a row of `table` from its packed columns, which are given up. */
 enum cleave_status cv_journal_seal(struct cv_journal *journal, const char *table,

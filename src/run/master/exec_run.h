@@ -15,7 +15,7 @@
 #include "run/failures/poison_chunks.h"
 #include "run/master/order_queue.h"
 #include "run/master/attempts.h"
-#include "run/fold/fold_log.h"
+#include "run/fold/fold.h"
 #include "run/master/failure_notes.h"
 #include "run/master/event_queue.h"
 #include "run/master/result_sink.h"

@@ -4,7 +4,7 @@
 #define CV_REMOTE_FOLD_FRAMES_H
 #include "engine/fold_pace.h"
 #include "engine/fold_plan.h"
-#include "run/fold/fold_log.h"
+#include "run/fold/fold.h"
 #include "run/master/remote_fold.h"
 #include "run/master/result_sink_kinds.h"
 

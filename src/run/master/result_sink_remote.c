@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "run/fold/fold_command.h"
+#include "run/fold/fold.h"
 #include "run/master/remote_fold_frames.h"
 
 /* From this many partials per worker on that could be folded, those that are busy fold,

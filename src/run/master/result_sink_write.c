@@ -4,7 +4,7 @@
 
 #include <cleave/execute.h>
 #include "base/fail.h"
-#include "run/fold/fold_command.h"
+#include "run/fold/fold.h"
 #include "run/master/result_sink_kinds.h"
 
 struct plain {
