@@ -134,7 +134,7 @@ static const char *find_stream(const struct cv_call *call, size_t nwords)
     }
     return count == 1 && (!values->each || values->inputs.count <= 1) &&
                    !needs_all(values) && !counts_all(call, nwords) &&
-                   cv_item_stream_is(path)
+                   cv_item_list_is_streamed(path)
                ? path
                : NULL;
 }
@@ -169,7 +169,7 @@ static enum cleave_status begin_stream(const struct cv_run_options *values,
 {
     bool ended = false;
 
-    CV_TRY(cv_item_lists_begin_stream(lists, err));
+    CV_TRY(cv_item_lists_begin(lists, false, err));
     while (values->header != NULL && !ended && lists->items[0].count == 0)
         CV_TRY(cv_item_stream_read(*stream, lists, &ended, err));
     if (ended) {
@@ -186,7 +186,7 @@ static enum cleave_status read_each(const struct cv_run_options *values,
 
     CV_TRY(cv_item_lists_begin(lists, false, err));
     CV_TRY(open_stream(values, values->inputs.items, values->inputs.count, &stream, err));
-    return cv_item_read_stream(lists, stream, err);
+    return cv_item_stream_read_all(stream, lists, err);
 }
 
 static enum cleave_status read_file(const struct cv_run_options *values, const char *path,
@@ -198,7 +198,7 @@ static enum cleave_status read_file(const struct cv_run_options *values, const c
     if (values->delimiter != NULL)
         cv_item_delimiter(values->delimiter, &mark);
     CV_TRY(cv_item_lists_begin(lists, linked, err));
-    return cv_item_read_file(lists, path, mark, err);
+    return cv_item_lists_add_file(lists, path, mark, err);
 }
 
 /* What stands behind the command: marks, and behind each its items or files. */

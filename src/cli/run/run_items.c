@@ -191,28 +191,27 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     if (status != CLEAVE_OK)
         cv_item_stream_free(stream);
     if (status == CLEAVE_OK)
-        status = cv_item_commands_init(&out->commands, &lists, stream,
-                                       &(struct cv_item_options){
-                                           .words = words,
-                                           .whole = values->replace,
-                                           .columns = values->colsep,
-                                           .rules = values->rules.items,
-                                           .nrules = values->rules.count,
-                                           .header = values->header != NULL,
-                                           .plus = values->plus != 0,
-                                           .none = values->max_args == 0,
-                                           .as_words = values->quote != 0,
-                                           .per = values->max_args == CV_ARGS_ONE
-                                                      ? values->max_lines
-                                                      : values->max_args,
-                                           .many = values->fill || values->fill_words,
-                                           .contexts = values->fill_words != 0,
-                                           .spread = workers,
-                                           .shuffle = values->shuffle ? new_seed() : 0,
-                                           .away = cv_hosts_asked(values) ||
-                                                   values->mpi || values->slurm,
-                                           .shown_only = values->dry_run != 0 },
-                                       &err);
+        status = cv_item_commands_init(
+            &out->commands, &lists, stream,
+            &(struct cv_item_options){
+                .words = words,
+                .replacements = { .plus = values->plus != 0,
+                                  .whole = values->replace,
+                                  .definitions = values->rules.items,
+                                  .ndefinitions = values->rules.count },
+                .separator = values->colsep,
+                .header = values->header != NULL,
+                .no_arguments = values->max_args == 0,
+                .literal = values->quote != 0,
+                .per = values->max_args == CV_ARGS_ONE ? values->max_lines
+                                                       : values->max_args,
+                .many = values->fill || values->fill_words,
+                .repeats = values->fill_words != 0,
+                .spread = workers,
+                .shuffle = values->shuffle ? new_seed() : 0,
+                .remote = cv_hosts_asked(values) || values->mpi || values->slurm,
+                .shown_only = values->dry_run != 0 },
+            &err);
     cv_item_lists_done(&lists);
     if (status != CLEAVE_OK)
         return cv_print_status(&err);
@@ -320,7 +319,7 @@ static void item_over(void *context, uint64_t item)
 {
     struct cv_run_items *items = context;
 
-    cv_item_commands_over(&items->commands, item);
+    cv_item_commands_release(&items->commands, item);
 }
 
 /* The program that all commands have, so that it is looked for once. */
@@ -381,7 +380,7 @@ static int show_lines(struct cv_item_commands *commands, uint64_t from)
         fputc('\n', stdout);
         cv_text_done(&line);
         if (commands->stream != NULL)
-            cv_item_commands_over(commands, i);
+            cv_item_commands_release(commands, i);
     }
     return CV_EXIT_DONE;
 }

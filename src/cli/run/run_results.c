@@ -79,11 +79,11 @@ enum cleave_status cv_run_template_fill(const struct cv_run_items *items,
         cv_item_arguments_get(&items->commands, item, &arguments, err);
 
     if (status == CLEAVE_OK)
-        cv_item_template_line(template,
-                              &(struct cv_item_values){ arguments.items, arguments.count,
-                                                        item + 1, slot,
-                                                        items->commands.count },
-                              out);
+        status = cv_item_template_line(template,
+                                       &(struct cv_item_values){
+                                           arguments.items, arguments.count, item + 1,
+                                           slot, items->commands.count },
+                                       out, err);
     cv_item_arguments_done(&arguments);
     return status;
 }
@@ -318,23 +318,15 @@ static enum cleave_status tag(void *context, uint64_t item, uint32_t slot, char 
 int cv_run_template_read(const struct cv_call *call, const struct cv_run_items *items,
                          const char *text, struct cv_item_template *out)
 {
-    const struct cv_run_options *values = call->values;
+    struct cv_item_replacements replacements = items->commands.replacements;
     const char **words = cv_array(call->arena, 2, sizeof *words);
     struct cleave_error err;
 
     if (words == NULL)
         return cv_print_error(CV_EXIT_FAILED, "out of memory for the items");
     words[0] = text;
-    if (cv_item_template_init(out, words,
-                              &(struct cv_item_replacements){
-                                  .optional = true,
-                                  .plus = values->plus != 0,
-                                  .whole = values->replace,
-                                  .names = (const char *const *)items->commands.names,
-                                  .nnames = items->commands.nnames,
-                                  .rules = items->commands.rules,
-                                  .nrules = items->commands.nrules },
-                              &err) != CLEAVE_OK)
+    replacements.optional = true;
+    if (cv_item_template_init(out, words, &replacements, &err) != CLEAVE_OK)
         return cv_print_status(&err);
     out->bare = true;
     return CV_EXIT_DONE;
@@ -374,7 +366,7 @@ int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
         return open_rows(values, items);
     if (items->results != NULL) {
         status = cv_run_template_read(call, items, items->results, &items->place);
-        items->in_place = items->place.places;
+        items->in_place = items->place.has_placeholder;
     }
     if (status == CV_EXIT_DONE && items->tags)
         status =
