@@ -146,8 +146,8 @@ static enum cleave_status claim_file(struct cv_run_items *items, uint64_t item, 
                                      struct cv_text *path, struct cleave_error *err)
 {
     CV_TRY(name_file(items, item, which, path, err));
-    CV_TRY(cv_item_taken_claim(&items->taken, &items->commands, item, path->bytes,
-                               items->in_place, err));
+    CV_TRY(cv_result_names_claim(&items->result_names, &items->commands, item,
+                                 path->bytes, items->in_place, err));
     return make_folders(path->bytes, err);
 }
 
@@ -379,7 +379,7 @@ int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
 void cv_run_results_done(struct cv_run_items *items)
 {
     cv_run_rows_done(&items->rows);
-    cv_item_taken_done(&items->taken);
+    cv_result_names_done(&items->result_names);
     cv_item_template_done(&items->tag);
     cv_item_template_done(&items->place);
     cv_item_commands_done(&items->commands);

@@ -88,12 +88,12 @@ enum cleave_status cv_item_commands_fit(const struct cv_item_commands *commands,
 enum cleave_status cv_item_commands_line(const struct cv_item_commands *commands,
                                          uint64_t index, uint32_t slot,
                                          struct cv_text *out, struct cleave_error *err);
-/* Append the line of command `first`, or of one command for rows [first, first + count). */
+/* Append the line of command `first` or, if `count` > 1, of a command for `count` rows. */
 enum cleave_status cv_item_commands_run_line(const struct cv_item_commands *commands,
                                              uint64_t first, uint64_t count,
                                              uint32_t slot, struct cv_text *out,
                                              struct cleave_error *err);
-/* The words of command `index`, with those of the shell if there is one: one block for free(). */
+/* The words of command `index`, with its shell before them: one block for free(). */
 enum cleave_status cv_item_commands_words(const struct cv_item_commands *commands,
                                           uint64_t index, uint32_t slot, char ***out,
                                           struct cleave_error *err);

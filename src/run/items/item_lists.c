@@ -28,7 +28,7 @@ enum { VALUES_PER_CALL = 256 };
 /* --- values ------------------------------------------------------------------------------- */
 
 struct cv_item_block {
-    size_t first, count; /* of its values              */
+    size_t first, count; /* values of the list         */
     size_t used;         /* values that are not released */
     char *bytes;         /* owned: values, each with a NUL at its end */
     size_t length, room;
@@ -267,7 +267,7 @@ void cv_item_lists_release(struct cv_item_lists *lists, uint64_t row)
 struct cv_item_stream {
     struct cv_source *source; /* owned, as all here */
     struct cv_splitter *splitter;
-    char *bytes; /* of a record of a file; those of a pipe are in memory already */
+    char *bytes; /* a record of a file; a record of a pipe is in memory already */
     size_t room;
 };
 

@@ -1,7 +1,7 @@
 /* item_lists.h -- lists of items, and the rows that they make. SPDX-License-Identifier: MIT
  *
- * A row has one value of each list. Each value of one list is combined with each value of the
- * others, and the last list varies fastest. The first values of linked lists are a row, then
+ * A row has one value of each list. Each value of a list is combined with each value of other
+ * lists, and the last list varies fastest. The first values of linked lists are a row, then
  * the second values, and so on. Rows are computed when they are needed: a million values of
  * 20 bytes take 30 MB, and their product with another list takes no more. */
 #ifndef CV_ITEM_LISTS_H

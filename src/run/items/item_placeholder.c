@@ -19,7 +19,7 @@ enum { MOST_STEPS = 1000000, MOST_KIB = 64 << 10, SHOWN = 128 };
 
 struct cv_item_regex {
     pcre2_code *code;       /* owned, as all pointers but `field` */
-    pcre2_match_data *data; /* of the last match */
+    pcre2_match_data *data; /* the last match */
     pcre2_match_context *limits;
     const char *field;
     char shown[SHOWN];
@@ -130,7 +130,7 @@ enum cleave_status cv_item_regex_find(const struct cv_item_regex *regex, const c
 struct change {
     struct cv_item_regex regex;
     char *text;     /* owned: the replacement, as pcre2_substitute reads it */
-    uint32_t flags; /* of pcre2_substitute */
+    uint32_t flags; /* for pcre2_substitute */
     bool otherwise; /* only if the change before found nothing */
 };
 
@@ -473,7 +473,7 @@ enum cleave_status cv_item_expression_apply(const struct cv_item_expression *exp
 
 /* --- placeholders ------------------------------------------------------------------------- */
 
-/* Name and expression, as GNU parallel 20221122 defines them; for CV_ITEM_UNKNOWN, what to type instead.
+/* Name and expression, as GNU parallel 20221122 defines them; or, after CV_ITEM_UNKNOWN, an alternative.
  * A longer beginning precedes a shorter one. */
 static const struct known {
     enum cv_item_part part;
@@ -539,7 +539,7 @@ struct found {
     const char *expression;
     struct cv_item_match name; /* groups of the name */
     const char *field;         /* names it in errors */
-    const char *definition;    /* of the user; NULL: the placeholder itself says enough */
+    const char *definition;    /* by the user; NULL: errors show the placeholder */
 };
 
 /* Compare a text with the name of a definition, in which groups are regular expressions. */

@@ -3,7 +3,7 @@
  *
  * GNU parallel takes Perl code. An expression here is a list of substitutions
  * s/REGEX/TEXT/FLAGS, separated by ';', or by '||' if the next one applies only where the one
- * before found nothing. Delimiters are those of Perl: s|a|b|, s{a}{b}. FLAGS are g, i, m, s, x.
+ * before found nothing. Perl's other delimiters work: s|a|b|, s{a}{b}. FLAGS are g, i, m, s, x.
  * TEXT may have $1, \1, ${1}, $&, $+{name}, \U, \L, \u, \l, \E, \n and \t. A dot, \w and their
  * like match bytes, as in GNU parallel.
  *
@@ -51,16 +51,16 @@ enum cleave_status cv_item_expression_apply(const struct cv_item_expression *exp
 
 enum cv_item_part {
     CV_ITEM_VALUE,
-    CV_ITEM_NUMBER, /* of the command */
-    CV_ITEM_SLOT,   /* of the worker  */
+    CV_ITEM_NUMBER, /* command number */
+    CV_ITEM_SLOT,   /* worker slot    */
     CV_ITEM_TOTAL,  /* commands       */
     CV_ITEM_PADDED_NUMBER,
-    CV_ITEM_UNKNOWN, /* of GNU parallel, but not of cleave */
+    CV_ITEM_UNKNOWN, /* known to GNU parallel only */
 };
 
 struct cv_item_placeholder {
     size_t length; /* in the command; 0: none */
-    int position;  /* of the value, from 1, or from -1 backwards; 0: all values */
+    int position;  /* value number from 1, or from -1 backwards; 0: all values  */
     enum cv_item_part part;
     struct cv_item_expression *expression; /* owned; NULL: the value stays */
 };
@@ -68,7 +68,7 @@ struct cv_item_placeholder {
 /* Which placeholders there are, besides "{}", "{.}", "{1}", "{#}" and their like. Borrowed. */
 struct cv_item_replacements {
     bool optional;            /* a command without placeholders gets no values */
-    bool plus;                /* those of items.plus                           */
+    bool plus;                /* {##}, {%RE} and more                          */
     const char *whole;        /* instead of "{}"; NULL: "{}"                   */
     const char *const *names; /* "{NAME}" for values 1, 2, ...                 */
     size_t nnames;
@@ -79,7 +79,7 @@ struct cv_item_replacements {
 enum cleave_status cv_item_replacements_check(const struct cv_item_replacements *from,
                                               struct cleave_error *err);
 /* Read the placeholder that `text` begins with, if there is one. `later` are the words after
- * the one that `text` is in, and NULL at their end. */
+ * this word, and NULL. */
 enum cleave_status cv_item_placeholder_find(const char *text, const char *const *later,
                                             const struct cv_item_replacements *from,
                                             struct cv_item_placeholder *out,

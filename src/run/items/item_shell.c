@@ -17,7 +17,6 @@ extern char **environ;
 
 enum { ANCESTORS = 64 };
 
-/* Whether the shell quotes as Bourne's does. */
 static bool is_bourne(const char *path)
 {
     static const char *const names[] = { "sh",  "bash", "dash",  "ash",
@@ -26,11 +25,11 @@ static bool is_bourne(const char *path)
     return cv_is_one_of(cv_file_name(path), names, sizeof names / sizeof *names);
 }
 
-/* The parent of a process; 0: nobody knows. */
+/* The parent of a process; 0: unknown. */
 static long parent_of(long pid)
 {
     char path[64], line[512];
-    const char *behind;
+    const char *after_name;
     long parent = 0;
     FILE *file;
 
@@ -38,10 +37,10 @@ static long parent_of(long pid)
     file = fopen(path, "re");
     if (file == NULL)
         return 0;
-    /* The name of the program, in brackets, may hold anything. */
-    if (fgets(line, sizeof line, file) != NULL && (behind = strrchr(line, ')')) != NULL &&
-        strlen(behind) > 4) /* ") S 123": its state, and who started it */
-        parent = strtol(behind + 4, NULL, 10);
+    /* "123 (NAME) S 456": the name may have brackets. */
+    if (fgets(line, sizeof line, file) != NULL &&
+        (after_name = strrchr(line, ')')) != NULL && strlen(after_name) > 4)
+        parent = strtol(after_name + 4, NULL, 10);
     fclose(file);
     return parent;
 }

@@ -3,13 +3,13 @@
 #define CV_ITEM_SHELL_H
 #include <stdbool.h>
 
-/* The path of the shell from which this process was started, so that its functions and its
- * ways are those that the user knows; else $SHELL, if it quotes as Bourne's does; else
- * /bin/sh. For free(); NULL: out of memory. */
+/* The path of the shell that has started this process, so that its exported functions are
+ * known; else $SHELL, if it quotes like a Bourne shell; else /bin/sh. For free(); NULL: memory
+ * is short. */
 char *cv_item_shell(void);
-/* Whether the name is one of a program that can be found. */
+/* Whether a program of this name is found. */
 bool cv_item_is_program(const char *name);
-/* Whether a shell knows the name: a word of its own, or a function. */
+/* Whether the name is a command or a function of the shell. */
 bool cv_item_shell_knows(const char *shell, const char *name);
 
 #endif

@@ -66,7 +66,7 @@ enum quotes { UNQUOTED, SINGLE /* '...' */, DOUBLE /* "..." */, DOLLAR /* $'...'
 /* The state of a shell that has read a part of a line. '{}' and "{}" are typed by habit: a value
  * with its own quotes would split there at a blank, and text after a semicolon in it would run. */
 struct shell_state {
-    char open[32]; /* what is open, by its first byte: one of ' " $ ( `         */
+    char open[32]; /* first bytes of open quotes and brackets: one of ' " $ ( ` */
     size_t depth;
     char before;    /* the last byte; 'x' after an escaped one                  */
     int less_thans; /* directly before, outside of quotes                       */
@@ -190,7 +190,7 @@ static void quote(struct cv_text *out, const char *bytes, size_t length)
     }
 }
 
-/* What a byte becomes in open quotes; NULL: it stays. A shell without $'...' reads it as '...',
+/* The replacement of a byte in open quotes; NULL: the byte stays. A shell without $'...' reads it as '...',
  * which \047 does not end. */
 static const char *escape(enum quotes quotes, char byte)
 {
@@ -298,7 +298,7 @@ static enum cleave_status read_word(struct cv_item_template *template,
     return CLEAVE_OK;
 }
 
-/* If the command itself, or a part of its name, is a value, items may be whole commands. A
+/* If the command itself, or a part of its name, is a value, items may be commands. A
  * value after '=' is not part of the name. */
 static bool is_bare(const struct cv_item_template *template)
 {
@@ -422,7 +422,7 @@ char *cv_item_template_program(const struct cv_item_template *template)
 
 /* --- filling in --------------------------------------------------------------------------- */
 
-/* What pieces are added to: a line or words. */
+/* The line or the words that pieces are added to. */
 struct target {
     const struct cv_item_template *template;
     const struct cv_item_values *values;

@@ -27,11 +27,11 @@ enum cleave_status cv_item_template_init(struct cv_item_template *out,
                                          struct cleave_error *err);
 void cv_item_template_done(struct cv_item_template *template);
 
-/* What replaces placeholders. */
+/* Replacements of placeholders. */
 struct cv_item_values {
     const char *const *arguments;
     size_t count;
-    uint64_t number; /* of the command, from 1 */
+    uint64_t number; /* command number, from 1 */
     uint32_t slot;   /* from 1                 */
     uint64_t total;  /* commands               */
 };
