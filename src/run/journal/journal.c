@@ -1,4 +1,5 @@
-/* journal.c -- open a journal. SPDX-License-Identifier: MIT */
+/* journal.c -- a journal: its run, its inputs, and seals of its rows.
+ * SPDX-License-Identifier: MIT */
 #include "run/journal/journal.h"
 
 #include <inttypes.h>
@@ -10,7 +11,7 @@
 #include "base/text.h"
 #include "run/journal/journal_internal.h"
 
-/* --- rows that are as they were written -------------------------------------------- */
+/* --- seals -------------------------------------------------------------------------------- */
 
 enum cleave_status cv_journal_seal(struct cv_journal *journal, const char *table,
                                    struct cv_packer *columns,
@@ -32,29 +33,6 @@ enum cleave_status cv_journal_seal(struct cv_journal *journal, const char *table
     }
     cv_pack_done(columns);
     return status;
-}
-
-enum cleave_status cv_journal_seal_chunk(struct cv_journal *journal, int64_t row,
-                                         const struct cv_journal_chunk *chunk,
-                                         char out[CV_CONTENT_HASH_TEXT],
-                                         struct cleave_error *err)
-{
-    struct cv_packer columns = { NULL, 0, 0, false };
-
-    cv_pack_number(&columns, (uint64_t)row);
-    cv_pack_number(&columns, chunk->file);
-    cv_pack_number(&columns, chunk->begin);
-    cv_pack_number(&columns, chunk->end);
-    cv_pack_number(&columns, chunk->hash.high);
-    cv_pack_number(&columns, chunk->hash.low);
-    cv_pack_number(&columns, (uint64_t)chunk->status);
-    cv_pack_real(&columns, chunk->seconds);
-    cv_pack_real(&columns, chunk->start_s);
-    cv_pack_text(&columns, chunk->worker);
-    cv_pack_number(&columns, chunk->output_bytes);
-    cv_pack_number(&columns, chunk->output_hash.high);
-    cv_pack_number(&columns, chunk->output_hash.low);
-    return cv_journal_seal(journal, "chunk", &columns, out, err);
 }
 
 const char *cv_journal_text(sqlite3_stmt *row, int column)
@@ -88,13 +66,11 @@ bool cv_journal_types(sqlite3_stmt *row, const char *types)
     return true;
 }
 
-/* --- whose journal it is: the run and its inputs ----------------------------------- */
-
-/* --- what differs ----------------------------------------------------------------------- */
+/* --- differences -------------------------------------------------------------------------- */
 
 enum { SHOWN = 160, BEFORE = 60 };
 
-/* Two texts that are too long to be shown are shown from shortly before they differ. */
+/* Bytes to omit at the beginning of two long texts, so that messages show their difference. */
 static size_t skip_same(const char *a, const char *b)
 {
     size_t same = 0;
@@ -106,12 +82,12 @@ static size_t skip_same(const char *a, const char *b)
     if (same <= BEFORE)
         return 0;
     same -= BEFORE;
-    while (((unsigned char)a[same] & 0xc0) == 0x80) /* not amidst a character */
+    while (((unsigned char)a[same] & 0xc0) == 0x80) /* not within a UTF-8 character */
         same--;
     return same;
 }
 
-/* `quote` is "'", or "" for what has quotes of its own. */
+/* `quote` is "'", or "" for a text that is quoted already. */
 static enum cleave_status differs(const struct cv_journal *journal, const char *what,
                                   const char *quote, const char *expected,
                                   const char *got, struct cleave_error *err)
@@ -130,7 +106,7 @@ static enum cleave_status differs(const struct cv_journal *journal, const char *
         cv_shown(got + skip, strlen(got + skip), shown[1], sizeof *shown), quote);
 }
 
-/* --- the run ---------------------------------------------------------------------------- */
+/* --- run ---------------------------------------------------------------------------- */
 
 static enum cleave_status seal_run(struct cv_journal *journal,
                                    const struct cv_journal_run *run, const char *started,
@@ -148,32 +124,26 @@ static enum cleave_status seal_run(struct cv_journal *journal,
     return cv_journal_seal(journal, "run", &columns, out, err);
 }
 
-/* Whether columns [from, to) are 0 or 1. */
-static bool all_bits(sqlite3_stmt *query, int from, int to)
-{
-    for (; from < to; from++)
-        if (sqlite3_column_int64(query, from) < 0 ||
-            sqlite3_column_int64(query, from) > 1)
-            return false;
-    return true;
-}
-
 static enum cleave_status compare_run(struct cv_journal *journal, sqlite3_stmt *query,
                                       const struct cv_journal_run *run,
                                       struct cleave_error *err)
 {
+    static const char *const names[] = { "a header:", "pairs:", "a persistent command:" };
     static const char *const yes_no[] = { "no", "yes" };
+    const bool now[] = { run->header, run->pairs, run->persistent };
     char seal[CV_CONTENT_HASH_TEXT];
     struct cv_journal_run then;
+    bool flags[3], good = cv_journal_types(query, "ittiiitt");
 
-    if (!cv_journal_types(query, "ittiiitt") || !all_bits(query, 3, 6))
+    for (int i = 0; good && i < 3; i++) {
+        flags[i] = sqlite3_column_int64(query, 3 + i) == 1;
+        good = flags[i] || sqlite3_column_int64(query, 3 + i) == 0;
+    }
+    if (!good)
         return cv_journal_fail_damaged(journal, "the notes about its run", err);
     journal->key = (uint64_t)sqlite3_column_int64(query, 0);
-    then = (struct cv_journal_run){ .command = cv_journal_text(query, 1),
-                                    .splitter = cv_journal_text(query, 2),
-                                    .header = sqlite3_column_int64(query, 3) == 1,
-                                    .pairs = sqlite3_column_int64(query, 4) == 1,
-                                    .persistent = sqlite3_column_int64(query, 5) == 1 };
+    then = (struct cv_journal_run){ cv_journal_text(query, 1), cv_journal_text(query, 2),
+                                    flags[0], flags[1], flags[2] };
     CV_TRY(seal_run(journal, &then, cv_journal_text(query, 6), seal, err));
     if (!cv_journal_is(query, 7, seal))
         return cv_journal_fail_damaged(journal, "the notes about its run", err);
@@ -181,21 +151,15 @@ static enum cleave_status compare_run(struct cv_journal *journal, sqlite3_stmt *
         return differs(journal, "the command", "", then.command, run->command, err);
     if (strcmp(then.splitter, run->splitter) != 0)
         return differs(journal, "the splitter", "'", then.splitter, run->splitter, err);
-    if (then.header != run->header)
-        return differs(journal, "a header:", "'", yes_no[then.header],
-                       yes_no[run->header], err);
-    if (then.pairs != run->pairs)
-        return differs(journal, "pairs:", "'", yes_no[then.pairs], yes_no[run->pairs],
-                       err);
-    if (then.persistent != run->persistent)
-        return differs(journal, "a command that stays:", "'", yes_no[then.persistent],
-                       yes_no[run->persistent], err);
+    for (size_t i = 0; i < 3; i++)
+        if (flags[i] != now[i])
+            return differs(journal, names[i], "'", yes_no[flags[i]], yes_no[now[i]], err);
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_journal_note_run(struct cv_journal *journal,
-                                       const struct cv_journal_run *run,
-                                       struct cleave_error *err)
+static enum cleave_status note_run(struct cv_journal *journal,
+                                   const struct cv_journal_run *run,
+                                   struct cleave_error *err)
 {
     const time_t now = time(NULL);
     char started[32] = "", seal[CV_CONTENT_HASH_TEXT];
@@ -222,7 +186,7 @@ enum cleave_status cv_journal_note_run(struct cv_journal *journal,
     return good ? CLEAVE_OK : cv_journal_fail(journal, "write the journal", err);
 }
 
-/* --- its inputs ------------------------------------------------------------------------- */
+/* --- inputs ------------------------------------------------------------------------- */
 
 static enum cleave_status seal_input(struct cv_journal *journal, int64_t file,
                                      const struct cv_input *input,
@@ -240,8 +204,8 @@ static enum cleave_status seal_input(struct cv_journal *journal, int64_t file,
     return cv_journal_seal(journal, "input", &columns, out, err);
 }
 
-/* An input may have been moved or replaced, but not both: what is in it is compared by
- * hashes later. */
+/* An input may have been moved or replaced, but not both. Its contents are compared later, by
+ * hashes. */
 static enum cleave_status compare_input(struct cv_journal *journal, sqlite3_stmt *query,
                                         int64_t file, const struct cv_source *source,
                                         struct cleave_error *err)
@@ -287,9 +251,9 @@ static enum cleave_status note_input(struct cv_journal *journal, sqlite3_stmt *a
     return good ? CLEAVE_OK : cv_journal_fail(journal, "write the journal", err);
 }
 
-enum cleave_status cv_journal_note_inputs(struct cv_journal *journal,
-                                          const struct cv_source *source,
-                                          struct cleave_error *err)
+static enum cleave_status note_inputs(struct cv_journal *journal,
+                                      const struct cv_source *source,
+                                      struct cleave_error *err)
 {
     enum cleave_status status = CLEAVE_OK;
     sqlite3_stmt *add = NULL;
@@ -307,8 +271,6 @@ enum cleave_status cv_journal_note_inputs(struct cv_journal *journal,
     return status;
 }
 
-/* --- both ------------------------------------------------------------------------------- */
-
 static enum cleave_status compare_inputs(struct cv_journal *journal,
                                          const struct cv_source *source,
                                          struct cleave_error *err)
@@ -318,9 +280,7 @@ static enum cleave_status compare_inputs(struct cv_journal *journal,
     int64_t file = 0;
     int step;
 
-    if (sqlite3_prepare_v2(journal->db, "SELECT * FROM input ORDER BY file", -1, &query,
-                           NULL) != SQLITE_OK)
-        return cv_journal_fail(journal, "read the journal", err);
+    CV_TRY(cv_journal_query(journal, "SELECT * FROM input ORDER BY file", &query, err));
     while (status == CLEAVE_OK && (step = sqlite3_step(query)) != SQLITE_DONE)
         status = step == SQLITE_ROW ? compare_input(journal, query, file++, source, err)
                                     : cv_journal_fail(journal, "read the journal", err);
@@ -330,18 +290,16 @@ static enum cleave_status compare_inputs(struct cv_journal *journal,
                : status;
 }
 
-enum cleave_status cv_journal_compare(struct cv_journal *journal,
-                                      const struct cv_journal_run *run,
-                                      const struct cv_source *source,
-                                      struct cleave_error *err)
+static enum cleave_status compare(struct cv_journal *journal,
+                                  const struct cv_journal_run *run,
+                                  const struct cv_source *source,
+                                  struct cleave_error *err)
 {
     enum cleave_status status;
     sqlite3_stmt *query = NULL;
     int step;
 
-    if (sqlite3_prepare_v2(journal->db, "SELECT * FROM run", -1, &query, NULL) !=
-        SQLITE_OK)
-        return cv_journal_fail(journal, "read the journal", err);
+    CV_TRY(cv_journal_query(journal, "SELECT * FROM run", &query, err));
     step = sqlite3_step(query);
     status = step == SQLITE_ROW ? compare_run(journal, query, run, err)
              : step == SQLITE_DONE
@@ -353,49 +311,38 @@ enum cleave_status cv_journal_compare(struct cv_journal *journal,
     return status == CLEAVE_OK ? compare_inputs(journal, source, err) : status;
 }
 
-/* --- open a journal ---------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------------ */
 
-/* --- opening ---------------------------------------------------------------------------- */
-
+/* Within a transaction. */
 static enum cleave_status enter(struct cv_journal *journal, enum cv_journal_mode mode,
                                 bool fresh, const struct cv_journal_run *run,
                                 const struct cv_source *source, struct cleave_error *err)
 {
     const struct cv_place place = { journal->path, 0, 0, NULL };
-    int64_t chunks = 0;
+    int64_t chunks = 0, last_chunk, last_output;
 
-    if (!fresh) {
+    if (!fresh)
         CV_TRY(cv_journal_ask(journal, "SELECT count(*) FROM chunk", &chunks, err));
-        if (chunks > 0)
-            CV_TRY(cv_journal_compare(journal, run, source, err));
-        if (chunks > 0 && mode == CV_JOURNAL_NEW)
-            return cv_fail_at(err, &place,
-                              "expected a new journal, got one with %" PRId64
-                              " finished %s of this run: --resume goes on with it, "
-                              "--overwrite forgets it",
-                              chunks, chunks == 1 ? "chunk" : "chunks");
-        if (chunks == 0)
-            CV_TRY(cv_journal_drop_tables(journal, err));
-    }
+    if (chunks > 0)
+        CV_TRY(compare(journal, run, source, err));
+    if (chunks > 0 && mode == CV_JOURNAL_NEW)
+        return cv_fail_at(err, &place,
+                          "expected a new journal, got one with %" PRId64
+                          " finished %s of this run: journal.resume continues it, "
+                          "journal.overwrite empties it",
+                          chunks, chunks == 1 ? "chunk" : "chunks");
     if (chunks == 0) {
-        CV_TRY(cv_journal_make_tables(journal, err));
-        CV_TRY(cv_journal_note_run(journal, run, err));
+        CV_TRY(cv_journal_make_tables(journal, !fresh, err));
+        CV_TRY(note_run(journal, run, err));
     }
-    return cv_journal_note_inputs(journal, source, err);
-}
-
-/* Numbers of chunks go on after all that were ever used, even by outputs without a chunk. */
-static enum cleave_status find_next_row(struct cv_journal *journal,
-                                        struct cleave_error *err)
-{
-    int64_t last[2] = { 0, 0 };
-
-    CV_TRY(
-        cv_journal_ask(journal, "SELECT ifnull(max(id), 0) FROM chunk", &last[0], err));
-    CV_TRY(cv_journal_ask(journal, "SELECT ifnull(max(chunk), 0) FROM output", &last[1],
+    CV_TRY(note_inputs(journal, source, err));
+    /* A new id is higher than all that were used, also by outputs without a chunk. */
+    CV_TRY(cv_journal_ask(journal, "SELECT ifnull(max(id), 0) FROM chunk", &last_chunk,
                           err));
-    journal->next_row = (last[0] > last[1] ? last[0] : last[1]) + 1;
-    return last[0] < 0 || last[1] < 0 || journal->next_row > (int64_t)1 << 60
+    CV_TRY(cv_journal_ask(journal, "SELECT ifnull(max(chunk), 0) FROM output",
+                          &last_output, err));
+    journal->next_row = (last_chunk > last_output ? last_chunk : last_output) + 1;
+    return last_chunk < 0 || last_output < 0 || journal->next_row > (int64_t)1 << 60
                ? cv_journal_fail_damaged(journal, "the numbers of its chunks", err)
                : CLEAVE_OK;
 }
@@ -407,11 +354,9 @@ static enum cleave_status start(struct cv_journal *journal, enum cv_journal_mode
     bool fresh;
 
     CV_TRY(cv_content_hasher_new(&journal->hasher, err));
-    CV_TRY(cv_journal_enter_file(journal, mode, &fresh, err));
+    CV_TRY(cv_journal_open_file(journal, mode, &fresh, err));
     CV_TRY(cv_journal_execute(journal, "BEGIN IMMEDIATE", err));
-    CV_TRY(enter(journal, mode, fresh, run, source, err));
-    CV_TRY(find_next_row(journal, err));
-    return cv_journal_execute(journal, "COMMIT", err);
+    return cv_journal_end(journal, enter(journal, mode, fresh, run, source, err), err);
 }
 
 enum cleave_status cv_journal_open(const char *path, enum cv_journal_mode mode,

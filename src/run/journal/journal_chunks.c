@@ -1,4 +1,4 @@
-/* journal_chunks.c -- finished chunks are added to a journal. SPDX-License-Identifier: MIT */
+/* journal_chunks.c -- finished chunks in a journal. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -11,9 +11,9 @@
 #include "run/journal/journal.h"
 #include "run/journal/journal_internal.h"
 
+enum { PART_BYTES = 1 << 20 }; /* of an output in a row */
+
 static const char *const texts[CV_SQL_STATEMENTS] = {
-    [CV_SQL_BEGIN] = "BEGIN IMMEDIATE",
-    [CV_SQL_COMMIT] = "COMMIT",
     [CV_SQL_ADD_CHUNK] = "INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
     [CV_SQL_ADD_PART] = "INSERT INTO output VALUES (?,?,?)",
     [CV_SQL_FORGET_PARTS] = "DELETE FROM output WHERE chunk = ?",
@@ -22,9 +22,10 @@ static const char *const texts[CV_SQL_STATEMENTS] = {
     [CV_SQL_PARTS] = "SELECT part, bytes FROM output WHERE chunk = ? ORDER BY part",
 };
 
-enum cleave_status cv_journal_prepare(struct cv_journal *journal,
-                                      enum cv_journal_statement which, sqlite3_stmt **out,
-                                      struct cleave_error *err)
+/* A statement to bind and step, made at first use; to be reset after use. */
+static enum cleave_status prepare(struct cv_journal *journal,
+                                  enum cv_journal_statement which, sqlite3_stmt **out,
+                                  struct cleave_error *err)
 {
     sqlite3_stmt **statement = &journal->statements[which];
 
@@ -36,7 +37,7 @@ enum cleave_status cv_journal_prepare(struct cv_journal *journal,
     return CLEAVE_OK;
 }
 
-/* Run a statement that gives no rows. */
+/* Run a statement that returns no rows. */
 static enum cleave_status perform(struct cv_journal *journal, sqlite3_stmt *statement,
                                   struct cleave_error *err)
 {
@@ -49,20 +50,11 @@ static enum cleave_status perform(struct cv_journal *journal, sqlite3_stmt *stat
     return status;
 }
 
-static enum cleave_status perform_plain(struct cv_journal *journal,
-                                        enum cv_journal_statement which,
-                                        struct cleave_error *err)
-{
-    sqlite3_stmt *statement = NULL;
-
-    CV_TRY(cv_journal_prepare(journal, which, &statement, err));
-    return perform(journal, statement, err);
-}
-
 /* --- adding ----------------------------------------------------------------------------- */
 
-enum cleave_status cv_journal_forget(struct cv_journal *journal, int64_t row,
-                                     struct cleave_error *err)
+/* Delete a chunk and its output. */
+static enum cleave_status forget(struct cv_journal *journal, int64_t row,
+                                 struct cleave_error *err)
 {
     static const enum cv_journal_statement both[] = { CV_SQL_FORGET_PARTS,
                                                       CV_SQL_FORGET_CHUNK };
@@ -70,14 +62,14 @@ enum cleave_status cv_journal_forget(struct cv_journal *journal, int64_t row,
     for (size_t i = 0; i < 2; i++) {
         sqlite3_stmt *statement = NULL;
 
-        CV_TRY(cv_journal_prepare(journal, both[i], &statement, err));
+        CV_TRY(prepare(journal, both[i], &statement, err));
         sqlite3_bind_int64(statement, 1, row);
         CV_TRY(perform(journal, statement, err));
     }
     return CLEAVE_OK;
 }
 
-/* What was found to have changed and is done again now. */
+/* Delete chunks that were found changed, if their bytes are added again. */
 static enum cleave_status forget_stale(struct cv_journal *journal,
                                        const struct cv_journal_chunk *chunk,
                                        struct cleave_error *err)
@@ -85,7 +77,7 @@ static enum cleave_status forget_stale(struct cv_journal *journal,
     const struct cv_journal_row *rows = journal->rows;
     size_t low;
 
-    /* The first that ends behind where this one begins. */
+    /* The first row that ends after the chunk begins. */
     CV_BISECT(low, journal->nrows, i,
               rows[i].chunk.file < chunk->file || (rows[i].chunk.file == chunk->file &&
                                                    rows[i].chunk.end <= chunk->begin));
@@ -95,9 +87,32 @@ static enum cleave_status forget_stale(struct cv_journal *journal,
         if (old->chunk.file != chunk->file || old->chunk.begin >= chunk->end)
             break;
         if (old->stale)
-            CV_TRY(cv_journal_forget(journal, old->row, err));
+            CV_TRY(forget(journal, old->row, err));
     }
     return CLEAVE_OK;
+}
+
+static enum cleave_status seal_chunk(struct cv_journal *journal, int64_t row,
+                                     const struct cv_journal_chunk *chunk,
+                                     char out[CV_CONTENT_HASH_TEXT],
+                                     struct cleave_error *err)
+{
+    struct cv_packer columns = { NULL, 0, 0, false };
+
+    cv_pack_number(&columns, (uint64_t)row);
+    cv_pack_number(&columns, chunk->file);
+    cv_pack_number(&columns, chunk->begin);
+    cv_pack_number(&columns, chunk->end);
+    cv_pack_number(&columns, chunk->hash.high);
+    cv_pack_number(&columns, chunk->hash.low);
+    cv_pack_number(&columns, (uint64_t)chunk->status);
+    cv_pack_real(&columns, chunk->seconds);
+    cv_pack_real(&columns, chunk->start_s);
+    cv_pack_text(&columns, chunk->worker);
+    cv_pack_number(&columns, chunk->output_bytes);
+    cv_pack_number(&columns, chunk->output_hash.high);
+    cv_pack_number(&columns, chunk->output_hash.low);
+    return cv_journal_seal(journal, "chunk", &columns, out, err);
 }
 
 static enum cleave_status add_chunk(struct cv_journal *journal,
@@ -108,10 +123,10 @@ static enum cleave_status add_chunk(struct cv_journal *journal,
     sqlite3_stmt *add = NULL;
     bool bound;
 
-    CV_TRY(cv_journal_prepare(journal, CV_SQL_ADD_CHUNK, &add, err));
+    CV_TRY(prepare(journal, CV_SQL_ADD_CHUNK, &add, err));
     cv_content_hash_text(chunk->hash, hashes[0]);
     cv_content_hash_text(chunk->output_hash, hashes[1]);
-    CV_TRY(cv_journal_seal_chunk(journal, journal->next_row, chunk, hashes[2], err));
+    CV_TRY(seal_chunk(journal, journal->next_row, chunk, hashes[2], err));
     bound = sqlite3_bind_int64(add, 1, journal->next_row) == SQLITE_OK &&
             sqlite3_bind_int64(add, 2, (int64_t)chunk->file) == SQLITE_OK &&
             sqlite3_bind_int64(add, 3, (int64_t)chunk->begin) == SQLITE_OK &&
@@ -146,22 +161,22 @@ static enum cleave_status read_part(struct cv_journal *journal, int fd, uint64_t
     return CLEAVE_OK;
 }
 
-/* Returns the hash of what was added, too. */
+/* *hash is that of the output. */
 static enum cleave_status add_output(struct cv_journal *journal, int fd, uint64_t begin,
                                      uint64_t end, struct cv_content_hash *hash,
                                      struct cleave_error *err)
 {
     sqlite3_stmt *add = NULL;
 
-    CV_TRY(cv_journal_prepare(journal, CV_SQL_ADD_PART, &add, err));
+    CV_TRY(prepare(journal, CV_SQL_ADD_PART, &add, err));
     if (journal->part == NULL)
-        journal->part = malloc(CV_JOURNAL_PART);
+        journal->part = malloc(PART_BYTES);
     if (journal->part == NULL)
         return cv_fail_memory(err, "a part of an output");
     cv_content_hasher_reset(journal->hasher);
     for (int part = 0; begin < end; part++) {
         const size_t length =
-            end - begin < CV_JOURNAL_PART ? (size_t)(end - begin) : CV_JOURNAL_PART;
+            end - begin < PART_BYTES ? (size_t)(end - begin) : PART_BYTES;
         const struct cv_part bytes = { .bytes = journal->part, .fd = -1, .end = length };
 
         CV_TRY(read_part(journal, fd, begin, length, err));
@@ -185,32 +200,27 @@ static enum cleave_status add_all(struct cv_journal *journal,
     struct cv_journal_chunk added = *chunk;
 
     added.output_bytes = end - begin;
-    CV_TRY(perform_plain(journal, CV_SQL_BEGIN, err));
     if (journal->stale)
         CV_TRY(forget_stale(journal, chunk, err));
     CV_TRY(add_output(journal, fd, begin, end, &added.output_hash, err));
-    CV_TRY(add_chunk(journal, &added, err));
-    CV_TRY(perform_plain(journal, CV_SQL_COMMIT, err));
-    journal->next_row++;
-    return CLEAVE_OK;
+    return add_chunk(journal, &added, err);
 }
 
 enum cleave_status cv_journal_add(struct cv_journal *journal,
                                   const struct cv_journal_chunk *chunk, int fd,
                                   uint64_t begin, uint64_t end, struct cleave_error *err)
 {
-    const enum cleave_status status = add_all(journal, chunk, fd, begin, end, err);
+    enum cleave_status status;
 
-    if (status != CLEAVE_OK && !sqlite3_get_autocommit(journal->db))
-        sqlite3_exec(journal->db, "ROLLBACK", NULL, NULL, NULL);
+    CV_TRY(cv_journal_execute(journal, "BEGIN IMMEDIATE", err));
+    status = cv_journal_end(journal, add_all(journal, chunk, fd, begin, end, err), err);
+    journal->next_row += status == CLEAVE_OK;
     return status;
 }
 
-/* --- the finished chunks of an earlier run ----------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------- */
 
-/* --- rows ------------------------------------------------------------------------------- */
-
-/* *good is false if the row is not as it was written. */
+/* *good is false if the row is damaged. */
 static enum cleave_status read_row(struct cv_journal *journal, sqlite3_stmt *query,
                                    struct cv_journal_row *out, bool *good,
                                    struct cleave_error *err)
@@ -239,7 +249,7 @@ static enum cleave_status read_row(struct cv_journal *journal, sqlite3_stmt *que
     if (!*good)
         return CLEAVE_OK;
     strcpy(chunk->worker, worker);
-    CV_TRY(cv_journal_seal_chunk(journal, out->row, chunk, seal, err));
+    CV_TRY(seal_chunk(journal, out->row, chunk, seal, err));
     *good = cv_journal_is(query, 11, seal);
     return CLEAVE_OK;
 }
@@ -254,14 +264,14 @@ static enum cleave_status keep_row(struct cv_journal *journal,
     return CLEAVE_OK;
 }
 
-/* Read all rows; the damaged ones are marked as stale. */
+/* Read all rows; damaged ones are marked as stale. */
 static enum cleave_status read_rows(struct cv_journal *journal, struct cleave_error *err)
 {
     enum cleave_status status = CLEAVE_OK;
     sqlite3_stmt *query = NULL;
     int step;
 
-    CV_TRY(cv_journal_prepare(journal, CV_SQL_CHUNKS, &query, err));
+    CV_TRY(prepare(journal, CV_SQL_CHUNKS, &query, err));
     while (status == CLEAVE_OK && (step = sqlite3_step(query)) != SQLITE_DONE) {
         struct cv_journal_row row;
         bool good = false;
@@ -289,10 +299,10 @@ static int by_place(const void *a, const void *b)
     return first->row < second->row ? -1 : first->row > second->row;
 }
 
-/* A byte is done once: of two chunks that share one, neither is believed. */
+/* Two chunks that share a byte are both damaged. */
 static void find_overlaps(struct cv_journal_row *rows, size_t n)
 {
-    size_t longest = 0; /* the one that reaches farthest so far */
+    size_t longest = 0; /* row with the highest end so far */
 
     for (size_t i = 1; i < n; i++) {
         const struct cv_journal_chunk *last = &rows[longest].chunk;
@@ -304,7 +314,7 @@ static void find_overlaps(struct cv_journal_row *rows, size_t n)
     }
 }
 
-/* Take those that are stale from the list and from the database. */
+/* Remove stale rows from the list and from the database. */
 static enum cleave_status drop_damaged(struct cv_journal *journal,
                                        struct cleave_error *err)
 {
@@ -312,7 +322,7 @@ static enum cleave_status drop_damaged(struct cv_journal *journal,
 
     for (size_t i = 0; i < journal->nrows; i++) {
         if (journal->rows[i].stale) {
-            CV_TRY(cv_journal_forget(journal, journal->rows[i].row, err));
+            CV_TRY(forget(journal, journal->rows[i].row, err));
             journal->damaged++;
         } else {
             journal->rows[kept] = journal->rows[i];
@@ -324,56 +334,45 @@ static enum cleave_status drop_damaged(struct cv_journal *journal,
     return CLEAVE_OK;
 }
 
-static void set_damaged_aside(struct cv_journal *journal, size_t *good)
+/* Move damaged rows, whose offsets mean nothing, to the end; returns the number of others. */
+static size_t partition(struct cv_journal_row *rows, size_t n)
 {
-    *good = 0;
-    for (size_t i = 0; i < journal->nrows; i++) {
-        const struct cv_journal_row row = journal->rows[i];
+    size_t good = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct cv_journal_row row = rows[i];
 
         if (row.stale)
             continue;
-        journal->rows[i] = journal->rows[*good];
-        journal->rows[(*good)++] = row;
+        rows[i] = rows[good];
+        rows[good++] = row;
     }
+    return good;
 }
 
-static enum cleave_status read_all(struct cv_journal *journal, struct cleave_error *err)
+enum cleave_status cv_journal_load(struct cv_journal *journal, size_t *out_count,
+                                   struct cleave_error *err)
 {
-    enum cleave_status status;
     size_t good;
 
-    journal->nrows = journal->given = 0;
+    journal->nrows = 0;
     journal->stale = false;
     CV_TRY(read_rows(journal, err));
     journal->total = journal->nrows;
-    set_damaged_aside(journal, &good); /* their places say nothing */
+    good = partition(journal->rows, journal->nrows);
     if (good > 1)
         qsort(journal->rows, good, sizeof *journal->rows, by_place);
     find_overlaps(journal->rows, good);
     CV_TRY(cv_journal_execute(journal, "BEGIN IMMEDIATE", err));
-    status = drop_damaged(journal, err);
-    if (status == CLEAVE_OK)
-        status = cv_journal_execute(journal, "COMMIT", err);
-    if (status != CLEAVE_OK && !sqlite3_get_autocommit(journal->db))
-        sqlite3_exec(journal->db, "ROLLBACK", NULL, NULL, NULL);
-    journal->read = status == CLEAVE_OK;
-    return status;
-}
-
-void cv_journal_rewind(struct cv_journal *journal)
-{
-    journal->read = false;
-}
-
-enum cleave_status cv_journal_next(struct cv_journal *journal, bool *found,
-                                   struct cv_journal_chunk *out, struct cleave_error *err)
-{
-    if (!journal->read)
-        CV_TRY(read_all(journal, err));
-    *found = journal->given < journal->nrows;
-    if (*found)
-        *out = journal->rows[journal->given++].chunk;
+    CV_TRY(cv_journal_end(journal, drop_damaged(journal, err), err));
+    *out_count = journal->nrows;
     return CLEAVE_OK;
+}
+
+const struct cv_journal_chunk *cv_journal_chunk_at(const struct cv_journal *journal,
+                                                   uint64_t id)
+{
+    return &journal->rows[id].chunk;
 }
 
 uint64_t cv_journal_damaged(const struct cv_journal *journal, uint64_t *of)
@@ -390,13 +389,13 @@ static void mark_stale(struct cv_journal *journal, uint64_t id)
     journal->stale = true;
 }
 
-/* Whether a row is the next part of an output of which `left` bytes are to come. */
+/* Whether a row is the next part of an output that has `left` more bytes. */
 static bool next_part(sqlite3_stmt *row, int64_t number, uint64_t left)
 {
     const size_t length = (size_t)sqlite3_column_bytes(row, 1);
 
     return cv_journal_types(row, "ib") && sqlite3_column_int64(row, 0) == number &&
-           length > 0 && length <= CV_JOURNAL_PART && length <= left;
+           length > 0 && length <= PART_BYTES && length <= left;
 }
 
 enum cleave_status cv_journal_output(struct cv_journal *journal, uint64_t id,
@@ -410,7 +409,7 @@ enum cleave_status cv_journal_output(struct cv_journal *journal, uint64_t id,
     int step = SQLITE_DONE;
 
     *whole = true;
-    CV_TRY(cv_journal_prepare(journal, CV_SQL_PARTS, &parts, err));
+    CV_TRY(prepare(journal, CV_SQL_PARTS, &parts, err));
     sqlite3_bind_int64(parts, 1, row->row);
     cv_content_hasher_reset(journal->hasher);
     for (int64_t number = 0; status == CLEAVE_OK && *whole; number++) {
@@ -450,14 +449,13 @@ enum cleave_status cv_journal_output(struct cv_journal *journal, uint64_t id,
 enum cleave_status cv_journal_tell(struct cv_journal *journal, struct cv_source *source,
                                    struct cleave_error *err)
 {
-    struct cv_journal_chunk chunk;
-    bool found;
+    size_t count;
 
-    cv_journal_rewind(journal);
-    CV_TRY(cv_journal_next(journal, &found, &chunk, err));
-    while (found) {
-        CV_TRY(cv_source_know(source, chunk.file, chunk.begin, chunk.end, chunk.id, err));
-        CV_TRY(cv_journal_next(journal, &found, &chunk, err));
+    CV_TRY(cv_journal_load(journal, &count, err));
+    for (size_t i = 0; i < count; i++) {
+        const struct cv_journal_chunk *chunk = &journal->rows[i].chunk;
+
+        CV_TRY(cv_source_know(source, chunk->file, chunk->begin, chunk->end, i, err));
     }
     return CLEAVE_OK;
 }
@@ -485,9 +483,9 @@ enum cleave_status cv_journal_confirm(struct cv_journal *journal,
     } else {
         *same = false;
         cv_fail_at(note, &place,
-                   "bytes %" PRIu64 " to %" PRIu64 " were done, but do not begin and end "
-                   "with a record any more: the file has changed or, after a last record "
-                   "that was cut short, grown",
+                   "bytes %" PRIu64 " to %" PRIu64 " were done, but no longer begin and "
+                   "end with a record: the file has changed or, after an incomplete "
+                   "last record, grown",
                    was.begin, was.end);
     }
     if (!*same)
@@ -495,7 +493,12 @@ enum cleave_status cv_journal_confirm(struct cv_journal *journal,
     return CLEAVE_OK;
 }
 
-/* --- how fast workers were that a journal has chunks of ---------------------------- */
+/* --- speeds of workers ----------------------------------------------------------------------
+ *
+ * A chunk takes a start, and its bytes divided by the speed of its worker. Open chunks have
+ * measured starts. A start that was not measured is at most the time of the shortest chunk, and
+ * hardly less, because the first chunks of a run are small. Speeds decide which worker gets
+ * which first chunk; measurements of the new run replace them. */
 
 /* A chunk took a start and its bytes over the speed of its worker. Of chunks that were open the
  * start is there. Where it is not, no start is longer than the shortest chunk, and the first
@@ -503,10 +506,10 @@ enum cleave_status cv_journal_confirm(struct cv_journal *journal,
  * left gives speeds, which choose who is given what first, and are forgotten where something is
  * measured. */
 
-/* Those that differ by less are equal, as far as one journal can tell. */
+/* Speeds that differ by less are equal, as far as a journal can tell. */
 static const double ALIKE = 1.25;
 
-/* What is known of a worker: bytes, and the time they took without starts; starts. */
+/* Bytes of a worker and their time without starts; measured starts and their time. */
 struct sum {
     double bytes, time_s;
     double starts_s, starts;
@@ -544,7 +547,7 @@ static void add_up(const struct cv_journal *journal, const char *const *names,
     }
 }
 
-/* Starts of those that show none are as those of the others. */
+/* Workers without measured starts get the mean of the others. */
 static void find_starts(const struct sum *sums, uint32_t count,
                         struct cv_journal_costs *out)
 {

@@ -7,7 +7,7 @@
 #ifndef CV_ORDER_QUEUE_H
 #define CV_ORDER_QUEUE_H
 #include "run/input/source.h"
-#include "run/journal/journal_items.h"
+#include "run/journal/journal.h"
 #include "run/master/input_coverage.h"
 #include "run/master/event_queue.h"
 
