@@ -272,10 +272,10 @@ static void links(void **state)
     refused("a link", "got a symbolic link");
     unlink(database);
     assert_int_equal(mkfifo(database, 0600), 0);
-    refused("a FIFO", "that is no regular file");
+    refused("a FIFO", "that is not a regular file");
     write_image(&whole);
     assert_int_equal(symlink(target, log), 0);
-    refused("a link beside it", "got one with -wal that is no regular file");
+    refused("a link beside it", "got one with -wal that is not a regular file");
     unlink(target);
     unlink(log);
     unlink(database);

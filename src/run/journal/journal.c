@@ -92,13 +92,12 @@ static enum cleave_status differs(const struct cv_journal *journal, const char *
                                   const char *quote, const char *expected,
                                   const char *got, struct cleave_error *err)
 {
-    const struct cv_place place = { journal->path, 0, 0, NULL };
     const size_t skip = skip_same(expected, got);
     const char *dots = skip > 0 ? "..." : "";
     char shown[2][SHOWN];
 
     return cv_fail_at(
-        err, &place,
+        err, &journal->place,
         "the journal belongs to another run: expected %s %s%s%s%s, got %s%s%s%s", what,
         quote, dots,
         cv_shown(expected + skip, strlen(expected + skip), shown[0], sizeof *shown),
@@ -318,7 +317,6 @@ static enum cleave_status enter(struct cv_journal *journal, enum cv_journal_mode
                                 bool fresh, const struct cv_journal_run *run,
                                 const struct cv_source *source, struct cleave_error *err)
 {
-    const struct cv_place place = { journal->path, 0, 0, NULL };
     int64_t chunks = 0, last_chunk, last_output;
 
     if (!fresh)
@@ -326,7 +324,7 @@ static enum cleave_status enter(struct cv_journal *journal, enum cv_journal_mode
     if (chunks > 0)
         CV_TRY(compare(journal, run, source, err));
     if (chunks > 0 && mode == CV_JOURNAL_NEW)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, &journal->place,
                           "expected a new journal, got one with %" PRId64
                           " finished %s of this run: journal.resume continues it, "
                           "journal.overwrite empties it",
@@ -336,7 +334,7 @@ static enum cleave_status enter(struct cv_journal *journal, enum cv_journal_mode
         CV_TRY(note_run(journal, run, err));
     }
     CV_TRY(note_inputs(journal, source, err));
-    /* A new id is higher than all that were used, also by outputs without a chunk. */
+    /* A new id is higher than used ids, also those of outputs without a chunk. */
     CV_TRY(cv_journal_ask(journal, "SELECT ifnull(max(id), 0) FROM chunk", &last_chunk,
                           err));
     CV_TRY(cv_journal_ask(journal, "SELECT ifnull(max(chunk), 0) FROM output",
@@ -371,6 +369,7 @@ enum cleave_status cv_journal_open(const char *path, enum cv_journal_mode mode,
         return cv_fail_memory(err, "a journal");
     journal->lock = -1;
     journal->path = strdup(path);
+    journal->place = (struct cv_place){ journal->path, 0, 0, NULL };
     status = journal->path == NULL ? cv_fail_memory(err, "a journal")
                                    : start(journal, mode, run, source, err);
     if (status == CLEAVE_OK)

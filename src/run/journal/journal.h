@@ -46,8 +46,8 @@ enum cv_journal_mode {
     CV_JOURNAL_OVERWRITE, /* empties a journal; refuses files of another kind  */
 };
 
-/* Open or make the journal `path`, and lock it until it is closed. Inputs may have been added
- * after those of the run that is resumed. *out is owned by the caller. */
+/* Open or make the journal `path`, and lock it until it is closed. Inputs may have been appended
+ * since the first run. *out is owned by the caller. */
 enum cleave_status cv_journal_open(const char *path, enum cv_journal_mode mode,
                                    const struct cv_journal_run *run,
                                    const struct cv_source *source,
@@ -79,9 +79,9 @@ enum cleave_status cv_journal_load(struct cv_journal *journal, size_t *out_count
 const struct cv_journal_chunk *cv_journal_chunk_at(const struct cv_journal *journal,
                                                    uint64_t id);
 /* Pass the output of chunk `id` to `sink`, part by part; `bytes` are borrowed for the call. Ends
- * with the first status that is not OK. *whole is false if the output is not the one that was
- * added, which may be detected after parts of it were passed: then the chunk counts as damaged
- * and stays in the journal until its bytes are added again. */
+ * with the first status that is not OK. *whole is false if the output is damaged, which
+ * may be detected after parts of it were passed. Then the chunk stays in the journal until its
+ * bytes are added again. */
 typedef enum cleave_status cv_journal_sink(void *context, const void *bytes,
                                            size_t length, struct cleave_error *err);
 enum cleave_status cv_journal_output(struct cv_journal *journal, uint64_t id,
@@ -105,7 +105,7 @@ enum cleave_status cv_journal_confirm(struct cv_journal *journal,
 /* Costs of workers. */
 struct cv_journal_costs {
     double *speed_ups; /* bytes per second of each worker; memory of the caller      */
-    double *start_s;   /* start-up time of each worker's command; of the caller      */
+    double *start_s;   /* start-up time of each worker's command; likewise           */
     bool known;        /* speeds of all workers                                      */
     bool differ;       /* speeds differ by more than chance; else all are their mean */
     bool starts_known;

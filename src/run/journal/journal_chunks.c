@@ -11,7 +11,7 @@
 #include "run/journal/journal.h"
 #include "run/journal/journal_internal.h"
 
-enum { PART_BYTES = 1 << 20 }; /* of an output in a row */
+enum { PART_BYTES = 1 << 20 }; /* most bytes of an output in a row */
 
 static const char *const texts[CV_SQL_STATEMENTS] = {
     [CV_SQL_ADD_CHUNK] = "INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -161,7 +161,6 @@ static enum cleave_status read_part(struct cv_journal *journal, int fd, uint64_t
     return CLEAVE_OK;
 }
 
-/* *hash is that of the output. */
 static enum cleave_status add_output(struct cv_journal *journal, int fd, uint64_t begin,
                                      uint64_t end, struct cv_content_hash *hash,
                                      struct cleave_error *err)
@@ -500,12 +499,6 @@ enum cleave_status cv_journal_confirm(struct cv_journal *journal,
  * hardly less, because the first chunks of a run are small. Speeds decide which worker gets
  * which first chunk; measurements of the new run replace them. */
 
-/* A chunk took a start and its bytes over the speed of its worker. Of chunks that were open the
- * start is there. Where it is not, no start is longer than the shortest chunk, and the first
- * chunks of a run are so small that it is hardly more than one: so that is taken off. What is
- * left gives speeds, which choose who is given what first, and are forgotten where something is
- * measured. */
-
 /* Speeds that differ by less are equal, as far as a journal can tell. */
 static const double ALIKE = 1.25;
 
@@ -547,7 +540,7 @@ static void add_up(const struct cv_journal *journal, const char *const *names,
     }
 }
 
-/* Workers without measured starts get the mean of the others. */
+/* Workers without measured starts get the mean of all. */
 static void find_starts(const struct sum *sums, uint32_t count,
                         struct cv_journal_costs *out)
 {

@@ -42,7 +42,7 @@ static const struct companion {
     unsigned char magic[FORMS][MAGIC];
 } companions[] = {
     { "-wal", { { 0x37, 0x7f, 0x06, 0x82 }, { 0x37, 0x7f, 0x06, 0x83 }, { 0 } } },
-    /* Its version, in the byte order of the machine. */
+    /* The version, in the byte order of the machine. */
     { "-shm", { { 0x18, 0xe2, 0x2d, 0x00 }, { 0x00, 0x2d, 0xe2, 0x18 }, { 0 } } },
     { "-journal", { { 0xd9, 0xd5, 0x05, 0xf9 }, { 0 }, { 0 } } },
 };
@@ -54,13 +54,13 @@ static enum cleave_status trust_file(const char *path, const char *suffix,
 
     if (!S_ISREG(facts->st_mode))
         return cv_fail_at(err, &place,
-                          "expected a journal or a new file, got one%s%s that is no "
-                          "regular file",
+                          "expected a journal or a new file, got one%s%s that is not "
+                          "a regular file",
                           *suffix != '\0' ? " with " : "", suffix);
     if (facts->st_uid != geteuid())
         return cv_fail_at(err, &place,
                           "the journal%s%s belongs to user %lu, not to you: if you trust "
-                          "what it holds, copy it to a file of your own",
+                          "what it holds, copy it to your own file",
                           *suffix != '\0' ? "'s file " : "", suffix,
                           (unsigned long)facts->st_uid);
     if (facts->st_size > 0 && (facts->st_mode & (S_IWGRP | S_IWOTH)) != 0)
@@ -79,7 +79,7 @@ static bool is_companion(const char *path, const struct companion *companion)
     unsigned char head[MAGIC];
     const ssize_t got = fd >= 0 ? pread(fd, head, sizeof head, 0) : 0;
     static const unsigned char blank[MAGIC];
-    /* The process that opens -shm first truncates it to three bytes, and may be killed then. */
+    /* A process may be killed after it has truncated -shm to three bytes. */
     bool known = got <= 0 || (got < MAGIC && memcmp(head, blank, (size_t)got) == 0);
 
     if (fd >= 0)
@@ -108,11 +108,10 @@ static enum cleave_status trust_companion(const char *path, char *beside,
                       companion->suffix);
 }
 
-/* Whether only we can have written what the file at `path` holds, which has these facts, and the
- * files with its name and -wal, -shm and -journal behind it; and whether those are what SQLite
- * makes. It reads them as part of the journal, and removes them. */
-static enum cleave_status journal_trust(const char *path, const struct stat *facts,
-                                        struct cleave_error *err)
+/* Check that only this user can have written the file and its companions, which SQLite reads as
+ * part of the journal and removes, and that SQLite has made the companions. */
+static enum cleave_status check_owner(const char *path, const struct stat *facts,
+                                      struct cleave_error *err)
 {
     const size_t room = strlen(path) + sizeof "-journal";
     char *beside = malloc(room);
@@ -136,7 +135,6 @@ static const char what_to_do[] = "use journal.overwrite or another journal";
 enum cleave_status cv_journal_fail(const struct cv_journal *journal, const char *what,
                                    struct cleave_error *err)
 {
-    const struct cv_place place = { journal->path, 0, 0, NULL };
     const int code = sqlite3_errcode(journal->db);
     const int reason = sqlite3_system_errno(journal->db);
     const char *text = sqlite3_errmsg(journal->db);
@@ -145,15 +143,15 @@ enum cleave_status cv_journal_fail(const struct cv_journal *journal, const char 
         return cv_fail_memory(err, "a journal");
     if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT || code == SQLITE_TOOBIG ||
         code == SQLITE_FORMAT)
-        return cv_fail_at(err, &place, "cannot %s: the file is damaged; %s", what,
-                          what_to_do);
+        return cv_fail_at(err, &journal->place, "cannot %s: the file is damaged; %s",
+                          what, what_to_do);
     if (code == SQLITE_FULL)
         text = "no space left on the disk";
     else if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
         text = "another program is writing to it";
     else if ((code == SQLITE_IOERR || code == SQLITE_CANTOPEN) && reason != 0)
         text = strerror(reason);
-    (void)cv_fail_at(err, &place, "cannot %s: %s", what, text);
+    (void)cv_fail_at(err, &journal->place, "cannot %s: %s", what, text);
     /* A full disk is not an error of the user. */
     if (code != SQLITE_FULL && code != SQLITE_IOERR)
         return CLEAVE_EINPUT;
@@ -165,10 +163,9 @@ enum cleave_status cv_journal_fail(const struct cv_journal *journal, const char 
 enum cleave_status cv_journal_fail_damaged(const struct cv_journal *journal,
                                            const char *what, struct cleave_error *err)
 {
-    const struct cv_place place = { journal->path, 0, 0, NULL };
-
-    return cv_fail_at(err, &place, "the journal is damaged: %s are not as written; %s",
-                      what, what_to_do);
+    return cv_fail_at(err, &journal->place,
+                      "the journal is damaged: %s are not as written; %s", what,
+                      what_to_do);
 }
 
 enum cleave_status cv_journal_execute(struct cv_journal *journal, const char *sql,
@@ -276,23 +273,22 @@ static bool lock_range(int file)
 
 static enum cleave_status take_lock(struct cv_journal *journal, struct cleave_error *err)
 {
-    const struct cv_place place = { journal->path, 0, 0, NULL };
-
     journal->lock =
         open(journal->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (journal->lock < 0 && errno == ELOOP)
         return cv_fail_at(
-            err, &place,
+            err, &journal->place,
             "expected a journal or a new file, got a symbolic link: name the "
             "file it leads to");
     if (journal->lock < 0)
-        return cv_fail_at(err, &place, "cannot open the journal: %s", strerror(errno));
+        return cv_fail_at(err, &journal->place, "cannot open the journal: %s",
+                          strerror(errno));
     if (!lock_range(journal->lock))
         return errno == EAGAIN || errno == EACCES
-                   ? cv_fail_at(err, &place,
+                   ? cv_fail_at(err, &journal->place,
                                 "expected a journal that is free, got one that another "
                                 "run is using")
-                   : cv_fail_at(err, &place, "cannot lock the journal: %s",
+                   : cv_fail_at(err, &journal->place, "cannot lock the journal: %s",
                                 strerror(errno));
     return CLEAVE_OK;
 }
@@ -301,22 +297,23 @@ static enum cleave_status look_at_file(struct cv_journal *journal,
                                        struct cleave_error *err)
 {
     static const char magic[] = "SQLite format 3";
-    const struct cv_place place = { journal->path, 0, 0, NULL };
     char head[sizeof magic];
     struct stat facts;
     ssize_t got;
 
     if (fstat(journal->lock, &facts) != 0)
-        return cv_fail_at(err, &place, "cannot read the journal: %s", strerror(errno));
-    CV_TRY(journal_trust(journal->path, &facts, err));
+        return cv_fail_at(err, &journal->place, "cannot read the journal: %s",
+                          strerror(errno));
+    CV_TRY(check_owner(journal->path, &facts, err));
     /* A file that becomes a journal gets the mode of one. */
     if (facts.st_size == 0 && (facts.st_mode & 0777) != 0600)
         (void)fchmod(journal->lock, 0600);
     got = pread(journal->lock, head, sizeof head, 0);
     if (got < 0)
-        return cv_fail_at(err, &place, "cannot read the journal: %s", strerror(errno));
+        return cv_fail_at(err, &journal->place, "cannot read the journal: %s",
+                          strerror(errno));
     if (got > 0 && (got < (ssize_t)sizeof head || memcmp(head, magic, sizeof magic) != 0))
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, &journal->place,
                           "expected a journal or a new file, got a file of another kind");
     return CLEAVE_OK;
 }
@@ -361,11 +358,11 @@ static enum cleave_status open_database(struct cv_journal *journal,
 {
     /* An absolute path, because some names mean something else to SQLite. */
     char *whole = realpath(journal->path, NULL);
-    const struct cv_place place = { journal->path, 0, 0, NULL };
     int opened;
 
     if (whole == NULL)
-        return cv_fail_at(err, &place, "cannot open the journal: %s", strerror(errno));
+        return cv_fail_at(err, &journal->place, "cannot open the journal: %s",
+                          strerror(errno));
     opened = sqlite3_open_v2(whole, &journal->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     free(whole);
@@ -404,7 +401,6 @@ static enum cleave_status set_writing(struct cv_journal *journal,
 static enum cleave_status check_tables(struct cv_journal *journal,
                                        struct cleave_error *err)
 {
-    const struct cv_place place = { journal->path, 0, 0, NULL };
     enum cleave_status status = CLEAVE_OK;
     sqlite3_stmt *query = NULL;
     size_t there = 0;
@@ -423,7 +419,7 @@ static enum cleave_status check_tables(struct cv_journal *journal,
         status = cv_journal_fail(journal, "read the journal", err);
     else if (!same || there != TABLES)
         status =
-            cv_fail_at(err, &place,
+            cv_fail_at(err, &journal->place,
                        "expected the tables of a journal and nothing else, got others: "
                        "the journal is damaged or not made by cleave; %s",
                        what_to_do);
@@ -468,25 +464,24 @@ static enum cleave_status ask_application(struct cv_journal *journal, int64_t *o
 static enum cleave_status identify(struct cv_journal *journal, enum cv_journal_mode mode,
                                    bool *fresh, struct cleave_error *err)
 {
-    const struct cv_place place = { journal->path, 0, 0, NULL };
     int64_t application = 0, version = 0, tables_there = 0;
 
     CV_TRY(ask_application(journal, &application, err));
-    if (application == 0) /* of an empty database */
+    if (application == 0) /* an empty database */
         CV_TRY(cv_journal_ask(journal, "SELECT count(*) FROM sqlite_master",
                               &tables_there, err));
     *fresh = application == 0 && tables_there == 0;
     if (*fresh)
         return CLEAVE_OK;
     if (application != APPLICATION)
-        return cv_fail_at(err, &place,
+        return cv_fail_at(err, &journal->place,
                           "expected a journal, got a database of another program");
     if (mode == CV_JOURNAL_OVERWRITE)
         return CLEAVE_OK;
     CV_TRY(cv_journal_ask(journal, "PRAGMA user_version", &version, err));
     if (version != VERSION)
         return cv_fail_at(
-            err, &place,
+            err, &journal->place,
             "expected a journal of format %d, got format %" PRId64
             ", which another version of cleave has written: resume it with that "
             "version, or use journal.overwrite",

@@ -2,6 +2,7 @@
 #ifndef CV_JOURNAL_INTERNAL_H
 #define CV_JOURNAL_INTERNAL_H
 #include <sqlite3.h>
+#include "base/fail.h"
 #include "run/common/pack.h"
 #include "run/journal/journal.h"
 
@@ -18,16 +19,17 @@ enum cv_journal_statement {
 /* A chunk of an earlier run. */
 struct cv_journal_row {
     struct cv_journal_chunk chunk;
-    int64_t row; /* its id in the database */
-    bool stale;  /* it has changed: removed when its bytes are added again */
+    int64_t row; /* id in the database */
+    bool stale;  /* removed when its bytes are added again */
 };
 
 struct cv_journal {
-    char *path;                                  /* owned: as given, for messages */
+    char *path;                                  /* owned                         */
+    struct cv_place place;                       /* the path, for messages        */
     int lock;                                    /* see journal_file.c            */
     sqlite3 *db;                                 /* owned */
     sqlite3_stmt *statements[CV_SQL_STATEMENTS]; /* owned; NULL until used        */
-    char *part;                                  /* owned: of an output           */
+    char *part;                                  /* owned: a part of an output    */
     struct cv_content_hasher *hasher;            /* owned: of outputs and seals   */
     uint64_t key;                                /* random number of the run      */
     int64_t next_row;            /* id in the database of the next chunk          */
