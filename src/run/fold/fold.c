@@ -13,7 +13,7 @@
 #include "run/fold/fold_set.h"
 #include "run/slot/slot.h"
 
-/* --- the words of a command that reduces ------------------------------------------- */
+/* --- the command -------------------------------------------------------------------------- */
 
 bool cv_fold_takes_files(const char *command)
 {
@@ -26,9 +26,7 @@ enum cleave_status cv_fold_check_command(const char *command, struct cleave_erro
 
     if (command[0] == '\0')
         return cv_fail(err, CLEAVE_EINPUT, "expected a command that reduces, got ''");
-    if (strstr(command, "{1}") == NULL && strstr(command, "{2}") == NULL)
-        return CLEAVE_OK;
-    if (cv_fold_takes_files(command))
+    if ((strstr(command, "{1}") == NULL) == (strstr(command, "{2}") == NULL))
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_EINPUT,
                    "expected {1} and {2} or none of them in the command that reduces, "
@@ -36,8 +34,7 @@ enum cleave_status cv_fold_check_command(const char *command, struct cleave_erro
                    cv_shown(command, strlen(command), shown, sizeof shown));
 }
 
-/* The command with names of files in the place of {1} and {2}. They are those of this
- * process's descriptors: there is no other name, and a copy would cost. */
+/* Replace {1} and {2} by names of this process's descriptors, as the files have no other name. */
 static bool name_files(const char *command, const struct cv_taken partials[2],
                        struct cv_text *out)
 {
@@ -74,7 +71,6 @@ enum cleave_status cv_fold_call_prepare(struct cv_fold_call *call,
     return call->has_command ? CLEAVE_OK : set_command(call, call->text, err);
 }
 
-/* They are named in it. */
 static enum cleave_status start_on_files(struct cv_fold_call *call, struct cv_slot *slot,
                                          const struct cv_taken partials[2],
                                          struct cleave_error *err)
@@ -115,7 +111,7 @@ void cv_fold_call_done(struct cv_fold_call *call)
     call->has_command = false;
 }
 
-/* --- which folds were made when ---------------------------------------------------- */
+/* --- the log ------------------------------------------------------------------------------ */
 
 struct cv_fold_note {
     double start_s, end_s;
@@ -160,18 +156,17 @@ void cv_fold_log_done(struct cv_fold_log *log)
     *log = (struct cv_fold_log){ 0 };
 }
 
-/* --- fold partial results into one, by a command ----------------------------------- */
+/* --- one fold ----------------------------------------------------------------------------- */
 
-/* From this many on, workers fold before they make more: enough for two full calls, few
- * enough for a descriptor each. */
+/* With this many ready partials, workers fold before they make more: enough for two full calls,
+ * few enough for a descriptor each. */
 enum { CROWD = 2 * CV_FOLD_MOST };
 
-/* One worker's command, and what it folds. */
 struct job {
     struct cv_slot slot;
     struct cv_fold_call call;
     struct cv_partial partials[CV_FOLD_MOST];
-    size_t npartials; /* whose stores are the job's                                 */
+    size_t npartials; /* stores are owned                                           */
     uint32_t attempt; /* from 1                                                     */
 };
 
@@ -181,14 +176,12 @@ struct cv_fold {
     struct cv_fold_set set; /* the stores in it are owned                           */
     struct job *jobs;       /* owned: per worker                                    */
     uint32_t running;
-    size_t crowd; /* so many results that workers should fold before they make more   */
+    size_t crowd; /* see cv_fold_crowded                                              */
     uint64_t skipped, covered; /* bytes of the input: see cv_fold_covered           */
     bool stopped, failed, by_command;
     struct cleave_error err; /* once failed                                         */
     struct cv_fold_counts counts;
 };
-
-/* --- one fold ----------------------------------------------------------------------------- */
 
 static void drop_partials(struct job *job)
 {
@@ -210,23 +203,19 @@ static enum cleave_status launch(struct cv_fold *fold, struct job *job,
 
     for (size_t i = 0; i < job->npartials; i++)
         CV_TRY(cv_ordered_output_take(job->partials[i].store, &taken[i], err));
-    if (fold->options.limiter != NULL)
-        CV_TRY(cv_start_limiter_room(fold->options.limiter, err));
+    CV_TRY(cv_start_limiter_room(fold->options.limiter, err));
     CV_TRY(cv_fold_call_start(&job->call, &job->slot, taken, job->npartials, err));
-    if (fold->options.limiter != NULL)
-        cv_start_limiter_begun(fold->options.limiter);
+    cv_start_limiter_begun(fold->options.limiter);
     fold->counts.calls++;
     return CLEAVE_OK;
 }
 
-/* The command of the job was not started, as `why` says: if there was no room for it, its partials
- * wait with the others. */
+/* The command was not started: if resources were short, its partials return to the set. */
 static enum cleave_status put_off(struct cv_fold *fold, struct job *job,
                                   const struct cleave_error *why,
                                   struct cleave_error *err)
 {
-    if (fold->options.limiter == NULL ||
-        !cv_start_limiter_wait(fold->options.limiter, fold->options.poller, why)) {
+    if (!cv_start_limiter_wait(fold->options.limiter, fold->options.poller, why)) {
         if (err != NULL)
             *err = *why;
         return why->status;
@@ -238,7 +227,6 @@ static enum cleave_status put_off(struct cv_fold *fold, struct job *job,
     return CLEAVE_OK;
 }
 
-/* It has been tried often enough. */
 static void give_up(struct cv_fold *fold, const struct job *job)
 {
     struct cleave_error err;
@@ -251,12 +239,12 @@ static void give_up(struct cv_fold *fold, const struct job *job)
     fail_fold(fold, &err);
 }
 
-/* The store is complete, and the fold's from here on. */
+/* Takes over the store, which is complete. */
 static enum cleave_status add_partial(struct cv_fold *fold, struct cv_partial partial,
                                       struct cleave_error *err)
 {
     struct cv_taken taken;
-    /* The place behind it is free for others. */
+    /* The descriptor of the output becomes free for another one. */
     enum cleave_status status = cv_ordered_output_take(partial.store, &taken, err);
 
     partial.bytes = cv_chunk_output_size(partial.store);
@@ -267,7 +255,6 @@ static enum cleave_status add_partial(struct cv_fold *fold, struct cv_partial pa
     return status;
 }
 
-/* What was folded is one partial now. */
 static enum cleave_status accept_result(struct cv_fold *fold, struct job *job,
                                         struct cleave_error *err)
 {
@@ -290,8 +277,7 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
     enum cleave_status status = CLEAVE_OK;
     struct cleave_error err, why;
 
-    if (fold->options.limiter != NULL)
-        cv_start_limiter_ended(fold->options.limiter);
+    cv_start_limiter_ended(fold->options.limiter);
     fold->counts.seconds += cv_clock_s() - slot->start_s;
     if (end != CV_SLOT_DONE) {
         cv_chunk_output_drop(slot->store);
@@ -340,8 +326,7 @@ enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t
 
     assert(!job->slot.busy && among > 0);
     if (fold->stopped || fold->failed || fold->set.ready == 0 ||
-        (fold->options.limiter != NULL &&
-         cv_start_limiter_is_crowded(fold->options.limiter)))
+        cv_start_limiter_is_crowded(fold->options.limiter))
         return CLEAVE_OK;
     if (!fold->takes_files) {
         max = (fold->set.ready + among - 1) / among;
@@ -355,13 +340,12 @@ enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t
     return CLEAVE_OK;
 }
 
-/* --- all of them -------------------------------------------------------------------------- */
+/* --- all folds -------------------------------------------------------------------------- */
 
-/* Where each result is a file that takes a descriptor, and these are few, they are folded sooner. */
+/* If each partial is a file with a descriptor and descriptors are few, fold sooner. */
 static size_t crowd_of(const struct cv_fold *fold)
 {
-    const struct cv_start_limiter *limiter = fold->options.limiter;
-    const uint64_t files = limiter != NULL ? limiter->most_files : 0;
+    const uint64_t files = fold->options.limiter->most_files;
 
     if (!fold->takes_files || files == 0 || files / 4 >= CROWD)
         return CROWD;
@@ -439,7 +423,7 @@ enum cleave_status cv_fold_add(struct cv_fold *fold, struct cv_chunk_output *sto
 enum cleave_status cv_fold_skip(struct cv_fold *fold, uint64_t begin, uint64_t end,
                                 struct cleave_error *err)
 {
-    if (fold->set.commutative) /* it is not kept there */
+    if (fold->set.commutative) /* the set does not keep it */
         fold->skipped += end - begin;
     return cv_fold_set_add(&fold->set,
                            &(struct cv_partial){
