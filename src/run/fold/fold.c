@@ -274,39 +274,36 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
 {
     struct cv_fold *fold = context;
     struct job *job = &fold->jobs[slot->worker];
+    const bool stopping = fold->stopped || fold->failed;
     enum cleave_status status = CLEAVE_OK;
     struct cleave_error err, why;
 
     cv_start_limiter_ended(fold->options.limiter);
+    fold->running--;
     fold->counts.seconds += cv_clock_s() - slot->start_s;
     if (end != CV_SLOT_DONE) {
         cv_chunk_output_drop(slot->store);
         slot->store = NULL;
     }
     if (end == CV_SLOT_DONE) {
-        fold->running--;
         cv_fold_log_add(fold->options.log, slot->worker, slot->start_s, cv_clock_s(),
                         job->npartials);
         fold->counts.gone += job->npartials - 1;
         status = accept_result(fold, job, &err);
-    } else if (end == CV_SLOT_FAILED && slot->process.start_error != 0 &&
-               !fold->stopped && !fold->failed &&
+    } else if (end == CV_SLOT_FAILED && slot->process.start_error != 0 && !stopping &&
                cv_process_fail_start(slot->command, slot->process.start_error, &why) ==
                    CLEAVE_ERESOURCES) {
-        fold->running--;
         status = put_off(fold, job, &why, &err);
     } else if (end != CV_SLOT_STOPPED && job->attempt <= fold->options.retries &&
-               !fold->stopped && !fold->failed) {
+               !stopping) {
         job->attempt++;
         fold->counts.retries++;
-        if (launch(fold, job, &why) != CLEAVE_OK) {
-            fold->running--;
+        if (launch(fold, job, &why) == CLEAVE_OK)
+            fold->running++;
+        else
             status = put_off(fold, job, &why, &err);
-        }
-    } else {
-        fold->running--;
-        if (end != CV_SLOT_STOPPED)
-            give_up(fold, job);
+    } else if (end != CV_SLOT_STOPPED) {
+        give_up(fold, job);
     }
     if (status != CLEAVE_OK)
         fail_fold(fold, &err);
@@ -364,7 +361,7 @@ enum cleave_status cv_fold_new(const struct cv_fold_options *options,
     fold->options = *options;
     fold->takes_files = cv_fold_takes_files(options->command);
     fold->crowd = crowd_of(fold);
-    cv_fold_set_init(&fold->set, options->commutative);
+    fold->set.commutative = options->commutative;
     fold->jobs = calloc(options->nworkers, sizeof *fold->jobs);
     if (fold->jobs == NULL) {
         cv_fold_free(fold);

@@ -9,11 +9,6 @@
 #include "base/bisect.h"
 #include "base/fail.h"
 
-void cv_fold_set_init(struct cv_fold_set *set, bool commutative)
-{
-    *set = (struct cv_fold_set){ .commutative = commutative };
-}
-
 void cv_fold_set_done(struct cv_fold_set *set)
 {
     free(set->items);

@@ -15,11 +15,11 @@ struct cv_chunk_output;
 struct cv_partial {
     uint64_t begin, end; /* in the input, begin < end; commutative: without meaning */
     uint64_t bytes;      /* size of the result                                      */
-    struct cv_chunk_output
-        *store;      /* borrowed; NULL: there is no result                      */
+    struct cv_chunk_output *store; /* borrowed; NULL: there is no result        */
     uint64_t covers; /* input bytes of the result                               */
 };
 
+/* Empty if all is zero but `commutative`. */
 struct cv_fold_set {
     bool commutative;
     struct cv_partial *items; /* owned: by begin; commutative: by size                 */
@@ -27,7 +27,6 @@ struct cv_fold_set {
     size_t ready; /* partials that could be folded now: 0, or 2 and more              */
 };
 
-void cv_fold_set_init(struct cv_fold_set *set, bool commutative);
 void cv_fold_set_done(struct cv_fold_set *set);
 
 /* A partial without a result joins its neighbours. */

@@ -2,15 +2,22 @@
 #include "run/items/item_commands.h"
 
 #include <ctype.h>
+#include <limits.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/file_target.h"
 #include "base/random.h"
 #include "run/common/cannot_run.h"
-#include "run/items/item_shell.h"
+#include "run/common/process.h"
+
+extern char **environ;
 
 /* A line of this length is short enough for any system and environment. */
 enum { MANY_BYTES = 128 * 1024 - 2048 };
@@ -211,12 +218,11 @@ enum cleave_status cv_item_commands_run_line(const struct cv_item_commands *comm
                                              struct cleave_error *err)
 {
     uint64_t cuts[2];
-    struct cv_item_commands some;
+    const struct cv_item_commands some =
+        cv_item_commands_some(commands, first, count, cuts);
 
-    if (count <= 1)
-        return cv_item_commands_line(commands, first, slot, out, err);
-    some = cv_item_commands_some(commands, first, count, cuts);
-    return cv_item_commands_line(&some, 0, slot, out, err);
+    return count <= 1 ? cv_item_commands_line(commands, first, slot, out, err)
+                      : cv_item_commands_line(&some, 0, slot, out, err);
 }
 
 /* Bytes of one command for rows [first, first + count), which has number `base` + 1. */
@@ -381,6 +387,91 @@ static enum cleave_status check_word(const struct cv_item_commands *commands,
     return CLEAVE_OK;
 }
 
+/* --- shells ---------------------------------------------------------------------------------- */
+
+enum { ANCESTORS = 64 };
+
+static bool is_bourne(const char *path)
+{
+    static const char *const names[] = { "sh",  "bash", "dash",  "ash",
+                                         "ksh", "zsh",  "ksh93", "mksh" };
+
+    return cv_is_one_of(cv_file_name(path), names, sizeof names / sizeof *names);
+}
+
+/* The parent of a process; 0: unknown. */
+static long parent_of(long pid)
+{
+    char path[64], line[512];
+    const char *after_name;
+    long parent = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    /* "123 (NAME) S 456": the name may have brackets. */
+    if (fgets(line, sizeof line, file) != NULL &&
+        (after_name = strrchr(line, ')')) != NULL && strlen(after_name) > 4)
+        parent = strtol(after_name + 4, NULL, 10);
+    fclose(file);
+    return parent;
+}
+
+/* The path of the shell that has started this process, so that its exported functions are
+ * known; else $SHELL, if it quotes like a Bourne shell; else /bin/sh. NULL: memory is short. */
+static char *find_shell(void)
+{
+    const char *request = getenv("SHELL");
+    long pid = getppid();
+
+    for (int i = 0; i < ANCESTORS && pid > 1; i++) {
+        char path[64], program[PATH_MAX];
+        ssize_t length;
+
+        snprintf(path, sizeof path, "/proc/%ld/exe", pid);
+        length = readlink(path, program, sizeof program - 1);
+        if (length > 0) {
+            program[length] = '\0';
+            if (is_bourne(program) && access(program, X_OK) == 0)
+                return strdup(program);
+        }
+        pid = parent_of(pid);
+    }
+    if (request != NULL && request[0] == '/' && is_bourne(request) &&
+        access(request, X_OK) == 0)
+        return strdup(request);
+    return strdup("/bin/sh");
+}
+
+bool cv_item_is_program(const char *name)
+{
+    const char *const words[] = { name, NULL };
+    struct cv_command command;
+
+    if (cv_command_init(&command, NULL, words, NULL) != CLEAVE_OK)
+        return false;
+    cv_command_done(&command);
+    return true;
+}
+
+/* Whether the name is a command or a function of the shell. */
+static bool shell_knows(const char *shell, const char *name)
+{
+    static char asks[] = "command -v -- \"$1\" >/dev/null 2>&1", dash_c[] = "-c",
+                self[] = "sh";
+    char *const words[] = { (char *)shell, dash_c, asks, self, (char *)name, NULL };
+    pid_t pid;
+    int status;
+
+    if (posix_spawn(&pid, shell, NULL, NULL, words, environ) != 0)
+        return false;
+    if (waitpid(pid, &status, 0) != pid)
+        return false;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 /* --- all of it ---------------------------------------------------------------------------- */
 
 void cv_item_commands_done(struct cv_item_commands *commands)
@@ -411,12 +502,12 @@ static enum cleave_status choose_shell(struct cv_item_commands *commands, bool r
     enum cleave_status status = CLEAVE_OK;
 
     if (!found && (remote || !(literal && program != NULL))) {
-        commands->shell = cv_item_shell();
+        commands->shell = find_shell();
         if (commands->shell == NULL)
             status = cv_fail_memory(err, "the shell");
     }
     if (!found && !remote && plain && program != NULL && status == CLEAVE_OK &&
-        (commands->shell == NULL || !cv_item_shell_knows(commands->shell, program)))
+        (commands->shell == NULL || !shell_knows(commands->shell, program)))
         status = cv_cannot_find(program, err);
     free(program);
     return status;
@@ -432,8 +523,8 @@ static enum cleave_status make(struct cv_item_commands *out,
     out->no_arguments = options->no_arguments;
     CV_TRY(cv_item_lists_close(&out->lists, err));
     if (options->separator != NULL)
-        CV_TRY(cv_item_regex_new(options->separator, "items.columns", options->separator,
-                                 &out->separator, err));
+        CV_TRY(cv_item_regex_new(options->separator, 0, "items.columns",
+                                 options->separator, &out->separator, err));
     if (options->header)
         CV_TRY(read_names(out, err));
     for (size_t i = 0; options->header && options->words[i] != NULL; i++)

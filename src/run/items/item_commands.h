@@ -9,41 +9,37 @@
 
 struct cv_item_commands { /* all is owned, except what is said to be borrowed */
     struct cv_item_lists lists;
-    struct cv_item_template template; /* its words are borrowed */
-    struct cv_item_replacements
-        replacements; /* for more templates; its definitions are borrowed */
-    struct cv_item_regex
-        *separator; /* between the columns of a value; NULL: no columns  */
-    char **names;   /* of arguments, from the first row                  */
+    struct cv_item_template template;         /* its words are borrowed           */
+    struct cv_item_replacements replacements; /* its definitions are borrowed     */
+    struct cv_item_regex *separator;          /* of columns; NULL: no columns     */
+    char **names;                             /* of arguments, from the first row */
     size_t nnames, names_room;
-    uint64_t per;      /* rows of a command; 0: those of `cuts`                     */
-    uint64_t *cuts;    /* first row of each command, and the number of rows         */
-    uint64_t base;     /* number of the first command, from 0                       */
-    bool no_arguments; /* the values of a row are not passed to its command         */
-    uint64_t *order;   /* of rows; NULL: 0, 1, 2, ...                               */
-    uint64_t count;    /* commands                                                  */
-    char *shell;       /* that reads them; NULL: not needed                         */
-    struct cv_item_stream
-        *stream; /* with more rows; NULL: all rows are known            */
+    uint64_t per;                  /* rows of a command; 0: those of `cuts`            */
+    uint64_t *cuts;                /* first row of each command, and the number of rows */
+    uint64_t base;                 /* number of the first command, from 0              */
+    bool no_arguments;             /* the values of a row are not passed to its command */
+    uint64_t *order;               /* of rows; NULL: 0, 1, 2, ...                      */
+    uint64_t count;                /* commands                                         */
+    char *shell;                   /* that reads them; NULL: not needed                */
+    struct cv_item_stream *stream; /* with more rows; NULL: all rows are known */
 };
 
 struct cv_item_options {
-    const char *const
-        *words; /* of the command, and NULL; borrowed by the commands       */
+    const char *const *words; /* of the command, and NULL; borrowed      */
     struct cv_item_replacements
-        replacements; /* names are set from the first row         */
+        replacements; /* names are set from the first row        */
     const char
-        *separator;    /* regular expression between columns; NULL: no columns        */
-    bool header;       /* the first row has names                                     */
-    bool no_arguments; /* run a command for each row, without its values              */
-    bool literal;      /* pass the words of the command unchanged, without a shell    */
-    uint64_t per;      /* rows of a command; 0: 1                                     */
-    bool many;         /* as many rows as fit                                         */
-    bool repeats;      /* repeat the words that have a placeholder for all values     */
-    uint32_t spread;   /* with `many`: make at least this many commands; 0: 1         */
-    uint64_t shuffle;  /* seed of a random order; 0: in order                         */
-    bool remote;       /* other machines run them: their programs are not known       */
-    bool shown_only;   /* commands are printed only: their program may be missing     */
+        *separator;    /* regular expression between columns; NULL: no columns       */
+    bool header;       /* the first row has names                                    */
+    bool no_arguments; /* run a command for each row, without its values             */
+    bool literal;      /* pass the words of the command unchanged, without a shell   */
+    uint64_t per;      /* rows of a command; 0: 1                                    */
+    bool many;         /* as many rows as fit                                        */
+    bool repeats;      /* repeat the words that have a placeholder for all values    */
+    uint32_t spread;   /* with `many`: make at least this many commands; 0: 1        */
+    uint64_t shuffle;  /* seed of a random order; 0: in order                        */
+    bool remote;       /* other machines run them: their programs are not known      */
+    bool shown_only;   /* commands are printed only: their program may be missing    */
 };
 
 /* Make commands of lists, and of a stream that the last list comes from (or NULL). Both are
@@ -97,5 +93,7 @@ enum cleave_status cv_item_commands_run_line(const struct cv_item_commands *comm
 enum cleave_status cv_item_commands_words(const struct cv_item_commands *commands,
                                           uint64_t index, uint32_t slot, char ***out,
                                           struct cleave_error *err);
+/* Whether a program of this name is found. */
+bool cv_item_is_program(const char *name);
 
 #endif

@@ -41,59 +41,48 @@ static enum cleave_status fail_pcre2(const struct cv_item_regex *regex, int code
                    cv_shown(value, strlen(value), shown, sizeof shown), why);
 }
 
-static void regex_done(struct cv_item_regex *regex)
+void cv_item_regex_free(struct cv_item_regex *regex)
 {
+    if (regex == NULL)
+        return;
     pcre2_code_free(regex->code);
     pcre2_match_data_free(regex->data);
     pcre2_match_context_free(regex->limits);
+    free(regex);
 }
 
-static enum cleave_status regex_init(struct cv_item_regex *out, const char *text,
-                                     uint32_t flags, const char *field, const char *shown,
-                                     struct cleave_error *err)
-{
-    PCRE2_SIZE offset;
-    int code;
-
-    *out = (struct cv_item_regex){ .field = field };
-    cv_shown(shown, strlen(shown), out->shown, sizeof out->shown);
-    out->code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, flags, &code,
-                              &offset, NULL);
-    if (out->code == NULL)
-        return fail_pcre2(out, code, NULL, err);
-    (void)pcre2_jit_compile(out->code, PCRE2_JIT_COMPLETE); /* else it is interpreted */
-    out->data = pcre2_match_data_create_from_pattern(out->code, NULL);
-    out->limits = pcre2_match_context_create(NULL);
-    if (out->data == NULL || out->limits == NULL) {
-        regex_done(out);
-        return cv_fail_memory(err, "an expression");
-    }
-    pcre2_set_match_limit(out->limits, MOST_STEPS);
-    pcre2_set_heap_limit(out->limits, MOST_KIB);
-    return CLEAVE_OK;
-}
-
-enum cleave_status cv_item_regex_new(const char *text, const char *field,
+enum cleave_status cv_item_regex_new(const char *text, uint32_t flags, const char *field,
                                      const char *shown, struct cv_item_regex **out,
                                      struct cleave_error *err)
 {
-    struct cv_item_regex *regex = malloc(sizeof *regex);
-    enum cleave_status status = regex != NULL
-                                    ? regex_init(regex, text, 0, field, shown, err)
-                                    : cv_fail_memory(err, "an expression");
+    struct cv_item_regex *regex = calloc(1, sizeof *regex);
+    enum cleave_status status = CLEAVE_OK;
+    PCRE2_SIZE offset;
+    int code;
 
-    if (status == CLEAVE_OK)
-        *out = regex;
-    else
-        free(regex);
-    return status;
-}
-
-void cv_item_regex_free(struct cv_item_regex *regex)
-{
-    if (regex != NULL)
-        regex_done(regex);
-    free(regex);
+    if (regex == NULL)
+        return cv_fail_memory(err, "an expression");
+    regex->field = field;
+    cv_shown(shown, strlen(shown), regex->shown, sizeof regex->shown);
+    regex->code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, flags, &code,
+                                &offset, NULL);
+    if (regex->code != NULL) {
+        (void)pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE); /* else interpreted */
+        regex->data = pcre2_match_data_create_from_pattern(regex->code, NULL);
+        regex->limits = pcre2_match_context_create(NULL);
+    }
+    if (regex->code == NULL)
+        status = fail_pcre2(regex, code, NULL, err);
+    else if (regex->data == NULL || regex->limits == NULL)
+        status = cv_fail_memory(err, "an expression");
+    if (status != CLEAVE_OK) {
+        cv_item_regex_free(regex);
+        return status;
+    }
+    pcre2_set_match_limit(regex->limits, MOST_STEPS);
+    pcre2_set_heap_limit(regex->limits, MOST_KIB);
+    *out = regex;
+    return CLEAVE_OK;
 }
 
 enum cleave_status cv_item_regex_find(const struct cv_item_regex *regex, const char *text,
@@ -128,7 +117,7 @@ enum cleave_status cv_item_regex_find(const struct cv_item_regex *regex, const c
 /* --- reading substitutions ---------------------------------------------------------------- */
 
 struct change {
-    struct cv_item_regex regex;
+    struct cv_item_regex *regex; /* owned */
     char *text;     /* owned: the replacement, as pcre2_substitute reads it */
     uint32_t flags; /* for pcre2_substitute */
     bool otherwise; /* only if the change before found nothing */
@@ -209,28 +198,28 @@ static bool read_fields(struct reader *reader, struct cv_text *from, struct cv_t
 static enum cleave_status read_flags(struct reader *reader, struct change *change,
                                      uint32_t *out)
 {
-    static const struct {
-        char letter;
-        uint32_t flag;
-    } known[] = { { 'i', PCRE2_CASELESS },
-                  { 'm', PCRE2_MULTILINE },
-                  { 's', PCRE2_DOTALL },
-                  { 'x', PCRE2_EXTENDED } };
-
-    for (; isalpha((unsigned char)*reader->at); reader->at++) {
-        size_t i = 0;
-
-        while (i < sizeof known / sizeof *known && known[i].letter != *reader->at)
-            i++;
-        if (*reader->at == 'g')
+    for (; isalpha((unsigned char)*reader->at); reader->at++)
+        switch (*reader->at) {
+        case 'g':
             change->flags |= PCRE2_SUBSTITUTE_GLOBAL;
-        else if (i < sizeof known / sizeof *known)
-            *out |= known[i].flag;
-        else
+            break;
+        case 'i':
+            *out |= PCRE2_CASELESS;
+            break;
+        case 'm':
+            *out |= PCRE2_MULTILINE;
+            break;
+        case 's':
+            *out |= PCRE2_DOTALL;
+            break;
+        case 'x':
+            *out |= PCRE2_EXTENDED;
+            break;
+        default:
             return refuse(reader, *reader->at == 'e'
                                       ? "flag e runs Perl code, which cleave cannot"
                                       : "expected flags g, i, m, s or x");
-    }
+        }
     return CLEAVE_OK;
 }
 
@@ -341,8 +330,8 @@ static enum cleave_status read_change(struct reader *reader, struct change *out)
     if (status == CLEAVE_OK)
         status = expand(reader, to.bytes, true, &text);
     if (status == CLEAVE_OK)
-        status = regex_init(&out->regex, regex.bytes, flags, reader->field, reader->shown,
-                            reader->err);
+        status = cv_item_regex_new(regex.bytes, flags, reader->field, reader->shown,
+                                   &out->regex, reader->err);
     if (status == CLEAVE_OK) {
         out->text = text.bytes;
         text.bytes = NULL;
@@ -356,35 +345,14 @@ static enum cleave_status read_change(struct reader *reader, struct change *out)
 
 void cv_item_expression_free(struct cv_item_expression *expression)
 {
-    for (size_t i = 0; expression != NULL && i < expression->count; i++) {
-        regex_done(&expression->changes[i].regex);
+    if (expression == NULL)
+        return;
+    for (size_t i = 0; i < expression->count; i++) {
+        cv_item_regex_free(expression->changes[i].regex);
         free(expression->changes[i].text);
     }
-    if (expression != NULL)
-        free(expression->changes);
+    free(expression->changes);
     free(expression);
-}
-
-static enum cleave_status read_changes(struct reader *reader,
-                                       struct cv_item_expression *out)
-{
-    for (;;) {
-        const size_t gap = strspn(reader->at, " \t\n;");
-        const bool otherwise = strncmp(reader->at + gap, "||", 2) == 0;
-        struct change change = { .flags = PCRE2_SUBSTITUTE_EXTENDED |
-                                          PCRE2_SUBSTITUTE_UNSET_EMPTY |
-                                          PCRE2_SUBSTITUTE_UNKNOWN_UNSET |
-                                          PCRE2_SUBSTITUTE_OVERFLOW_LENGTH,
-                                 .otherwise = otherwise };
-
-        reader->at += gap + (otherwise ? 2 + strspn(reader->at + gap + 2, " \t\n") : 0);
-        if (*reader->at == '\0' && !otherwise)
-            return CLEAVE_OK;
-        if (!CV_ROOM(out->changes, &out->room, out->count + 1))
-            return cv_fail_memory(reader->err, "an expression");
-        CV_TRY(read_change(reader, &change));
-        out->changes[out->count++] = change;
-    }
 }
 
 enum cleave_status cv_item_expression_new(const char *text,
@@ -395,9 +363,27 @@ enum cleave_status cv_item_expression_new(const char *text,
 {
     struct reader reader = { text, name, field, shown, err };
     struct cv_item_expression *expression = calloc(1, sizeof *expression);
-    enum cleave_status status = expression != NULL ? read_changes(&reader, expression)
-                                                   : cv_fail_memory(err, "an expression");
+    enum cleave_status status =
+        expression != NULL ? CLEAVE_OK : cv_fail_memory(err, "an expression");
 
+    while (status == CLEAVE_OK) {
+        struct change change = { .flags = PCRE2_SUBSTITUTE_EXTENDED |
+                                          PCRE2_SUBSTITUTE_UNSET_EMPTY |
+                                          PCRE2_SUBSTITUTE_UNKNOWN_UNSET |
+                                          PCRE2_SUBSTITUTE_OVERFLOW_LENGTH };
+
+        reader.at += strspn(reader.at, " \t\n;");
+        change.otherwise = strncmp(reader.at, "||", 2) == 0;
+        if (change.otherwise)
+            reader.at += 2 + strspn(reader.at + 2, " \t\n");
+        else if (*reader.at == '\0')
+            break;
+        status = CV_ROOM(expression->changes, &expression->room, expression->count + 1)
+                     ? read_change(&reader, &change)
+                     : cv_fail_memory(err, "an expression");
+        if (status == CLEAVE_OK)
+            expression->changes[expression->count++] = change;
+    }
     if (status == CLEAVE_OK)
         *out = expression;
     else
@@ -407,38 +393,32 @@ enum cleave_status cv_item_expression_new(const char *text,
 
 /* --- substituting ------------------------------------------------------------------------- */
 
-struct value {
-    char *bytes; /* owned */
-    size_t room, length;
-};
-
 /* *replaced is the number of substitutions. */
 static enum cleave_status substitute(const struct change *change,
-                                     const struct value *from, struct value *to,
+                                     const struct cv_text *from, struct cv_text *to,
                                      int *replaced, struct cleave_error *err)
 {
-    const struct cv_item_regex *regex = &change->regex;
-    PCRE2_SIZE needed = from->length + 64;
+    const struct cv_item_regex *regex = change->regex;
     uint32_t flags = change->flags;
 
+    to->length = from->length + 64;
     do {
-        if (needed == PCRE2_UNSET || !CV_ROOM(to->bytes, &to->room, needed))
+        if (to->length == PCRE2_UNSET || !CV_ROOM(to->bytes, &to->capacity, to->length))
             return cv_fail_memory(err, "an item");
-        needed = to->room;
-        *replaced =
-            pcre2_substitute(regex->code, (PCRE2_SPTR)from->bytes, from->length, 0, flags,
-                             regex->data, regex->limits, (PCRE2_SPTR)change->text,
-                             PCRE2_ZERO_TERMINATED, (PCRE2_UCHAR *)to->bytes, &needed);
+        to->length = to->capacity;
+        *replaced = pcre2_substitute(regex->code, (PCRE2_SPTR)from->bytes, from->length,
+                                     0, flags, regex->data, regex->limits,
+                                     (PCRE2_SPTR)change->text, PCRE2_ZERO_TERMINATED,
+                                     (PCRE2_UCHAR *)to->bytes, &to->length);
         if (*replaced == PCRE2_ERROR_JIT_STACKLIMIT) {
             flags |= PCRE2_NO_JIT;
-            needed = to->room;
+            to->length = to->capacity;
         }
     } while (*replaced == PCRE2_ERROR_NOMEMORY ||
              *replaced == PCRE2_ERROR_JIT_STACKLIMIT);
     if (*replaced < 0)
         return fail_pcre2(regex, *replaced, from->bytes, err);
-    to->length = needed;
-    if (strlen(to->bytes) != needed)
+    if (strlen(to->bytes) != to->length)
         return cv_fail(err, CLEAVE_EINPUT, "%s: '%s' makes a NUL byte", regex->field,
                        regex->shown);
     return CLEAVE_OK;
@@ -448,15 +428,15 @@ enum cleave_status cv_item_expression_apply(const struct cv_item_expression *exp
                                             const char *value, struct cv_text *out,
                                             struct cleave_error *err)
 {
-    struct value now = { .length = strlen(value) }, next = { .bytes = NULL };
+    struct cv_text now = { NULL, 0, 0, false }, next = { NULL, 0, 0, false };
     enum cleave_status status = CLEAVE_OK;
     int replaced = 0;
 
-    if (!CV_ROOM(now.bytes, &now.room, now.length + 1))
+    cv_text_add(&now, "%s", value);
+    if (now.failed)
         return cv_fail_memory(err, "an item");
-    memcpy(now.bytes, value, now.length + 1);
     for (size_t i = 0; status == CLEAVE_OK && i < expression->count; i++) {
-        const struct value last = now;
+        const struct cv_text last = now;
 
         if (expression->changes[i].otherwise && replaced > 0)
             continue;
@@ -466,8 +446,8 @@ enum cleave_status cv_item_expression_apply(const struct cv_item_expression *exp
     }
     if (status == CLEAVE_OK)
         cv_text_add(out, "%s", now.bytes);
-    free(now.bytes);
-    free(next.bytes);
+    cv_text_done(&now);
+    cv_text_done(&next);
     return status;
 }
 
@@ -563,9 +543,9 @@ static enum cleave_status match_name(const char *text, const char *definition,
         return CLEAVE_OK;
     cv_text_add(&pattern, "^%.*s\\Q%.*s\\E", (int)(close + 1 - open), open,
                 (int)(definition + length - close - 1), close + 1);
-    status = pattern.failed
-                 ? cv_fail_memory(err, "an expression")
-                 : cv_item_regex_new(pattern.bytes, out->field, definition, &regex, err);
+    status = pattern.failed ? cv_fail_memory(err, "an expression")
+                            : cv_item_regex_new(pattern.bytes, 0, out->field, definition,
+                                                &regex, err);
     if (status == CLEAVE_OK)
         status = cv_item_regex_find(regex, text + before, 0, &out->name, err);
     out->placeholder.length =

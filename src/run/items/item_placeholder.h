@@ -26,8 +26,8 @@ struct cv_item_match {
     size_t count; /* 0: no match */
 };
 
-/* Errors begin with `field`, a string literal, and quote `shown`. */
-enum cleave_status cv_item_regex_new(const char *text, const char *field,
+/* `flags` are options of PCRE2. Errors begin with `field`, a string literal, and quote `shown`. */
+enum cleave_status cv_item_regex_new(const char *text, uint32_t flags, const char *field,
                                      const char *shown, struct cv_item_regex **out,
                                      struct cleave_error *err);
 void cv_item_regex_free(struct cv_item_regex *regex);

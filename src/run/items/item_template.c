@@ -149,16 +149,12 @@ static void read_text(struct shell_state *state, const char *text, size_t length
 
 static enum quotes current_quotes(const struct shell_state *state)
 {
-    switch (state->unknown ? '\0' : innermost(state)) {
-    case '\'':
-        return SINGLE;
-    case '"':
-        return DOUBLE;
-    case '$':
-        return DOLLAR;
-    default:
-        return UNQUOTED;
-    }
+    const char inside = state->unknown ? '\0' : innermost(state);
+
+    return inside == '\''  ? SINGLE
+           : inside == '"' ? DOUBLE
+           : inside == '$' ? DOLLAR
+                           : UNQUOTED;
 }
 
 /* Append a value that a Bourne shell reads unchanged: without quotes if it has only letters,
@@ -194,20 +190,13 @@ static void quote(struct cv_text *out, const char *bytes, size_t length)
  * which \047 does not end. */
 static const char *escape(enum quotes quotes, char byte)
 {
-    switch (byte) {
-    case '\'':
-        return quotes == SINGLE ? "'\\''" : quotes == DOLLAR ? "\\047" : NULL;
-    case '\\':
-        return quotes == SINGLE ? NULL : "\\\\";
-    case '"':
-        return quotes == DOUBLE ? "\\\"" : NULL;
-    case '$':
-        return quotes == DOUBLE ? "\\$" : NULL;
-    case '`':
-        return quotes == DOUBLE ? "\\`" : NULL;
-    default:
-        return NULL;
-    }
+    if (quotes == SINGLE)
+        return byte == '\'' ? "'\\''" : NULL;
+    if (byte == '\\')
+        return "\\\\";
+    if (quotes == DOLLAR)
+        return byte == '\'' ? "\\047" : NULL;
+    return byte == '"' ? "\\\"" : byte == '$' ? "\\$" : byte == '`' ? "\\`" : NULL;
 }
 
 static void quote_within(struct cv_text *out, enum quotes quotes, const char *bytes,

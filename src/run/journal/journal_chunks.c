@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/bisect.h"
+#include "base/compare.h"
 #include "base/fail.h"
 #include "run/journal/journal.h"
 #include "run/journal/journal_internal.h"
@@ -292,10 +293,9 @@ static int by_place(const void *a, const void *b)
     const struct cv_journal_chunk *x = &first->chunk, *y = &second->chunk;
 
     if (x->file != y->file)
-        return x->file < y->file ? -1 : 1;
-    if (x->begin != y->begin)
-        return x->begin < y->begin ? -1 : 1;
-    return first->row < second->row ? -1 : first->row > second->row;
+        return CV_COMPARE(x->file, y->file);
+    return x->begin != y->begin ? CV_COMPARE(x->begin, y->begin)
+                                : CV_COMPARE(first->row, second->row);
 }
 
 /* Two chunks that share a byte are both damaged. */

@@ -78,16 +78,14 @@ enum cleave_status cv_item_keys_new(const struct cleave_items *items,
                                     struct cv_item_keys **out, struct cleave_error *err)
 {
     struct cv_item_keys *keys = calloc(1, sizeof *keys);
-    enum cleave_status status = CLEAVE_OK;
+    enum cleave_status status;
 
     if (keys == NULL)
         return cv_fail_memory(err, "the journal");
     keys->items = items;
     keys->keys = calloc((size_t)items->count + 1, sizeof *keys->keys);
-    if (keys->keys == NULL)
-        status = cv_fail_memory(err, "the journal");
-    if (status == CLEAVE_OK)
-        status = cv_content_hasher_new(&keys->hasher, err);
+    status = keys->keys != NULL ? cv_content_hasher_new(&keys->hasher, err)
+                                : cv_fail_memory(err, "the journal");
     for (uint64_t i = 0; status == CLEAVE_OK && i < items->count; i++)
         status = hash_words(keys, i, &keys->keys[i], err);
     if (status == CLEAVE_OK)
