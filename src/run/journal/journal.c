@@ -35,37 +35,6 @@ enum cleave_status cv_journal_seal(struct cv_journal *journal, const char *table
     return status;
 }
 
-const char *cv_journal_text(sqlite3_stmt *row, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(row, column);
-
-    return text != NULL && strlen(text) == (size_t)sqlite3_column_bytes(row, column)
-               ? text
-               : NULL;
-}
-
-bool cv_journal_is(sqlite3_stmt *row, int column, const char *text)
-{
-    const char *there = cv_journal_text(row, column);
-
-    return there != NULL && strcmp(there, text) == 0;
-}
-
-bool cv_journal_types(sqlite3_stmt *row, const char *types)
-{
-    for (int i = 0; types[i] != '\0'; i++) {
-        const int type = sqlite3_column_type(row, i);
-        const int expected = types[i] == 'i'   ? SQLITE_INTEGER
-                             : types[i] == 'r' ? SQLITE_FLOAT
-                             : types[i] == 't' ? SQLITE_TEXT
-                                               : SQLITE_BLOB;
-
-        if (type != expected || (types[i] == 't' && cv_journal_text(row, i) == NULL))
-            return false;
-    }
-    return true;
-}
-
 /* --- differences -------------------------------------------------------------------------- */
 
 enum { SHOWN = 160, BEFORE = 60 };

@@ -55,6 +55,12 @@ enum cleave_status cv_journal_query(struct cv_journal *journal, const char *sql,
 /* Run a query that returns one number. */
 enum cleave_status cv_journal_ask(struct cv_journal *journal, const char *sql,
                                   int64_t *out, struct cleave_error *err);
+/* A column that is text without a NUL byte, or NULL. */
+const char *cv_journal_text(sqlite3_stmt *row, int column);
+/* Whether a column is this text. */
+bool cv_journal_is(sqlite3_stmt *row, int column, const char *text);
+/* Whether a row's columns have these types: i integer, r real, t text, b bytes. */
+bool cv_journal_types(sqlite3_stmt *row, const char *types);
 /* Commit the open transaction if `status` is OK, else roll it back. */
 enum cleave_status cv_journal_end(struct cv_journal *journal, enum cleave_status status,
                                   struct cleave_error *err);
@@ -74,11 +80,4 @@ enum cleave_status cv_journal_seal(struct cv_journal *journal, const char *table
                                    struct cv_packer *columns,
                                    char out[CV_CONTENT_HASH_TEXT],
                                    struct cleave_error *err);
-/* A column that is text without a NUL byte, or NULL. */
-const char *cv_journal_text(sqlite3_stmt *row, int column);
-/* Whether a column is this text. */
-bool cv_journal_is(sqlite3_stmt *row, int column, const char *text);
-/* Whether a row's columns have these types: i integer, r real, t text, b bytes. */
-bool cv_journal_types(sqlite3_stmt *row, const char *types);
-
 #endif
