@@ -236,14 +236,14 @@ static enum cleave_status add_group(const struct reader *reader, const char *at,
         "s/\\\\.(*SKIP)(*F)|\\[[^]]*](*SKIP)(*F)|[*+}](?!\\?)/$&?/gs";
     const size_t number = (size_t)(at[2 + (at[2] == '?')] - '0');
     struct cv_item_expression *expression = NULL;
+    struct cv_text group = { NULL, 0, 0, false };
     enum cleave_status status;
-    char *group;
 
     if (reader->name == NULL || number == 0 || number >= reader->name->count)
         return refuse(reader, "$$N needs a group in the name, as in '{%(.+?)} s/$$1$//'");
-    group =
-        strndup(reader->name->groups[number].bytes, reader->name->groups[number].length);
-    if (group == NULL)
+    cv_text_add(&group, "%.*s", (int)reader->name->groups[number].length,
+                reader->name->groups[number].bytes);
+    if (group.failed)
         return cv_fail_memory(reader->err, "an expression");
     status =
         cv_item_expression_new(at[2] == '?'  ? lazy
@@ -252,9 +252,9 @@ static enum cleave_status add_group(const struct reader *reader, const char *at,
                                NULL, reader->field, reader->shown, &expression,
                                reader->err);
     if (status == CLEAVE_OK)
-        status = cv_item_expression_apply(expression, group, out, reader->err);
+        status = cv_item_expression_apply(expression, group.bytes, out, reader->err);
     cv_item_expression_free(expression);
-    free(group);
+    cv_text_done(&group);
     return status;
 }
 

@@ -203,7 +203,7 @@ static enum cleave_status query_row(struct cv_journal *journal, const char *sql,
 enum cleave_status cv_journal_ask(struct cv_journal *journal, const char *sql,
                                   int64_t *out, struct cleave_error *err)
 {
-    sqlite3_stmt *query;
+    sqlite3_stmt *query = NULL;
 
     CV_TRY(query_row(journal, sql, "read the journal", &query, err));
     *out = sqlite3_column_int64(query, 0);
@@ -412,7 +412,7 @@ static enum cleave_status open_database(struct cv_journal *journal,
 static enum cleave_status set_writing(struct cv_journal *journal,
                                       struct cleave_error *err)
 {
-    sqlite3_stmt *query;
+    sqlite3_stmt *query = NULL;
     bool logged;
 
     CV_TRY(cv_journal_execute(journal, "PRAGMA page_size = 8192", err));
@@ -467,7 +467,7 @@ static enum cleave_status check_pages(struct cv_journal *journal,
                                           "PRAGMA quick_check('chunk')" };
 
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
-        sqlite3_stmt *query;
+        sqlite3_stmt *query = NULL;
         bool good;
 
         CV_TRY(query_row(journal, checks[i], "read the journal", &query, err));
