@@ -126,6 +126,7 @@ struct change {
 struct cv_item_expression {
     struct change *changes; /* owned */
     size_t count, room;
+    struct cv_text buffers[2]; /* results of substitutions, in turn */
 };
 
 /* An expression that is being read. */
@@ -238,6 +239,7 @@ static enum cleave_status add_group(const struct reader *reader, const char *at,
     struct cv_item_expression *expression = NULL;
     struct cv_text group = { NULL, 0, 0, false };
     enum cleave_status status;
+    const char *result;
 
     if (reader->name == NULL || number == 0 || number >= reader->name->count)
         return refuse(reader, "$$N needs a group in the name, as in '{%(.+?)} s/$$1$//'");
@@ -252,7 +254,9 @@ static enum cleave_status add_group(const struct reader *reader, const char *at,
                                NULL, reader->field, reader->shown, &expression,
                                reader->err);
     if (status == CLEAVE_OK)
-        status = cv_item_expression_apply(expression, group.bytes, out, reader->err);
+        status = cv_item_expression_apply(expression, group.bytes, &result, reader->err);
+    if (status == CLEAVE_OK)
+        cv_text_add(out, "%s", result);
     cv_item_expression_free(expression);
     cv_text_done(&group);
     return status;
@@ -351,6 +355,8 @@ void cv_item_expression_free(struct cv_item_expression *expression)
         cv_item_regex_free(expression->changes[i].regex);
         free(expression->changes[i].text);
     }
+    cv_text_done(&expression->buffers[0]);
+    cv_text_done(&expression->buffers[1]);
     free(expression->changes);
     free(expression);
 }
@@ -394,22 +400,23 @@ enum cleave_status cv_item_expression_new(const char *text,
 /* --- substituting ------------------------------------------------------------------------- */
 
 /* *replaced is the number of substitutions. */
-static enum cleave_status substitute(const struct change *change,
-                                     const struct cv_text *from, struct cv_text *to,
-                                     int *replaced, struct cleave_error *err)
+static enum cleave_status substitute(const struct change *change, const char *from,
+                                     struct cv_text *to, int *replaced,
+                                     struct cleave_error *err)
 {
     const struct cv_item_regex *regex = change->regex;
+    const size_t length = strlen(from);
     uint32_t flags = change->flags;
 
-    to->length = from->length + 64;
+    to->length = length + 64;
     do {
         if (to->length == PCRE2_UNSET || !CV_ROOM(to->bytes, &to->capacity, to->length))
             return cv_fail_memory(err, "an item");
         to->length = to->capacity;
-        *replaced = pcre2_substitute(regex->code, (PCRE2_SPTR)from->bytes, from->length,
-                                     0, flags, regex->data, regex->limits,
-                                     (PCRE2_SPTR)change->text, PCRE2_ZERO_TERMINATED,
-                                     (PCRE2_UCHAR *)to->bytes, &to->length);
+        *replaced = pcre2_substitute(regex->code, (PCRE2_SPTR)from, length, 0, flags,
+                                     regex->data, regex->limits, (PCRE2_SPTR)change->text,
+                                     PCRE2_ZERO_TERMINATED, (PCRE2_UCHAR *)to->bytes,
+                                     &to->length);
         if (*replaced == PCRE2_ERROR_JIT_STACKLIMIT) {
             flags |= PCRE2_NO_JIT;
             to->length = to->capacity;
@@ -417,38 +424,29 @@ static enum cleave_status substitute(const struct change *change,
     } while (*replaced == PCRE2_ERROR_NOMEMORY ||
              *replaced == PCRE2_ERROR_JIT_STACKLIMIT);
     if (*replaced < 0)
-        return fail_pcre2(regex, *replaced, from->bytes, err);
+        return fail_pcre2(regex, *replaced, from, err);
     if (strlen(to->bytes) != to->length)
         return cv_fail(err, CLEAVE_EINPUT, "%s: '%s' makes a NUL byte", regex->field,
                        regex->shown);
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_item_expression_apply(const struct cv_item_expression *expression,
-                                            const char *value, struct cv_text *out,
+enum cleave_status cv_item_expression_apply(struct cv_item_expression *expression,
+                                            const char *value, const char **out,
                                             struct cleave_error *err)
 {
-    struct cv_text now = { NULL, 0, 0, false }, next = { NULL, 0, 0, false };
-    enum cleave_status status = CLEAVE_OK;
     int replaced = 0;
 
-    cv_text_add(&now, "%s", value);
-    if (now.failed)
-        return cv_fail_memory(err, "an item");
-    for (size_t i = 0; status == CLEAVE_OK && i < expression->count; i++) {
-        const struct cv_text last = now;
+    for (size_t i = 0; i < expression->count; i++) {
+        struct cv_text *to = &expression->buffers[value == expression->buffers[0].bytes];
 
         if (expression->changes[i].otherwise && replaced > 0)
             continue;
-        status = substitute(&expression->changes[i], &now, &next, &replaced, err);
-        now = next;
-        next = last;
+        CV_TRY(substitute(&expression->changes[i], value, to, &replaced, err));
+        value = to->bytes;
     }
-    if (status == CLEAVE_OK)
-        cv_text_add(out, "%s", now.bytes);
-    cv_text_done(&now);
-    cv_text_done(&next);
-    return status;
+    *out = value;
+    return CLEAVE_OK;
 }
 
 /* --- placeholders ------------------------------------------------------------------------- */

@@ -44,9 +44,9 @@ enum cleave_status cv_item_expression_new(const char *text,
                                           struct cv_item_expression **out,
                                           struct cleave_error *err);
 void cv_item_expression_free(struct cv_item_expression *expression);
-/* Append the value after all substitutions to `out`. */
-enum cleave_status cv_item_expression_apply(const struct cv_item_expression *expression,
-                                            const char *value, struct cv_text *out,
+/* The value after all substitutions: `value`, or borrowed until the next call. */
+enum cleave_status cv_item_expression_apply(struct cv_item_expression *expression,
+                                            const char *value, const char **out,
                                             struct cleave_error *err);
 
 enum cv_item_part {

@@ -157,15 +157,20 @@ static enum quotes current_quotes(const struct shell_state *state)
                            : UNQUOTED;
 }
 
+static bool is_plain(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '-' || byte == '_' || byte == '.' ||
+           byte == '+' || byte == '/';
+}
+
 /* Append a value that a Bourne shell reads unchanged: without quotes if it has only letters,
  * digits and -_.+/, else in '...', with "'" for each '. GNU parallel writes the same. */
 static void quote(struct cv_text *out, const char *bytes, size_t length)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789-_.+/";
     size_t at = 0;
 
-    while (at < length && memchr(plain, bytes[at], sizeof plain - 1) != NULL)
+    while (at < length && is_plain(bytes[at]))
         at++;
     if (length == 0 || at == length) {
         cv_text_add(out, "%.*s", length > 0 ? (int)length : 2, length > 0 ? bytes : "''");
@@ -452,22 +457,16 @@ static void put_value(struct target *to, const struct cv_item_piece *piece,
 static void put_one(struct target *to, const struct cv_item_piece *piece,
                     const char *argument)
 {
-    struct cv_text text = { NULL, 0, 0, false };
-
     if (argument == NULL) {
         if (to->template->literal)
             put_text(to, "", 0);
-    } else if (piece->value.expression == NULL) {
-        put_value(to, piece, argument, strlen(argument));
-    } else if (to->status == CLEAVE_OK) {
-        to->status =
-            cv_item_expression_apply(piece->value.expression, argument, &text, to->err);
-        if (to->status == CLEAVE_OK && text.failed)
-            to->status = cv_fail_memory(to->err, "a command");
-        if (to->status == CLEAVE_OK)
-            put_value(to, piece, text.bytes, text.length);
-        cv_text_done(&text);
+        return;
     }
+    if (to->status == CLEAVE_OK && piece->value.expression != NULL)
+        to->status = cv_item_expression_apply(piece->value.expression, argument,
+                                              &argument, to->err);
+    if (to->status == CLEAVE_OK)
+        put_value(to, piece, argument, strlen(argument));
 }
 
 static void put_number(struct target *to, enum cv_item_part part)
