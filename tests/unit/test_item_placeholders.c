@@ -212,6 +212,9 @@ static void expressions_are_those_of_perl(void **state)
         { "s/x*/-/g", "abc", "-a-b-c-" },
         { "s/(.*)/\\U$1/", "ab", "AB" },
         { "s/(\\w+) (\\w+)/\\u$1 \\U$2\\E!/", "ab cd", "'Ab CD!'" },
+        { "s/(\\w+)/\\u\\L$1/g", "ab CD eF", "'Ab Cd Ef'" },
+        { "s/(\\w+)/\\L\\u$1/", "AB CD", "'Ab CD'" },
+        { "s/(\\w+) (\\w+)/\\l\\U$1 $2\\E$1/", "Ab cd", "'aB CDAb'" },
         { "s/b/\\t\\x41/", "abc", "'a\tAc'" },
         { "s/a/x/ || s/b/y/", "ab", "xb" },
         { "s/a/x/ || s/b/y/", "bb", "yb" },
@@ -256,6 +259,8 @@ static void bad_expressions_are_refused(void **state)
         { "s/a/b/q", "expected flags g, i, m, s or x" },
         { "s/a/$x/", "expected $1, $& or $+{name}: there are no variables" },
         { "s/a/\\Qb/", "expected \\U, \\L, \\u, \\l, \\E, \\n, \\t or \\x in the text" },
+        { "s/a/\\0/", "expected \\U, \\L, \\u, \\l, \\E, \\n, \\t or \\x in the text" },
+        { "s/a/\\x{0}/", "expected \\x01 to \\xff" },
         { "s/a/$$1/", "$$N needs a group in the name, as in '{%(.+?)} s/$$1$//'" },
         { "$_++",
           "expected s/REGEX/TEXT/, or several separated by ';': cleave does not run "

@@ -284,10 +284,13 @@ static enum cleave_status translate(const struct reader *reader, const char **at
         return refuse(reader, "expected $1, $& or $+{name}: there are no variables");
     } else if (from[0] == '$') {
         cv_text_add(out, "$$");
-    } else if (isdigit((unsigned char)from[1])) {
+    } else if (from[1] >= '1' && from[1] <= '9') {
         cv_text_add(out, "${%c}", from[1]);
-    } else if (isalpha((unsigned char)from[1]) &&
-               strchr("ULEulntrfaex", from[1]) == NULL) {
+    } else if (from[1] != '\0' && strchr("ULEul", from[1]) != NULL) {
+        cv_text_add(out, "\\x00%c", from[1]); /* for change_case() */
+    } else if (from[1] == 'x' && strtol(from + 2 + (from[2] == '{'), NULL, 16) == 0) {
+        return refuse(reader, "expected \\x01 to \\xff");
+    } else if (isalnum((unsigned char)from[1]) && strchr("ntrfaex", from[1]) == NULL) {
         return refuse(reader,
                       "expected \\U, \\L, \\u, \\l, \\E, \\n, \\t or \\x in the text");
     } else {
@@ -312,6 +315,8 @@ static enum cleave_status expand(const struct reader *reader, const char *at,
             cv_text_add(out, "%c", *at++);
         }
     }
+    if (replacement && !out->failed && strstr(out->bytes, "\\x00") != NULL)
+        cv_text_add(out, "\\x00E");
     return out->failed ? cv_fail_memory(reader->err, "an expression") : CLEAVE_OK;
 }
 
@@ -399,6 +404,41 @@ enum cleave_status cv_item_expression_new(const char *text,
 
 /* --- substituting ------------------------------------------------------------------------- */
 
+/* Remove \U, \L, \u, \l and \E, each of which is marked by a NUL byte, and change the bytes that
+ * they stand for. PCRE2 10.42 ignores \u before \L. */
+static void change_case(struct cv_text *text)
+{
+    size_t used = strlen(text->bytes);
+    char all = 'E', next = 'E';
+
+    for (size_t i = used; i < text->length; i++) {
+        const unsigned char byte = (unsigned char)text->bytes[i];
+        const int how = tolower(next != 'E' ? next : all);
+
+        if (byte != '\0') {
+            text->bytes[used++] = (char)(how == 'u'   ? toupper(byte)
+                                         : how == 'l' ? tolower(byte)
+                                                      : byte);
+            next = 'E';
+            continue;
+        }
+        i++;
+        switch (text->bytes[i]) {
+        case 'E':
+            all = next = 'E';
+            break;
+        case 'u':
+        case 'l':
+            next = text->bytes[i];
+            break;
+        default:
+            all = text->bytes[i];
+        }
+    }
+    text->bytes[used] = '\0';
+    text->length = used;
+}
+
 /* *replaced is the number of substitutions. */
 static enum cleave_status substitute(const struct change *change, const char *from,
                                      struct cv_text *to, int *replaced,
@@ -425,9 +465,7 @@ static enum cleave_status substitute(const struct change *change, const char *fr
              *replaced == PCRE2_ERROR_JIT_STACKLIMIT);
     if (*replaced < 0)
         return fail_pcre2(regex, *replaced, from, err);
-    if (strlen(to->bytes) != to->length)
-        return cv_fail(err, CLEAVE_EINPUT, "%s: '%s' makes a NUL byte", regex->field,
-                       regex->shown);
+    change_case(to);
     return CLEAVE_OK;
 }
 
