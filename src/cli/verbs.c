@@ -11,7 +11,7 @@
 #include "cli/completion.h"
 #include "cli/task/task.h"
 #include "report/terminal/table.h"
-#include "run/items/item_shell.h"
+#include "run/items/item_commands.h"
 
 /* Does the verb's name start with these words? */
 static bool starts_with(const struct cv_verb *verb, int count, const char *const *words)

@@ -25,6 +25,7 @@ struct world {
     struct cv_attempt attempts[WORKERS];
     struct cv_worker_attempts places[WORKERS];
     struct cv_attempt_table table;
+    struct cv_start_limiter limiter;
     struct cv_result_sink *results;
 };
 
@@ -60,7 +61,9 @@ static void open_world(struct world *world, const char *reduce)
                                                               .outputs = world->outputs,
                                                               .pool = &world->pool,
                                                               .queue = &world->queue,
-                                                              .table = &world->table },
+                                                              .table = &world->table,
+                                                              .limiter =
+                                                                  &world->limiter },
                             &world->results, &err));
 }
 

@@ -16,7 +16,7 @@
 #include "cli/common/output.h"
 #include "cli/run/run_mistakes.h"
 #include "cli/run/run_options.h"
-#include "run/items/item_shell.h"
+#include "run/items/item_commands.h"
 
 /* "{3}", "{3.}", "{-1/}" and the like, and nothing else: inside of a word it is rather how
  * often a pattern repeats. */

@@ -17,7 +17,7 @@
 #include "cli/common/output.h"
 #include "cli/common/usage_hints.h"
 #include "cli/run/run_options.h"
-#include "run/items/item_shell.h"
+#include "run/items/item_commands.h"
 
 enum {
     LINE_ROOM = 200,

@@ -78,11 +78,11 @@ static enum cleave_status run_template_fill(const struct cv_run_items *items,
         cv_item_arguments_get(&items->commands, item, &arguments, err);
 
     if (status == CLEAVE_OK)
-        cv_item_template_line(template,
-                              &(struct cv_item_values){ arguments.items, arguments.count,
-                                                        item + 1, slot,
-                                                        items->commands.count },
-                              out);
+        status = cv_item_template_line(template,
+                                       &(struct cv_item_values){
+                                           arguments.items, arguments.count, item + 1,
+                                           slot, items->commands.count },
+                                       out, err);
     cv_item_arguments_done(&arguments);
     return status;
 }
@@ -143,8 +143,8 @@ static enum cleave_status claim_file(struct cv_run_items *items, uint64_t item, 
                                      struct cv_text *path, struct cleave_error *err)
 {
     CV_TRY(name_file(items, item, which, path, err));
-    CV_TRY(cv_item_taken_claim(&items->taken, &items->commands, item, path->bytes,
-                               items->in_place, err));
+    CV_TRY(cv_result_names_claim(&items->result_names, &items->commands, item,
+                                 path->bytes, items->in_place, err));
     return make_folders(path->bytes, err);
 }
 
@@ -316,23 +316,15 @@ static enum cleave_status tag(void *context, uint64_t item, uint32_t slot, char 
 static int run_template_read(const struct cv_call *call, const struct cv_run_items *items,
                              const char *text, struct cv_item_template *out)
 {
-    const struct cv_run_options *values = call->values;
+    struct cv_item_replacements replacements = items->commands.replacements;
     const char **words = cv_array(call->arena, 2, sizeof *words);
     struct cleave_error err;
 
     if (words == NULL)
         return cv_no_memory("the items");
     words[0] = text;
-    if (cv_item_template_init(out, words,
-                              &(struct cv_item_replacements){
-                                  .optional = true,
-                                  .plus = values->plus != 0,
-                                  .whole = values->replace,
-                                  .names = (const char *const *)items->commands.names,
-                                  .nnames = items->commands.nnames,
-                                  .rules = items->commands.rules,
-                                  .nrules = items->commands.nrules },
-                              &err) != CLEAVE_OK)
+    replacements.optional = true;
+    if (cv_item_template_init(out, words, &replacements, &err) != CLEAVE_OK)
         return cv_print_status(&err);
     out->bare = true;
     return CV_EXIT_DONE;
@@ -371,7 +363,7 @@ int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
         return open_rows(values, items);
     if (items->results != NULL) {
         status = run_template_read(call, items, items->results, &items->place);
-        items->in_place = items->place.places;
+        items->in_place = items->place.has_placeholder;
     }
     if (status == CV_EXIT_DONE && items->tags)
         status = run_template_read(call, items,
@@ -383,7 +375,7 @@ int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
 void cv_run_results_done(struct cv_run_items *items)
 {
     cv_run_rows_done(&items->rows);
-    cv_item_taken_done(&items->taken);
+    cv_result_names_done(&items->result_names);
     cv_item_template_done(&items->tag);
     cv_item_template_done(&items->place);
     cv_item_commands_done(&items->commands);

@@ -16,7 +16,8 @@ struct cv_run_items {
     const char *results;           /* folder; NULL: none                                */
     const char *folder; /* of files that --files makes; NULL: it is not asked */
     bool tags, names_files, in_place;
-    struct cv_item_taken taken; /* names of files of --results                         */
+    struct cv_result_names
+        result_names; /* names of files of --results                         */
     struct cv_run_rows
         rows;              /* --results FILE.csv                                       */
     const char *rows_file; /* where they go; NULL: there are none                     */

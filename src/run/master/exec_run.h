@@ -9,7 +9,7 @@
 #include "run/common/time_fit.h"
 #include "run/common/start_limiter.h"
 #include "run/failures/retry_queue.h"
-#include "run/fold/fold_log.h"
+#include "run/fold/fold.h"
 #include "run/master/attempts.h"
 #include "engine/engine.h"
 #include "run/master/order_queue.h"

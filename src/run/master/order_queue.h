@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include "run/failures/retry_queue.h"
 #include "run/input/source.h"
-#include "run/journal/journal_items.h"
+#include "run/journal/journal.h"
 #include "run/master/input_coverage.h"
 
 struct cv_event_queue {

@@ -6,7 +6,7 @@
 #ifndef CV_REMOTE_FOLD_H
 #define CV_REMOTE_FOLD_H
 #include "engine/fold_plan.h"
-#include "run/fold/fold_log.h"
+#include "run/fold/fold.h"
 #include "run/master/result_sink.h"
 #include "run/master/worker_pool.h"
 #include "run/wire/fold_frames.h"

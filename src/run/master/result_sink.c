@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <cleave/execute.h>
 #include "base/fail.h"
-#include "run/fold/fold_command.h"
+#include "run/fold/fold.h"
 
 void cv_result_sink_free(struct cv_result_sink *results)
 {

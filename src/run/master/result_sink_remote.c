@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "run/fold/fold_command.h"
+#include "run/fold/fold.h"
 #include "run/master/remote_fold.h"
 
 /* Partials per worker from which busy workers fold too: enough for a full call. FILES

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "run/fold/fold_command.h"
+#include "run/fold/fold.h"
 #include "run/wire/fold_frames.h"
 #include "run/worker/worker_folding.h"
 #include "run/worker/worker_rules.h"

@@ -6,7 +6,6 @@
 #ifndef CV_WORKER_FOLDING_H
 #define CV_WORKER_FOLDING_H
 #include "run/fold/fold.h"
-#include "run/fold/fold_command.h"
 #include "run/wire/peer_port.h"
 #include "run/worker/worker_fold.h"
 #include "run/worker/worker_partials.h"
