@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "run/wire/fold_frames.h"
+#include "run/wire/protocol.h"
 #include "run/worker/worker_partials.h"
 #include "plumbing_check.h"
 

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include <cleave/version.h>
-#include "run/wire/fold_frames.h"
-#include "run/wire/frame_kinds.h"
+#include "run/wire/protocol.h"
+#include "run/wire/frame.h"
 #include "liar_check.h"
 
 enum { LINES = 8000, FLOOD = 20000 };

@@ -16,10 +16,8 @@
 #include <cmocka.h>
 
 #include <cleave/version.h>
-#include "run/wire/fold_frames.h"
-#include "run/wire/frame_kinds.h"
-#include "run/wire/packed_frame.h"
-#include "run/wire/remote.h"
+#include "run/wire/protocol.h"
+#include "run/wire/frame.h"
 #include "run/worker/worker_serve.h"
 
 struct worker {

@@ -4,7 +4,7 @@
  * and once with checksums made right, so that what is behind them is reached as well. */
 #include <stdint.h>
 
-#include "run/wire/remote.h"
+#include "run/wire/protocol.h"
 #include "wire_feed.h"
 #include "fuzz_target.h"
 

@@ -14,7 +14,7 @@
 #include "run/hosts/remote_open.h"
 #include "run/hosts/remote_slot.h"
 #include "run/slot/open_slot.h"
-#include "run/wire/fold_frames.h"
+#include "run/wire/protocol.h"
 #include "wire_feed.h"
 #include "fuzz_target.h"
 

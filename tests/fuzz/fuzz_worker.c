@@ -10,9 +10,7 @@
 #include <cleave/version.h>
 #include "base/fail.h"
 #include "run/slot/slot_kind.h"
-#include "run/wire/fold_frames.h"
-#include "run/wire/packed_frame.h"
-#include "run/wire/remote.h"
+#include "run/wire/protocol.h"
 #include "run/worker/worker_internal.h"
 #include "wire_feed.h"
 #include "fuzz_target.h"

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include <cleave/version.h>
-#include "run/wire/fold_frames.h"
-#include "run/wire/frame_kinds.h"
+#include "run/wire/protocol.h"
+#include "run/wire/frame.h"
 #include "run/common/link_compressor.h"
 
 static void a_head_has_its_place(void **state)

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "run/hosts/remote_host.h"
-#include "run/wire/fold_frames.h"
-#include "run/wire/frame_kinds.h"
+#include "run/wire/protocol.h"
+#include "run/wire/frame.h"
 #include "run/worker/worker_rules.h"
 
 /* Names of frames, one behind the other. REFUSED may always come. */

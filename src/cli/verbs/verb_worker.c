@@ -11,7 +11,6 @@
 #include "cli/run/run_values.h"
 #include "run/common/content_hash.h"
 #include "run/wire/reverse_connect.h"
-#include "run/wire/call_relay.h"
 #include "run/worker/worker_serve.h"
 
 struct values {

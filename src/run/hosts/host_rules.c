@@ -2,7 +2,7 @@
 #include "run/hosts/host_rules.h"
 
 #include "run/hosts/remote_host.h"
-#include "run/wire/fold_frames.h"
+#include "run/wire/protocol.h"
 
 enum { OWED_MOST = 1 << 16 }; /* answers that may be due */
 

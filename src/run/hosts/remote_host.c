@@ -14,7 +14,7 @@
 #include "base/signal_name.h"
 #include "base/text.h"
 #include "run/hosts/host_spec.h"
-#include "run/wire/frame_kinds.h"
+#include "run/wire/frame.h"
 
 enum {
     MOST_TRIES = 20,   /* one after the other, of a host that was ready once; and    */

@@ -12,7 +12,7 @@
 #include "run/slot/slot.h"
 #include "run/wire/connect_stderr.h"
 #include "run/wire/link.h"
-#include "run/wire/remote.h"
+#include "run/wire/protocol.h"
 
 enum cv_host_state {
     CV_HOST_NEW,        /* nothing was tried                                            */
@@ -87,7 +87,7 @@ struct cv_host {
     bool based;            /* it has been sent the files for all items                  */
     bool was_ready;
     bool
-        marks; /* it says on standard error where it begins (stderr_marker.h)            */
+        marks; /* it says on standard error where it begins (connect_stderr.h)            */
     bool briefed;      /* it has been sent the job                                      */
     bool leaving;      /* it gets nothing more, and goes when it has ended what it has  */
     bool noticed;      /* ... as it has said itself: it begins nothing new              */

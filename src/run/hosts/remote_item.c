@@ -15,7 +15,7 @@
 #include "base/fail.h"
 #include "run/hosts/remote_host.h"
 #include "run/common/item_transfer.h"
-#include "run/wire/item_message.h"
+#include "run/wire/protocol.h"
 
 struct cv_item_message_out {
     struct cv_packer head;

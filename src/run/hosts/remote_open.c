@@ -7,7 +7,7 @@
 #include "run/hosts/remote_packed.h"
 #include "run/slot/open_slot.h"
 #include "run/slot/slot_kind.h"
-#include "run/wire/frame_kinds.h"
+#include "run/wire/frame.h"
 
 /* Bytes of the piece, as it is now, that the host has or is about to have. */
 static uint64_t position(const struct cv_slot *slot)

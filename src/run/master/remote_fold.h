@@ -1,12 +1,12 @@
 /* remote_fold.h -- what hosts have been told to fold. SPDX-License-Identifier: MIT
  *
- * The words for it are those of fold_frames.h. A partial that moves gets a name of its own
+ * The words for it are those of protocol.h. A partial that moves gets a name of its own
  * where it goes: when an order is called off, what still comes of it is not taken for a
  * part of the next one. */
 #ifndef CV_REMOTE_FOLD_H
 #define CV_REMOTE_FOLD_H
 #include "engine/fold_plan.h"
-#include "run/wire/fold_frames.h"
+#include "run/wire/protocol.h"
 #include "run/master/worker_pool.h"
 
 struct cv_remote_fold_order {

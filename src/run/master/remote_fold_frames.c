@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/text.h"
-#include "run/wire/frame_kinds.h"
+#include "run/wire/frame.h"
 
 /* The reduction fails; the first reason counts. */
 static void fail(struct cv_remote_fold *kept, const struct cleave_error *err)

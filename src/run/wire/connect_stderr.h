@@ -4,15 +4,22 @@
  * quote what matters, and sixty hosts do not say sixty times the same. What cleave says over there, and
  * what ssh -v does, is passed on line by line all the same. From then on it is of the commands that run
  * there, and passed on as it comes, as if they had our standard error; while nobody takes that, they
- * wait, and we do not. Where the worker begins says a mark (stderr_marker.h), which may come behind the
+ * wait, and we do not. Where the worker begins says a mark (connect_stderr.h), which may come behind the
  * frame that says it is ready; of a worker that writes none, that frame does. */
 #ifndef CV_CONNECT_STDERR_H
 #define CV_CONNECT_STDERR_H
+#include <cleave/error.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <cleave/error.h>
+#include <stdint.h>
 #include "run/common/poller.h"
-#include "run/wire/stderr_marker.h"
+
+enum { CV_BEGIN_MARK_ROOM = 48 };
+
+/* Never 0, which asks for no mark. */
+uint64_t cv_begin_mark_key(void);
+/* The line, with its end. */
+void cv_begin_mark(uint64_t key, char out[CV_BEGIN_MARK_ROOM]);
 
 enum {
     CV_ASIDE_ROOM = 8192
@@ -53,7 +60,7 @@ void cv_connect_stderr_end(struct cv_connect_stderr *login_stderr);
 /* The same, and nothing stays. */
 void cv_connect_stderr_done(struct cv_connect_stderr *login_stderr);
 
-/* --- what was kept (aside_lines.c) --------------------------------------------------------- */
+/* --- what was kept (connect_stderr.c) --------------------------------------------------------- */
 
 /* The last two lines, which say why it has failed: false if there are none. What does not show is
  * written as in messages. */

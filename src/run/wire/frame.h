@@ -8,10 +8,10 @@
  * link, has another one. */
 #ifndef CV_FRAME_H
 #define CV_FRAME_H
+#include <cleave/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cleave/error.h>
 
 enum {
     CV_FRAME_VERSION = 8,
@@ -31,7 +31,7 @@ enum cv_frame_flag {
 /* On the wire: "CLVE", version (1 byte), type (1), flags (2), length (4), peer (4),
  * chunk (8), value (8), checksum of the payload (8: XXH3-64), of all before it (8: XXH3-64). */
 struct cv_frame_head {
-    uint8_t type; /* enum cv_frame_type of remote.h                                     */
+    uint8_t type; /* enum cv_frame_type of protocol.h                                     */
     uint16_t flags;
     uint32_t length;
     uint32_t peer;  /* whom it is for (to a worker: which slot; between workers: rank)  */
@@ -58,5 +58,29 @@ uint64_t cv_frame_checksum(const struct cv_frame_head *head, const void *payload
  * its value, length and checksum. It is 0 at first. Both sides have the same frames, so they
  * come to the same sum. */
 uint64_t cv_frame_sum(uint64_t sum, const struct cv_frame_head *head);
+
+/* Who may send it. */
+enum cv_frame_sender {
+    CV_FROM_MASTER = 1,
+    CV_FROM_WORKER = 2,
+    CV_FROM_PEER = 4, /* another worker */
+    CV_FROM_BOTH = CV_FROM_MASTER | CV_FROM_WORKER,
+};
+
+struct cv_frame_kind {
+    uint8_t type;
+    uint8_t from;   /* enum cv_frame_sender, added up                                   */
+    uint16_t flags; /* that it may have                                                 */
+    uint32_t min, max; /* bytes of its payload                                        */
+    const char *name;
+};
+
+/* NULL: there is no such type. */
+const struct cv_frame_kind *cv_frame_kind(uint8_t type);
+/* "OUTPUT"; "a frame of unknown type". */
+const char *cv_frame_name(uint8_t type);
+/* The same of a payload that is not compressed, or not any more. */
+enum cleave_status cv_frame_plain_check(const struct cv_frame_head *head,
+                                        struct cleave_error *err);
 
 #endif

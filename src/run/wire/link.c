@@ -1,16 +1,434 @@
 /* link.c -- frames over a pair of descriptors, or a channel. SPDX-License-Identifier: MIT */
-#include "run/wire/link_internal.h"
+#include "run/wire/link.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
+#include "base/arena.h"
 #include "base/fail.h"
 #include "run/common/process.h"
-#include "run/wire/remote.h"
+#include "run/wire/frame.h"
+#include "run/wire/protocol.h"
+
+enum { CV_PREAMBLE_MOST = 64 * 1024 }; /* more than that is something else */
+
+/* --- what goes over a link, put together ------------------------------------------- */
+
+enum { TURNS = 16 }; /* frames put out before others get their turn */
+
+/* --- the end ------------------------------------------------------------------------------ */
+
+static void send_heartbeat(void *context);
+
+/* It is over; says so, once. */
+static void link_break(struct cv_link *link, const struct cleave_error *err)
+{
+    if (link->broken)
+        return;
+    link->broken = true;
+    cv_poller_remove(link->poller, &link->in_watch);
+    cv_poller_remove(link->poller, &link->out_watch);
+    cv_poller_cancel(link->poller, &link->send_heartbeat);
+    link->broke(link->context, err);
+}
+
+static void link_fail_system(struct cv_link *link, const char *what, int error)
+{
+    struct cleave_error err;
+
+    cv_fail(&err, error == ECONNRESET ? CLEAVE_ELOST : CLEAVE_EENGINE, "cannot %s: %s",
+            what, strerror(error));
+    link_break(link, &err);
+}
+
+/* --- out ---------------------------------------------------------------------------------- */
+
+size_t cv_link_pending(const struct cv_link *link)
+{
+    return link->nput - link->put_from;
+}
+
+/* Copy what is there into messages; as below. */
+static bool flush_channel(struct cv_link *link)
+{
+    struct cleave_channel *channel = link->channel;
+
+    while (link->put_from < link->nput && !link->peer_closed) {
+        const size_t left = link->nput - link->put_from;
+        const size_t some = left < channel->room ? left : channel->room;
+        unsigned char *place = channel->calls->place(channel, &link->peer_closed);
+
+        if (place == NULL && !link->peer_closed)
+            return false;
+        if (place == NULL)
+            break;
+        memcpy(place, link->put + link->put_from, some);
+        channel->calls->send(channel, some);
+        link->put_from += some;
+    }
+    link->put_from = link->nput = 0;
+    return true;
+}
+
+/* Write what is there. False: the rest has to wait, or the link is broken. Nobody may read
+ * any more while there is still something to be heard: that ends the link, not this. */
+static bool flush(struct cv_link *link)
+{
+    if (link->channel != NULL)
+        return flush_channel(link);
+    while (link->put_from < link->nput && !link->peer_closed) {
+        const ssize_t put =
+            write(link->out, link->put + link->put_from, link->nput - link->put_from);
+
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0 && errno == EAGAIN)
+            return false;
+        if (put < 0 && errno != EPIPE && errno != ECONNRESET) {
+            link_fail_system(link, "send", errno);
+            return false;
+        }
+        link->peer_closed = put < 0;
+        link->put_from += put > 0 ? (size_t)put : 0;
+    }
+    link->put_from = link->nput = 0;
+    return true;
+}
+
+/* Whether a frame can go out at once. */
+static bool has_place(struct cv_link *link)
+{
+    return link->channel == NULL ||
+           link->channel->calls->place(link->channel, &link->peer_closed) != NULL ||
+           link->peer_closed;
+}
+
+void cv_link_can_write(void *context, unsigned events)
+{
+    struct cv_link *link = context;
+
+    (void)events;
+    if (link->channel != NULL && link->out_watch.added)
+        link->channel->calls->heed(link->channel);
+    for (int turn = 0; turn < TURNS && !link->broken; turn++) {
+        if (!flush(link) || !has_place(link))
+            return;
+        if (link->peer_closed || link->more == NULL || !link->more(link->context)) {
+            if (!link->broken && cv_link_pending(link) == 0) {
+                link->awaits = false;
+                cv_poller_remove(link->poller, &link->out_watch);
+            }
+            return;
+        }
+    }
+    if (link->channel != NULL && !link->broken)
+        link->channel->calls->remind(link->channel);
+}
+
+void cv_link_wake(struct cv_link *link)
+{
+    if (link->broken || link->peer_closed || link->out_watch.added || link->awaits)
+        return;
+    if (link->channel != NULL) {
+        link->awaits = true;
+        link->channel->calls->remind(link->channel);
+    }
+    if (link->channel != NULL && link->in_watch.added)
+        return; /* that one does both */
+    if (cv_poller_add(link->poller, &link->out_watch,
+                      link->channel != NULL ? link->channel->fd : link->out,
+                      link->channel != NULL ? CV_READABLE : CV_WRITABLE,
+                      cv_link_can_write, link, NULL) != CLEAVE_OK)
+        link->trouble = errno; /* said later, see cv_link_send */
+}
+
+/* Room for a whole frame behind what is to go out: in a message, if nothing is before it.
+ * NULL: memory is short. */
+static unsigned char *grow_array(struct cv_link *link, size_t length)
+{
+    if (link->channel != NULL && cv_link_pending(link) == 0 &&
+        length <= link->channel->room) {
+        link->place = link->channel->calls->place(link->channel, &link->peer_closed);
+        if (link->place != NULL)
+            return link->place;
+    }
+    if (link->put_from > 0 && link->nput + length > link->put_room) {
+        memmove(link->put, link->put + link->put_from, link->nput - link->put_from);
+        link->nput -= link->put_from;
+        link->put_from = 0;
+    }
+    return CV_ROOM(link->put, &link->put_room, link->nput + length)
+               ? link->put + link->nput
+               : NULL;
+}
+
+void cv_link_send(struct cv_link *link, const struct cv_frame_head *head,
+                  const void *payload, size_t length)
+{
+    struct cv_frame_head summed = *head;
+
+    summed.length = (uint32_t)length;
+    summed.checksum = cv_frame_checksum(&summed, payload);
+    cv_link_send_summed(link, &summed, payload);
+}
+
+void cv_link_send_summed(struct cv_link *link, const struct cv_frame_head *head,
+                         const void *payload)
+{
+    const size_t length = head->length;
+    const double rate_Bps = link->rate_Bps > 0 ? link->rate_Bps : link->other_Bps;
+    struct cv_frame_head made = *head;
+    unsigned char *out;
+    size_t became;
+
+    if (link->broken || link->send_queue_full || link->trouble != 0)
+        return;
+    /* Said later, as other failures are: whoever sends is in the middle of something. */
+    if (cv_link_pending(link) + length > link->most_pending) {
+        link->send_queue_full = true;
+        return;
+    }
+    out = grow_array(link, CV_FRAME_HEAD + length);
+    if (out == NULL) {
+        link->trouble = ENOMEM;
+        return;
+    }
+    became = cv_link_compressor_put(&link->compressor, rate_Bps, payload, length,
+                                    out + CV_FRAME_HEAD);
+    if (became > 0) {
+        made.flags |= CV_FRAME_ZSTD;
+        made.length = (uint32_t)became;
+        made.checksum = cv_frame_checksum(&made, out + CV_FRAME_HEAD);
+    } else if (length > 0) {
+        memcpy(out + CV_FRAME_HEAD, payload, length);
+    }
+    link->plain_sent += length;
+    link->wire_sent += made.length;
+    cv_frame_encode(&made, out);
+    if (link->place != NULL) {
+        link->place = NULL;
+        link->channel->calls->send(link->channel, CV_FRAME_HEAD + made.length);
+        return;
+    }
+    link->nput += CV_FRAME_HEAD + made.length;
+    if (!link->out_watch.added && !link->awaits && !flush(link))
+        cv_link_wake(link);
+}
+
+/* --- what login scripts print before the first frame ------------------------------- */
+
+/* How many bytes there are before the first frame; all of them if none has begun. */
+static size_t preamble_length(const unsigned char *bytes, size_t length)
+{
+    const unsigned char *frame =
+        memmem(bytes, length, CV_FRAME_MAGIC, strlen(CV_FRAME_MAGIC));
+
+    return frame != NULL ? (size_t)(frame - bytes) : length;
+}
+
+/* --- what comes over a link, taken apart ------------------------------------------- */
+
+enum {
+    READ = 256 * 1024, /* asked of one call                                     */
+    MESSAGES = 4,      /* of a channel, taken before others get their turn       */
+};
+
+/* --- frames ------------------------------------------------------------------------------- */
+
+/* Whether the checksum is right, and the payload as it was. */
+static enum cleave_status open_frame(struct cv_link *link, struct cv_frame_head *head,
+                                     const unsigned char **payload,
+                                     struct cleave_error *err)
+{
+    size_t length;
+
+    if (cv_frame_checksum(head, *payload) != head->checksum)
+        return cv_fail(err, CLEAVE_EINPUT, "a frame was damaged on its way");
+    if ((head->flags & CV_FRAME_ZSTD) == 0)
+        return CLEAVE_OK;
+    if (link->plain == NULL)
+        link->plain = malloc(CV_FRAME_MOST);
+    if (link->plain == NULL)
+        return cv_fail_memory(err, "a frame");
+    if (!cv_link_compressor_get(&link->compressor, *payload, head->length, link->plain,
+                                CV_FRAME_MOST, &length))
+        return cv_fail(err, CLEAVE_EINPUT, "a frame cannot be decompressed");
+    head->length = (uint32_t)length;
+    *payload = link->plain;
+    head->checksum = cv_frame_checksum(head, *payload);
+    return cv_frame_plain_check(head, err);
+}
+
+/* Take bytes apart, as far as there are whole frames. */
+static enum cleave_status take_apart(struct cv_link *link, const unsigned char *bytes,
+                                     size_t length, size_t *out_used,
+                                     struct cleave_error *err)
+{
+    size_t at = 0;
+
+    while (!link->broken && length - at >= CV_FRAME_HEAD) {
+        const unsigned char *payload = bytes + at + CV_FRAME_HEAD;
+        struct cv_frame_head head;
+        size_t whole;
+
+        CV_TRY(cv_frame_decode(bytes + at, &head, err));
+        whole = CV_FRAME_HEAD + head.length;
+        if (length - at < whole)
+            break;
+        CV_TRY(open_frame(link, &head, &payload, err));
+        at += whole;
+        link->frames++;
+        link->heard_s = cv_clock_s();
+        link->grace_used = false;
+        if (head.type == CV_FRAME_PING)
+            link->other_Bps = (double)head.value;
+        else
+            link->frame(link->context, &head, payload);
+    }
+    *out_used = at;
+    return CLEAVE_OK;
+}
+
+/* Whether no frame has begun yet, and one may still come. */
+static bool is_preamble(struct cv_link *link)
+{
+    size_t before;
+
+    if (!link->lenient)
+        return false;
+    before = preamble_length(link->got, link->ngot);
+    if (before == link->ngot && before <= CV_PREAMBLE_MOST)
+        return true;
+    link->lenient = false;
+    if (before < link->ngot) {
+        memmove(link->got, link->got + before, link->ngot - before);
+        link->ngot -= before;
+    }
+    return false;
+}
+
+/* Take apart what has come; what is left of it goes to the front. */
+static enum cleave_status take_frames(struct cv_link *link, struct cleave_error *err)
+{
+    size_t at = 0;
+
+    if (is_preamble(link))
+        return CLEAVE_OK;
+    CV_TRY(take_apart(link, link->got, link->ngot, &at, err));
+    if (link->broken) /* and perhaps closed */
+        return CLEAVE_OK;
+    /* Of an older cleave there may be no more to come. */
+    if (link->ngot - at >= CV_FRAME_HEAD_LEAST && link->ngot - at < CV_FRAME_HEAD)
+        CV_TRY(cv_frame_look(link->got + at, link->ngot - at, err));
+    memmove(link->got, link->got + at, link->ngot - at);
+    link->ngot -= at;
+    return CLEAVE_OK;
+}
+
+static void end_of_stream(struct cv_link *link)
+{
+    struct cleave_error err;
+
+    if (link->ngot == 0)
+        cv_fail(&err, CLEAVE_ECLOSED, "the connection was closed");
+    else if (cv_frame_look(link->got, link->ngot, &err) == CLEAVE_OK)
+        cv_fail(&err, CLEAVE_EINPUT, "the connection ended within a frame");
+    link_break(link, &err);
+}
+
+/* Room for more of what comes. */
+static enum cleave_status await(struct cv_link *link, size_t more,
+                                struct cleave_error *err)
+{
+    return CV_ROOM(link->got, &link->got_room, link->ngot + more)
+               ? CLEAVE_OK
+               : cv_fail_memory(err, "a frame");
+}
+
+/* Callbacks of watches: something has come, over a descriptor; over a channel something
+ * has come, or there may be room again. */
+static void link_can_read(void *context, unsigned events)
+{
+    struct cv_link *link = context;
+    struct cleave_error err;
+    ssize_t got;
+
+    (void)events;
+    if (await(link, READ, &err) != CLEAVE_OK) {
+        link_break(link, &err);
+        return;
+    }
+    got = read(link->in, link->got + link->ngot, READ);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (got < 0 && errno != ECONNRESET) {
+        link_fail_system(link, "receive", errno);
+        return;
+    }
+    if (got <= 0) { /* one end of a socket that was closed with bytes unread is reset */
+        end_of_stream(link);
+        return;
+    }
+    link->ngot += (size_t)got;
+    if (take_frames(link, &err) != CLEAVE_OK)
+        link_break(link, &err);
+}
+
+/* Frames are taken apart where they are; only one that is in several messages is put
+ * together. */
+static enum cleave_status take_message(struct cv_link *link, const unsigned char *bytes,
+                                       size_t length, struct cleave_error *err)
+{
+    size_t used = 0;
+
+    if (link->ngot == 0)
+        CV_TRY(take_apart(link, bytes, length, &used, err));
+    if (link->broken || used == length)
+        return CLEAVE_OK;
+    CV_TRY(await(link, length - used, err));
+    memcpy(link->got + link->ngot, bytes + used, length - used);
+    link->ngot += length - used;
+    return used > 0 ? CLEAVE_OK : take_frames(link, err);
+}
+
+static void take_messages(struct cv_link *link)
+{
+    struct cleave_channel *channel = link->channel;
+
+    for (int i = 0; i < MESSAGES && !link->broken; i++) {
+        struct cleave_error err;
+        size_t length;
+        bool ended;
+        const unsigned char *bytes = channel->calls->peek(channel, &length, &ended);
+
+        if (ended)
+            end_of_stream(link);
+        if (bytes == NULL)
+            return;
+        if (take_message(link, bytes, length, &err) != CLEAVE_OK)
+            link_break(link, &err);
+        if (!link->broken)
+            channel->calls->done(channel);
+    }
+    if (!link->broken)
+        channel->calls->remind(channel);
+}
+
+void cv_link_receive(void *context, unsigned events)
+{
+    struct cv_link *link = context;
+
+    link->channel->calls->heed(link->channel);
+    take_messages(link);
+    if (!link->broken && link->awaits)
+        cv_link_can_write(link, events);
+}
+
+/* --- frames over a pair of descriptors, or a channel ------------------------------- */
 
 enum { PENDING = 16 << 20 }; /* bytes kept for one who does not read */
 
@@ -74,7 +492,7 @@ static void send_heartbeat(void *context)
             cv_fail(&err, CLEAVE_ELOST, "it does not read what it is sent");
         else
             cv_fail(&err, CLEAVE_ELOST, "nothing was heard for %g s", link->silence_s);
-        cv_link_break(link, &err);
+        link_break(link, &err);
         return;
     }
     if (cv_link_pending(link) == 0)
@@ -85,7 +503,7 @@ static void send_heartbeat(void *context)
     if (!link->broken &&
         cv_poller_set(link->poller, &link->send_heartbeat, now_s + BEAT_S, send_heartbeat,
                       link, &err) != CLEAVE_OK)
-        cv_link_break(link, &err);
+        link_break(link, &err);
 }
 
 /* --- the beginning ------------------------------------------------------------------------ */
@@ -150,7 +568,7 @@ enum cleave_status cv_link_open(struct cv_link *link, int in, int out,
     CV_TRY(set_nonblocking(link->in, err));
     CV_TRY(set_nonblocking(link->out, err));
     CV_TRY(cv_poller_add(link->poller, &link->in_watch, link->in, CV_READABLE,
-                         cv_link_can_read, link, err));
+                         link_can_read, link, err));
     return cv_poller_set(link->poller, &link->send_heartbeat, link->heard_s + BEAT_S,
                          send_heartbeat, link, err);
 }

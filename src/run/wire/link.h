@@ -7,9 +7,9 @@
 #ifndef CV_LINK_H
 #define CV_LINK_H
 #include "engine/channel.h"
-#include "run/wire/frame.h"
-#include "run/common/poller.h"
 #include "run/common/link_compressor.h"
+#include "run/common/poller.h"
+#include "run/wire/frame.h"
 
 struct cv_link {
     struct cv_poller *poller; /* borrowed                                              */
@@ -27,7 +27,7 @@ struct cv_link {
     double silence_s; /* so long may the other side say nothing                        */
     size_t most_pending; /* bytes that are kept for it; set by cv_link_open             */
     double rate_Bps; /* what the link moves, told in pings; 0: not known              */
-    bool lenient; /* what comes before the first frame is passed over (login_banner.h) */
+    bool lenient;    /* what comes before the first frame is passed over (link.h) */
 
     int in, out; /* owned; -1: closed                                                  */
     struct cleave_channel *channel; /* borrowed, instead of them; NULL: closed, or none */
@@ -72,5 +72,14 @@ void cv_link_send_summed(struct cv_link *link, const struct cv_frame_head *head,
 void cv_link_wake(struct cv_link *link);
 /* Bytes that have not gone out. */
 size_t cv_link_pending(const struct cv_link *link);
+
+/* --- link.c --- */
+
+/* Callback of a watch: send what waits, and ask for more. */
+void cv_link_can_write(void *context, unsigned events);
+
+/* --- link.c --- */
+
+void cv_link_receive(void *context, unsigned events);
 
 #endif

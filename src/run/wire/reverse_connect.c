@@ -6,14 +6,20 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
-
 #include "base/fail.h"
+#include "base/write_all.h"
+#include "run/common/process.h"
 
 /* What CLEAVE_CALL says. */
 struct call {
@@ -132,4 +138,214 @@ enum cleave_status cv_call_back(int *out, struct cleave_error *err)
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_ELOST, "cannot call back to port %s of %s: %s", call.port,
                    call.host, strerror(errno));
+}
+
+/* --- who waits for a worker to call back ------------------------------------------- */
+
+enum { BY_SIGNAL = 128, CANNOT_RUN = 127, MOST = 1 << 18 };
+
+struct relay {
+    int listener, caller;    /* owned; -1: closed                        */
+    struct cv_pipe to, from; /* owned: standard input and output of the command */
+    pid_t command;
+    char key[CV_CALL_KEY + 1];
+};
+
+/* --- the call ----------------------------------------------------------------------------- */
+
+static bool make_key(char out[CV_CALL_KEY + 1])
+{
+    unsigned char bytes[CV_CALL_KEY / 2];
+
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return false;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    return true;
+}
+
+/* Listen on any port, and say in the environment which. */
+static enum cleave_status listen_for(struct relay *relay, struct cleave_error *err)
+{
+    struct sockaddr_in6 any = { .sin6_family = AF_INET6 };
+    struct sockaddr_in any4 = { .sin_family = AF_INET };
+    struct sockaddr *address = (struct sockaddr *)&any;
+    socklen_t size = sizeof any;
+    char text[100];
+
+    relay->listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (relay->listener < 0 || bind(relay->listener, address, size) != 0) {
+        cv_close(&relay->listener);
+        address = (struct sockaddr *)&any4;
+        size = sizeof any4;
+        relay->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    }
+    if (relay->listener < 0 ||
+        (address == (struct sockaddr *)&any4 &&
+         bind(relay->listener, address, size) != 0) ||
+        listen(relay->listener, 4) != 0 ||
+        getsockname(relay->listener, address, &size) != 0 || !make_key(relay->key))
+        return cv_fail(err, CLEAVE_EENGINE, "cannot listen for workers: %s",
+                       strerror(errno));
+    snprintf(text, sizeof text, "%d %s",
+             ntohs(address == (struct sockaddr *)&any ? any.sin6_port : any4.sin_port),
+             relay->key);
+    return setenv(CV_CALL_VARIABLE, text, 1) == 0
+               ? CLEAVE_OK
+               : cv_fail_memory(err, "the environment");
+}
+
+/* Whether whoever calls says the key; others are hung up on. */
+static bool take_call(struct relay *relay)
+{
+    const struct timeval patience = { .tv_sec = CV_CALL_MS / 1000 };
+    const char taken = CV_CALL_TAKEN;
+    const int on = 1, fd = accept4(relay->listener, NULL, NULL, SOCK_CLOEXEC);
+    char said[CV_CALL_KEY] = "";
+    unsigned char wrong = 0;
+
+    if (fd < 0)
+        return false;
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    wrong = recv(fd, said, sizeof said, MSG_WAITALL) != (ssize_t)sizeof said;
+    for (size_t i = 0; i < sizeof said; i++)
+        wrong |= (unsigned char)(said[i] ^ relay->key[i]);
+    if (wrong != 0 || send(fd, &taken, 1, MSG_NOSIGNAL) != 1) {
+        close(fd);
+        return false;
+    }
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ 0 },
+                     sizeof patience);
+    relay->caller = fd;
+    return true;
+}
+
+/* --- the command -------------------------------------------------------------------------- */
+
+static enum cleave_status start(struct relay *relay, const char *const *words,
+                                struct cleave_error *err)
+{
+    const pid_t self = getpid();
+
+    CV_TRY(cv_pipe_open(&relay->to, err));
+    CV_TRY(cv_pipe_open(&relay->from, err));
+    relay->command = fork();
+    if (relay->command < 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot start '%s': %s", words[0],
+                       strerror(errno));
+    if (relay->command > 0)
+        return CLEAVE_OK;
+    /* It does not outlive this process. A srun that cannot reach its controller would, after
+     * SIGTERM; the worker sees its link end and goes by itself. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)signal(SIGPIPE, SIG_DFL);
+    if (getppid() == self && dup2(relay->to.read, STDIN_FILENO) >= 0 &&
+        dup2(relay->from.write, STDOUT_FILENO) >= 0)
+        (void)execvp(words[0], (char *const *)words);
+    _exit(CANNOT_RUN);
+}
+
+/* Until there is a call, or the command says something or ends. Who started this may go
+ * before: false then. */
+static bool wait_for_worker(struct relay *relay, int in)
+{
+    for (;;) {
+        struct pollfd waits[] = { { .fd = relay->listener, .events = POLLIN },
+                                  { .fd = relay->from.read, .events = POLLIN },
+                                  { .fd = in, .events = 0 } };
+
+        if (poll(waits, 3, -1) < 0 && errno != EINTR)
+            return false;
+        if (waits[0].revents != 0 && take_call(relay))
+            return true;
+        if (waits[1].revents != 0)
+            return true;
+        if ((waits[2].revents & (POLLHUP | POLLERR)) != 0)
+            return false;
+    }
+}
+
+static int ended(pid_t command)
+{
+    int how = 0;
+
+    while (waitpid(command, &how, 0) < 0)
+        if (errno != EINTR)
+            return 1;
+    return WIFSIGNALED(how) ? BY_SIGNAL + WTERMSIG(how) : WEXITSTATUS(how);
+}
+
+/* --- both ways ---------------------------------------------------------------------------- */
+
+struct way {
+    int from, to;
+    bool shut; /* `to` is a socket whose other half stays open */
+};
+
+/* Not by splice: while that waits for a socket, nobody else gets at the pipe, and a master
+ * that never waits would. */
+static void *pass_on(void *context)
+{
+    const struct way *way = context;
+    char *bytes = malloc(MOST);
+    ssize_t got = bytes != NULL ? 1 : -1;
+
+    while (got > 0 || (got < 0 && errno == EINTR)) {
+        got = read(way->from, bytes, MOST);
+        if (got > 0 && cv_write_all(way->to, bytes, (size_t)got) != 0)
+            got = 0;
+    }
+    free(bytes);
+    if (way->shut)
+        (void)shutdown(way->to, SHUT_WR);
+    else
+        close(way->to);
+    return NULL;
+}
+
+/* The thread that passes on input may wait for ever, and ends with the process. */
+static enum cleave_status pass_both(struct relay *relay, int in, int out,
+                                    struct cleave_error *err)
+{
+    static struct way there; /* the thread may outlive this call */
+    const bool called = relay->caller >= 0;
+    struct way back = { called ? relay->caller : relay->from.read, out, false };
+    pthread_t thread;
+    int code;
+
+    if (called)
+        cv_close(&relay->to.write);
+    there = (struct way){ in, called ? relay->caller : relay->to.write, called };
+    code = pthread_create(&thread, NULL, pass_on, &there);
+    if (code != 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread: %s", strerror(code));
+    (void)pthread_detach(thread);
+    (void)pass_on(&back);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_call_relay(const char *const *words, int in, int out,
+                                 int *out_status, struct cleave_error *err)
+{
+    struct relay relay = {
+        .listener = -1, .caller = -1, .to = { -1, -1 }, .from = { -1, -1 }
+    };
+    enum cleave_status status = listen_for(&relay, err);
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (status == CLEAVE_OK)
+        status = start(&relay, words, err);
+    cv_close(&relay.to.read);
+    cv_close(&relay.from.write);
+    if (status == CLEAVE_OK && wait_for_worker(&relay, in)) {
+        cv_close(&relay.listener);
+        status = pass_both(&relay, in, out, err);
+    } else if (relay.command > 0) {
+        (void)kill(relay.command, SIGKILL);
+    }
+    cv_close(&relay.listener);
+    if (relay.command > 0)
+        *out_status = ended(relay.command);
+    return status;
 }

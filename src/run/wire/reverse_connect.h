@@ -1,7 +1,7 @@
 /* reverse_connect.h -- a worker that calls back over TCP. SPDX-License-Identifier: MIT
  *
  * srun passes on standard input and output, but slowly: it writes text line by line, 9 MB/s
- * of short ones. So whoever starts a worker by srun waits for a call (call_relay.h) and puts
+ * of short ones. So whoever starts a worker by srun waits for a call (reverse_connect.h) and puts
  * the number of the port and a key into its environment. The worker calls the machine that
  * srun runs on, says the key, and from then on the connection is the link. If nobody can be
  * reached there, as behind a firewall, it goes on over standard input and output. */
@@ -25,5 +25,12 @@ enum {
 /* Call back if the environment asks for it, which later processes do not see then. *out is
  * a socket, or -1: nobody asks. */
 enum cleave_status cv_call_back(int *out, struct cleave_error *err);
+
+/* Start `words` (ended by NULL), by which a worker starts elsewhere, and wait for its call
+ * (reverse_connect.h), or for something on the command's standard output if it cannot call. Then
+ * pass on what comes from `in` to it, and what it says to `out`, which is closed then, until
+ * it ends, and wait for the command. *out_status is how that ended, as a shell says it. */
+enum cleave_status cv_call_relay(const char *const *words, int in, int out,
+                                 int *out_status, struct cleave_error *err);
 
 #endif

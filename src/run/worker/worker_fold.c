@@ -6,7 +6,7 @@
 
 #include "base/fail.h"
 #include "run/fold/fold_command.h"
-#include "run/wire/fold_frames.h"
+#include "run/wire/protocol.h"
 #include "run/worker/worker_folding.h"
 #include "run/worker/worker_rules.h"
 

@@ -1,7 +1,7 @@
 /* worker_fold.h -- a worker that keeps its outputs and folds them with those of others.
  * SPDX-License-Identifier: MIT
  *
- * The frames are those of fold_frames.h; its functions fit struct cv_worker_options. */
+ * The frames are those of protocol.h; its functions fit struct cv_worker_options. */
 #ifndef CV_WORKER_FOLD_H
 #define CV_WORKER_FOLD_H
 #include "run/worker/worker_serve.h"

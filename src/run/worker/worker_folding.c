@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "run/wire/fold_frames.h"
+#include "run/wire/protocol.h"
 #include "run/worker/worker_folding.h"
 
 /* How often it was tried, and what there is to say. */

@@ -4,7 +4,7 @@
 #include "run/output/ordered_output.h"
 #include "run/common/start_limiter.h"
 #include "run/wire/link.h"
-#include "run/wire/remote.h"
+#include "run/wire/protocol.h"
 #include "run/slot/slot.h"
 #include "run/worker/worker_serve.h"
 #include "run/worker/worker_created_files.h"

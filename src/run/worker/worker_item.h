@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_WORKER_ITEM_H
 #define CV_WORKER_ITEM_H
-#include "run/wire/item_message.h"
+#include "run/wire/protocol.h"
 #include "run/worker/worker_internal.h"
 
 struct cv_task_item {

@@ -13,7 +13,7 @@
 #include "run/decode/decoder.h"
 #include "run/fetch/fetched.h"
 #include "run/common/writer_thread.h"
-#include "run/wire/packed_frame.h"
+#include "run/wire/protocol.h"
 
 struct cv_task_packed {
     struct cv_arriving_input

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/wire/fold_frames.h"
+#include "run/wire/protocol.h"
 
 enum { FRAME = 256 * 1024 };
 

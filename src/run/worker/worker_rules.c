@@ -2,8 +2,8 @@
 #include "run/worker/worker_rules.h"
 
 #include "base/fail.h"
-#include "run/wire/fold_frames.h"
-#include "run/wire/frame_kinds.h"
+#include "run/wire/protocol.h"
+#include "run/wire/frame.h"
 
 #define IN(stage) (1u << CV_WORKER_##stage)
 

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/write_all.h"
 #include "run/common/usable_cores.h"
-#include "run/wire/stderr_marker.h"
+#include "run/wire/connect_stderr.h"
 #include "run/worker/worker_rules.h"
 
 enum { JOB_MOST = 64 << 20 };

@@ -1,6 +1,6 @@
 /* worker_serve.h -- the worker at the other end of a link. SPDX-License-Identifier: MIT
  *
- * It is given a job and pieces of an input (remote.h), runs the command on them in its
+ * It is given a job and pieces of an input (protocol.h), runs the command on them in its
  * slots, as a local run would, and sends back what they write. */
 #ifndef CV_WORKER_SERVE_H
 #define CV_WORKER_SERVE_H

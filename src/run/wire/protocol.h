@@ -1,4 +1,4 @@
-/* remote.h -- what the frames between a master and its workers mean.
+/* protocol.h -- what the frames between a master and its workers mean.
  * SPDX-License-Identifier: MIT
  *
  * Both say hello first. The master then describes the job, in one or more frames, and the
@@ -6,15 +6,16 @@
  * the input to the slots of the worker (`peer` of a frame is the slot, `chunk` the piece),
  * ahead of time if it likes: a slot works on them one after the other. Both send something
  * every second, so that silence means that the other is gone. */
-#ifndef CV_REMOTE_H
-#define CV_REMOTE_H
+#ifndef CV_PROTOCOL_H
+#define CV_PROTOCOL_H
 #include <stdint.h>
 #include "base/arena.h"
 #include "run/common/content_hash.h"
-#include "run/wire/frame.h"
 #include "run/common/pack.h"
+#include "run/common/packed.h"
 #include "run/common/piece_part.h"
 #include "run/common/range_set.h"
+#include "run/wire/frame.h"
 
 enum {
     CV_CORES_MOST = 1 << 20,
@@ -25,7 +26,7 @@ enum cv_frame_type {
     CV_FRAME_PING =
         1,          /* value: bytes per second that the link is known to move; 0: not */
     CV_FRAME_HELLO, /* payload: struct cv_hello; value: from a master the key of the mark that
-                       it wants on standard error (stderr_marker.h), 0: none; from a worker 1 if
+                       it wants on standard error (connect_stderr.h), 0: none; from a worker 1 if
                        it writes such marks                                             */
 
     /* From the master. */
@@ -67,12 +68,12 @@ enum cv_frame_type {
     CV_FRAME_TOLD,
 
     /* From the master: the body of the piece comes as it lies in a compressed file, or lies in one
-     * that the worker sees, and is decoded by it. Payload: struct cv_remote_packed (packed_frame.h). Before the first of its bytes,
+     * that the worker sees, and is decoded by it. Payload: struct cv_remote_packed (protocol.h). Before the first of its bytes,
      * and again when its end is another one. */
     CV_FRAME_PACKED,
 
     /* The same of a body that does not come at all: the worker fetches it. Payload: struct
-     * cv_remote_drawn (packed_frame.h). */
+     * cv_remote_drawn (protocol.h). */
     CV_FRAME_DRAWN,
 
     /* From the worker: bytes of an output while its command runs; value: how many came before them.
@@ -113,13 +114,13 @@ struct cv_remote_job {
     const char **environment; /* NAME=VALUE, ended by NULL                             */
     const char *directory;    /* to work in; "": where it is                           */
     bool persistent, hashes;  /* hashes: say the hash of what a piece was              */
-    bool items;       /* pieces are items (item_message.h)                           */
-    bool cleanup;     /* files that came or went back are removed              */
-    bool lines;       /* lines of outputs are sent as they come                */
-    bool early;       /* outputs may be asked for as they come (SHOW)          */
-    double timeout_s; /* of the command; 0: none                               */
-    double silence_s; /* so long may the master say nothing                    */
-    uint64_t memory;  /* bytes kept in memory                                  */
+    bool items;               /* pieces are items (protocol.h)                           */
+    bool cleanup;             /* files that came or went back are removed              */
+    bool lines;               /* lines of outputs are sent as they come                */
+    bool early;               /* outputs may be asked for as they come (SHOW)          */
+    double timeout_s;         /* of the command; 0: none                               */
+    double silence_s;         /* so long may the master say nothing                    */
+    uint64_t memory;          /* bytes kept in memory                                  */
     struct cv_remote_file *files;
     uint64_t nfiles;
 };
@@ -193,5 +194,102 @@ bool cv_unpack_seen(const void *bytes, size_t length, struct cv_remote_seen *out
 /* Hash of the first and last 64 KiB of a file of `size` bytes. */
 enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,
                                   struct cv_content_hash *out, struct cleave_error *err);
+
+enum { CV_PARCEL_HEAD_MOST = 64 << 20, CV_PARCEL_GOOD = 1, CV_PARCEL_BAD = 2 };
+
+struct cv_item_message_file {
+    const char
+        *name; /* over there: absolute, or from the folder of the worker on          */
+    uint64_t size, mode;
+    int64_t mtime_ns;
+    bool
+        travels; /* its bytes come; else the same file has to be there                   */
+    struct cv_content_hash
+        ends; /* of one that does not: of its first and last 64 KiB   */
+};
+
+/* There. */
+struct cv_item_message {
+    uint64_t item;
+    const char **words, **told; /* of the command; variables, NAME=VALUE; ended by NULL */
+    const char **returns;       /* names of files that come back                       */
+    struct cv_item_message_file
+        *files; /* the first `nbase` are for all items                  */
+    uint64_t nfiles, nbase;
+    bool errors; /* what it writes to standard error comes back as well             */
+    const char
+        *fault; /* why it cannot be run; "": it can                                */
+};
+
+/* And back, in the order of `returns`; the first one is standard error, if asked for. */
+struct cv_item_message_back {
+    struct cv_item_message_file
+        *files; /* without names; one that was not found does not travel */
+    uint64_t nfiles;
+};
+
+void cv_pack_parcel(struct cv_packer *packer, const struct cv_item_message *message);
+bool cv_unpack_parcel(const void *bytes, size_t length, struct cv_arena *arena,
+                      struct cv_item_message *out);
+void cv_pack_back(struct cv_packer *packer, const struct cv_item_message_back *back);
+bool cv_unpack_back(const void *bytes, size_t length, struct cv_arena *arena,
+                    struct cv_item_message_back *out);
+
+enum { CV_PACKED_BLOCKS = 8192 }; /* in a frame: there may be several */
+
+struct cv_remote_packed {
+    const char *form;     /* its name, as of --decode                                  */
+    struct cv_range body; /* of the file, decoded                                      */
+    struct cv_range in;   /* what comes for that                                       */
+    uint64_t file; /* it does not come: it is in this file of the job, + 1; 0: it comes */
+    uint64_t header; /* ... and so many bytes of a header come before                  */
+    enum cv_closing
+        closing;      /* follows the body, and does not come                       */
+    uint64_t out_end; /* where the last of all blocks that were told ends, decoded */
+    struct cv_packed_block *blocks; /* that were not told before */
+    size_t nblocks;
+};
+
+/* A body that a command gives (run/fetch/fetch_command.h). */
+struct cv_remote_drawn {
+    const char *line, *name; /* the line for a shell, the name of the input          */
+    uint64_t size;           /* of that                                              */
+    struct cv_range body;
+    enum cv_closing closing;
+};
+
+void cv_pack_drawn(struct cv_packer *packer, const struct cv_remote_drawn *drawn);
+bool cv_unpack_drawn(const void *bytes, size_t length, struct cv_arena *arena,
+                     struct cv_remote_drawn *out);
+void cv_pack_packed(struct cv_packer *packer, const struct cv_remote_packed *packed);
+bool cv_unpack_packed(const void *bytes, size_t length, struct cv_arena *arena,
+                      struct cv_remote_packed *out);
+
+enum cv_fold_frame {
+    /* From the master. `chunk` is the name of a partial. */
+    CV_FRAME_REDUCE = CV_FRAME_OTHERS, /* outputs stay from now on; value: base;
+                                          payload: command, retries, seconds allowed   */
+    CV_FRAME_GIVE,                     /* send it to the peer `value`; payload: what it is
+                                          called there                                 */
+    CV_FRAME_FOLD,                     /* make it; payload: how many partials it takes,
+                                          and their names, in order                    */
+    CV_FRAME_FOLD_OFF,                 /* do not make it, if it has not been made       */
+    CV_FRAME_FORGET,                   /* it is not needed any more, not even if it is
+                                          still to come                                */
+    CV_FRAME_FETCH,                    /* send it to the master                         */
+    CV_FRAME_FOLD_STOP,                /* stop folding                                  */
+
+    /* From the worker. */
+    CV_FRAME_FOLDED,      /* it has been made and has `value` bytes; payload: how often it
+                             was tried                                                 */
+    CV_FRAME_FOLD_FAILED, /* payload: how often it was tried, and what was wrong       */
+    CV_FRAME_HEADWAY, /* every second while it has something to make or to give; `chunk`:
+                         the partial it waits for, 0: none; value: grows with every byte
+                         that comes or goes, and as long as the command runs           */
+
+    /* To the master or a peer, also between workers: bytes of it, up to CV_FRAME_LAST;
+     * value: how many came before them. */
+    CV_FRAME_PARTIAL,
+};
 
 #endif

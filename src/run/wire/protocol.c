@@ -1,12 +1,10 @@
-/* remote.c -- what the frames between a master and its workers carry, as bytes.
+/* protocol.c -- what the frames between a master and its workers carry, as bytes.
  * SPDX-License-Identifier: MIT */
-#include "run/wire/remote.h"
+#include "run/wire/protocol.h"
 
 #include <math.h>
 #include <string.h>
-
 #include <cleave/version.h>
-
 #include "base/fail.h"
 #include "base/text.h"
 
@@ -284,4 +282,197 @@ enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,
     *out = cv_content_hasher_finish(hasher);
     cv_content_hasher_free(hasher);
     return status;
+}
+
+/* --- an item on its way to another machine and back -------------------------------- */
+
+enum { MESSAGE_LEAST_FILE = 7 * 8 };
+
+static void pack_file(struct cv_packer *packer, const struct cv_item_message_file *file)
+{
+    cv_pack_text(packer, file->name);
+    cv_pack_number(packer, file->size);
+    cv_pack_number(packer, file->mode);
+    cv_pack_number(packer, (uint64_t)file->mtime_ns);
+    cv_pack_number(packer, file->travels);
+    cv_pack_number(packer, file->ends.high);
+    cv_pack_number(packer, file->ends.low);
+}
+
+/* Sizes add up to no more than can be. */
+static struct cv_item_message_file *
+unpack_files(struct cv_unpacker *unpacker, struct cv_arena *arena, uint64_t *out_count)
+{
+    const size_t count = cv_unpack_count(unpacker, MESSAGE_LEAST_FILE);
+    struct cv_item_message_file *files = cv_array(arena, count, sizeof *files);
+    uint64_t bytes = 0;
+
+    *out_count = count;
+    if (files == NULL) {
+        unpacker->failed = true;
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        files[i].name = cv_unpack_text(unpacker, arena);
+        files[i].size = cv_unpack_number(unpacker);
+        files[i].mode = cv_unpack_number(unpacker);
+        files[i].mtime_ns = (int64_t)cv_unpack_number(unpacker);
+        files[i].travels = cv_unpack_number(unpacker) != 0;
+        files[i].ends.high = cv_unpack_number(unpacker);
+        files[i].ends.low = cv_unpack_number(unpacker);
+        if (files[i].size > INT64_MAX || bytes + files[i].size > INT64_MAX ||
+            files[i].mode > 0777)
+            unpacker->failed = true;
+        else
+            bytes += files[i].size;
+    }
+    return files;
+}
+
+void cv_pack_parcel(struct cv_packer *packer, const struct cv_item_message *message)
+{
+    cv_pack_number(packer, message->item);
+    cv_pack_list(packer, message->words);
+    cv_pack_list(packer, message->told);
+    cv_pack_list(packer, message->returns);
+    cv_pack_number(packer, message->errors);
+    cv_pack_text(packer, message->fault);
+    cv_pack_number(packer, message->nbase);
+    cv_pack_number(packer, message->nfiles);
+    for (uint64_t i = 0; i < message->nfiles; i++)
+        pack_file(packer, &message->files[i]);
+}
+
+bool cv_unpack_parcel(const void *bytes, size_t length, struct cv_arena *arena,
+                      struct cv_item_message *out)
+{
+    struct cv_unpacker unpacker = { bytes, length, false };
+
+    out->item = cv_unpack_number(&unpacker);
+    out->words = cv_unpack_list(&unpacker, arena);
+    out->told = cv_unpack_list(&unpacker, arena);
+    out->returns = cv_unpack_list(&unpacker, arena);
+    out->errors = cv_unpack_number(&unpacker) != 0;
+    out->fault = cv_unpack_text(&unpacker, arena);
+    out->nbase = cv_unpack_number(&unpacker);
+    out->files = unpack_files(&unpacker, arena, &out->nfiles);
+    return cv_unpack_good(&unpacker) && out->words[0] != NULL &&
+           out->nbase <= out->nfiles && out->item < INT64_MAX;
+}
+
+void cv_pack_back(struct cv_packer *packer, const struct cv_item_message_back *back)
+{
+    cv_pack_number(packer, back->nfiles);
+    for (uint64_t i = 0; i < back->nfiles; i++)
+        pack_file(packer, &back->files[i]);
+}
+
+bool cv_unpack_back(const void *bytes, size_t length, struct cv_arena *arena,
+                    struct cv_item_message_back *out)
+{
+    struct cv_unpacker unpacker = { bytes, length, false };
+
+    out->files = unpack_files(&unpacker, arena, &out->nfiles);
+    return cv_unpack_good(&unpacker);
+}
+
+/* --- what a piece is that comes as it lies in a compressed file -------------------- */
+
+enum { BLOCK = 4 * 8, WORD = 8 };
+
+static uint64_t word(const uint8_t *bytes, unsigned count)
+{
+    uint64_t value = 0;
+
+    while (count > 0)
+        value = value << 8 | bytes[--count];
+    return value;
+}
+
+static void unword(uint64_t value, uint8_t *bytes, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++, value >>= 8)
+        bytes[i] = (uint8_t)value;
+}
+
+void cv_pack_packed(struct cv_packer *packer, const struct cv_remote_packed *packed)
+{
+    cv_pack_text(packer, packed->form);
+    cv_pack_number(packer, packed->body.begin);
+    cv_pack_number(packer, packed->body.end);
+    cv_pack_number(packer, packed->in.begin);
+    cv_pack_number(packer, packed->in.end);
+    cv_pack_number(packer, packed->file);
+    cv_pack_number(packer, packed->header);
+    cv_pack_number(packer, packed->closing);
+    cv_pack_number(packer, packed->out_end);
+    cv_pack_number(packer, packed->nblocks);
+    for (size_t i = 0; i < packed->nblocks; i++) {
+        cv_pack_number(packer, packed->blocks[i].in);
+        cv_pack_number(packer, packed->blocks[i].out);
+        cv_pack_number(packer, word(packed->blocks[i].head, WORD));
+        cv_pack_number(packer,
+                       word(packed->blocks[i].head + WORD, CV_PACKED_HEAD - WORD));
+    }
+}
+
+bool cv_unpack_packed(const void *bytes, size_t length, struct cv_arena *arena,
+                      struct cv_remote_packed *out)
+{
+    struct cv_unpacker unpacker = { bytes, length, false };
+    uint64_t closing;
+
+    out->form = cv_unpack_text(&unpacker, arena);
+    out->body.begin = cv_unpack_number(&unpacker);
+    out->body.end = cv_unpack_number(&unpacker);
+    out->in.begin = cv_unpack_number(&unpacker);
+    out->in.end = cv_unpack_number(&unpacker);
+    out->file = cv_unpack_number(&unpacker);
+    out->header = cv_unpack_number(&unpacker);
+    closing = cv_unpack_number(&unpacker);
+    out->closing = closing < CV_CLOSINGS ? (enum cv_closing)closing : CV_CLOSING_NONE;
+    out->out_end = cv_unpack_number(&unpacker);
+    out->nblocks = cv_unpack_count(&unpacker, BLOCK);
+    out->blocks = cv_array(arena, out->nblocks, sizeof *out->blocks);
+    if (out->blocks == NULL)
+        return false;
+    for (size_t i = 0; i < out->nblocks; i++) {
+        out->blocks[i].in = cv_unpack_number(&unpacker);
+        out->blocks[i].out = cv_unpack_number(&unpacker);
+        unword(cv_unpack_number(&unpacker), out->blocks[i].head, WORD);
+        unword(cv_unpack_number(&unpacker), out->blocks[i].head + WORD,
+               CV_PACKED_HEAD - WORD);
+    }
+    return cv_unpack_good(&unpacker) && closing < CV_CLOSINGS &&
+           closing != CV_CLOSING_TEXT && out->body.begin < out->body.end &&
+           out->body.end <= out->out_end && out->in.begin < out->in.end &&
+           out->in.end <= INT64_MAX && out->out_end <= INT64_MAX;
+}
+
+void cv_pack_drawn(struct cv_packer *packer, const struct cv_remote_drawn *drawn)
+{
+    cv_pack_text(packer, drawn->line);
+    cv_pack_text(packer, drawn->name);
+    cv_pack_number(packer, drawn->size);
+    cv_pack_number(packer, drawn->body.begin);
+    cv_pack_number(packer, drawn->body.end);
+    cv_pack_number(packer, drawn->closing);
+}
+
+bool cv_unpack_drawn(const void *bytes, size_t length, struct cv_arena *arena,
+                     struct cv_remote_drawn *out)
+{
+    struct cv_unpacker unpacker = { bytes, length, false };
+    uint64_t closing;
+
+    out->line = cv_unpack_text(&unpacker, arena);
+    out->name = cv_unpack_text(&unpacker, arena);
+    out->size = cv_unpack_number(&unpacker);
+    out->body.begin = cv_unpack_number(&unpacker);
+    out->body.end = cv_unpack_number(&unpacker);
+    closing = cv_unpack_number(&unpacker);
+    out->closing = closing < CV_CLOSINGS ? (enum cv_closing)closing : CV_CLOSING_NONE;
+    return cv_unpack_good(&unpacker) && closing < CV_CLOSINGS &&
+           closing != CV_CLOSING_TEXT && out->body.begin <= out->body.end &&
+           out->body.end <= out->size && out->size <= INT64_MAX;
 }
