@@ -3,7 +3,7 @@
 #ifndef SCRIPTED_WORKER_H
 #define SCRIPTED_WORKER_H
 #include <cleave/version.h>
-#include "run/hosts/remote_host.h"
+#include "run/hosts/hosts.h"
 #include "scripted_machine.h"
 
 static void work_next(struct machine *machine, uint32_t seat);

@@ -78,6 +78,14 @@ void cv_link_close(struct cv_link *link)
     link->broken = true;
 }
 
+void cv_link_break(struct cv_link *link, const struct cleave_error *err)
+{
+    if (link->broken)
+        return;
+    link->broken = true;
+    link->broke(link->context, err);
+}
+
 size_t cv_link_fits(const struct cv_link *link)
 {
     (void)link;

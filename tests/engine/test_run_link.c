@@ -14,8 +14,7 @@
 
 #include <cmocka.h>
 
-#include "run/hosts/hosts.h"
-#include "run/hosts/remote_slot.h"
+#include "run/hosts/hosts_internal.h"
 #include "run/wire/link.h"
 
 struct side {

@@ -11,8 +11,6 @@
 #include <cleave/execute.h>
 #include <cleave/version.h>
 #include "run/hosts/hosts.h"
-#include "run/hosts/remote_open.h"
-#include "run/hosts/remote_slot.h"
 #include "run/slot/open_slot.h"
 #include "run/wire/protocol.h"
 #include "wire_feed.h"

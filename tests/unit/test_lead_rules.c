@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "run/hosts/via_spec.h"
+#include "run/hosts/leader_spec.h"
 
 enum { N = 6, NONE = -1 };
 static const char *const all[N] = { "a", "b", NULL, "n1", "n2", "n3" };

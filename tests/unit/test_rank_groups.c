@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "run/hosts/rank_groups.h"
+#include "run/hosts/leader_spec.h"
 
 static void ranks_of_a_machine_have_a_leader(void **state)
 {

@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "run/hosts/remote_host.h"
+#include "run/hosts/hosts_internal.h"
 #include "run/wire/protocol.h"
 #include "run/wire/frame.h"
-#include "run/worker/worker_rules.h"
+#include "run/worker/worker_internal.h"
 
 /* Names of frames, one behind the other. REFUSED may always come. */
 static const char *const from_hosts[CV_STAGES] = {

@@ -11,7 +11,7 @@
 #include "cli/common/settings.h"
 #include "cli/common/trace_output.h"
 #include "io/platform_leaders.h"
-#include "run/hosts/via_spec.h"
+#include "run/hosts/leader_spec.h"
 
 #define FIELD(name) offsetof(struct cv_load_options, name)
 #define WHERE(name) FIELD(where.name)

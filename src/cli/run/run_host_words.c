@@ -13,7 +13,7 @@
 #include "cli/run/run_hosts.h"
 #include "io/input.h"
 #include "model/platform/nominal.h"
-#include "run/hosts/via_spec.h"
+#include "run/hosts/leader_spec.h"
 #include "run/common/usable_cores.h"
 
 enum { MOST_BYTES = 16 * 1024 * 1024 }; /* of a file of hosts */

@@ -15,7 +15,7 @@
 #include "cli/run/run_mpi_words.h"
 #include "cli/run/run_slurm.h"
 #include "model/platform/nominal.h"
-#include "run/hosts/rank_groups.h"
+#include "run/hosts/leader_spec.h"
 #include "run/common/guard.h"
 #include "run/worker/worker_fold.h"
 

@@ -13,7 +13,7 @@
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
 #include "run/hosts/host_spec.h"
-#include "run/hosts/join_port.h"
+#include "run/hosts/joining.h"
 #include "run/worker/worker_serve.h"
 
 enum { AT_A_TIME = 64 * 1024 };

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "run/hosts/remote_host.h"
+#include "run/hosts/hosts_internal.h"
 
 void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...)
 {

@@ -1,12 +1,14 @@
-/* host_rules.c -- what a host may say, and when. SPDX-License-Identifier: MIT */
-#include "run/hosts/host_rules.h"
+/* host_rules.c -- what a host may say, and when. SPDX-License-Identifier: MIT
+ *
+ * A host is believed to do the work it was given, and nothing else: a frame that cannot come
+ * now closes its connection, and what it had goes elsewhere. */
+#include <stdarg.h>
+#include <stdio.h>
 
-#include "run/hosts/remote_host.h"
-#include "run/wire/protocol.h"
+#include "run/hosts/hosts_internal.h"
+#include "run/wire/frame.h"
 
 enum { OWED_MOST = 1 << 16 }; /* answers that may be due */
-
-/* --- the table ---------------------------------------------------------------------------- */
 
 #define IN(stage) (1u << CV_STAGE_##stage)
 
@@ -75,8 +77,6 @@ const char *cv_stage_text(enum cv_stage stage)
 {
     return texts[stage];
 }
-
-/* --- where things stand ------------------------------------------------------------------- */
 
 static struct cv_expected_frame *find_owed(const struct cv_host *host,
                                            const struct cv_frame_head *head)
@@ -156,8 +156,6 @@ enum cv_stage cv_host_stage(const struct cv_host *host, const struct cv_frame_he
     return piece_stage(host, head, out_slot);
 }
 
-/* --- what is owed ------------------------------------------------------------------------- */
-
 void cv_host_owes(struct cv_host *host, const struct cv_slot *slot, bool end, bool cut)
 {
     struct cv_expected_frame *grown = host->owed;
@@ -187,4 +185,26 @@ void cv_host_paid(struct cv_host *host, const struct cv_frame_head *head)
         owed->end = false;
     if (!owed->cut && !owed->end)
         *owed = host->owed[--host->nowed];
+}
+
+void cv_host_accuse(struct cv_host *host, const char *format, ...)
+{
+    struct cleave_error err;
+    char text[300];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    cv_fail(&err, CLEAVE_EINPUT, "broke the protocol: %s", text);
+    cv_link_break(&host->link, &err);
+}
+
+bool cv_host_admit(struct cv_host *host, enum cv_stage stage,
+                   const struct cv_frame_head *head)
+{
+    if (cv_host_may(stage, head->type))
+        return true;
+    cv_host_accuse(host, "%s %s", cv_frame_name(head->type), cv_stage_text(stage));
+    return false;
 }

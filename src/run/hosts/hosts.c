@@ -1,26 +1,41 @@
 /* hosts.c -- all other machines of a run. SPDX-License-Identifier: MIT */
-#include "run/hosts/hosts.h"
+#include "run/hosts/hosts_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
+#include <cleave/policy.h>
 #include "base/fail.h"
-#include "run/hosts/remote_item.h"
-#include "run/hosts/remote_slot.h"
+#include "model/platform/nominal.h"
+#include "run/common/usable_cores.h"
 #include "run/input/source.h"
+
+/* --- connect to all other machines of a run ---------------------------------------- */
+
+/* To begin a connection by ssh takes this machine tens of milliseconds of a processor, most of them for
+ * keys. If all were begun at once, all would be ready at once, and late. So a few are begun first, two
+ * more for each that is ready or out, and twice as many every moment, since most of a connection is to wait
+ * for the other side: unless processors had nothing to spare meanwhile. A thousand are begun
+ * within half a second then. */
+
+/* --- processors --------------------------------------------------------------------------- */
+
+/* --- beginning ---------------------------------------------------------------------------- */
+
+/* --- waiting ------------------------------------------------------------------------------ */
+
+/* --- all other machines of a run --------------------------------------------------- */
 
 enum { GOODBYE_MS = 1000 }; /* until commands that connect have ended by themselves */
 
 void cv_hosts_init(struct cv_hosts *hosts)
 {
     hosts->waiting_end = &hosts->waiting;
-    hosts->piece_frame = cv_remote_frame;
-    hosts->pieces_lost = cv_remote_lose;
-    hosts->settled = cv_hosts_settled;
     cv_arena_init(&hosts->arena);
 }
 
@@ -188,4 +203,37 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
         return cv_fail_memory(err, "the hosts");
     *out = host;
     return CLEAVE_OK;
+}
+
+/* --- how long a run waits for hosts before it begins ------------------------------- */
+
+/* A policy that takes nobody later waits for all. Others begin with those who are there: at once, as
+ * long as hosts come no faster than that, where the policy counts those who are about to come when
+ * it shares out; else they are waited for for a second, lest the first one is given all. */
+
+/* So long those who are ready wait for others, at most and since the last one came. */
+static const struct cv_patience LONG = { 1, INFINITY }, SHORT = { 0.5, 0.2 };
+
+/* Whether nothing is known of hosts: where costs are, plans are made for all of them. */
+static bool is_nominal(const struct cleave_platform *platform)
+{
+    const struct cleave_worker *workers = cleave_platform_workers(platform);
+
+    for (uint32_t w = 0; w < cleave_platform_nworkers(platform); w++)
+        if (!cv_is_nominal(&workers[w]))
+            return false;
+    return true;
+}
+
+struct cv_patience cv_connect_wait_of(const struct cleave_platform *platform,
+                                      const struct cleave_policy *policy, bool opens)
+{
+    if (!policy->takes_joiners)
+        return (struct cv_patience){ INFINITY, INFINITY };
+    return policy->opens_chunks && opens && is_nominal(platform) ? SHORT : LONG;
+}
+
+bool cv_connect_wait_is_short(const struct cv_patience *patience)
+{
+    return isfinite(patience->gap_s);
 }

@@ -1,6 +1,6 @@
 /* remote_item.c -- an item for another machine: its command and its files there.
  * SPDX-License-Identifier: MIT */
-#include "run/hosts/remote_item.h"
+#include "run/hosts/hosts_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,6 @@
 #include <cleave/execute.h>
 
 #include "base/fail.h"
-#include "run/hosts/remote_host.h"
 #include "run/common/item_transfer.h"
 #include "run/wire/protocol.h"
 

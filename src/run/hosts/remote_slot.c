@@ -1,13 +1,437 @@
 /* remote_slot.c -- a slot of another machine. SPDX-License-Identifier: MIT */
-#include "run/hosts/remote_slot.h"
+#include "run/hosts/hosts_internal.h"
 
+#include <math.h>
 #include "base/fail.h"
-#include "run/hosts/remote_host.h"
-#include "run/hosts/remote_item.h"
-#include "run/hosts/remote_open.h"
-#include "run/hosts/remote_packed.h"
 #include "run/slot/line_output.h"
+#include "run/slot/open_slot.h"
 #include "run/slot/slot_kind.h"
+#include "run/wire/frame.h"
+
+/* --- open pieces of slots of other machines ---------------------------------------- */
+
+static enum cleave_status watch_link(struct cv_host *host, double until_s,
+                                     struct cleave_error *err);
+
+/* Bytes of the piece, as it is now, that the host has or is about to have. */
+static uint64_t position(const struct cv_slot *slot)
+{
+    return slot->remote.host->shares ? slot->remote.shown
+           : slot->remote.packed.on  ? cv_packed_there(slot)
+                                     : slot->remote.sent - slot->remote.dropped;
+}
+
+uint64_t cv_remote_open_fed(const struct cv_slot *slot)
+{
+    const struct cv_range header = slot->piece.header, body = slot->piece.body;
+    const uint64_t before = header.end - header.begin, all = body.end - body.begin;
+    const uint64_t fed = slot->remote.fed > before ? slot->remote.fed - before : 0;
+
+    return fed < all ? fed : all;
+}
+
+/* For the kind of such slots. */
+static bool remote_is_open(const struct cv_slot *slot)
+{
+    return !slot->remote.computed && !slot->remote.cutting &&
+           slot->remote.host->state == CV_HOST_READY;
+}
+
+/* --- what is sent of it ------------------------------------------------------------------- */
+
+/* That was all of it. */
+static void send_last(struct cv_slot *slot)
+{
+    struct cv_remote *remote = &slot->remote;
+    struct cv_frame_head head = { .type = CV_FRAME_DATA,
+                                  .flags = CV_FRAME_LAST,
+                                  .peer = remote->seat,
+                                  .chunk = remote->number,
+                                  .value = CV_PART_BODY };
+
+    head.checksum = cv_frame_checksum(&head, "");
+    remote->last_sent = true;
+    remote->sent_sum = cv_frame_sum(remote->sent_sum, &head);
+    cv_link_send_summed(&remote->host->link, &head, "");
+}
+
+/* The host reads it itself, and is told how far. */
+static void note_shown(struct cv_slot *slot)
+{
+    slot->remote.shown = cv_slot_whole(&slot->piece);
+    if (slot->remote.bound_s <= 0)
+        slot->remote.bound_s = cv_clock_s();
+}
+
+static void show(struct cv_slot *slot)
+{
+    note_shown(slot);
+    slot->remote.last_sent = !slot->open.more;
+    cv_send_piece(slot, CV_FRAME_MORE, slot->open.more ? 0 : CV_FRAME_LAST);
+}
+
+/* What is left to be sent of it goes on, or the word that nothing is. */
+static void go_on(struct cv_slot *slot)
+{
+    const struct cv_remote *remote = &slot->remote;
+    const bool more = position(slot) < cv_slot_whole(&slot->piece);
+    struct cleave_error err;
+
+    if (remote->queued || remote->waiting || remote->cutting || remote->last_sent ||
+        !remote->announced || !slot->open.bound)
+        return;
+    /* Of what the host has it may feed more, which makes room for the rest. */
+    if (cv_packed_tell(slot, &err) != CLEAVE_OK) {
+        slot->broke(slot->context, &err);
+        return;
+    }
+    if (remote->packed.seen && remote->bound_s <= 0)
+        slot->remote.bound_s = cv_clock_s();
+    if (remote->host->shares) {
+        if (more || !slot->open.more)
+            show(slot);
+    } else if (more && cv_send_has_room(slot)) {
+        cv_send_ask(slot);
+    } else if (!more && !slot->open.more) {
+        send_last(slot);
+    }
+}
+
+/* A host that reads it itself has heard of it. */
+static void remote_open_announced(struct cv_slot *slot)
+{
+    if (slot->open.bound)
+        note_shown(slot);
+}
+
+static enum cleave_status remote_extend(struct cv_slot *slot,
+                                        const struct cv_piece *longer,
+                                        struct cleave_error *err)
+{
+    (void)err;
+    slot->piece = *longer;
+    if (!slot->open.bound) {
+        cv_packed_begin(slot);
+        if (!slot->by_lines)
+            cv_ordered_output_offer_away(slot->store, slot->piece.begin, cv_send_want,
+                                         slot);
+    } else
+        cv_packed_changed(slot);
+    slot->open.bound = true;
+    go_on(slot);
+    return CLEAVE_OK;
+}
+
+static void remote_shut(struct cv_slot *slot)
+{
+    if (slot->open.bound)
+        go_on(slot);
+    else
+        slot->kind->stop(slot);
+}
+
+/* --- less of it --------------------------------------------------------------------------- */
+
+/* It is news only if nothing is on its way, or to be sent. */
+static void check_dry(struct cv_slot *slot)
+{
+    const struct cv_remote *remote = &slot->remote;
+
+    if (remote->drained == 0 || remote->drained < position(slot) ||
+        position(slot) < cv_slot_whole(&slot->piece) || slot->open.dry_s > 0 ||
+        !slot->open.more || slot->stopping)
+        return;
+    slot->open.dry_s = cv_clock_s();
+    slot->drained(slot->context, slot);
+}
+
+void cv_remote_open_cut(struct cv_slot *slot, bool done)
+{
+    const uint64_t whole = cv_slot_whole(&slot->piece);
+
+    if (done && slot->remote.host->shares)
+        slot->remote.shown = whole;
+    else if (done && !slot->remote.packed.on && position(slot) > whole)
+        slot->remote.dropped = slot->remote.sent - whole;
+    go_on(slot);
+}
+
+/* What was not sent of it was cut off. */
+static void remote_open_shorter(struct cv_slot *slot)
+{
+    if (!slot->remote.announced || position(slot) < cv_slot_whole(&slot->piece))
+        return;
+    cv_send_pause(slot);
+    go_on(slot);
+    check_dry(slot);
+}
+
+/* --- what is heard of it ------------------------------------------------------------------ */
+
+void cv_remote_look(struct cv_slot *slot)
+{
+    slot->remote.looks++;
+    if (slot->remote.announced)
+        cv_link_send(&slot->remote.host->link,
+                     &(struct cv_frame_head){ .type = CV_FRAME_LOOK,
+                                              .peer = slot->remote.seat,
+                                              .chunk = slot->remote.number },
+                     NULL, 0);
+    else /* nobody has heard of it over there */
+        slot->seen(slot->context, slot, &(struct cv_slot_seen){ .read = 0 });
+}
+
+static void take_started(struct cv_host *host, struct cv_slot *slot, uint64_t micros)
+{
+    if (slot->open.spawn_s > 0 || !slot->open.bound) {
+        cv_host_accuse(host,
+                       "STARTED of a command that had begun, or has nothing to read");
+        return;
+    }
+    slot->open.spawn_s = fmax(slot->start_s, cv_clock_s() - 1e-6 * (double)micros);
+    slot->began(slot->context, slot);
+}
+
+/* How much of it has been fed: no less than before, and no more than there is. */
+static bool take_fed(struct cv_host *host, struct cv_slot *slot,
+                     const struct cv_frame_head *head)
+{
+    struct cv_remote *remote = &slot->remote;
+
+    if (head->value > position(slot) || head->value < remote->fed) {
+        cv_host_accuse(host, "%s of %llu bytes where %llu were sent",
+                       head->type == CV_FRAME_FED ? "FED" : "DRAINED",
+                       (unsigned long long)head->value,
+                       (unsigned long long)position(slot));
+        return false;
+    }
+    remote->fed = head->value;
+    return true;
+}
+
+static void take_drained(struct cv_host *host, struct cv_slot *slot,
+                         const struct cv_frame_head *head)
+{
+    if (slot->open.spawn_s <= 0) {
+        cv_host_accuse(host, "DRAINED of a command that has not begun to read");
+        return;
+    }
+    if (!take_fed(host, slot, head))
+        return;
+    slot->remote.drained = head->value;
+    go_on(slot);
+    check_dry(slot);
+}
+
+static void take_seen(struct cv_host *host, struct cv_slot *slot,
+                      const unsigned char *payload, size_t length)
+{
+    struct cv_remote_seen seen;
+
+    if (!cv_unpack_seen(payload, length, &seen) || slot->remote.looks == 0 ||
+        seen.read > position(slot)) {
+        cv_host_accuse(host, "SEEN that nobody asked for, or that cannot be");
+        return;
+    }
+    slot->seen(slot->context, slot,
+               &(struct cv_slot_seen){
+                   .read = seen.read, .output = seen.output, .cpu_s = seen.cpu_s });
+}
+
+void cv_remote_open_frame(struct cv_host *host, struct cv_slot *slot,
+                          const struct cv_frame_head *head, const unsigned char *payload)
+{
+    host->progress_s = cv_clock_s();
+    if (!slot->open.on) {
+        cv_host_accuse(host, "%s of a piece that was not open",
+                       cv_frame_name(head->type));
+    } else if (head->type == CV_FRAME_STARTED) {
+        take_started(host, slot, head->value);
+    } else if (head->type == CV_FRAME_DRAINED) {
+        take_drained(host, slot, head);
+    } else if (head->type == CV_FRAME_SEEN) {
+        take_seen(host, slot, payload, head->length);
+    } else if (take_fed(host, slot, head)) {
+        go_on(slot);
+    }
+}
+
+/* --- hold other machines to the time that a piece may take ------------------------- */
+
+/* The worker stops a command that takes too long, and says so. This is for one that does not:
+ * who only says that he is there is lost when a piece is overdue, whatever he was to do with
+ * it. What others wait for is not held against a piece: it has its time from the moment it is
+ * its turn, or from the last progress of the host. And who takes nothing of what it is sent,
+ * though it says that it is there, has a link that does not move: it is lost as well, if there
+ * are others. */
+
+/* A command that does not end when it is asked to is killed a second later. */
+static const double KILLING_S = 2;
+
+/* So long the word of it may take. */
+static double grace_s(const struct cv_slot *slot)
+{
+    return slot->remote.host->hosts->terms.silence_s + KILLING_S;
+}
+
+/* INFINITY: none. */
+static double limit_s(const struct cv_slot *slot)
+{
+    if (slot->busy && slot->stopping)
+        return grace_s(slot);
+    if (slot->remote.host->leads) /* it has many commands, each with its own limit */
+        return (double)INFINITY;
+    return slot->timeout_s > 0 ? slot->timeout_s + grace_s(slot) : (double)INFINITY;
+}
+
+/* Whether it is the one that its seat works on. */
+static bool has_its_turn(const struct cv_slot *slot)
+{
+    const struct cv_slot *other = slot->remote.host->first_slot;
+
+    for (; other != NULL; other = other->remote.next_slot)
+        if (other->busy && other->remote.announced && !other->remote.computed &&
+            other->remote.seat == slot->remote.seat &&
+            other->remote.number < slot->remote.number)
+            return false;
+    return true;
+}
+
+/* The same of an open piece: its command has its time from its first byte on, whatever it waits
+ * for. Until then it may be waiting for us. */
+static double open_since(const struct cv_slot *slot, double now_s)
+{
+    const struct cv_remote *remote = &slot->remote;
+    const struct cv_host *host = remote->host;
+
+    if (remote->bound_s > 0)
+        return has_its_turn(slot)
+                   ? fmax(remote->bound_s, host->seats[remote->seat].free_s)
+                   : now_s;
+    return remote->sent > remote->acked ? fmax(remote->granted_s, host->progress_s)
+                                        : now_s;
+}
+
+static double due_s(const struct cv_slot *slot, double now_s)
+{
+    const struct cv_remote *remote = &slot->remote;
+    const struct cv_host *host = remote->host;
+    double since_s = now_s; /* it waits for others */
+
+    if (!slot->busy || slot->stopping)
+        since_s = remote->stopped_s;
+    else if (slot->open.on && !remote->arrived && !remote->computed)
+        since_s = open_since(slot, now_s);
+    else if (remote->computed)
+        since_s = fmax(remote->computed_s, host->progress_s);
+    else if (remote->arrived && has_its_turn(slot))
+        since_s = fmax(remote->arrived_s, host->seats[remote->seat].free_s);
+    else if (remote->announced && !remote->arrived)
+        since_s = fmax(remote->granted_s, host->progress_s);
+    return since_s + limit_s(slot);
+}
+
+static void look(void *context)
+{
+    struct cv_slot *slot = context;
+    struct cleave_error err;
+
+    if (due_s(slot, cv_clock_s()) > cv_clock_s()) {
+        cv_limit_set(slot);
+        return;
+    }
+    if (slot->busy && slot->stopping)
+        cv_fail(&err, CLEAVE_ELOST, "a chunk was not stopped within %g s", grace_s(slot));
+    else
+        cv_fail(&err, CLEAVE_ELOST,
+                "a %s has not ended within %g s (--timeout) and %g s more",
+                slot->busy ? "chunk" : "command that stays", slot->timeout_s,
+                grace_s(slot));
+    cv_link_break(&slot->remote.host->link, &err);
+}
+
+void cv_limit_set(struct cv_slot *slot)
+{
+    struct cv_poller *poller = slot->remote.host->hosts->poller;
+    const double when_s = due_s(slot, cv_clock_s());
+    struct cleave_error err;
+
+    cv_poller_cancel(poller, &slot->timer);
+    if (isfinite(when_s) &&
+        cv_poller_set(poller, &slot->timer, when_s, look, slot, &err) != CLEAVE_OK)
+        slot->broke(slot->context, &err);
+}
+
+void cv_limit_over(struct cv_slot *slot)
+{
+    cv_poller_cancel(slot->remote.host->hosts->poller, &slot->timer);
+}
+
+/* --- what does not move ------------------------------------------------------------------- */
+
+/* One that says nothing at all is lost before. */
+static double stuck_s(const struct cv_host *host)
+{
+    return host->hosts->terms.silence_s + KILLING_S;
+}
+
+static bool has_pieces(const struct cv_host *host)
+{
+    const struct cv_slot *slot = host->first_slot;
+
+    while (slot != NULL && !slot->busy)
+        slot = slot->remote.next_slot;
+    return slot != NULL;
+}
+
+static enum cleave_status watch_link(struct cv_host *host, double until_s,
+                                     struct cleave_error *err);
+
+static void look_at_link(void *context)
+{
+    struct cv_host *host = context;
+    const bool others = host->hosts->nready > 1 || host->hosts->beside;
+    const bool waits = host->in_flight > 0 || host->queue != NULL;
+    const double now_s = cv_clock_s();
+    const double due_s = (waits ? host->moved_s : now_s) + stuck_s(host);
+    struct cleave_error err;
+
+    if (!has_pieces(host))
+        return;
+    if (due_s > now_s || !others) {
+        if (watch_link(host, due_s > now_s ? due_s : now_s + KILLING_S, &err) !=
+            CLEAVE_OK)
+            cv_link_break(&host->link, &err);
+        return;
+    }
+    host->stuck = true;
+    cv_fail(&err, CLEAVE_ELOST,
+            "its link is so slow that nothing of what it was sent came in %g s",
+            stuck_s(host));
+    cv_link_break(&host->link, &err);
+}
+
+static enum cleave_status watch_link(struct cv_host *host, double until_s,
+                                     struct cleave_error *err)
+{
+    return cv_poller_set(host->hosts->poller, &host->link_timer, until_s, look_at_link,
+                         host, err);
+}
+
+/* As long as the host has pieces, hold it to taking some of what is to be sent to it, since
+ * `moved_s`: who takes none of it, and still says that it is there, has a link that does not
+ * move, and is lost if there are others. */
+static void limit_link(struct cv_slot *slot)
+{
+    struct cv_host *host = slot->remote.host;
+    struct cleave_error err;
+
+    if (host->link_timer.place == 0 &&
+        watch_link(host, cv_clock_s() + stuck_s(host), &err) != CLEAVE_OK)
+        slot->broke(slot->context, &err);
+}
+
+/* --- a slot of another machine ----------------------------------------------------- */
 
 static void send_word(struct cv_slot *slot, enum cv_frame_type type)
 {
@@ -54,9 +478,9 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
     cv_packed_begin(slot);
     cv_send_ask(slot);
     if (slot->open.on && remote->host->shares)
-        cv_remote_open_announced(slot);
+        remote_open_announced(slot);
     cv_limit_set(slot);
-    cv_limit_link(slot);
+    limit_link(slot);
     return CLEAVE_OK;
 }
 
@@ -85,7 +509,7 @@ static bool cut_remote(struct cv_slot *slot, const struct cv_piece *head)
     slot->piece = *head;
     cv_packed_changed(slot);
     if (slot->open.on)
-        cv_remote_open_shorter(slot);
+        remote_open_shorter(slot);
     return true;
 }
 
@@ -157,9 +581,9 @@ static const struct cv_slot_kind remote_kind = {
     .stop = stop_remote,
     .leave = leave_remote,
     .done = cv_remote_forget,
-    .is_open = cv_remote_is_open,
-    .extend = cv_remote_extend,
-    .shut = cv_remote_shut,
+    .is_open = remote_is_open,
+    .extend = remote_extend,
+    .shut = remote_shut,
     .travels = true,
 };
 

@@ -1,7 +1,7 @@
 /* chunk_start.c -- desks for workers, and the beginning of a chunk. SPDX-License-Identifier: MIT */
 #include "run/master/chunk_start.h"
 
-#include "run/hosts/remote_slot.h"
+#include "run/hosts/hosts.h"
 #include "run/master/chunk_failure.h"
 #include "run/master/open_chunks.h"
 #include "run/master/chunk_lifecycle.h"

@@ -5,7 +5,7 @@
  * command that fails is started again on the same piece, as often as allowed; after that
  * the chunk counts as failed and the run goes on, or halts, as was asked.
  *
- * Workers are slots of this machine or of others (remote_host.h). The chunks of a host that
+ * Workers are slots of this machine or of others (host_connection.h). The chunks of a host that
  * is lost are left again, and the policy is told; for a policy that cannot be told, others
  * stand in for the worker. */
 #ifndef CV_EXEC_ENGINE_H

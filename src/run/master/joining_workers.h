@@ -4,8 +4,7 @@
  * woken about them; those that are to go do when they have ended what they have. */
 #ifndef CV_JOINING_WORKERS_H
 #define CV_JOINING_WORKERS_H
-#include "run/hosts/file_watch.h"
-#include "run/hosts/join_port.h"
+#include "run/hosts/joining.h"
 #include "run/master/exec_run.h"
 
 /* How it is heard of them. */

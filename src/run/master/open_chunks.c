@@ -6,7 +6,7 @@
 
 #include "base/fail.h"
 #include "model/platform/at_once.h"
-#include "run/hosts/remote_open.h"
+#include "run/hosts/hosts.h"
 #include "run/master/resource_wait.h"
 #include "run/slot/open_slot.h"
 

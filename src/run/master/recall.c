@@ -4,8 +4,7 @@
 #include <math.h>
 
 #include "base/fail.h"
-#include "run/hosts/remote_open.h"
-#include "run/hosts/remote_slot.h"
+#include "run/hosts/hosts.h"
 #include "run/master/open_chunks.h"
 #include "run/slot/open_slot.h"
 

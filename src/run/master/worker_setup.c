@@ -12,7 +12,7 @@
 #include "model/platform/platform_internal.h"
 #include "policy/common/reserved_workers.h"
 #include "run/request/open_rule.h"
-#include "run/hosts/connect_wait.h"
+#include "run/hosts/hosts.h"
 #include "run/common/cpu_affinity.h"
 #include "run/common/usable_cores.h"
 #include "run/master/result_sink_kinds.h"

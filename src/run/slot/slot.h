@@ -47,7 +47,7 @@ struct cv_persistent {
 struct cv_host;
 struct cv_item_message_out;
 
-/* A piece that is decoded there (remote_packed.h). */
+/* A piece that is decoded there (remote_send.h). */
 struct cv_remote_packing {
     bool on, told;      /* it is; the host knows what it is now                         */
     bool drawn;         /* nothing of its body is sent: the host fetches it             */

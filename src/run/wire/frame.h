@@ -31,7 +31,8 @@ enum cv_frame_flag {
 /* On the wire: "CLVE", version (1 byte), type (1), flags (2), length (4), peer (4),
  * chunk (8), value (8), checksum of the payload (8: XXH3-64), of all before it (8: XXH3-64). */
 struct cv_frame_head {
-    uint8_t type; /* enum cv_frame_type of protocol.h                                     */
+    uint8_t
+        type; /* enum cv_frame_type of protocol.h                                     */
     uint16_t flags;
     uint32_t length;
     uint32_t peer;  /* whom it is for (to a worker: which slot; between workers: rank)  */

@@ -25,7 +25,7 @@ enum { TURNS = 16 }; /* frames put out before others get their turn */
 static void send_heartbeat(void *context);
 
 /* It is over; says so, once. */
-static void link_break(struct cv_link *link, const struct cleave_error *err)
+void cv_link_break(struct cv_link *link, const struct cleave_error *err)
 {
     if (link->broken)
         return;
@@ -42,7 +42,7 @@ static void link_fail_system(struct cv_link *link, const char *what, int error)
 
     cv_fail(&err, error == ECONNRESET ? CLEAVE_ELOST : CLEAVE_EENGINE, "cannot %s: %s",
             what, strerror(error));
-    link_break(link, &err);
+    cv_link_break(link, &err);
 }
 
 /* --- out ---------------------------------------------------------------------------------- */
@@ -337,7 +337,7 @@ static void end_of_stream(struct cv_link *link)
         cv_fail(&err, CLEAVE_ECLOSED, "the connection was closed");
     else if (cv_frame_look(link->got, link->ngot, &err) == CLEAVE_OK)
         cv_fail(&err, CLEAVE_EINPUT, "the connection ended within a frame");
-    link_break(link, &err);
+    cv_link_break(link, &err);
 }
 
 /* Room for more of what comes. */
@@ -359,7 +359,7 @@ static void link_can_read(void *context, unsigned events)
 
     (void)events;
     if (await(link, READ, &err) != CLEAVE_OK) {
-        link_break(link, &err);
+        cv_link_break(link, &err);
         return;
     }
     got = read(link->in, link->got + link->ngot, READ);
@@ -375,7 +375,7 @@ static void link_can_read(void *context, unsigned events)
     }
     link->ngot += (size_t)got;
     if (take_frames(link, &err) != CLEAVE_OK)
-        link_break(link, &err);
+        cv_link_break(link, &err);
 }
 
 /* Frames are taken apart where they are; only one that is in several messages is put
@@ -410,7 +410,7 @@ static void take_messages(struct cv_link *link)
         if (bytes == NULL)
             return;
         if (take_message(link, bytes, length, &err) != CLEAVE_OK)
-            link_break(link, &err);
+            cv_link_break(link, &err);
         if (!link->broken)
             channel->calls->done(channel);
     }
@@ -492,7 +492,7 @@ static void send_heartbeat(void *context)
             cv_fail(&err, CLEAVE_ELOST, "it does not read what it is sent");
         else
             cv_fail(&err, CLEAVE_ELOST, "nothing was heard for %g s", link->silence_s);
-        link_break(link, &err);
+        cv_link_break(link, &err);
         return;
     }
     if (cv_link_pending(link) == 0)
@@ -503,7 +503,7 @@ static void send_heartbeat(void *context)
     if (!link->broken &&
         cv_poller_set(link->poller, &link->send_heartbeat, now_s + BEAT_S, send_heartbeat,
                       link, &err) != CLEAVE_OK)
-        link_break(link, &err);
+        cv_link_break(link, &err);
 }
 
 /* --- the beginning ------------------------------------------------------------------------ */

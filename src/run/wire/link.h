@@ -59,6 +59,8 @@ enum cleave_status cv_link_open_channel(struct cv_link *link,
                                         struct cleave_channel *channel,
                                         struct cleave_error *err);
 void cv_link_close(struct cv_link *link);
+/* End the connection for this reason, which `broke` is told; nothing if it has ended. */
+void cv_link_break(struct cv_link *link, const struct cleave_error *err);
 /* Longest payload that need not be cut up or copied again on its way. */
 size_t cv_link_fits(const struct cv_link *link);
 /* Send a frame: its type, flags, peer, chunk and value are given; the rest is made here.

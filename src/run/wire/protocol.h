@@ -114,13 +114,13 @@ struct cv_remote_job {
     const char **environment; /* NAME=VALUE, ended by NULL                             */
     const char *directory;    /* to work in; "": where it is                           */
     bool persistent, hashes;  /* hashes: say the hash of what a piece was              */
-    bool items;               /* pieces are items (protocol.h)                           */
-    bool cleanup;             /* files that came or went back are removed              */
-    bool lines;               /* lines of outputs are sent as they come                */
-    bool early;               /* outputs may be asked for as they come (SHOW)          */
-    double timeout_s;         /* of the command; 0: none                               */
-    double silence_s;         /* so long may the master say nothing                    */
-    uint64_t memory;          /* bytes kept in memory                                  */
+    bool items;       /* pieces are items (protocol.h)                           */
+    bool cleanup;     /* files that came or went back are removed              */
+    bool lines;       /* lines of outputs are sent as they come                */
+    bool early;       /* outputs may be asked for as they come (SHOW)          */
+    double timeout_s; /* of the command; 0: none                               */
+    double silence_s; /* so long may the master say nothing                    */
+    uint64_t memory;  /* bytes kept in memory                                  */
     struct cv_remote_file *files;
     uint64_t nfiles;
 };

@@ -7,11 +7,40 @@
 #include "run/wire/protocol.h"
 #include "run/slot/slot.h"
 #include "run/worker/worker_serve.h"
-#include "run/worker/worker_created_files.h"
 
 struct cleave_items;
-struct cv_task_item;
-struct cv_task_packed;
+struct cv_arriving_input;
+struct cv_fetched;
+
+struct cv_task_item {
+    struct cv_arena arena;
+    struct cv_item_message message;
+    struct cv_range
+        bytes;   /* of the spool: those of the files                           */
+    int fd;      /* borrowed: of the spool                                     */
+    int errors;  /* owned: what it writes to standard error; -1                */
+    bool placed; /* its files are in their places                              */
+    bool bad, unseen;
+};
+
+/* All zero: none. */
+struct cv_created_files {
+    char **names; /* owned */
+    size_t count, room;
+};
+
+struct cv_task_packed {
+    struct cv_arriving_input
+        *arriving; /* owned; NULL: it is fetched                             */
+    struct cv_fetched *fetched; /* owned; NULL: it comes                                */
+    struct cv_arena arena;      /* of texts of that                                     */
+    struct cv_range body, in; /* as told last                                           */
+    int file; /* borrowed: of the job, where it lies; -1: it comes                      */
+    uint64_t
+        header_length; /* ... with so many bytes before it that come                */
+    enum cv_closing closing;
+    char *header; /* owned: its bytes, once they are needed; NULL                       */
+};
 
 /* Variables that a command is told. */
 struct cv_command_env {
@@ -47,7 +76,7 @@ struct cv_task {
     struct cv_chunk_output
         *back; /* owned: what goes behind its output; NULL: nothing      */
     struct cv_task_packed
-        *packed; /* owned: it is decoded here (worker_packed.h); NULL: it is not    */
+        *packed; /* owned: it is decoded here (worker_input.h); NULL: it is not    */
     struct cv_task *next;
 };
 
@@ -104,7 +133,7 @@ struct cv_worker {
     struct cleave_error err;
 };
 
-/* worker_inner.c: lists of tasks, and words to the master. */
+/* worker_tasks.c: lists of tasks, and words to the master. */
 void cv_tasks_init(struct cv_tasks *tasks);
 void cv_tasks_add(struct cv_tasks *tasks, struct cv_task *task);
 struct cv_task *cv_tasks_find(const struct cv_tasks *tasks, uint64_t chunk);
@@ -118,22 +147,22 @@ void cv_worker_send(struct cv_worker *worker, enum cv_frame_type type, uint32_t 
 /* Tell the master that all bytes of it are here. */
 void cv_worker_has_it(struct cv_worker *worker, const struct cv_task *task);
 
-/* worker_job.c: make ready for the job. *out_shared: whether its files are the same here,
+/* worker_serve.c: make ready for the job. *out_shared: whether its files are the same here,
  * else `why` says why not. */
 enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
                                      char *why, size_t size, struct cleave_error *err);
 void cv_worker_release(struct cv_worker *worker);
 
-/* worker_lead.c: let the job be that of a run which shares each piece over others. */
+/* worker_serve.c: let the job be that of a run which shares each piece over others. */
 enum cleave_status cv_worker_lead(struct cv_worker *worker, struct cleave_error *err);
 
-/* worker_inner.c: where the bytes of the piece are. */
+/* worker_tasks.c: where the bytes of the piece are. */
 enum cleave_status cv_worker_place(struct cv_worker *worker, struct cv_task *task,
                                    struct cleave_error *err);
 
 void cv_told_free(struct cv_command_env *told);
 
-/* worker_resources.c: what is under way, for the gate of a worker. */
+/* worker_tasks.c: what is under way, for the gate of a worker. */
 struct cv_start_usage cv_worker_crowd(void *worker);
 /* Whether there is nothing yet that the command of a task could do. */
 bool cv_task_is_blank(const struct cv_task *task);
@@ -141,7 +170,7 @@ bool cv_task_is_blank(const struct cv_task *task);
 bool cv_worker_put_off(struct cv_worker *worker, struct cv_task *task,
                        const struct cleave_error *why);
 
-/* worker_tasks.c: pieces. The frames may come now (worker_rules.h); the task is the one that
+/* worker_tasks.c: pieces. The frames may come now (worker_serve.h); the task is the one that
  * they are about, NULL if it is over. */
 void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
                      const unsigned char *payload);
@@ -158,7 +187,7 @@ void cv_worker_packed(struct cv_worker *worker, struct cv_task *task,
                       const struct cv_frame_head *head, const unsigned char *payload);
 void cv_worker_seat_init(struct cv_worker *worker, uint32_t index);
 
-/* worker_open.c: pieces whose command is started before all of them has come. */
+/* worker_input.c: pieces whose command is started before all of them has come. */
 enum cleave_status cv_worker_open_piece(struct cv_worker *worker, struct cv_task *task,
                                         struct cleave_error *err);
 /* Keep bytes of it; and, when they have been counted, let its command have them. */
@@ -176,7 +205,7 @@ void cv_worker_began(void *context, struct cv_slot *slot);
 void cv_worker_moved(void *context, struct cv_slot *slot);
 void cv_worker_drained(void *context, struct cv_slot *slot);
 
-/* worker_shutdown.c: it has been told to end (SIGTERM). Tell the master, and give back what has not
+/* worker_serve.c: it has been told to end (SIGTERM). Tell the master, and give back what has not
  * been begun. */
 void cv_worker_notice(struct cv_worker *worker);
 /* Whether that is what the signal means now; else it ends at once. */
@@ -196,7 +225,7 @@ void cv_worker_send_end(struct cv_worker *worker, const struct cv_task *task);
 /* The next frame of an output; false: there is none. */
 bool cv_worker_more(void *context);
 
-/* worker_lines.c: of those that have not. How many bytes of an output go into a frame. */
+/* worker_output.c: of those that have not. How many bytes of an output go into a frame. */
 size_t cv_worker_frame_size(const struct cv_link *link);
 /* The next lines of one; false: there are none. */
 bool cv_worker_lines(struct cv_worker *worker);
@@ -204,5 +233,81 @@ bool cv_worker_lines(struct cv_worker *worker);
 void cv_worker_show(struct cv_worker *worker, struct cv_task *task);
 /* Fits that of a slot, with the worker as context. */
 void cv_worker_wrote(void *context, struct cv_slot *slot);
+
+/* worker_item.c */
+/* What the commands of items are made of: fill in the members of a slot. */
+void cv_worker_item_seat(struct cv_worker *worker, struct cv_slot *slot);
+/* All of its parcel is here: read what it says, and put the files for all items in their
+ * places. */
+enum cleave_status cv_worker_item_open(struct cv_worker *worker, struct cv_task *task,
+                                       struct cleave_error *err);
+/* Its turn has come: its own files. */
+enum cleave_status cv_worker_item_begin(struct cv_worker *worker, struct cv_task *task,
+                                        struct cleave_error *err);
+/* Its command has ended: keep the files that go back, and remove what is to be removed. */
+enum cleave_status cv_worker_item_end(struct cv_worker *worker, struct cv_task *task,
+                                      struct cleave_error *err);
+/* Whether a file that was not sent is not. */
+bool cv_worker_item_unseen(const struct cv_task *task);
+void cv_worker_item_free(struct cv_task *task);
+
+/* Go to the folder of the job, which is made if need be; and, at the end, remove what was made
+ * for the job, if that was asked for. */
+enum cleave_status cv_worker_enter(struct cv_worker *worker, struct cleave_error *err);
+void cv_worker_clean(struct cv_worker *worker);
+
+/* worker_input.c */
+/* What the payload of PACKED says of the task; fails if that cannot be. */
+enum cleave_status cv_worker_packed_learn(struct cv_worker *worker, struct cv_task *task,
+                                          const void *payload, size_t length,
+                                          struct cleave_error *err);
+/* The same of DRAWN. */
+enum cleave_status cv_worker_drawn_learn(struct cv_worker *worker, struct cv_task *task,
+                                         const void *payload, size_t length,
+                                         struct cleave_error *err);
+void cv_worker_packed_free(struct cv_task *task);
+
+/* Of a task that is packed. Whether so many bytes more of its body can come; whether all have. */
+bool cv_worker_packed_may_come(const struct cv_task *task, uint64_t length);
+bool cv_worker_packed_complete(const struct cv_task *task);
+/* Its bytes lie from `at` on: let its piece be what can be decoded of it, if that is any. */
+enum cleave_status cv_worker_packed_place(struct cv_task *task, int fd, uint64_t at,
+                                          struct cleave_error *err);
+/* Its body has so many bytes, decoded, and no more. */
+void cv_worker_packed_cut(struct cv_task *task, uint64_t body);
+/* It could not be decoded. And the seat whose slot broke for that; NULL: none did. */
+void cv_worker_packed_spoil(struct cv_task *task, const struct cleave_error *err);
+struct cv_worker_slot *cv_worker_packed_spoiled(struct cv_worker *worker);
+
+/* worker_serve.c */
+/* Where things stand with what a frame is about. */
+enum cv_worker_stage {
+    CV_WORKER_NEW,       /* nobody has said hello                                       */
+    CV_WORKER_GREETED,   /* the job is not known, or not all of it                      */
+    CV_WORKER_NO_SEAT,   /* the slot: there is none of that number                      */
+    CV_WORKER_SEAT,      /* there is                                                    */
+    CV_WORKER_UNHEARD,   /* the piece: none of that number or a higher one has come     */
+    CV_WORKER_COMING,    /* announced, not all of it is here                            */
+    CV_WORKER_OPEN,      /* it is being worked on, and more of it may come              */
+    CV_WORKER_COMPLETE,  /* it is to be worked on, or is being                          */
+    CV_WORKER_OVER,      /* it has ended, was stopped, or is another slot's             */
+    CV_WORKER_CUT_SHORT, /* it was open and has ended, which the master may not know    */
+    CV_WORKER_ALONE,   /* folds: this worker knows no others, and makes none           */
+    CV_WORKER_NO_FOLD, /* nothing was said of them                                     */
+    CV_WORKER_FOLDS,   /* outputs are kept                                            */
+    CV_WORKER_STAGES,
+};
+
+bool cv_worker_may(enum cv_worker_stage stage, uint8_t type);
+/* "while the piece is over". */
+const char *cv_worker_stage_text(enum cv_worker_stage stage);
+/* Where things stand with what the frame is about, but for folds. *out_task: that piece, NULL
+ * if it is not in its slot. */
+enum cv_worker_stage cv_worker_stage(const struct cv_worker *worker,
+                                     const struct cv_frame_head *head,
+                                     struct cv_task **out_task);
+/* Whether it may come now; if not, the worker has ended for it. */
+bool cv_worker_admit(struct cv_worker *worker, enum cv_worker_stage stage,
+                     const struct cv_frame_head *head);
 
 #endif

@@ -1,18 +1,143 @@
 /* worker_item.c -- items at a worker: their files come and go with them.
  * SPDX-License-Identifier: MIT */
-#include "run/worker/worker_item.h"
+#include "run/worker/worker_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
 #include <cleave/execute.h>
-
+#include "base/arena.h"
 #include "base/fail.h"
+#include "base/new_file.h"
 #include "run/common/item_transfer.h"
+
+/* --- what a worker is told of an item ---------------------------------------------- */
+
+bool cv_worker_item_unseen(const struct cv_task *task)
+{
+    return task->item != NULL && task->item->unseen;
+}
+
+/* worker_item.c: what is said of it. */
+static enum cleave_status worker_item_read(struct cv_task *task, struct cleave_error *err)
+{
+    struct cv_task_item *item = task->item;
+    const struct cv_range head = task->piece.header;
+    const uint64_t length = head.end - head.begin;
+    unsigned char *bytes, end = 0;
+    uint64_t sum = 1;
+    bool good;
+
+    bytes = length <= CV_PARCEL_HEAD_MOST ? cv_array(&item->arena, (size_t)length + 1, 1)
+                                          : NULL;
+    item->bytes = task->piece.body;
+    item->fd = task->piece.fd;
+    good = bytes != NULL &&
+           pread(item->fd, bytes, (size_t)length, (off_t)head.begin) == (ssize_t)length &&
+           cv_unpack_parcel(bytes, (size_t)length, &item->arena, &item->message) &&
+           item->bytes.end > item->bytes.begin &&
+           pread(item->fd, &end, 1, (off_t)item->bytes.end - 1) == 1;
+    for (uint64_t i = 0; good && i < item->message.nfiles; i++) {
+        const char *there;
+
+        sum += item->message.files[i].travels ? item->message.files[i].size : 0;
+        /* The master has looked; but who says that it is one? */
+        good = cv_item_transfer_name(item->message.files[i].name, &there, err) ==
+                   CLEAVE_OK &&
+               there == item->message.files[i].name;
+    }
+    for (size_t i = 0; good && item->message.returns[i] != NULL; i++) {
+        const char *there;
+
+        good =
+            item->message.fault[0] != '\0' ||
+            (cv_item_transfer_name(item->message.returns[i], &there, err) == CLEAVE_OK &&
+             there == item->message.returns[i]);
+    }
+    if (!good || sum != item->bytes.end - item->bytes.begin ||
+        (end != CV_PARCEL_GOOD && end != CV_PARCEL_BAD))
+        return cv_fail(err, CLEAVE_EINPUT, "expected an item, got something else");
+    item->bad = end == CV_PARCEL_BAD;
+    return CLEAVE_OK;
+}
+
+/* Whether the same file is here under its name. */
+static bool worker_item_is_here(const struct cv_item_message_file *file)
+{
+    const int fd = open(file->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct cv_content_hash ends;
+    struct stat facts;
+    bool same = fd >= 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
+                (uint64_t)facts.st_size == file->size &&
+                (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec ==
+                    file->mtime_ns &&
+                cv_remote_ends(fd, file->size, file->name, &ends, NULL) == CLEAVE_OK &&
+                cv_content_hash_equal(ends, file->ends);
+
+    if (fd >= 0)
+        close(fd);
+    return same;
+}
+
+/* --- files that a worker has made for items, and may remove ------------------------ */
+
+static size_t find(const struct cv_created_files *ours, const char *name)
+{
+    size_t i = 0;
+
+    while (i < ours->count && strcmp(ours->names[i], name) != 0)
+        i++;
+    return i;
+}
+
+static bool created_files_has(const struct cv_created_files *ours, const char *name)
+{
+    return find(ours, name) < ours->count;
+}
+
+/* A file of that name is about to be made: it is ours if there is none. */
+static enum cleave_status created_files_claim(struct cv_created_files *ours,
+                                              const char *name, struct cleave_error *err)
+{
+    struct stat facts;
+
+    if (created_files_has(ours, name) || lstat(name, &facts) == 0)
+        return CLEAVE_OK;
+    if (!CV_ROOM(ours->names, &ours->room, ours->count + 1))
+        return cv_fail_memory(err, "the files of items");
+    ours->names[ours->count] = strdup(name);
+    if (ours->names[ours->count] == NULL)
+        return cv_fail_memory(err, "the files of items");
+    ours->count++;
+    return CLEAVE_OK;
+}
+
+/* Remove it, if it is ours. */
+static void created_files_remove(struct cv_created_files *ours, const char *name)
+{
+    const size_t at = find(ours, name);
+
+    if (at == ours->count)
+        return;
+    cv_item_transfer_remove(name);
+    free(ours->names[at]);
+    ours->names[at] = ours->names[--ours->count];
+}
+
+static void created_files_done(struct cv_created_files *ours)
+{
+    while (ours->count > 0)
+        free(ours->names[--ours->count]);
+    free(ours->names);
+    *ours = (struct cv_created_files){ .names = NULL };
+}
+
+/* --- items at a worker: their files come and go with them -------------------------- */
 
 /* Bytes that are copied at a time, and between two signs of life. */
 enum { SOME = 128 * 1024, LONG_WAY = 64 << 20 };
@@ -92,8 +217,8 @@ static enum cleave_status put_file(struct cv_worker *worker,
                                    struct cleave_error *err)
 {
     if (worker->job.cleanup)
-        CV_TRY(cv_created_files_claim(&worker->ours, file->name, err));
-    if (!cv_created_files_has(&worker->ours, file->name) && cv_worker_item_is_here(file))
+        CV_TRY(created_files_claim(&worker->ours, file->name, err));
+    if (!created_files_has(&worker->ours, file->name) && worker_item_is_here(file))
         return CLEAVE_OK;
     return cv_item_transfer_put(file->name,
                                 &(struct cv_item_transfer_file){
@@ -117,7 +242,7 @@ static enum cleave_status place(struct cv_worker *worker, struct cv_task_item *i
 
         if (i >= first && file->travels)
             CV_TRY(put_file(worker, item, file, at, err));
-        else if (i >= first && !cv_worker_item_is_here(file)) {
+        else if (i >= first && !worker_item_is_here(file)) {
             item->unseen = true;
             return cv_fail(err, CLEAVE_EINPUT, "%.150s is not here, or another one",
                            file->name);
@@ -162,7 +287,7 @@ enum cleave_status cv_worker_item_open(struct cv_worker *worker, struct cv_task 
         return cv_fail_memory(err, "an item");
     item->errors = -1;
     cv_arena_init(&item->arena);
-    CV_TRY(cv_worker_item_read(task, err));
+    CV_TRY(worker_item_read(task, err));
     task->piece = (struct cv_piece){ .begin = item->message.item,
                                      .end = item->message.item + 1,
                                      .name = "the item",
@@ -192,7 +317,7 @@ enum cleave_status cv_worker_item_begin(struct cv_worker *worker, struct cv_task
                        item->message.files[0].name);
     item->placed = true;
     for (size_t i = 0; worker->job.cleanup && item->message.returns[i] != NULL; i++)
-        CV_TRY(cv_created_files_claim(&worker->ours, item->message.returns[i], err));
+        CV_TRY(created_files_claim(&worker->ours, item->message.returns[i], err));
     return place(worker, item, item->message.nbase, item->message.nfiles, err);
 }
 
@@ -329,10 +454,10 @@ static void remove_files(struct cv_worker *worker, struct cv_task *task)
 
     for (size_t i = 0; item->message.returns[i] != NULL; i++)
         if (!is_used(worker, task, item->message.returns[i]))
-            cv_created_files_remove(&worker->ours, item->message.returns[i]);
+            created_files_remove(&worker->ours, item->message.returns[i]);
     for (uint64_t i = item->message.nbase; i < item->message.nfiles; i++)
         if (!is_used(worker, task, item->message.files[i].name))
-            cv_created_files_remove(&worker->ours, item->message.files[i].name);
+            created_files_remove(&worker->ours, item->message.files[i].name);
 }
 
 enum cleave_status cv_worker_item_end(struct cv_worker *worker, struct cv_task *task,
@@ -349,4 +474,89 @@ enum cleave_status cv_worker_item_end(struct cv_worker *worker, struct cv_task *
     if (worker->job.cleanup)
         remove_files(worker, task);
     return status;
+}
+
+/* --- the folder that a worker works in --------------------------------------------- */
+
+enum { OPEN_FOLDERS = 16 };
+
+/* One of its own, for the name "...". */
+static enum cleave_status make_own(struct cv_worker *worker, struct cleave_error *err)
+{
+    const char *home = getenv("HOME");
+
+    if (asprintf(&worker->own_folder, "%s/.cache/cleave/work-XXXXXX",
+                 home != NULL && home[0] != '\0' ? home : ".") < 0) {
+        worker->own_folder = NULL;
+        return cv_fail_memory(err, "a folder");
+    }
+    CV_TRY(cv_folders_make(worker->own_folder, err));
+    if (mkdtemp(worker->own_folder) == NULL || chdir(worker->own_folder) != 0)
+        return cv_fail(err, CLEAVE_EINPUT, "cannot make a folder like %s: %s",
+                       worker->own_folder, strerror(errno));
+    return CLEAVE_OK;
+}
+
+/* "~/" begins what is below the home. */
+static char *expand(const char *name)
+{
+    const char *home = getenv("HOME");
+    char *path;
+
+    if (strncmp(name, "~/", 2) != 0 || home == NULL)
+        return strdup(name);
+    return asprintf(&path, "%s/%s", home, name + 2) < 0 ? NULL : path;
+}
+
+enum cleave_status cv_worker_enter(struct cv_worker *worker, struct cleave_error *err)
+{
+    const char *name = worker->job.directory;
+    enum cleave_status status = CLEAVE_OK;
+    char *path, *inside;
+
+    if (name[0] == '\0')
+        return CLEAVE_OK;
+    if (worker->job.items && strcmp(name, "...") == 0)
+        return make_own(worker, err);
+    path = expand(name);
+    if (path == NULL || asprintf(&inside, "%s/x", path) < 0) {
+        free(path);
+        return cv_fail_memory(err, "a folder");
+    }
+    if (worker->job.items)
+        status = cv_folders_make(inside, err);
+    if (status == CLEAVE_OK && chdir(path) != 0)
+        status =
+            cv_fail(err, CLEAVE_EINPUT, "cannot work in %s: %s", path, strerror(errno));
+    free(inside);
+    free(path);
+    return status;
+}
+
+static int remove_one(const char *path, const struct stat *facts, int kind,
+                      struct FTW *where)
+{
+    (void)facts;
+    (void)kind;
+    (void)where;
+    (void)remove(path);
+    return 0;
+}
+
+void cv_worker_clean(struct cv_worker *worker)
+{
+    while (worker->nbase > 0) {
+        char *name = worker->base[--worker->nbase];
+
+        if (worker->job.cleanup)
+            created_files_remove(&worker->ours, name);
+        free(name);
+    }
+    free(worker->base);
+    worker->base = NULL;
+    created_files_done(&worker->ours);
+    if (worker->own_folder != NULL && worker->job.cleanup && chdir("/") == 0)
+        (void)nftw(worker->own_folder, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+    free(worker->own_folder);
+    worker->own_folder = NULL;
 }

@@ -1,20 +1,270 @@
 /* worker_serve.c -- the worker at the other end of a link. SPDX-License-Identifier: MIT */
 #include "run/worker/worker_serve.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
-
 #include <cleave/version.h>
-
 #include "base/fail.h"
+#include "base/helper_program.h"
 #include "base/signal_name.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "base/write_all.h"
+#include "run/common/cpu_affinity.h"
+#include "run/common/gpus.h"
 #include "run/common/usable_cores.h"
 #include "run/wire/connect_stderr.h"
-#include "run/worker/worker_rules.h"
+#include "run/wire/frame.h"
+#include "run/wire/protocol.h"
+#include "run/worker/worker_internal.h"
+
+/* --- what a master may say to a worker, and when ----------------------------------- */
+
+/* --- a worker that has been told to end, by SIGTERM -------------------------------- */
+
+/* A machine that is taken away, a step of Slurm that is cancelled: some time is left. The master
+ * hears of it, what was not begun goes back to it, and what runs is ended; then the master closes
+ * the link. A second signal ends the worker at once, as others do at any time. */
+
+/* --- a worker that leads others ---------------------------------------------------- */
+
+/* Its command is a run of its own that stays (run/framed.h): pieces go to it one after the
+ * other, it shares each over the hosts behind it, and its answer is the output of the piece.
+ * To the master this is a worker like any other. */
+
+/* What the master asks of commands, this run asks of those behind it. */
+static void add_terms(struct cv_words *words, const struct cv_remote_job *job)
+{
+    char seconds[64];
+
+    if (job->persistent)
+        cv_words_add(words, "--persistent");
+    if (job->lines)
+        cv_words_add(words, "--line-buffer");
+    else if (!job->early)
+        cv_words_add(words, "--group");
+    if (job->timeout_s > 0) {
+        snprintf(seconds, sizeof seconds, "%.9g", job->timeout_s);
+        cv_words_add(words, "--timeout");
+        cv_words_add(words, seconds);
+    }
+    if (job->directory[0] != '\0') {
+        cv_words_add(words, "--workdir");
+        cv_words_add(words, job->directory);
+    }
+    for (size_t i = 0; job->environment[i] != NULL; i++) {
+        cv_words_add(words, "--env");
+        cv_words_add(words, job->environment[i]);
+    }
+    cv_words_add(words, "--");
+    for (size_t i = 0; job->command[i] != NULL; i++)
+        cv_words_add(words, job->command[i]);
+}
+
+enum cleave_status cv_worker_lead(struct cv_worker *worker, struct cleave_error *err)
+{
+    static const char *const first[] = { "run",    "--framed",   "--quiet", "--literal",
+                                         "--halt", "now,fail=1", NULL };
+    struct cv_remote_job *job = &worker->job;
+    const char *const *lead = worker->options->lead;
+    struct cv_words words = { .arena = &worker->arena };
+    char self[4096];
+
+    if (job->items)
+        return cv_fail(err, CLEAVE_EINPUT, "a worker that leads others does no items");
+    if (!cv_own_program(self, sizeof self))
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "a worker that leads others does not find its own program");
+    cv_words_add(&words, self);
+    for (size_t i = 0; first[i] != NULL; i++)
+        cv_words_add(&words, first[i]);
+    for (size_t i = 0; lead[i] != NULL; i++)
+        cv_words_add(&words, lead[i]);
+    add_terms(&words, job);
+    job->command = cv_words_done(&words);
+    job->timeout_s = 0;
+    worker->stays = true;
+    return job->command != NULL ? CLEAVE_OK : cv_fail_memory(err, "the job");
+}
+
+/* --- make a worker ready for a job ------------------------------------------------- */
+
+enum { FRAME_MOST = 256 * 1024 };
+
+static enum cleave_status set_environment(struct cv_worker *worker, uint32_t seat,
+                                          struct cleave_error *err)
+{
+    struct cv_command *command = &worker->commands[seat];
+    const uint32_t gpus = worker->options->gpus;
+    char slot[16], gpu[256];
+
+    if (gpus > 0) {
+        CV_TRY(cv_gpu_name(seat % gpus, gpu, sizeof gpu, err));
+        CV_TRY(cv_command_set(command, "CUDA_VISIBLE_DEVICES", gpu, err));
+    }
+    snprintf(slot, sizeof slot, "%u", seat + 1);
+    CV_TRY(cv_command_set(command, "CLEAVE_SLOT", slot, err));
+    CV_TRY(cv_command_set(command, "CLEAVE_WORKER", worker->job.names[seat], err));
+    for (size_t i = 0; worker->job.environment[i] != NULL; i++) {
+        const char *text = worker->job.environment[i], *sign = strchr(text, '=');
+        char name[256];
+
+        if (sign == NULL || sign == text || (size_t)(sign - text) >= sizeof name)
+            return cv_fail(err, CLEAVE_EINPUT, "expected NAME=VALUE, got '%s'", text);
+        snprintf(name, sizeof name, "%.*s", (int)(sign - text), text);
+        CV_TRY(cv_command_set(command, name, sign + 1, err));
+    }
+    return CLEAVE_OK;
+}
+
+/* Whether the file that is here is the one of the master; else why not. */
+static bool is_same(const struct cv_remote_file *file, int fd, char *why, size_t size)
+{
+    struct cv_content_hash ends;
+    struct cleave_error err;
+    struct stat facts;
+
+    if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        snprintf(why, size, "%s is no regular file", file->path);
+        return false;
+    }
+    if ((uint64_t)facts.st_size != file->size ||
+        (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec !=
+            file->mtime_ns) {
+        snprintf(why, size, "%s has another size or was changed at another time",
+                 file->path);
+        return false;
+    }
+    if (cv_remote_ends(fd, file->size, file->path, &ends, &err) != CLEAVE_OK ||
+        !cv_content_hash_equal(ends, file->ends)) {
+        snprintf(why, size, "%s begins or ends with other bytes", file->path);
+        return false;
+    }
+    return true;
+}
+
+static bool find_files(struct cv_worker *worker, char *why, size_t size)
+{
+    const struct cv_remote_job *job = &worker->job;
+
+    if (job->nfiles == 0)
+        return false;
+    worker->files = malloc((size_t)job->nfiles * sizeof *worker->files);
+    for (uint64_t i = 0; worker->files != NULL && i < job->nfiles; i++)
+        worker->files[i] = -1;
+    for (uint64_t i = 0; worker->files != NULL && i < job->nfiles; i++) {
+        worker->files[i] = open(job->files[i].path, O_RDONLY | O_CLOEXEC);
+        if (worker->files[i] >= 0 && is_same(&job->files[i], worker->files[i], why, size))
+            continue;
+        if (worker->files[i] < 0)
+            snprintf(why, size, "%s: %s", job->files[i].path, strerror(errno));
+        for (uint64_t k = 0; k <= i; k++)
+            cv_close(&worker->files[k]);
+        free(worker->files);
+        worker->files = NULL;
+    }
+    return worker->files != NULL;
+}
+
+static enum cleave_status pin_commands(struct cv_worker *worker, uint32_t n,
+                                       struct cleave_error *err)
+{
+    worker->pins = cv_array(&worker->arena, (size_t)n + 1, sizeof *worker->pins);
+    return worker->pins != NULL
+               ? cv_cpu_affinity_here(worker->options->pin, n, worker->pins, err)
+               : cv_fail_memory(err, "the slots");
+}
+
+enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
+                                     char *why, size_t size, struct cleave_error *err)
+{
+    struct cv_remote_job *job = &worker->job;
+    uint32_t n = 0;
+
+    if (!cv_unpack_job(worker->job_bytes.bytes, worker->job_bytes.length, &worker->arena,
+                       job))
+        return cv_fail(err, CLEAVE_EINPUT, "expected a job, got something else");
+    worker->stays = job->persistent;
+    if (worker->options->lead != NULL)
+        CV_TRY(cv_worker_lead(worker, err));
+    while (job->names[n] != NULL)
+        n++;
+    if (n > CV_SEATS_MOST)
+        return cv_fail(err, CLEAVE_EINPUT, "expected a job of at most %d slots, got %u",
+                       (int)CV_SEATS_MOST, n);
+    /* Files are named as the master sees them, whatever the folder. */
+    *out_shared = find_files(worker, why, size);
+    CV_TRY(cv_worker_enter(worker, err));
+    CV_TRY(
+        cv_ordered_output_new(&(struct cv_ordered_output_options){ .sink = -1,
+                                                                   .sink_name = "nowhere",
+                                                                   .memory = job->memory,
+                                                                   .lines = job->lines },
+                              &worker->outputs, err));
+    worker->commands = calloc(n, sizeof *worker->commands);
+    worker->seats = calloc(n, sizeof *worker->seats);
+    worker->bytes = malloc(FRAME_MOST);
+    if (worker->commands == NULL || worker->seats == NULL || worker->bytes == NULL)
+        return cv_fail_memory(err, "the slots");
+    if (worker->options->pin != CLEAVE_PIN_NONE)
+        CV_TRY(pin_commands(worker, n, err));
+    for (; worker->nseats < n; worker->nseats++) {
+        CV_TRY(
+            cv_command_init(&worker->commands[worker->nseats], NULL, job->command, err));
+        worker->ncommands++;
+        if (worker->pins != NULL)
+            worker->commands[worker->nseats].cpus = &worker->pins[worker->nseats];
+        CV_TRY(set_environment(worker, worker->nseats, err));
+        cv_worker_seat_init(worker, worker->nseats);
+    }
+    cv_worker_watch_room(worker);
+    worker->link.silence_s = job->silence_s;
+    return CLEAVE_OK;
+}
+
+static void drop_tasks(struct cv_worker *worker, struct cv_tasks *tasks)
+{
+    while (tasks->first != NULL) {
+        struct cv_task *task = tasks->first;
+
+        cv_tasks_remove(tasks, task);
+        task->running = false;
+        (void)cv_worker_item_end(worker, task, NULL); /* nothing goes back any more */
+        cv_task_free(task);
+    }
+}
+
+void cv_worker_release(struct cv_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->nseats; i++) {
+        cv_slot_done(&worker->seats[i].slot);
+        cv_told_free(worker->seats[i].told);
+        drop_tasks(worker, &worker->seats[i].tasks);
+    }
+    drop_tasks(worker, &worker->outgoing);
+    cv_worker_clean(worker);
+    for (uint32_t i = 0; i < worker->ncommands; i++)
+        cv_command_done(&worker->commands[i]);
+    for (uint64_t i = 0; worker->files != NULL && i < worker->job.nfiles; i++)
+        cv_close(&worker->files[i]);
+    free(worker->files);
+    free(worker->commands);
+    free(worker->seats);
+    free(worker->bytes);
+    cv_content_hasher_free(worker->hasher);
+    cv_ordered_output_free(worker->outputs);
+    cv_pack_done(&worker->job_bytes);
+    cv_arena_done(&worker->arena);
+}
+
+/* --- the worker at the other end of a link ----------------------------------------- */
 
 enum { JOB_MOST = 64 << 20 };
 

@@ -2,12 +2,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include "base/fail.h"
 #include "run/slot/open_slot.h"
 #include "run/slot/persistent_slot.h"
-#include "run/worker/worker_item.h"
-#include "run/worker/worker_packed.h"
+#include "run/worker/worker_internal.h"
+
+/* --- what the parts of a worker share: words to the master, lists of tasks --------- */
+
+/* --- words -------------------------------------------------------------------------------- */
+
+/* --- lists -------------------------------------------------------------------------------- */
+
+/* --- pieces ------------------------------------------------------------------------------- */
+
+/* --- tasks of a worker for whose commands there is no room now, and which wait for it --- */
+
+/* The rule is that of the gate (run/common/start_limiter.h). */
+
+/* --- the pieces that a worker works on --------------------------------------------- */
 
 /* --- their end ---------------------------------------------------------------------------- */
 
