@@ -127,38 +127,37 @@ static void a_piece_goes_from_stage_to_stage(void **state)
 {
     struct cv_hosts hosts = { .nready = 1 };
     struct cv_host_seat seats[2] = { { 0 } };
-    struct cv_slot slot = { .busy = true };
+    struct cv_remote remote = { .seat = 1, .number = 5 };
+    struct cv_slot slot = { .busy = true, .remote = &remote };
     struct cv_host host = { .hosts = &hosts, .slots = 2, .seats = seats };
 
     (void)state;
     host.first_slot = &slot;
-    slot.remote.host = &host;
-    slot.remote.seat = 1;
-    slot.remote.number = 5;
+    remote.host = &host;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_GREETED);
     host.state = CV_HOST_CONNECTING;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_CONNECTING);
     host.state = CV_HOST_GREETED;
     assert_int_equal(stage_of(&host, CV_FRAME_FOLDED, 1, 5), CV_STAGE_GREETED);
     host.state = CV_HOST_READY;
-    slot.remote.queued = true;
+    remote.queued = true;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_NO_PIECE);
-    slot.remote.announced = true;
+    remote.announced = true;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_SENDING);
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 0, 5), CV_STAGE_NO_PIECE);
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 4), CV_STAGE_NO_PIECE);
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 2, 5), CV_STAGE_NO_SEAT);
-    slot.remote.queued = false;
+    remote.queued = false;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_SENT);
-    slot.remote.arrived = true;
+    remote.arrived = true;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_ARRIVED);
     assert_int_equal(stage_of(&host, CV_FRAME_CUT_DONE, 1, 5), CV_STAGE_ARRIVED);
-    slot.remote.cutting = true;
+    remote.cutting = true;
     assert_int_equal(stage_of(&host, CV_FRAME_CUT_DONE, 1, 5), CV_STAGE_CUT_DUE);
     assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_ARRIVED);
     slot.stopping = true;
     assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_STOPPING);
-    slot.remote.computed = true;
+    remote.computed = true;
     assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_COMPUTED);
     hosts.keeps = true;
     assert_int_equal(stage_of(&host, CV_FRAME_OUTPUT, 1, 5), CV_STAGE_KEEPING);
@@ -174,26 +173,28 @@ static void an_open_piece_has_stages_of_its_own(void **state)
 {
     struct cv_hosts hosts = { .nready = 1 };
     struct cv_host_seat seats[1] = { { 0 } };
-    struct cv_slot slot = { .busy = true, .open = { .on = true, .more = true } };
+    struct cv_remote remote = { .number = 5 };
+    struct cv_slot slot = { .busy = true,
+                            .remote = &remote,
+                            .open = { .on = true, .more = true } };
     struct cv_host host = {
         .hosts = &hosts, .slots = 1, .seats = seats, .state = CV_HOST_READY
     };
 
     (void)state;
     host.first_slot = &slot;
-    slot.remote.host = &host;
-    slot.remote.number = 5;
+    remote.host = &host;
     assert_int_equal(stage_of(&host, CV_FRAME_STARTED, 0, 5), CV_STAGE_NO_PIECE);
-    slot.remote.announced = true;
+    remote.announced = true;
     assert_int_equal(stage_of(&host, CV_FRAME_STARTED, 0, 5), CV_STAGE_OPEN);
-    slot.remote.queued = true;
+    remote.queued = true;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 0, 5), CV_STAGE_OPEN);
-    slot.remote.queued = false;
-    slot.remote.arrived = true;
+    remote.queued = false;
+    remote.arrived = true;
     assert_int_equal(stage_of(&host, CV_FRAME_SEEN, 0, 5), CV_STAGE_SHUT);
-    slot.remote.computed = true;
+    remote.computed = true;
     assert_int_equal(stage_of(&host, CV_FRAME_END, 0, 5), CV_STAGE_COMPUTED);
-    slot.remote.arrived = false; /* its command has ended before all of it was there */
+    remote.arrived = false; /* its command has ended before all of it was there */
     assert_int_equal(stage_of(&host, CV_FRAME_END, 0, 5), CV_STAGE_COMPUTED);
 }
 
@@ -205,12 +206,12 @@ static void what_is_owed_is_paid_once(void **state)
     struct cv_host host = {
         .hosts = &hosts, .slots = 1, .seats = seats, .state = CV_HOST_READY
     };
-    struct cv_slot slot = { .busy = false };
+    struct cv_remote remote = { .number = 9 };
+    struct cv_slot slot = { .busy = false, .remote = &remote };
     const struct cv_frame_head end = { .type = CV_FRAME_END, .chunk = 9 },
                                cut = { .type = CV_FRAME_CUT_DONE, .chunk = 9 };
 
     (void)state;
-    slot.remote.number = 9;
     cv_host_owes(&host, &slot, false, false);
     assert_int_equal(host.nowed, 0);
     cv_host_owes(&host, &slot, true, true);
@@ -224,7 +225,7 @@ static void what_is_owed_is_paid_once(void **state)
     assert_int_equal(host.nowed, 0);
     /* There is an end to what may be owed. */
     for (uint64_t i = 0; i < 100000; i++) {
-        slot.remote.number = i;
+        remote.number = i;
         cv_host_owes(&host, &slot, true, false);
     }
     assert_int_equal(host.nowed, 1 << 16);

@@ -93,9 +93,9 @@ static struct cv_slot *find_slot(const struct cv_host *host,
     struct cv_slot *slot = host->first_slot;
 
     while (slot != NULL &&
-           (!slot->busy || !slot->remote.announced ||
-            slot->remote.number != head->chunk || slot->remote.seat != head->peer))
-        slot = slot->remote.next_slot;
+           (!slot->busy || !slot->remote->announced ||
+            slot->remote->number != head->chunk || slot->remote->seat != head->peer))
+        slot = slot->remote->next_slot;
     return slot;
 }
 
@@ -107,15 +107,15 @@ static enum cv_stage piece_stage(const struct cv_host *host,
     const struct cv_slot *slot = *out_slot = find_slot(host, head);
 
     if (head->type == CV_FRAME_CUT_DONE &&
-        ((slot != NULL && slot->remote.cutting) || (owed != NULL && owed->cut)))
+        ((slot != NULL && slot->remote->cutting) || (owed != NULL && owed->cut)))
         return CV_STAGE_CUT_DUE;
     if (slot == NULL)
         return owed != NULL && owed->end ? CV_STAGE_GIVEN_UP : CV_STAGE_NO_PIECE;
-    if (slot->open.on && !slot->remote.computed && !slot->stopping)
-        return slot->remote.arrived ? CV_STAGE_SHUT : CV_STAGE_OPEN;
-    if (!slot->remote.arrived && !slot->open.on)
-        return slot->remote.queued ? CV_STAGE_SENDING : CV_STAGE_SENT;
-    if (slot->remote.computed)
+    if (slot->open.on && !slot->remote->computed && !slot->stopping)
+        return slot->remote->arrived ? CV_STAGE_SHUT : CV_STAGE_OPEN;
+    if (!slot->remote->arrived && !slot->open.on)
+        return slot->remote->queued ? CV_STAGE_SENDING : CV_STAGE_SENT;
+    if (slot->remote->computed)
         return host->hosts->keeps ? CV_STAGE_KEEPING : CV_STAGE_COMPUTED;
     return slot->stopping ? CV_STAGE_STOPPING : CV_STAGE_ARRIVED;
 }
@@ -169,7 +169,7 @@ void cv_host_owes(struct cv_host *host, const struct cv_slot *slot, bool end, bo
         return; /* it will be taken for a liar when it says so */
     host->owed = grown;
     host->owed[host->nowed++] = (struct cv_expected_frame){
-        .number = slot->remote.number, .seat = slot->remote.seat, .end = end, .cut = cut
+        .number = slot->remote->number, .seat = slot->remote->seat, .end = end, .cut = cut
     };
 }
 

@@ -302,14 +302,50 @@ void cv_host_tell_absent(const struct cv_host *host, const char *reason);
  * worked on. */
 
 /* After cv_slot_init: it stands for slot `seat` of the host, which outlives it. */
-void cv_remote_init(struct cv_slot *slot, struct cv_host *host, uint32_t seat);
+enum cleave_status cv_remote_init(struct cv_slot *slot, struct cv_host *host,
+                                  uint32_t seat, struct cleave_error *err);
 /* Ask for the piece, which has arrived, to end at `head`. False: it cannot be asked now. */
 bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head);
 /* Give up a piece that has not arrived: nothing will be heard of it again. */
 void cv_remote_forget(struct cv_slot *slot);
 /* Ask how far its command is: `seen` of the slot is called, unless it ends before. */
 void cv_remote_look(struct cv_slot *slot);
-/* Bytes of its body that the command has been given, as far as is known here. */
-uint64_t cv_remote_open_fed(const struct cv_slot *slot);
+/* Questions of cv_remote_look that were not answered, and will not be. */
+uint32_t cv_remote_forget_looks(struct cv_slot *slot);
+
+/* These answer for local slots as well. */
+
+struct cv_host *cv_remote_host(const struct cv_slot *slot); /* NULL: this machine */
+/* The host has been told of the piece. */
+bool cv_remote_is_announced(const struct cv_slot *slot);
+/* The host has some of the piece, or all of it. */
+bool cv_remote_has_bytes(const struct cv_slot *slot);
+/* The answer to cv_remote_ask_cut is due; that, or one to cv_remote_look. */
+bool cv_remote_is_cutting(const struct cv_slot *slot);
+bool cv_remote_owes_answer(const struct cv_slot *slot);
+/* How long the piece has been allowed to be sent; 0: it waits for the port. */
+double cv_remote_sending_s(const struct cv_slot *slot);
+/* From which byte of its body, an offset in the file, a piece can be cut, perhaps after asking. */
+uint64_t cv_remote_cut_from(const struct cv_slot *slot);
+/* When the host of the slot was lost, commands of its other slots were running, too. */
+bool cv_remote_others_ran(const struct cv_slot *slot);
+
+/* A piece on another machine, as far as it is measured here; all zero for a local slot. */
+struct cv_remote_facts {
+    uint64_t number;   /* of the piece on its link                                      */
+    bool arrived;      /* all of it is there                                            */
+    bool computed;     /* its command has ended                                         */
+    bool was_running;  /* its command was when the host was lost                        */
+    bool hashed;       /* the host has computed `hash`                                  */
+    double granted_s;  /* when it could be sent                                         */
+    double arrived_s;  /* when all of it was there; of this piece or the one before     */
+    double computed_s; /* when its command had ended; of this piece or the one before   */
+    double compute_s;  /* time of the command by the clock of the host                  */
+    uint64_t early;    /* bytes of output that came while the command ran               */
+    uint64_t given;    /* bytes that the command had been given when it ended           */
+    uint64_t kept;     /* bytes of output that stay there                               */
+    struct cv_content_hash hash; /* of the bytes that the command was given             */
+};
+struct cv_remote_facts cv_remote_facts(const struct cv_slot *slot);
 
 #endif

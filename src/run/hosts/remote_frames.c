@@ -26,7 +26,7 @@ struct cv_host;
 static bool check_end(struct cv_host *host, const struct cv_slot *slot,
                       const struct cv_remote_end *end)
 {
-    const struct cv_remote *remote = &slot->remote;
+    const struct cv_remote *remote = slot->remote;
     const uint64_t whole =
         remote->packed.on ? cv_slot_whole(&slot->piece) : cv_remote_whole(slot);
     /* Its command has ended before it had all of it; that is for it to decide. */
@@ -95,14 +95,14 @@ static void lose_output(struct cv_slot *slot)
 {
     if (cv_slot_passed(slot) == 0)
         cv_remote_drop_store(slot);
-    else if (slot->remote.host->hosts->terms.lines)
+    else if (slot->remote->host->hosts->terms.lines)
         cv_chunk_output_keep_lines(slot->store);
 }
 
 /* It goes to others, and nobody is to blame. */
 static void give_back(struct cv_slot *slot)
 {
-    slot->remote.at_work = false;
+    slot->remote->at_work = false;
     lose_output(slot);
     slot->fault = "was given back";
     slot->ended(slot->context, slot, slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
@@ -115,7 +115,7 @@ static void remote_take_back(struct cv_host *host, struct cv_slot *slot)
         cv_host_accuse(host, "BACK of a host that stays");
         return;
     }
-    cv_host_owes(host, slot, false, slot->remote.cutting);
+    cv_host_owes(host, slot, false, slot->remote->cutting);
     cv_remote_cut_answered(slot, false);
     cv_item_forget(slot);
     slot->busy = false;
@@ -160,22 +160,22 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     }
     cv_item_forget(slot);
     slot->fault = host->fault[0] != '\0' ? host->fault : NULL;
-    slot->remote.compute_s = fmin(end->compute_s, cv_clock_s() - slot->start_s);
-    slot->remote.kept = host->hosts->keeps ? end->output : 0;
-    slot->remote.hash = end->hash;
+    slot->remote->compute_s = fmin(end->compute_s, cv_clock_s() - slot->start_s);
+    slot->remote->kept = host->hosts->keeps ? end->output : 0;
+    slot->remote->hash = end->hash;
     /* A command may end before all of an open piece was there. */
-    slot->remote.given = end->given;
-    slot->remote.hashed = (host->shares || slot->remote.packed.on) &&
-                          end->given == cv_slot_whole(&slot->piece);
+    slot->remote->given = end->given;
+    slot->remote->hashed = (host->shares || slot->remote->packed.on) &&
+                           end->given == cv_slot_whole(&slot->piece);
     if (slot->open.on && end->after_s > 0)
-        slot->open.read_s = fmax(slot->start_s, slot->remote.computed_s - end->after_s);
-    cv_host_owes(host, slot, false, slot->remote.cutting);
+        slot->open.read_s = fmax(slot->start_s, slot->remote->computed_s - end->after_s);
+    cv_host_owes(host, slot, false, slot->remote->cutting);
     cv_remote_cut_answered(slot, false);
     if (slot->by_lines && (end->flags & CV_END_STOPPED) == 0 &&
         write_rest(slot, &err) != CLEAVE_OK)
         slot->broke(slot->context, &err);
     slot->busy = false;
-    if (!slot->remote.arrived) /* it was open, and some of it may be on its way */
+    if (!slot->remote->arrived) /* it was open, and some of it may be on its way */
         cv_send_over(slot);
     cv_limit_over(slot);
     if ((end->flags & CV_END_STOPPED) == 0)
@@ -214,7 +214,7 @@ static void remote_take_end(struct cv_host *host, struct cv_slot *slot,
     if (!cv_unpack_end(payload, length, &arena, &end) ||
         ((end.flags & CV_END_UNSEEN) != 0 && !cv_item_is_shared(slot)) ||
         ((end.flags & CV_END_SPOILED) != 0 &&
-         (!slot->remote.packed.on || slot->remote.packed.drawn)))
+         (!slot->remote->packed.on || slot->remote->packed.drawn)))
         cv_host_accuse(host, "END that says what cannot be");
     else if (check_end(host, slot, &end) &&
              ((end.flags & CV_END_SPOILED) == 0 || slot->stopping ||
@@ -228,21 +228,21 @@ static void remote_take_end(struct cv_host *host, struct cv_slot *slot,
 /* Whether its piece has a command, or waits for its turn to have one. */
 static bool is_there(const struct cv_slot *slot)
 {
-    return slot->busy && !slot->remote.computed &&
-           (slot->remote.arrived || (slot->open.on && slot->remote.announced));
+    return slot->busy && !slot->remote->computed &&
+           (slot->remote->arrived || (slot->open.on && slot->remote->announced));
 }
 
 /* Whether the command of its piece is running: there is one for each seat, and the pieces
  * behind it wait for it. */
 static bool is_at_work(const struct cv_slot *slot)
 {
-    const struct cv_slot *other = slot->remote.host->first_slot;
+    const struct cv_slot *other = slot->remote->host->first_slot;
 
     if (!is_there(slot))
         return false;
-    for (; other != NULL; other = other->remote.next_slot)
-        if (is_there(other) && other->remote.seat == slot->remote.seat &&
-            other->remote.number < slot->remote.number)
+    for (; other != NULL; other = other->remote->next_slot)
+        if (is_there(other) && other->remote->seat == slot->remote->seat &&
+            other->remote->number < slot->remote->number)
             return false;
     return true;
 }
@@ -250,13 +250,13 @@ static bool is_at_work(const struct cv_slot *slot)
 void cv_remote_lose(struct cv_host *host)
 {
     for (struct cv_slot *slot = host->first_slot; slot != NULL;
-         slot = slot->remote.next_slot)
-        slot->remote.at_work = !host->leaving && !host->stuck && is_at_work(slot);
+         slot = slot->remote->next_slot)
+        slot->remote->at_work = !host->leaving && !host->stuck && is_at_work(slot);
     host->nowed = 0;
     memset(host->seats, 0, host->slots * sizeof *host->seats);
     for (struct cv_slot *slot = host->first_slot; slot != NULL;
-         slot = slot->remote.next_slot) {
-        slot->remote.has_left = false;
+         slot = slot->remote->next_slot) {
+        slot->remote->has_left = false;
         cv_limit_over(slot);
         if (!slot->busy)
             continue;
@@ -278,7 +278,7 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
                      const struct cv_frame_head *head)
 {
     const bool last = (head->flags & CV_FRAME_LAST) != 0;
-    const struct cv_remote *remote = &slot->remote;
+    const struct cv_remote *remote = slot->remote;
 
     if (head->value > remote->sent || head->value < remote->acked ||
         (last && (remote->queued || head->value != remote->sent ||
@@ -291,7 +291,7 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
         host->progress_s = cv_clock_s();
     cv_send_got(slot, head->value);
     if (slot->open.on && remote->bound_s <= 0) {
-        slot->remote.bound_s = cv_clock_s();
+        slot->remote->bound_s = cv_clock_s();
         cv_limit_set(slot);
     }
     if (!last && slot->open.on && !remote->queued && !remote->waiting &&
@@ -299,10 +299,10 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
         cv_send_over(slot); /* others may use the port until there is more */
     if (!last)
         return;
-    slot->remote.arrived = true;
+    slot->remote->arrived = true;
     cv_send_over(slot);
     slot->arrived(slot->context, slot);
-    slot->remote.arrived_s = cv_clock_s();
+    slot->remote->arrived_s = cv_clock_s();
     cv_limit_set(slot);
 }
 
@@ -313,8 +313,8 @@ static void take_output(struct cv_slot *slot, const struct cv_frame_head *head,
 {
     struct cleave_error err;
 
-    slot->remote.output_sum = cv_frame_sum(slot->remote.output_sum, head);
-    slot->remote.heard += head->length;
+    slot->remote->output_sum = cv_frame_sum(slot->remote->output_sum, head);
+    slot->remote->heard += head->length;
     if ((head->value != 0 && slot->items != NULL
              ? cv_item_take_back(slot, payload, head->length, &err)
              : cv_chunk_output_write(slot->store, payload, head->length, &err)) !=
@@ -330,20 +330,20 @@ static void take_lines(struct cv_host *host, struct cv_slot *slot,
 {
     struct cleave_error err;
 
-    if (!(host->hosts->terms.lines || slot->remote.wanted) ||
+    if (!(host->hosts->terms.lines || slot->remote->wanted) ||
         (slot->open.on && !slot->open.bound)) {
         cv_host_accuse(host, "LINES that nobody asked for");
         return;
     }
-    if (head->value != slot->remote.heard) {
+    if (head->value != slot->remote->heard) {
         cv_host_accuse(host, "LINES behind %llu bytes where %llu have come",
                        (unsigned long long)head->value,
-                       (unsigned long long)slot->remote.heard);
+                       (unsigned long long)slot->remote->heard);
         return;
     }
-    slot->remote.output_sum = cv_frame_sum(slot->remote.output_sum, head);
-    slot->remote.heard += head->length;
-    slot->remote.early += head->length;
+    slot->remote->output_sum = cv_frame_sum(slot->remote->output_sum, head);
+    slot->remote->heard += head->length;
+    slot->remote->early += head->length;
     if ((slot->by_lines ? cv_line_output_take(slot, payload, head->length, &err)
                         : cv_chunk_output_write_lines(slot->store, payload, head->length,
                                                       &err)) != CLEAVE_OK)
@@ -357,8 +357,8 @@ static struct cv_slot *find_seat(const struct cv_host *host, uint32_t seat)
 {
     struct cv_slot *slot = host->first_slot;
 
-    while (slot != NULL && slot->remote.seat != seat)
-        slot = slot->remote.next_slot;
+    while (slot != NULL && slot->remote->seat != seat)
+        slot = slot->remote->next_slot;
     return slot;
 }
 
@@ -399,9 +399,9 @@ static void take_seat_word(struct cv_host *host, const struct cv_frame_head *hea
         return;
     }
     seat->leaving = false;
-    for (; slot != NULL; slot = slot->remote.next_slot)
-        if (slot->remote.seat == head->peer) {
-            slot->remote.has_left = true;
+    for (; slot != NULL; slot = slot->remote->next_slot)
+        if (slot->remote->seat == head->peer) {
+            slot->remote->has_left = true;
             cv_limit_over(slot);
         }
 }
@@ -411,11 +411,11 @@ static void take_seat_word(struct cv_host *host, const struct cv_frame_head *hea
 static void take_cut_done(struct cv_slot *slot, const struct cv_frame_head *head)
 {
     if (head->value != 0)
-        slot->piece = slot->remote.shorter;
+        slot->piece = slot->remote->shorter;
     if (head->value != 0 && slot->open.on)
         cv_packed_changed(slot);
     cv_remote_cut_answered(slot, head->value != 0);
-    if (slot->busy && slot->open.on && !slot->remote.computed)
+    if (slot->busy && slot->open.on && !slot->remote->computed)
         cv_remote_open_cut(slot, head->value != 0);
 }
 
@@ -433,9 +433,9 @@ void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
     } else if (head->type == CV_FRAME_GOT) {
         take_got(host, slot, head);
     } else if (head->type == CV_FRAME_COMPUTED) {
-        slot->remote.computed = true;
-        slot->remote.computed_s = host->seats[head->peer].free_s = cv_clock_s();
-        host->progress_s = slot->remote.computed_s;
+        slot->remote->computed = true;
+        slot->remote->computed_s = host->seats[head->peer].free_s = cv_clock_s();
+        host->progress_s = slot->remote->computed_s;
     } else if (head->type == CV_FRAME_OUTPUT) {
         host->progress_s = cv_clock_s();
         take_output(slot, head, payload);

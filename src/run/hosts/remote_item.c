@@ -85,7 +85,7 @@ static enum cleave_status look_at_files(const struct cv_slot *slot,
                                         struct cv_item_message_out *message,
                                         struct cleave_error *err)
 {
-    struct cv_host *host = slot->remote.host;
+    struct cv_host *host = slot->remote->host;
     const char *const *base = host->hosts->terms.base_files;
     const size_t nsends = count(message->sends);
     struct cleave_error why;
@@ -170,7 +170,7 @@ enum cleave_status cv_item_pack(struct cv_slot *slot, struct cleave_error *err)
     char **words = NULL;
 
     cv_item_forget(slot);
-    slot->remote.message = message;
+    slot->remote->message = message;
     if (message == NULL)
         return cv_fail_memory(err, "an item");
     message->fd = -1;
@@ -186,23 +186,23 @@ enum cleave_status cv_item_pack(struct cv_slot *slot, struct cleave_error *err)
         status = pack(slot, message, words, err);
     free(words);
     if (status == CLEAVE_OK && message->fault[0] == '\0')
-        slot->remote.host->based = true;
+        slot->remote->host->based = true;
     return status;
 }
 
 uint64_t cv_item_head(const struct cv_slot *slot)
 {
-    return slot->remote.message != NULL ? slot->remote.message->head.length : 0;
+    return slot->remote->message != NULL ? slot->remote->message->head.length : 0;
 }
 
 uint64_t cv_item_body(const struct cv_slot *slot)
 {
-    return slot->remote.message != NULL ? slot->remote.message->body : 0;
+    return slot->remote->message != NULL ? slot->remote->message->body : 0;
 }
 
 bool cv_item_is_shared(const struct cv_slot *slot)
 {
-    const struct cv_item_message_out *message = slot->remote.message;
+    const struct cv_item_message_out *message = slot->remote->message;
 
     for (size_t i = 0; message != NULL && i < message->nfiles; i++)
         if (!message->files[i].travels)
@@ -237,7 +237,7 @@ static size_t read_file(struct cv_item_message_out *message, size_t which,
 
 size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t max)
 {
-    struct cv_item_message_out *message = slot->remote.message;
+    struct cv_item_message_out *message = slot->remote->message;
     unsigned char end;
 
     if (at < message->head.length) {
@@ -266,9 +266,9 @@ size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t max)
 enum cleave_status cv_item_take_back(struct cv_slot *slot, const void *bytes,
                                      size_t length, struct cleave_error *err)
 {
-    if (slot->remote.back == NULL)
-        CV_TRY(cv_chunk_output_open(slot->outputs, &slot->remote.back, err));
-    return cv_chunk_output_write(slot->remote.back, bytes, length, err);
+    if (slot->remote->back == NULL)
+        CV_TRY(cv_chunk_output_open(slot->outputs, &slot->remote->back, err));
+    return cv_chunk_output_write(slot->remote->back, bytes, length, err);
 }
 
 /* Standard error goes where it is asked for. */
@@ -301,7 +301,7 @@ static void put_files(const struct cv_slot *slot, const struct cv_item_message_b
                       const struct cv_taken *taken, uint64_t at, bool done, char *fault,
                       size_t size)
 {
-    char *const *names = slot->remote.message->returns;
+    char *const *names = slot->remote->message->returns;
     const size_t first = slot->items->errors != NULL;
 
     for (size_t i = 0; i < back->nfiles; i++) {
@@ -353,7 +353,7 @@ static bool read_back(const struct cv_slot *slot, const struct cv_taken *taken,
            pread(taken->fd, head, (size_t)length, (off_t)(*out_at - length)) ==
                (ssize_t)length &&
            cv_unpack_back(head, (size_t)length, arena, out) &&
-           out->nfiles == count(slot->remote.message->returns) +
+           out->nfiles == count(slot->remote->message->returns) +
                               (slot->items->errors != NULL ? 1 : 0);
     for (uint64_t i = 0; good && i < out->nfiles; i++)
         files += out->files[i].travels ? out->files[i].size : 0;
@@ -362,7 +362,7 @@ static bool read_back(const struct cv_slot *slot, const struct cv_taken *taken,
 
 bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
 {
-    struct cv_chunk_output *store = slot->remote.back;
+    struct cv_chunk_output *store = slot->remote->back;
     struct cv_item_message_back back;
     struct cv_arena arena;
     struct cv_taken taken;
@@ -371,8 +371,8 @@ bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
     bool good;
 
     if (store == NULL)
-        return !done ||
-               (count(slot->remote.message->returns) == 0 && slot->items->errors == NULL);
+        return !done || (count(slot->remote->message->returns) == 0 &&
+                         slot->items->errors == NULL);
     if (cv_ordered_output_take(store, &taken, &err) != CLEAVE_OK) {
         slot->broke(slot->context, &err);
         return true;
@@ -389,16 +389,16 @@ bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
 
 void cv_item_forget(struct cv_slot *slot)
 {
-    struct cv_item_message_out *message = slot->remote.message;
+    struct cv_item_message_out *message = slot->remote->message;
 
-    if (slot->remote.back != NULL)
-        cv_chunk_output_drop(slot->remote.back);
-    slot->remote.back = NULL;
-    slot->remote.message = NULL;
+    if (slot->remote->back != NULL)
+        cv_chunk_output_drop(slot->remote->back);
+    slot->remote->back = NULL;
+    slot->remote->message = NULL;
     if (message == NULL)
         return;
-    if (message->nbase > 0 && !slot->remote.arrived)
-        slot->remote.host->based = false; /* they may not have come */
+    if (message->nbase > 0 && !slot->remote->arrived)
+        slot->remote->host->based = false; /* they may not have come */
     cv_close(&message->fd);
     cv_pack_done(&message->head);
     free(message->sends);

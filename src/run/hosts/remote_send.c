@@ -20,7 +20,7 @@
 
 static struct cv_source *source_of(const struct cv_slot *slot)
 {
-    return slot->remote.host->hosts->source;
+    return slot->remote->host->hosts->source;
 }
 
 static uint64_t header_of(const struct cv_slot *slot)
@@ -31,25 +31,25 @@ static uint64_t header_of(const struct cv_slot *slot)
 /* How far the file has been sent. */
 static uint64_t sent_to(const struct cv_slot *slot)
 {
-    const uint64_t header = header_of(slot), sent = slot->remote.sent;
+    const uint64_t header = header_of(slot), sent = slot->remote->sent;
 
-    return slot->remote.packed.in.begin + (sent > header ? sent - header : 0);
+    return slot->remote->packed.in.begin + (sent > header ? sent - header : 0);
 }
 
 /* The bytes of the file that the host needs. Of one that it sees it has them all. */
 static struct cv_range cover(const struct cv_slot *slot)
 {
-    return slot->remote.packed.seen ? cv_source_span(source_of(slot), &slot->piece)
-                                    : cv_source_cover(source_of(slot), &slot->piece);
+    return slot->remote->packed.seen ? cv_source_span(source_of(slot), &slot->piece)
+                                     : cv_source_cover(source_of(slot), &slot->piece);
 }
 
 /* A command that stays is given what the master has decoded. What would not be less is sent as it is; of an
  * open piece that is not known yet. */
 void cv_packed_begin(struct cv_slot *slot)
 {
-    const struct cv_host *host = slot->remote.host;
+    const struct cv_host *host = slot->remote->host;
     const struct cv_piece *piece = &slot->piece;
-    struct cv_remote_packing *packed = &slot->remote.packed;
+    struct cv_remote_packing *packed = &slot->remote->packed;
     const char *name;
     uint64_t size;
 
@@ -72,7 +72,7 @@ void cv_packed_begin(struct cv_slot *slot)
 
 void cv_packed_changed(struct cv_slot *slot)
 {
-    struct cv_remote_packing *packed = &slot->remote.packed;
+    struct cv_remote_packing *packed = &slot->remote->packed;
     const uint64_t sent = sent_to(slot);
 
     packed->told = false;
@@ -87,10 +87,10 @@ static enum cleave_status send_told(struct cv_slot *slot, uint8_t type,
                                     struct cv_packer *packer, struct cleave_error *err)
 {
     if (!packer->failed)
-        cv_link_send(&slot->remote.host->link,
+        cv_link_send(&slot->remote->host->link,
                      &(struct cv_frame_head){ .type = type,
-                                              .peer = slot->remote.seat,
-                                              .chunk = slot->remote.number },
+                                              .peer = slot->remote->seat,
+                                              .chunk = slot->remote->number },
                      packer->bytes, packer->length);
     cv_pack_done(packer);
     return packer->failed ? cv_fail_memory(err, "a frame") : CLEAVE_OK;
@@ -104,7 +104,7 @@ static enum cleave_status tell_drawn(struct cv_slot *slot, struct cleave_error *
 
     told.line = cv_source_fetches(source_of(slot), &slot->piece, &told.name, &told.size);
     cv_pack_drawn(&packer, &told);
-    slot->remote.packed.told = true;
+    slot->remote->packed.told = true;
     return send_told(slot, CV_FRAME_DRAWN, &packer, err);
 }
 
@@ -112,7 +112,7 @@ static enum cleave_status tell_drawn(struct cv_slot *slot, struct cleave_error *
  * know. */
 enum cleave_status cv_packed_tell(struct cv_slot *slot, struct cleave_error *err)
 {
-    struct cv_remote_packing *packed = &slot->remote.packed;
+    struct cv_remote_packing *packed = &slot->remote->packed;
     const struct cv_piece *piece = &slot->piece;
     struct cv_packed_block *blocks;
     enum cleave_status status = CLEAVE_OK;
@@ -154,17 +154,17 @@ enum cleave_status cv_packed_tell(struct cv_slot *slot, struct cleave_error *err
 /* Bytes that are sent of it in all, with its header. */
 static uint64_t packed_size(const struct cv_slot *slot)
 {
-    const struct cv_range in = slot->remote.packed.in;
+    const struct cv_range in = slot->remote->packed.in;
 
-    return header_of(slot) + (slot->remote.packed.seen ? 0 : in.end - in.begin);
+    return header_of(slot) + (slot->remote->packed.seen ? 0 : in.end - in.begin);
 }
 
 /* The next bytes, as read(2). */
 static ssize_t packed_read(const struct cv_slot *slot, void *to, size_t max)
 {
-    const uint64_t at = sent_to(slot), left = slot->remote.packed.in.end - at;
+    const uint64_t at = sent_to(slot), left = slot->remote->packed.in.end - at;
 
-    if (slot->remote.packed.seen || left == 0) /* of what is fetched there is no file */
+    if (slot->remote->packed.seen || left == 0) /* of what is fetched there is no file */
         return 0;
     return pread(slot->piece.fd, to, left < max ? (size_t)left : max, (off_t)at);
 }
@@ -175,9 +175,9 @@ uint64_t cv_packed_there(const struct cv_slot *slot)
     const uint64_t header = header_of(slot);
     uint64_t whole;
 
-    if (slot->remote.sent < header)
-        return slot->remote.sent;
-    if (slot->remote.sent >= packed_size(slot))
+    if (slot->remote->sent < header)
+        return slot->remote->sent;
+    if (slot->remote->sent >= packed_size(slot))
         return cv_slot_whole(&slot->piece);
     whole = cv_source_unpacks(source_of(slot), &slot->piece, sent_to(slot));
     whole = whole < body.begin ? body.begin : whole > body.end ? body.end : whole;
@@ -189,9 +189,9 @@ uint64_t cv_packed_fed(const struct cv_slot *slot)
     const struct cv_range body = slot->piece.body;
     uint64_t touched;
 
-    if (slot->remote.packed.seen) /* as far as it was told */
-        return slot->open.on && slot->remote.announced ? body.end : body.begin;
-    if (sent_to(slot) <= slot->remote.packed.in.begin)
+    if (slot->remote->packed.seen) /* as far as it was told */
+        return slot->open.on && slot->remote->announced ? body.end : body.begin;
+    if (sent_to(slot) <= slot->remote->packed.in.begin)
         return body.begin;
     touched = cv_source_touches(source_of(slot), &slot->piece, sent_to(slot));
     return touched < body.begin ? body.begin : touched < body.end ? touched : body.end;
@@ -200,11 +200,11 @@ uint64_t cv_packed_fed(const struct cv_slot *slot)
 /* So many bytes of those that are sent, as bytes of the input. */
 static uint64_t packed_units(const struct cv_slot *slot, uint64_t bytes)
 {
-    const struct cv_range in = slot->remote.packed.in, body = slot->piece.body;
+    const struct cv_range in = slot->remote->packed.in, body = slot->piece.body;
     const double part = (double)bytes / (double)(in.end - in.begin);
 
-    return !slot->remote.packed.on || slot->remote.packed.drawn ||
-                   slot->remote.packed.seen
+    return !slot->remote->packed.on || slot->remote->packed.drawn ||
+                   slot->remote->packed.seen
                ? bytes
                : (uint64_t)(part * (double)(body.end - body.begin));
 }
@@ -230,20 +230,20 @@ static const double NEW = 0.5;
 
 static void grant(struct cv_slot *slot)
 {
-    struct cv_host *host = slot->remote.host;
+    struct cv_host *host = slot->remote->host;
 
-    slot->remote.waiting = false;
-    slot->remote.queued = true;
-    slot->remote.granted_s = cv_clock_s();
+    slot->remote->waiting = false;
+    slot->remote->queued = true;
+    slot->remote->granted_s = cv_clock_s();
     if (host->in_flight == 0 && host->queue == NULL)
-        host->moved_s = slot->remote.granted_s;
-    if (slot->remote.burst_s <= 0) {
-        slot->remote.burst_s = slot->remote.granted_s;
-        slot->remote.burst_from = slot->remote.sent;
+        host->moved_s = slot->remote->granted_s;
+    if (slot->remote->burst_s <= 0) {
+        slot->remote->burst_s = slot->remote->granted_s;
+        slot->remote->burst_from = slot->remote->sent;
     }
-    slot->remote.next_sending = NULL;
+    slot->remote->next_sending = NULL;
     *host->end = slot;
-    host->end = &slot->remote.next_sending;
+    host->end = &slot->remote->next_sending;
     cv_link_wake(&host->link);
 }
 
@@ -252,7 +252,7 @@ static void serve_port(struct cv_hosts *hosts)
     if (hosts->port != NULL || hosts->waiting == NULL)
         return;
     hosts->port = hosts->waiting;
-    hosts->waiting = hosts->port->remote.next_sending;
+    hosts->waiting = hosts->port->remote->next_sending;
     if (hosts->waiting == NULL)
         hosts->waiting_end = &hosts->waiting;
     grant(hosts->port);
@@ -262,10 +262,10 @@ static void announce(struct cv_slot *slot);
 
 void cv_send_ask(struct cv_slot *slot)
 {
-    struct cv_hosts *hosts = slot->remote.host->hosts;
+    struct cv_hosts *hosts = slot->remote->host->hosts;
 
-    if (slot->open.on && !slot->remote.announced &&
-        (slot->remote.host->shares || !slot->open.bound)) {
+    if (slot->open.on && !slot->remote->announced &&
+        (slot->remote->host->shares || !slot->open.bound)) {
         announce(slot); /* nothing goes with it: it needs no port */
         return;
     }
@@ -273,10 +273,10 @@ void cv_send_ask(struct cv_slot *slot)
         grant(slot);
         return;
     }
-    slot->remote.waiting = true;
-    slot->remote.next_sending = NULL;
+    slot->remote->waiting = true;
+    slot->remote->next_sending = NULL;
     *hosts->waiting_end = slot;
-    hosts->waiting_end = &slot->remote.next_sending;
+    hosts->waiting_end = &slot->remote->next_sending;
     serve_port(hosts);
 }
 
@@ -286,31 +286,31 @@ static void take_out(struct cv_slot **first, struct cv_slot ***end, struct cv_sl
     struct cv_slot **at = first;
 
     while (*at != NULL && *at != slot)
-        at = &(*at)->remote.next_sending;
+        at = &(*at)->remote->next_sending;
     if (*at == NULL)
         return;
-    *at = slot->remote.next_sending;
-    if (*end == &slot->remote.next_sending)
+    *at = slot->remote->next_sending;
+    if (*end == &slot->remote->next_sending)
         *end = at;
 }
 
 static void leave_queue(struct cv_slot *slot)
 {
-    struct cv_host *host = slot->remote.host;
+    struct cv_host *host = slot->remote->host;
 
-    if (slot->remote.queued)
+    if (slot->remote->queued)
         take_out(&host->queue, &host->end, slot);
-    slot->remote.queued = false;
+    slot->remote->queued = false;
 }
 
 void cv_send_pause(struct cv_slot *slot)
 {
-    struct cv_hosts *hosts = slot->remote.host->hosts;
+    struct cv_hosts *hosts = slot->remote->host->hosts;
 
     leave_queue(slot);
-    if (slot->remote.waiting)
+    if (slot->remote->waiting)
         take_out(&hosts->waiting, &hosts->waiting_end, slot);
-    slot->remote.waiting = false;
+    slot->remote->waiting = false;
     if (hosts->port == slot) {
         hosts->port = NULL;
         serve_port(hosts);
@@ -319,11 +319,11 @@ void cv_send_pause(struct cv_slot *slot)
 
 void cv_send_over(struct cv_slot *slot)
 {
-    struct cv_host *host = slot->remote.host;
+    struct cv_host *host = slot->remote->host;
 
     /* What was on its way will not be acknowledged. */
-    host->in_flight -= slot->remote.sent - slot->remote.acked;
-    slot->remote.acked = slot->remote.sent;
+    host->in_flight -= slot->remote->sent - slot->remote->acked;
+    slot->remote->acked = slot->remote->sent;
     if (host->in_flight == 0)
         host->since_s = 0;
     cv_send_pause(slot);
@@ -352,7 +352,7 @@ static size_t frame_size(const struct cv_host *host)
 
 bool cv_send_has_room(const struct cv_slot *slot)
 {
-    const struct cv_remote *remote = &slot->remote;
+    const struct cv_remote *remote = slot->remote;
     const uint64_t ahead = 2 * window(remote->host);
     const uint64_t there =
         remote->packed.on ? cv_packed_there(slot) : remote->sent - remote->dropped;
@@ -367,14 +367,14 @@ bool cv_send_has_room(const struct cv_slot *slot)
 
 uint64_t cv_remote_whole(const struct cv_slot *slot)
 {
-    return slot->items != NULL      ? cv_item_head(slot) + cv_item_body(slot)
-           : slot->remote.packed.on ? packed_size(slot)
-                                    : cv_slot_whole(&slot->piece);
+    return slot->items != NULL       ? cv_item_head(slot) + cv_item_body(slot)
+           : slot->remote->packed.on ? packed_size(slot)
+                                     : cv_slot_whole(&slot->piece);
 }
 
 void cv_send_piece(struct cv_slot *slot, uint8_t type, uint16_t flags)
 {
-    struct cv_host *host = slot->remote.host;
+    struct cv_host *host = slot->remote->host;
     const struct cv_piece *piece = &slot->piece;
     const bool item = slot->items != NULL;
     const struct cv_remote_piece told = {
@@ -398,8 +398,8 @@ void cv_send_piece(struct cv_slot *slot, uint8_t type, uint16_t flags)
     cv_link_send(&host->link,
                  &(struct cv_frame_head){ .type = type,
                                           .flags = flags,
-                                          .peer = slot->remote.seat,
-                                          .chunk = slot->remote.number,
+                                          .peer = slot->remote->seat,
+                                          .chunk = slot->remote->number,
                                           .value = slot->open.on },
                  packer.bytes, packer.failed ? 0 : packer.length);
     cv_pack_done(&packer);
@@ -409,7 +409,7 @@ void cv_send_piece(struct cv_slot *slot, uint8_t type, uint16_t flags)
  * is the same for all pieces. */
 static enum cleave_status send_send_told(struct cv_slot *slot, struct cleave_error *err)
 {
-    struct cv_host *host = slot->remote.host;
+    struct cv_host *host = slot->remote->host;
     const char *texts[CV_TOLD + 1] = { NULL };
     struct cv_packer packer = { NULL, 0, 0, false };
 
@@ -425,8 +425,8 @@ static enum cleave_status send_send_told(struct cv_slot *slot, struct cleave_err
     }
     cv_link_send(&host->link,
                  &(struct cv_frame_head){ .type = CV_FRAME_TOLD,
-                                          .peer = slot->remote.seat,
-                                          .chunk = slot->remote.number },
+                                          .peer = slot->remote->seat,
+                                          .chunk = slot->remote->number },
                  packer.bytes, packer.length);
     cv_pack_done(&packer);
     return CLEAVE_OK;
@@ -436,21 +436,21 @@ void cv_send_want(void *context)
 {
     struct cv_slot *slot = context;
 
-    slot->remote.wanted = true;
-    if (slot->remote.announced && !slot->remote.computed)
-        cv_link_send(&slot->remote.host->link,
+    slot->remote->wanted = true;
+    if (slot->remote->announced && !slot->remote->computed)
+        cv_link_send(&slot->remote->host->link,
                      &(struct cv_frame_head){ .type = CV_FRAME_SHOW,
-                                              .peer = slot->remote.seat,
-                                              .chunk = slot->remote.number },
+                                              .peer = slot->remote->seat,
+                                              .chunk = slot->remote->number },
                      NULL, 0);
 }
 
 static void announce(struct cv_slot *slot)
 {
-    struct cv_host *host = slot->remote.host;
+    struct cv_host *host = slot->remote->host;
     struct cleave_error err;
 
-    slot->remote.number = host->numbered++; /* they are announced in this order */
+    slot->remote->number = host->numbered++; /* they are announced in this order */
     if ((slot->items != NULL && cv_item_pack(slot, &err) != CLEAVE_OK) ||
         send_send_told(slot, &err) != CLEAVE_OK) {
         slot->broke(slot->context, &err);
@@ -458,10 +458,10 @@ static void announce(struct cv_slot *slot)
         return;
     }
     cv_send_piece(slot, CV_FRAME_PIECE, 0);
-    slot->remote.announced = true;
-    if (slot->remote.wanted)
+    slot->remote->announced = true;
+    if (slot->remote->wanted)
         cv_send_want(slot);
-    host->seats[slot->remote.seat].given++;
+    host->seats[slot->remote->seat].given++;
     if (host->shares)
         leave_queue(slot);
 }
@@ -474,7 +474,7 @@ static enum cv_remote_part find_next(const struct cv_slot *slot, struct cv_part 
     const uint64_t header = piece->header.end - piece->header.begin;
     const uint64_t body = piece->body.end - piece->body.begin;
     const struct cv_part closing = cv_piece_closing(piece);
-    uint64_t at = slot->remote.sent - slot->remote.dropped;
+    uint64_t at = slot->remote->sent - slot->remote->dropped;
 
     if (at < header) {
         *part = cv_piece_header(piece);
@@ -482,7 +482,8 @@ static enum cv_remote_part find_next(const struct cv_slot *slot, struct cv_part 
         return CV_PART_HEADER;
     }
     at -= header;
-    if (slot->remote.packed.on || at < body || (closing.end == 0 && piece->mate_fd < 0)) {
+    if (slot->remote->packed.on || at < body ||
+        (closing.end == 0 && piece->mate_fd < 0)) {
         *part = cv_piece_body(piece);
         *offset = part->begin + at;
         return CV_PART_BODY;
@@ -524,16 +525,16 @@ static bool read_next(struct cv_slot *slot, unsigned char *bytes, size_t max,
     ssize_t got;
 
     if (slot->items != NULL) {
-        const uint64_t at = slot->remote.sent;
+        const uint64_t at = slot->remote->sent;
 
         *out_part = at < head ? CV_PART_HEADER : CV_PART_BODY;
         *out_got = cv_item_read(slot, at, bytes, max);
         return true;
     }
     *out_part = find_next(slot, &from, &offset);
-    if (slot->remote.packed.on && *out_part == CV_PART_BODY) {
+    if (slot->remote->packed.on && *out_part == CV_PART_BODY) {
         got = packed_read(slot, bytes, max);
-        short_of = slot->remote.sent < packed_size(slot);
+        short_of = slot->remote->sent < packed_size(slot);
     } else {
         got = cv_part_read(&from, offset, bytes, max);
         short_of = offset < from.end;
@@ -560,29 +561,29 @@ static bool send_data(struct cv_host *host, struct cv_slot *slot)
         host->since_s = cv_clock_s();
         host->delivered = 0;
     }
-    slot->remote.sent += got;
+    slot->remote->sent += got;
     host->hosts->sent_bytes += got;
     host->in_flight += got;
     if (host->probe_s <= 0) {
         host->probe_s = cv_clock_s();
-        host->probe_chunk = slot->remote.number;
-        host->probe_bytes = slot->remote.sent;
+        host->probe_chunk = slot->remote->number;
+        host->probe_bytes = slot->remote->sent;
     }
-    all = slot->remote.sent - slot->remote.dropped == cv_remote_whole(slot);
-    slot->remote.burst_to = slot->remote.sent;
+    all = slot->remote->sent - slot->remote->dropped == cv_remote_whole(slot);
+    slot->remote->burst_to = slot->remote->sent;
     if (all)
         leave_queue(slot);
     else if (!cv_send_has_room(slot))
         cv_send_pause(slot); /* until more of it has been read */
-    slot->remote.last_sent = all && !slot->open.more;
+    slot->remote->last_sent = all && !slot->open.more;
     head = (struct cv_frame_head){ .type = CV_FRAME_DATA,
-                                   .flags = slot->remote.last_sent ? CV_FRAME_LAST : 0,
+                                   .flags = slot->remote->last_sent ? CV_FRAME_LAST : 0,
                                    .length = (uint32_t)got,
-                                   .peer = slot->remote.seat,
-                                   .chunk = slot->remote.number,
+                                   .peer = slot->remote->seat,
+                                   .chunk = slot->remote->number,
                                    .value = part };
     head.checksum = cv_frame_checksum(&head, bytes);
-    slot->remote.sent_sum = cv_frame_sum(slot->remote.sent_sum, &head);
+    slot->remote->sent_sum = cv_frame_sum(slot->remote->sent_sum, &head);
     cv_link_send_summed(&host->link, &head, bytes);
     return true;
 }
@@ -595,11 +596,11 @@ bool cv_send_more(void *context)
 
     if (slot == NULL)
         return false;
-    if (!slot->remote.announced) {
+    if (!slot->remote->announced) {
         announce(slot);
         return true;
     }
-    if (slot->remote.packed.on && !slot->remote.packed.told) {
+    if (slot->remote->packed.on && !slot->remote->packed.told) {
         if (cv_packed_tell(slot, &err) == CLEAVE_OK)
             return true;
         slot->broke(slot->context, &err);
@@ -635,7 +636,7 @@ static void measure(struct cv_host *host, double now_s, uint64_t bytes)
 /* What was sent of an open piece at a time has all come. */
 static void note_burst(struct cv_slot *slot, double now_s)
 {
-    struct cv_remote *remote = &slot->remote;
+    struct cv_remote *remote = slot->remote;
 
     if (!slot->open.on || remote->queued || remote->waiting || remote->burst_s <= 0 ||
         remote->acked < remote->burst_to || slot->carried == NULL)
@@ -648,17 +649,17 @@ static void note_burst(struct cv_slot *slot, double now_s)
 
 void cv_send_got(struct cv_slot *slot, uint64_t bytes)
 {
-    struct cv_host *host = slot->remote.host;
+    struct cv_host *host = slot->remote->host;
     const double now_s = cv_clock_s();
     uint64_t events;
 
-    events = bytes - slot->remote.acked;
-    slot->remote.acked = bytes;
+    events = bytes - slot->remote->acked;
+    slot->remote->acked = bytes;
     if (host->probe_s > 0 &&
-        (host->probe_chunk != slot->remote.number || bytes >= host->probe_bytes)) {
+        (host->probe_chunk != slot->remote->number || bytes >= host->probe_bytes)) {
         const double sample_s = now_s - host->probe_s;
 
-        if (host->probe_chunk == slot->remote.number)
+        if (host->probe_chunk == slot->remote->number)
             host->rtt_s = host->rtt_s < 0 ? sample_s : fmin(host->rtt_s, sample_s);
         host->probe_s = 0;
     }

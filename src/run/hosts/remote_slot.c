@@ -2,6 +2,7 @@
 #include "run/hosts/hosts_internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include "base/fail.h"
 #include "run/slot/line_output.h"
 #include "run/slot/open_slot.h"
@@ -16,16 +17,16 @@ static enum cleave_status watch_link(struct cv_host *host, double until_s,
 /* Bytes of the piece, as it is now, that the host has or is about to have. */
 static uint64_t position(const struct cv_slot *slot)
 {
-    return slot->remote.host->shares ? slot->remote.shown
-           : slot->remote.packed.on  ? cv_packed_there(slot)
-                                     : slot->remote.sent - slot->remote.dropped;
+    return slot->remote->host->shares ? slot->remote->shown
+           : slot->remote->packed.on  ? cv_packed_there(slot)
+                                      : slot->remote->sent - slot->remote->dropped;
 }
 
-uint64_t cv_remote_open_fed(const struct cv_slot *slot)
+static uint64_t open_fed(const struct cv_slot *slot)
 {
     const struct cv_range header = slot->piece.header, body = slot->piece.body;
     const uint64_t before = header.end - header.begin, all = body.end - body.begin;
-    const uint64_t fed = slot->remote.fed > before ? slot->remote.fed - before : 0;
+    const uint64_t fed = slot->remote->fed > before ? slot->remote->fed - before : 0;
 
     return fed < all ? fed : all;
 }
@@ -33,8 +34,8 @@ uint64_t cv_remote_open_fed(const struct cv_slot *slot)
 /* For the kind of such slots. */
 static bool remote_is_open(const struct cv_slot *slot)
 {
-    return !slot->remote.computed && !slot->remote.cutting &&
-           slot->remote.host->state == CV_HOST_READY;
+    return !slot->remote->computed && !slot->remote->cutting &&
+           slot->remote->host->state == CV_HOST_READY;
 }
 
 /* --- what is sent of it ------------------------------------------------------------------- */
@@ -42,7 +43,7 @@ static bool remote_is_open(const struct cv_slot *slot)
 /* That was all of it. */
 static void send_last(struct cv_slot *slot)
 {
-    struct cv_remote *remote = &slot->remote;
+    struct cv_remote *remote = slot->remote;
     struct cv_frame_head head = { .type = CV_FRAME_DATA,
                                   .flags = CV_FRAME_LAST,
                                   .peer = remote->seat,
@@ -58,22 +59,22 @@ static void send_last(struct cv_slot *slot)
 /* The host reads it itself, and is told how far. */
 static void note_shown(struct cv_slot *slot)
 {
-    slot->remote.shown = cv_slot_whole(&slot->piece);
-    if (slot->remote.bound_s <= 0)
-        slot->remote.bound_s = cv_clock_s();
+    slot->remote->shown = cv_slot_whole(&slot->piece);
+    if (slot->remote->bound_s <= 0)
+        slot->remote->bound_s = cv_clock_s();
 }
 
 static void show(struct cv_slot *slot)
 {
     note_shown(slot);
-    slot->remote.last_sent = !slot->open.more;
+    slot->remote->last_sent = !slot->open.more;
     cv_send_piece(slot, CV_FRAME_MORE, slot->open.more ? 0 : CV_FRAME_LAST);
 }
 
 /* What is left to be sent of it goes on, or the word that nothing is. */
 static void go_on(struct cv_slot *slot)
 {
-    const struct cv_remote *remote = &slot->remote;
+    const struct cv_remote *remote = slot->remote;
     const bool more = position(slot) < cv_slot_whole(&slot->piece);
     struct cleave_error err;
 
@@ -86,7 +87,7 @@ static void go_on(struct cv_slot *slot)
         return;
     }
     if (remote->packed.seen && remote->bound_s <= 0)
-        slot->remote.bound_s = cv_clock_s();
+        slot->remote->bound_s = cv_clock_s();
     if (remote->host->shares) {
         if (more || !slot->open.more)
             show(slot);
@@ -135,7 +136,7 @@ static void remote_shut(struct cv_slot *slot)
 /* It is news only if nothing is on its way, or to be sent. */
 static void check_dry(struct cv_slot *slot)
 {
-    const struct cv_remote *remote = &slot->remote;
+    const struct cv_remote *remote = slot->remote;
 
     if (remote->drained == 0 || remote->drained < position(slot) ||
         position(slot) < cv_slot_whole(&slot->piece) || slot->open.dry_s > 0 ||
@@ -149,17 +150,17 @@ void cv_remote_open_cut(struct cv_slot *slot, bool done)
 {
     const uint64_t whole = cv_slot_whole(&slot->piece);
 
-    if (done && slot->remote.host->shares)
-        slot->remote.shown = whole;
-    else if (done && !slot->remote.packed.on && position(slot) > whole)
-        slot->remote.dropped = slot->remote.sent - whole;
+    if (done && slot->remote->host->shares)
+        slot->remote->shown = whole;
+    else if (done && !slot->remote->packed.on && position(slot) > whole)
+        slot->remote->dropped = slot->remote->sent - whole;
     go_on(slot);
 }
 
 /* What was not sent of it was cut off. */
 static void remote_open_shorter(struct cv_slot *slot)
 {
-    if (!slot->remote.announced || position(slot) < cv_slot_whole(&slot->piece))
+    if (!slot->remote->announced || position(slot) < cv_slot_whole(&slot->piece))
         return;
     cv_send_pause(slot);
     go_on(slot);
@@ -170,15 +171,16 @@ static void remote_open_shorter(struct cv_slot *slot)
 
 void cv_remote_look(struct cv_slot *slot)
 {
-    slot->remote.looks++;
-    if (slot->remote.announced)
-        cv_link_send(&slot->remote.host->link,
+    if (slot->remote->announced) {
+        slot->remote->looks++;
+        cv_link_send(&slot->remote->host->link,
                      &(struct cv_frame_head){ .type = CV_FRAME_LOOK,
-                                              .peer = slot->remote.seat,
-                                              .chunk = slot->remote.number },
+                                              .peer = slot->remote->seat,
+                                              .chunk = slot->remote->number },
                      NULL, 0);
-    else /* nobody has heard of it over there */
+    } else { /* nobody has heard of it over there */
         slot->seen(slot->context, slot, &(struct cv_slot_seen){ .read = 0 });
+    }
 }
 
 static void take_started(struct cv_host *host, struct cv_slot *slot, uint64_t micros)
@@ -196,7 +198,7 @@ static void take_started(struct cv_host *host, struct cv_slot *slot, uint64_t mi
 static bool take_fed(struct cv_host *host, struct cv_slot *slot,
                      const struct cv_frame_head *head)
 {
-    struct cv_remote *remote = &slot->remote;
+    struct cv_remote *remote = slot->remote;
 
     if (head->value > position(slot) || head->value < remote->fed) {
         cv_host_accuse(host, "%s of %llu bytes where %llu were sent",
@@ -218,7 +220,7 @@ static void take_drained(struct cv_host *host, struct cv_slot *slot,
     }
     if (!take_fed(host, slot, head))
         return;
-    slot->remote.drained = head->value;
+    slot->remote->drained = head->value;
     go_on(slot);
     check_dry(slot);
 }
@@ -228,11 +230,12 @@ static void take_seen(struct cv_host *host, struct cv_slot *slot,
 {
     struct cv_remote_seen seen;
 
-    if (!cv_unpack_seen(payload, length, &seen) || slot->remote.looks == 0 ||
+    if (!cv_unpack_seen(payload, length, &seen) || slot->remote->looks == 0 ||
         seen.read > position(slot)) {
         cv_host_accuse(host, "SEEN that nobody asked for, or that cannot be");
         return;
     }
+    slot->remote->looks--;
     slot->seen(slot->context, slot,
                &(struct cv_slot_seen){
                    .read = seen.read, .output = seen.output, .cpu_s = seen.cpu_s });
@@ -271,7 +274,7 @@ static const double KILLING_S = 2;
 /* So long the word of it may take. */
 static double grace_s(const struct cv_slot *slot)
 {
-    return slot->remote.host->hosts->terms.silence_s + KILLING_S;
+    return slot->remote->host->hosts->terms.silence_s + KILLING_S;
 }
 
 /* INFINITY: none. */
@@ -279,7 +282,7 @@ static double limit_s(const struct cv_slot *slot)
 {
     if (slot->busy && slot->stopping)
         return grace_s(slot);
-    if (slot->remote.host->leads) /* it has many commands, each with its own limit */
+    if (slot->remote->host->leads) /* it has many commands, each with its own limit */
         return (double)INFINITY;
     return slot->timeout_s > 0 ? slot->timeout_s + grace_s(slot) : (double)INFINITY;
 }
@@ -287,12 +290,12 @@ static double limit_s(const struct cv_slot *slot)
 /* Whether it is the one that its seat works on. */
 static bool has_its_turn(const struct cv_slot *slot)
 {
-    const struct cv_slot *other = slot->remote.host->first_slot;
+    const struct cv_slot *other = slot->remote->host->first_slot;
 
-    for (; other != NULL; other = other->remote.next_slot)
-        if (other->busy && other->remote.announced && !other->remote.computed &&
-            other->remote.seat == slot->remote.seat &&
-            other->remote.number < slot->remote.number)
+    for (; other != NULL; other = other->remote->next_slot)
+        if (other->busy && other->remote->announced && !other->remote->computed &&
+            other->remote->seat == slot->remote->seat &&
+            other->remote->number < slot->remote->number)
             return false;
     return true;
 }
@@ -301,7 +304,7 @@ static bool has_its_turn(const struct cv_slot *slot)
  * for. Until then it may be waiting for us. */
 static double open_since(const struct cv_slot *slot, double now_s)
 {
-    const struct cv_remote *remote = &slot->remote;
+    const struct cv_remote *remote = slot->remote;
     const struct cv_host *host = remote->host;
 
     if (remote->bound_s > 0)
@@ -314,7 +317,7 @@ static double open_since(const struct cv_slot *slot, double now_s)
 
 static double due_s(const struct cv_slot *slot, double now_s)
 {
-    const struct cv_remote *remote = &slot->remote;
+    const struct cv_remote *remote = slot->remote;
     const struct cv_host *host = remote->host;
     double since_s = now_s; /* it waits for others */
 
@@ -347,12 +350,12 @@ static void look(void *context)
                 "a %s has not ended within %g s (--timeout) and %g s more",
                 slot->busy ? "chunk" : "command that stays", slot->timeout_s,
                 grace_s(slot));
-    cv_link_break(&slot->remote.host->link, &err);
+    cv_link_break(&slot->remote->host->link, &err);
 }
 
 void cv_limit_set(struct cv_slot *slot)
 {
-    struct cv_poller *poller = slot->remote.host->hosts->poller;
+    struct cv_poller *poller = slot->remote->host->hosts->poller;
     const double when_s = due_s(slot, cv_clock_s());
     struct cleave_error err;
 
@@ -364,7 +367,7 @@ void cv_limit_set(struct cv_slot *slot)
 
 void cv_limit_over(struct cv_slot *slot)
 {
-    cv_poller_cancel(slot->remote.host->hosts->poller, &slot->timer);
+    cv_poller_cancel(slot->remote->host->hosts->poller, &slot->timer);
 }
 
 /* --- what does not move ------------------------------------------------------------------- */
@@ -380,7 +383,7 @@ static bool has_pieces(const struct cv_host *host)
     const struct cv_slot *slot = host->first_slot;
 
     while (slot != NULL && !slot->busy)
-        slot = slot->remote.next_slot;
+        slot = slot->remote->next_slot;
     return slot != NULL;
 }
 
@@ -423,7 +426,7 @@ static enum cleave_status watch_link(struct cv_host *host, double until_s,
  * move, and is lost if there are others. */
 static void limit_link(struct cv_slot *slot)
 {
-    struct cv_host *host = slot->remote.host;
+    struct cv_host *host = slot->remote->host;
     struct cleave_error err;
 
     if (host->link_timer.place == 0 &&
@@ -435,10 +438,10 @@ static void limit_link(struct cv_slot *slot)
 
 static void send_word(struct cv_slot *slot, enum cv_frame_type type)
 {
-    cv_link_send(&slot->remote.host->link,
+    cv_link_send(&slot->remote->host->link,
                  &(struct cv_frame_head){ .type = (uint8_t)type,
-                                          .peer = slot->remote.seat,
-                                          .chunk = slot->remote.number },
+                                          .peer = slot->remote->seat,
+                                          .chunk = slot->remote->number },
                  NULL, 0);
 }
 
@@ -452,7 +455,7 @@ void cv_remote_drop_store(struct cv_slot *slot)
 
 enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *err)
 {
-    struct cv_remote *remote = &slot->remote;
+    struct cv_remote *remote = slot->remote;
 
     CV_TRY(cv_chunk_output_open(slot->outputs, &slot->store, err));
     cv_chunk_output_use_blocks(slot->store);
@@ -489,22 +492,27 @@ static uint64_t fed_remote(const struct cv_slot *slot)
     const struct cv_piece *piece = &slot->piece;
     const uint64_t header = piece->header.end - piece->header.begin;
     const uint64_t body = piece->body.end - piece->body.begin;
-    const uint64_t all = slot->remote.sent - slot->remote.dropped;
+    const uint64_t all = slot->remote->sent - slot->remote->dropped;
     const uint64_t sent = all > header ? all - header : 0;
 
-    if (slot->remote.arrived || (slot->remote.host->shares && slot->remote.announced))
+    if (slot->remote->arrived || (slot->remote->host->shares && slot->remote->announced))
         return piece->body.end;
-    if (slot->remote.packed.on)
+    if (slot->remote->packed.on)
         return cv_packed_fed(slot);
     return piece->body.begin + (sent < body ? sent : body);
+}
+
+static uint64_t sent_remote(const struct cv_slot *slot)
+{
+    return slot->remote->packed.on ? slot->remote->given : slot->remote->sent;
 }
 
 /* What has not been sent is cut off here. */
 static bool cut_remote(struct cv_slot *slot, const struct cv_piece *head)
 {
-    if (fed_remote(slot) > head->body.end || slot->remote.arrived ||
-        (slot->remote.announced && !slot->remote.queued && !slot->open.on) ||
-        (slot->remote.announced && slot->remote.host->shares))
+    if (fed_remote(slot) > head->body.end || slot->remote->arrived ||
+        (slot->remote->announced && !slot->remote->queued && !slot->open.on) ||
+        (slot->remote->announced && slot->remote->host->shares))
         return false;
     slot->piece = *head;
     cv_packed_changed(slot);
@@ -521,20 +529,20 @@ void cv_remote_forget(struct cv_slot *slot)
         return;
     slot->busy = false;
     cv_remote_drop_store(slot);
-    if (slot->remote.host->state != CV_HOST_READY)
+    if (slot->remote->host->state != CV_HOST_READY)
         return;
     cv_send_over(slot);
-    if (!slot->remote.announced)
+    if (!slot->remote->announced)
         return;
-    cv_host_owes(slot->remote.host, slot, true, slot->remote.cutting);
+    cv_host_owes(slot->remote->host, slot, true, slot->remote->cutting);
     send_word(slot, CV_FRAME_STOP);
 }
 
 void cv_remote_cut_answered(struct cv_slot *slot, bool done)
 {
-    if (!slot->remote.cutting)
+    if (!slot->remote->cutting)
         return;
-    slot->remote.cutting = false;
+    slot->remote->cutting = false;
     slot->cut_answered(slot->context, slot, done);
 }
 
@@ -543,9 +551,9 @@ static void stop_remote(struct cv_slot *slot)
     if (!slot->busy || slot->stopping)
         return;
     slot->stopping = true;
-    if (slot->remote.arrived) {
+    if (slot->remote->arrived) {
         send_word(slot, CV_FRAME_STOP);
-        slot->remote.stopped_s = cv_clock_s();
+        slot->remote->stopped_s = cv_clock_s();
         cv_limit_set(slot);
         return;
     }
@@ -557,7 +565,7 @@ static void stop_remote(struct cv_slot *slot)
 /* Only a command that stays has to be asked. */
 static bool leave_remote(struct cv_slot *slot)
 {
-    struct cv_remote *remote = &slot->remote;
+    struct cv_remote *remote = slot->remote;
     struct cv_host_seat *seat = &remote->host->seats[remote->seat];
 
     if (slot->busy)
@@ -574,6 +582,19 @@ static bool leave_remote(struct cv_slot *slot)
     return false;
 }
 
+static void free_remote(struct cv_slot *slot)
+{
+    struct cv_remote *remote = slot->remote;
+
+    if (remote == NULL)
+        return;
+    *remote->slot_from = remote->next_slot;
+    if (remote->next_slot != NULL)
+        remote->next_slot->remote->slot_from = remote->slot_from;
+    free(remote);
+    slot->remote = NULL;
+}
+
 static const struct cv_slot_kind remote_kind = {
     .start = cv_remote_start,
     .fed = fed_remote,
@@ -581,41 +602,135 @@ static const struct cv_slot_kind remote_kind = {
     .stop = stop_remote,
     .leave = leave_remote,
     .done = cv_remote_forget,
+    .free = free_remote,
+    .sent = sent_remote,
     .is_open = remote_is_open,
     .extend = remote_extend,
     .shut = remote_shut,
-    .travels = true,
 };
 
-void cv_remote_init(struct cv_slot *slot, struct cv_host *host, uint32_t seat)
+enum cleave_status cv_remote_init(struct cv_slot *slot, struct cv_host *host,
+                                  uint32_t seat, struct cleave_error *err)
 {
-    slot->kind = &remote_kind;
-    slot->remote = (struct cv_remote){ .host = host, .seat = seat };
-    slot->remote.next_slot = host->first_slot;
+    struct cv_remote *remote = calloc(1, sizeof *remote);
+
+    if (remote == NULL)
+        return cv_fail_memory(err, "the slots of a host");
+    remote->host = host;
+    remote->seat = seat;
+    remote->next_slot = host->first_slot;
+    remote->slot_from = &host->first_slot;
+    if (host->first_slot != NULL)
+        host->first_slot->remote->slot_from = &remote->next_slot;
     host->first_slot = slot;
+    slot->remote = remote;
+    slot->kind = &remote_kind;
+    return CLEAVE_OK;
 }
 
 bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
 
-    if (!slot->busy || slot->remote.cutting || slot->remote.computed ||
+    if (!slot->busy || slot->remote->cutting || slot->remote->computed ||
         head->closing != CV_CLOSING_NONE || /* that is behind what would be cut off */
-        (!slot->remote.arrived && (!slot->open.on || !slot->remote.announced)))
+        (!slot->remote->arrived && (!slot->open.on || !slot->remote->announced)))
         return false;
     cv_pack_number(&packer, head->mate_fd >= 0 ? head->mate.end - head->mate.begin : 0);
     if (packer.failed)
         return false;
-    slot->remote.cutting = true;
-    slot->remote.shorter = *head;
+    slot->remote->cutting = true;
+    slot->remote->shorter = *head;
     if (slot->open.on) /* what is sent meanwhile would come behind the cut */
         cv_send_pause(slot);
-    cv_link_send(&slot->remote.host->link,
+    cv_link_send(&slot->remote->host->link,
                  &(struct cv_frame_head){ .type = CV_FRAME_CUT,
-                                          .peer = slot->remote.seat,
-                                          .chunk = slot->remote.number,
+                                          .peer = slot->remote->seat,
+                                          .chunk = slot->remote->number,
                                           .value = head->body.end - head->body.begin },
                  packer.bytes, packer.length);
     cv_pack_done(&packer);
     return true;
+}
+
+/* --- questions of the master ---------------------------------------------------------------- */
+
+struct cv_host *cv_remote_host(const struct cv_slot *slot)
+{
+    return slot->remote != NULL ? slot->remote->host : NULL;
+}
+
+bool cv_remote_is_announced(const struct cv_slot *slot)
+{
+    return slot->remote != NULL && slot->remote->announced;
+}
+
+bool cv_remote_has_bytes(const struct cv_slot *slot)
+{
+    return slot->remote != NULL && (slot->remote->arrived || slot->remote->bound_s > 0);
+}
+
+bool cv_remote_is_cutting(const struct cv_slot *slot)
+{
+    return slot->remote != NULL && slot->remote->cutting;
+}
+
+bool cv_remote_owes_answer(const struct cv_slot *slot)
+{
+    return slot->remote != NULL && (slot->remote->cutting || slot->remote->looks > 0);
+}
+
+uint32_t cv_remote_forget_looks(struct cv_slot *slot)
+{
+    const uint32_t looks = slot->remote != NULL ? slot->remote->looks : 0;
+
+    if (slot->remote != NULL)
+        slot->remote->looks = 0;
+    return looks;
+}
+
+double cv_remote_sending_s(const struct cv_slot *slot)
+{
+    const struct cv_remote *remote = slot->remote;
+
+    return remote != NULL && (remote->queued || remote->announced)
+               ? cv_clock_s() - remote->granted_s
+               : 0;
+}
+
+uint64_t cv_remote_cut_from(const struct cv_slot *slot)
+{
+    if (slot->open.on)
+        return slot->piece.body.begin + open_fed(slot);
+    return slot->remote->arrived ? slot->piece.body.begin : fed_remote(slot);
+}
+
+bool cv_remote_others_ran(const struct cv_slot *slot)
+{
+    const struct cv_slot *other = slot->remote->host->first_slot;
+
+    while (other != NULL && (other == slot || !other->remote->at_work))
+        other = other->remote->next_slot;
+    return other != NULL;
+}
+
+struct cv_remote_facts cv_remote_facts(const struct cv_slot *slot)
+{
+    const struct cv_remote *remote = slot->remote;
+
+    if (remote == NULL)
+        return (struct cv_remote_facts){ 0 };
+    return (struct cv_remote_facts){ .number = remote->number,
+                                     .arrived = remote->arrived,
+                                     .computed = remote->computed,
+                                     .was_running = remote->at_work,
+                                     .hashed = remote->hashed,
+                                     .granted_s = remote->granted_s,
+                                     .arrived_s = remote->arrived_s,
+                                     .computed_s = remote->computed_s,
+                                     .compute_s = remote->compute_s,
+                                     .early = remote->early,
+                                     .given = remote->given,
+                                     .kept = remote->kept,
+                                     .hash = remote->hash };
 }

@@ -12,6 +12,7 @@ void cv_attempt_report(const struct cleave_execution *request, const char *worke
                        bool given_up)
 {
     const struct cv_slot *slot = &attempt->slot;
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
     const double seconds = cv_clock_s() - slot->start_s;
     struct timespec now;
 
@@ -27,7 +28,7 @@ void cv_attempt_report(const struct cleave_execution *request, const char *worke
             .attempt = attempt->number,
             .start_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - seconds,
             .seconds = seconds,
-            .compute_s = slot->remote.computed ? slot->remote.compute_s : seconds,
+            .compute_s = facts.computed ? facts.compute_s : seconds,
             .sent = cv_slot_sent(slot),
             .received = cv_slot_came(slot),
             .exit_code = slot->process.exit_code,

@@ -20,7 +20,7 @@ void cv_desks_close(struct cv_attempt_table *table)
 {
     for (uint32_t w = 0; w < table->count; w++) {
         for (uint32_t i = 0; i < table->items[w].nerrands; i++)
-            cv_slot_done(&table->items[w].attempts[i].slot);
+            cv_slot_free(&table->items[w].attempts[i].slot);
         free(table->items[w].attempts);
     }
     free(table->items);
@@ -32,7 +32,7 @@ enum cleave_status cv_desk_room(struct cv_worker_attempts *places, uint32_t nerr
                                 struct cleave_error *err)
 {
     for (uint32_t i = 0; i < places->nerrands; i++) /* of one that had the place before */
-        cv_slot_done(&places->attempts[i].slot);
+        cv_slot_free(&places->attempts[i].slot);
     free(places->attempts);
     places->nerrands = 0;
     places->attempts = calloc(nerrands, sizeof *places->attempts);
@@ -76,8 +76,7 @@ bool cv_attempt_awaits_order(const struct cv_attempt *attempt)
 {
     const struct cv_slot *slot = &attempt->slot;
 
-    return attempt->opened && !attempt->closes && slot->remote.looks == 0 &&
-           !slot->remote.cutting &&
+    return attempt->opened && !attempt->closes && !cv_remote_owes_answer(slot) &&
            (cv_attempt_is_empty(attempt) || (slot->open.more && slot->open.dry_s > 0));
 }
 
@@ -167,19 +166,21 @@ static double read_there(const struct cv_worker_attempts *places,
                          const struct cv_time_fit *fit, double now_s)
 {
     const struct cv_attempt *first = NULL;
-    double since_s = 0;
+    double since_s = 0, arrived_s = 0;
 
     for (uint32_t i = 0; i < places->nerrands; i++) {
-        const struct cv_remote *remote = &places->attempts[i].slot.remote;
+        const struct cv_remote_facts facts = cv_remote_facts(&places->attempts[i].slot);
 
-        since_s = fmax(since_s, remote->computed_s);
-        if (places->attempts[i].slot.busy && remote->arrived && !remote->computed &&
-            (first == NULL || remote->arrived_s < first->slot.remote.arrived_s))
+        since_s = fmax(since_s, facts.computed_s);
+        if (places->attempts[i].slot.busy && facts.arrived && !facts.computed &&
+            (first == NULL || facts.arrived_s < arrived_s)) {
             first = &places->attempts[i];
+            arrived_s = facts.arrived_s;
+        }
     }
     if (first == NULL)
         return 0;
-    since_s = fmax(since_s, first->slot.remote.arrived_s);
+    since_s = fmax(since_s, arrived_s);
     return fmin((double)(first->slot.piece.end - first->slot.piece.begin),
                 worth(fit, since_s, now_s));
 }

@@ -23,7 +23,7 @@ static double last_arrived(const struct cv_exec_run *run,
     double last_s = 0;
 
     for (uint32_t i = 0; i < at->nerrands; i++)
-        last_s = fmax(last_s, at->attempts[i].slot.remote.arrived_s);
+        last_s = fmax(last_s, cv_remote_facts(&at->attempts[i].slot).arrived_s);
     return last_s;
 }
 
@@ -31,7 +31,7 @@ static double last_arrived(const struct cv_exec_run *run,
  * to it. */
 static double sent_from(const struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
-    return fmax(attempt->slot.remote.granted_s, last_arrived(run, attempt));
+    return fmax(cv_remote_facts(&attempt->slot).granted_s, last_arrived(run, attempt));
 }
 
 /* When its command was started. What hosts say comes with more or less delay: not before
@@ -40,15 +40,15 @@ static double computed_from(const struct cv_exec_run *run,
                             const struct cv_attempt *attempt)
 {
     const struct cv_worker_attempts *at = &run->table.items[attempt->slot.worker];
-    const struct cv_remote *remote = &attempt->slot.remote;
-    double from_s = remote->computed_s - remote->compute_s;
+    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
+    double from_s = facts.computed_s - facts.compute_s;
 
-    if (!remote->computed)
+    if (!facts.computed)
         return attempt->began_s;
     for (uint32_t i = 0; i < at->nerrands; i++) {
-        const double other_s = at->attempts[i].slot.remote.computed_s;
+        const double other_s = cv_remote_facts(&at->attempts[i].slot).computed_s;
 
-        if (&at->attempts[i] != attempt && other_s < remote->computed_s)
+        if (&at->attempts[i] != attempt && other_s < facts.computed_s)
             from_s = fmax(from_s, other_s);
     }
     return from_s;
@@ -57,10 +57,10 @@ static double computed_from(const struct cv_exec_run *run,
 /* What this attempt took its worker. Those before it were others', and between them it waited. */
 static double busy_with(const struct cv_attempt *attempt, double now_s)
 {
-    const struct cv_slot *slot = &attempt->slot;
+    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
 
-    return slot->remote.computed ? slot->remote.compute_s
-                                 : now_s - attempt->runs_s - slot->open.idle_s;
+    return facts.computed ? facts.compute_s
+                          : now_s - attempt->runs_s - attempt->slot.open.idle_s;
 }
 
 static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, double units,
@@ -68,14 +68,15 @@ static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, dou
 {
     const struct cv_slot *slot = &attempt->slot;
     struct cv_worker_stats *worker = &run->pool.tallies[slot->worker];
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
     const double busy_s = busy_with(attempt, now_s);
 
     worker->chunks++;
     cv_worker_pool_was_busy(&run->pool, slot->worker, units, busy_s);
     cv_time_fit_add(&worker->compute, units, busy_s);
-    if (slot->remote.computed && attempt->output > (double)slot->remote.early)
-        cv_time_fit_add(&worker->back, attempt->output - (double)slot->remote.early,
-                        now_s - slot->remote.computed_s);
+    if (facts.computed && attempt->output > (double)facts.early)
+        cv_time_fit_add(&worker->back, attempt->output - (double)facts.early,
+                        now_s - facts.computed_s);
 }
 
 /* --- its end ------------------------------------------------------------------------------ */
@@ -85,13 +86,15 @@ static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, dou
 static void tell_returned(struct cv_exec_run *run, const struct cv_attempt *attempt,
                           double units)
 {
-    if (attempt->slot.remote.computed && attempt->output > 0)
+    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
+
+    if (facts.computed && attempt->output > 0)
         cv_event_queue_push(&run->events, (struct cleave_event){
                                               .kind = CLEAVE_RETURNED,
                                               .worker = attempt->owner,
                                               .chunk = attempt->chunk,
                                               .units = units,
-                                              .start_s = attempt->slot.remote.computed_s -
+                                              .start_s = facts.computed_s -
                                                          run->events.began_s });
 }
 
@@ -99,8 +102,8 @@ static void tell_returned(struct cv_exec_run *run, const struct cv_attempt *atte
  * output is none of its work. */
 static double read_until(const struct cv_exec_run *run, const struct cv_slot *slot)
 {
-    const double back_s =
-        slot->remote.computed ? cv_clock_s() - slot->remote.computed_s : 0;
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
+    const double back_s = facts.computed ? cv_clock_s() - facts.computed_s : 0;
 
     return slot->open.read_s > 0 ? slot->open.read_s + back_s - run->events.began_s : 0;
 }
@@ -181,16 +184,6 @@ static uint32_t machines(const struct cv_worker_pool *pool)
     return count;
 }
 
-/* Whether others were at work on the host that was lost with it. */
-static bool host_ran_other_chunks(const struct cv_slot *slot)
-{
-    const struct cv_slot *other = slot->remote.host->first_slot;
-
-    while (other != NULL && (other == slot || !other->remote.at_work))
-        other = other->remote.next_slot;
-    return other != NULL;
-}
-
 /* It may have been one of those: it is tried once more when nobody does anything else. As far
  * as the policy knows, it is over. */
 static enum cleave_status retry_alone(struct cv_exec_run *run, struct cv_attempt *attempt,
@@ -217,11 +210,11 @@ static enum cleave_status chunk_lost(struct cv_exec_run *run, struct cv_attempt 
                           CV_SLOT_LOST, true);
         return cv_chunk_output_truncated(run, attempt, err);
     }
-    if (slot->remote.at_work)
+    if (cv_remote_facts(slot).was_running)
         CV_TRY(cv_poison_tracker_lost(&run->poison, slot->piece.begin, slot->piece.end,
-                                      slot->remote.host, machines(&run->pool), &hosts,
+                                      cv_remote_host(slot), machines(&run->pool), &hosts,
                                       err));
-    login_stderr = hosts > 0 && !attempt->alone && host_ran_other_chunks(slot) &&
+    login_stderr = hosts > 0 && !attempt->alone && cv_remote_others_ran(slot) &&
                    !run->pool.hosts.keeps;
     *out_given_up = hosts > 0 && !login_stderr;
     if (seen && !*out_given_up)
@@ -241,10 +234,11 @@ static enum cleave_status keep_in_journal(struct cv_exec_run *run,
 {
     const struct cv_slot *slot = &attempt->slot;
     const struct cv_piece *piece = &slot->piece;
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
     struct cv_journal_chunk chunk = { .file = piece->file,
                                       .begin = piece->body.begin - piece->skip,
                                       .end = piece->body.end,
-                                      .hash = slot->remote.hash,
+                                      .hash = facts.hash,
                                       .seconds = cv_clock_s() - attempt->began_s,
                                       .start_s = attempt->start_s };
     struct cv_taken taken;
@@ -253,7 +247,7 @@ static enum cleave_status keep_in_journal(struct cv_exec_run *run,
         chunk.begin = cv_item_keys_at(run->queue.keys, piece->begin);
         chunk.end = chunk.begin + 1;
         chunk.hash = attempt->content;
-    } else if (!slot->remote.hashed)
+    } else if (!facts.hashed)
         CV_TRY(cv_source_hash(run->queue.source, piece, &chunk.hash, err));
     CV_TRY(cv_ordered_output_take(slot->store, &taken, err));
     strncpy(chunk.worker, run->pool.names[slot->worker], sizeof chunk.worker - 1);
@@ -458,11 +452,12 @@ static void slot_held(void *context, struct cv_slot *slot)
 static void slot_left(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;
+    struct cv_host *host = cv_remote_host(slot);
 
     if (slot->stopping || slot->process.exit_code == 0)
         return;
     run->queue.bad_ends++;
-    if (slot->remote.host == NULL || cv_host_tells(slot->remote.host, CV_NOTE_LEFT))
+    if (host == NULL || cv_host_tells(host, CV_NOTE_LEFT))
         cv_note_bad_end(run->request, run->pool.names[slot->worker], slot);
 }
 

@@ -19,7 +19,8 @@ static bool may_have_hosts(const struct cleave_execution *request)
            request->hosts.more != NULL;
 }
 
-static void set_up(struct cv_exec_run *run, uint32_t worker, struct cv_slot *slot)
+static enum cleave_status set_up(struct cv_exec_run *run, uint32_t worker,
+                                 struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_host *host = run->pool.host_of[worker];
 
@@ -45,9 +46,10 @@ static void set_up(struct cv_exec_run *run, uint32_t worker, struct cv_slot *slo
             slot->nprefix++;
     }
     if (host != NULL)
-        cv_remote_init(slot, host, worker - host->first);
-    else if (run->request->persistent)
+        return cv_remote_init(slot, host, worker - host->first, err);
+    if (run->request->persistent)
         cv_persistent_init(slot);
+    return CLEAVE_OK;
 }
 
 /* Slots whose commands have stayed since the input before; false: there are none. */
@@ -57,7 +59,7 @@ static bool seat_again(struct cv_exec_run *run, uint32_t worker)
     struct cv_host *host = run->pool.host_of[worker];
 
     if (!run->stay || places->nerrands == 0 ||
-        places->attempts[0].slot.remote.host != host)
+        cv_remote_host(&places->attempts[0].slot) != host)
         return false;
     for (uint32_t i = 0; i < places->nerrands; i++) {
         struct cv_slot *slot = &places->attempts[i].slot;
@@ -79,8 +81,15 @@ enum cleave_status cv_chunks_bind_slot(struct cv_exec_run *run, uint32_t worker,
 
     CV_TRY(cv_desk_room(places, away ? ERRANDS_AWAY : ERRANDS_HERE, err));
     places->max = away ? ERRANDS_AWAY : 1;
-    for (uint32_t i = 0; i < places->nerrands; i++)
-        set_up(run, worker, &places->attempts[i].slot);
+    for (uint32_t i = 0; i < places->nerrands; i++) {
+        const enum cleave_status status =
+            set_up(run, worker, &places->attempts[i].slot, err);
+
+        if (status != CLEAVE_OK) {
+            places->nerrands = i + 1; /* the others are not initialized */
+            return status;
+        }
+    }
     return CLEAVE_OK;
 }
 

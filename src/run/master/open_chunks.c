@@ -71,7 +71,6 @@ static void tell_seen(struct cv_exec_run *run, const struct cv_attempt *attempt,
 void cv_open_chunks_seen(void *context, struct cv_slot *slot,
                          const struct cv_slot_seen *seen)
 {
-    slot->remote.looks--;
     tell_seen(context, cv_attempt_of(slot), seen);
 }
 
@@ -86,7 +85,7 @@ void cv_open_chunks_over(struct cv_exec_run *run, struct cv_attempt *attempt)
     cv_unread_input_end(&attempt->unread, &run->slow, attempt->slot.open.read_s,
                         cv_clock_s());
     attempt->unread = (struct cv_unread_input){ 0 };
-    for (; attempt->slot.remote.looks > 0; attempt->slot.remote.looks--)
+    for (uint32_t n = cv_remote_forget_looks(&attempt->slot); n > 0; n--)
         tell_seen(run, attempt, &(struct cv_slot_seen){ .read = 0 });
 }
 
@@ -303,7 +302,7 @@ static enum cleave_status find_more(struct cv_exec_run *run, struct cv_attempt *
     if (run->halted || run->stopping || wanted == 0 ||
         !cv_worker_pool_there(&run->pool, slot->worker))
         return CLEAVE_OK;
-    if (slot->remote.cutting) {
+    if (cv_remote_is_cutting(slot)) {
         *state = CV_TAKE_WAIT;
         return CLEAVE_OK;
     }

@@ -27,9 +27,8 @@ static enum cleave_status take_all(struct cv_exec_run *run, struct cv_attempt *a
                                               .told = attempt->told };
     struct cv_worker_stats *tally = &run->pool.tallies[attempt->slot.worker];
 
-    if (attempt->slot.remote.queued || attempt->slot.remote.announced)
-        tally->taken_back_s =
-            fmax(tally->taken_back_s, cv_clock_s() - attempt->slot.remote.granted_s);
+    tally->taken_back_s =
+        fmax(tally->taken_back_s, cv_remote_sending_s(&attempt->slot));
     cv_remote_forget(&attempt->slot);
     cv_open_chunks_over(run, attempt);
     run->queue.running--;
@@ -92,6 +91,7 @@ static uint64_t given_until(const struct cv_slot *slot)
 {
     const struct cv_piece *piece = &slot->piece;
     const uint64_t header = piece->header.end - piece->header.begin;
+    const uint64_t given = cv_remote_facts(slot).given;
 
     if (!cv_slot_is_remote(slot)) {
         const uint64_t at = cv_pipe_writer_at(&slot->in.writer, slot->body);
@@ -100,8 +100,7 @@ static uint64_t given_until(const struct cv_slot *slot)
         return slot->open.spawn_s > 0 || at > min ? at : min;
     }
     /* Of one that has not said it, all may have been. */
-    return slot->remote.given > header ? piece->body.begin + slot->remote.given - header
-                                       : piece->body.end;
+    return given > header ? piece->body.begin + given - header : piece->body.end;
 }
 
 /* What is behind `until` is left again. */
@@ -157,20 +156,12 @@ void cv_recall_answered(void *context, struct cv_slot *slot, bool done)
         cv_event_queue_fail(&run->events, &err);
 }
 
-/* From where on it can be cut, perhaps after asking. */
-static uint64_t asked_from(const struct cv_slot *slot)
-{
-    if (slot->open.on)
-        return slot->piece.body.begin + cv_remote_open_fed(slot);
-    return slot->remote.arrived ? slot->piece.body.begin : cv_slot_fed(slot);
-}
-
 /* Whether its command may have been given all of it while the host's word is on its way: to
  * take it back would be to kill the command. One that stays for another input is worth more
  * than that. */
 static bool may_be_given(const struct cv_exec_run *run, const struct cv_slot *slot)
 {
-    return run->stay && slot->remote.announced &&
+    return run->stay && cv_remote_is_announced(slot) &&
            cv_slot_fed(slot) >= slot->piece.body.end;
 }
 
@@ -185,13 +176,13 @@ static enum cleave_status recall_remote(struct cv_exec_run *run,
     const double all = (double)(body.end - body.begin);
     struct cv_piece head, tail;
 
-    if (!slot->remote.arrived && slot->remote.bound_s <= 0 && !may_be_given(run, slot) &&
+    if (!cv_remote_has_bytes(slot) && !may_be_given(run, slot) &&
         cv_slot_passed(slot) == 0 &&
         (units >= all || (units > (double)(body.end - fed) && units > 0.5 * all)))
         return take_all(run, attempt, err);
-    CV_TRY(part(source, slot, units, asked_from(slot), &head, &tail, err));
+    CV_TRY(part(source, slot, units, cv_remote_cut_from(slot), &head, &tail, err));
     if (tail.end > tail.begin &&
-        (slot->remote.arrived || (slot->open.on && head.body.end < fed))) {
+        (cv_remote_facts(slot).arrived || (slot->open.on && head.body.end < fed))) {
         attempt->tail = tail;
         if (cv_remote_ask_cut(slot, &head))
             return CLEAVE_OK; /* the answer will come */

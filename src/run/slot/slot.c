@@ -36,8 +36,9 @@ uint64_t cv_slot_whole(const struct cv_piece *piece)
 
 uint64_t cv_slot_sent(const struct cv_slot *slot)
 {
-    return (slot->remote.packed.on ? slot->remote.given : slot->remote.sent) +
-           slot->persistent.sent + cv_pipe_writer_fed(&slot->in.writer) +
+    if (slot->kind->sent != NULL)
+        return slot->kind->sent(slot);
+    return slot->persistent.sent + cv_pipe_writer_fed(&slot->in.writer) +
            cv_pipe_writer_fed(&slot->mate.writer);
 }
 
@@ -48,12 +49,12 @@ uint64_t cv_slot_fed(const struct cv_slot *slot)
 
 bool cv_slot_is_remote(const struct cv_slot *slot)
 {
-    return slot->kind->travels;
+    return slot->remote != NULL;
 }
 
 bool cv_slot_starts(const struct cv_slot *slot)
 {
-    return !slot->kind->travels && (slot->kind->starts_each || slot->process.pid <= 0);
+    return slot->remote == NULL && (slot->kind->starts_each || slot->process.pid <= 0);
 }
 
 bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head)
@@ -82,6 +83,13 @@ void cv_slot_done(struct cv_slot *slot)
     slot->kind->done(slot);
     cv_tailored_done(&slot->tailored);
     cv_line_output_done(&slot->lines);
+}
+
+void cv_slot_free(struct cv_slot *slot)
+{
+    cv_slot_done(slot);
+    if (slot->kind->free != NULL)
+        slot->kind->free(slot);
 }
 
 void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size)

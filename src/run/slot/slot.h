@@ -44,60 +44,7 @@ struct cv_persistent {
     struct cv_timer patience;          /* until the first answer                       */
 };
 
-struct cv_host;
-struct cv_item_message_out;
-
-/* A piece that is decoded there (remote_send.h). */
-struct cv_remote_packing {
-    bool on, told;      /* it is; the host knows what it is now                         */
-    bool drawn;         /* nothing of its body is sent: the host fetches it             */
-    bool seen;          /* ... or sees the file                                         */
-    struct cv_range in; /* of the file: what is sent of its body                        */
-    size_t next;        /* the first of its blocks that the host has not been told of   */
-};
-
-/* What is known of a piece on another machine. */
-struct cv_remote {
-    struct cv_host *host; /* borrowed; NULL: it is this machine                         */
-    uint32_t seat;        /* slot of that machine                                       */
-    struct cv_slot *next_slot, *next_sending; /* lists of the host                      */
-    uint64_t number;                          /* of the piece, on its link              */
-    uint64_t sent, acked; /* bytes of header, body and mates, one behind the other    */
-    uint64_t sent_sum, output_sum; /* of the frames with them, and with its output     */
-    uint64_t heard;                /* bytes of its output that have come               */
-    uint64_t early;                /* ... while its command ran                        */
-    /* Of an open piece: bytes that were sent and have been cut off since; how long it is, as
-     * far as the host knows, if that reads it itself; how much of it the command has been
-     * given, as far as is known here; how long it was when last all of it had been read; and
-     * questions how far it is that were not answered. */
-    uint64_t dropped, shown, fed, drained;
-    uint32_t looks;
-    /* What is being sent of it at a time: from and to which byte, and since when; 0: nothing. */
-    uint64_t burst_from, burst_to;
-    double burst_s;
-    double bound_s;   /* when the host had the first byte of it; 0: not yet             */
-    double granted_s; /* since then it may be sent                                */
-    double arrived_s; /* it was there; of this piece or the one before            */
-    double computed_s;    /* its command had ended; the same                          */
-    double stopped_s;     /* it was told to stop                                      */
-    double compute_s;     /* what the command took, by the clock of that machine      */
-    bool waiting, queued; /* for the port, for the link                               */
-    bool announced, arrived, computed;
-    bool last_sent; /* of an open piece: the word that nothing more of it comes        */
-    bool at_work;   /* when it was lost: its command was running                        */
-    bool cutting;   /* an answer is due whether it was cut                     */
-    bool wanted;    /* its output is, as it comes                                       */
-    struct cv_piece shorter; /* what it becomes then                                    */
-    bool has_left;           /* the command that stays                                  */
-    bool hashed;
-    struct cv_content_hash hash; /* of what the command was given                       */
-    uint64_t kept;               /* bytes of an output that stays there                 */
-    struct cv_remote_packing packed;
-    uint64_t given; /* bytes that its command was given, when it has ended */
-    struct cv_item_message_out
-        *message;                 /* owned: of an item (remote_item.h)                  */
-    struct cv_chunk_output *back; /* owned: what comes with its output; NULL: nothing   */
-};
+struct cv_remote;
 
 /* What is known of a piece that may grow; see open_slot.h. */
 struct cv_open_slot {
@@ -199,7 +146,8 @@ struct cv_slot {
     bool unbegun;        /* there was no room for its process, and so no end of it      */
     char unstarted[256]; /* the fault of one that could not be started                  */
     struct cv_persistent persistent;
-    struct cv_remote remote;
+    struct cv_remote
+        *remote; /* owned: of a slot of another machine (run/hosts); else NULL */
 };
 
 void cv_slot_init(struct cv_slot *slot);
@@ -241,6 +189,8 @@ bool cv_slot_release_command(struct cv_slot *slot);
 bool cv_slot_is_idle(const struct cv_slot *slot);
 /* Kill what runs and forget it; nothing is told. */
 void cv_slot_done(struct cv_slot *slot);
+/* The same of a slot that will not be used again. */
+void cv_slot_free(struct cv_slot *slot);
 
 /* How its command ended when that was not well, behind "the command": "exited with status
  * 3". */

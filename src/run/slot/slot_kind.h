@@ -10,6 +10,8 @@ struct cv_slot_kind {
     void (*stop)(struct cv_slot *slot);
     bool (*leave)(struct cv_slot *slot);
     void (*done)(struct cv_slot *slot);
+    void (*free)(struct cv_slot *slot);           /* after `done`; may be NULL     */
+    uint64_t (*sent)(const struct cv_slot *slot); /* NULL: as its feeders have counted */
     /* It was killed some time ago, and somebody whom that did not reach holds its output:
      * give up. NULL: nobody is waited for but the process itself. */
     void (*abandon)(struct cv_slot *slot);
@@ -21,7 +23,6 @@ struct cv_slot_kind {
     /* It is over if the process has ended and nobody reads or writes any more. NULL: pieces
      * do not grow. */
     void (*check_over)(struct cv_slot *slot);
-    bool travels; /* see cv_slot_is_remote                                            */
     bool starts_each; /* a command for each piece: nobody waits until it has begun     */
 };
 

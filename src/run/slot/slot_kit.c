@@ -79,7 +79,7 @@ enum cleave_status cv_slot_limit_to(struct cv_slot *slot, double seconds,
                                     struct cleave_error *err)
 {
     slot->timeout_s = seconds;
-    if (!slot->busy || slot->kills > 0 || slot->kind->travels)
+    if (!slot->busy || slot->kills > 0 || slot->remote != NULL)
         return CLEAVE_OK;
     return cv_poller_set(slot->poller, &slot->timer, slot->start_s + seconds, time_out,
                          slot, err);
