@@ -506,7 +506,7 @@ static void frames_out_of_turn_are_refused(void **state)
                                     .value = cases[i].value },
             zeros,
             kind == NULL                  ? 0
-            : kind->type == CV_FRAME_DATA ? 1
+            : cases[i].type == CV_FRAME_DATA ? 1
                                           : kind->min);
         assert_refused(&worker, errors, cases[i].expected);
     }

@@ -458,7 +458,8 @@ static void say_anything(struct cv_host *host, struct bytes *bytes)
 {
     static const unsigned char zeros[CV_FRAME_MOST];
     const struct cv_remote *remote = places[next_byte(bytes) % SLOTS].slot.remote;
-    const struct cv_frame_kind *kind = cv_frame_kind(next_byte(bytes) % 80);
+    const uint8_t type = next_byte(bytes) % 80;
+    const struct cv_frame_kind *kind = cv_frame_kind(type);
     const uint8_t how = next_byte(bytes);
     struct cv_frame_head head = { .flags = next_byte(bytes) & 3 };
     const uint8_t *payload = zeros;
@@ -466,7 +467,7 @@ static void say_anything(struct cv_host *host, struct bytes *bytes)
 
     if (kind == NULL)
         return;
-    head.type = kind->type;
+    head.type = type;
     if ((how & 1) != 0)
         head.flags &= kind->flags & CV_FRAME_LAST;
     head.peer = (how & 2) != 0 ? remote->seat : next_byte(bytes) % 4;

@@ -129,19 +129,20 @@ static void lengths_and_flags_are_those_of_the_kind(void **state)
         }
         known++;
         assert_true(kind->max <= CV_FRAME_MOST && kind->min <= kind->max);
-        assert_int_equal(decode(kind->type, 0, kind->min, &err), CLEAVE_OK);
-        assert_int_equal(decode(kind->type, kind->flags, kind->max > 0, &err),
+        assert_int_equal(decode((uint8_t)type, 0, kind->min, &err), CLEAVE_OK);
+        assert_int_equal(decode((uint8_t)type, kind->flags, kind->max > 0, &err),
                          kind->min <= 1 || (kind->flags & CV_FRAME_ZSTD) != 0
                              ? CLEAVE_OK
                              : CLEAVE_EINPUT);
-        assert_int_equal(decode(kind->type, 0, kind->max, &err), CLEAVE_OK);
-        assert_int_equal(decode(kind->type, 0, kind->max + 1, &err), CLEAVE_EINPUT);
+        assert_int_equal(decode((uint8_t)type, 0, kind->max, &err), CLEAVE_OK);
+        assert_int_equal(decode((uint8_t)type, 0, kind->max + 1, &err), CLEAVE_EINPUT);
         assert_non_null(strstr(err.text, kind->name));
         if (kind->min > 0)
-            assert_int_equal(decode(kind->type, 0, kind->min - 1, &err), CLEAVE_EINPUT);
+            assert_int_equal(decode((uint8_t)type, 0, kind->min - 1, &err),
+                             CLEAVE_EINPUT);
         for (unsigned flag = 1; flag < 1 << 16; flag <<= 1)
             if ((kind->flags & flag) == 0)
-                assert_int_equal(decode(kind->type, (uint16_t)flag, kind->min, &err),
+                assert_int_equal(decode((uint8_t)type, (uint16_t)flag, kind->min, &err),
                                  CLEAVE_EINPUT);
     }
     assert_int_equal(known, 42);

@@ -10,74 +10,6 @@
 
 enum { OWED_MOST = 1 << 16 }; /* answers that may be due */
 
-#define IN(stage) (1u << CV_STAGE_##stage)
-
-_Static_assert(CV_STAGES <= 32, "a stage is a bit");
-
-/* Frames that are not here may not come at all. */
-static const uint32_t rules[256] = {
-    [CV_FRAME_REFUSED] = ~(uint32_t)0,
-    [CV_FRAME_HELLO] = IN(CONNECTING),
-    [CV_FRAME_READY] = IN(GREETED),
-    [CV_FRAME_NOTICE] = IN(SERVES),
-    [CV_FRAME_BACK] = IN(ARRIVED) | IN(STOPPING) | IN(GIVEN_UP),
-    [CV_FRAME_GOT] = IN(SENDING) | IN(SENT) | IN(OPEN) | IN(GIVEN_UP),
-    [CV_FRAME_STARTED] = IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
-    [CV_FRAME_FED] = IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
-    [CV_FRAME_DRAINED] = IN(OPEN) | IN(GIVEN_UP),
-    [CV_FRAME_SEEN] = IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
-    [CV_FRAME_COMPUTED] = IN(ARRIVED) | IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
-    [CV_FRAME_LINES] = IN(ARRIVED) | IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
-    [CV_FRAME_OUTPUT] = IN(COMPUTED) | IN(GIVEN_UP),
-    [CV_FRAME_END] = IN(COMPUTED) | IN(KEEPING) | IN(STOPPING) | IN(GIVEN_UP),
-    [CV_FRAME_CUT_DONE] = IN(CUT_DUE),
-    [CV_FRAME_LEFT] = IN(STAYS) | IN(TOLD) | IN(LEAVING),
-    [CV_FRAME_SILENT] = IN(STAYS) | IN(LEAVING),
-    [CV_FRAME_HAS_LEFT] = IN(LEAVING),
-    [CV_FRAME_FOLDED] = IN(FOLDING) | IN(OFF),
-    [CV_FRAME_FOLD_FAILED] = IN(FOLDING) | IN(OFF),
-    [CV_FRAME_PARTIAL] = IN(FETCHING),
-    [CV_FRAME_HEADWAY] = IN(HOLDS),
-};
-
-static const char *const texts[CV_STAGES] = {
-    [CV_STAGE_CONNECTING] = "before its hello",
-    [CV_STAGE_GREETED] = "before it was ready",
-    [CV_STAGE_SERVES] = "while it serves",
-    [CV_STAGE_NO_PIECE] = "while it has no such piece",
-    [CV_STAGE_SENDING] = "while the piece is being sent",
-    [CV_STAGE_SENT] = "while the piece is on its way",
-    [CV_STAGE_ARRIVED] = "while its command is at work",
-    [CV_STAGE_OPEN] = "while the piece is open",
-    [CV_STAGE_SHUT] = "while the piece has been closed",
-    [CV_STAGE_STOPPING] = "while its command is being stopped",
-    [CV_STAGE_COMPUTED] = "while its output is coming",
-    [CV_STAGE_KEEPING] = "while it keeps its output",
-    [CV_STAGE_GIVEN_UP] = "while the piece has been given up",
-    [CV_STAGE_CUT_DUE] = "while it was asked for a cut",
-    [CV_STAGE_NO_SEAT] = "while it has no such slot",
-    [CV_STAGE_PLAIN] = "while its commands do not stay",
-    [CV_STAGE_STAYS] = "while its command stays",
-    [CV_STAGE_TOLD] = "while it has said so already",
-    [CV_STAGE_IDLE] = "while its slot has no command",
-    [CV_STAGE_LEAVING] = "while its command is leaving",
-    [CV_STAGE_NO_FOLD] = "while nothing of the kind was asked of it",
-    [CV_STAGE_FOLDING] = "while it reduces",
-    [CV_STAGE_OFF] = "while the reduction was called off",
-    [CV_STAGE_FETCHING] = "while its result is coming",
-    [CV_STAGE_HOLDS] = "while it keeps its outputs",
-};
-
-bool cv_host_may(enum cv_stage stage, uint8_t type)
-{
-    return (rules[type] >> stage & 1) != 0;
-}
-
-const char *cv_stage_text(enum cv_stage stage)
-{
-    return texts[stage];
-}
-
 static struct cv_expected_frame *find_owed(const struct cv_host *host,
                                            const struct cv_frame_head *head)
 {
@@ -203,8 +135,9 @@ void cv_host_accuse(struct cv_host *host, const char *format, ...)
 bool cv_host_admit(struct cv_host *host, enum cv_stage stage,
                    const struct cv_frame_head *head)
 {
-    if (cv_host_may(stage, head->type))
-        return true;
-    cv_host_accuse(host, "%s %s", cv_frame_name(head->type), cv_stage_text(stage));
-    return false;
+    const char *refused = cv_frame_refused_by_host(stage, head->type);
+
+    if (refused != NULL)
+        cv_host_accuse(host, "%s %s", cv_frame_name(head->type), refused);
+    return refused == NULL;
 }

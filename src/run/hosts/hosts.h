@@ -30,36 +30,6 @@ struct cv_push {
     struct cv_timer timer;
 };
 
-/* Where things stand with what a frame is about. */
-enum cv_stage {
-    CV_STAGE_CONNECTING, /* the host                                                    */
-    CV_STAGE_GREETED,
-    CV_STAGE_SERVES,   /* it is ready, and has not said that it has to go               */
-    CV_STAGE_NO_PIECE, /* the piece: never announced to this host, or over              */
-    CV_STAGE_SENDING,
-    CV_STAGE_SENT, /* not acknowledged                                                  */
-    CV_STAGE_ARRIVED,
-    CV_STAGE_OPEN,     /* at work, and more of it may be sent                           */
-    CV_STAGE_SHUT,     /* it was open, and all of it has arrived                        */
-    CV_STAGE_STOPPING, /* arrived, and told to stop                                     */
-    CV_STAGE_COMPUTED,
-    CV_STAGE_KEEPING,  /* computed, and its output stays there                         */
-    CV_STAGE_GIVEN_UP, /* told to stop; nobody waits for it                            */
-    CV_STAGE_CUT_DUE,  /* asked whether it was cut                                     */
-    CV_STAGE_NO_SEAT,  /* the slot: there is none of that number                       */
-    CV_STAGE_PLAIN,    /* its commands do not stay                                     */
-    CV_STAGE_STAYS,    /* its command stays, and was given pieces                      */
-    CV_STAGE_TOLD, /* that it is silent, as often as it has pieces; that it has to go */
-    CV_STAGE_IDLE, /* as many commands have ended as it was given pieces            */
-    CV_STAGE_LEAVING,  /* asked to let its command go                                  */
-    CV_STAGE_NO_FOLD,  /* the partial result: not asked of this host                   */
-    CV_STAGE_FOLDING,  /* asked for                                                    */
-    CV_STAGE_OFF,      /* asked for and called off                                     */
-    CV_STAGE_FETCHING, /* the result of all                                            */
-    CV_STAGE_HOLDS,    /* the host: it keeps its outputs                               */
-    CV_STAGES,
-};
-
 enum cv_host_state {
     CV_HOST_NEW,        /* nothing was tried                                            */
     CV_HOST_CONNECTING, /* no hello has come                                            */

@@ -80,9 +80,6 @@ void cv_host_doubt_machine(const struct cv_host *host);
 
 /* --- remote_frames.c --- */
 
-bool cv_host_may(enum cv_stage stage, uint8_t type);
-/* "while its output is coming". */
-const char *cv_stage_text(enum cv_stage stage);
 /* Where things stand with what the frame is about, but for partial results. *out_slot: the one
  * whose piece that is, NULL if nobody waits for it. */
 enum cv_stage cv_host_stage(const struct cv_host *host, const struct cv_frame_head *head,

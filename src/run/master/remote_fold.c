@@ -55,7 +55,7 @@ uint64_t cv_remote_fold_base(const struct cv_remote_fold_orders *orders, uint32_
 }
 
 void cv_remote_fold_say(const struct cv_remote_fold_orders *orders, uint32_t worker,
-                        enum cv_fold_frame type, uint64_t id)
+                        enum cv_frame_type type, uint64_t id)
 {
     cv_link_send(&orders->pool->host_of[worker]->link,
                  &(struct cv_frame_head){ .type = (uint8_t)type, .chunk = id }, NULL, 0);

@@ -60,7 +60,7 @@ enum cleave_status cv_remote_fold_tell_hosts(const struct cv_remote_fold_orders 
                                              bool *out_there, struct cleave_error *err);
 /* Tell the host of a worker something about the partial `id`. */
 void cv_remote_fold_say(const struct cv_remote_fold_orders *orders, uint32_t worker,
-                        enum cv_fold_frame type, uint64_t id);
+                        enum cv_frame_type type, uint64_t id);
 /* The name of a worker's output is this and the number of the piece. */
 uint64_t cv_remote_fold_base(const struct cv_remote_fold_orders *orders, uint32_t worker);
 

@@ -1,5 +1,4 @@
-/* protocol.c -- what the frames between a master and its workers carry, as bytes.
- * SPDX-License-Identifier: MIT */
+/* protocol.c -- payloads of frames as bytes. SPDX-License-Identifier: MIT */
 #include "run/wire/protocol.h"
 
 #include <math.h>
@@ -8,7 +7,8 @@
 #include "base/fail.h"
 #include "base/text.h"
 
-enum { ENDS = 64 * 1024, LEAST_TEXT = 8, LEAST_FILE = 5 * 8 };
+/* Bytes of a file that are compared, and least bytes of an element of a list. */
+enum { ENDS = 64 * 1024, LEAST_TEXT = 8, LEAST_FILE = 5 * 8, LEAST_ITEM_FILE = 7 * 8 };
 
 void cv_pack_list(struct cv_packer *packer, const char *const *texts)
 {
@@ -65,6 +65,16 @@ static struct cv_content_hash unpack_hash(struct cv_unpacker *unpacker)
     hash.high = cv_unpack_number(unpacker);
     hash.low = cv_unpack_number(unpacker);
     return hash;
+}
+
+static enum cv_closing unpack_closing(struct cv_unpacker *unpacker)
+{
+    const uint64_t closing = cv_unpack_number(unpacker);
+
+    if (closing < CV_CLOSINGS)
+        return (enum cv_closing)closing;
+    unpacker->failed = true;
+    return CV_CLOSING_NONE;
 }
 
 /* --- hello -------------------------------------------------------------------------------- */
@@ -182,7 +192,6 @@ void cv_pack_piece(struct cv_packer *packer, const struct cv_remote_piece *piece
 bool cv_unpack_piece(const void *bytes, size_t length, struct cv_remote_piece *out)
 {
     struct cv_unpacker unpacker = { bytes, length, false };
-    uint64_t closing;
 
     out->shared = cv_unpack_number(&unpacker) != 0;
     out->mates = cv_unpack_number(&unpacker) != 0;
@@ -191,9 +200,8 @@ bool cv_unpack_piece(const void *bytes, size_t length, struct cv_remote_piece *o
     out->header = unpack_range(&unpacker);
     out->body = unpack_range(&unpacker);
     out->mate = unpack_range(&unpacker);
-    closing = cv_unpack_number(&unpacker);
-    out->closing = closing < CV_CLOSINGS ? (enum cv_closing)closing : CV_CLOSING_NONE;
-    return cv_unpack_good(&unpacker) && closing < CV_CLOSINGS;
+    out->closing = unpack_closing(&unpacker);
+    return cv_unpack_good(&unpacker);
 }
 
 void cv_pack_end(struct cv_packer *packer, const struct cv_remote_end *end)
@@ -214,7 +222,7 @@ void cv_pack_end(struct cv_packer *packer, const struct cv_remote_end *end)
     cv_pack_text(packer, end->fault);
 }
 
-static bool can_be(double seconds)
+static bool is_duration(double seconds)
 {
     return seconds >= 0 && isfinite(seconds);
 }
@@ -242,8 +250,8 @@ bool cv_unpack_end(const void *bytes, size_t length, struct cv_arena *arena,
     out->fault = cv_unpack_text(&unpacker, arena);
     return cv_unpack_good(&unpacker) && (out->flags & ~known) == 0 &&
            out->exit_code >= -1 && out->exit_code < 256 && out->signal >= 0 &&
-           out->signal < 128 && can_be(out->compute_s) && can_be(out->user_s) &&
-           can_be(out->system_s) && can_be(out->after_s);
+           out->signal < 128 && is_duration(out->compute_s) && is_duration(out->user_s) &&
+           is_duration(out->system_s) && is_duration(out->after_s);
 }
 
 void cv_pack_seen(struct cv_packer *packer, const struct cv_remote_seen *seen)
@@ -260,7 +268,7 @@ bool cv_unpack_seen(const void *bytes, size_t length, struct cv_remote_seen *out
     out->read = cv_unpack_number(&unpacker);
     out->output = cv_unpack_number(&unpacker);
     out->cpu_s = cv_unpack_real(&unpacker);
-    return cv_unpack_good(&unpacker) && can_be(out->cpu_s);
+    return cv_unpack_good(&unpacker) && is_duration(out->cpu_s);
 }
 
 /* --- files -------------------------------------------------------------------------------- */
@@ -273,9 +281,7 @@ enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,
     struct cv_content_hasher *hasher;
     enum cleave_status status;
 
-    status = cv_content_hasher_new(&hasher, err);
-    if (status != CLEAVE_OK)
-        return status;
+    CV_TRY(cv_content_hasher_new(&hasher, err));
     status = cv_content_hasher_add(hasher, name, fd, 0, first, err);
     if (status == CLEAVE_OK)
         status = cv_content_hasher_add(hasher, name, fd, size - last, size, err);
@@ -284,9 +290,7 @@ enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,
     return status;
 }
 
-/* --- an item on its way to another machine and back -------------------------------- */
-
-enum { MESSAGE_LEAST_FILE = 7 * 8 };
+/* --- items -------------------------------------------------------------------------------- */
 
 static void pack_file(struct cv_packer *packer, const struct cv_item_message_file *file)
 {
@@ -295,15 +299,14 @@ static void pack_file(struct cv_packer *packer, const struct cv_item_message_fil
     cv_pack_number(packer, file->mode);
     cv_pack_number(packer, (uint64_t)file->mtime_ns);
     cv_pack_number(packer, file->travels);
-    cv_pack_number(packer, file->ends.high);
-    cv_pack_number(packer, file->ends.low);
+    pack_hash(packer, file->ends);
 }
 
-/* Sizes add up to no more than can be. */
+/* Sizes add up to at most INT64_MAX. */
 static struct cv_item_message_file *
 unpack_files(struct cv_unpacker *unpacker, struct cv_arena *arena, uint64_t *out_count)
 {
-    const size_t count = cv_unpack_count(unpacker, MESSAGE_LEAST_FILE);
+    const size_t count = cv_unpack_count(unpacker, LEAST_ITEM_FILE);
     struct cv_item_message_file *files = cv_array(arena, count, sizeof *files);
     uint64_t bytes = 0;
 
@@ -318,8 +321,7 @@ unpack_files(struct cv_unpacker *unpacker, struct cv_arena *arena, uint64_t *out
         files[i].mode = cv_unpack_number(unpacker);
         files[i].mtime_ns = (int64_t)cv_unpack_number(unpacker);
         files[i].travels = cv_unpack_number(unpacker) != 0;
-        files[i].ends.high = cv_unpack_number(unpacker);
-        files[i].ends.low = cv_unpack_number(unpacker);
+        files[i].ends = unpack_hash(unpacker);
         if (files[i].size > INT64_MAX || bytes + files[i].size > INT64_MAX ||
             files[i].mode > 0777)
             unpacker->failed = true;
@@ -376,7 +378,7 @@ bool cv_unpack_back(const void *bytes, size_t length, struct cv_arena *arena,
     return cv_unpack_good(&unpacker);
 }
 
-/* --- what a piece is that comes as it lies in a compressed file -------------------- */
+/* --- bodies that the worker decodes or fetches -------------------------------------------- */
 
 enum { BLOCK = 4 * 8, WORD = 8 };
 
@@ -398,10 +400,8 @@ static void unword(uint64_t value, uint8_t *bytes, unsigned count)
 void cv_pack_packed(struct cv_packer *packer, const struct cv_remote_packed *packed)
 {
     cv_pack_text(packer, packed->form);
-    cv_pack_number(packer, packed->body.begin);
-    cv_pack_number(packer, packed->body.end);
-    cv_pack_number(packer, packed->in.begin);
-    cv_pack_number(packer, packed->in.end);
+    pack_range(packer, packed->body);
+    pack_range(packer, packed->in);
     cv_pack_number(packer, packed->file);
     cv_pack_number(packer, packed->header);
     cv_pack_number(packer, packed->closing);
@@ -420,17 +420,13 @@ bool cv_unpack_packed(const void *bytes, size_t length, struct cv_arena *arena,
                       struct cv_remote_packed *out)
 {
     struct cv_unpacker unpacker = { bytes, length, false };
-    uint64_t closing;
 
     out->form = cv_unpack_text(&unpacker, arena);
-    out->body.begin = cv_unpack_number(&unpacker);
-    out->body.end = cv_unpack_number(&unpacker);
-    out->in.begin = cv_unpack_number(&unpacker);
-    out->in.end = cv_unpack_number(&unpacker);
+    out->body = unpack_range(&unpacker);
+    out->in = unpack_range(&unpacker);
     out->file = cv_unpack_number(&unpacker);
     out->header = cv_unpack_number(&unpacker);
-    closing = cv_unpack_number(&unpacker);
-    out->closing = closing < CV_CLOSINGS ? (enum cv_closing)closing : CV_CLOSING_NONE;
+    out->closing = unpack_closing(&unpacker);
     out->out_end = cv_unpack_number(&unpacker);
     out->nblocks = cv_unpack_count(&unpacker, BLOCK);
     out->blocks = cv_array(arena, out->nblocks, sizeof *out->blocks);
@@ -443,10 +439,9 @@ bool cv_unpack_packed(const void *bytes, size_t length, struct cv_arena *arena,
         unword(cv_unpack_number(&unpacker), out->blocks[i].head + WORD,
                CV_PACKED_HEAD - WORD);
     }
-    return cv_unpack_good(&unpacker) && closing < CV_CLOSINGS &&
-           closing != CV_CLOSING_TEXT && out->body.begin < out->body.end &&
-           out->body.end <= out->out_end && out->in.begin < out->in.end &&
-           out->in.end <= INT64_MAX && out->out_end <= INT64_MAX;
+    return cv_unpack_good(&unpacker) && out->closing != CV_CLOSING_TEXT &&
+           out->body.begin < out->body.end && out->body.end <= out->out_end &&
+           out->in.begin < out->in.end && out->out_end <= INT64_MAX;
 }
 
 void cv_pack_drawn(struct cv_packer *packer, const struct cv_remote_drawn *drawn)
@@ -454,8 +449,7 @@ void cv_pack_drawn(struct cv_packer *packer, const struct cv_remote_drawn *drawn
     cv_pack_text(packer, drawn->line);
     cv_pack_text(packer, drawn->name);
     cv_pack_number(packer, drawn->size);
-    cv_pack_number(packer, drawn->body.begin);
-    cv_pack_number(packer, drawn->body.end);
+    pack_range(packer, drawn->body);
     cv_pack_number(packer, drawn->closing);
 }
 
@@ -463,16 +457,12 @@ bool cv_unpack_drawn(const void *bytes, size_t length, struct cv_arena *arena,
                      struct cv_remote_drawn *out)
 {
     struct cv_unpacker unpacker = { bytes, length, false };
-    uint64_t closing;
 
     out->line = cv_unpack_text(&unpacker, arena);
     out->name = cv_unpack_text(&unpacker, arena);
     out->size = cv_unpack_number(&unpacker);
-    out->body.begin = cv_unpack_number(&unpacker);
-    out->body.end = cv_unpack_number(&unpacker);
-    closing = cv_unpack_number(&unpacker);
-    out->closing = closing < CV_CLOSINGS ? (enum cv_closing)closing : CV_CLOSING_NONE;
-    return cv_unpack_good(&unpacker) && closing < CV_CLOSINGS &&
-           closing != CV_CLOSING_TEXT && out->body.begin <= out->body.end &&
+    out->body = unpack_range(&unpacker);
+    out->closing = unpack_closing(&unpacker);
+    return cv_unpack_good(&unpacker) && out->closing != CV_CLOSING_TEXT &&
            out->body.end <= out->size && out->size <= INT64_MAX;
 }

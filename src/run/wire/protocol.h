@@ -1,11 +1,10 @@
-/* protocol.h -- what the frames between a master and its workers mean.
+/* protocol.h -- types and payloads of the frames between a master and its workers.
  * SPDX-License-Identifier: MIT
  *
- * Both say hello first. The master then describes the job, in one or more frames, and the
- * worker answers that it is ready or why it is not. From then on the master gives pieces of
- * the input to the slots of the worker (`peer` of a frame is the slot, `chunk` the piece),
- * ahead of time if it likes: a slot works on them one after the other. Both send something
- * every second, so that silence means that the other is gone. */
+ * Both sides send HELLO. The master then sends the job; the worker answers READY or REFUSED.
+ * From then on the master gives pieces of the input to the slots of the worker (`peer` of a
+ * frame is the slot, `chunk` the piece), ahead of time if it likes: a slot works on its pieces
+ * in order. Both sides send at least one frame per second; silence means that a side is lost. */
 #ifndef CV_PROTOCOL_H
 #define CV_PROTOCOL_H
 #include <stdint.h>
@@ -18,79 +17,94 @@
 #include "run/wire/frame.h"
 
 enum {
-    CV_CORES_MOST = 1 << 20,
-    CV_SEATS_MOST = 1 << 16
-}; /* of a machine; of a job there */
+    CV_CORES_MOST = 1 << 20, /* of a machine                                            */
+    CV_SEATS_MOST = 1 << 16, /* slots of a job on a machine                             */
+};
 
 enum cv_frame_type {
-    CV_FRAME_PING =
-        1,          /* value: bytes per second that the link is known to move; 0: not */
-    CV_FRAME_HELLO, /* payload: struct cv_hello; value: from a master the key of the mark that
-                       it wants on standard error (connect_stderr.h), 0: none; from a worker 1 if
-                       it writes such marks                                             */
+    CV_FRAME_PING = 1, /* value: bytes per second that the link moves; 0: not known     */
+    CV_FRAME_HELLO,    /* payload: struct cv_hello; value from a master: key of the mark
+                          that it wants on standard error (connect_stderr.h), 0: none;
+                          from a worker: 1 if it writes such marks                      */
 
     /* From the master. */
     CV_FRAME_JOB,   /* payload: struct cv_remote_job, in frames up to CV_FRAME_LAST     */
-    CV_FRAME_PIECE, /* payload: struct cv_remote_piece; then, unless it is shared, DATA.
-                       value 1: it is open, its command is started at once, and how long
-                       its body will be is not known; shared, MORE follows               */
-    CV_FRAME_DATA,  /* bytes of it; value: enum cv_remote_part, in that order. LAST: all
-                       has been sent, be it less than was announced                     */
-    CV_FRAME_CUT,   /* let the body of a piece that has been sent end after `value` bytes
-                       and its mates after as many as the payload says, if that can be  */
-    CV_FRAME_STOP,  /* stop the piece, or forget it if it has not been begun            */
-    CV_FRAME_LEAVE, /* let the command of the slot end, if it stays                     */
+    CV_FRAME_PIECE, /* payload: struct cv_remote_piece; then DATA, unless it is shared.
+                       value 1: the piece is open: its command starts at once, and its
+                       length is not known yet; if it is shared, MORE follows           */
+    CV_FRAME_DATA,  /* bytes of the piece; value: enum cv_remote_part, in that order.
+                       LAST: that is all, even if less than was announced               */
+    CV_FRAME_CUT,   /* if still possible, end the body of the piece after `value` bytes,
+                       and its mates after as many bytes as the payload says            */
+    CV_FRAME_STOP,  /* stop the command of the piece, or drop a piece that waits        */
+    CV_FRAME_LEAVE, /* let the persistent command of the slot end                       */
 
     /* From the worker. */
     CV_FRAME_READY,    /* value: 1 if the shared input was found; payload: why not      */
     CV_FRAME_REFUSED,  /* payload: why the job cannot be done here                      */
-    CV_FRAME_GOT,      /* value: bytes of the piece that have come; LAST: all of it     */
-    CV_FRAME_COMPUTED, /* the command has ended; value: microseconds it took            */
-    CV_FRAME_OUTPUT,   /* bytes of its output; value 1: of what an item brings back     */
+    CV_FRAME_GOT,      /* value: bytes of the piece that have arrived; LAST: all of it  */
+    CV_FRAME_COMPUTED, /* the command has ended; value: its microseconds                */
+    CV_FRAME_OUTPUT,   /* bytes of the output; value 1: of the files of an item         */
     CV_FRAME_END,      /* payload: struct cv_remote_end; all output has been sent       */
-    CV_FRAME_CUT_DONE, /* answer to CUT: value 1 if it was cut, else 0                  */
-    CV_FRAME_LEFT, /* the command that stayed has ended; payload: struct cv_remote_end */
-    CV_FRAME_HAS_LEFT, /* answer to LEAVE: the slot has no command any more             */
-    CV_FRAME_SILENT,   /* the command that stays does not answer its first piece        */
+    CV_FRAME_CUT_DONE, /* answer to CUT; value 1: the piece was cut, 0: it was not      */
+    CV_FRAME_LEFT, /* a persistent command has ended; payload: struct cv_remote_end     */
+    CV_FRAME_HAS_LEFT, /* answer to LEAVE: the slot has no command                      */
+    CV_FRAME_SILENT,   /* a persistent command does not answer its first piece          */
 
-    /* From the master, of an open piece. */
-    CV_FRAME_LOOK, /* say SEEN, unless it is over                                       */
-    CV_FRAME_MORE, /* shared: what it is now, as of PIECE. LAST: that is all             */
+    /* From the master, for an open piece. */
+    CV_FRAME_LOOK, /* asks for SEEN; not answered if the piece has ended                */
+    CV_FRAME_MORE, /* of a shared piece: its new extent, as in PIECE. LAST: final       */
 
-    /* From the worker, of an open piece; `value` counts header and body of what it is now. */
-    CV_FRAME_STARTED, /* its command reads; value: microseconds since it was started    */
-    CV_FRAME_FED, /* its command has been given so many bytes                        */
-    CV_FRAME_DRAINED, /* it has read all there is, so many bytes, and waits for more    */
+    /* From the worker, for an open piece. `value` counts bytes of header and body. */
+    CV_FRAME_STARTED, /* the command reads; value: microseconds since its start         */
+    CV_FRAME_FED,     /* the command has been given `value` bytes                       */
+    CV_FRAME_DRAINED, /* the command has read all `value` bytes and waits for more      */
     CV_FRAME_SEEN,    /* answer to LOOK; payload: struct cv_remote_seen                 */
 
-    /* From the master, of the piece that is announced next: variables of its command, NAME=VALUE,
-     * as a list. */
-    CV_FRAME_TOLD,
+    CV_FRAME_TOLD,   /* from the master: variables for the command of the piece that is
+                      announced next; payload: a list of NAME=VALUE                     */
+    CV_FRAME_PACKED, /* from the master: the body of the piece comes compressed, or is in a
+                        compressed file that the worker sees; the worker decodes it. Sent
+                        before the first byte, and again when the end changes. Payload:
+                        struct cv_remote_packed                                         */
+    CV_FRAME_DRAWN,  /* from the master: the worker fetches the body. Payload: struct
+                        cv_remote_drawn                                                 */
+    CV_FRAME_LINES,  /* from the worker: output of a running command; value: bytes before
+                        it. If the job asks for lines: whole lines of all pieces; else of
+                        pieces that the master wants to SHOW. OUTPUT brings the rest    */
+    CV_FRAME_NOTICE, /* from the worker: it was told to end and starts nothing new      */
+    CV_FRAME_BACK,   /* after NOTICE: a complete piece that was not started is returned */
+    CV_FRAME_SHOW,   /* from the master: send the output of this piece as it is written;
+                        it is the next to be written                                    */
 
-    /* From the master: the body of the piece comes as it lies in a compressed file, or lies in one
-     * that the worker sees, and is decoded by it. Payload: struct cv_remote_packed (protocol.h). Before the first of its bytes,
-     * and again when its end is another one. */
-    CV_FRAME_PACKED,
+    /* Partial results that stay with the workers (engine/fold_plan.h). `chunk` is the id of a
+     * partial result; that of the output of a piece is base + number of the piece. A worker
+     * keeps what it has given away or folded until FORGET, so nothing is lost with a worker
+     * that received it. */
+    CV_FRAME_OTHERS = 64,
 
-    /* The same of a body that does not come at all: the worker fetches it. Payload: struct
-     * cv_remote_drawn (protocol.h). */
-    CV_FRAME_DRAWN,
+    /* From the master. */
+    CV_FRAME_REDUCE = CV_FRAME_OTHERS, /* keep outputs from now on; value: base; payload:
+                                          command, retries, time limit                  */
+    CV_FRAME_GIVE,      /* send it to the peer `value`; payload: its id there           */
+    CV_FRAME_FOLD,      /* make it; payload: number and ids of its parts, in order      */
+    CV_FRAME_FOLD_OFF,  /* do not make it, unless it has been made                      */
+    CV_FRAME_FORGET,    /* drop it, now or when it arrives                              */
+    CV_FRAME_FETCH,     /* send it to the master                                        */
+    CV_FRAME_FOLD_STOP, /* stop folding                                                 */
 
-    /* From the worker: bytes of an output while its command runs; value: how many came before them.
-     * If the job asks for lines, as far as these are whole, of all pieces; else of those that the
-     * master wants to SHOW. OUTPUT brings the rest when it has ended. */
-    CV_FRAME_LINES,
+    /* From the worker. */
+    CV_FRAME_FOLDED,      /* it has been made and has `value` bytes; payload: attempts  */
+    CV_FRAME_FOLD_FAILED, /* payload: attempts, and a message                           */
+    CV_FRAME_HEADWAY, /* every second while it has something to make or to give; `chunk`:
+                         the partial result that it waits for, 0: none; value: grows with
+                         every byte that arrives or leaves, and while the command runs  */
 
-    /* From the worker, which has been told to end: it has to go, and begins nothing new. Then BACK,
-     * of every piece that is all there and was not begun: it is given back. */
-    CV_FRAME_NOTICE,
-    CV_FRAME_BACK,
-
-    /* From the master: the output of the piece is the next to be written, and is wanted as it comes. */
-    CV_FRAME_SHOW,
-
-    CV_FRAME_OTHERS = 64, /* from here on: for other transports                         */
+    CV_FRAME_PARTIAL, /* to the master or a peer: bytes of it, up to CV_FRAME_LAST; value:
+                         bytes before them                                              */
 };
+
+/* --- payloads ----------------------------------------------------------------------------- */
 
 enum { CV_HELLO_MARKS = 1 };
 
@@ -100,7 +114,7 @@ struct cv_hello {
     uint64_t cores;      /* that it may use                                            */
 };
 
-/* A file that the worker may be able to read itself. */
+/* A file of the input that the worker may be able to read itself. */
 struct cv_remote_file {
     const char *path;
     uint64_t size;
@@ -109,29 +123,29 @@ struct cv_remote_file {
 };
 
 struct cv_remote_job {
-    const char **command;     /* words, ended by NULL                                  */
-    const char **names;       /* of the slots: what CLEAVE_WORKER says; ended by NULL  */
+    const char **command;     /* ended by NULL                                         */
+    const char **names;       /* CLEAVE_WORKER of each slot; ended by NULL             */
     const char **environment; /* NAME=VALUE, ended by NULL                             */
-    const char *directory;    /* to work in; "": where it is                           */
-    bool persistent, hashes;  /* hashes: say the hash of what a piece was              */
-    bool items;       /* pieces are items (protocol.h)                           */
-    bool cleanup;     /* files that came or went back are removed              */
-    bool lines;       /* lines of outputs are sent as they come                */
-    bool early;       /* outputs may be asked for as they come (SHOW)          */
-    double timeout_s; /* of the command; 0: none                               */
-    double silence_s; /* so long may the master say nothing                    */
-    uint64_t memory;  /* bytes kept in memory                                  */
+    const char *directory;    /* to work in; "": the current one                       */
+    bool persistent;
+    bool hashes;      /* END has the hash of the bytes that the command was given      */
+    bool items;       /* pieces are items (struct cv_item_message)                     */
+    bool cleanup;     /* remove files that were sent or returned                       */
+    bool lines;       /* send lines of outputs while commands run                      */
+    bool early;       /* the master may ask for outputs while commands run (SHOW)      */
+    double timeout_s; /* of a command; 0: none                                         */
+    double silence_s; /* time without a frame after which the master is lost           */
+    uint64_t memory;  /* bytes of output kept in memory                                */
     struct cv_remote_file *files;
     uint64_t nfiles;
 };
 
-/* What a piece is. Shared: ranges of files of the job; else how many bytes of each come.
- * `mates` says whether there are any, `file` and `mate_file` where they are. */
+/* Shared: ranges of files of the job. Else: how many bytes of each part arrive. */
 struct cv_remote_piece {
-    bool shared, mates;
-    uint64_t file, mate_file;
+    bool shared, mates;       /* mates: there are any                                  */
+    uint64_t file, mate_file; /* indices of files of the job                           */
     struct cv_range header, body, mate;
-    enum cv_closing closing; /* shared: it follows the body; else it is among its bytes */
+    enum cv_closing closing; /* shared: follows the body; else: is among its bytes     */
 };
 
 enum cv_remote_part { CV_PART_HEADER, CV_PART_BODY, CV_PART_MATE, CV_PARTS };
@@ -140,25 +154,23 @@ enum {
     CV_END_TIMED_OUT = 1,
     CV_END_STOPPED = 2,
     CV_END_FAILED = 4,
-    CV_END_UNSEEN =
-        8, /* of an item: a file that did not travel is not there            */
-    CV_END_SPOILED = 16, /* it came packed, and cannot be decoded: `fault` says why     */
+    CV_END_UNSEEN = 8,   /* of an item: a file that was not sent does not exist here   */
+    CV_END_SPOILED = 16, /* the piece was compressed and cannot be decoded; see `fault` */
 };
 
 struct cv_remote_end {
     uint64_t flags;
     int64_t exit_code, signal;
     double compute_s;
-    /* Both sides compare these: bytes of the piece that have come, bytes that the command was
-     * to be given, and bytes of output that were sent, lines before its end among them, or, for a
-     * fold, are kept; the sums are
-     * those of their frames (cv_frame_sum). */
+    /* For comparison by the master: bytes of the piece that arrived, bytes for the command,
+     * bytes of output that were sent (with LINES) or, for a fold, kept; and the sums of the
+     * frames (cv_frame_sum). */
     uint64_t come, come_sum, given, output, output_sum;
     double user_s, system_s;
-    double after_s; /* of an open piece: what it took behind the end of its input; 0: not
-                       known                                                            */
-    struct cv_content_hash hash; /* of what the command was given, if asked for        */
-    const char *fault;           /* as of a slot; ""                                   */
+    double after_s; /* of an open piece: time after the end of its input; 0: not known */
+    struct cv_content_hash
+        hash;          /* of the bytes for the command, if the job asks for it */
+    const char *fault; /* cv_slot.fault; "": none                             */
 };
 
 /* How far the command of an open piece is. */
@@ -168,17 +180,76 @@ struct cv_remote_seen {
     double cpu_s; /* 0: not known                                                      */
 };
 
-/* Texts ended by NULL; NULL is none. */
+enum { CV_PACKED_BLOCKS = 8192 }; /* per frame */
+
+/* The body of a piece that the worker decodes. */
+struct cv_remote_packed {
+    const char *form;     /* name of the codec                                         */
+    struct cv_range body; /* of the decoded file                                       */
+    struct cv_range in;   /* of the compressed file                                    */
+    uint64_t file;        /* 1 + index of the file of the job to read; 0: it is sent   */
+    uint64_t header;      /* bytes of a header that are sent before; only with `file`  */
+    enum cv_closing closing; /* follows the body; is not sent                          */
+    uint64_t out_end;        /* end of the last known block in the decoded file        */
+    struct cv_packed_block *blocks; /* that the worker does not know yet               */
+    size_t nblocks;
+};
+
+/* The body of a piece that a command on the worker fetches (run/fetch/fetch_command.h). */
+struct cv_remote_drawn {
+    const char *line; /* for a shell                                                   */
+    const char *name; /* of the input                                                  */
+    uint64_t size;    /* of the input                                                  */
+    struct cv_range body;
+    enum cv_closing closing;
+};
+
+/* An item is a piece whose header is a struct cv_item_message and whose body are the bytes of
+ * its files and one byte, CV_PARCEL_GOOD or CV_PARCEL_BAD. Its files return after the output:
+ * length of the header (8 bytes), struct cv_item_message_back, bytes of the files. */
+enum {
+    CV_PARCEL_HEAD_MOST = 64 << 20,
+    CV_PARCEL_GOOD = 1, /* the files were read as announced                            */
+    CV_PARCEL_BAD = 2,  /* a file changed meanwhile                                    */
+};
+
+struct cv_item_message_file {
+    const char *name; /* at the worker: absolute, or relative to its directory         */
+    uint64_t size, mode;
+    int64_t mtime_ns;
+    bool travels; /* its bytes are sent; else the same file has to exist there         */
+    struct cv_content_hash ends; /* if it is not sent: of its first and last 64 KiB    */
+};
+
+struct cv_item_message {
+    uint64_t item;
+    const char **words;   /* of the command; ended by NULL                             */
+    const char **told;    /* variables NAME=VALUE; ended by NULL                       */
+    const char **returns; /* names of files to return; ended by NULL                   */
+    struct cv_item_message_file *files; /* the first `nbase` are for all items         */
+    uint64_t nfiles, nbase;
+    bool errors;       /* return standard error, as the first file                     */
+    const char *fault; /* why the item cannot be run; "": it can                       */
+};
+
+/* Files without names, in the order of `returns`; a file that does not exist does not travel. */
+struct cv_item_message_back {
+    struct cv_item_message_file *files;
+    uint64_t nfiles;
+};
+
+/* --- as bytes -----------------------------------------------------------------------------
+ *
+ * A packer without memory sets `failed`. Unpackers return false for bytes that are not such a
+ * payload, or if memory is short; texts and arrays are in the arena. */
+
+/* Texts ended by NULL; NULL is an empty list. */
 void cv_pack_list(struct cv_packer *packer, const char *const *texts);
 const char **cv_unpack_list(struct cv_unpacker *unpacker, struct cv_arena *arena);
 
 void cv_pack_hello(struct cv_packer *packer, const struct cv_hello *hello);
 bool cv_unpack_hello(const void *bytes, size_t length, struct cv_arena *arena,
                      struct cv_hello *out);
-/* Whether this side can work with `other`, "the worker", who said this: it is the same cleave,
- * and what it says of itself can be. */
-enum cleave_status cv_hello_check(const struct cv_hello *hello, const char *other,
-                                  struct cleave_error *err);
 void cv_pack_job(struct cv_packer *packer, const struct cv_remote_job *job);
 bool cv_unpack_job(const void *bytes, size_t length, struct cv_arena *arena,
                    struct cv_remote_job *out);
@@ -187,47 +258,14 @@ bool cv_unpack_piece(const void *bytes, size_t length, struct cv_remote_piece *o
 void cv_pack_end(struct cv_packer *packer, const struct cv_remote_end *end);
 bool cv_unpack_end(const void *bytes, size_t length, struct cv_arena *arena,
                    struct cv_remote_end *out);
-
 void cv_pack_seen(struct cv_packer *packer, const struct cv_remote_seen *seen);
 bool cv_unpack_seen(const void *bytes, size_t length, struct cv_remote_seen *out);
-
-/* Hash of the first and last 64 KiB of a file of `size` bytes. */
-enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,
-                                  struct cv_content_hash *out, struct cleave_error *err);
-
-enum { CV_PARCEL_HEAD_MOST = 64 << 20, CV_PARCEL_GOOD = 1, CV_PARCEL_BAD = 2 };
-
-struct cv_item_message_file {
-    const char
-        *name; /* over there: absolute, or from the folder of the worker on          */
-    uint64_t size, mode;
-    int64_t mtime_ns;
-    bool
-        travels; /* its bytes come; else the same file has to be there                   */
-    struct cv_content_hash
-        ends; /* of one that does not: of its first and last 64 KiB   */
-};
-
-/* There. */
-struct cv_item_message {
-    uint64_t item;
-    const char **words, **told; /* of the command; variables, NAME=VALUE; ended by NULL */
-    const char **returns;       /* names of files that come back                       */
-    struct cv_item_message_file
-        *files; /* the first `nbase` are for all items                  */
-    uint64_t nfiles, nbase;
-    bool errors; /* what it writes to standard error comes back as well             */
-    const char
-        *fault; /* why it cannot be run; "": it can                                */
-};
-
-/* And back, in the order of `returns`; the first one is standard error, if asked for. */
-struct cv_item_message_back {
-    struct cv_item_message_file
-        *files; /* without names; one that was not found does not travel */
-    uint64_t nfiles;
-};
-
+void cv_pack_packed(struct cv_packer *packer, const struct cv_remote_packed *packed);
+bool cv_unpack_packed(const void *bytes, size_t length, struct cv_arena *arena,
+                      struct cv_remote_packed *out);
+void cv_pack_drawn(struct cv_packer *packer, const struct cv_remote_drawn *drawn);
+bool cv_unpack_drawn(const void *bytes, size_t length, struct cv_arena *arena,
+                     struct cv_remote_drawn *out);
 void cv_pack_parcel(struct cv_packer *packer, const struct cv_item_message *message);
 bool cv_unpack_parcel(const void *bytes, size_t length, struct cv_arena *arena,
                       struct cv_item_message *out);
@@ -235,61 +273,12 @@ void cv_pack_back(struct cv_packer *packer, const struct cv_item_message_back *b
 bool cv_unpack_back(const void *bytes, size_t length, struct cv_arena *arena,
                     struct cv_item_message_back *out);
 
-enum { CV_PACKED_BLOCKS = 8192 }; /* in a frame: there may be several */
-
-struct cv_remote_packed {
-    const char *form;     /* its name, as of --decode                                  */
-    struct cv_range body; /* of the file, decoded                                      */
-    struct cv_range in;   /* what comes for that                                       */
-    uint64_t file; /* it does not come: it is in this file of the job, + 1; 0: it comes */
-    uint64_t header; /* ... and so many bytes of a header come before                  */
-    enum cv_closing
-        closing;      /* follows the body, and does not come                       */
-    uint64_t out_end; /* where the last of all blocks that were told ends, decoded */
-    struct cv_packed_block *blocks; /* that were not told before */
-    size_t nblocks;
-};
-
-/* A body that a command gives (run/fetch/fetch_command.h). */
-struct cv_remote_drawn {
-    const char *line, *name; /* the line for a shell, the name of the input          */
-    uint64_t size;           /* of that                                              */
-    struct cv_range body;
-    enum cv_closing closing;
-};
-
-void cv_pack_drawn(struct cv_packer *packer, const struct cv_remote_drawn *drawn);
-bool cv_unpack_drawn(const void *bytes, size_t length, struct cv_arena *arena,
-                     struct cv_remote_drawn *out);
-void cv_pack_packed(struct cv_packer *packer, const struct cv_remote_packed *packed);
-bool cv_unpack_packed(const void *bytes, size_t length, struct cv_arena *arena,
-                      struct cv_remote_packed *out);
-
-enum cv_fold_frame {
-    /* From the master. `chunk` is the name of a partial. */
-    CV_FRAME_REDUCE = CV_FRAME_OTHERS, /* outputs stay from now on; value: base;
-                                          payload: command, retries, seconds allowed   */
-    CV_FRAME_GIVE,                     /* send it to the peer `value`; payload: what it is
-                                          called there                                 */
-    CV_FRAME_FOLD,                     /* make it; payload: how many partials it takes,
-                                          and their names, in order                    */
-    CV_FRAME_FOLD_OFF,                 /* do not make it, if it has not been made       */
-    CV_FRAME_FORGET,                   /* it is not needed any more, not even if it is
-                                          still to come                                */
-    CV_FRAME_FETCH,                    /* send it to the master                         */
-    CV_FRAME_FOLD_STOP,                /* stop folding                                  */
-
-    /* From the worker. */
-    CV_FRAME_FOLDED,      /* it has been made and has `value` bytes; payload: how often it
-                             was tried                                                 */
-    CV_FRAME_FOLD_FAILED, /* payload: how often it was tried, and what was wrong       */
-    CV_FRAME_HEADWAY, /* every second while it has something to make or to give; `chunk`:
-                         the partial it waits for, 0: none; value: grows with every byte
-                         that comes or goes, and as long as the command runs           */
-
-    /* To the master or a peer, also between workers: bytes of it, up to CV_FRAME_LAST;
-     * value: how many came before them. */
-    CV_FRAME_PARTIAL,
-};
+/* EINPUT unless `other` ("the worker") has our version and a possible number of
+ * cores. */
+enum cleave_status cv_hello_check(const struct cv_hello *hello, const char *other,
+                                  struct cleave_error *err);
+/* Hash of the first and last 64 KiB of a file of `size` bytes. */
+enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,
+                                  struct cv_content_hash *out, struct cleave_error *err);
 
 #endif

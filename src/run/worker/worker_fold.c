@@ -74,7 +74,7 @@ static void folding_tell(struct cv_worker_fold *fold);
 static void peer_port_close(struct cv_peer_port *port);
 
 /* How often it was tried, and what there is to say. */
-static void report(struct cv_worker_fold *fold, enum cv_fold_frame type,
+static void report(struct cv_worker_fold *fold, enum cv_frame_type type,
                    const struct cv_fold_order *order, uint64_t bytes, const char *text)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
