@@ -121,6 +121,15 @@ static void pump(void *context)
         ;
 }
 
+bool cv_link_send_packed(struct cv_link *link, const struct cv_frame_head *head,
+                         struct cv_packer *packer)
+{
+    assert_false(packer->failed);
+    cv_link_send(link, head, packer->bytes, packer->length);
+    cv_pack_done(packer);
+    return true;
+}
+
 void cv_link_wake(struct cv_link *link)
 {
     struct machine *machine = machine_of(link);

@@ -416,7 +416,7 @@ static void another_cleave_is_left_out(void **state)
           .expected =
               "liar: left out: the worker is cleave 0.0.1 and this is "
               "cleave " CLEAVE_VERSION
-              ": install the same version on both machines, or let --push bring it" },
+              ": install the same version on both machines, or use hosts.push" },
         { .hello = { CLEAVE_VERSION, "liar", 0 },
           .expected = "left out: expected the worker to have 1 to 1048576 cores, got 0" },
         { .hello = { CLEAVE_VERSION, "liar", 1ull << 40 },

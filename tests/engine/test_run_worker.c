@@ -634,7 +634,7 @@ static void another_master_is_refused(void **state)
     } cases[] = {
         { { "0.0.1", "test", 1 },
           "the master is cleave 0.0.1 and this is cleave " CLEAVE_VERSION
-          ": install the same version on both machines, or let --push bring it" },
+          ": install the same version on both machines, or use hosts.push" },
         { { "9\033[2J", "test", 1 }, "the master is cleave 9\\x1b[2J and this is" },
         { { CLEAVE_VERSION, "test", 0 },
           "expected the master to have 1 to 1048576 cores" },

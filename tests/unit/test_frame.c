@@ -64,7 +64,7 @@ static void other_heads_are_refused(void **state)
     bytes[4] = 2;
     assert_refused(bytes, "expected frames of version 8, as cleave " CLEAVE_VERSION
                           " has them, got version 2: install the same cleave on both "
-                          "sides, or let --push bring it");
+                          "sides, or use hosts.push");
     bytes[4] = CV_FRAME_VERSION;
     assert_refused(bytes, "the head of a frame was damaged on its way");
 }

@@ -15,8 +15,8 @@
 
 enum {
     NUMBER = 8,                         /* bytes of a packed number                    */
-    LINE = sizeof(struct cleave_error), /* of a message                                */
-    MOST = CV_FRAME_MOST,               /* of data that may take several frames        */
+    LINE = sizeof(struct cleave_error), /* bytes of a message                          */
+    MOST = CV_FRAME_MOST,               /* bytes of data that may take several frames  */
     HELLO_MOST = 3 * NUMBER + 2 * 256,  /* two texts, a number                         */
     PIECE = 11 * NUMBER,                /* exactly: struct cv_remote_piece             */
     END_LEAST = 15 * NUMBER,            /* struct cv_remote_end                        */
@@ -182,8 +182,8 @@ enum {
 /* The bridge between MPI ranks is not linked with this file and has its own constants. */
 _Static_assert(CV_FRAME_HEAD == HEAD_SUM_AT + 8, "a head ends with its checksum");
 _Static_assert((int)CV_BRIDGE_HEAD == CV_FRAME_HEAD, "bytes before the payload");
-_Static_assert((int)CV_BRIDGE_LENGTH_AT == LENGTH_AT, "where the length stands");
-_Static_assert((int)CV_BRIDGE_PEER_AT == PEER_AT, "where the rank stands");
+_Static_assert((int)CV_BRIDGE_LENGTH_AT == LENGTH_AT, "offset of the length");
+_Static_assert((int)CV_BRIDGE_PEER_AT == PEER_AT, "offset of the rank");
 _Static_assert((int)CV_BRIDGE_MOST == CV_FRAME_MOST, "the longest payload");
 
 static void put(unsigned char *out, uint64_t value, int bytes)
@@ -225,7 +225,7 @@ static enum cleave_status refuse_version(int version, struct cleave_error *err)
     return cv_fail(
         err, CLEAVE_EINPUT,
         "expected frames of version %d, as cleave %s has them, got version %d: "
-        "install the same cleave on both sides, or let --push bring it",
+        "install the same cleave on both sides, or use hosts.push",
         CV_FRAME_VERSION, CLEAVE_VERSION, version);
 }
 

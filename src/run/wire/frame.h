@@ -15,7 +15,7 @@
 enum {
     CV_FRAME_VERSION = 8,
     CV_FRAME_HEAD = 48,
-    CV_FRAME_HEAD_LEAST = 40, /* of all versions                                        */
+    CV_FRAME_HEAD_LEAST = 40, /* shortest head of any version                           */
     CV_FRAME_MOST = 1 << 20,  /* bytes of payload; longer data takes several frames     */
 };
 
@@ -35,7 +35,7 @@ struct cv_frame_head {
     uint32_t peer;     /* slot of the worker; between workers: rank of the receiver     */
     uint64_t chunk;    /* piece or partial result that the frame is about               */
     uint64_t value;    /* depends on the type                                           */
-    uint64_t checksum; /* of the payload                                                */
+    uint64_t checksum; /* checksum of the payload                                       */
 };
 
 /* Computes the checksum of the head. */

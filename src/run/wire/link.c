@@ -14,29 +14,54 @@
 #include "run/wire/frame.h"
 #include "run/wire/protocol.h"
 
-enum { CV_PREAMBLE_MOST = 64 * 1024 }; /* more than that is something else */
+enum {
+    PREAMBLE_MOST =
+        64 * 1024,      /* bytes of text before the first frame                   */
+    PENDING = 16 << 20, /* bytes kept for a side that does not read               */
+    READ = 256 * 1024,  /* per call of read                                       */
+    MESSAGES = 4,       /* received from a channel before other watches get a turn */
+    TURNS = 16,         /* frames sent before other watches get a turn            */
+};
 
-/* --- what goes over a link, put together ------------------------------------------- */
-
-enum { TURNS = 16 }; /* frames put out before others get their turn */
+static const double BEAT_S = 1;
 
 /* --- the end ------------------------------------------------------------------------------ */
 
-static void send_heartbeat(void *context);
-
-/* It is over; says so, once. */
-void cv_link_break(struct cv_link *link, const struct cleave_error *err)
+static void stop_watching(struct cv_link *link)
 {
-    if (link->broken)
-        return;
     link->broken = true;
     cv_poller_remove(link->poller, &link->in_watch);
     cv_poller_remove(link->poller, &link->out_watch);
     cv_poller_cancel(link->poller, &link->send_heartbeat);
+}
+
+void cv_link_break(struct cv_link *link, const struct cleave_error *err)
+{
+    if (link->broken)
+        return;
+    stop_watching(link);
     link->broke(link->context, err);
 }
 
-static void link_fail_system(struct cv_link *link, const char *what, int error)
+void cv_link_close(struct cv_link *link)
+{
+    link->broken = true;
+    if (link->poller != NULL)
+        stop_watching(link);
+    if (link->channel != NULL)
+        link->channel->calls->leave(link->channel);
+    link->channel = NULL;
+    cv_close(&link->in);
+    cv_close(&link->out);
+    cv_link_compressor_done(&link->compressor);
+    free(link->got);
+    free(link->put);
+    free(link->plain);
+    link->got = link->put = link->plain = NULL;
+    link->ngot = link->got_room = link->nput = link->put_from = link->put_room = 0;
+}
+
+static void fail_system(struct cv_link *link, const char *what, int error)
 {
     struct cleave_error err;
 
@@ -45,14 +70,13 @@ static void link_fail_system(struct cv_link *link, const char *what, int error)
     cv_link_break(link, &err);
 }
 
-/* --- out ---------------------------------------------------------------------------------- */
+/* --- sending ------------------------------------------------------------------------ */
 
 size_t cv_link_pending(const struct cv_link *link)
 {
     return link->nput - link->put_from;
 }
 
-/* Copy what is there into messages; as below. */
 static bool flush_channel(struct cv_link *link)
 {
     struct cleave_channel *channel = link->channel;
@@ -74,8 +98,9 @@ static bool flush_channel(struct cv_link *link)
     return true;
 }
 
-/* Write what is there. False: the rest has to wait, or the link is broken. Nobody may read
- * any more while there is still something to be heard: that ends the link, not this. */
+/* Write the pending bytes. False: the rest has to wait, or the link is broken. If the
+ * other side does not read, bytes are dropped: it may still send, and the end of its
+ * stream ends the link. */
 static bool flush(struct cv_link *link)
 {
     if (link->channel != NULL)
@@ -89,7 +114,7 @@ static bool flush(struct cv_link *link)
         if (put < 0 && errno == EAGAIN)
             return false;
         if (put < 0 && errno != EPIPE && errno != ECONNRESET) {
-            link_fail_system(link, "send", errno);
+            fail_system(link, "send", errno);
             return false;
         }
         link->peer_closed = put < 0;
@@ -99,7 +124,6 @@ static bool flush(struct cv_link *link)
     return true;
 }
 
-/* Whether a frame can go out at once. */
 static bool has_place(struct cv_link *link)
 {
     return link->channel == NULL ||
@@ -138,17 +162,17 @@ void cv_link_wake(struct cv_link *link)
         link->channel->calls->remind(link->channel);
     }
     if (link->channel != NULL && link->in_watch.added)
-        return; /* that one does both */
+        return; /* that callback sends as well */
     if (cv_poller_add(link->poller, &link->out_watch,
                       link->channel != NULL ? link->channel->fd : link->out,
                       link->channel != NULL ? CV_READABLE : CV_WRITABLE,
                       cv_link_can_write, link, NULL) != CLEAVE_OK)
-        link->trouble = errno; /* said later, see cv_link_send */
+        link->trouble = errno; /* reported later, see cv_link_send */
 }
 
-/* Room for a whole frame behind what is to go out: in a message, if nothing is before it.
- * NULL: memory is short. */
-static unsigned char *grow_array(struct cv_link *link, size_t length)
+/* Room for a frame after the pending bytes: in a message of the channel, if nothing is
+ * pending. NULL: memory is short. */
+static unsigned char *find_room(struct cv_link *link, size_t length)
 {
     if (link->channel != NULL && cv_link_pending(link) == 0 &&
         length <= link->channel->room) {
@@ -176,6 +200,17 @@ void cv_link_send(struct cv_link *link, const struct cv_frame_head *head,
     cv_link_send_summed(link, &summed, payload);
 }
 
+bool cv_link_send_packed(struct cv_link *link, const struct cv_frame_head *head,
+                         struct cv_packer *packer)
+{
+    const bool good = !packer->failed;
+
+    if (good)
+        cv_link_send(link, head, packer->bytes, packer->length);
+    cv_pack_done(packer);
+    return good;
+}
+
 void cv_link_send_summed(struct cv_link *link, const struct cv_frame_head *head,
                          const void *payload)
 {
@@ -187,12 +222,12 @@ void cv_link_send_summed(struct cv_link *link, const struct cv_frame_head *head,
 
     if (link->broken || link->send_queue_full || link->trouble != 0)
         return;
-    /* Said later, as other failures are: whoever sends is in the middle of something. */
+    /* Reported by the heartbeat: the sender is not prepared for `broke`. */
     if (cv_link_pending(link) + length > link->most_pending) {
         link->send_queue_full = true;
         return;
     }
-    out = grow_array(link, CV_FRAME_HEAD + length);
+    out = find_room(link, CV_FRAME_HEAD + length);
     if (out == NULL) {
         link->trouble = ENOMEM;
         return;
@@ -219,9 +254,9 @@ void cv_link_send_summed(struct cv_link *link, const struct cv_frame_head *head,
         cv_link_wake(link);
 }
 
-/* --- what login scripts print before the first frame ------------------------------- */
+/* --- receiving ---------------------------------------------------------------------- */
 
-/* How many bytes there are before the first frame; all of them if none has begun. */
+/* The number of bytes before the first frame; all of them if none has begun. */
 static size_t preamble_length(const unsigned char *bytes, size_t length)
 {
     const unsigned char *frame =
@@ -230,16 +265,7 @@ static size_t preamble_length(const unsigned char *bytes, size_t length)
     return frame != NULL ? (size_t)(frame - bytes) : length;
 }
 
-/* --- what comes over a link, taken apart ------------------------------------------- */
-
-enum {
-    READ = 256 * 1024, /* asked of one call                                     */
-    MESSAGES = 4,      /* of a channel, taken before others get their turn       */
-};
-
-/* --- frames ------------------------------------------------------------------------------- */
-
-/* Whether the checksum is right, and the payload as it was. */
+/* Check and decompress a payload. */
 static enum cleave_status open_frame(struct cv_link *link, struct cv_frame_head *head,
                                      const unsigned char **payload,
                                      struct cleave_error *err)
@@ -263,7 +289,7 @@ static enum cleave_status open_frame(struct cv_link *link, struct cv_frame_head 
     return cv_frame_plain_check(head, err);
 }
 
-/* Take bytes apart, as far as there are whole frames. */
+/* Deliver all complete frames. */
 static enum cleave_status take_apart(struct cv_link *link, const unsigned char *bytes,
                                      size_t length, size_t *out_used,
                                      struct cleave_error *err)
@@ -293,7 +319,7 @@ static enum cleave_status take_apart(struct cv_link *link, const unsigned char *
     return CLEAVE_OK;
 }
 
-/* Whether no frame has begun yet, and one may still come. */
+/* No frame has begun, and one may still arrive. */
 static bool is_preamble(struct cv_link *link)
 {
     size_t before;
@@ -301,7 +327,7 @@ static bool is_preamble(struct cv_link *link)
     if (!link->lenient)
         return false;
     before = preamble_length(link->got, link->ngot);
-    if (before == link->ngot && before <= CV_PREAMBLE_MOST)
+    if (before == link->ngot && before <= PREAMBLE_MOST)
         return true;
     link->lenient = false;
     if (before < link->ngot) {
@@ -311,7 +337,7 @@ static bool is_preamble(struct cv_link *link)
     return false;
 }
 
-/* Take apart what has come; what is left of it goes to the front. */
+/* Deliver the frames in `got`, and keep the rest. */
 static enum cleave_status take_frames(struct cv_link *link, struct cleave_error *err)
 {
     size_t at = 0;
@@ -321,7 +347,7 @@ static enum cleave_status take_frames(struct cv_link *link, struct cleave_error 
     CV_TRY(take_apart(link, link->got, link->ngot, &at, err));
     if (link->broken) /* and perhaps closed */
         return CLEAVE_OK;
-    /* Of an older cleave there may be no more to come. */
+    /* The head of an older version is shorter: do not wait for more. */
     if (link->ngot - at >= CV_FRAME_HEAD_LEAST && link->ngot - at < CV_FRAME_HEAD)
         CV_TRY(cv_frame_look(link->got + at, link->ngot - at, err));
     memmove(link->got, link->got + at, link->ngot - at);
@@ -340,25 +366,22 @@ static void end_of_stream(struct cv_link *link)
     cv_link_break(link, &err);
 }
 
-/* Room for more of what comes. */
-static enum cleave_status await(struct cv_link *link, size_t more,
-                                struct cleave_error *err)
+static enum cleave_status reserve(struct cv_link *link, size_t more,
+                                  struct cleave_error *err)
 {
     return CV_ROOM(link->got, &link->got_room, link->ngot + more)
                ? CLEAVE_OK
                : cv_fail_memory(err, "a frame");
 }
 
-/* Callbacks of watches: something has come, over a descriptor; over a channel something
- * has come, or there may be room again. */
-static void link_can_read(void *context, unsigned events)
+static void can_read(void *context, unsigned events)
 {
     struct cv_link *link = context;
     struct cleave_error err;
     ssize_t got;
 
     (void)events;
-    if (await(link, READ, &err) != CLEAVE_OK) {
+    if (reserve(link, READ, &err) != CLEAVE_OK) {
         cv_link_break(link, &err);
         return;
     }
@@ -366,10 +389,10 @@ static void link_can_read(void *context, unsigned events)
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (got < 0 && errno != ECONNRESET) {
-        link_fail_system(link, "receive", errno);
+        fail_system(link, "receive", errno);
         return;
     }
-    if (got <= 0) { /* one end of a socket that was closed with bytes unread is reset */
+    if (got <= 0) { /* a socket that was closed with unread bytes resets the other end */
         end_of_stream(link);
         return;
     }
@@ -378,8 +401,7 @@ static void link_can_read(void *context, unsigned events)
         cv_link_break(link, &err);
 }
 
-/* Frames are taken apart where they are; only one that is in several messages is put
- * together. */
+/* Frames are delivered from the message; only a frame in several messages is copied. */
 static enum cleave_status take_message(struct cv_link *link, const unsigned char *bytes,
                                        size_t length, struct cleave_error *err)
 {
@@ -389,7 +411,7 @@ static enum cleave_status take_message(struct cv_link *link, const unsigned char
         CV_TRY(take_apart(link, bytes, length, &used, err));
     if (link->broken || used == length)
         return CLEAVE_OK;
-    CV_TRY(await(link, length - used, err));
+    CV_TRY(reserve(link, length - used, err));
     memcpy(link->got + link->ngot, bytes + used, length - used);
     link->ngot += length - used;
     return used > 0 ? CLEAVE_OK : take_frames(link, err);
@@ -428,38 +450,9 @@ void cv_link_receive(void *context, unsigned events)
         cv_link_can_write(link, events);
 }
 
-/* --- frames over a pair of descriptors, or a channel ------------------------------- */
+/* --- the heartbeat ------------------------------------------------------------------------ */
 
-enum { PENDING = 16 << 20 }; /* bytes kept for one who does not read */
-
-static const double BEAT_S = 1;
-
-/* --- the end ------------------------------------------------------------------------------ */
-
-void cv_link_close(struct cv_link *link)
-{
-    link->broken = true;
-    if (link->poller != NULL) {
-        cv_poller_remove(link->poller, &link->in_watch);
-        cv_poller_remove(link->poller, &link->out_watch);
-        cv_poller_cancel(link->poller, &link->send_heartbeat);
-    }
-    if (link->channel != NULL)
-        link->channel->calls->leave(link->channel);
-    link->channel = NULL;
-    cv_close(&link->in);
-    cv_close(&link->out);
-    cv_link_compressor_done(&link->compressor);
-    free(link->got);
-    free(link->put);
-    free(link->plain);
-    link->got = link->put = link->plain = NULL;
-    link->ngot = link->got_room = link->nput = link->put_from = link->put_room = 0;
-}
-
-/* --- the pulse ---------------------------------------------------------------------------- */
-
-static bool has_news(const struct cv_link *link)
+static bool has_input(const struct cv_link *link)
 {
     struct pollfd wait = { .fd = link->channel != NULL ? link->channel->fd : link->in,
                            .events = POLLIN };
@@ -467,13 +460,13 @@ static bool has_news(const struct cv_link *link)
     return poll(&wait, 1, 0) > 0;
 }
 
-/* Whoever has slept himself listens before he judges, but once: what trickles in without
- * ever being a frame is no sign of life. */
+/* If this process was suspended, bytes may be waiting: look once before the link is
+ * lost. Only a complete frame counts as a sign of life. */
 static bool is_lost(struct cv_link *link, double now_s)
 {
     if (now_s - link->heard_s <= link->silence_s)
         return false;
-    if (link->grace_used || !has_news(link))
+    if (link->grace_used || !has_input(link))
         return true;
     link->grace_used = true;
     return false;
@@ -506,15 +499,7 @@ static void send_heartbeat(void *context)
         cv_link_break(link, &err);
 }
 
-/* --- the beginning ------------------------------------------------------------------------ */
-
-static enum cleave_status set_nonblocking(int fd, struct cleave_error *err)
-{
-    if (!cv_never_wait(fd))
-        return cv_fail(err, CLEAVE_EENGINE, "cannot set up a connection: %s",
-                       strerror(errno));
-    return CLEAVE_OK;
-}
+/* --- opening ------------------------------------------------------------------------ */
 
 size_t cv_link_fits(const struct cv_link *link)
 {
@@ -524,23 +509,31 @@ size_t cv_link_fits(const struct cv_link *link)
     return room < CV_FRAME_MOST ? room : CV_FRAME_MOST;
 }
 
+/* The members that are set before the link is opened stay. */
 static void reset(struct cv_link *link)
 {
-    link->in = link->out = -1;
-    link->channel = NULL;
-    link->place = NULL;
-    link->awaits = false;
-    link->got = link->put = link->plain = NULL;
-    link->ngot = link->got_room = link->put_from = link->nput = link->put_room = 0;
-    link->in_watch = link->out_watch = (struct cv_watch){ 0 };
-    link->send_heartbeat = (struct cv_timer){ 0 };
-    link->broken = link->peer_closed = link->send_queue_full = link->grace_used = false;
-    link->trouble = 0;
-    link->most_pending = PENDING;
-    link->frames = link->plain_sent = link->wire_sent = 0;
-    link->rate_Bps = link->other_Bps = 0;
+    *link = (struct cv_link){ .poller = link->poller,
+                              .frame = link->frame,
+                              .more = link->more,
+                              .broke = link->broke,
+                              .context = link->context,
+                              .silence_s = link->silence_s,
+                              .lenient = link->lenient,
+                              .most_pending = PENDING,
+                              .in = -1,
+                              .out = -1,
+                              .heard_s = cv_clock_s() };
     cv_link_compressor_init(&link->compressor);
-    link->heard_s = cv_clock_s();
+}
+
+static enum cleave_status watch(struct cv_link *link, int fd,
+                                void (*call)(void *context, unsigned events),
+                                struct cleave_error *err)
+{
+    CV_TRY(
+        cv_poller_add(link->poller, &link->in_watch, fd, CV_READABLE, call, link, err));
+    return cv_poller_set(link->poller, &link->send_heartbeat, link->heard_s + BEAT_S,
+                         send_heartbeat, link, err);
 }
 
 enum cleave_status cv_link_open_channel(struct cv_link *link,
@@ -549,10 +542,7 @@ enum cleave_status cv_link_open_channel(struct cv_link *link,
 {
     reset(link);
     link->channel = channel;
-    CV_TRY(cv_poller_add(link->poller, &link->in_watch, channel->fd, CV_READABLE,
-                         cv_link_receive, link, err));
-    return cv_poller_set(link->poller, &link->send_heartbeat, link->heard_s + BEAT_S,
-                         send_heartbeat, link, err);
+    return watch(link, channel->fd, cv_link_receive, err);
 }
 
 enum cleave_status cv_link_open(struct cv_link *link, int in, int out,
@@ -562,13 +552,9 @@ enum cleave_status cv_link_open(struct cv_link *link, int in, int out,
     link->in = in;
     link->out = out;
     /* One descriptor cannot be watched twice. */
-    if (in == out && (link->out = fcntl(in, F_DUPFD_CLOEXEC, 3)) < 0)
+    if ((in == out && (link->out = fcntl(in, F_DUPFD_CLOEXEC, 3)) < 0) ||
+        !cv_never_wait(link->in) || !cv_never_wait(link->out))
         return cv_fail(err, CLEAVE_EENGINE, "cannot set up a connection: %s",
                        strerror(errno));
-    CV_TRY(set_nonblocking(link->in, err));
-    CV_TRY(set_nonblocking(link->out, err));
-    CV_TRY(cv_poller_add(link->poller, &link->in_watch, link->in, CV_READABLE,
-                         link_can_read, link, err));
-    return cv_poller_set(link->poller, &link->send_heartbeat, link->heard_s + BEAT_S,
-                         send_heartbeat, link, err);
+    return watch(link, link->in, can_read, err);
 }

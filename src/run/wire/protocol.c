@@ -105,8 +105,7 @@ enum cleave_status cv_hello_check(const struct cv_hello *hello, const char *othe
     if (strcmp(hello->version, CLEAVE_VERSION) != 0)
         return cv_fail(err, CLEAVE_EINPUT,
                        "%s is cleave %s and this is cleave " CLEAVE_VERSION
-                       ": install the same version on both machines, or let --push bring "
-                       "it",
+                       ": install the same version on both machines, or use hosts.push",
                        other,
                        cv_shown(hello->version, strlen(hello->version), version,
                                 sizeof version));

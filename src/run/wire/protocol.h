@@ -17,7 +17,7 @@
 #include "run/wire/frame.h"
 
 enum {
-    CV_CORES_MOST = 1 << 20, /* of a machine                                            */
+    CV_CORES_MOST = 1 << 20, /* cores of a machine                                      */
     CV_SEATS_MOST = 1 << 16, /* slots of a job on a machine                             */
 };
 
@@ -44,7 +44,7 @@ enum cv_frame_type {
     CV_FRAME_REFUSED,  /* payload: why the job cannot be done here                      */
     CV_FRAME_GOT,      /* value: bytes of the piece that have arrived; LAST: all of it  */
     CV_FRAME_COMPUTED, /* the command has ended; value: its microseconds                */
-    CV_FRAME_OUTPUT,   /* bytes of the output; value 1: of the files of an item         */
+    CV_FRAME_OUTPUT,   /* bytes of the output; value 1: files that an item returns    */
     CV_FRAME_END,      /* payload: struct cv_remote_end; all output has been sent       */
     CV_FRAME_CUT_DONE, /* answer to CUT; value 1: the piece was cut, 0: it was not      */
     CV_FRAME_LEFT, /* a persistent command has ended; payload: struct cv_remote_end     */
@@ -53,7 +53,7 @@ enum cv_frame_type {
 
     /* From the master, for an open piece. */
     CV_FRAME_LOOK, /* asks for SEEN; not answered if the piece has ended                */
-    CV_FRAME_MORE, /* of a shared piece: its new extent, as in PIECE. LAST: final       */
+    CV_FRAME_MORE, /* new extent of a shared piece, as in PIECE. LAST: final            */
 
     /* From the worker, for an open piece. `value` counts bytes of header and body. */
     CV_FRAME_STARTED, /* the command reads; value: microseconds since its start         */
@@ -78,9 +78,8 @@ enum cv_frame_type {
                         it is the next to be written                                    */
 
     /* Partial results that stay with the workers (engine/fold_plan.h). `chunk` is the id of a
-     * partial result; that of the output of a piece is base + number of the piece. A worker
-     * keeps what it has given away or folded until FORGET, so nothing is lost with a worker
-     * that received it. */
+     * partial result; the output of a piece gets the id base + number of the piece. A worker
+     * keeps parts that it has sent or folded until FORGET: nothing is lost with their receiver. */
     CV_FRAME_OTHERS = 64,
 
     /* From the master. */
@@ -94,7 +93,7 @@ enum cv_frame_type {
     CV_FRAME_FOLD_STOP, /* stop folding                                                 */
 
     /* From the worker. */
-    CV_FRAME_FOLDED,      /* it has been made and has `value` bytes; payload: attempts  */
+    CV_FRAME_FOLDED,      /* made; value: its bytes; payload: attempts                  */
     CV_FRAME_FOLD_FAILED, /* payload: attempts, and a message                           */
     CV_FRAME_HEADWAY, /* every second while it has something to make or to give; `chunk`:
                          the partial result that it waits for, 0: none; value: grows with
@@ -109,7 +108,7 @@ enum cv_frame_type {
 enum { CV_HELLO_MARKS = 1 };
 
 struct cv_hello {
-    const char *version; /* of cleave                                                  */
+    const char *version; /* version of cleave                                          */
     const char *host;    /* name of the machine                                        */
     uint64_t cores;      /* that it may use                                            */
 };
@@ -119,7 +118,7 @@ struct cv_remote_file {
     const char *path;
     uint64_t size;
     int64_t mtime_ns;
-    struct cv_content_hash ends; /* of its first and last 64 KiB                       */
+    struct cv_content_hash ends; /* hash of its first and last 64 KiB                  */
 };
 
 struct cv_remote_job {
@@ -133,7 +132,7 @@ struct cv_remote_job {
     bool cleanup;     /* remove files that were sent or returned                       */
     bool lines;       /* send lines of outputs while commands run                      */
     bool early;       /* the master may ask for outputs while commands run (SHOW)      */
-    double timeout_s; /* of a command; 0: none                                         */
+    double timeout_s; /* limit for a command; 0: none                                  */
     double silence_s; /* time without a frame after which the master is lost           */
     uint64_t memory;  /* bytes of output kept in memory                                */
     struct cv_remote_file *files;
@@ -154,7 +153,7 @@ enum {
     CV_END_TIMED_OUT = 1,
     CV_END_STOPPED = 2,
     CV_END_FAILED = 4,
-    CV_END_UNSEEN = 8,   /* of an item: a file that was not sent does not exist here   */
+    CV_END_UNSEEN = 8,   /* a file of an item that was not sent does not exist here    */
     CV_END_SPOILED = 16, /* the piece was compressed and cannot be decoded; see `fault` */
 };
 
@@ -167,10 +166,9 @@ struct cv_remote_end {
      * frames (cv_frame_sum). */
     uint64_t come, come_sum, given, output, output_sum;
     double user_s, system_s;
-    double after_s; /* of an open piece: time after the end of its input; 0: not known */
-    struct cv_content_hash
-        hash;          /* of the bytes for the command, if the job asks for it */
-    const char *fault; /* cv_slot.fault; "": none                             */
+    double after_s; /* open piece: time after the end of its input; 0: not known */
+    struct cv_content_hash hash; /* hash of the bytes for the command, if asked for */
+    const char *fault;           /* cv_slot.fault; "": none                             */
 };
 
 /* How far the command of an open piece is. */
@@ -185,8 +183,8 @@ enum { CV_PACKED_BLOCKS = 8192 }; /* per frame */
 /* The body of a piece that the worker decodes. */
 struct cv_remote_packed {
     const char *form;     /* name of the codec                                         */
-    struct cv_range body; /* of the decoded file                                       */
-    struct cv_range in;   /* of the compressed file                                    */
+    struct cv_range body; /* range of the decoded file                                 */
+    struct cv_range in;   /* range of the compressed file                              */
     uint64_t file;        /* 1 + index of the file of the job to read; 0: it is sent   */
     uint64_t header;      /* bytes of a header that are sent before; only with `file`  */
     enum cv_closing closing; /* follows the body; is not sent                          */
@@ -198,8 +196,8 @@ struct cv_remote_packed {
 /* The body of a piece that a command on the worker fetches (run/fetch/fetch_command.h). */
 struct cv_remote_drawn {
     const char *line; /* for a shell                                                   */
-    const char *name; /* of the input                                                  */
-    uint64_t size;    /* of the input                                                  */
+    const char *name; /* name of the input                                             */
+    uint64_t size;    /* size of the input                                             */
     struct cv_range body;
     enum cv_closing closing;
 };
@@ -217,13 +215,13 @@ struct cv_item_message_file {
     const char *name; /* at the worker: absolute, or relative to its directory         */
     uint64_t size, mode;
     int64_t mtime_ns;
-    bool travels; /* its bytes are sent; else the same file has to exist there         */
-    struct cv_content_hash ends; /* if it is not sent: of its first and last 64 KiB    */
+    bool travels; /* bytes are sent; else the same file has to exist there             */
+    struct cv_content_hash ends; /* if not sent: hash of its first and last 64 KiB     */
 };
 
 struct cv_item_message {
     uint64_t item;
-    const char **words;   /* of the command; ended by NULL                             */
+    const char **words;   /* command; ended by NULL                                    */
     const char **told;    /* variables NAME=VALUE; ended by NULL                       */
     const char **returns; /* names of files to return; ended by NULL                   */
     struct cv_item_message_file *files; /* the first `nbase` are for all items         */

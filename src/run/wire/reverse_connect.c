@@ -1,4 +1,5 @@
-/* reverse_connect.c -- a worker that calls back over TCP. SPDX-License-Identifier: MIT */
+/* reverse_connect.c -- a worker that connects back over TCP, and the relay that waits for it.
+ * SPDX-License-Identifier: MIT */
 #include "run/wire/reverse_connect.h"
 
 #include <arpa/inet.h>
@@ -21,31 +22,38 @@
 #include "base/write_all.h"
 #include "run/common/process.h"
 
-/* What CLEAVE_CALL says. */
+/* "PORT KEY", or "PORT KEY ADDRESS". The default address is that of srun. */
+#define CALL_VARIABLE "CLEAVE_CALL"
+#define CALL_FROM "SLURM_LAUNCH_NODE_IPADDR"
+#define CALL_TAKEN '+' /* the answer to the right key */
+
+enum {
+    CALL_KEY = 32,  /* characters                                  */
+    CALL_MS = 5000, /* limit for the connection, and for the answer */
+};
+
 struct call {
-    char port[8], key[CV_CALL_KEY + 1], host[256];
+    char port[8], key[CALL_KEY + 1], host[256];
 };
 
 static bool read_call(const char *text, struct call *out)
 {
-    const char *from = getenv(CV_CALL_FROM);
+    const char *from = getenv(CALL_FROM);
     const int found =
         sscanf(text, "%7[0-9] %32[0-9a-f] %255s", out->port, out->key, out->host);
 
     if (found == 2 && from != NULL)
         snprintf(out->host, sizeof out->host, "%s", from);
-    return (found == 3 || (found == 2 && from != NULL)) &&
-           strlen(out->key) == CV_CALL_KEY;
+    return (found == 3 || (found == 2 && from != NULL)) && strlen(out->key) == CALL_KEY;
 }
 
-/* Wait until a descriptor can be written to, or read from. */
 static bool wait_for(int fd, short events)
 {
     struct pollfd wait = { .fd = fd, .events = events };
     int ready;
 
     do
-        ready = poll(&wait, 1, CV_CALL_MS);
+        ready = poll(&wait, 1, CALL_MS);
     while (ready < 0 && errno == EINTR);
     if (ready == 0)
         errno = ETIMEDOUT;
@@ -66,16 +74,14 @@ static bool connected(int fd, const struct sockaddr *address, socklen_t size)
     return trouble == 0;
 }
 
-/* Say the key, and hear that it is the right one. */
 static bool authenticate(int fd, const struct call *call)
 {
     char answer = 0;
 
-    if (send(fd, call->key, CV_CALL_KEY, MSG_NOSIGNAL) != CV_CALL_KEY ||
-        !wait_for(fd, POLLIN))
+    if (send(fd, call->key, CALL_KEY, MSG_NOSIGNAL) != CALL_KEY || !wait_for(fd, POLLIN))
         return false;
     errno = ECONNREFUSED;
-    return recv(fd, &answer, 1, 0) == 1 && answer == CV_CALL_TAKEN;
+    return recv(fd, &answer, 1, 0) == 1 && answer == CALL_TAKEN;
 }
 
 static int call_one(const struct sockaddr *address, socklen_t size,
@@ -94,8 +100,7 @@ static int call_one(const struct sockaddr *address, socklen_t size,
     return -1;
 }
 
-/* The address is in numbers: to look up names takes libraries, which a program that was linked
- * statically does not find. */
+/* A numeric address: name lookup needs libraries that a static program does not find. */
 static bool read_address(const struct call *call, struct sockaddr_storage *out,
                          socklen_t *out_size)
 {
@@ -118,7 +123,7 @@ static bool read_address(const struct call *call, struct sockaddr_storage *out,
 
 enum cleave_status cv_call_back(int *out, struct cleave_error *err)
 {
-    const char *text = getenv(CV_CALL_VARIABLE);
+    const char *text = getenv(CALL_VARIABLE);
     struct sockaddr_storage address;
     socklen_t size;
     struct call call;
@@ -128,11 +133,11 @@ enum cleave_status cv_call_back(int *out, struct cleave_error *err)
     if (text == NULL)
         return CLEAVE_OK;
     good = read_call(text, &call) && read_address(&call, &address, &size);
-    (void)unsetenv(CV_CALL_VARIABLE);
+    (void)unsetenv(CALL_VARIABLE);
     if (!good)
         return cv_fail(err, CLEAVE_EINPUT,
                        "%s does not say whom to call, as 'PORT KEY ADDRESS'",
-                       CV_CALL_VARIABLE);
+                       CALL_VARIABLE);
     *out = call_one((const struct sockaddr *)&address, size, &call);
     if (*out >= 0)
         return CLEAVE_OK;
@@ -140,7 +145,7 @@ enum cleave_status cv_call_back(int *out, struct cleave_error *err)
                    call.host, strerror(errno));
 }
 
-/* --- who waits for a worker to call back ------------------------------------------- */
+/* --- the relay ---------------------------------------------------------------------- */
 
 enum { BY_SIGNAL = 128, CANNOT_RUN = 127, MOST = 1 << 18 };
 
@@ -148,14 +153,12 @@ struct relay {
     int listener, caller;    /* owned; -1: closed                        */
     struct cv_pipe to, from; /* owned: standard input and output of the command */
     pid_t command;
-    char key[CV_CALL_KEY + 1];
+    char key[CALL_KEY + 1];
 };
 
-/* --- the call ----------------------------------------------------------------------------- */
-
-static bool make_key(char out[CV_CALL_KEY + 1])
+static bool make_key(char out[CALL_KEY + 1])
 {
-    unsigned char bytes[CV_CALL_KEY / 2];
+    unsigned char bytes[CALL_KEY / 2];
 
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
         return false;
@@ -164,7 +167,7 @@ static bool make_key(char out[CV_CALL_KEY + 1])
     return true;
 }
 
-/* Listen on any port, and say in the environment which. */
+/* Listen on any port, and put it into the environment. */
 static enum cleave_status listen_for(struct relay *relay, struct cleave_error *err)
 {
     struct sockaddr_in6 any = { .sin6_family = AF_INET6 };
@@ -190,18 +193,17 @@ static enum cleave_status listen_for(struct relay *relay, struct cleave_error *e
     snprintf(text, sizeof text, "%d %s",
              ntohs(address == (struct sockaddr *)&any ? any.sin6_port : any4.sin_port),
              relay->key);
-    return setenv(CV_CALL_VARIABLE, text, 1) == 0
-               ? CLEAVE_OK
-               : cv_fail_memory(err, "the environment");
+    return setenv(CALL_VARIABLE, text, 1) == 0 ? CLEAVE_OK
+                                               : cv_fail_memory(err, "the environment");
 }
 
-/* Whether whoever calls says the key; others are hung up on. */
+/* Accept a connection that sends the key; close others. */
 static bool take_call(struct relay *relay)
 {
-    const struct timeval patience = { .tv_sec = CV_CALL_MS / 1000 };
-    const char taken = CV_CALL_TAKEN;
+    const struct timeval patience = { .tv_sec = CALL_MS / 1000 };
+    const char taken = CALL_TAKEN;
     const int on = 1, fd = accept4(relay->listener, NULL, NULL, SOCK_CLOEXEC);
-    char said[CV_CALL_KEY] = "";
+    char said[CALL_KEY] = "";
     unsigned char wrong = 0;
 
     if (fd < 0)
@@ -221,8 +223,6 @@ static bool take_call(struct relay *relay)
     return true;
 }
 
-/* --- the command -------------------------------------------------------------------------- */
-
 static enum cleave_status start(struct relay *relay, const char *const *words,
                                 struct cleave_error *err)
 {
@@ -236,8 +236,8 @@ static enum cleave_status start(struct relay *relay, const char *const *words,
                        strerror(errno));
     if (relay->command > 0)
         return CLEAVE_OK;
-    /* It does not outlive this process. A srun that cannot reach its controller would, after
-     * SIGTERM; the worker sees its link end and goes by itself. */
+    /* The command must not outlive this process. A srun without its controller would,
+     * after SIGTERM; the worker sees the end of its link and exits. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)signal(SIGPIPE, SIG_DFL);
     if (getppid() == self && dup2(relay->to.read, STDIN_FILENO) >= 0 &&
@@ -246,8 +246,8 @@ static enum cleave_status start(struct relay *relay, const char *const *words,
     _exit(CANNOT_RUN);
 }
 
-/* Until there is a call, or the command says something or ends. Who started this may go
- * before: false then. */
+/* Wait for the connection of the worker, or for output or the end of the command.
+ * False: `in` was closed before. */
 static bool wait_for_worker(struct relay *relay, int in)
 {
     for (;;) {
@@ -276,15 +276,13 @@ static int ended(pid_t command)
     return WIFSIGNALED(how) ? BY_SIGNAL + WTERMSIG(how) : WEXITSTATUS(how);
 }
 
-/* --- both ways ---------------------------------------------------------------------------- */
-
 struct way {
     int from, to;
     bool shut; /* `to` is a socket whose other half stays open */
 };
 
-/* Not by splice: while that waits for a socket, nobody else gets at the pipe, and a master
- * that never waits would. */
+/* Not by splice: while splice waits for a socket it locks the pipe, and a master that
+ * never blocks would block. */
 static void *pass_on(void *context)
 {
     const struct way *way = context;
@@ -304,7 +302,7 @@ static void *pass_on(void *context)
     return NULL;
 }
 
-/* The thread that passes on input may wait for ever, and ends with the process. */
+/* The thread that copies `in` may block forever; it ends with the process. */
 static enum cleave_status pass_both(struct relay *relay, int in, int out,
                                     struct cleave_error *err)
 {
