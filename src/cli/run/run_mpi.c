@@ -15,6 +15,7 @@
 #include "cli/run/run_mpi_words.h"
 #include "cli/run/run_slurm.h"
 #include "model/platform/nominal.h"
+#include "cli/run/lead_command.h"
 #include "run/hosts/leader_spec.h"
 #include "run/common/guard.h"
 #include "run/worker/worker_fold.h"
@@ -359,7 +360,6 @@ static void serve(const struct cv_run_mpi *mpi, const char *const *lead)
     struct cv_worker_options options = { .in = -1,
                                          .out = -1,
                                          .channel = mpi->bridge->links[0],
-                                         .lead = lead,
                                          .lent = mpi->guard };
     struct cv_worker_fold *fold;
     struct cleave_error err;
@@ -368,6 +368,7 @@ static void serve(const struct cv_run_mpi *mpi, const char *const *lead)
     if (cv_worker_fold_new(mpi->bridge->peers, &fold, &err) != CLEAVE_OK)
         return;
     cv_worker_fold_attach(fold, &options);
+    cv_lead_by(&options, lead);
     (void)cv_worker_serve(&options, &err);
     cv_worker_fold_free(fold);
 }

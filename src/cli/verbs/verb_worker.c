@@ -8,6 +8,7 @@
 #include "base/dev_null.h"
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
+#include "cli/run/lead_command.h"
 #include "cli/run/run_values.h"
 #include "run/common/content_hash.h"
 #include "run/wire/reverse_connect.h"
@@ -171,7 +172,7 @@ static int run(const struct cv_call *call)
     if (values->through)
         return stand_for(call);
     if (values->lead)
-        serve.lead = call->operands;
+        cv_lead_by(&serve, call->operands);
     else if (call->noperands > 0)
         return cv_print_error(CV_EXIT_USAGE, "expected no operand, got '%s'",
                               call->operands[0]);

@@ -272,6 +272,11 @@ bool cv_unpack_seen(const void *bytes, size_t length, struct cv_remote_seen *out
 
 /* --- files -------------------------------------------------------------------------------- */
 
+int64_t cv_stat_mtime_ns(const struct stat *facts)
+{
+    return (int64_t)facts->st_mtim.tv_sec * 1000000000 + facts->st_mtim.tv_nsec;
+}
+
 enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,
                                   struct cv_content_hash *out, struct cleave_error *err)
 {

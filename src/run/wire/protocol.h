@@ -8,6 +8,7 @@
 #ifndef CV_PROTOCOL_H
 #define CV_PROTOCOL_H
 #include <stdint.h>
+#include <sys/stat.h>
 #include "base/arena.h"
 #include "run/common/content_hash.h"
 #include "run/common/pack.h"
@@ -275,6 +276,7 @@ bool cv_unpack_back(const void *bytes, size_t length, struct cv_arena *arena,
  * cores. */
 enum cleave_status cv_hello_check(const struct cv_hello *hello, const char *other,
                                   struct cleave_error *err);
+int64_t cv_stat_mtime_ns(const struct stat *facts);
 /* Hash of the first and last 64 KiB of a file of `size` bytes. */
 enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,
                                   struct cv_content_hash *out, struct cleave_error *err);

@@ -1,24 +1,22 @@
-/* worker_output.c -- what becomes of a piece whose command has ended.
- * SPDX-License-Identifier: MIT
+/* worker_output.c -- outputs of pieces, on their way to the master. SPDX-License-Identifier: MIT
  *
- * Its output is kept here for a fold, or sent. */
+ * While a command runs, complete lines of its output are sent if the job asks for lines. Else the
+ * master asks for the one output that it would write next (SHOW): all bytes of it are sent once
+ * the command has run for CV_EARLY_MOMENT_S. The rest is sent when the command has ended, or kept
+ * for a fold. Bytes that the link cannot take wait in their store. */
 #include <stdlib.h>
+
 #include "base/fail.h"
 #include "run/worker/worker_internal.h"
 
-/* --- lines of an output, sent while its command runs ------------------------------- */
-
-/* They are taken out of its store as far as they are whole; what the link has no room for waits
- * there. If the job does not ask for lines, the master asks for the one output that it would write
- * next (SHOW). Of that all goes that has come, once its command has run for a moment: the master
- * finds the lines, and keeps what it has until it has all. */
-
-/* Of an output that goes into one frame: on a slow link others get their turn, and a sign
- * of life is a whole frame. Between them while nothing is known of the link. */
+/* Bytes of output in a frame. On a slow link other frames get their turn, and only a complete
+ * frame is a sign of life. */
 enum { FRAME_SLOW = 32 * 1024, FRAME_FIRST = 64 * 1024, FRAME_FAST = 256 * 1024 };
 static const double SLOW_BPS = 10e6;
 
-size_t cv_worker_frame_size(const struct cv_link *link)
+enum { HASHED = 64 << 20 }; /* bytes hashed between two frames to the master */
+
+static size_t frame_size(const struct cv_link *link)
 {
     const size_t fits = cv_link_fits(link);
 
@@ -41,7 +39,7 @@ void cv_worker_wrote(void *context, struct cv_slot *slot)
 void cv_worker_show(struct cv_worker *worker, struct cv_task *task)
 {
     if (!worker->job.early || worker->options->keep != NULL)
-        return; /* it was not expected, or nothing is sent at all */
+        return; /* not announced in the job, or outputs are kept */
     task->shown = worker->shows = true;
     cv_link_wake(&worker->link);
 }
@@ -53,11 +51,11 @@ static void ripened(void *context)
     cv_link_wake(&worker->link);
 }
 
-/* Whether its command has run for a moment; if not, see to it then. */
+/* The command has run for a moment; if not, a timer wakes the link. */
 static bool is_ripe(struct cv_worker *worker, const struct cv_worker_slot *seat)
 {
     const double due_s = seat->slot.start_s + CV_EARLY_MOMENT_S;
-    struct cleave_error ignored; /* then it is seen to when more comes */
+    struct cleave_error ignored; /* the next output wakes the link */
 
     if (cv_clock_s() >= due_s)
         return true;
@@ -67,8 +65,8 @@ static bool is_ripe(struct cv_worker *worker, const struct cv_worker_slot *seat)
     return false;
 }
 
-/* One that is open and has been given nothing may be started again elsewhere: nobody should see
- * what it has written until then. */
+/* An open piece without input may be started again elsewhere: its output must not be
+ * seen. */
 static bool may_speak(const struct cv_worker_slot *seat)
 {
     const struct cv_task *task = seat->tasks.first;
@@ -77,26 +75,27 @@ static bool may_speak(const struct cv_worker_slot *seat)
            (!task->open || task->piece.body.end > task->piece.body.begin);
 }
 
-static void send(struct cv_worker *worker, struct cv_task *task, size_t length)
+static void send_output(struct cv_worker *worker, struct cv_task *task,
+                        enum cv_frame_type type, uint64_t value, const void *bytes,
+                        size_t length)
 {
-    struct cv_frame_head head = { .type = CV_FRAME_LINES,
+    struct cv_frame_head head = { .type = (uint8_t)type,
                                   .length = (uint32_t)length,
                                   .peer = task->seat,
                                   .chunk = task->chunk,
-                                  .value = task->lined };
+                                  .value = value };
 
-    head.checksum = cv_frame_checksum(&head, worker->bytes);
-    task->lined += length;
+    head.checksum = cv_frame_checksum(&head, bytes);
     task->end.output_sum = cv_frame_sum(task->end.output_sum, &head);
-    cv_link_send_summed(&worker->link, &head, worker->bytes);
+    cv_link_send_summed(&worker->link, &head, bytes);
 }
 
-/* What may be sent now of the output at the seat goes to worker->bytes. */
+/* Read output of the seat that may be sent now into worker->bytes. */
 static enum cleave_status read_some(struct cv_worker *worker,
                                     const struct cv_worker_slot *seat, size_t *out_length,
                                     struct cleave_error *err)
 {
-    const size_t max = cv_worker_frame_size(&worker->link);
+    const size_t max = frame_size(&worker->link);
 
     *out_length = 0;
     if (!may_speak(seat))
@@ -110,12 +109,13 @@ static enum cleave_status read_some(struct cv_worker *worker,
                : CLEAVE_OK;
 }
 
-bool cv_worker_lines(struct cv_worker *worker)
+static bool send_lines(struct cv_worker *worker)
 {
     for (uint32_t i = 0; (worker->job.lines || worker->shows) && i < worker->nseats;
          i++) {
         const uint32_t at = (worker->turn + i) % worker->nseats;
         const struct cv_worker_slot *seat = &worker->seats[at];
+        struct cv_task *task = seat->tasks.first;
         struct cleave_error err;
         size_t length;
 
@@ -125,21 +125,16 @@ bool cv_worker_lines(struct cv_worker *worker)
         }
         if (length == 0)
             continue;
-        send(worker, seat->tasks.first, length);
+        send_output(worker, task, CV_FRAME_LINES, task->lined, worker->bytes, length);
+        task->lined += length;
         worker->turn = at + 1;
         return true;
     }
     return false;
 }
 
-/* --- what becomes of a piece whose command has ended ------------------------------- */
+/* --- after the command -------------------------------------------------------------- */
 
-/* Bytes hashed between two signs of life. */
-enum { HASHED = 64 << 20 };
-
-/* --- its input ---------------------------------------------------------------------------- */
-
-/* Long ones take their time: the master should not take this worker for dead. */
 static enum cleave_status hash_range(struct cv_worker *worker, struct cv_part part,
                                      struct cleave_error *err)
 {
@@ -157,7 +152,7 @@ static enum cleave_status hash_range(struct cv_worker *worker, struct cv_part pa
     return CLEAVE_OK;
 }
 
-/* The hash of what the command was given, if the master cannot know it. */
+/* The hash of the bytes for the command, unless the master has sent these bytes. */
 static enum cleave_status hash_input(struct cv_worker *worker, struct cv_task *task,
                                      struct cleave_error *err)
 {
@@ -193,27 +188,6 @@ static enum cleave_status hash_input(struct cv_worker *worker, struct cv_task *t
     return CLEAVE_OK;
 }
 
-/* --- its output --------------------------------------------------------------------------- */
-
-static void pack_end(struct cv_packer *packer, const struct cv_task *task)
-{
-    struct cv_remote_end end = task->end;
-
-    end.fault = task->fault;
-    cv_pack_end(packer, &end);
-}
-
-/* Over the link, in its turn. */
-static void send_bytes(struct cv_worker *worker, struct cv_task *task)
-{
-    if (task->output != NULL)
-        cv_chunk_output_close(task->output);
-    if (task->back != NULL)
-        cv_chunk_output_close(task->back);
-    cv_tasks_add(&worker->outgoing, task);
-    cv_link_wake(&worker->link);
-}
-
 void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
 {
     struct cleave_error err;
@@ -228,8 +202,8 @@ void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
     cv_chunk_output_drop(task->mates);
     task->spool = task->mates = NULL;
     cv_close(&task->file);
-    /* What an item wrote before it failed is all that there will be of it; and of lines some may
-     * be gone, or of one that is shown. */
+    /* Drop the output of a failed piece, unless it is an item or a part of it was
+     * sent. */
     if (task->output != NULL &&
         (task->item == NULL && !worker->job.lines && task->lined == 0
              ? task->end.flags
@@ -247,40 +221,43 @@ void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
         task->output = NULL;
     cv_worker_send(worker, CV_FRAME_COMPUTED, task->seat, task->chunk,
                    (uint64_t)(1e6 * task->end.compute_s));
-    send_bytes(worker, task);
+    if (task->output != NULL)
+        cv_chunk_output_close(task->output);
+    if (task->back != NULL)
+        cv_chunk_output_close(task->back);
+    cv_tasks_add(&worker->outgoing, task);
+    cv_link_wake(&worker->link);
 }
 
 void cv_worker_send_end(struct cv_worker *worker, const struct cv_task *task)
 {
+    const struct cv_frame_head head = { .type = CV_FRAME_END,
+                                        .peer = task->seat,
+                                        .chunk = task->chunk };
+    struct cv_remote_end end = task->end;
     struct cv_packer packer = { NULL, 0, 0, false };
     struct cleave_error err;
 
-    pack_end(&packer, task);
-    if (packer.failed) {
+    end.fault = task->fault;
+    cv_pack_end(&packer, &end);
+    if (!cv_link_send_packed(&worker->link, &head, &packer)) {
         cv_fail_memory(&err, "a frame");
         cv_worker_fail(worker, &err);
-    } else {
-        cv_link_send(&worker->link,
-                     &(struct cv_frame_head){
-                         .type = CV_FRAME_END, .peer = task->seat, .chunk = task->chunk },
-                     packer.bytes, packer.length);
     }
-    cv_pack_done(&packer);
 }
 
 bool cv_worker_more(void *context)
 {
     struct cv_worker *worker = context;
     struct cv_task *task = worker->outgoing.first;
-    const size_t max = cv_worker_frame_size(&worker->link);
-    struct cv_frame_head head;
+    const size_t max = frame_size(&worker->link);
     const void *bytes = NULL;
     size_t length = 0;
     struct cleave_error err;
 
-    /* Neither waits for all of the other. */
+    /* Lines and outputs take turns. */
     worker->lines_next = !worker->lines_next;
-    if ((task == NULL || worker->lines_next) && cv_worker_lines(worker))
+    if ((task == NULL || worker->lines_next) && send_lines(worker))
         return true;
     if (task == NULL)
         return worker->options->more != NULL &&
@@ -292,7 +269,7 @@ bool cv_worker_more(void *context)
         return false;
     }
     if (length == 0 && task->back != NULL) {
-        cv_chunk_output_drop(task->output); /* that was all of it */
+        cv_chunk_output_drop(task->output); /* all of it was sent */
         task->output = task->back;
         task->back = NULL;
         task->behind = true;
@@ -304,13 +281,6 @@ bool cv_worker_more(void *context)
         cv_task_free(task);
         return true;
     }
-    head = (struct cv_frame_head){ .type = CV_FRAME_OUTPUT,
-                                   .length = (uint32_t)length,
-                                   .peer = task->seat,
-                                   .chunk = task->chunk,
-                                   .value = task->behind };
-    head.checksum = cv_frame_checksum(&head, bytes);
-    task->end.output_sum = cv_frame_sum(task->end.output_sum, &head);
-    cv_link_send_summed(&worker->link, &head, bytes);
+    send_output(worker, task, CV_FRAME_OUTPUT, task->behind, bytes, length);
     return true;
 }

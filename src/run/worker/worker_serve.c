@@ -8,14 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <cleave/version.h>
 #include "base/fail.h"
-#include "base/helper_program.h"
 #include "base/signal_name.h"
 #include "base/text.h"
-#include "base/words.h"
 #include "base/write_all.h"
 #include "run/common/cpu_affinity.h"
 #include "run/common/gpus.h"
@@ -25,78 +22,12 @@
 #include "run/wire/protocol.h"
 #include "run/worker/worker_internal.h"
 
-/* --- what a master may say to a worker, and when ----------------------------------- */
+enum { FRAME_MOST = 256 * 1024, JOB_MOST = 64 << 20 };
 
-/* --- a worker that has been told to end, by SIGTERM -------------------------------- */
+/* Limits for the silence of the master before the job sets one, and for the last frame. */
+static const double SILENCE_S = 60, LAST_WORDS_S = 1;
 
-/* A machine that is taken away, a step of Slurm that is cancelled: some time is left. The master
- * hears of it, what was not begun goes back to it, and what runs is ended; then the master closes
- * the link. A second signal ends the worker at once, as others do at any time. */
-
-/* --- a worker that leads others ---------------------------------------------------- */
-
-/* Its command is a run of its own that stays (run/framed.h): pieces go to it one after the
- * other, it shares each over the hosts behind it, and its answer is the output of the piece.
- * To the master this is a worker like any other. */
-
-/* What the master asks of commands, this run asks of those behind it. */
-static void add_terms(struct cv_words *words, const struct cv_remote_job *job)
-{
-    char seconds[64];
-
-    if (job->persistent)
-        cv_words_add(words, "--persistent");
-    if (job->lines)
-        cv_words_add(words, "--line-buffer");
-    else if (!job->early)
-        cv_words_add(words, "--group");
-    if (job->timeout_s > 0) {
-        snprintf(seconds, sizeof seconds, "%.9g", job->timeout_s);
-        cv_words_add(words, "--timeout");
-        cv_words_add(words, seconds);
-    }
-    if (job->directory[0] != '\0') {
-        cv_words_add(words, "--workdir");
-        cv_words_add(words, job->directory);
-    }
-    for (size_t i = 0; job->environment[i] != NULL; i++) {
-        cv_words_add(words, "--env");
-        cv_words_add(words, job->environment[i]);
-    }
-    cv_words_add(words, "--");
-    for (size_t i = 0; job->command[i] != NULL; i++)
-        cv_words_add(words, job->command[i]);
-}
-
-enum cleave_status cv_worker_lead(struct cv_worker *worker, struct cleave_error *err)
-{
-    static const char *const first[] = { "run",    "--framed",   "--quiet", "--literal",
-                                         "--halt", "now,fail=1", NULL };
-    struct cv_remote_job *job = &worker->job;
-    const char *const *lead = worker->options->lead;
-    struct cv_words words = { .arena = &worker->arena };
-    char self[4096];
-
-    if (job->items)
-        return cv_fail(err, CLEAVE_EINPUT, "a worker that leads others does no items");
-    if (!cv_own_program(self, sizeof self))
-        return cv_fail(err, CLEAVE_EENGINE,
-                       "a worker that leads others does not find its own program");
-    cv_words_add(&words, self);
-    for (size_t i = 0; first[i] != NULL; i++)
-        cv_words_add(&words, first[i]);
-    for (size_t i = 0; lead[i] != NULL; i++)
-        cv_words_add(&words, lead[i]);
-    add_terms(&words, job);
-    job->command = cv_words_done(&words);
-    job->timeout_s = 0;
-    worker->stays = true;
-    return job->command != NULL ? CLEAVE_OK : cv_fail_memory(err, "the job");
-}
-
-/* --- make a worker ready for a job ------------------------------------------------- */
-
-enum { FRAME_MOST = 256 * 1024 };
+/* --- the job ------------------------------------------------------------------------------ */
 
 static enum cleave_status set_environment(struct cv_worker *worker, uint32_t seat,
                                           struct cleave_error *err)
@@ -124,32 +55,6 @@ static enum cleave_status set_environment(struct cv_worker *worker, uint32_t sea
     return CLEAVE_OK;
 }
 
-/* Whether the file that is here is the one of the master; else why not. */
-static bool is_same(const struct cv_remote_file *file, int fd, char *why, size_t size)
-{
-    struct cv_content_hash ends;
-    struct cleave_error err;
-    struct stat facts;
-
-    if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-        snprintf(why, size, "%s is no regular file", file->path);
-        return false;
-    }
-    if ((uint64_t)facts.st_size != file->size ||
-        (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec !=
-            file->mtime_ns) {
-        snprintf(why, size, "%s has another size or was changed at another time",
-                 file->path);
-        return false;
-    }
-    if (cv_remote_ends(fd, file->size, file->path, &ends, &err) != CLEAVE_OK ||
-        !cv_content_hash_equal(ends, file->ends)) {
-        snprintf(why, size, "%s begins or ends with other bytes", file->path);
-        return false;
-    }
-    return true;
-}
-
 static bool find_files(struct cv_worker *worker, char *why, size_t size)
 {
     const struct cv_remote_job *job = &worker->job;
@@ -161,7 +66,8 @@ static bool find_files(struct cv_worker *worker, char *why, size_t size)
         worker->files[i] = -1;
     for (uint64_t i = 0; worker->files != NULL && i < job->nfiles; i++) {
         worker->files[i] = open(job->files[i].path, O_RDONLY | O_CLOEXEC);
-        if (worker->files[i] >= 0 && is_same(&job->files[i], worker->files[i], why, size))
+        if (worker->files[i] >= 0 &&
+            cv_worker_same_file(worker->files[i], &job->files[i], why, size))
             continue;
         if (worker->files[i] < 0)
             snprintf(why, size, "%s: %s", job->files[i].path, strerror(errno));
@@ -182,8 +88,8 @@ static enum cleave_status pin_commands(struct cv_worker *worker, uint32_t n,
                : cv_fail_memory(err, "the slots");
 }
 
-enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
-                                     char *why, size_t size, struct cleave_error *err)
+static enum cleave_status prepare(struct cv_worker *worker, bool *out_shared, char *why,
+                                  size_t size, struct cleave_error *err)
 {
     struct cv_remote_job *job = &worker->job;
     uint32_t n = 0;
@@ -191,15 +97,20 @@ enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
     if (!cv_unpack_job(worker->job_bytes.bytes, worker->job_bytes.length, &worker->arena,
                        job))
         return cv_fail(err, CLEAVE_EINPUT, "expected a job, got something else");
-    worker->stays = job->persistent;
-    if (worker->options->lead != NULL)
-        CV_TRY(cv_worker_lead(worker, err));
+    if (worker->options->lead != NULL) {
+        if (job->items)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "a worker that leads others does no items");
+        CV_TRY(worker->options->lead(worker->options->lead_words, job, &worker->arena,
+                                     &job->command, err));
+        job->timeout_s = 0; /* each command has its own limit */
+    }
     while (job->names[n] != NULL)
         n++;
     if (n > CV_SEATS_MOST)
         return cv_fail(err, CLEAVE_EINPUT, "expected a job of at most %d slots, got %u",
                        (int)CV_SEATS_MOST, n);
-    /* Files are named as the master sees them, whatever the folder. */
+    /* Paths of the input are those of the master: look before the directory changes. */
     *out_shared = find_files(worker, why, size);
     CV_TRY(cv_worker_enter(worker, err));
     CV_TRY(
@@ -215,14 +126,14 @@ enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
         return cv_fail_memory(err, "the slots");
     if (worker->options->pin != CLEAVE_PIN_NONE)
         CV_TRY(pin_commands(worker, n, err));
-    for (; worker->nseats < n; worker->nseats++) {
-        CV_TRY(
-            cv_command_init(&worker->commands[worker->nseats], NULL, job->command, err));
-        worker->ncommands++;
+    while (worker->nseats < n) {
+        const uint32_t seat = worker->nseats++;
+
+        cv_worker_seat_init(worker, seat);
+        CV_TRY(cv_command_init(&worker->commands[seat], NULL, job->command, err));
         if (worker->pins != NULL)
-            worker->commands[worker->nseats].cpus = &worker->pins[worker->nseats];
-        CV_TRY(set_environment(worker, worker->nseats, err));
-        cv_worker_seat_init(worker, worker->nseats);
+            worker->commands[seat].cpus = &worker->pins[seat];
+        CV_TRY(set_environment(worker, seat, err));
     }
     cv_worker_watch_room(worker);
     worker->link.silence_s = job->silence_s;
@@ -236,22 +147,21 @@ static void drop_tasks(struct cv_worker *worker, struct cv_tasks *tasks)
 
         cv_tasks_remove(tasks, task);
         task->running = false;
-        (void)cv_worker_item_end(worker, task, NULL); /* nothing goes back any more */
+        (void)cv_worker_item_end(worker, task, NULL); /* nothing is returned */
         cv_task_free(task);
     }
 }
 
-void cv_worker_release(struct cv_worker *worker)
+static void release(struct cv_worker *worker)
 {
     for (uint32_t i = 0; i < worker->nseats; i++) {
         cv_slot_done(&worker->seats[i].slot);
         cv_told_free(worker->seats[i].told);
         drop_tasks(worker, &worker->seats[i].tasks);
+        cv_command_done(&worker->commands[i]);
     }
     drop_tasks(worker, &worker->outgoing);
     cv_worker_clean(worker);
-    for (uint32_t i = 0; i < worker->ncommands; i++)
-        cv_command_done(&worker->commands[i]);
     for (uint64_t i = 0; worker->files != NULL && i < worker->job.nfiles; i++)
         cv_close(&worker->files[i]);
     free(worker->files);
@@ -263,14 +173,6 @@ void cv_worker_release(struct cv_worker *worker)
     cv_pack_done(&worker->job_bytes);
     cv_arena_done(&worker->arena);
 }
-
-/* --- the worker at the other end of a link ----------------------------------------- */
-
-enum { JOB_MOST = 64 << 20 };
-
-/* Until the job says how long the master may be silent; and how long the last words may
- * take. */
-static const double SILENCE_S = 60, LAST_WORDS_S = 1;
 
 /* --- frames ------------------------------------------------------------------------------- */
 
@@ -286,27 +188,16 @@ static void send_hello(struct cv_worker *worker)
                   &(struct cv_hello){ .version = CLEAVE_VERSION,
                                       .host = host,
                                       .cores = slots > 0 ? slots : cv_usable_cores() });
-    if (!packer.failed)
-        cv_link_send(&worker->link,
-                     &(struct cv_frame_head){ .type = CV_FRAME_HELLO,
-                                              .value = CV_HELLO_MARKS },
-                     packer.bytes, packer.length);
-    cv_pack_done(&packer);
-}
-
-/* Before anything that could be taken for a word of the login. Where it cannot be written, nothing else
- * can. */
-static void write_mark(uint64_t key)
-{
-    char mark[CV_BEGIN_MARK_ROOM];
-
-    cv_begin_mark(key, mark);
-    (void)cv_write_all(STDERR_FILENO, mark, strlen(mark));
+    (void)cv_link_send_packed(&worker->link,
+                              &(struct cv_frame_head){ .type = CV_FRAME_HELLO,
+                                                       .value = CV_HELLO_MARKS },
+                              &packer);
 }
 
 static void take_hello(struct cv_worker *worker, const struct cv_frame_head *head,
                        const unsigned char *payload)
 {
+    char mark[CV_BEGIN_MARK_ROOM];
     struct cv_hello hello;
     struct cleave_error err;
     enum cleave_status status;
@@ -316,10 +207,12 @@ static void take_hello(struct cv_worker *worker, const struct cv_frame_head *hea
     else
         status = cv_fail(&err, CLEAVE_EINPUT,
                          "expected the hello of a master, got something else");
-    if (status != CLEAVE_OK)
+    if (status != CLEAVE_OK) {
         cv_worker_fail(worker, &err);
-    else if (head->value != 0)
-        write_mark(head->value);
+    } else if (head->value != 0) { /* before commands can write to standard error */
+        cv_begin_mark(head->value, mark);
+        (void)cv_write_all(STDERR_FILENO, mark, strlen(mark));
+    }
     worker->greeted = true;
 }
 
@@ -338,7 +231,7 @@ static void take_job(struct cv_worker *worker, const struct cv_frame_head *head,
     if (status == CLEAVE_OK && (head->flags & CV_FRAME_LAST) == 0)
         return;
     if (status == CLEAVE_OK)
-        status = cv_worker_prepare(worker, &shared, why, sizeof why, &err);
+        status = prepare(worker, &shared, why, sizeof why, &err);
     if (status == CLEAVE_OK && options->ready != NULL)
         status = options->ready(options->context, worker, &err);
     if (status != CLEAVE_OK) {
@@ -370,7 +263,7 @@ static void take_frame(void *context, const struct cv_frame_head *head,
 
     if (worker->ended)
         return;
-    /* Who keeps partial results knows where these stand. */
+    /* worker_fold.c knows the stages of these */
     if (worker->ready && head->type >= CV_FRAME_OTHERS && options->other != NULL) {
         options->other(options->context, worker, head, payload);
         return;
@@ -383,30 +276,11 @@ static void take_frame(void *context, const struct cv_frame_head *head,
         take_hello(worker, head, payload);
     else if (head->type == CV_FRAME_JOB)
         take_job(worker, head, payload);
-    else if (head->type == CV_FRAME_PIECE)
-        cv_worker_piece(worker, head, payload);
-    else if (head->type == CV_FRAME_TOLD)
-        cv_worker_told(worker, head, payload);
-    else if ((head->type == CV_FRAME_PACKED || head->type == CV_FRAME_DRAWN) &&
-             task != NULL)
-        cv_worker_packed(worker, task, head, payload);
-    else if (head->type == CV_FRAME_DATA && task != NULL)
-        cv_worker_data(worker, task, head, payload);
-    else if (head->type == CV_FRAME_MORE && task != NULL)
-        cv_worker_open_more(worker, task, head, payload);
-    else if (head->type == CV_FRAME_LOOK && task != NULL && task->open)
-        cv_worker_look(worker, task);
-    else if (head->type == CV_FRAME_SHOW && task != NULL)
-        cv_worker_show(worker, task);
-    else if (head->type == CV_FRAME_CUT)
-        cv_worker_cut(worker, task, head, payload);
-    else if (head->type == CV_FRAME_STOP && task != NULL)
-        cv_worker_stop(worker, task);
-    else if (head->type == CV_FRAME_LEAVE)
-        worker->seats[head->peer].leaving = true;
+    else
+        cv_worker_task_frame(worker, task, head, payload);
 }
 
-/* --- the worker --------------------------------------------------------------------------- */
+/* --- the worker --------------------------------------------------------------------- */
 
 static void link_broke(void *context, const struct cleave_error *err)
 {
@@ -417,7 +291,7 @@ static void link_broke(void *context, const struct cleave_error *err)
     worker->ended = true;
     worker->err = *err;
     worker->refused = err->status == CLEAVE_EINPUT;
-    if (err->status == CLEAVE_ECLOSED) /* that is how it ends */
+    if (err->status == CLEAVE_ECLOSED) /* the usual end */
         worker->err.status = CLEAVE_OK;
 }
 
@@ -426,7 +300,7 @@ static void signalled(void *context, int number)
     struct cv_worker *worker = context;
     char name[CV_SIGNAL_ROOM];
 
-    /* SIGUSR1 is Slurm's notice for a whole job: the master decides. */
+    /* SIGUSR1 is Slurm's warning for a whole job: the master decides. */
     if (number == SIGUSR1 || cv_signal_is_ignored(number))
         return;
     if (number == SIGTERM && cv_worker_can_give_notice(worker)) {
@@ -437,7 +311,7 @@ static void signalled(void *context, int number)
     cv_fail(&worker->err, CLEAVE_ESTOPPED, "stopped by %s", cv_signal_name(number, name));
 }
 
-/* As a run, it can do without a guard, but not without a word; the master passes that on. */
+/* A worker without a guard still works; the master passes the message on. */
 static void guard_failed(void *context, const struct cleave_error *err)
 {
     (void)context;
@@ -470,7 +344,7 @@ static enum cleave_status begin(struct cv_worker *worker, struct cleave_error *e
     return CLEAVE_OK;
 }
 
-/* Tell of commands that were to leave and have. */
+/* Send HAS_LEFT for commands that have ended. */
 static void check_leaving(struct cv_worker *worker)
 {
     for (uint32_t i = 0; i < worker->nseats; i++) {
@@ -483,8 +357,7 @@ static void check_leaving(struct cv_worker *worker)
     }
 }
 
-/* Say what was wrong to whoever still listens: the reader of the link has given up, but a
- * frame can still be written. */
+/* The link cannot be read any longer, but a frame can still be written. */
 static void send_last_error(struct cv_worker *worker)
 {
     const double until_s = cv_clock_s() + LAST_WORDS_S;
@@ -522,7 +395,7 @@ enum cleave_status cv_worker_serve(const struct cv_worker_options *options,
     if (options->done != NULL)
         options->done(options->context, &worker);
     cv_link_close(&worker.link);
-    cv_worker_release(&worker);
+    release(&worker);
     cv_poller_free(worker.poller);
     return status;
 }
