@@ -1,53 +1,67 @@
-/* host_connection.c -- another machine, as the master sees it. SPDX-License-Identifier: MIT */
-#include "run/hosts/hosts_internal.h"
-
+/* host_connection.c -- connections to hosts: begin, hello, job, loss, retry, leaving.
+ * SPDX-License-Identifier: MIT
+ *
+ * A connection by ssh takes tens of milliseconds of a processor here, most of them for keys. If
+ * all were begun at once, all would be ready late. So a few are begun first, two more for each
+ * one that is ready or out, and the number doubles every STEP_S unless processors were busy:
+ * most of the time a connection waits for the other side. A thousand are begun in half a second.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
 #include <cleave/execute.h>
 #include <cleave/version.h>
+
 #include "base/fail.h"
-#include "base/signal_name.h"
 #include "base/text.h"
 #include "run/common/usable_cores.h"
 #include "run/hosts/host_spec.h"
-#include "run/wire/frame.h"
-
-/* --- tell another machine who is there and what is to be done ---------------------- */
+#include "run/hosts/hosts_internal.h"
 
 enum {
-    JOB_FRAME = 64 * 1024
-}; /* bytes of a job in a frame: a whole one is a sign of life */
+    JOB_FRAME =
+        64 * 1024,   /* bytes of a job in a frame: a complete frame is a sign of life */
+    MOST_TRIES = 20, /* in a row, to reach a host that was ready; and ... */
+    LAST_TRIES = 4,  /* ... if no other host is ready, or the host reports a failure */
+    EXIT_WAIT_MS = 200, /* for the status of a command whose output has ended */
+    MOST_HELD = 8,      /* steps that busy processors may delay: hosts may not answer */
+    IDLE = 4,           /* number in the first line of /proc/stat */
+};
 
-/* A worker waits longer for its master than the other way round: a master that was asleep
- * should find it again. */
+/* A worker waits longer for its master than the master for it: a suspended master should find its
+ * workers again. */
 static const double PATIENCE = 3;
+/* A copy of cleave has some megabytes: its limit is this many times that of a connection. */
+static const double LONGER = 12;
+/* After STEP_S the number of connections doubles, if processors were idle for IDLE_PART of it. */
+static const double STEP_S = 0.06, IDLE_PART = 0.25;
+/* Batch systems signal all processes of a job, this one too, but not at the same time. */
+static const double HUSH_S = 1;
 
-static void push(struct cv_host *host, const struct cleave_copy *copy);
-static void host_notice(struct cv_host *host);
 static void hosts_settled(struct cv_hosts *hosts);
 
-static void host_send_hello(struct cv_host *host)
+/* --- hello and job ------------------------------------------------------------------------ */
+
+static void send_hello(struct cv_host *host)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
     const uint64_t mark = host->words != NULL ? cv_begin_mark_key() : 0;
 
     if (mark != 0)
-        cv_connect_stderr_expect(&host->login_stderr, mark);
+        cv_connect_stderr_expect(&host->login, mark);
     cv_pack_hello(&packer, &(struct cv_hello){ .version = CLEAVE_VERSION,
                                                .host = "master",
                                                .cores = cv_usable_cores() });
-    if (!packer.failed)
-        cv_link_send(&host->link,
-                     &(struct cv_frame_head){ .type = CV_FRAME_HELLO, .value = mark },
-                     packer.bytes, packer.length);
-    cv_pack_done(&packer);
+    (void)cv_link_send_packed(&host->link,
+                              &(struct cv_frame_head){ .type = CV_FRAME_HELLO,
+                                                       .value = mark },
+                              &packer);
 }
 
 const char *cv_host_worker_name(const struct cv_host *host, uint32_t i,
@@ -58,7 +72,7 @@ const char *cv_host_worker_name(const struct cv_host *host, uint32_t i,
     return out;
 }
 
-/* The names of its workers: those of their places, if it has some. */
+/* Names of its workers: those in the run, if it has workers there. */
 static const char **list_names(const struct cv_host *host, struct cv_arena *arena)
 {
     const char **names = cv_array(arena, host->slots + 1u, sizeof *names);
@@ -79,7 +93,7 @@ static enum cleave_status pack_job(const struct cv_host *host, const char **name
 {
     static const char *const nothing[] = { NULL };
     const struct cv_host_terms *terms = &host->hosts->terms;
-    /* The words are only read. */
+    /* Only read. */
     union {
         const char *const *in;
         const char **out;
@@ -109,12 +123,13 @@ static enum cleave_status pack_job(const struct cv_host *host, const char **name
     return packer->failed ? cv_fail_memory(err, "a job") : CLEAVE_OK;
 }
 
-static enum cleave_status host_send_job(struct cv_host *host, struct cleave_error *err)
+static enum cleave_status send_job(struct cv_host *host, struct cleave_error *err)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
     enum cleave_status status;
     struct cv_arena arena;
 
+    host->briefed = true;
     cv_arena_init(&arena);
     status = pack_job(host, list_names(host, &arena), &packer, err);
     cv_arena_done(&arena);
@@ -133,108 +148,197 @@ static enum cleave_status host_send_job(struct cv_host *host, struct cleave_erro
     return status;
 }
 
-/* --- take a copy of cleave to another machine -------------------------------------- */
+/* --- a copy of cleave ---------------------------------------------------------------------
+ *
+ * A command is run with the program as its input; its process takes the place of the connection. */
 
-/* Forget it; nothing is told. One that was never started has a pidfd of -1. */
-static void push_done(struct cv_push *push)
+static void end_process(struct cv_host *host)
 {
-    if (push->poller != NULL) {
-        cv_poller_remove(push->poller, &push->watch);
-        cv_poller_cancel(push->poller, &push->timer);
-    }
-    cv_process_kill(&push->process);
+    cv_poller_remove(host->hosts->poller, &host->push_watch);
+    cv_poller_cancel(host->hosts->poller, &host->timer);
+    cv_process_kill(&host->process);
 }
 
-static void fail(struct cv_push *push, const char *why)
+static void push_failed(struct cv_host *host, const char *why)
 {
     struct cleave_error err;
 
-    push_done(push);
+    end_process(host);
     cv_fail(&err, CLEAVE_EENGINE,
-            "cannot take a copy of cleave there, into ~/.cache/cleave: %s; --remote FILE "
+            "cannot take a copy of cleave there, into ~/.cache/cleave: %s; hosts.program "
             "names one that is there",
             why);
-    push->ended(push->context, &err);
+    cv_host_fail(host, &err);
 }
 
-static void command_ended(void *context, unsigned events)
+static void push_ended(void *context, unsigned events)
 {
-    struct cv_push *push = context;
+    struct cv_host *host = context;
 
     (void)events;
-    /* First this: a descriptor that a child has until it is another program stays watched
-     * when we close it, and tells of the same end again. */
-    cv_poller_remove(push->poller, &push->watch);
-    cv_process_reap(&push->process);
-    if (push->process.exit_code != 0) {
-        fail(push, "the command that does it failed");
+    /* Before the process is reaped: a child that has not executed its program yet may hold the
+     * descriptor, so that closing it does not end the watch. */
+    cv_poller_remove(host->hosts->poller, &host->push_watch);
+    cv_process_reap(&host->process);
+    if (host->process.exit_code != 0) {
+        push_failed(host, "the command that does it failed");
         return;
     }
-    push_done(push);
-    push->ended(push->context, NULL);
+    end_process(host);
+    cv_host_connect(host);
 }
 
-static void took_too_long(void *context)
+static void push_took_too_long(void *context)
 {
-    fail(context, "it takes too long");
+    push_failed(context, "it takes too long");
 }
 
-static enum cleave_status start(struct cv_push *push, int file, struct cleave_error *err)
+static enum cleave_status start_push(struct cv_host *host, const struct cleave_copy *copy,
+                                     int file, struct cleave_error *err)
 {
+    struct cv_hosts *hosts = host->hosts;
     struct cv_command command = { 0 };
-    enum cleave_status status = cv_command_init(&command, NULL, push->copy->push, err);
+    enum cleave_status status = cv_command_init(&command, NULL, copy->push, err);
 
     if (status == CLEAVE_OK)
-        status = cv_process_start(&push->process, &command,
+        status = cv_process_start(&host->process, &command,
                                   &(struct cv_process_files){
                                       .in = file, .out = -1, .errors = -1, .extra = -1 },
-                                  cv_poller_old_mask(push->poller), err);
+                                  cv_poller_old_mask(hosts->poller), err);
     cv_command_done(&command);
     CV_TRY(status);
-    CV_TRY(cv_poller_add(push->poller, &push->watch, push->process.pidfd, CV_READABLE,
-                         command_ended, push, err));
-    return cv_poller_set(push->poller, &push->timer, cv_clock_s() + push->patience_s,
-                         took_too_long, push, err);
+    CV_TRY(cv_poller_add(hosts->poller, &host->push_watch, host->process.pidfd,
+                         CV_READABLE, push_ended, host, err));
+    return cv_poller_set(hosts->poller, &host->timer,
+                         cv_clock_s() + LONGER * hosts->terms.connect_timeout_s,
+                         push_took_too_long, host, err);
 }
 
-/* What a connection that ended with this status asks for; NULL: nothing. */
-static const struct cleave_copy *push_asked(const struct cv_push *push, int exit_code)
+/* Take a copy of cleave there, then connect. */
+static void push(struct cv_host *host, const struct cleave_copy *copy)
 {
-    if (exit_code < CLEAVE_HOST_LACKS ||
-        (size_t)(exit_code - CLEAVE_HOST_LACKS) >= push->ncopies)
-        return NULL;
-    return &push->copies[exit_code - CLEAVE_HOST_LACKS];
-}
-
-static void push_start(struct cv_push *push)
-{
-    const int file = open(push->copy->file, O_RDONLY | O_CLOEXEC);
+    const int file = open(copy->file, O_RDONLY | O_CLOEXEC);
     struct cleave_error err;
 
+    cv_hosts_note(host->hosts, "%s: gets a copy of cleave", host->name);
+    cv_poller_cancel(host->hosts->poller, &host->timer);
+    host->state = CV_HOST_CONNECTING;
+    host->pushed = true;
     if (file < 0)
-        fail(push, strerror(errno));
-    else if (start(push, file, &err) != CLEAVE_OK)
-        fail(push, err.text);
+        push_failed(host, strerror(errno));
+    else if (start_push(host, copy, file, &err) != CLEAVE_OK)
+        push_failed(host, err.text);
     if (file >= 0)
         close(file);
 }
 
-/* --- another machine, as the master sees it ---------------------------------------- */
+/* --- leaving ------------------------------------------------------------------------------
+ *
+ * A host that leaves gets nothing more and ends what it has; the rest goes to others after
+ * terms.notice_s. A host that gave notice itself returns what it has not started. */
 
-enum {
-    MOST_TRIES = 20,   /* one after the other, of a host that was ready once; and    */
-    LAST_TRIES = 4,    /* when no other host is there, or it says itself that it fails */
-    EXIT_WAIT_MS = 200 /* for the status of a command whose output has ended          */
-};
+static void notice_over(void *context)
+{
+    struct cv_host *host = context;
+    struct cleave_error err;
 
-/* A copy of cleave is some megabytes: it may take so many times as long as an answer. */
-static const double LONGER = 12;
+    cv_fail(&err, CLEAVE_ELOST, "it was to leave, and its notice is over");
+    cv_host_fail(host, &err);
+}
 
-/* --- rules -------------------------------------------------------------------------------- */
+static void begin_to_leave(struct cv_host *host)
+{
+    struct cv_hosts *hosts = host->hosts;
+
+    host->leaving = true;
+    hosts->nleaving++;
+    if (cv_poller_set(hosts->poller, &host->timer, cv_clock_s() + hosts->terms.notice_s,
+                      notice_over, host, NULL) != CLEAVE_OK)
+        notice_over(host);
+}
+
+void cv_host_dismiss(struct cv_host *host)
+{
+    if (host->leaving || host->state == CV_HOST_OUT)
+        return;
+    if (host->state != CV_HOST_READY) {
+        snprintf(host->reason, sizeof host->reason, "it was taken away");
+        cv_host_leave_out(host);
+        return;
+    }
+    cv_hosts_note(host->hosts, "%s: is to leave, and has %g s to end what it has",
+                  host->name, host->hosts->terms.notice_s);
+    begin_to_leave(host);
+}
+
+/* A host gave notice a moment ago: this process may be the next to be signalled, so nothing is
+ * concluded from the absence of hosts. */
+static bool stop_in_progress(const struct cv_hosts *hosts)
+{
+    return hosts->hush.place != 0;
+}
+
+/* Wakes the poller, so that stop_in_progress is asked again. */
+static void hush_over(void *context)
+{
+    (void)context;
+}
+
+static bool is_stopping(const struct cv_hosts *hosts)
+{
+    return hosts->stopped_by != NULL && *hosts->stopped_by != 0;
+}
+
+static void take_notice(struct cv_host *host)
+{
+    struct cv_hosts *hosts = host->hosts;
+
+    host->noticed = true;
+    (void)cv_poller_set(hosts->poller, &hosts->hush, cv_clock_s() + HUSH_S, hush_over,
+                        hosts, NULL);
+    if (host->leaving) /* by our order */
+        return;
+    if (!is_stopping(hosts)) /* a signal that ends the run may reach hosts as well */
+        cv_hosts_note(hosts,
+                      "%s: was told to end (SIGTERM): it gets nothing new, and leaves "
+                      "within %g s (hosts.notice_s)",
+                      host->name, hosts->terms.notice_s);
+    begin_to_leave(host);
+}
+
+static void stop_leaving(struct cv_host *host)
+{
+    cv_poller_cancel(host->hosts->poller, &host->timer);
+    host->hosts->nleaving--;
+    host->leaving = false;
+}
+
+void cv_host_keep(struct cv_host *host)
+{
+    if (!host->leaving || host->noticed)
+        return;
+    stop_leaving(host);
+    cv_hosts_note(host->hosts, "%s: stays", host->name);
+    host->hosts->changed(host->hosts->context, host);
+}
+
+void cv_host_release(struct cv_host *host)
+{
+    stop_leaving(host);
+    cv_link_close(&host->link);
+    cv_send_reset(host);
+    host->hosts->nready--;
+    host->state = CV_HOST_OUT;
+    snprintf(host->reason, sizeof host->reason, "%s",
+             host->noticed ? "it was told to end (SIGTERM)" : "it was taken away");
+    if (!host->noticed) /* the notice was reported */
+        cv_hosts_note(host->hosts, "%s: has left", host->name);
+    host->noticed = false;
+}
 
 /* --- frames ------------------------------------------------------------------------------- */
 
-/* One that was not told how many slots it has has one for each core. */
+/* The default is one slot per core. */
 static enum cleave_status count_slots(struct cv_host *host, uint64_t cores,
                                       struct cleave_error *err)
 {
@@ -246,13 +350,6 @@ static enum cleave_status count_slots(struct cv_host *host, uint64_t cores,
         return cv_fail_memory(err, "the slots of a host");
     host->slots = (uint32_t)cores;
     return CLEAVE_OK;
-}
-
-/* Tell it what is to be done. */
-static enum cleave_status brief(struct cv_host *host, struct cleave_error *err)
-{
-    host->briefed = true;
-    return host_send_job(host, err);
 }
 
 static void take_hello(struct cv_host *host, const struct cv_frame_head *head,
@@ -280,7 +377,7 @@ static void take_hello(struct cv_host *host, const struct cv_frame_head *head,
     }
     host->marks = head->value != 0;
     host->state = CV_HOST_GREETED;
-    if (!host->briefed && brief(host, &err) != CLEAVE_OK)
+    if (!host->briefed && send_job(host, &err) != CLEAVE_OK)
         cv_host_fail(host, &err);
 }
 
@@ -331,7 +428,7 @@ static void take_frame(void *context, const struct cv_frame_head *head,
     struct cv_slot *slot;
     enum cv_stage stage;
 
-    /* Who has been asked for partial results knows where these stand. */
+    /* remote_fold_frames.c knows the stages of these. */
     if (host->state == CV_HOST_READY && head->type >= CV_FRAME_OTHERS &&
         host->hosts->other != NULL) {
         host->hosts->other(host->hosts->other_context, host, head, payload);
@@ -347,14 +444,14 @@ static void take_frame(void *context, const struct cv_frame_head *head,
     else if (stage == CV_STAGE_GREETED)
         take_ready(host, head, payload);
     else if (head->type == CV_FRAME_NOTICE)
-        host_notice(host);
+        take_notice(host);
     else
         cv_remote_frame(host, slot, head, payload);
 }
 
-/* --- the end of a connection -------------------------------------------------------------- */
+/* --- the end of a connection -------------------------------------------------------- */
 
-/* Tell the other side what it did wrong, if there is room for a word. */
+/* Tell the worker why, if the link can take a frame. */
 static void send_refusal(struct cv_host *host, const struct cleave_error *err)
 {
     if (err->status != CLEAVE_EINPUT || host->link.out < 0)
@@ -364,7 +461,7 @@ static void send_refusal(struct cv_host *host, const struct cleave_error *err)
                  err->text, strlen(err->text));
 }
 
-/* What came instead of a worker's hello, of one that waits for something else: "; ...". */
+/* Text that arrived instead of a hello: "; ...". */
 static void describe_words(const struct cv_host *host, const struct cleave_error *err,
                            char *out, size_t size)
 {
@@ -377,37 +474,16 @@ static void describe_words(const struct cv_host *host, const struct cleave_error
                  cv_shown((const char *)link->got, link->ngot, shown, sizeof shown));
 }
 
-/* How the command that connects has ended, for those who know it: " (...)". */
-static void describe_exit(struct cv_host *host, char *out, size_t size)
+/* End the command that connects. True: it has ended by itself, and its status is
+ * known. */
+static bool has_exited(struct cv_host *host)
 {
     struct pollfd wait = { .fd = host->process.pidfd, .events = POLLIN };
-    char name[CV_SIGNAL_ROOM];
+    const bool ran = host->process.pid > 0;
+    const bool exited = ran && poll(&wait, 1, EXIT_WAIT_MS) > 0;
 
-    out[0] = '\0';
-    if (host->process.pid <= 0)
-        return;
-    if (poll(&wait, 1, EXIT_WAIT_MS) <= 0) {
-        cv_process_kill(&host->process);
-        return;
-    }
     cv_process_kill(&host->process);
-    if (host->process.signal != 0)
-        snprintf(out, size, "; '%s' was ended by %s", host->words[0],
-                 cv_signal_text(host->process.signal, name));
-    else if (host->pushed && host->process.exit_code >= 126)
-        snprintf(out, size,
-                 "; the copy of cleave does not run there: it needs the same kind of "
-                 "machine and libraries, or to be linked statically");
-    else if (push_asked(&host->push, host->process.exit_code) != NULL ||
-             host->process.exit_code == CLEAVE_HOST_LACKS)
-        snprintf(out, size, "; there is no cleave that could be used");
-    else if (host->process.exit_code == 127)
-        snprintf(out, size,
-                 "; '%s' exited with status 127: is there a cleave? --push brings one",
-                 host->words[0]);
-    else if (host->process.exit_code != 0)
-        snprintf(out, size, "; '%s' exited with status %d", host->words[0],
-                 host->process.exit_code);
+    return exited;
 }
 
 static void try_again(void *context)
@@ -415,9 +491,9 @@ static void try_again(void *context)
     cv_host_connect(context);
 }
 
-/* Whether it is tried again, and when. Only a chunk that is finished says that it is of use
- * again: one that gets ready and goes, again and again, is given up, and soon if it says
- * why it goes (a full disk): that is no loss of a connection which comes back. */
+/* Whether and when the host is tried again. Only a finished chunk resets the tries: a
+ * host that becomes ready and is lost again and again is given up; soon, if it reports
+ * a failure itself (a full disk). */
 static void plan_next_try(struct cv_host *host, bool hopeful, bool refuses)
 {
     struct cv_hosts *hosts = host->hosts;
@@ -433,48 +509,8 @@ static void plan_next_try(struct cv_host *host, bool hopeful, bool refuses)
         host->state = CV_HOST_DOWN;
 }
 
-static void copy_ended(void *context, const struct cleave_error *err)
-{
-    if (err == NULL)
-        cv_host_connect(context);
-    else
-        cv_host_fail(context, err);
-}
-
-/* Take a copy of cleave there, and connect then. */
-static void push(struct cv_host *host, const struct cleave_copy *copy)
-{
-    struct cv_hosts *hosts = host->hosts;
-
-    cv_hosts_note(hosts, "%s: gets a copy of cleave", host->name);
-    cv_poller_cancel(hosts->poller, &host->timer);
-    host->state = CV_HOST_CONNECTING;
-    host->pushed = true;
-    host->push.copy = copy;
-    host->push.poller = hosts->poller;
-    host->push.patience_s = LONGER * hosts->terms.connect_timeout_s;
-    host->push.ended = copy_ended;
-    host->push.context = host;
-    push_start(&host->push);
-}
-
-static void tell_why(struct cv_host *host, bool was_ready)
-{
-    if (host->state == CV_HOST_OUT && !was_ready && !host->was_ready && !host->stuck)
-        cv_host_tell_absent(host, host->reason);
-    else if (was_ready
-                 ? cv_host_tells(host, CV_NOTE_LOST)
-                 : host->state != CV_HOST_DOWN || cv_host_tells(host, CV_NOTE_ABSENT))
-        cv_hosts_note(host->hosts, "%s: %s: %s", host->name,
-                      host->state == CV_HOST_OUT && (host->stuck || !was_ready)
-                          ? "left out"
-                      : was_ready ? "lost, its chunks go elsewhere"
-                                  : "still not there",
-                      host->reason);
-}
-
-/* Whether a host that has not been ready was there, and its connection was cut. A command
- * that fails by itself would fail again. */
+/* The connection was cut after the host had answered. A command that fails would fail
+ * again. */
 static bool was_cut(const struct cv_host *host, enum cv_host_state before,
                     enum cleave_status status)
 {
@@ -490,7 +526,8 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
     const enum cv_host_state before = host->state;
     const bool was_ready = before == CV_HOST_READY;
     const struct cleave_copy *copy;
-    char words[120], how[200], said[400];
+    char words[120];
+    bool exited;
 
     if (host->state == CV_HOST_DOWN || host->state == CV_HOST_OUT)
         return;
@@ -499,20 +536,17 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
     host->hosts->nready -= was_ready;
     describe_words(host, err, words, sizeof words);
     cv_link_close(&host->link);
-    describe_exit(host, how, sizeof how);
-    cv_connect_stderr_end(&host->login_stderr);
-    copy = was_ready || host->pushed ? NULL
-                                     : push_asked(&host->push, host->process.exit_code);
+    exited = has_exited(host);
+    cv_connect_stderr_end(&host->login);
+    copy = was_ready || host->pushed ? NULL : cv_host_wanted_copy(host);
     if (copy != NULL && copy->push != NULL) {
         push(host, copy);
         return;
     }
-    cv_host_quote_words(host, err, said, sizeof said);
     if (copy != NULL)
         snprintf(host->reason, sizeof host->reason, "%s", copy->absent);
     else
-        snprintf(host->reason, sizeof host->reason, "%.250s%.110s%.140s%.290s", err->text,
-                 words, how, said);
+        cv_host_explain(host, err, words, exited);
     cv_poller_cancel(host->hosts->poller, &host->timer);
     if (was_ready)
         cv_remote_lose(host);
@@ -523,9 +557,9 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
                   err->status == CLEAVE_EREFUSED);
     host->hosts->nleaving -= host->leaving;
     host->leaving = host->noticed = false;
-    /* A signal from the terminal reaches hosts as well: that they go is no news then. */
-    if (host->hosts->stopped_by == NULL || *host->hosts->stopped_by == 0)
-        tell_why(host, was_ready);
+    /* A signal from the terminal reaches hosts as well: do not report each of them. */
+    if (!is_stopping(host->hosts))
+        cv_host_tell_why(host, was_ready);
     host->hosts->changed(host->hosts->context, host);
     hosts_settled(host->hosts);
 }
@@ -545,7 +579,7 @@ static void host_took_too_long(void *context)
     cv_host_fail(host, &err);
 }
 
-/* --- the beginning ------------------------------------------------------------------------ */
+/* --- one connection ----------------------------------------------------------------- */
 
 static enum cleave_status start_command(struct cv_host *host, int *in, int *out,
                                         struct cleave_error *err)
@@ -562,8 +596,8 @@ static enum cleave_status start_command(struct cv_host *host, int *in, int *out,
     if (status == CLEAVE_OK)
         status = cv_pipe_open(&errors, err);
     if (status == CLEAVE_OK) {
-        status = cv_connect_stderr_open(&host->login_stderr, host->hosts->poller,
-                                        errors.read, err);
+        status =
+            cv_connect_stderr_open(&host->login, host->hosts->poller, errors.read, err);
         errors.read = -1;
     }
     if (status == CLEAVE_OK)
@@ -609,10 +643,10 @@ static enum cleave_status connect_host(struct cv_host *host, struct cleave_error
     CV_TRY(cv_poller_set(hosts->poller, &host->timer,
                          cv_clock_s() + hosts->terms.connect_timeout_s,
                          host_took_too_long, host, err));
-    host_send_hello(host);
-    /* Where its hello says nothing that the job depends on, that is not waited for: on a long
-     * way, the first piece comes there a round trip sooner. */
-    return host->slots > 0 ? brief(host, err) : CLEAVE_OK;
+    send_hello(host);
+    /* If the job does not depend on the hello, do not wait for it: the first piece
+     * arrives a round trip earlier. */
+    return host->slots > 0 ? send_job(host, err) : CLEAVE_OK;
 }
 
 void cv_host_connect(struct cv_host *host)
@@ -621,7 +655,7 @@ void cv_host_connect(struct cv_host *host)
 
     cv_send_reset(host);
     host->moved = host->stuck = host->briefed = host->marks = false;
-    cv_process_kill(&host->process); /* of one that has left */
+    cv_process_kill(&host->process); /* of an earlier connection */
     host->state = CV_HOST_CONNECTING;
     if (connect_host(host, &err) != CLEAVE_OK)
         cv_host_fail(host, &err);
@@ -631,137 +665,24 @@ void cv_host_leave_out(struct cv_host *host)
 {
     if (host->state == CV_HOST_OUT)
         return;
-    cv_poller_cancel(host->hosts->poller, &host->timer);
-    push_done(&host->push);
+    end_process(host);
     cv_link_close(&host->link);
-    cv_process_kill(&host->process);
-    cv_connect_stderr_end(&host->login_stderr);
+    cv_connect_stderr_end(&host->login);
     host->state = CV_HOST_OUT;
-    tell_why(host, false);
+    cv_host_tell_why(host, false);
 }
 
 void cv_host_done(struct cv_host *host)
 {
-    cv_poller_cancel(host->hosts->poller, &host->timer);
+    end_process(host);
     cv_poller_cancel(host->hosts->poller, &host->link_timer);
-    push_done(&host->push);
     cv_link_close(&host->link);
-    cv_process_kill(&host->process);
-    cv_connect_stderr_done(&host->login_stderr);
+    cv_connect_stderr_done(&host->login);
     cv_close(&host->given);
     free(host->seats);
     free(host->owed);
     free(host);
 }
-
-/* --- a host that is to go ---------------------------------------------------------- */
-
-/* It gets nothing more and ends what it has; what is not done when its notice is over goes to
- * others, as if it had been lost. One that has said so itself gives back what it has not begun. */
-
-static void notice_over(void *context)
-{
-    struct cv_host *host = context;
-    struct cleave_error err;
-
-    cv_fail(&err, CLEAVE_ELOST, "it was to leave, and its notice is over");
-    cv_host_fail(host, &err);
-}
-
-static void begin_to_leave(struct cv_host *host)
-{
-    struct cv_hosts *hosts = host->hosts;
-
-    host->leaving = true;
-    hosts->nleaving++;
-    if (cv_poller_set(hosts->poller, &host->timer, cv_clock_s() + hosts->terms.notice_s,
-                      notice_over, host, NULL) != CLEAVE_OK)
-        notice_over(host);
-}
-
-void cv_host_dismiss(struct cv_host *host)
-{
-    if (host->leaving || host->state == CV_HOST_OUT)
-        return;
-    if (host->state != CV_HOST_READY) {
-        snprintf(host->reason, sizeof host->reason, "it was taken away");
-        cv_host_leave_out(host);
-        return;
-    }
-    cv_hosts_note(host->hosts, "%s: is to leave, and has %g s to end what it has",
-                  host->name, host->hosts->terms.notice_s);
-    begin_to_leave(host);
-}
-
-/* Batch systems tell all processes of a job to end, this one too, but not at the same time. */
-static const double HUSH_S = 1;
-
-static bool stop_in_progress(const struct cv_hosts *hosts)
-{
-    return hosts->told_s > 0 && cv_clock_s() < hosts->told_s + HUSH_S;
-}
-
-/* Who waits looks again. */
-static void hush_over(void *context)
-{
-    (void)context;
-}
-
-static void host_notice(struct cv_host *host)
-{
-    struct cv_hosts *hosts = host->hosts;
-
-    host->noticed = true;
-    if (cv_poller_set(hosts->poller, &hosts->hush, cv_clock_s() + HUSH_S, hush_over,
-                      hosts, NULL) == CLEAVE_OK)
-        hosts->told_s = cv_clock_s();
-    if (host->leaving) /* it has been told so by us already */
-        return;
-    /* A signal that ends the run may reach hosts as well. */
-    if (hosts->stopped_by == NULL || *hosts->stopped_by == 0)
-        cv_hosts_note(hosts,
-                      "%s: was told to end (SIGTERM): it gets nothing new, and leaves "
-                      "within %g s (--grace)",
-                      host->name, hosts->terms.notice_s);
-    begin_to_leave(host);
-}
-
-/* It leaves no more, whatever the reason. */
-static void forget(struct cv_host *host)
-{
-    cv_poller_cancel(host->hosts->poller, &host->timer);
-    host->hosts->nleaving--;
-    host->leaving = false;
-}
-
-void cv_host_keep(struct cv_host *host)
-{
-    if (!host->leaving || host->noticed)
-        return;
-    forget(host);
-    cv_hosts_note(host->hosts, "%s: stays", host->name);
-    host->hosts->changed(host->hosts->context, host);
-}
-
-void cv_host_release(struct cv_host *host)
-{
-    forget(host);
-    cv_link_close(&host->link);
-    cv_send_reset(host);
-    host->hosts->nready--;
-    host->state = CV_HOST_OUT;
-    snprintf(host->reason, sizeof host->reason, "%s",
-             host->noticed ? "it was told to end (SIGTERM)" : "it was taken away");
-    if (!host->noticed) /* of others one line is enough */
-        cv_hosts_note(host->hosts, "%s: has left", host->name);
-    host->noticed = false;
-}
-
-/* As many again are begun after so long, if processors were idle for such a part of it; and after so many
- * times that long whatever they were, lest hosts that do not answer keep others waiting. */
-static const double STEP_S = 0.06, IDLE_PART = 0.25;
-enum { MOST_HELD = 8 };
-enum { IDLE = 4 }; /* which number of the first line: cpu user nice system idle ... */
 
 static size_t count_in(const struct cv_hosts *hosts, enum cv_host_state first,
                        enum cv_host_state last)
@@ -784,16 +705,15 @@ bool cv_hosts_any_hope(const struct cv_hosts *hosts)
     return hosts->nready > 0 || cv_hosts_may_come(hosts);
 }
 
-/* Whether it is not decided yet who is there. One that was cut off is tried again, and
- * waited for when there is nobody else. */
+/* It is not decided yet which hosts are ready. A lost host is waited for if no other
+ * one is ready. */
 static bool undecided(const struct cv_hosts *hosts)
 {
     return count_in(hosts, CV_HOST_NEW, CV_HOST_GREETED) > 0 ||
            (hosts->nready == 0 && count_in(hosts, CV_HOST_DOWN, CV_HOST_DOWN) > 0);
 }
 
-/* How long they had nothing to do since the machine was started, all added up. NAN: it does not
- * say. */
+/* Idle time of all processors since the start of the machine. NAN: not known. */
 static double idle_s(void)
 {
     FILE *file = fopen("/proc/stat", "re");
@@ -803,7 +723,7 @@ static double idle_s(void)
     if (file == NULL)
         return NAN;
     if (fgets(line, sizeof line, file) == NULL || strncmp(line, "cpu ", 4) != 0)
-        end = at; /* it says something else */
+        end = at; /* another format */
     fclose(file);
     for (int i = 0; i < IDLE && end != at; i++) {
         at = end != NULL ? end : at;
@@ -826,12 +746,12 @@ static void set_step(struct cv_hosts *hosts)
 {
     hosts->step_s = cv_clock_s();
     hosts->idle_s = idle_s();
-    /* Without a timer, who settles begins the others. */
-    hosts->stepping = cv_poller_set(hosts->poller, &hosts->step, hosts->step_s + STEP_S,
-                                    widen, hosts, NULL) == CLEAVE_OK;
+    /* Without memory for the timer, hosts that are ready or out begin the others. */
+    (void)cv_poller_set(hosts->poller, &hosts->step, hosts->step_s + STEP_S, widen, hosts,
+                        NULL);
 }
 
-/* Whether processors were busy since the step was set: more connections would make all later. */
+/* More connections would delay all of them. */
 static bool were_busy(const struct cv_hosts *hosts)
 {
     const double time_s = cv_clock_s() - hosts->step_s;
@@ -839,12 +759,12 @@ static bool were_busy(const struct cv_hosts *hosts)
     return idle_s() - hosts->idle_s < IDLE_PART * time_s * cv_usable_cores();
 }
 
-/* Descriptors are there, and cost nothing. */
+/* A connection by a descriptor costs nothing. */
 static void begin_some(struct cv_hosts *hosts)
 {
     struct cv_host *host;
 
-    if (hosts->beginning) /* one that could not be begun has settled in here */
+    if (hosts->beginning) /* a host that failed at once is settled in here */
         return;
     hosts->beginning = true;
     while ((host = next_new(hosts)) != NULL &&
@@ -852,7 +772,7 @@ static void begin_some(struct cv_hosts *hosts)
             count_in(hosts, CV_HOST_CONNECTING, CV_HOST_GREETED) < hosts->window))
         cv_host_connect(host);
     hosts->beginning = false;
-    if (host != NULL && !hosts->stepping)
+    if (host != NULL && hosts->step.place == 0)
         set_step(hosts);
 }
 
@@ -860,7 +780,6 @@ static void widen(void *context)
 {
     struct cv_hosts *hosts = context;
 
-    hosts->stepping = false;
     if (were_busy(hosts) && ++hosts->held < MOST_HELD) {
         set_step(hosts);
         return;
@@ -870,7 +789,7 @@ static void widen(void *context)
     begin_some(hosts);
 }
 
-/* One is ready, or out: another connection can be begun. */
+/* A host is ready or out: begin another connection. */
 static void hosts_settled(struct cv_hosts *hosts)
 {
     if (count_in(hosts, CV_HOST_NEW, CV_HOST_GREETED) == 0)
@@ -882,14 +801,11 @@ static void hosts_settled(struct cv_hosts *hosts)
 
 void cv_hosts_connect_no_more(struct cv_hosts *hosts)
 {
-    if (hosts->stepping)
-        cv_poller_cancel(hosts->poller, &hosts->step);
-    hosts->stepping = false;
+    cv_poller_cancel(hosts->poller, &hosts->step);
     hosts->window = 0;
 }
 
-/* When it is not waited for more any longer: some are there since `first_s`, and the last of them
- * since `last_s`. */
+/* The end of the wait: hosts are ready since `first_s`, the last one since `last_s`. */
 static double waits_until(const struct cv_patience *patience, double first_s,
                           double last_s)
 {
@@ -903,7 +819,8 @@ enum cleave_status cv_hosts_connect(struct cv_hosts *hosts,
     double first_s = others ? cv_clock_s() : INFINITY, last_s = first_s;
     size_t nready = 0;
 
-    /* Who waits for all, or begins without those who are late, gains nothing by the first ones. */
+    /* A run that waits for all hosts, or begins without late ones, gains nothing from
+     * the first one. */
     hosts->window = isinf(patience->gap_s)  ? hosts->count + 1
                     : cv_usable_cores() > 2 ? cv_usable_cores()
                                             : 2;
@@ -919,7 +836,7 @@ enum cleave_status cv_hosts_connect(struct cv_hosts *hosts,
             first_s = fmin(first_s, last_s);
         }
         nready = hosts->nready;
-        /* Who was there has gone: nobody is there who would begin without the others. */
+        /* All ready hosts were lost: wait for the next one. */
         if (nready == 0 && !others)
             first_s = last_s = INFINITY;
         if (*stopped_by != 0)

@@ -1,14 +1,15 @@
-/* host_rules.c -- what a host may say, and when. SPDX-License-Identifier: MIT
+/* host_rules.c -- the stage of the object that a frame of a host is about.
+ * SPDX-License-Identifier: MIT
  *
- * A host is believed to do the work it was given, and nothing else: a frame that cannot come
- * now closes its connection, and what it had goes elsewhere. */
+ * A frame that is not allowed in its stage (frame.c) closes the connection, and the
+ * pieces of the host go to others. */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "run/hosts/hosts_internal.h"
 #include "run/wire/frame.h"
 
-enum { OWED_MOST = 1 << 16 }; /* answers that may be due */
+enum { OWED_MOST = 1 << 16 }; /* frames that may be expected */
 
 static struct cv_expected_frame *find_owed(const struct cv_host *host,
                                            const struct cv_frame_head *head)
@@ -98,7 +99,7 @@ void cv_host_owes(struct cv_host *host, const struct cv_slot *slot, bool end, bo
         grown =
             cv_grow(host->owed, &host->owed_room, host->nowed + 1, sizeof *host->owed);
     if (grown == NULL)
-        return; /* it will be taken for a liar when it says so */
+        return; /* the host will be lost when the frame arrives */
     host->owed = grown;
     host->owed[host->nowed++] = (struct cv_expected_frame){
         .number = slot->remote->number, .seat = slot->remote->seat, .end = end, .cut = cut

@@ -65,18 +65,21 @@ void cv_host_done(struct cv_host *host);
 
 /* --- host_notes.c --- */
 
-void cv_host_tell_rest(const struct cv_host *host);
-/* It is ready: what ssh and login scripts said before it began, if that is no news of every host; as soon
- * as all of that has come. */
+/* The copy of cleave that the exit status of the connection asks for; NULL: none. */
+const struct cleave_copy *cv_host_wanted_copy(const struct cv_host *host);
+/* Set host->reason. `words` quotes text that arrived instead of frames; `exited`: the command that
+ * connects has ended by itself. */
+void cv_host_explain(struct cv_host *host, const struct cleave_error *err,
+                     const char *words, bool exited);
+/* Report that the host was lost, or could not be reached. */
+void cv_host_tell_why(struct cv_host *host, bool was_ready);
+/* The host is ready: report the text of ssh and login scripts, once it is complete. */
 void cv_host_tell_words(struct cv_host *host);
-/* Tell those who were counted. */
-void cv_hosts_tell_rest(struct cv_hosts *hosts);
-/* It could not be reached, and its command has ended: what was said meanwhile, or what may have
- * ended it, for the reason; or "". */
-void cv_host_quote_words(const struct cv_host *host, const struct cleave_error *err,
-                         char *out, size_t size);
-/* It is ready: if it has the name of another whose cores were counted, say so, once. */
+/* The host is ready: report once if another host has the same machine name. */
 void cv_host_doubt_machine(const struct cv_host *host);
+/* Report the events of a host, and the hosts, that were only counted. */
+void cv_host_tell_rest(const struct cv_host *host);
+void cv_hosts_tell_rest(struct cv_hosts *hosts);
 
 /* --- remote_frames.c --- */
 

@@ -1,4 +1,5 @@
-/* joining.c -- a socket by which workers join a run. SPDX-License-Identifier: MIT */
+/* joining.c -- two ways to join a run: a socket, and a file of hosts that changes.
+ * SPDX-License-Identifier: MIT */
 #include "run/hosts/joining.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <unistd.h>
 #include "run/common/process.h"
 
-enum { WAITING = 128 }; /* who have connected at a moment */
+enum { WAITING = 128 }; /* connections that are not accepted yet */
 
 static const double REST_S = 1;
 
@@ -42,7 +43,7 @@ enum cleave_status cv_join_port_reach(const char *path, int *out,
     return CLEAVE_ELOST;
 }
 
-/* Remove what a run that was killed has left. */
+/* Remove the socket of a run that was killed. */
 static enum cleave_status make_way(const char *path, struct cleave_error *err)
 {
     struct stat facts;
@@ -75,7 +76,7 @@ static void listen_again(void *context)
         port->full(port->context, ENOMEM);
 }
 
-/* Whoever waits would be told of at once, again and again. */
+/* A connection that waits would be reported again and again. */
 static void pause_accept(struct cv_join_port *port, int reason)
 {
     struct cleave_error err;
@@ -98,7 +99,7 @@ static void take(void *context, unsigned events)
         pause_accept(port, errno);
 }
 
-/* Nobody can connect before it is listened to, and by then nobody else may. */
+/* The mode is set before anyone can connect. */
 static enum cleave_status listen_at(struct cv_join_port *port, struct cleave_error *err)
 {
     struct sockaddr_un address;
@@ -151,7 +152,7 @@ void cv_join_port_close(struct cv_join_port *port)
     port->poller = NULL;
 }
 
-/* --- see when a file becomes another ----------------------------------------------- */
+/* --- the file ----------------------------------------------------------------------- */
 
 static const double LOOK_S = 0.5;
 
@@ -182,7 +183,7 @@ static void look_again(void *context)
     const bool rests = same(&now, &watch->last);
 
     watch->last = now;
-    /* Without memory for the timer it is not looked at any more: a signal still works. */
+    /* Without memory for the timer, a signal still works. */
     (void)cv_poller_set(watch->poller, &watch->timer, cv_clock_s() + LOOK_S, look_again,
                         watch, NULL);
     if (!rests || same(&now, &watch->told) || now.inode == 0)

@@ -1,7 +1,5 @@
-/* joining.h -- a socket by which workers join a run. SPDX-License-Identifier: MIT
- *
- * It is a file of this machine that only its owner can open: whoever comes from elsewhere has
- * come in by ssh before. Nothing listens on a network. */
+/* joining.h -- two ways to join a run: a socket, and a file of hosts that changes.
+ * SPDX-License-Identifier: MIT */
 #ifndef CV_JOINING_H
 #define CV_JOINING_H
 #include <stdbool.h>
@@ -10,52 +8,53 @@
 #include "base/fail.h"
 #include "run/common/poller.h"
 
+/* A socket in the file system that only its owner can open: workers from elsewhere come by ssh.
+ * Nothing listens on a network. */
 struct cv_join_port {
-    struct cv_poller *poller; /* borrowed, as the path                                  */
-    const char *path;
-    void (*joined)(void *context, int fd); /* the descriptor is yours                   */
-    /* Nobody can be let in now, for this reason of errno; it is tried again soon. */
-    void (*full)(void *context, int reason);
+    /* Set before it is opened. */
+    struct cv_poller *poller;                /* borrowed */
+    const char *path;                        /* borrowed */
+    void (*joined)(void *context, int fd);   /* the descriptor is taken */
+    void (*full)(void *context, int reason); /* errno; accepting is tried again soon */
     void *context;
 
-    int fd; /* owned                                                                    */
+    int fd; /* owned */
     dev_t device;
-    ino_t inode; /* of the file that was made                                           */
+    ino_t inode; /* of the socket */
     struct cv_watch watch;
-    struct cv_timer
-        rest; /* until those who wait are tried again                        */
+    struct cv_timer rest; /* until accepting is tried again */
 };
 
-/* Those above the line have been set. A socket that nobody listens to any more is replaced;
- * anything else that is there is not. */
+/* A socket that no process listens to is replaced; any other file is an error. */
 enum cleave_status cv_join_port_open(struct cv_join_port *port, struct cleave_error *err);
-/* The file goes as well. One that was never opened may be closed, if its poller is NULL. */
+/* Removes the socket. Nothing if the poller is NULL. */
 void cv_join_port_close(struct cv_join_port *port);
-
-/* Connect to it from the other side. */
+/* Connect to the socket, from another process. */
 enum cleave_status cv_join_port_reach(const char *path, int *out,
                                       struct cleave_error *err);
 
-/* What is looked at; all 0: there is no file. */
+/* All 0: there is no file. */
 struct cv_file_state {
     uint64_t device, inode;
     int64_t size, mtime_ns;
 };
 
+/* A file that is looked at twice a second, which works on every file system. `changed` is called
+ * for a change that has stayed from one look to the next: the file may be being written. */
 struct cv_file_watch {
-    struct cv_poller *poller; /* borrowed, as the path                                  */
-    const char *path;
+    /* Set before it is opened. */
+    struct cv_poller *poller; /* borrowed */
+    const char *path;         /* borrowed */
     void (*changed)(void *context);
     void *context;
 
     struct cv_timer timer;
-    struct cv_file_state told, last;
+    struct cv_file_state told, last; /* reported last, seen last */
 };
 
-/* Those above the line have been set. */
 enum cleave_status cv_file_watch_open(struct cv_file_watch *watch,
                                       struct cleave_error *err);
-/* One that was never opened may be closed, if its poller is NULL. */
+/* Nothing if the poller is NULL. */
 void cv_file_watch_close(struct cv_file_watch *watch);
 
 #endif

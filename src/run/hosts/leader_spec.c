@@ -1,4 +1,4 @@
-/* leader_spec.c -- who leads whom, as --via says it. SPDX-License-Identifier: MIT */
+/* leader_spec.c -- which hosts or ranks lead others. SPDX-License-Identifier: MIT */
 #include "run/hosts/leader_spec.h"
 
 #include <stdlib.h>
@@ -10,11 +10,11 @@ static enum cleave_status refuse(const char *text, const char *expected,
 {
     char shown[80];
 
-    return cv_fail(err, CLEAVE_EINPUT, "--via: expected %s, got '%s'", expected,
+    return cv_fail(err, CLEAVE_EINPUT, "hosts.via: expected %s, got '%s'", expected,
                    cv_shown(text, strlen(text), shown, sizeof shown));
 }
 
-/* The bytes before the first ':' that is in no brackets. */
+/* The bytes before the first ':' outside of brackets. */
 static size_t length_of_leader(const char *text)
 {
     const char *end = text[0] == '[' ? strchr(text, ']') : NULL;
@@ -23,7 +23,8 @@ static size_t length_of_leader(const char *text)
     return (size_t)(end - text) + strcspn(end, ":");
 }
 
-/* Add the hosts of one option, the leader first; *behind: it says whom it leads. */
+/* Add the hosts of a text, the leader first. *behind: it names the hosts that it
+ * leads. */
 static enum cleave_status read_hosts(const char *text, struct cv_arena *arena,
                                      struct cv_host_spec *out, bool *behind,
                                      struct cleave_error *err)
@@ -37,7 +38,7 @@ static enum cleave_status read_hosts(const char *text, struct cv_arena *arena,
     leader[length] = '\0';
     if (length == 0)
         return refuse(text, "a host before the ':'", err);
-    CV_TRY(cv_host_words_add(leader, CV_HOSTS_PLAIN, "--via", arena, out, err));
+    CV_TRY(cv_host_words_add(leader, CV_HOSTS_PLAIN, "hosts.via", arena, out, err));
     if (out->count != first + 1)
         return refuse(text, "one host that leads, before the ':'", err);
     if (!*behind)
@@ -46,9 +47,9 @@ static enum cleave_status read_hosts(const char *text, struct cv_arena *arena,
     if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0')
         return refuse(text,
                       "the hosts behind the leader after the ':', whose own slots "
-                      "--hosts has",
+                      "hosts.list has",
                       err);
-    CV_TRY(cv_host_words_add(text, CV_HOSTS_PLAIN, "--via", arena, out, err));
+    CV_TRY(cv_host_words_add(text, CV_HOSTS_PLAIN, "hosts.via", arena, out, err));
     for (size_t i = first; i < out->count; i++)
         if (out->items[i].name == NULL)
             return refuse(text, "other machines than ':', this one", err);
@@ -120,7 +121,7 @@ enum cleave_status cv_via_read_names(const char *const *texts, size_t count,
     return CLEAVE_OK;
 }
 
-/* --- which ranks of an MPI job lead others ----------------------------------------- */
+/* --- ranks of an MPI job ------------------------------------------------------------ */
 
 enum { RANKS_MOST = 65536 };
 
@@ -138,7 +139,7 @@ enum cleave_status cv_rank_groups_read(const char *text, uint32_t *out,
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || number < 2 ||
         number > RANKS_MOST)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "--leaders: expected node, or how many ranks of a machine one "
+                       "hosts.leaders: expected node, or how many ranks of a machine one "
                        "leads, 2 to %d, got '%s'",
                        (int)RANKS_MOST, text);
     *out = (uint32_t)number;
@@ -149,7 +150,7 @@ enum cleave_status cv_rank_groups_make(const uint32_t *machine, uint32_t size,
                                        uint32_t max, uint32_t *leader,
                                        struct cleave_error *err)
 {
-    /* Of each machine: who leads those that come next, and how many it has. */
+    /* for each machine: the leader of the next ranks, and the number that it has */
     struct {
         uint32_t leader, count;
     } *open = calloc(size, sizeof *open);

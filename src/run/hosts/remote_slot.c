@@ -393,7 +393,7 @@ static enum cleave_status watch_link(struct cv_host *host, double until_s,
 static void look_at_link(void *context)
 {
     struct cv_host *host = context;
-    const bool others = host->hosts->nready > 1 || host->hosts->beside;
+    const bool others = host->hosts->nready > 1 || host->hosts->local_workers;
     const bool waits = host->in_flight > 0 || host->queue != NULL;
     const double now_s = cv_clock_s();
     const double due_s = (waits ? host->moved_s : now_s) + stuck_s(host);
