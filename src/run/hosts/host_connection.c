@@ -166,6 +166,7 @@ static void push_failed(struct cv_host *host, const char *why)
     end_process(host);
     cv_fail(&err, CLEAVE_EENGINE,
             "cannot take a copy of cleave there, into ~/.cache/cleave: %s; hosts.program "
+            "FILE "
             "names one that is there",
             why);
     cv_host_fail(host, &err);

@@ -5,57 +5,60 @@
 
 struct cv_item_message_out;
 
-/* A piece that is decoded there (remote_send.h). */
+/* A piece whose body the host decodes or fetches. */
 struct cv_remote_packing {
-    bool on, told;      /* it is; the host knows what it is now                         */
-    bool drawn;         /* nothing of its body is sent: the host fetches it             */
-    bool seen;          /* ... or sees the file                                         */
-    struct cv_range in; /* of the file: what is sent of its body                        */
-    size_t next;        /* the first of its blocks that the host has not been told of   */
+    bool on, told;      /* it is such a piece; the host knows its current extent */
+    bool drawn;         /* the host fetches the body */
+    bool seen;          /* the host reads the file itself */
+    struct cv_range in; /* of the compressed file: the bytes of the body */
+    size_t next;        /* the first block that the host does not know */
 };
 
-/* What is known of a piece on another machine. */
+/* A remote slot: the current piece, or the last one. */
 struct cv_remote {
-    struct cv_host *host; /* borrowed                         */
-    uint32_t seat;        /* slot of that machine                                       */
-    struct cv_slot *next_slot, **slot_from; /* list of the host, and who points here    */
+    struct cv_host *host;                   /* borrowed */
+    uint32_t seat;                          /* slot of the host */
+    struct cv_slot *next_slot, **slot_from; /* list of host->first_slot, doubly linked */
     struct cv_slot *next_sending;           /* queue of the link or the port */
-    uint64_t number;                        /* of the piece, on its link              */
-    uint64_t sent, acked; /* bytes of header, body and mates, one behind the other    */
-    uint64_t sent_sum, output_sum; /* of the frames with them, and with its output     */
-    uint64_t heard;                /* bytes of its output that have come               */
-    uint64_t early;                /* ... while its command ran                        */
-    /* Of an open piece: bytes that were sent and have been cut off since; how long it is, as
-     * far as the host knows, if that reads it itself; how much of it the command has been
-     * given, as far as is known here; how long it was when last all of it had been read; and
-     * questions how far it is that were not answered. */
-    uint64_t dropped, shown, fed, drained;
-    uint32_t looks;
-    /* What is being sent of it at a time: from and to which byte, and since when; 0: nothing. */
-    uint64_t burst_from, burst_to;
-    double burst_s;
-    double bound_s;   /* when the host had the first byte of it; 0: not yet             */
-    double granted_s; /* since then it may be sent                                */
-    double arrived_s; /* it was there; of this piece or the one before            */
-    double computed_s;    /* its command had ended; the same                          */
-    double stopped_s;     /* it was told to stop                                      */
-    double compute_s;     /* what the command took, by the clock of that machine      */
-    bool waiting, queued; /* for the port, for the link                               */
-    bool announced, arrived, computed;
-    bool last_sent; /* of an open piece: the word that nothing more of it comes        */
-    bool at_work;   /* when it was lost: its command was running                        */
-    bool cutting;   /* an answer is due whether it was cut                     */
-    bool wanted;    /* its output is, as it comes                                       */
-    struct cv_piece shorter; /* what it becomes then                                    */
-    bool has_left;           /* the command that stays                                  */
-    bool hashed;
-    struct cv_content_hash hash; /* of what the command was given                       */
-    uint64_t kept;               /* bytes of an output that stays there                 */
+    uint64_t number;                        /* of the piece on its link */
+    struct cv_item_message_out *message;    /* owned: of an item; or NULL */
     struct cv_remote_packing packed;
-    uint64_t given; /* bytes that its command was given, when it has ended */
-    struct cv_item_message_out
-        *message;                 /* owned: of an item (remote_item.h)                  */
-    struct cv_chunk_output *back; /* owned: what comes with its output; NULL: nothing   */
+
+    bool waiting, queued; /* for the port; for the link */
+    bool announced, arrived, computed;
+    bool at_work;         /* its command ran when the host was lost */
+    uint64_t sent, acked; /* bytes of header, body and mates, in this order */
+    uint64_t sent_sum;    /* of the frames with them */
+    double granted_s;     /* when it could be sent */
+    double arrived_s;     /* when it had arrived; of this piece or the one before */
+    double computed_s;   /* when its command had ended; of this piece or the one before */
+    double stopped_s;    /* when it was told to stop */
+    double burst_s;      /* since when bytes are sent without a pause; 0: none are */
+    uint64_t burst_from; /* the first of these bytes */
+    bool cutting;        /* the answer to CUT is due ... */
+    struct cv_piece shorter; /* ... and the piece then becomes this */
+    bool has_left;           /* the persistent command has ended */
+
+    /* An open piece. */
+    double bound_s;   /* when the host had its first byte; 0: not yet */
+    bool last_sent;   /* the host knows that no more will follow */
+    uint64_t dropped; /* bytes that were sent and cut off since */
+    uint64_t shown;   /* its extent as the host knows it, if the host reads the input */
+    uint64_t fed;     /* bytes that its command was given, by the last report */
+    uint64_t drained; /* its extent when its command had last read all of it */
+    uint32_t looks;   /* LOOK without an answer */
+
+    /* The output and the end. */
+    bool wanted;                  /* it is to be sent while the command runs */
+    uint64_t heard;               /* bytes that have arrived */
+    uint64_t early;               /* bytes that arrived while the command ran */
+    uint64_t output_sum;          /* of the frames with them */
+    struct cv_chunk_output *back; /* owned: files of an item; or NULL */
+    double compute_s;             /* time of the command, by the clock of the host */
+    uint64_t given;               /* bytes that the command was given */
+    uint64_t kept;                /* bytes of output that stay there */
+    bool hashed;
+    struct cv_content_hash hash; /* of the bytes that the command was given */
 };
 
 /* --- host_connection.c --- */
@@ -81,97 +84,103 @@ void cv_host_doubt_machine(const struct cv_host *host);
 void cv_host_tell_rest(const struct cv_host *host);
 void cv_hosts_tell_rest(struct cv_hosts *hosts);
 
-/* --- remote_frames.c --- */
+/* --- host_rules.c --- */
 
-/* Where things stand with what the frame is about, but for partial results. *out_slot: the one
- * whose piece that is, NULL if nobody waits for it. */
+/* The stage of the object that a frame is about; not for frames of partial results. *out_slot is
+ * the slot that has the piece, or NULL. */
 enum cv_stage cv_host_stage(const struct cv_host *host, const struct cv_frame_head *head,
                             struct cv_slot **out_slot);
-/* Something will be heard of a piece that no slot knows any more: its end, or the answer to a
- * cut. */
+/* The slot gives up its piece; its end, or the answer to a cut, will still arrive. */
 void cv_host_owes(struct cv_host *host, const struct cv_slot *slot, bool end, bool cut);
-/* It has been heard: the head says what. */
+/* The frame about a piece that was given up has arrived. */
 void cv_host_paid(struct cv_host *host, const struct cv_frame_head *head);
-/* A host that is ready says something that it may (remote_frames.h), of the piece of a slot or of
- * one that nobody waits for (NULL). In remote_frames.c. */
+
+/* --- remote_frames.c --- */
+
+/* A frame of a ready host that is allowed now. The slot is NULL if the piece was given up. */
 void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
                      const struct cv_frame_head *head, const unsigned char *payload);
-/* The host has gone: so have the pieces of its slots. In remote_frames.c. */
+/* The host is lost, with the pieces of its slots. */
 void cv_remote_lose(struct cv_host *host);
 
 /* --- remote_slot.c --- */
 
-/* Send the slot's piece, from its beginning. */
+/* Send the piece of the slot from its beginning. */
 enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *err);
-/* If it was asked whether the piece can be shorter, that is the answer. */
+/* Answer cv_remote_ask_cut, if an answer is due. */
 void cv_remote_cut_answered(struct cv_slot *slot, bool done);
 void cv_remote_drop_store(struct cv_slot *slot);
-/* Hold the host to the time that the piece, which is under way or is being stopped, or the end
- * of a command that stays may take: who does not keep to it is lost. */
+/* Limit the time of the piece, of stopping it, or of the end of a persistent command. The host is
+ * lost if it exceeds the limit. */
 void cv_limit_set(struct cv_slot *slot);
 void cv_limit_over(struct cv_slot *slot);
-/* STARTED, FED, DRAINED or SEEN of its piece. */
+/* STARTED, FED, DRAINED or SEEN. */
 void cv_remote_open_frame(struct cv_host *host, struct cv_slot *slot,
                           const struct cv_frame_head *head, const unsigned char *payload);
-/* It was cut over there, or could not be: go on with what is to be sent. */
+/* An open piece was cut by the host, or could not be: continue to send. */
 void cv_remote_open_cut(struct cv_slot *slot, bool done);
 
 /* --- remote_send.c --- */
 
-/* Send the piece of a slot as soon as the port allows. */
+/* Send a frame about the piece: without payload; with the bytes of a packer, which is released;
+ * with bytes of the piece. */
+void cv_send_word(struct cv_slot *slot, enum cv_frame_type type);
+enum cleave_status cv_send_packed(struct cv_slot *slot, enum cv_frame_type type,
+                                  uint64_t value, struct cv_packer *packer,
+                                  struct cleave_error *err);
+void cv_send_bytes(struct cv_slot *slot, enum cv_remote_part part, bool last,
+                   const void *bytes, size_t length);
+/* Send PIECE or MORE. */
+void cv_send_piece(struct cv_slot *slot, enum cv_frame_type type, uint16_t flags);
+/* Send the piece as soon as the port allows. */
 void cv_send_ask(struct cv_slot *slot);
-/* It needs no sending any more: it has arrived or was given up. */
-void cv_send_over(struct cv_slot *slot);
-/* Send nothing more of it for now. */
+/* Stop sending, for now. */
 void cv_send_pause(struct cv_slot *slot);
-/* Whether more of an open piece may be sent: no more is than its command may want before the
- * host has said that it wants more. */
+/* The piece has arrived or was given up. */
+void cv_send_over(struct cv_slot *slot);
+/* More of an open piece may be sent: its command will need it soon. */
 bool cv_send_has_room(const struct cv_slot *slot);
-/* Bytes of the piece that are to be sent. */
+/* Bytes of the piece that have to be sent. */
 uint64_t cv_remote_whole(const struct cv_slot *slot);
-/* Ask for the output of the slot's piece as it comes, now or when the host knows of the piece. */
+/* Ask for the output while the command runs, now or when the piece is announced. */
 void cv_send_want(void *slot);
-/* PIECE or MORE: what the piece is. */
-void cv_send_piece(struct cv_slot *slot, uint8_t type, uint16_t flags);
-/* The next frame for the host; false: nothing may be sent now. */
+/* cv_link.more of a host. */
 bool cv_send_more(void *context);
-/* The host has so many bytes of the slot's piece: no fewer than before, no more than were
- * sent. */
+/* GOT: the host has `bytes` of the piece. */
 void cv_send_got(struct cv_slot *slot, uint64_t bytes);
-/* Nothing is on its way any more. */
+/* A new connection, or none. */
 void cv_send_reset(struct cv_host *host);
-/* Decide whether the piece of the slot, which was not announced or had no bytes, goes so. */
+
+/* Decide whether the host decodes or fetches the piece, which has no bytes there. */
 void cv_packed_begin(struct cv_slot *slot);
-/* Its end is another one now. */
+/* The end of the piece has changed. */
 void cv_packed_changed(struct cv_slot *slot);
-/* Say what it is, if the host does not know. */
+/* Send PACKED or DRAWN, unless the host knows the extent of the piece. */
 enum cleave_status cv_packed_tell(struct cv_slot *slot, struct cleave_error *err);
-/* Bytes of header and body that the host can give to its command by now. */
+/* Bytes of header and body that the host can decode by now. */
 uint64_t cv_packed_there(const struct cv_slot *slot);
-/* Up to which byte of the body, an offset in the file, some may be on its way. */
+/* The end of the part of the body that may be on its way: an offset in the file. */
 uint64_t cv_packed_fed(const struct cv_slot *slot);
 
 /* --- remote_item.c --- */
 
-/* Look at the files that all items need. */
+/* Check the files for all items. */
 enum cleave_status cv_hosts_base(struct cv_hosts *hosts, struct cleave_error *err);
-
-/* Make the parcel of the slot's item, which is about to be announced. */
+/* Make the message of the item, before it is announced. */
 enum cleave_status cv_item_pack(struct cv_slot *slot, struct cleave_error *err);
-/* Bytes of the head, and of what follows. */
+/* Bytes of the message, and of the files. */
 uint64_t cv_item_head(const struct cv_slot *slot);
 uint64_t cv_item_body(const struct cv_slot *slot);
-/* Whether it has files that are not sent, as the host is to see them. */
+/* Some files are not sent, because the host sees them. */
 bool cv_item_is_shared(const struct cv_slot *slot);
-/* The next bytes of it, from `at` on, of the head or of the body; how many. */
+/* Read bytes of message and files from `at`; returns their number. */
 size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t max);
-/* What it brings back. */
+/* Keep bytes of files that return. */
 enum cleave_status cv_item_take_back(struct cv_slot *slot, const void *bytes,
                                      size_t length, struct cleave_error *err);
-/* Put the files that came back where they belong; what is wrong is the fault of the slot.
- * False: it is something that cannot come. */
+/* Write the files that returned. `fault` gets the first failure. False: the bytes are invalid. */
 bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size);
-/* It is over, or is sent again. */
+/* The item has ended, or is sent again. */
 void cv_item_forget(struct cv_slot *slot);
 
 #endif

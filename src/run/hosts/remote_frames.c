@@ -1,35 +1,25 @@
-/* remote_frames.c -- what hosts say of their pieces and slots. SPDX-License-Identifier: MIT */
+/* remote_frames.c -- frames of ready hosts about their pieces and slots.
+ * SPDX-License-Identifier: MIT */
 #include "run/hosts/hosts_internal.h"
 
 #include <math.h>
 #include <string.h>
+
 #include "base/text.h"
 #include "run/input/source_packed.h"
 #include "run/slot/line_output.h"
-#include "run/slot/slot.h"
-#include "run/wire/protocol.h"
 
-struct cv_host;
+/* --- the end of a piece ------------------------------------------------------------- */
 
-/* --- what a host may say, and when ------------------------------------------------- */
-
-/* --- the table ---------------------------------------------------------------------------- */
-
-/* --- where things stand ------------------------------------------------------------------- */
-
-/* --- what is owed ------------------------------------------------------------------------- */
-
-/* --- how a piece on another machine ends ------------------------------------------- */
-
-/* Whether it is about all that was sent and all that has come, and says what can be; if not,
- * the host is closed for it. */
+/* The numbers in END agree with the bytes that were sent and received. Else the host
+ * is lost. */
 static bool check_end(struct cv_host *host, const struct cv_slot *slot,
                       const struct cv_remote_end *end)
 {
     const struct cv_remote *remote = slot->remote;
     const uint64_t whole =
         remote->packed.on ? cv_slot_whole(&slot->piece) : cv_remote_whole(slot);
-    /* Its command has ended before it had all of it; that is for it to decide. */
+    /* The command of an open piece may end before it has read all of it. */
     const bool cut_short = slot->open.on && !remote->arrived;
 
     if (!remote->computed && (end->flags & CV_END_STOPPED) != 0)
@@ -55,7 +45,8 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
     return false;
 }
 
-/* It does not see a file: that one and all after it are sent. */
+/* The host does not see a file of an item: this item and all others are sent with
+ * their files. */
 static void send_again(struct cv_host *host, struct cv_slot *slot)
 {
     struct cleave_error err;
@@ -77,20 +68,8 @@ static void send_again(struct cv_host *host, struct cv_slot *slot)
     }
 }
 
-/* How it ended, with its files here. */
-static enum cv_slot_end judge_end(struct cv_host *host, struct cv_slot *slot,
-                                  uint64_t flags)
-{
-    if ((flags & CV_END_STOPPED) != 0)
-        return CV_SLOT_STOPPED;
-    if ((flags & CV_END_TIMED_OUT) != 0)
-        return CV_SLOT_TIMED_OUT;
-    return flags != 0 || (slot->items != NULL && host->fault[0] != '\0') ? CV_SLOT_FAILED
-                                                                         : CV_SLOT_DONE;
-}
-
-/* What has come of a piece that is lost: nothing, or, where some has been written, its lines; where
- * it was kept, whoever has it done again needs it as it is. */
+/* Output of a lost piece is dropped, unless some was written: then its complete lines
+ * are kept, or all of it if the next attempt compares it. */
 static void lose_output(struct cv_slot *slot)
 {
     if (cv_slot_passed(slot) == 0)
@@ -99,7 +78,7 @@ static void lose_output(struct cv_slot *slot)
         cv_chunk_output_keep_lines(slot->store);
 }
 
-/* It goes to others, and nobody is to blame. */
+/* Without blame: the piece was not started, or the host was told to end. */
 static void give_back(struct cv_slot *slot)
 {
     slot->remote->at_work = false;
@@ -108,8 +87,7 @@ static void give_back(struct cv_slot *slot)
     slot->ended(slot->context, slot, slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
 }
 
-/* It has not been begun, and will not be. */
-static void remote_take_back(struct cv_host *host, struct cv_slot *slot)
+static void take_back(struct cv_host *host, struct cv_slot *slot)
 {
     if (!host->noticed) {
         cv_host_accuse(host, "BACK of a host that stays");
@@ -123,7 +101,7 @@ static void remote_take_back(struct cv_host *host, struct cv_slot *slot)
     give_back(slot);
 }
 
-/* What came when its command had ended follows the lines that came before. */
+/* The rest of the output follows the lines that were written before. */
 static enum cleave_status write_rest(struct cv_slot *slot, struct cleave_error *err)
 {
     unsigned char room[16 * 1024];
@@ -142,7 +120,9 @@ static enum cleave_status write_rest(struct cv_slot *slot, struct cleave_error *
 static void apply_end(struct cv_host *host, struct cv_slot *slot,
                       const struct cv_remote_end *end)
 {
-    enum cv_slot_end how;
+    const bool stopped = (end->flags & CV_END_STOPPED) != 0;
+    struct cv_remote *remote = slot->remote;
+    enum cv_slot_end how = CV_SLOT_DONE;
     struct cleave_error err;
 
     cv_shown(end->fault, strlen(end->fault), host->fault, sizeof host->fault);
@@ -160,35 +140,39 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     }
     cv_item_forget(slot);
     slot->fault = host->fault[0] != '\0' ? host->fault : NULL;
-    slot->remote->compute_s = fmin(end->compute_s, cv_clock_s() - slot->start_s);
-    slot->remote->kept = host->hosts->keeps ? end->output : 0;
-    slot->remote->hash = end->hash;
-    /* A command may end before all of an open piece was there. */
-    slot->remote->given = end->given;
-    slot->remote->hashed = (host->shares || slot->remote->packed.on) &&
-                           end->given == cv_slot_whole(&slot->piece);
+    remote->compute_s = fmin(end->compute_s, cv_clock_s() - slot->start_s);
+    remote->kept = host->hosts->keeps ? end->output : 0;
+    remote->hash = end->hash;
+    /* Less than the whole piece, if the command of an open piece ended early. */
+    remote->given = end->given;
+    remote->hashed =
+        (host->shares || remote->packed.on) && end->given == cv_slot_whole(&slot->piece);
     if (slot->open.on && end->after_s > 0)
-        slot->open.read_s = fmax(slot->start_s, slot->remote->computed_s - end->after_s);
-    cv_host_owes(host, slot, false, slot->remote->cutting);
+        slot->open.read_s = fmax(slot->start_s, remote->computed_s - end->after_s);
+    cv_host_owes(host, slot, false, remote->cutting);
     cv_remote_cut_answered(slot, false);
-    if (slot->by_lines && (end->flags & CV_END_STOPPED) == 0 &&
-        write_rest(slot, &err) != CLEAVE_OK)
+    if (slot->by_lines && !stopped && write_rest(slot, &err) != CLEAVE_OK)
         slot->broke(slot->context, &err);
     slot->busy = false;
-    if (!slot->remote->arrived) /* it was open, and some of it may be on its way */
+    if (!remote->arrived) /* of an open piece, bytes may be on their way */
         cv_send_over(slot);
     cv_limit_over(slot);
-    if ((end->flags & CV_END_STOPPED) == 0)
-        host->tries = 0; /* it is of use */
-    how = judge_end(host, slot, end->flags);
+    if (!stopped)
+        host->tries = 0; /* it is useful */
+    if (stopped)
+        how = CV_SLOT_STOPPED;
+    else if (slot->timed_out)
+        how = CV_SLOT_TIMED_OUT;
+    else if (end->flags != 0 || (slot->items != NULL && slot->fault != NULL))
+        how = CV_SLOT_FAILED;
     if (how == CV_SLOT_FAILED && host->noticed)
-        give_back(slot); /* what has ended the host may have ended its command, too */
+        give_back(slot); /* the signal for the host may have ended its command, too */
     else
         slot->ended(slot->context, slot, how);
 }
 
-/* The file is damaged, if it cannot be decoded here either: that ends the run as if it were a command of
- * this machine. Else it is the host who cannot. False: it has been told. */
+/* If the body cannot be decoded here either, the file is damaged, and the run fails.
+ * Else the host is lost. Always false. */
 static bool judge_spoiled(struct cv_host *host, struct cv_slot *slot,
                           const struct cv_remote_end *end)
 {
@@ -203,9 +187,8 @@ static bool judge_spoiled(struct cv_host *host, struct cv_slot *slot,
     return false;
 }
 
-/* END has come: it is looked at whether that can be, and the slot's user is told. */
-static void remote_take_end(struct cv_host *host, struct cv_slot *slot,
-                            const unsigned char *payload, size_t length)
+static void take_end(struct cv_host *host, struct cv_slot *slot,
+                     const unsigned char *payload, size_t length)
 {
     struct cv_arena arena;
     struct cv_remote_end end;
@@ -223,17 +206,16 @@ static void remote_take_end(struct cv_host *host, struct cv_slot *slot,
     cv_arena_done(&arena);
 }
 
-/* --- the host is gone --------------------------------------------------------------------- */
+/* --- the loss of a host ------------------------------------------------------------- */
 
-/* Whether its piece has a command, or waits for its turn to have one. */
+/* The piece has a command, or waits for its turn. */
 static bool is_there(const struct cv_slot *slot)
 {
     return slot->busy && !slot->remote->computed &&
            (slot->remote->arrived || (slot->open.on && slot->remote->announced));
 }
 
-/* Whether the command of its piece is running: there is one for each seat, and the pieces
- * behind it wait for it. */
+/* Each seat runs one command; other pieces wait. */
 static bool is_at_work(const struct cv_slot *slot)
 {
     const struct cv_slot *other = slot->remote->host->first_slot;
@@ -270,15 +252,13 @@ void cv_remote_lose(struct cv_host *host)
     }
 }
 
-/* --- what hosts say of their pieces and slots -------------------------------------- */
-
-/* --- of pieces ---------------------------------------------------------------------------- */
+/* --- frames ------------------------------------------------------------------------- */
 
 static void take_got(struct cv_host *host, struct cv_slot *slot,
                      const struct cv_frame_head *head)
 {
     const bool last = (head->flags & CV_FRAME_LAST) != 0;
-    const struct cv_remote *remote = slot->remote;
+    struct cv_remote *remote = slot->remote;
 
     if (head->value > remote->sent || head->value < remote->acked ||
         (last && (remote->queued || head->value != remote->sent ||
@@ -291,30 +271,34 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
         host->progress_s = cv_clock_s();
     cv_send_got(slot, head->value);
     if (slot->open.on && remote->bound_s <= 0) {
-        slot->remote->bound_s = cv_clock_s();
+        remote->bound_s = cv_clock_s();
         cv_limit_set(slot);
     }
     if (!last && slot->open.on && !remote->queued && !remote->waiting &&
         head->value == remote->sent)
-        cv_send_over(slot); /* others may use the port until there is more */
+        cv_send_over(slot); /* other pieces may use the port until there is more */
     if (!last)
         return;
-    slot->remote->arrived = true;
+    remote->arrived = true;
     cv_send_over(slot);
     slot->arrived(slot->context, slot);
-    slot->remote->arrived_s = cv_clock_s();
+    remote->arrived_s = cv_clock_s();
     cv_limit_set(slot);
 }
 
-/* Bytes of its output, or of what comes behind it. They are kept until its end has said that they
- * are all. */
+static void count_output(struct cv_remote *remote, const struct cv_frame_head *head)
+{
+    remote->output_sum = cv_frame_sum(remote->output_sum, head);
+    remote->heard += head->length;
+}
+
+/* Output, or files of an item. Kept until END confirms that this is all. */
 static void take_output(struct cv_slot *slot, const struct cv_frame_head *head,
                         const unsigned char *payload)
 {
     struct cleave_error err;
 
-    slot->remote->output_sum = cv_frame_sum(slot->remote->output_sum, head);
-    slot->remote->heard += head->length;
+    count_output(slot->remote, head);
     if ((head->value != 0 && slot->items != NULL
              ? cv_item_take_back(slot, payload, head->length, &err)
              : cv_chunk_output_write(slot->store, payload, head->length, &err)) !=
@@ -322,9 +306,8 @@ static void take_output(struct cv_slot *slot, const struct cv_frame_head *head,
         slot->broke(slot->context, &err);
 }
 
-/* While its command runs. They are gone before it is compared what was sent and has come, so
- * each says how many there were before; and one that has been given nothing has nothing to
- * say. */
+/* Lines of a running command are written before END can be compared, so each frame has
+ * the number of bytes before it. A command without input has no output to show. */
 static void take_lines(struct cv_host *host, struct cv_slot *slot,
                        const struct cv_frame_head *head, const unsigned char *payload)
 {
@@ -341,8 +324,7 @@ static void take_lines(struct cv_host *host, struct cv_slot *slot,
                        (unsigned long long)slot->remote->heard);
         return;
     }
-    slot->remote->output_sum = cv_frame_sum(slot->remote->output_sum, head);
-    slot->remote->heard += head->length;
+    count_output(slot->remote, head);
     slot->remote->early += head->length;
     if ((slot->by_lines ? cv_line_output_take(slot, payload, head->length, &err)
                         : cv_chunk_output_write_lines(slot->store, payload, head->length,
@@ -350,9 +332,6 @@ static void take_lines(struct cv_host *host, struct cv_slot *slot,
         slot->broke(slot->context, &err);
 }
 
-/* --- of slots rather than pieces ---------------------------------------------------------- */
-
-/* Any slot that stands for the seat. */
 static struct cv_slot *find_seat(const struct cv_host *host, uint32_t seat)
 {
     struct cv_slot *slot = host->first_slot;
@@ -375,7 +354,7 @@ static void take_left(struct cv_host *host, const struct cv_frame_head *head,
     if (!cv_unpack_end(payload, head->length, &arena, &end)) {
         cv_host_accuse(host, "LEFT that says what cannot be");
     } else if (slot != NULL) {
-        struct cv_slot shown = *slot; /* it may have a piece already */
+        struct cv_slot shown = *slot; /* the slot may have another piece */
 
         cv_shown(end.fault, strlen(end.fault), fault, sizeof fault);
         shown.process.exit_code = (int)end.exit_code;
@@ -406,8 +385,6 @@ static void take_seat_word(struct cv_host *host, const struct cv_frame_head *hea
         }
 }
 
-/* --- all of it ---------------------------------------------------------------------------- */
-
 static void take_cut_done(struct cv_slot *slot, const struct cv_frame_head *head)
 {
     if (head->value != 0)
@@ -422,31 +399,32 @@ static void take_cut_done(struct cv_slot *slot, const struct cv_frame_head *head
 void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
                      const struct cv_frame_head *head, const unsigned char *payload)
 {
+    const double now_s = cv_clock_s();
+
+    if (slot != NULL && head->type != CV_FRAME_GOT && head->type != CV_FRAME_BACK &&
+        head->type != CV_FRAME_CUT_DONE)
+        host->progress_s = now_s;
     if (head->type == CV_FRAME_LEFT) {
         take_left(host, head, payload);
     } else if (head->type == CV_FRAME_SILENT || head->type == CV_FRAME_HAS_LEFT) {
         take_seat_word(host, head);
-    } else if (slot == NULL) { /* it was given up, or is over */
+    } else if (slot == NULL) { /* the piece was given up */
         if (head->type == CV_FRAME_END || head->type == CV_FRAME_BACK)
-            host->seats[head->peer].free_s = host->progress_s = cv_clock_s();
+            host->seats[head->peer].free_s = host->progress_s = now_s;
         cv_host_paid(host, head);
     } else if (head->type == CV_FRAME_GOT) {
         take_got(host, slot, head);
     } else if (head->type == CV_FRAME_COMPUTED) {
         slot->remote->computed = true;
-        slot->remote->computed_s = host->seats[head->peer].free_s = cv_clock_s();
-        host->progress_s = slot->remote->computed_s;
+        slot->remote->computed_s = host->seats[head->peer].free_s = now_s;
     } else if (head->type == CV_FRAME_OUTPUT) {
-        host->progress_s = cv_clock_s();
         take_output(slot, head, payload);
     } else if (head->type == CV_FRAME_LINES) {
-        host->progress_s = cv_clock_s();
         take_lines(host, slot, head, payload);
     } else if (head->type == CV_FRAME_END) {
-        host->progress_s = cv_clock_s();
-        remote_take_end(host, slot, payload, head->length);
+        take_end(host, slot, payload, head->length);
     } else if (head->type == CV_FRAME_BACK) {
-        remote_take_back(host, slot);
+        take_back(host, slot);
     } else if (head->type == CV_FRAME_CUT_DONE) {
         take_cut_done(slot, head);
     } else {

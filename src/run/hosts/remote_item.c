@@ -1,4 +1,4 @@
-/* remote_item.c -- an item for another machine: its command and its files there.
+/* remote_item.c -- items on hosts: the message with the command, and the files.
  * SPDX-License-Identifier: MIT */
 #include "run/hosts/hosts_internal.h"
 
@@ -13,24 +13,21 @@
 #include <cleave/execute.h>
 
 #include "base/fail.h"
+#include "base/write_all.h"
 #include "run/common/item_transfer.h"
 #include "run/wire/protocol.h"
 
 struct cv_item_message_out {
     struct cv_packer head;
-    char **sends, **returns; /* owned: blocks of names as they are here             */
-    struct cv_item_message_file
-        *files;        /* owned                                               */
-    const char **here; /* owned: their names here                             */
+    char **sends, **returns;            /* owned: blocks of local names */
+    struct cv_item_message_file *files; /* owned */
+    const char **here;                  /* owned: local names of `files` */
     uint64_t nfiles, nbase, body;
     char fault[300];
-    size_t
-        open; /* which of them is open, + 1                                           */
-    int fd;   /* owned: it; -1                                                        */
-    bool bad; /* one of them was not what it was when it was announced                */
+    size_t open; /* 1 + index of the open file; 0: none */
+    int fd;      /* owned; -1 */
+    bool bad;    /* a file was not as announced */
 };
-
-/* --- what goes there ---------------------------------------------------------------------- */
 
 static size_t count(char *const *names)
 {
@@ -59,8 +56,7 @@ static enum cleave_status look(const char *here, bool shared,
     if (status == CLEAVE_OK) {
         out->size = (uint64_t)facts.st_size;
         out->mode = facts.st_mode & 0777;
-        out->mtime_ns =
-            (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec;
+        out->mtime_ns = cv_stat_mtime_ns(&facts);
         out->travels = !shared;
         if (shared)
             status = cv_remote_ends(fd, out->size, here, &out->ends, err);
@@ -80,7 +76,7 @@ enum cleave_status cv_hosts_base(struct cv_hosts *hosts, struct cleave_error *er
     return CLEAVE_OK;
 }
 
-/* What is wrong with a file is said by the host as the fault of the item, like any other. */
+/* A problem with a file is a fault of the item, which the host reports as any other. */
 static enum cleave_status look_at_files(const struct cv_slot *slot,
                                         struct cv_item_message_out *message,
                                         struct cleave_error *err)
@@ -116,9 +112,9 @@ static enum cleave_status look_at_files(const struct cv_slot *slot,
             snprintf(message->fault, sizeof message->fault, "%.290s", why.text);
     message->nbase = nbase;
     message->nfiles = nbase + nsends;
-    if (message->fault[0] != '\0') /* nothing is sent then */
+    if (message->fault[0] != '\0') /* nothing is sent */
         message->nbase = message->nfiles = message->body = 0;
-    message->body++; /* the byte behind them */
+    message->body++; /* the byte after the files */
     return CLEAVE_OK;
 }
 
@@ -130,7 +126,7 @@ static enum cleave_status pack(struct cv_slot *slot, struct cv_item_message_out 
     const char **there = calloc(nreturns + 1, sizeof *there);
     char chunk[40], place[40];
     const char *told[] = { chunk, place, NULL };
-    /* The words are only read. */
+    /* Only read. */
     union {
         char **in;
         const char **out;
@@ -140,7 +136,7 @@ static enum cleave_status pack(struct cv_slot *slot, struct cv_item_message_out 
     if (there == NULL)
         return cv_fail_memory(err, "the files of an item");
     for (size_t i = 0; i < nreturns; i++) {
-        there[i] = ""; /* of one with a fault */
+        there[i] = ""; /* for an item with a fault */
         (void)cv_item_transfer_name(message->returns[i], &there[i], &ignored);
     }
     snprintf(chunk, sizeof chunk, "CLEAVE_CHUNK=%llu",
@@ -210,7 +206,7 @@ bool cv_item_is_shared(const struct cv_slot *slot)
     return false;
 }
 
-/* Zeros are sent in the place of what is not there any more: so much was announced. */
+/* If bytes are missing, zeros are sent instead: their number was announced. */
 static size_t read_file(struct cv_item_message_out *message, size_t which,
                         uint64_t offset, void *out, size_t max)
 {
@@ -261,7 +257,7 @@ size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t max)
     return 1;
 }
 
-/* --- what comes back ---------------------------------------------------------------------- */
+/* --- files that return -------------------------------------------------------------- */
 
 enum cleave_status cv_item_take_back(struct cv_slot *slot, const void *bytes,
                                      size_t length, struct cleave_error *err)
@@ -271,32 +267,22 @@ enum cleave_status cv_item_take_back(struct cv_slot *slot, const void *bytes,
     return cv_chunk_output_write(slot->remote->back, bytes, length, err);
 }
 
-/* Standard error goes where it is asked for. */
+/* To the descriptor for standard error of the item. */
 static enum cleave_status put_errors(const struct cv_slot *slot, int fd, uint64_t at,
                                      uint64_t size, struct cleave_error *err)
 {
     const struct cleave_items *items = slot->items;
-    char bytes[16 * 1024];
-    int to = -1;
-    bool good = true;
+    int to = -1, reason;
 
     CV_TRY(items->errors(items->context, slot->piece.begin, &to, err));
-    while (good && size > 0) {
-        const ssize_t got =
-            pread(fd, bytes, size < sizeof bytes ? (size_t)size : sizeof bytes,
-                  (off_t)at);
-
-        good = got > 0 && write(to, bytes, (size_t)got) == got;
-        at += good ? (uint64_t)got : 0;
-        size -= good ? (uint64_t)got : 0;
-    }
+    reason = cv_copy_range(fd, at, at + size, to);
     close(to);
-    return good ? CLEAVE_OK
-                : cv_fail(err, CLEAVE_EENGINE, "cannot keep its standard error: %s",
-                          strerror(errno));
+    return reason == 0 ? CLEAVE_OK
+                       : cv_fail(err, CLEAVE_EENGINE,
+                                 "cannot keep its standard error: %s", strerror(reason));
 }
 
-/* The files, one after the other; the first fault is kept. */
+/* The first fault is kept. */
 static void put_files(const struct cv_slot *slot, const struct cv_item_message_back *back,
                       const struct cv_taken *taken, uint64_t at, bool done, char *fault,
                       size_t size)
@@ -329,7 +315,7 @@ static void put_files(const struct cv_slot *slot, const struct cv_item_message_b
     }
 }
 
-/* The head of what came, if it is about what was asked for and its files are all there. */
+/* The header is valid and fits the request, and all bytes of the files are there. */
 static bool read_back(const struct cv_slot *slot, const struct cv_taken *taken,
                       struct cv_arena *arena, struct cv_item_message_back *out,
                       uint64_t *out_at)
@@ -385,8 +371,6 @@ bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
     return good;
 }
 
-/* --- the end ------------------------------------------------------------------------------ */
-
 void cv_item_forget(struct cv_slot *slot)
 {
     struct cv_item_message_out *message = slot->remote->message;
@@ -398,7 +382,7 @@ void cv_item_forget(struct cv_slot *slot)
     if (message == NULL)
         return;
     if (message->nbase > 0 && !slot->remote->arrived)
-        slot->remote->host->based = false; /* they may not have come */
+        slot->remote->host->based = false; /* they may not have arrived */
     cv_close(&message->fd);
     cv_pack_done(&message->head);
     free(message->sends);

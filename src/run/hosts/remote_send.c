@@ -1,22 +1,78 @@
-/* remote_send.c -- pieces on their way to other machines. SPDX-License-Identifier: MIT
+/* remote_send.c -- pieces on their way to hosts. SPDX-License-Identifier: MIT
  *
- * Pieces wait for the port, if there is only one for all links, and then for their link.
- * On a link no more is under way than it moves in a moment: enough that it never runs dry,
- * and little enough that the rest can be taken back and other words get through. The rate
- * is what is acknowledged while something is under way. */
-#include "run/hosts/hosts_internal.h"
-
+ * A piece waits for the port, if all links share one, and then for its link. A link has no more
+ * bytes in flight than it moves in WINDOW_S: it never runs dry, and the rest can be taken back.
+ * The rate is measured from acknowledgements. The body of a piece may be sent as bytes of the
+ * compressed file; all other numbers, on both sides, count decoded bytes. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "base/fail.h"
+#include "run/hosts/hosts_internal.h"
 #include "run/input/source_packed.h"
 #include "run/slot/slot_kind.h"
-#include "run/wire/protocol.h"
 
-/* --- pieces that are decoded by the machine that computes them --------------------- */
+enum {
+    WINDOW_LEAST = 64 * 1024,
+    FRAME_LEAST = 16 * 1024,
+    FRAME_FIRST = 32 * 1024, /* while the rate is not known */
+    FRAME_MOST = 256 * 1024,
+    /* Bytes of an open piece that were sent and that its command has not been fed. */
+    AHEAD_LEAST = 1 << 20,
+    AHEAD_MOST = 64 << 20,
+};
+
+/* Time of sending in a window, in a frame, and in a measurement of the rate. */
+static const double WINDOW_S = 0.25, FRAME_S = 0.05, MEASURE_S = 0.05;
+/* Weight of a new measurement. */
+static const double NEW = 0.5;
+
+/* --- frames about a piece ------------------------------------------------------------------- */
+
+static struct cv_frame_head head_of(const struct cv_slot *slot, enum cv_frame_type type)
+{
+    return (struct cv_frame_head){ .type = (uint8_t)type,
+                                   .peer = slot->remote->seat,
+                                   .chunk = slot->remote->number };
+}
+
+void cv_send_word(struct cv_slot *slot, enum cv_frame_type type)
+{
+    const struct cv_frame_head head = head_of(slot, type);
+
+    cv_link_send(&slot->remote->host->link, &head, NULL, 0);
+}
+
+enum cleave_status cv_send_packed(struct cv_slot *slot, enum cv_frame_type type,
+                                  uint64_t value, struct cv_packer *packer,
+                                  struct cleave_error *err)
+{
+    struct cv_frame_head head = head_of(slot, type);
+
+    head.value = value;
+    return cv_link_send_packed(&slot->remote->host->link, &head, packer)
+               ? CLEAVE_OK
+               : cv_fail_memory(err, "a frame");
+}
+
+void cv_send_bytes(struct cv_slot *slot, enum cv_remote_part part, bool last,
+                   const void *bytes, size_t length)
+{
+    struct cv_frame_head head = head_of(slot, CV_FRAME_DATA);
+
+    slot->remote->last_sent = last;
+    head.flags = last ? CV_FRAME_LAST : 0;
+    head.length = (uint32_t)length;
+    head.value = part;
+    head.checksum = cv_frame_checksum(&head, bytes);
+    slot->remote->sent_sum = cv_frame_sum(slot->remote->sent_sum, &head);
+    cv_link_send_summed(&slot->remote->host->link, &head, bytes);
+}
+
+/* --- bodies that the host decodes or fetches ---------------------------------------------- */
 
 static struct cv_source *source_of(const struct cv_slot *slot)
 {
@@ -28,7 +84,7 @@ static uint64_t header_of(const struct cv_slot *slot)
     return slot->piece.header.end - slot->piece.header.begin;
 }
 
-/* How far the file has been sent. */
+/* The first byte of the file that was not sent. */
 static uint64_t sent_to(const struct cv_slot *slot)
 {
     const uint64_t header = header_of(slot), sent = slot->remote->sent;
@@ -36,15 +92,15 @@ static uint64_t sent_to(const struct cv_slot *slot)
     return slot->remote->packed.in.begin + (sent > header ? sent - header : 0);
 }
 
-/* The bytes of the file that the host needs. Of one that it sees it has them all. */
+/* Bytes of the file that the host needs; if it reads the file, those that it decodes. */
 static struct cv_range cover(const struct cv_slot *slot)
 {
     return slot->remote->packed.seen ? cv_source_span(source_of(slot), &slot->piece)
                                      : cv_source_cover(source_of(slot), &slot->piece);
 }
 
-/* A command that stays is given what the master has decoded. What would not be less is sent as it is; of an
- * open piece that is not known yet. */
+/* A persistent command gets bytes that the master has decoded. A body that compression
+ * does not shorten is sent decoded; for an open piece that is not known yet. */
 void cv_packed_begin(struct cv_slot *slot)
 {
     const struct cv_host *host = slot->remote->host;
@@ -83,19 +139,6 @@ void cv_packed_changed(struct cv_slot *slot)
         packed->in.end = sent;
 }
 
-static enum cleave_status send_told(struct cv_slot *slot, uint8_t type,
-                                    struct cv_packer *packer, struct cleave_error *err)
-{
-    if (!packer->failed)
-        cv_link_send(&slot->remote->host->link,
-                     &(struct cv_frame_head){ .type = type,
-                                              .peer = slot->remote->seat,
-                                              .chunk = slot->remote->number },
-                     packer->bytes, packer->length);
-    cv_pack_done(packer);
-    return packer->failed ? cv_fail_memory(err, "a frame") : CLEAVE_OK;
-}
-
 static enum cleave_status tell_drawn(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_remote_drawn told = { .body = slot->piece.body,
@@ -105,11 +148,11 @@ static enum cleave_status tell_drawn(struct cv_slot *slot, struct cleave_error *
     told.line = cv_source_fetches(source_of(slot), &slot->piece, &told.name, &told.size);
     cv_pack_drawn(&packer, &told);
     slot->remote->packed.told = true;
-    return send_told(slot, CV_FRAME_DRAWN, &packer, err);
+    return cv_send_packed(slot, CV_FRAME_DRAWN, 0, &packer, err);
 }
 
-/* Blocks that are not all of them may be told first, in frames that say of the end what they
- * know. */
+/* The first frames may have only a part of the blocks, and then the end that follows
+ * from them. */
 enum cleave_status cv_packed_tell(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_remote_packing *packed = &slot->remote->packed;
@@ -144,14 +187,13 @@ enum cleave_status cv_packed_tell(struct cv_slot *slot, struct cleave_error *err
         }
         if (status == CLEAVE_OK) {
             cv_pack_packed(&packer, &told);
-            status = send_told(slot, CV_FRAME_PACKED, &packer, err);
+            status = cv_send_packed(slot, CV_FRAME_PACKED, 0, &packer, err);
         }
     }
     free(blocks);
     return status;
 }
 
-/* Bytes that are sent of it in all, with its header. */
 static uint64_t packed_size(const struct cv_slot *slot)
 {
     const struct cv_range in = slot->remote->packed.in;
@@ -159,12 +201,12 @@ static uint64_t packed_size(const struct cv_slot *slot)
     return header_of(slot) + (slot->remote->packed.seen ? 0 : in.end - in.begin);
 }
 
-/* The next bytes, as read(2). */
+/* As read(2). */
 static ssize_t packed_read(const struct cv_slot *slot, void *to, size_t max)
 {
     const uint64_t at = sent_to(slot), left = slot->remote->packed.in.end - at;
 
-    if (slot->remote->packed.seen || left == 0) /* of what is fetched there is no file */
+    if (slot->remote->packed.seen || left == 0) /* a fetched body has no file */
         return 0;
     return pread(slot->piece.fd, to, left < max ? (size_t)left : max, (off_t)at);
 }
@@ -189,7 +231,7 @@ uint64_t cv_packed_fed(const struct cv_slot *slot)
     const struct cv_range body = slot->piece.body;
     uint64_t touched;
 
-    if (slot->remote->packed.seen) /* as far as it was told */
+    if (slot->remote->packed.seen) /* as far as the host knows */
         return slot->open.on && slot->remote->announced ? body.end : body.begin;
     if (sent_to(slot) <= slot->remote->packed.in.begin)
         return body.begin;
@@ -197,7 +239,7 @@ uint64_t cv_packed_fed(const struct cv_slot *slot)
     return touched < body.begin ? body.begin : touched < body.end ? touched : body.end;
 }
 
-/* So many bytes of those that are sent, as bytes of the input. */
+/* Bytes that were sent as bytes of the input. */
 static uint64_t packed_units(const struct cv_slot *slot, uint64_t bytes)
 {
     const struct cv_range in = slot->remote->packed.in, body = slot->piece.body;
@@ -208,23 +250,6 @@ static uint64_t packed_units(const struct cv_slot *slot, uint64_t bytes)
                ? bytes
                : (uint64_t)(part * (double)(body.end - body.begin));
 }
-
-/* --- pieces on their way to other machines ----------------------------------------- */
-
-enum {
-    WINDOW_LEAST = 64 * 1024,
-    FRAME_LEAST = 16 * 1024,
-    FRAME_FIRST = 32 * 1024, /* while the rate is not known */
-    FRAME_MOST = 256 * 1024,
-    /* Of an open piece, what its command has not been fed. */
-    AHEAD_LEAST = 1 << 20,
-    AHEAD_MOST = 64 << 20,
-};
-
-/* Seconds of sending that a window and a frame are worth, and that a rate is measured over. */
-static const double WINDOW_S = 0.25, FRAME_S = 0.05, MEASURE_S = 0.05;
-/* What is new counts so much for a rate. */
-static const double NEW = 0.5;
 
 /* --- the port ----------------------------------------------------------------------------- */
 
@@ -266,10 +291,10 @@ void cv_send_ask(struct cv_slot *slot)
 
     if (slot->open.on && !slot->remote->announced &&
         (slot->remote->host->shares || !slot->open.bound)) {
-        announce(slot); /* nothing goes with it: it needs no port */
+        announce(slot); /* no bytes follow: no port is needed */
         return;
     }
-    if (!hosts->one_port || hosts->port == slot) { /* it may not have let go of it */
+    if (!hosts->one_port || hosts->port == slot) { /* it may hold the port still */
         grant(slot);
         return;
     }
@@ -280,7 +305,6 @@ void cv_send_ask(struct cv_slot *slot)
     serve_port(hosts);
 }
 
-/* Take it out of a list. */
 static void take_out(struct cv_slot **first, struct cv_slot ***end, struct cv_slot *slot)
 {
     struct cv_slot **at = first;
@@ -321,7 +345,7 @@ void cv_send_over(struct cv_slot *slot)
 {
     struct cv_host *host = slot->remote->host;
 
-    /* What was on its way will not be acknowledged. */
+    /* These will not be acknowledged. */
     host->in_flight -= slot->remote->sent - slot->remote->acked;
     slot->remote->acked = slot->remote->sent;
     if (host->in_flight == 0)
@@ -357,7 +381,8 @@ bool cv_send_has_room(const struct cv_slot *slot)
     const uint64_t there =
         remote->packed.on ? cv_packed_there(slot) : remote->sent - remote->dropped;
     const uint64_t unread = there > remote->fed ? there - remote->fed : 0;
-    /* Nothing is read before some of the body has come, however long the header is. */
+    /* A command reads nothing before some of the body has arrived, however long the
+     * header is. */
     const uint64_t header = slot->piece.header.end - slot->piece.header.begin;
 
     return !slot->open.on || unread < header + (ahead < AHEAD_LEAST  ? AHEAD_LEAST
@@ -372,7 +397,7 @@ uint64_t cv_remote_whole(const struct cv_slot *slot)
                                      : cv_slot_whole(&slot->piece);
 }
 
-void cv_send_piece(struct cv_slot *slot, uint8_t type, uint16_t flags)
+void cv_send_piece(struct cv_slot *slot, enum cv_frame_type type, uint16_t flags)
 {
     struct cv_host *host = slot->remote->host;
     const struct cv_piece *piece = &slot->piece;
@@ -388,48 +413,32 @@ void cv_send_piece(struct cv_slot *slot, uint8_t type, uint16_t flags)
         .closing = piece->closing,
     };
     struct cv_packer packer = { NULL, 0, 0, false };
+    struct cv_frame_head head = head_of(slot, type);
     struct cleave_error err;
 
+    head.flags = flags;
+    head.value = slot->open.on;
     cv_pack_piece(&packer, &told);
-    if (packer.failed) {
+    if (!cv_link_send_packed(&host->link, &head, &packer)) {
         cv_fail_memory(&err, "a frame");
         slot->broke(slot->context, &err);
     }
-    cv_link_send(&host->link,
-                 &(struct cv_frame_head){ .type = type,
-                                          .flags = flags,
-                                          .peer = slot->remote->seat,
-                                          .chunk = slot->remote->number,
-                                          .value = slot->open.on },
-                 packer.bytes, packer.failed ? 0 : packer.length);
-    cv_pack_done(&packer);
 }
 
-/* The variables that its command is told; an item has them in its parcel, and a command that stays
- * is the same for all pieces. */
-static enum cleave_status send_send_told(struct cv_slot *slot, struct cleave_error *err)
+/* An item has the variables in its message; a persistent command is the same for all
+ * pieces. */
+static enum cleave_status send_variables(struct cv_slot *slot, struct cleave_error *err)
 {
-    struct cv_host *host = slot->remote->host;
     const char *texts[CV_TOLD + 1] = { NULL };
     struct cv_packer packer = { NULL, 0, 0, false };
 
-    if (slot->items != NULL || host->hosts->terms.persistent)
+    if (slot->items != NULL || slot->remote->host->hosts->terms.persistent)
         return CLEAVE_OK;
     CV_TRY(cv_slot_tell(slot, err));
     for (size_t i = 0; i < slot->tailored.ntold; i++)
         texts[i] = slot->tailored.told[i];
     cv_pack_list(&packer, texts);
-    if (packer.failed) {
-        cv_pack_done(&packer);
-        return cv_fail_memory(err, "a frame");
-    }
-    cv_link_send(&host->link,
-                 &(struct cv_frame_head){ .type = CV_FRAME_TOLD,
-                                          .peer = slot->remote->seat,
-                                          .chunk = slot->remote->number },
-                 packer.bytes, packer.length);
-    cv_pack_done(&packer);
-    return CLEAVE_OK;
+    return cv_send_packed(slot, CV_FRAME_TOLD, 0, &packer, err);
 }
 
 void cv_send_want(void *context)
@@ -438,11 +447,7 @@ void cv_send_want(void *context)
 
     slot->remote->wanted = true;
     if (slot->remote->announced && !slot->remote->computed)
-        cv_link_send(&slot->remote->host->link,
-                     &(struct cv_frame_head){ .type = CV_FRAME_SHOW,
-                                              .peer = slot->remote->seat,
-                                              .chunk = slot->remote->number },
-                     NULL, 0);
+        cv_send_word(slot, CV_FRAME_SHOW);
 }
 
 static void announce(struct cv_slot *slot)
@@ -450,9 +455,10 @@ static void announce(struct cv_slot *slot)
     struct cv_host *host = slot->remote->host;
     struct cleave_error err;
 
-    slot->remote->number = host->numbered++; /* they are announced in this order */
+    slot->remote->number =
+        host->numbered++; /* numbers grow in the order of announcements */
     if ((slot->items != NULL && cv_item_pack(slot, &err) != CLEAVE_OK) ||
-        send_send_told(slot, &err) != CLEAVE_OK) {
+        send_variables(slot, &err) != CLEAVE_OK) {
         slot->broke(slot->context, &err);
         leave_queue(slot);
         return;
@@ -466,7 +472,7 @@ static void announce(struct cv_slot *slot)
         leave_queue(slot);
 }
 
-/* Where the next byte of the piece is: in which part. */
+/* The part and the offset of the next byte. */
 static enum cv_remote_part find_next(const struct cv_slot *slot, struct cv_part *part,
                                      uint64_t *offset)
 {
@@ -489,7 +495,8 @@ static enum cv_remote_part find_next(const struct cv_slot *slot, struct cv_part 
         return CV_PART_BODY;
     }
     at -= body;
-    if (at < closing.end || piece->mate_fd < 0) { /* over there, it is of the body */
+    if (at < closing.end ||
+        piece->mate_fd < 0) { /* for the host, it is a part of the body */
         *part = closing;
         *offset = at;
         return CV_PART_BODY;
@@ -513,8 +520,7 @@ static void read_failed(struct cv_slot *slot, ssize_t got)
     slot->broke(slot->context, &err);
 }
 
-/* The next bytes of the piece, and of which part they are. False: there is something wrong,
- * which has been told. */
+/* Read the next bytes of the piece. False: that failed, and was reported. */
 static bool read_next(struct cv_slot *slot, unsigned char *bytes, size_t max,
                       size_t *out_got, enum cv_remote_part *out_part)
 {
@@ -551,7 +557,6 @@ static bool send_data(struct cv_host *host, struct cv_slot *slot)
 {
     unsigned char bytes[FRAME_MOST];
     enum cv_remote_part part;
-    struct cv_frame_head head;
     size_t got;
     bool all;
 
@@ -570,21 +575,11 @@ static bool send_data(struct cv_host *host, struct cv_slot *slot)
         host->probe_bytes = slot->remote->sent;
     }
     all = slot->remote->sent - slot->remote->dropped == cv_remote_whole(slot);
-    slot->remote->burst_to = slot->remote->sent;
     if (all)
         leave_queue(slot);
     else if (!cv_send_has_room(slot))
-        cv_send_pause(slot); /* until more of it has been read */
-    slot->remote->last_sent = all && !slot->open.more;
-    head = (struct cv_frame_head){ .type = CV_FRAME_DATA,
-                                   .flags = slot->remote->last_sent ? CV_FRAME_LAST : 0,
-                                   .length = (uint32_t)got,
-                                   .peer = slot->remote->seat,
-                                   .chunk = slot->remote->number,
-                                   .value = part };
-    head.checksum = cv_frame_checksum(&head, bytes);
-    slot->remote->sent_sum = cv_frame_sum(slot->remote->sent_sum, &head);
-    cv_link_send_summed(&host->link, &head, bytes);
+        cv_send_pause(slot); /* until its command has read more */
+    cv_send_bytes(slot, part, all && !slot->open.more, bytes, got);
     return true;
 }
 
@@ -624,7 +619,7 @@ static void measure(struct cv_host *host, double now_s, uint64_t bytes)
     rate_Bps = host->delivered / (now_s - host->since_s);
     host->rate_Bps =
         host->rate_Bps > 0 ? (1 - NEW) * host->rate_Bps + NEW * rate_Bps : rate_Bps;
-    /* The link itself moves what is left of them when they are compressed. */
+    /* The link itself moves the compressed bytes. */
     host->link.rate_Bps =
         plain > 0 ? host->rate_Bps * (double)wire / (double)plain : host->rate_Bps;
     host->plain = host->link.plain_sent;
@@ -633,16 +628,16 @@ static void measure(struct cv_host *host, double now_s, uint64_t bytes)
     host->delivered = 0;
 }
 
-/* What was sent of an open piece at a time has all come. */
+/* All bytes of a burst of an open piece have arrived. */
 static void note_burst(struct cv_slot *slot, double now_s)
 {
     struct cv_remote *remote = slot->remote;
 
     if (!slot->open.on || remote->queued || remote->waiting || remote->burst_s <= 0 ||
-        remote->acked < remote->burst_to || slot->carried == NULL)
+        remote->acked < remote->sent || slot->carried == NULL)
         return;
     slot->carried(slot->context, slot,
-                  packed_units(slot, remote->burst_to - remote->burst_from),
+                  packed_units(slot, remote->sent - remote->burst_from),
                   now_s - remote->burst_s);
     remote->burst_s = 0;
 }

@@ -1,20 +1,26 @@
-/* remote_slot.c -- a slot of another machine. SPDX-License-Identifier: MIT */
+/* remote_slot.c -- slots of hosts: start, cut, stop, open pieces and time limits.
+ * SPDX-License-Identifier: MIT
+ *
+ * The command of an open piece is started before the whole piece was sent. Bytes that
+ * the host has can be taken back only after asking; so no more is sent than the
+ * command needs soon: the host reports how much the command was fed. A host that reads
+ * the input itself is told how far it may read. */
 #include "run/hosts/hosts_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
+
 #include "base/fail.h"
 #include "run/slot/line_output.h"
 #include "run/slot/open_slot.h"
 #include "run/slot/slot_kind.h"
-#include "run/wire/frame.h"
 
-/* --- open pieces of slots of other machines ---------------------------------------- */
+/* A command is killed one second after it was asked to end. */
+static const double KILLING_S = 2;
 
-static enum cleave_status watch_link(struct cv_host *host, double until_s,
-                                     struct cleave_error *err);
+/* --- open pieces -------------------------------------------------------------------------- */
 
-/* Bytes of the piece, as it is now, that the host has or is about to have. */
+/* Bytes of the current piece that the host has or will have. */
 static uint64_t position(const struct cv_slot *slot)
 {
     return slot->remote->host->shares ? slot->remote->shown
@@ -31,78 +37,48 @@ static uint64_t open_fed(const struct cv_slot *slot)
     return fed < all ? fed : all;
 }
 
-/* For the kind of such slots. */
 static bool remote_is_open(const struct cv_slot *slot)
 {
     return !slot->remote->computed && !slot->remote->cutting &&
            slot->remote->host->state == CV_HOST_READY;
 }
 
-/* --- what is sent of it ------------------------------------------------------------------- */
-
-/* That was all of it. */
-static void send_last(struct cv_slot *slot)
+static void set_bound(struct cv_remote *remote)
 {
-    struct cv_remote *remote = slot->remote;
-    struct cv_frame_head head = { .type = CV_FRAME_DATA,
-                                  .flags = CV_FRAME_LAST,
-                                  .peer = remote->seat,
-                                  .chunk = remote->number,
-                                  .value = CV_PART_BODY };
-
-    head.checksum = cv_frame_checksum(&head, "");
-    remote->last_sent = true;
-    remote->sent_sum = cv_frame_sum(remote->sent_sum, &head);
-    cv_link_send_summed(&remote->host->link, &head, "");
+    if (remote->bound_s <= 0)
+        remote->bound_s = cv_clock_s();
 }
 
-/* The host reads it itself, and is told how far. */
-static void note_shown(struct cv_slot *slot)
-{
-    slot->remote->shown = cv_slot_whole(&slot->piece);
-    if (slot->remote->bound_s <= 0)
-        slot->remote->bound_s = cv_clock_s();
-}
-
-static void show(struct cv_slot *slot)
-{
-    note_shown(slot);
-    slot->remote->last_sent = !slot->open.more;
-    cv_send_piece(slot, CV_FRAME_MORE, slot->open.more ? 0 : CV_FRAME_LAST);
-}
-
-/* What is left to be sent of it goes on, or the word that nothing is. */
+/* Continue to send the piece, or tell the host that this was all. */
 static void go_on(struct cv_slot *slot)
 {
-    const struct cv_remote *remote = slot->remote;
-    const bool more = position(slot) < cv_slot_whole(&slot->piece);
+    struct cv_remote *remote = slot->remote;
+    const uint64_t whole = cv_slot_whole(&slot->piece);
+    const bool more = position(slot) < whole;
     struct cleave_error err;
 
     if (remote->queued || remote->waiting || remote->cutting || remote->last_sent ||
         !remote->announced || !slot->open.bound)
         return;
-    /* Of what the host has it may feed more, which makes room for the rest. */
+    /* Also if there is no room for more: the host may be able to feed more of its bytes. */
     if (cv_packed_tell(slot, &err) != CLEAVE_OK) {
         slot->broke(slot->context, &err);
         return;
     }
-    if (remote->packed.seen && remote->bound_s <= 0)
-        slot->remote->bound_s = cv_clock_s();
+    if (remote->packed.seen)
+        set_bound(remote);
     if (remote->host->shares) {
-        if (more || !slot->open.more)
-            show(slot);
+        if (!more && slot->open.more)
+            return;
+        remote->shown = whole;
+        remote->last_sent = !slot->open.more;
+        set_bound(remote);
+        cv_send_piece(slot, CV_FRAME_MORE, slot->open.more ? 0 : CV_FRAME_LAST);
     } else if (more && cv_send_has_room(slot)) {
         cv_send_ask(slot);
     } else if (!more && !slot->open.more) {
-        send_last(slot);
+        cv_send_bytes(slot, CV_PART_BODY, true, "", 0);
     }
-}
-
-/* A host that reads it itself has heard of it. */
-static void remote_open_announced(struct cv_slot *slot)
-{
-    if (slot->open.bound)
-        note_shown(slot);
 }
 
 static enum cleave_status remote_extend(struct cv_slot *slot,
@@ -111,13 +87,12 @@ static enum cleave_status remote_extend(struct cv_slot *slot,
 {
     (void)err;
     slot->piece = *longer;
-    if (!slot->open.bound) {
-        cv_packed_begin(slot);
-        if (!slot->by_lines)
-            cv_ordered_output_offer_away(slot->store, slot->piece.begin, cv_send_want,
-                                         slot);
-    } else
+    if (slot->open.bound)
         cv_packed_changed(slot);
+    else
+        cv_packed_begin(slot);
+    if (!slot->open.bound && !slot->by_lines)
+        cv_ordered_output_offer_away(slot->store, slot->piece.begin, cv_send_want, slot);
     slot->open.bound = true;
     go_on(slot);
     return CLEAVE_OK;
@@ -131,9 +106,7 @@ static void remote_shut(struct cv_slot *slot)
         slot->kind->stop(slot);
 }
 
-/* --- less of it --------------------------------------------------------------------------- */
-
-/* It is news only if nothing is on its way, or to be sent. */
+/* The command waits for more input, and nothing is on its way or left to be sent. */
 static void check_dry(struct cv_slot *slot)
 {
     const struct cv_remote *remote = slot->remote;
@@ -157,28 +130,12 @@ void cv_remote_open_cut(struct cv_slot *slot, bool done)
     go_on(slot);
 }
 
-/* What was not sent of it was cut off. */
-static void remote_open_shorter(struct cv_slot *slot)
-{
-    if (!slot->remote->announced || position(slot) < cv_slot_whole(&slot->piece))
-        return;
-    cv_send_pause(slot);
-    go_on(slot);
-    check_dry(slot);
-}
-
-/* --- what is heard of it ------------------------------------------------------------------ */
-
 void cv_remote_look(struct cv_slot *slot)
 {
     if (slot->remote->announced) {
         slot->remote->looks++;
-        cv_link_send(&slot->remote->host->link,
-                     &(struct cv_frame_head){ .type = CV_FRAME_LOOK,
-                                              .peer = slot->remote->seat,
-                                              .chunk = slot->remote->number },
-                     NULL, 0);
-    } else { /* nobody has heard of it over there */
+        cv_send_word(slot, CV_FRAME_LOOK);
+    } else { /* the host does not know of the piece */
         slot->seen(slot->context, slot, &(struct cv_slot_seen){ .read = 0 });
     }
 }
@@ -194,7 +151,6 @@ static void take_started(struct cv_host *host, struct cv_slot *slot, uint64_t mi
     slot->began(slot->context, slot);
 }
 
-/* How much of it has been fed: no less than before, and no more than there is. */
 static bool take_fed(struct cv_host *host, struct cv_slot *slot,
                      const struct cv_frame_head *head)
 {
@@ -244,7 +200,6 @@ static void take_seen(struct cv_host *host, struct cv_slot *slot,
 void cv_remote_open_frame(struct cv_host *host, struct cv_slot *slot,
                           const struct cv_frame_head *head, const unsigned char *payload)
 {
-    host->progress_s = cv_clock_s();
     if (!slot->open.on) {
         cv_host_accuse(host, "%s of a piece that was not open",
                        cv_frame_name(head->type));
@@ -259,35 +214,31 @@ void cv_remote_open_frame(struct cv_host *host, struct cv_slot *slot,
     }
 }
 
-/* --- hold other machines to the time that a piece may take ------------------------- */
+/* --- time limits --------------------------------------------------------------------------
+ *
+ * The worker stops a command that takes too long. These limits are for a worker that does not: it
+ * is lost when a piece is overdue. The time of a piece runs from its turn, or from the last
+ * progress of the host. A host that sends PING but receives none of the bytes for it is lost as
+ * well, if there are others. */
 
-/* The worker stops a command that takes too long, and says so. This is for one that does not:
- * who only says that he is there is lost when a piece is overdue, whatever he was to do with
- * it. What others wait for is not held against a piece: it has its time from the moment it is
- * its turn, or from the last progress of the host. And who takes nothing of what it is sent,
- * though it says that it is there, has a link that does not move: it is lost as well, if there
- * are others. */
-
-/* A command that does not end when it is asked to is killed a second later. */
-static const double KILLING_S = 2;
-
-/* So long the word of it may take. */
-static double grace_s(const struct cv_slot *slot)
+/* Time for a report. A host that sends nothing at all is lost earlier. */
+static double grace_s(const struct cv_host *host)
 {
-    return slot->remote->host->hosts->terms.silence_s + KILLING_S;
+    return host->hosts->terms.silence_s + KILLING_S;
 }
 
-/* INFINITY: none. */
 static double limit_s(const struct cv_slot *slot)
 {
+    const struct cv_host *host = slot->remote->host;
+
     if (slot->busy && slot->stopping)
-        return grace_s(slot);
-    if (slot->remote->host->leads) /* it has many commands, each with its own limit */
-        return (double)INFINITY;
-    return slot->timeout_s > 0 ? slot->timeout_s + grace_s(slot) : (double)INFINITY;
+        return grace_s(host);
+    /* A leader has many commands, each with its own limit. */
+    return slot->timeout_s > 0 && !host->leads ? slot->timeout_s + grace_s(host)
+                                               : (double)INFINITY;
 }
 
-/* Whether it is the one that its seat works on. */
+/* The seat works on this piece. */
 static bool has_its_turn(const struct cv_slot *slot)
 {
     const struct cv_slot *other = slot->remote->host->first_slot;
@@ -300,8 +251,8 @@ static bool has_its_turn(const struct cv_slot *slot)
     return true;
 }
 
-/* The same of an open piece: its command has its time from its first byte on, whatever it waits
- * for. Until then it may be waiting for us. */
+/* The time of an open piece runs from its first byte. Until then it may be waiting for
+ * the master. */
 static double open_since(const struct cv_slot *slot, double now_s)
 {
     const struct cv_remote *remote = slot->remote;
@@ -319,7 +270,7 @@ static double due_s(const struct cv_slot *slot, double now_s)
 {
     const struct cv_remote *remote = slot->remote;
     const struct cv_host *host = remote->host;
-    double since_s = now_s; /* it waits for others */
+    double since_s = now_s; /* other pieces are first */
 
     if (!slot->busy || slot->stopping)
         since_s = remote->stopped_s;
@@ -337,6 +288,7 @@ static double due_s(const struct cv_slot *slot, double now_s)
 static void look(void *context)
 {
     struct cv_slot *slot = context;
+    const double grace = grace_s(slot->remote->host);
     struct cleave_error err;
 
     if (due_s(slot, cv_clock_s()) > cv_clock_s()) {
@@ -344,12 +296,11 @@ static void look(void *context)
         return;
     }
     if (slot->busy && slot->stopping)
-        cv_fail(&err, CLEAVE_ELOST, "a chunk was not stopped within %g s", grace_s(slot));
+        cv_fail(&err, CLEAVE_ELOST, "a chunk was not stopped within %g s", grace);
     else
         cv_fail(&err, CLEAVE_ELOST,
-                "a %s has not ended within %g s (--timeout) and %g s more",
-                slot->busy ? "chunk" : "command that stays", slot->timeout_s,
-                grace_s(slot));
+                "a %s has not ended within %g s (failures.timeout_s) and %g s more",
+                slot->busy ? "chunk" : "command that stays", slot->timeout_s, grace);
     cv_link_break(&slot->remote->host->link, &err);
 }
 
@@ -370,14 +321,6 @@ void cv_limit_over(struct cv_slot *slot)
     cv_poller_cancel(slot->remote->host->hosts->poller, &slot->timer);
 }
 
-/* --- what does not move ------------------------------------------------------------------- */
-
-/* One that says nothing at all is lost before. */
-static double stuck_s(const struct cv_host *host)
-{
-    return host->hosts->terms.silence_s + KILLING_S;
-}
-
 static bool has_pieces(const struct cv_host *host)
 {
     const struct cv_slot *slot = host->first_slot;
@@ -387,32 +330,7 @@ static bool has_pieces(const struct cv_host *host)
     return slot != NULL;
 }
 
-static enum cleave_status watch_link(struct cv_host *host, double until_s,
-                                     struct cleave_error *err);
-
-static void look_at_link(void *context)
-{
-    struct cv_host *host = context;
-    const bool others = host->hosts->nready > 1 || host->hosts->local_workers;
-    const bool waits = host->in_flight > 0 || host->queue != NULL;
-    const double now_s = cv_clock_s();
-    const double due_s = (waits ? host->moved_s : now_s) + stuck_s(host);
-    struct cleave_error err;
-
-    if (!has_pieces(host))
-        return;
-    if (due_s > now_s || !others) {
-        if (watch_link(host, due_s > now_s ? due_s : now_s + KILLING_S, &err) !=
-            CLEAVE_OK)
-            cv_link_break(&host->link, &err);
-        return;
-    }
-    host->stuck = true;
-    cv_fail(&err, CLEAVE_ELOST,
-            "its link is so slow that nothing of what it was sent came in %g s",
-            stuck_s(host));
-    cv_link_break(&host->link, &err);
-}
+static void look_at_link(void *context);
 
 static enum cleave_status watch_link(struct cv_host *host, double until_s,
                                      struct cleave_error *err)
@@ -421,37 +339,37 @@ static enum cleave_status watch_link(struct cv_host *host, double until_s,
                          host, err);
 }
 
-/* As long as the host has pieces, hold it to taking some of what is to be sent to it, since
- * `moved_s`: who takes none of it, and still says that it is there, has a link that does not
- * move, and is lost if there are others. */
-static void limit_link(struct cv_slot *slot)
+static void look_at_link(void *context)
 {
-    struct cv_host *host = slot->remote->host;
+    struct cv_host *host = context;
+    const bool others = host->hosts->nready > 1 || host->hosts->local_workers;
+    const bool waits = host->in_flight > 0 || host->queue != NULL;
+    const double now_s = cv_clock_s();
+    const double due_s = (waits ? host->moved_s : now_s) + grace_s(host);
     struct cleave_error err;
 
-    if (host->link_timer.place == 0 &&
-        watch_link(host, cv_clock_s() + stuck_s(host), &err) != CLEAVE_OK)
-        slot->broke(slot->context, &err);
+    if (!has_pieces(host))
+        return;
+    if (due_s > now_s || !others) {
+        if (watch_link(host, due_s > now_s ? due_s : now_s + KILLING_S, &err) ==
+            CLEAVE_OK)
+            return;
+    } else {
+        host->stuck = true;
+        cv_fail(&err, CLEAVE_ELOST,
+                "its link is so slow that nothing of what it was sent came in %g s",
+                grace_s(host));
+    }
+    cv_link_break(&host->link, &err);
 }
 
-/* --- a slot of another machine ----------------------------------------------------- */
-
-static void send_word(struct cv_slot *slot, enum cv_frame_type type)
-{
-    cv_link_send(&slot->remote->host->link,
-                 &(struct cv_frame_head){ .type = (uint8_t)type,
-                                          .peer = slot->remote->seat,
-                                          .chunk = slot->remote->number },
-                 NULL, 0);
-}
+/* --- slots -------------------------------------------------------------------------------- */
 
 void cv_remote_drop_store(struct cv_slot *slot)
 {
     cv_chunk_output_drop(slot->store);
     slot->store = NULL;
 }
-
-/* --- as a slot ---------------------------------------------------------------------------- */
 
 enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *err)
 {
@@ -480,11 +398,14 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
     remote->given = 0;
     cv_packed_begin(slot);
     cv_send_ask(slot);
-    if (slot->open.on && remote->host->shares)
-        remote_open_announced(slot);
+    if (slot->open.on && slot->open.bound && remote->host->shares) {
+        remote->shown = cv_slot_whole(&slot->piece);
+        set_bound(remote);
+    }
     cv_limit_set(slot);
-    limit_link(slot);
-    return CLEAVE_OK;
+    return remote->host->link_timer.place == 0
+               ? watch_link(remote->host, cv_clock_s() + grace_s(remote->host), err)
+               : CLEAVE_OK;
 }
 
 static uint64_t fed_remote(const struct cv_slot *slot)
@@ -492,12 +413,13 @@ static uint64_t fed_remote(const struct cv_slot *slot)
     const struct cv_piece *piece = &slot->piece;
     const uint64_t header = piece->header.end - piece->header.begin;
     const uint64_t body = piece->body.end - piece->body.begin;
-    const uint64_t all = slot->remote->sent - slot->remote->dropped;
+    const struct cv_remote *remote = slot->remote;
+    const uint64_t all = remote->sent - remote->dropped;
     const uint64_t sent = all > header ? all - header : 0;
 
-    if (slot->remote->arrived || (slot->remote->host->shares && slot->remote->announced))
+    if (remote->arrived || (remote->host->shares && remote->announced))
         return piece->body.end;
-    if (slot->remote->packed.on)
+    if (remote->packed.on)
         return cv_packed_fed(slot);
     return piece->body.begin + (sent < body ? sent : body);
 }
@@ -507,17 +429,23 @@ static uint64_t sent_remote(const struct cv_slot *slot)
     return slot->remote->packed.on ? slot->remote->given : slot->remote->sent;
 }
 
-/* What has not been sent is cut off here. */
+/* Only bytes that were not sent are cut off here. */
 static bool cut_remote(struct cv_slot *slot, const struct cv_piece *head)
 {
-    if (fed_remote(slot) > head->body.end || slot->remote->arrived ||
-        (slot->remote->announced && !slot->remote->queued && !slot->open.on) ||
-        (slot->remote->announced && slot->remote->host->shares))
+    const struct cv_remote *remote = slot->remote;
+
+    if (fed_remote(slot) > head->body.end || remote->arrived ||
+        (remote->announced && !remote->queued && !slot->open.on) ||
+        (remote->announced && remote->host->shares))
         return false;
     slot->piece = *head;
     cv_packed_changed(slot);
-    if (slot->open.on)
-        remote_open_shorter(slot);
+    if (slot->open.on && remote->announced &&
+        position(slot) >= cv_slot_whole(&slot->piece)) {
+        cv_send_pause(slot);
+        go_on(slot);
+        check_dry(slot);
+    }
     return true;
 }
 
@@ -535,7 +463,7 @@ void cv_remote_forget(struct cv_slot *slot)
     if (!slot->remote->announced)
         return;
     cv_host_owes(slot->remote->host, slot, true, slot->remote->cutting);
-    send_word(slot, CV_FRAME_STOP);
+    cv_send_word(slot, CV_FRAME_STOP);
 }
 
 void cv_remote_cut_answered(struct cv_slot *slot, bool done)
@@ -552,7 +480,7 @@ static void stop_remote(struct cv_slot *slot)
         return;
     slot->stopping = true;
     if (slot->remote->arrived) {
-        send_word(slot, CV_FRAME_STOP);
+        cv_send_word(slot, CV_FRAME_STOP);
         slot->remote->stopped_s = cv_clock_s();
         cv_limit_set(slot);
         return;
@@ -562,7 +490,7 @@ static void stop_remote(struct cv_slot *slot)
     slot->ended(slot->context, slot, CV_SLOT_STOPPED);
 }
 
-/* Only a command that stays has to be asked. */
+/* Only a persistent command has to be asked. */
 static bool leave_remote(struct cv_slot *slot)
 {
     struct cv_remote *remote = slot->remote;
@@ -574,7 +502,7 @@ static bool leave_remote(struct cv_slot *slot)
         !remote->host->hosts->terms.persistent)
         return true;
     if (!seat->leaving) {
-        send_word(slot, CV_FRAME_LEAVE);
+        cv_send_word(slot, CV_FRAME_LEAVE);
         remote->stopped_s = cv_clock_s();
         seat->leaving = true;
         cv_limit_set(slot);
@@ -633,7 +561,7 @@ bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head)
     struct cv_packer packer = { NULL, 0, 0, false };
 
     if (!slot->busy || slot->remote->cutting || slot->remote->computed ||
-        head->closing != CV_CLOSING_NONE || /* that is behind what would be cut off */
+        head->closing != CV_CLOSING_NONE || /* it follows the bytes to be cut off */
         (!slot->remote->arrived && (!slot->open.on || !slot->remote->announced)))
         return false;
     cv_pack_number(&packer, head->mate_fd >= 0 ? head->mate.end - head->mate.begin : 0);
@@ -641,19 +569,13 @@ bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head)
         return false;
     slot->remote->cutting = true;
     slot->remote->shorter = *head;
-    if (slot->open.on) /* what is sent meanwhile would come behind the cut */
+    if (slot->open.on) /* bytes that are sent meanwhile would follow the cut */
         cv_send_pause(slot);
-    cv_link_send(&slot->remote->host->link,
-                 &(struct cv_frame_head){ .type = CV_FRAME_CUT,
-                                          .peer = slot->remote->seat,
-                                          .chunk = slot->remote->number,
-                                          .value = head->body.end - head->body.begin },
-                 packer.bytes, packer.length);
-    cv_pack_done(&packer);
-    return true;
+    return cv_send_packed(slot, CV_FRAME_CUT, head->body.end - head->body.begin, &packer,
+                          NULL) == CLEAVE_OK;
 }
 
-/* --- questions of the master ---------------------------------------------------------------- */
+/* --- answers for the master --------------------------------------------------------------- */
 
 struct cv_host *cv_remote_host(const struct cv_slot *slot)
 {
