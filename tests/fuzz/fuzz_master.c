@@ -61,7 +61,7 @@ static void ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
     place->busy = false;
     if (end == CV_SLOT_DONE) {
         require(slot->piece.body.end == place->length);
-        require((place->arrived || place->open) && slot->remote->computed);
+        require((place->arrived || place->open) && slot->remote->facts.computed);
         require(slot->remote->sent >= cv_slot_whole(&slot->piece) || /* it may be cut */
                 !place->arrived);
         require(cv_slot_came(slot) == place->output);
@@ -120,7 +120,7 @@ static void cut_answered(void *context, struct cv_slot *slot, bool done)
     place->request = false;
     if (done)
         place->length = place->shorter;
-    pending[slot->remote->number % MANY] |=
+    pending[slot->remote->facts.number % MANY] |=
         !done; /* it may have ended before the answer */
 }
 
@@ -152,7 +152,7 @@ static void changed(void *context, struct cv_host *host)
         return;
     for (int i = 0; i < SLOTS; i++)
         require(!places[i].busy && !places[i].slot.busy);
-    require(host->in_flight == 0 && host->queue == NULL);
+    require(host->in_flight == 0 && host->queue.first == NULL);
     require(host->reason[0] != '\0');
 }
 
@@ -196,9 +196,9 @@ static void change(struct place *place, struct bytes *bytes)
         place->length = longer.end;
         require(cv_slot_extend(&place->slot, &longer, NULL) == CLEAVE_OK);
     } else if (what < 6) {
-        pending[place->slot.remote->number % MANY] |= place->length == 0;
+        pending[place->slot.remote->facts.number % MANY] |= place->length == 0;
         cv_slot_close_input(&place->slot);
-    } else if (!place->slot.remote->computed) {
+    } else if (!place->slot.remote->facts.computed) {
         place->looks++;
         cv_remote_look(&place->slot);
     }
@@ -214,11 +214,11 @@ static void cut(struct place *place, uint64_t at)
     if (place->open && head.end == 0)
         return;
     place->shorter = place->request ? place->shorter : head.body.end;
-    if ((place->slot.remote->arrived ||
+    if ((place->slot.remote->facts.arrived ||
          (place->open && head.end < cv_slot_fed(&place->slot))) &&
         cv_remote_ask_cut(&place->slot, &head))
         place->request = true;
-    else if (!place->slot.remote->arrived && !place->request &&
+    else if (!place->slot.remote->facts.arrived && !place->request &&
              cv_slot_cut(&place->slot, &head))
         place->length = head.body.end;
 }
@@ -241,10 +241,11 @@ static void act(struct cv_host *host, struct bytes *bytes)
     } else if (what < 4) {
         cut(place, (uint64_t)next_byte(bytes) << 8 | next_byte(bytes));
     } else if (what < 6) {
-        pending[place->slot.remote->number % MANY] |= !place->slot.remote->arrived;
+        pending[place->slot.remote->facts.number % MANY] |=
+            !place->slot.remote->facts.arrived;
         cv_slot_stop(&place->slot);
     } else if (what == 6) {
-        pending[place->slot.remote->number % MANY] = true;
+        pending[place->slot.remote->facts.number % MANY] = true;
         place->busy = place->request = false;
         cv_remote_forget(&place->slot);
     }
@@ -259,7 +260,7 @@ static bool is_open_lie(const struct place *place, const struct cv_frame_head *h
     const struct cv_remote *remote = place->slot.remote;
     const uint64_t there = remote->sent - remote->dropped;
 
-    if (!place->open || remote->computed)
+    if (!place->open || remote->facts.computed)
         return true;
     if (head->type == CV_FRAME_STARTED)
         return place->begun || place->length == 0;
@@ -285,26 +286,26 @@ static bool is_lie(const struct cv_host *host, const struct cv_frame_head *head)
         return false;
     for (int i = 0; i < SLOTS; i++)
         if (places[i].busy && places[i].slot.remote->announced &&
-            places[i].slot.remote->number == head->chunk &&
+            places[i].slot.remote->facts.number == head->chunk &&
             places[i].slot.remote->seat == head->peer)
             place = &places[i];
     if (place == NULL)
         return !pending[head->chunk % MANY];
     if (head->type == CV_FRAME_BACK)
-        return !host->noticed || !place->arrived || place->slot.remote->computed ||
+        return !host->noticed || !place->arrived || place->slot.remote->facts.computed ||
                (place->open && !place->slot.stopping);
     if (head->type == CV_FRAME_LINES)
-        return place->slot.remote->computed || (!place->arrived && !place->open) ||
+        return place->slot.remote->facts.computed || (!place->arrived && !place->open) ||
                (place->open && !place->slot.open.bound) || head->value != place->output;
     if (head->type == CV_FRAME_CUT_DONE)
         return !place->request && !pending[head->chunk % MANY];
     if (head->type == CV_FRAME_GOT)
         return place->arrived || head->value > place->slot.remote->sent;
     if (head->type == CV_FRAME_COMPUTED)
-        return (!place->arrived && !place->open) || place->slot.remote->computed;
+        return (!place->arrived && !place->open) || place->slot.remote->facts.computed;
     if (head->type >= CV_FRAME_STARTED)
         return is_open_lie(place, head);
-    return !place->slot.remote->computed &&
+    return !place->slot.remote->facts.computed &&
            (head->type == CV_FRAME_OUTPUT || !place->slot.stopping);
 }
 
@@ -320,7 +321,7 @@ static void hear(struct cv_host *host, struct cv_frame_head head, const void *pa
     for (int i = 0; i < SLOTS && (head.type == CV_FRAME_OUTPUT ||
                                   (head.type == CV_FRAME_LINES && !lie));
          i++)
-        if (places[i].busy && places[i].slot.remote->number == head.chunk &&
+        if (places[i].busy && places[i].slot.remote->facts.number == head.chunk &&
             places[i].slot.remote->seat == head.peer) {
             places[i].output += length;
             places[i].sum = cv_frame_sum(places[i].sum, &head);
@@ -365,7 +366,7 @@ static void say_end(struct cv_host *host, const struct place *place, struct byte
     hear(host,
          (struct cv_frame_head){ .type = CV_FRAME_END,
                                  .peer = slot->remote->seat,
-                                 .chunk = slot->remote->number },
+                                 .chunk = slot->remote->facts.number },
          packer.bytes, packer.length);
     cv_pack_done(&packer);
 }
@@ -375,7 +376,7 @@ static void say_of_open(struct cv_host *host, const struct place *place,
                         struct bytes *bytes)
 {
     const struct cv_remote *remote = place->slot.remote;
-    struct cv_frame_head head = { .peer = remote->seat, .chunk = remote->number };
+    struct cv_frame_head head = { .peer = remote->seat, .chunk = remote->facts.number };
     struct cv_packer packer = { NULL, 0, 0, false };
     const uint64_t there = remote->sent - remote->dropped;
 
@@ -403,7 +404,7 @@ static void say_next(struct cv_host *host, struct bytes *bytes)
 {
     const struct place *place = &places[next_byte(bytes) % SLOTS];
     const struct cv_remote *remote = place->slot.remote;
-    struct cv_frame_head head = { .peer = remote->seat, .chunk = remote->number };
+    struct cv_frame_head head = { .peer = remote->seat, .chunk = remote->facts.number };
     const uint8_t *some = NULL;
     size_t length = 0;
 
@@ -415,7 +416,7 @@ static void say_next(struct cv_host *host, struct bytes *bytes)
         head = (struct cv_frame_head){ .type = CV_FRAME_READY };
     } else if (!place->slot.busy || !remote->announced) {
         return;
-    } else if (way != KEPT && !remote->computed &&
+    } else if (way != KEPT && !remote->facts.computed &&
                (place->open ? place->slot.open.bound : place->arrived) &&
                (next_byte(bytes) & 1) != 0) {
         head.type = CV_FRAME_LINES;
@@ -423,23 +424,23 @@ static void say_next(struct cv_host *host, struct bytes *bytes)
         some = next_some(bytes, 1 + next_byte(bytes), &length);
         if (length == 0)
             return;
-    } else if (place->open && !remote->computed && (next_byte(bytes) & 3) != 0) {
+    } else if (place->open && !remote->facts.computed && (next_byte(bytes) & 3) != 0) {
         say_of_open(host, place, bytes);
         return;
-    } else if (!remote->arrived && place->open) {
+    } else if (!remote->facts.arrived && place->open) {
         head.type = CV_FRAME_GOT;
         head.value = remote->sent;
         head.flags = remote->last_sent && !remote->queued ? CV_FRAME_LAST : 0;
-    } else if (!remote->arrived) {
+    } else if (!remote->facts.arrived) {
         head.type = CV_FRAME_GOT;
         head.value = remote->sent;
         head.flags = remote->queued ? 0 : CV_FRAME_LAST;
     } else if (place->request && (next_byte(bytes) & 1) != 0) {
         head.type = CV_FRAME_CUT_DONE;
         head.value = next_byte(bytes) & 1;
-    } else if (!remote->computed && !place->open && next_byte(bytes) >= 240) {
+    } else if (!remote->facts.computed && !place->open && next_byte(bytes) >= 240) {
         head.type = host->noticed ? CV_FRAME_BACK : CV_FRAME_NOTICE;
-    } else if (!remote->computed) {
+    } else if (!remote->facts.computed) {
         head.type = CV_FRAME_COMPUTED;
     } else if ((next_byte(bytes) & 1) != 0 && bytes->left > 0) {
         head.type = CV_FRAME_OUTPUT;
@@ -471,7 +472,7 @@ static void say_anything(struct cv_host *host, struct bytes *bytes)
     if ((how & 1) != 0)
         head.flags &= kind->flags & CV_FRAME_LAST;
     head.peer = (how & 2) != 0 ? remote->seat : next_byte(bytes) % 4;
-    head.chunk = (how & 4) != 0 ? remote->number : next_byte(bytes);
+    head.chunk = (how & 4) != 0 ? remote->facts.number : next_byte(bytes);
     head.value = (how & 8) != 0    ? remote->sent
                  : (how & 16) != 0 ? next_byte(bytes)
                                    : next_number(bytes);

@@ -127,7 +127,7 @@ static void a_piece_goes_from_stage_to_stage(void **state)
 {
     struct cv_hosts hosts = { .nready = 1 };
     struct cv_host_seat seats[2] = { { 0 } };
-    struct cv_remote remote = { .seat = 1, .number = 5 };
+    struct cv_remote remote = { .seat = 1, .facts.number = 5 };
     struct cv_slot slot = { .busy = true, .remote = &remote };
     struct cv_host host = { .hosts = &hosts, .slots = 2, .seats = seats };
 
@@ -149,7 +149,7 @@ static void a_piece_goes_from_stage_to_stage(void **state)
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 2, 5), CV_STAGE_NO_SEAT);
     remote.queued = false;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_SENT);
-    remote.arrived = true;
+    remote.facts.arrived = true;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_ARRIVED);
     assert_int_equal(stage_of(&host, CV_FRAME_CUT_DONE, 1, 5), CV_STAGE_ARRIVED);
     remote.cutting = true;
@@ -157,7 +157,7 @@ static void a_piece_goes_from_stage_to_stage(void **state)
     assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_ARRIVED);
     slot.stopping = true;
     assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_STOPPING);
-    remote.computed = true;
+    remote.facts.computed = true;
     assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_COMPUTED);
     hosts.keeps = true;
     assert_int_equal(stage_of(&host, CV_FRAME_OUTPUT, 1, 5), CV_STAGE_KEEPING);
@@ -173,7 +173,7 @@ static void an_open_piece_has_stages_of_its_own(void **state)
 {
     struct cv_hosts hosts = { .nready = 1 };
     struct cv_host_seat seats[1] = { { 0 } };
-    struct cv_remote remote = { .number = 5 };
+    struct cv_remote remote = { .facts.number = 5 };
     struct cv_slot slot = { .busy = true,
                             .remote = &remote,
                             .open = { .on = true, .more = true } };
@@ -190,11 +190,11 @@ static void an_open_piece_has_stages_of_its_own(void **state)
     remote.queued = true;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 0, 5), CV_STAGE_OPEN);
     remote.queued = false;
-    remote.arrived = true;
+    remote.facts.arrived = true;
     assert_int_equal(stage_of(&host, CV_FRAME_SEEN, 0, 5), CV_STAGE_SHUT);
-    remote.computed = true;
+    remote.facts.computed = true;
     assert_int_equal(stage_of(&host, CV_FRAME_END, 0, 5), CV_STAGE_COMPUTED);
-    remote.arrived = false; /* its command has ended before all of it was there */
+    remote.facts.arrived = false; /* its command has ended before all of it was there */
     assert_int_equal(stage_of(&host, CV_FRAME_END, 0, 5), CV_STAGE_COMPUTED);
 }
 
@@ -206,7 +206,7 @@ static void what_is_owed_is_paid_once(void **state)
     struct cv_host host = {
         .hosts = &hosts, .slots = 1, .seats = seats, .state = CV_HOST_READY
     };
-    struct cv_remote remote = { .number = 9 };
+    struct cv_remote remote = { .facts.number = 9 };
     struct cv_slot slot = { .busy = false, .remote = &remote };
     const struct cv_frame_head end = { .type = CV_FRAME_END, .chunk = 9 },
                                cut = { .type = CV_FRAME_CUT_DONE, .chunk = 9 };
@@ -225,7 +225,7 @@ static void what_is_owed_is_paid_once(void **state)
     assert_int_equal(host.nowed, 0);
     /* There is an end to what may be owed. */
     for (uint64_t i = 0; i < 100000; i++) {
-        remote.number = i;
+        remote.facts.number = i;
         cv_host_owes(&host, &slot, true, false);
     }
     assert_int_equal(host.nowed, 1 << 16);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -79,25 +78,27 @@ static enum cleave_status processor_of(const char *file, size_t *out,
                                            : "");
 }
 
-static enum cleave_status keep(const char *file, size_t processor, struct cv_arena *arena,
+/* The file is the copy for its processor, which has to be `expected` unless that is
+ * CV_PROCESSORS. */
+static enum cleave_status take(const char *file, size_t expected, struct cv_arena *arena,
                                struct cv_copies *out, struct cleave_error *err)
 {
-    out->of[processor].file = cv_arena_text(arena, file);
-    return out->of[processor].file != NULL ? CLEAVE_OK
-                                           : cv_fail_memory(err, "the copies of cleave");
-}
-
-static enum cleave_status take(const char *file, size_t processor, struct cv_arena *arena,
-                               struct cv_copies *out, struct cleave_error *err)
-{
-    size_t is;
+    struct cv_copy *copy;
+    size_t is = 0;
 
     CV_TRY(processor_of(file, &is, err));
-    if (is != processor)
+    copy = &out->of[is];
+    if (expected != CV_PROCESSORS && is != expected)
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected %s to be a program for %s, it is for %s", file,
-                       processors[processor].name, processors[is].name);
-    return keep(file, processor, arena, out, err);
+                       processors[expected].name, processors[is].name);
+    if (copy->file != NULL)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "expected one program for each processor, got %s and %s, both for %s",
+            copy->file, file, processors[is].name);
+    copy->file = cv_arena_text(arena, file);
+    return copy->file != NULL ? CLEAVE_OK : cv_fail_memory(err, "the copies of cleave");
 }
 
 /* FOLDER/NAME, if it exists and no copy for that processor was found. */
@@ -144,17 +145,10 @@ static enum cleave_status take_named(const char *name, struct cv_arena *arena,
                                      struct cv_copies *out, struct cleave_error *err)
 {
     struct stat info;
-    size_t processor;
 
-    if (stat(name, &info) == 0 && S_ISDIR(info.st_mode))
-        return take_folder(name, arena, out, err);
-    CV_TRY(processor_of(name, &processor, err));
-    if (out->of[processor].file != NULL)
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "expected one program for each processor, got %s and %s, both for %s",
-            out->of[processor].file, name, processors[processor].name);
-    return keep(name, processor, arena, out, err);
+    return stat(name, &info) == 0 && S_ISDIR(info.st_mode)
+               ? take_folder(name, arena, out, err)
+               : take(name, CV_PROCESSORS, arena, out, err);
 }
 
 /* Files next to this program, a static one first; else the program itself. */

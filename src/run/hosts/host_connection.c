@@ -15,10 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cleave/execute.h>
 #include <cleave/version.h>
 
-#include "base/fail.h"
 #include "base/text.h"
 #include "run/common/usable_cores.h"
 #include "run/hosts/host_spec.h"

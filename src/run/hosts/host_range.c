@@ -1,8 +1,6 @@
 /* host_range.c -- many host names in one word. SPDX-License-Identifier: MIT */
 #include "run/hosts/host_range.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/text.h"

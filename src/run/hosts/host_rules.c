@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "run/hosts/hosts_internal.h"
-#include "run/wire/frame.h"
 
 enum { OWED_MOST = 1 << 16 }; /* frames that may be expected */
 
@@ -25,9 +24,9 @@ static struct cv_slot *find_slot(const struct cv_host *host,
 {
     struct cv_slot *slot = host->first_slot;
 
-    while (slot != NULL &&
-           (!slot->busy || !slot->remote->announced ||
-            slot->remote->number != head->chunk || slot->remote->seat != head->peer))
+    while (slot != NULL && (!slot->busy || !slot->remote->announced ||
+                            slot->remote->facts.number != head->chunk ||
+                            slot->remote->seat != head->peer))
         slot = slot->remote->next_slot;
     return slot;
 }
@@ -44,11 +43,11 @@ static enum cv_stage piece_stage(const struct cv_host *host,
         return CV_STAGE_CUT_DUE;
     if (slot == NULL)
         return owed != NULL && owed->end ? CV_STAGE_GIVEN_UP : CV_STAGE_NO_PIECE;
-    if (slot->open.on && !slot->remote->computed && !slot->stopping)
-        return slot->remote->arrived ? CV_STAGE_SHUT : CV_STAGE_OPEN;
-    if (!slot->remote->arrived && !slot->open.on)
+    if (slot->open.on && !slot->remote->facts.computed && !slot->stopping)
+        return slot->remote->facts.arrived ? CV_STAGE_SHUT : CV_STAGE_OPEN;
+    if (!slot->remote->facts.arrived && !slot->open.on)
         return slot->remote->queued ? CV_STAGE_SENDING : CV_STAGE_SENT;
-    if (slot->remote->computed)
+    if (slot->remote->facts.computed)
         return host->hosts->keeps ? CV_STAGE_KEEPING : CV_STAGE_COMPUTED;
     return slot->stopping ? CV_STAGE_STOPPING : CV_STAGE_ARRIVED;
 }
@@ -101,9 +100,11 @@ void cv_host_owes(struct cv_host *host, const struct cv_slot *slot, bool end, bo
     if (grown == NULL)
         return; /* the host will be lost when the frame arrives */
     host->owed = grown;
-    host->owed[host->nowed++] = (struct cv_expected_frame){
-        .number = slot->remote->number, .seat = slot->remote->seat, .end = end, .cut = cut
-    };
+    host->owed[host->nowed++] =
+        (struct cv_expected_frame){ .number = slot->remote->facts.number,
+                                    .seat = slot->remote->seat,
+                                    .end = end,
+                                    .cut = cut };
 }
 
 void cv_host_paid(struct cv_host *host, const struct cv_frame_head *head)

@@ -6,21 +6,17 @@
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cleave/policy.h>
-#include "base/fail.h"
 #include "model/platform/nominal.h"
-#include "run/common/usable_cores.h"
 #include "run/input/source.h"
 
 enum { GOODBYE_MS = 1000 }; /* for commands that connect to end by themselves */
 
 void cv_hosts_init(struct cv_hosts *hosts)
 {
-    hosts->waiting_end = &hosts->waiting;
+    hosts->waiting.end = &hosts->waiting.first;
     cv_arena_init(&hosts->arena);
 }
 

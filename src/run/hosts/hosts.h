@@ -31,6 +31,10 @@ enum {
 
 struct cv_hosts;
 
+struct cv_slot_queue {
+    struct cv_slot *first, **end;
+};
+
 /* A slot of the host. */
 struct cv_host_seat {
     uint64_t given;        /* pieces; for each of them, a persistent command may ... */
@@ -94,7 +98,7 @@ struct cv_host {
     uint32_t notes[CV_NOTES]; /* how often each happened */
 
     struct cv_slot *first_slot;     /* borrowed: list of its slots */
-    struct cv_slot *queue, **end;   /* slots whose pieces are to be sent */
+    struct cv_slot_queue queue;     /* slots whose pieces are to be sent */
     struct cv_host_seat *seats;     /* owned */
     struct cv_expected_frame *owed; /* owned */
     size_t nowed, owed_room;
@@ -174,10 +178,10 @@ struct cv_hosts {
 
     struct cv_remote_file *files; /* of the input, if it can be shared */
     size_t nfiles;
-    bool packed;                            /* one of them is compressed */
-    uint64_t sent_bytes;                    /* of pieces, over all links */
-    struct cv_slot *port;                   /* the one that sends, with one_port */
-    struct cv_slot *waiting, **waiting_end; /* for the port */
+    bool packed;                  /* one of them is compressed */
+    uint64_t sent_bytes;          /* of pieces, over all links */
+    struct cv_slot *port;         /* the one that sends, with one_port */
+    struct cv_slot_queue waiting; /* for the port */
 };
 
 /* --- all hosts ---------------------------------------------------------------------------- */

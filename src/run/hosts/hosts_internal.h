@@ -16,26 +16,22 @@ struct cv_remote_packing {
 
 /* A remote slot: the current piece, or the last one. */
 struct cv_remote {
+    struct cv_remote_facts facts;
     struct cv_host *host;                   /* borrowed */
     uint32_t seat;                          /* slot of the host */
     struct cv_slot *next_slot, **slot_from; /* list of host->first_slot, doubly linked */
     struct cv_slot *next_sending;           /* queue of the link or the port */
-    uint64_t number;                        /* of the piece on its link */
     struct cv_item_message_out *message;    /* owned: of an item; or NULL */
     struct cv_remote_packing packed;
 
     bool waiting, queued; /* for the port; for the link */
-    bool announced, arrived, computed;
-    bool at_work;         /* its command ran when the host was lost */
-    uint64_t sent, acked; /* bytes of header, body and mates, in this order */
-    uint64_t sent_sum;    /* of the frames with them */
-    double granted_s;     /* when it could be sent */
-    double arrived_s;     /* when it had arrived; of this piece or the one before */
-    double computed_s;   /* when its command had ended; of this piece or the one before */
-    double stopped_s;    /* when it was told to stop */
-    double burst_s;      /* since when bytes are sent without a pause; 0: none are */
-    uint64_t burst_from; /* the first of these bytes */
-    bool cutting;        /* the answer to CUT is due ... */
+    bool announced;
+    uint64_t sent, acked;    /* bytes of header, body and mates, in this order */
+    uint64_t sent_sum;       /* of the frames with them */
+    double stopped_s;        /* when it was told to stop */
+    double burst_s;          /* since when bytes are sent without a pause; 0: none are */
+    uint64_t burst_from;     /* the first of these bytes */
+    bool cutting;            /* the answer to CUT is due ... */
     struct cv_piece shorter; /* ... and the piece then becomes this */
     bool has_left;           /* the persistent command has ended */
 
@@ -51,14 +47,8 @@ struct cv_remote {
     /* The output and the end. */
     bool wanted;                  /* it is to be sent while the command runs */
     uint64_t heard;               /* bytes that have arrived */
-    uint64_t early;               /* bytes that arrived while the command ran */
     uint64_t output_sum;          /* of the frames with them */
     struct cv_chunk_output *back; /* owned: files of an item; or NULL */
-    double compute_s;             /* time of the command, by the clock of the host */
-    uint64_t given;               /* bytes that the command was given */
-    uint64_t kept;                /* bytes of output that stay there */
-    bool hashed;
-    struct cv_content_hash hash; /* of the bytes that the command was given */
 };
 
 /* --- host_connection.c --- */

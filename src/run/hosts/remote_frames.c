@@ -20,11 +20,11 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
     const uint64_t whole =
         remote->packed.on ? cv_slot_whole(&slot->piece) : cv_remote_whole(slot);
     /* The command of an open piece may end before it has read all of it. */
-    const bool cut_short = slot->open.on && !remote->arrived;
+    const bool cut_short = slot->open.on && !remote->facts.arrived;
 
-    if (!remote->computed && (end->flags & CV_END_STOPPED) != 0)
+    if (!remote->facts.computed && (end->flags & CV_END_STOPPED) != 0)
         return true;
-    if (!remote->computed)
+    if (!remote->facts.computed)
         cv_host_accuse(host, "END of a command that has not ended");
     else if (!(cut_short && end->come < remote->sent) &&
              (end->come != remote->sent || end->come_sum != remote->sent_sum))
@@ -81,7 +81,7 @@ static void lose_output(struct cv_slot *slot)
 /* Without blame: the piece was not started, or the host was told to end. */
 static void give_back(struct cv_slot *slot)
 {
-    slot->remote->at_work = false;
+    slot->remote->facts.was_running = false;
     lose_output(slot);
     slot->fault = "was given back";
     slot->ended(slot->context, slot, slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
@@ -140,21 +140,21 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     }
     cv_item_forget(slot);
     slot->fault = host->fault[0] != '\0' ? host->fault : NULL;
-    remote->compute_s = fmin(end->compute_s, cv_clock_s() - slot->start_s);
-    remote->kept = host->hosts->keeps ? end->output : 0;
-    remote->hash = end->hash;
+    remote->facts.compute_s = fmin(end->compute_s, cv_clock_s() - slot->start_s);
+    remote->facts.kept = host->hosts->keeps ? end->output : 0;
+    remote->facts.hash = end->hash;
     /* Less than the whole piece, if the command of an open piece ended early. */
-    remote->given = end->given;
-    remote->hashed =
+    remote->facts.given = end->given;
+    remote->facts.hashed =
         (host->shares || remote->packed.on) && end->given == cv_slot_whole(&slot->piece);
     if (slot->open.on && end->after_s > 0)
-        slot->open.read_s = fmax(slot->start_s, remote->computed_s - end->after_s);
+        slot->open.read_s = fmax(slot->start_s, remote->facts.computed_s - end->after_s);
     cv_host_owes(host, slot, false, remote->cutting);
     cv_remote_cut_answered(slot, false);
     if (slot->by_lines && !stopped && write_rest(slot, &err) != CLEAVE_OK)
         slot->broke(slot->context, &err);
     slot->busy = false;
-    if (!remote->arrived) /* of an open piece, bytes may be on their way */
+    if (!remote->facts.arrived) /* of an open piece, bytes may be on their way */
         cv_send_over(slot);
     cv_limit_over(slot);
     if (!stopped)
@@ -211,8 +211,8 @@ static void take_end(struct cv_host *host, struct cv_slot *slot,
 /* The piece has a command, or waits for its turn. */
 static bool is_there(const struct cv_slot *slot)
 {
-    return slot->busy && !slot->remote->computed &&
-           (slot->remote->arrived || (slot->open.on && slot->remote->announced));
+    return slot->busy && !slot->remote->facts.computed &&
+           (slot->remote->facts.arrived || (slot->open.on && slot->remote->announced));
 }
 
 /* Each seat runs one command; other pieces wait. */
@@ -224,7 +224,7 @@ static bool is_at_work(const struct cv_slot *slot)
         return false;
     for (; other != NULL; other = other->remote->next_slot)
         if (is_there(other) && other->remote->seat == slot->remote->seat &&
-            other->remote->number < slot->remote->number)
+            other->remote->facts.number < slot->remote->facts.number)
             return false;
     return true;
 }
@@ -233,7 +233,8 @@ void cv_remote_lose(struct cv_host *host)
 {
     for (struct cv_slot *slot = host->first_slot; slot != NULL;
          slot = slot->remote->next_slot)
-        slot->remote->at_work = !host->leaving && !host->stuck && is_at_work(slot);
+        slot->remote->facts.was_running =
+            !host->leaving && !host->stuck && is_at_work(slot);
     host->nowed = 0;
     memset(host->seats, 0, host->slots * sizeof *host->seats);
     for (struct cv_slot *slot = host->first_slot; slot != NULL;
@@ -279,10 +280,10 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
         cv_send_over(slot); /* other pieces may use the port until there is more */
     if (!last)
         return;
-    remote->arrived = true;
+    remote->facts.arrived = true;
     cv_send_over(slot);
     slot->arrived(slot->context, slot);
-    remote->arrived_s = cv_clock_s();
+    remote->facts.arrived_s = cv_clock_s();
     cv_limit_set(slot);
 }
 
@@ -325,7 +326,7 @@ static void take_lines(struct cv_host *host, struct cv_slot *slot,
         return;
     }
     count_output(slot->remote, head);
-    slot->remote->early += head->length;
+    slot->remote->facts.early += head->length;
     if ((slot->by_lines ? cv_line_output_take(slot, payload, head->length, &err)
                         : cv_chunk_output_write_lines(slot->store, payload, head->length,
                                                       &err)) != CLEAVE_OK)
@@ -392,7 +393,7 @@ static void take_cut_done(struct cv_slot *slot, const struct cv_frame_head *head
     if (head->value != 0 && slot->open.on)
         cv_packed_changed(slot);
     cv_remote_cut_answered(slot, head->value != 0);
-    if (slot->busy && slot->open.on && !slot->remote->computed)
+    if (slot->busy && slot->open.on && !slot->remote->facts.computed)
         cv_remote_open_cut(slot, head->value != 0);
 }
 
@@ -415,8 +416,8 @@ void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
     } else if (head->type == CV_FRAME_GOT) {
         take_got(host, slot, head);
     } else if (head->type == CV_FRAME_COMPUTED) {
-        slot->remote->computed = true;
-        slot->remote->computed_s = host->seats[head->peer].free_s = now_s;
+        slot->remote->facts.computed = true;
+        slot->remote->facts.computed_s = host->seats[head->peer].free_s = now_s;
     } else if (head->type == CV_FRAME_OUTPUT) {
         take_output(slot, head, payload);
     } else if (head->type == CV_FRAME_LINES) {

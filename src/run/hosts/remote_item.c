@@ -10,12 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cleave/execute.h>
-
-#include "base/fail.h"
 #include "base/write_all.h"
 #include "run/common/item_transfer.h"
-#include "run/wire/protocol.h"
 
 struct cv_item_message_out {
     struct cv_packer head;
@@ -381,7 +377,7 @@ void cv_item_forget(struct cv_slot *slot)
     slot->remote->message = NULL;
     if (message == NULL)
         return;
-    if (message->nbase > 0 && !slot->remote->arrived)
+    if (message->nbase > 0 && !slot->remote->facts.arrived)
         slot->remote->host->based = false; /* they may not have arrived */
     cv_close(&message->fd);
     cv_pack_done(&message->head);

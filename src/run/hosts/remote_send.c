@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fail.h"
 #include "run/hosts/hosts_internal.h"
 #include "run/input/source_packed.h"
 #include "run/slot/slot_kind.h"
@@ -36,7 +35,7 @@ static struct cv_frame_head head_of(const struct cv_slot *slot, enum cv_frame_ty
 {
     return (struct cv_frame_head){ .type = (uint8_t)type,
                                    .peer = slot->remote->seat,
-                                   .chunk = slot->remote->number };
+                                   .chunk = slot->remote->facts.number };
 }
 
 void cv_send_word(struct cv_slot *slot, enum cv_frame_type type)
@@ -253,33 +252,51 @@ static uint64_t packed_units(const struct cv_slot *slot, uint64_t bytes)
 
 /* --- the port ----------------------------------------------------------------------------- */
 
+static void append(struct cv_slot_queue *queue, struct cv_slot *slot)
+{
+    slot->remote->next_sending = NULL;
+    *queue->end = slot;
+    queue->end = &slot->remote->next_sending;
+}
+
+static void take_out(struct cv_slot_queue *queue, struct cv_slot *slot)
+{
+    struct cv_slot **at = &queue->first;
+
+    while (*at != NULL && *at != slot)
+        at = &(*at)->remote->next_sending;
+    if (*at == NULL)
+        return;
+    *at = slot->remote->next_sending;
+    if (queue->end == &slot->remote->next_sending)
+        queue->end = at;
+}
+
 static void grant(struct cv_slot *slot)
 {
-    struct cv_host *host = slot->remote->host;
+    struct cv_remote *remote = slot->remote;
+    struct cv_host *host = remote->host;
+    const double now_s = cv_clock_s();
 
-    slot->remote->waiting = false;
-    slot->remote->queued = true;
-    slot->remote->granted_s = cv_clock_s();
-    if (host->in_flight == 0 && host->queue == NULL)
-        host->moved_s = slot->remote->granted_s;
-    if (slot->remote->burst_s <= 0) {
-        slot->remote->burst_s = slot->remote->granted_s;
-        slot->remote->burst_from = slot->remote->sent;
+    remote->waiting = false;
+    remote->queued = true;
+    remote->facts.granted_s = now_s;
+    if (host->in_flight == 0 && host->queue.first == NULL)
+        host->moved_s = now_s;
+    if (remote->burst_s <= 0) {
+        remote->burst_s = now_s;
+        remote->burst_from = remote->sent;
     }
-    slot->remote->next_sending = NULL;
-    *host->end = slot;
-    host->end = &slot->remote->next_sending;
+    append(&host->queue, slot);
     cv_link_wake(&host->link);
 }
 
 static void serve_port(struct cv_hosts *hosts)
 {
-    if (hosts->port != NULL || hosts->waiting == NULL)
+    if (hosts->port != NULL || hosts->waiting.first == NULL)
         return;
-    hosts->port = hosts->waiting;
-    hosts->waiting = hosts->port->remote->next_sending;
-    if (hosts->waiting == NULL)
-        hosts->waiting_end = &hosts->waiting;
+    hosts->port = hosts->waiting.first;
+    take_out(&hosts->waiting, hosts->port);
     grant(hosts->port);
 }
 
@@ -299,31 +316,14 @@ void cv_send_ask(struct cv_slot *slot)
         return;
     }
     slot->remote->waiting = true;
-    slot->remote->next_sending = NULL;
-    *hosts->waiting_end = slot;
-    hosts->waiting_end = &slot->remote->next_sending;
+    append(&hosts->waiting, slot);
     serve_port(hosts);
-}
-
-static void take_out(struct cv_slot **first, struct cv_slot ***end, struct cv_slot *slot)
-{
-    struct cv_slot **at = first;
-
-    while (*at != NULL && *at != slot)
-        at = &(*at)->remote->next_sending;
-    if (*at == NULL)
-        return;
-    *at = slot->remote->next_sending;
-    if (*end == &slot->remote->next_sending)
-        *end = at;
 }
 
 static void leave_queue(struct cv_slot *slot)
 {
-    struct cv_host *host = slot->remote->host;
-
     if (slot->remote->queued)
-        take_out(&host->queue, &host->end, slot);
+        take_out(&slot->remote->host->queue, slot);
     slot->remote->queued = false;
 }
 
@@ -333,7 +333,7 @@ void cv_send_pause(struct cv_slot *slot)
 
     leave_queue(slot);
     if (slot->remote->waiting)
-        take_out(&hosts->waiting, &hosts->waiting_end, slot);
+        take_out(&hosts->waiting, slot);
     slot->remote->waiting = false;
     if (hosts->port == slot) {
         hosts->port = NULL;
@@ -446,7 +446,7 @@ void cv_send_want(void *context)
     struct cv_slot *slot = context;
 
     slot->remote->wanted = true;
-    if (slot->remote->announced && !slot->remote->computed)
+    if (slot->remote->announced && !slot->remote->facts.computed)
         cv_send_word(slot, CV_FRAME_SHOW);
 }
 
@@ -455,8 +455,7 @@ static void announce(struct cv_slot *slot)
     struct cv_host *host = slot->remote->host;
     struct cleave_error err;
 
-    slot->remote->number =
-        host->numbered++; /* numbers grow in the order of announcements */
+    slot->remote->facts.number = host->numbered++;
     if ((slot->items != NULL && cv_item_pack(slot, &err) != CLEAVE_OK) ||
         send_variables(slot, &err) != CLEAVE_OK) {
         slot->broke(slot->context, &err);
@@ -571,7 +570,7 @@ static bool send_data(struct cv_host *host, struct cv_slot *slot)
     host->in_flight += got;
     if (host->probe_s <= 0) {
         host->probe_s = cv_clock_s();
-        host->probe_chunk = slot->remote->number;
+        host->probe_chunk = slot->remote->facts.number;
         host->probe_bytes = slot->remote->sent;
     }
     all = slot->remote->sent - slot->remote->dropped == cv_remote_whole(slot);
@@ -586,7 +585,7 @@ static bool send_data(struct cv_host *host, struct cv_slot *slot)
 bool cv_send_more(void *context)
 {
     struct cv_host *host = context;
-    struct cv_slot *slot = host->queue;
+    struct cv_slot *slot = host->queue.first;
     struct cleave_error err;
 
     if (slot == NULL)
@@ -651,10 +650,10 @@ void cv_send_got(struct cv_slot *slot, uint64_t bytes)
     events = bytes - slot->remote->acked;
     slot->remote->acked = bytes;
     if (host->probe_s > 0 &&
-        (host->probe_chunk != slot->remote->number || bytes >= host->probe_bytes)) {
+        (host->probe_chunk != slot->remote->facts.number || bytes >= host->probe_bytes)) {
         const double sample_s = now_s - host->probe_s;
 
-        if (host->probe_chunk == slot->remote->number)
+        if (host->probe_chunk == slot->remote->facts.number)
             host->rtt_s = host->rtt_s < 0 ? sample_s : fmin(host->rtt_s, sample_s);
         host->probe_s = 0;
     }
@@ -671,8 +670,7 @@ void cv_send_got(struct cv_slot *slot, uint64_t bytes)
 
 void cv_send_reset(struct cv_host *host)
 {
-    host->queue = NULL;
-    host->end = &host->queue;
+    host->queue = (struct cv_slot_queue){ NULL, &host->queue.first };
     host->in_flight = 0;
     host->rate_Bps = 0;
     host->rtt_s = -1;

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/fail.h"
 #include "run/slot/line_output.h"
 #include "run/slot/open_slot.h"
 #include "run/slot/slot_kind.h"
@@ -39,7 +38,7 @@ static uint64_t open_fed(const struct cv_slot *slot)
 
 static bool remote_is_open(const struct cv_slot *slot)
 {
-    return !slot->remote->computed && !slot->remote->cutting &&
+    return !slot->remote->facts.computed && !slot->remote->cutting &&
            slot->remote->host->state == CV_HOST_READY;
 }
 
@@ -244,9 +243,9 @@ static bool has_its_turn(const struct cv_slot *slot)
     const struct cv_slot *other = slot->remote->host->first_slot;
 
     for (; other != NULL; other = other->remote->next_slot)
-        if (other->busy && other->remote->announced && !other->remote->computed &&
+        if (other->busy && other->remote->announced && !other->remote->facts.computed &&
             other->remote->seat == slot->remote->seat &&
-            other->remote->number < slot->remote->number)
+            other->remote->facts.number < slot->remote->facts.number)
             return false;
     return true;
 }
@@ -262,7 +261,7 @@ static double open_since(const struct cv_slot *slot, double now_s)
         return has_its_turn(slot)
                    ? fmax(remote->bound_s, host->seats[remote->seat].free_s)
                    : now_s;
-    return remote->sent > remote->acked ? fmax(remote->granted_s, host->progress_s)
+    return remote->sent > remote->acked ? fmax(remote->facts.granted_s, host->progress_s)
                                         : now_s;
 }
 
@@ -274,14 +273,14 @@ static double due_s(const struct cv_slot *slot, double now_s)
 
     if (!slot->busy || slot->stopping)
         since_s = remote->stopped_s;
-    else if (slot->open.on && !remote->arrived && !remote->computed)
+    else if (slot->open.on && !remote->facts.arrived && !remote->facts.computed)
         since_s = open_since(slot, now_s);
-    else if (remote->computed)
-        since_s = fmax(remote->computed_s, host->progress_s);
-    else if (remote->arrived && has_its_turn(slot))
-        since_s = fmax(remote->arrived_s, host->seats[remote->seat].free_s);
-    else if (remote->announced && !remote->arrived)
-        since_s = fmax(remote->granted_s, host->progress_s);
+    else if (remote->facts.computed)
+        since_s = fmax(remote->facts.computed_s, host->progress_s);
+    else if (remote->facts.arrived && has_its_turn(slot))
+        since_s = fmax(remote->facts.arrived_s, host->seats[remote->seat].free_s);
+    else if (remote->announced && !remote->facts.arrived)
+        since_s = fmax(remote->facts.granted_s, host->progress_s);
     return since_s + limit_s(slot);
 }
 
@@ -343,7 +342,7 @@ static void look_at_link(void *context)
 {
     struct cv_host *host = context;
     const bool others = host->hosts->nready > 1 || host->hosts->local_workers;
-    const bool waits = host->in_flight > 0 || host->queue != NULL;
+    const bool waits = host->in_flight > 0 || host->queue.first != NULL;
     const double now_s = cv_clock_s();
     const double due_s = (waits ? host->moved_s : now_s) + grace_s(host);
     struct cleave_error err;
@@ -388,14 +387,15 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
     slot->process.exit_code = -1;
     slot->process.signal = 0;
     remote->sent = remote->acked = remote->sent_sum = remote->output_sum = 0;
-    remote->heard = remote->early = 0;
+    remote->heard = remote->facts.early = 0;
     remote->dropped = remote->shown = remote->fed = remote->drained = 0;
     remote->last_sent = false;
     remote->looks = 0;
     remote->bound_s = remote->burst_s = 0;
-    remote->announced = remote->arrived = remote->computed = remote->cutting = false;
-    remote->has_left = remote->hashed = remote->wanted = false;
-    remote->given = 0;
+    remote->announced = remote->facts.arrived = remote->facts.computed = remote->cutting =
+        false;
+    remote->has_left = remote->facts.hashed = remote->wanted = false;
+    remote->facts.given = 0;
     cv_packed_begin(slot);
     cv_send_ask(slot);
     if (slot->open.on && slot->open.bound && remote->host->shares) {
@@ -417,7 +417,7 @@ static uint64_t fed_remote(const struct cv_slot *slot)
     const uint64_t all = remote->sent - remote->dropped;
     const uint64_t sent = all > header ? all - header : 0;
 
-    if (remote->arrived || (remote->host->shares && remote->announced))
+    if (remote->facts.arrived || (remote->host->shares && remote->announced))
         return piece->body.end;
     if (remote->packed.on)
         return cv_packed_fed(slot);
@@ -426,7 +426,7 @@ static uint64_t fed_remote(const struct cv_slot *slot)
 
 static uint64_t sent_remote(const struct cv_slot *slot)
 {
-    return slot->remote->packed.on ? slot->remote->given : slot->remote->sent;
+    return slot->remote->packed.on ? slot->remote->facts.given : slot->remote->sent;
 }
 
 /* Only bytes that were not sent are cut off here. */
@@ -434,7 +434,7 @@ static bool cut_remote(struct cv_slot *slot, const struct cv_piece *head)
 {
     const struct cv_remote *remote = slot->remote;
 
-    if (fed_remote(slot) > head->body.end || remote->arrived ||
+    if (fed_remote(slot) > head->body.end || remote->facts.arrived ||
         (remote->announced && !remote->queued && !slot->open.on) ||
         (remote->announced && remote->host->shares))
         return false;
@@ -479,7 +479,7 @@ static void stop_remote(struct cv_slot *slot)
     if (!slot->busy || slot->stopping)
         return;
     slot->stopping = true;
-    if (slot->remote->arrived) {
+    if (slot->remote->facts.arrived) {
         cv_send_word(slot, CV_FRAME_STOP);
         slot->remote->stopped_s = cv_clock_s();
         cv_limit_set(slot);
@@ -498,8 +498,8 @@ static bool leave_remote(struct cv_slot *slot)
 
     if (slot->busy)
         return false;
-    if (remote->host->state != CV_HOST_READY || remote->has_left || remote->number == 0 ||
-        !remote->host->hosts->terms.persistent)
+    if (remote->host->state != CV_HOST_READY || remote->has_left ||
+        remote->facts.number == 0 || !remote->host->hosts->terms.persistent)
         return true;
     if (!seat->leaving) {
         cv_send_word(slot, CV_FRAME_LEAVE);
@@ -560,9 +560,9 @@ bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
 
-    if (!slot->busy || slot->remote->cutting || slot->remote->computed ||
+    if (!slot->busy || slot->remote->cutting || slot->remote->facts.computed ||
         head->closing != CV_CLOSING_NONE || /* it follows the bytes to be cut off */
-        (!slot->remote->arrived && (!slot->open.on || !slot->remote->announced)))
+        (!slot->remote->facts.arrived && (!slot->open.on || !slot->remote->announced)))
         return false;
     cv_pack_number(&packer, head->mate_fd >= 0 ? head->mate.end - head->mate.begin : 0);
     if (packer.failed)
@@ -589,7 +589,8 @@ bool cv_remote_is_announced(const struct cv_slot *slot)
 
 bool cv_remote_has_bytes(const struct cv_slot *slot)
 {
-    return slot->remote != NULL && (slot->remote->arrived || slot->remote->bound_s > 0);
+    return slot->remote != NULL &&
+           (slot->remote->facts.arrived || slot->remote->bound_s > 0);
 }
 
 bool cv_remote_is_cutting(const struct cv_slot *slot)
@@ -616,7 +617,7 @@ double cv_remote_sending_s(const struct cv_slot *slot)
     const struct cv_remote *remote = slot->remote;
 
     return remote != NULL && (remote->queued || remote->announced)
-               ? cv_clock_s() - remote->granted_s
+               ? cv_clock_s() - remote->facts.granted_s
                : 0;
 }
 
@@ -624,35 +625,19 @@ uint64_t cv_remote_cut_from(const struct cv_slot *slot)
 {
     if (slot->open.on)
         return slot->piece.body.begin + open_fed(slot);
-    return slot->remote->arrived ? slot->piece.body.begin : fed_remote(slot);
+    return slot->remote->facts.arrived ? slot->piece.body.begin : fed_remote(slot);
 }
 
 bool cv_remote_others_ran(const struct cv_slot *slot)
 {
     const struct cv_slot *other = slot->remote->host->first_slot;
 
-    while (other != NULL && (other == slot || !other->remote->at_work))
+    while (other != NULL && (other == slot || !other->remote->facts.was_running))
         other = other->remote->next_slot;
     return other != NULL;
 }
 
 struct cv_remote_facts cv_remote_facts(const struct cv_slot *slot)
 {
-    const struct cv_remote *remote = slot->remote;
-
-    if (remote == NULL)
-        return (struct cv_remote_facts){ 0 };
-    return (struct cv_remote_facts){ .number = remote->number,
-                                     .arrived = remote->arrived,
-                                     .computed = remote->computed,
-                                     .was_running = remote->at_work,
-                                     .hashed = remote->hashed,
-                                     .granted_s = remote->granted_s,
-                                     .arrived_s = remote->arrived_s,
-                                     .computed_s = remote->computed_s,
-                                     .compute_s = remote->compute_s,
-                                     .early = remote->early,
-                                     .given = remote->given,
-                                     .kept = remote->kept,
-                                     .hash = remote->hash };
+    return slot->remote != NULL ? slot->remote->facts : (struct cv_remote_facts){ 0 };
 }

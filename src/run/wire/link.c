@@ -4,14 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "base/arena.h"
 #include "base/fail.h"
 #include "run/common/process.h"
-#include "run/wire/frame.h"
 #include "run/wire/protocol.h"
 
 enum {

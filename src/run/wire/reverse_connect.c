@@ -9,7 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,32 +167,29 @@ static bool make_key(char out[CALL_KEY + 1])
     return true;
 }
 
-/* Listen on any port, and put it into the environment. */
+/* Listen on any port, and put it into the environment. IPv4 and IPv6 have the port at the same
+ * place of an address. */
 static enum cleave_status listen_for(struct relay *relay, struct cleave_error *err)
 {
     struct sockaddr_in6 any = { .sin6_family = AF_INET6 };
-    struct sockaddr_in any4 = { .sin_family = AF_INET };
     struct sockaddr *address = (struct sockaddr *)&any;
     socklen_t size = sizeof any;
     char text[100];
 
-    relay->listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (relay->listener < 0 || bind(relay->listener, address, size) != 0) {
-        cv_close(&relay->listener);
-        address = (struct sockaddr *)&any4;
-        size = sizeof any4;
-        relay->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    _Static_assert(offsetof(struct sockaddr_in6, sin6_port) ==
+                       offsetof(struct sockaddr_in, sin_port),
+                   "place of the port");
+    for (int try = 0; try < 2 && relay->listener < 0; try++) {
+        any.sin6_family = try == 0 ? AF_INET6 : AF_INET;
+        relay->listener = socket(any.sin6_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (relay->listener >= 0 && bind(relay->listener, address, size) != 0)
+            cv_close(&relay->listener);
     }
-    if (relay->listener < 0 ||
-        (address == (struct sockaddr *)&any4 &&
-         bind(relay->listener, address, size) != 0) ||
-        listen(relay->listener, 4) != 0 ||
+    if (relay->listener < 0 || listen(relay->listener, 4) != 0 ||
         getsockname(relay->listener, address, &size) != 0 || !make_key(relay->key))
         return cv_fail(err, CLEAVE_EENGINE, "cannot listen for workers: %s",
                        strerror(errno));
-    snprintf(text, sizeof text, "%d %s",
-             ntohs(address == (struct sockaddr *)&any ? any.sin6_port : any4.sin_port),
-             relay->key);
+    snprintf(text, sizeof text, "%d %s", ntohs(any.sin6_port), relay->key);
     return setenv(CALL_VARIABLE, text, 1) == 0 ? CLEAVE_OK
                                                : cv_fail_memory(err, "the environment");
 }

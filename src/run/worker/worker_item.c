@@ -12,9 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cleave/execute.h>
-
-#include "base/arena.h"
 #include "base/fail.h"
 #include "base/new_file.h"
 #include "run/common/item_transfer.h"

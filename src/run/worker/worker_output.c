@@ -4,7 +4,6 @@
  * master asks for the one output that it would write next (SHOW): all bytes of it are sent once
  * the command has run for CV_EARLY_MOMENT_S. The rest is sent when the command has ended, or kept
  * for a fold. Bytes that the link cannot take wait in their store. */
-#include <stdlib.h>
 
 #include "base/fail.h"
 #include "run/worker/worker_internal.h"

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <cleave/version.h>
 #include "base/fail.h"
@@ -18,8 +17,6 @@
 #include "run/common/gpus.h"
 #include "run/common/usable_cores.h"
 #include "run/wire/connect_stderr.h"
-#include "run/wire/frame.h"
-#include "run/wire/protocol.h"
 #include "run/worker/worker_internal.h"
 
 enum { FRAME_MOST = 256 * 1024, JOB_MOST = 64 << 20 };
