@@ -274,7 +274,7 @@ static void take_piece(struct machine *machine, const struct cv_frame_head *head
     struct cv_remote_piece piece;
 
     assert_non_null(task);
-    assert_true(cv_unpack_piece(payload, head->length, &piece) && !piece.shared);
+    assert_true(cv_unpack_piece(payload, head->length, NULL, &piece) && !piece.shared);
     task->number = head->chunk;
     task->seat = head->peer;
     task->room = (size_t)(piece.header.end - piece.header.begin + piece.body.end -

@@ -240,18 +240,18 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
     cv_pack_piece(&packer, &piece);
     assert_int_equal(packer.length, cv_frame_kind(CV_FRAME_PIECE)->min);
     assert_int_equal(packer.length, cv_frame_kind(CV_FRAME_PIECE)->max);
-    assert_true(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
+    assert_true(cv_unpack_piece(packer.bytes, packer.length, NULL, &got_piece));
     assert_true(got_piece.shared && got_piece.mates && got_piece.file == 3 &&
                 got_piece.body.end == 200 && got_piece.mate.begin == 7);
     assert_int_equal(got_piece.closing, CV_CLOSING_ZERO);
-    assert_false(cv_unpack_piece(packer.bytes, packer.length - 1, &got_piece));
+    assert_false(cv_unpack_piece(packer.bytes, packer.length - 1, NULL, &got_piece));
     packer.bytes[packer.length - 1 - 7] = CV_CLOSINGS; /* whichever comes first */
     packer.bytes[packer.length - 1] = CV_CLOSINGS;
-    assert_false(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
+    assert_false(cv_unpack_piece(packer.bytes, packer.length, NULL, &got_piece));
     packer.bytes[packer.length - 1 - 7] = packer.bytes[packer.length - 1] = 0;
-    assert_true(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
+    assert_true(cv_unpack_piece(packer.bytes, packer.length, NULL, &got_piece));
     packer.bytes[4 * 8 + 7] = 1; /* the header begins behind its end */
-    assert_false(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
+    assert_false(cv_unpack_piece(packer.bytes, packer.length, NULL, &got_piece));
     cv_pack_done(&packer);
     cv_pack_end(&packer, &end);
     assert_int_equal(packer.length, cv_frame_kind(CV_FRAME_END)->min + strlen(end.fault));

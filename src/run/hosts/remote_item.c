@@ -138,16 +138,16 @@ static enum cleave_status pack(struct cv_slot *slot, struct cv_item_message_out 
     snprintf(chunk, sizeof chunk, "CLEAVE_CHUNK=%llu",
              (unsigned long long)slot->piece.begin + 1);
     snprintf(place, sizeof place, "CLEAVE_SLOT=%lu", (unsigned long)slot->worker + 1);
-    cv_pack_parcel(&message->head,
-                   &(struct cv_item_message){ .item = slot->piece.begin,
-                                              .words = said.out,
-                                              .told = told,
-                                              .returns = there,
-                                              .files = message->files,
-                                              .nfiles = message->nfiles,
-                                              .nbase = message->nbase,
-                                              .errors = items->errors != NULL,
-                                              .fault = message->fault });
+    cv_pack_item(&message->head,
+                 &(struct cv_item_message){ .item = slot->piece.begin,
+                                            .words = said.out,
+                                            .told = told,
+                                            .returns = there,
+                                            .files = message->files,
+                                            .nfiles = message->nfiles,
+                                            .nbase = message->nbase,
+                                            .errors = items->errors != NULL,
+                                            .fault = message->fault });
     free(there);
     return message->head.failed ? cv_fail_memory(err, "the words of an item") : CLEAVE_OK;
 }
@@ -248,7 +248,7 @@ size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t max)
         at -= size;
     }
     cv_close(&message->fd);
-    end = message->bad ? CV_PARCEL_BAD : CV_PARCEL_GOOD;
+    end = message->bad ? CV_ITEM_BAD : CV_ITEM_GOOD;
     memcpy(out, &end, 1);
     return 1;
 }
@@ -327,7 +327,7 @@ static bool read_back(const struct cv_slot *slot, const struct cv_taken *taken,
         pread(taken->fd, number, sizeof number, (off_t)taken->begin) != sizeof number)
         return false;
     length = cv_unpack_number(&unpacker);
-    if (length > all - sizeof number || length > CV_PARCEL_HEAD_MOST)
+    if (length > all - sizeof number || length > CV_ITEM_HEAD_MOST)
         return false;
     *out_at = taken->begin + sizeof number + length;
     head = cv_array(arena, (size_t)length + 1, 1);

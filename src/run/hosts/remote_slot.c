@@ -185,7 +185,7 @@ static void take_seen(struct cv_host *host, struct cv_slot *slot,
 {
     struct cv_remote_seen seen;
 
-    if (!cv_unpack_seen(payload, length, &seen) || slot->remote->looks == 0 ||
+    if (!cv_unpack_seen(payload, length, NULL, &seen) || slot->remote->looks == 0 ||
         seen.read > position(slot)) {
         cv_host_accuse(host, "SEEN that nobody asked for, or that cannot be");
         return;

@@ -1,4 +1,6 @@
-/* protocol.c -- payloads of frames as bytes. SPDX-License-Identifier: MIT */
+/* protocol.c -- payloads of frames as bytes. SPDX-License-Identifier: MIT
+ *
+ * One function for each payload packs and unpacks it. */
 #include "run/wire/protocol.h"
 
 #include <math.h>
@@ -7,8 +9,10 @@
 #include "base/fail.h"
 #include "base/text.h"
 
-/* Bytes of a file that are compared, and least bytes of an element of a list. */
-enum { ENDS = 64 * 1024, LEAST_TEXT = 8, LEAST_FILE = 5 * 8, LEAST_ITEM_FILE = 7 * 8 };
+/* --- values ------------------------------------------------------------------------------- */
+
+/* Least bytes of an element of a list. */
+enum { LEAST_TEXT = 8, LEAST_FILE = 5 * 8, LEAST_ITEM_FILE = 7 * 8, LEAST_BLOCK = 4 * 8 };
 
 void cv_pack_list(struct cv_packer *packer, const char *const *texts)
 {
@@ -35,66 +39,91 @@ const char **cv_unpack_list(struct cv_unpacker *unpacker, struct cv_arena *arena
     return texts;
 }
 
-static void pack_range(struct cv_packer *packer, struct cv_range range)
+struct coder {
+    struct cv_packer *packer; /* NULL: unpack */
+    struct cv_unpacker from;
+    struct cv_arena *arena; /* for texts and arrays that are unpacked */
+};
+
+/* A function that packs *value, or unpacks it. */
+#define VALUE(name, type, pack, unpack)                \
+    static void name(struct coder *coder, type *value) \
+    {                                                  \
+        if (coder->packer != NULL)                     \
+            pack;                                      \
+        else                                           \
+            *value = unpack;                           \
+    }
+
+VALUE(code_number, uint64_t, cv_pack_number(coder->packer, *value),
+      cv_unpack_number(&coder->from))
+VALUE(code_signed, int64_t, cv_pack_number(coder->packer, (uint64_t)*value),
+      (int64_t)cv_unpack_number(&coder->from))
+VALUE(code_flag, bool, cv_pack_number(coder->packer, *value),
+      cv_unpack_number(&coder->from) != 0)
+VALUE(code_real, double, cv_pack_real(coder->packer, *value),
+      cv_unpack_real(&coder->from))
+VALUE(code_text, const char *, cv_pack_text(coder->packer, *value),
+      cv_unpack_text(&coder->from, coder->arena))
+VALUE(code_list, const char **, cv_pack_list(coder->packer, *value),
+      cv_unpack_list(&coder->from, coder->arena))
+
+/* The values were unpacked, and can be checked. */
+static bool has_values(const struct coder *coder)
 {
-    cv_pack_number(packer, range.begin);
-    cv_pack_number(packer, range.end);
+    return coder->packer == NULL && !coder->from.failed;
 }
 
-static struct cv_range unpack_range(struct cv_unpacker *unpacker)
+static void code_range(struct coder *coder, struct cv_range *range)
 {
-    struct cv_range range;
-
-    range.begin = cv_unpack_number(unpacker);
-    range.end = cv_unpack_number(unpacker);
-    if (range.end < range.begin || range.end > INT64_MAX)
-        unpacker->failed = true;
-    return range;
+    code_number(coder, &range->begin);
+    code_number(coder, &range->end);
+    if (has_values(coder))
+        coder->from.failed = range->end < range->begin || range->end > INT64_MAX;
 }
 
-static void pack_hash(struct cv_packer *packer, struct cv_content_hash hash)
+static void code_hash(struct coder *coder, struct cv_content_hash *hash)
 {
-    cv_pack_number(packer, hash.high);
-    cv_pack_number(packer, hash.low);
+    code_number(coder, &hash->high);
+    code_number(coder, &hash->low);
 }
 
-static struct cv_content_hash unpack_hash(struct cv_unpacker *unpacker)
+static void code_closing(struct coder *coder, enum cv_closing *closing)
 {
-    struct cv_content_hash hash;
+    uint64_t number = coder->packer != NULL ? *closing : CV_CLOSING_NONE;
 
-    hash.high = cv_unpack_number(unpacker);
-    hash.low = cv_unpack_number(unpacker);
-    return hash;
+    code_number(coder, &number);
+    if (coder->packer != NULL)
+        return;
+    coder->from.failed = coder->from.failed || number >= CV_CLOSINGS;
+    *closing = coder->from.failed ? CV_CLOSING_NONE : (enum cv_closing)number;
 }
 
-static enum cv_closing unpack_closing(struct cv_unpacker *unpacker)
+/* The number of elements, each of `size` bytes and at least `min` bytes when packed. Returns them,
+ * or memory for those that are to be unpacked. */
+static void *code_count(struct coder *coder, void *elements, uint64_t *count, size_t min,
+                        size_t size)
 {
-    const uint64_t closing = cv_unpack_number(unpacker);
-
-    if (closing < CV_CLOSINGS)
-        return (enum cv_closing)closing;
-    unpacker->failed = true;
-    return CV_CLOSING_NONE;
+    if (coder->packer != NULL) {
+        cv_pack_number(coder->packer, *count);
+        return elements;
+    }
+    *count = cv_unpack_count(&coder->from, min);
+    elements = cv_array(coder->arena, (size_t)*count, size);
+    if (elements == NULL) {
+        coder->from.failed = true;
+        *count = 0;
+    }
+    return elements;
 }
 
-/* --- hello -------------------------------------------------------------------------------- */
+/* --- hello and job ------------------------------------------------------------------------ */
 
-void cv_pack_hello(struct cv_packer *packer, const struct cv_hello *hello)
+static void code_hello(struct coder *coder, struct cv_hello *hello)
 {
-    cv_pack_text(packer, hello->version);
-    cv_pack_text(packer, hello->host);
-    cv_pack_number(packer, hello->cores);
-}
-
-bool cv_unpack_hello(const void *bytes, size_t length, struct cv_arena *arena,
-                     struct cv_hello *out)
-{
-    struct cv_unpacker unpacker = { bytes, length, false };
-
-    out->version = cv_unpack_text(&unpacker, arena);
-    out->host = cv_unpack_text(&unpacker, arena);
-    out->cores = cv_unpack_number(&unpacker);
-    return cv_unpack_good(&unpacker);
+    code_text(coder, &hello->version);
+    code_text(coder, &hello->host);
+    code_number(coder, &hello->cores);
 }
 
 enum cleave_status cv_hello_check(const struct cv_hello *hello, const char *other,
@@ -115,110 +144,47 @@ enum cleave_status cv_hello_check(const struct cv_hello *hello, const char *othe
     return CLEAVE_OK;
 }
 
-/* --- the job ------------------------------------------------------------------------------ */
-
-void cv_pack_job(struct cv_packer *packer, const struct cv_remote_job *job)
+static void code_job(struct coder *coder, struct cv_remote_job *job)
 {
-    cv_pack_list(packer, job->command);
-    cv_pack_list(packer, job->names);
-    cv_pack_list(packer, job->environment);
-    cv_pack_text(packer, job->directory);
-    cv_pack_number(packer, job->persistent);
-    cv_pack_number(packer, job->hashes);
-    cv_pack_number(packer, job->items);
-    cv_pack_number(packer, job->cleanup);
-    cv_pack_number(packer, job->lines);
-    cv_pack_number(packer, job->early);
-    cv_pack_real(packer, job->timeout_s);
-    cv_pack_real(packer, job->silence_s);
-    cv_pack_number(packer, job->memory);
-    cv_pack_number(packer, job->nfiles);
+    code_list(coder, &job->command);
+    code_list(coder, &job->names);
+    code_list(coder, &job->environment);
+    code_text(coder, &job->directory);
+    code_flag(coder, &job->persistent);
+    code_flag(coder, &job->hashes);
+    code_flag(coder, &job->items);
+    code_flag(coder, &job->cleanup);
+    code_flag(coder, &job->lines);
+    code_flag(coder, &job->early);
+    code_real(coder, &job->timeout_s);
+    code_real(coder, &job->silence_s);
+    code_number(coder, &job->memory);
+    job->files =
+        code_count(coder, job->files, &job->nfiles, LEAST_FILE, sizeof *job->files);
     for (uint64_t i = 0; i < job->nfiles; i++) {
-        cv_pack_text(packer, job->files[i].path);
-        cv_pack_number(packer, job->files[i].size);
-        cv_pack_number(packer, (uint64_t)job->files[i].mtime_ns);
-        pack_hash(packer, job->files[i].ends);
+        code_text(coder, &job->files[i].path);
+        code_number(coder, &job->files[i].size);
+        code_signed(coder, &job->files[i].mtime_ns);
+        code_hash(coder, &job->files[i].ends);
     }
-}
-
-bool cv_unpack_job(const void *bytes, size_t length, struct cv_arena *arena,
-                   struct cv_remote_job *out)
-{
-    struct cv_unpacker unpacker = { bytes, length, false };
-
-    out->command = cv_unpack_list(&unpacker, arena);
-    out->names = cv_unpack_list(&unpacker, arena);
-    out->environment = cv_unpack_list(&unpacker, arena);
-    out->directory = cv_unpack_text(&unpacker, arena);
-    out->persistent = cv_unpack_number(&unpacker) != 0;
-    out->hashes = cv_unpack_number(&unpacker) != 0;
-    out->items = cv_unpack_number(&unpacker) != 0;
-    out->cleanup = cv_unpack_number(&unpacker) != 0;
-    out->lines = cv_unpack_number(&unpacker) != 0;
-    out->early = cv_unpack_number(&unpacker) != 0;
-    out->timeout_s = cv_unpack_real(&unpacker);
-    out->silence_s = cv_unpack_real(&unpacker);
-    out->memory = cv_unpack_number(&unpacker);
-    out->nfiles = cv_unpack_count(&unpacker, LEAST_FILE);
-    out->files = cv_array(arena, (size_t)out->nfiles, sizeof *out->files);
-    if (out->files == NULL)
-        return false;
-    for (uint64_t i = 0; i < out->nfiles; i++) {
-        out->files[i].path = cv_unpack_text(&unpacker, arena);
-        out->files[i].size = cv_unpack_number(&unpacker);
-        out->files[i].mtime_ns = (int64_t)cv_unpack_number(&unpacker);
-        out->files[i].ends = unpack_hash(&unpacker);
-    }
-    return cv_unpack_good(&unpacker) &&
-           !((out->items || out->lines) && out->persistent) && out->command[0] != NULL &&
-           out->names[0] != NULL && out->timeout_s >= 0 && out->silence_s > 0;
+    if (has_values(coder))
+        coder->from.failed = ((job->items || job->lines) && job->persistent) ||
+                             job->command[0] == NULL || job->names[0] == NULL ||
+                             !(job->timeout_s >= 0 && job->silence_s > 0);
 }
 
 /* --- pieces ------------------------------------------------------------------------------- */
 
-void cv_pack_piece(struct cv_packer *packer, const struct cv_remote_piece *piece)
+static void code_piece(struct coder *coder, struct cv_remote_piece *piece)
 {
-    cv_pack_number(packer, piece->shared);
-    cv_pack_number(packer, piece->mates);
-    cv_pack_number(packer, piece->file);
-    cv_pack_number(packer, piece->mate_file);
-    pack_range(packer, piece->header);
-    pack_range(packer, piece->body);
-    pack_range(packer, piece->mate);
-    cv_pack_number(packer, piece->closing);
-}
-
-bool cv_unpack_piece(const void *bytes, size_t length, struct cv_remote_piece *out)
-{
-    struct cv_unpacker unpacker = { bytes, length, false };
-
-    out->shared = cv_unpack_number(&unpacker) != 0;
-    out->mates = cv_unpack_number(&unpacker) != 0;
-    out->file = cv_unpack_number(&unpacker);
-    out->mate_file = cv_unpack_number(&unpacker);
-    out->header = unpack_range(&unpacker);
-    out->body = unpack_range(&unpacker);
-    out->mate = unpack_range(&unpacker);
-    out->closing = unpack_closing(&unpacker);
-    return cv_unpack_good(&unpacker);
-}
-
-void cv_pack_end(struct cv_packer *packer, const struct cv_remote_end *end)
-{
-    cv_pack_number(packer, end->flags);
-    cv_pack_number(packer, (uint64_t)end->exit_code);
-    cv_pack_number(packer, (uint64_t)end->signal);
-    cv_pack_real(packer, end->compute_s);
-    cv_pack_number(packer, end->come);
-    cv_pack_number(packer, end->come_sum);
-    cv_pack_number(packer, end->given);
-    cv_pack_number(packer, end->output);
-    cv_pack_number(packer, end->output_sum);
-    cv_pack_real(packer, end->user_s);
-    cv_pack_real(packer, end->system_s);
-    cv_pack_real(packer, end->after_s);
-    pack_hash(packer, end->hash);
-    cv_pack_text(packer, end->fault);
+    code_flag(coder, &piece->shared);
+    code_flag(coder, &piece->mates);
+    code_number(coder, &piece->file);
+    code_number(coder, &piece->mate_file);
+    code_range(coder, &piece->header);
+    code_range(coder, &piece->body);
+    code_range(coder, &piece->mate);
+    code_closing(coder, &piece->closing);
 }
 
 static bool is_duration(double seconds)
@@ -226,51 +192,43 @@ static bool is_duration(double seconds)
     return seconds >= 0 && isfinite(seconds);
 }
 
-bool cv_unpack_end(const void *bytes, size_t length, struct cv_arena *arena,
-                   struct cv_remote_end *out)
+static void code_end(struct coder *coder, struct cv_remote_end *end)
 {
     const uint64_t known = CV_END_TIMED_OUT | CV_END_STOPPED | CV_END_FAILED |
                            CV_END_UNSEEN | CV_END_SPOILED;
-    struct cv_unpacker unpacker = { bytes, length, false };
 
-    out->flags = cv_unpack_number(&unpacker);
-    out->exit_code = (int64_t)cv_unpack_number(&unpacker);
-    out->signal = (int64_t)cv_unpack_number(&unpacker);
-    out->compute_s = cv_unpack_real(&unpacker);
-    out->come = cv_unpack_number(&unpacker);
-    out->come_sum = cv_unpack_number(&unpacker);
-    out->given = cv_unpack_number(&unpacker);
-    out->output = cv_unpack_number(&unpacker);
-    out->output_sum = cv_unpack_number(&unpacker);
-    out->user_s = cv_unpack_real(&unpacker);
-    out->system_s = cv_unpack_real(&unpacker);
-    out->after_s = cv_unpack_real(&unpacker);
-    out->hash = unpack_hash(&unpacker);
-    out->fault = cv_unpack_text(&unpacker, arena);
-    return cv_unpack_good(&unpacker) && (out->flags & ~known) == 0 &&
-           out->exit_code >= -1 && out->exit_code < 256 && out->signal >= 0 &&
-           out->signal < 128 && is_duration(out->compute_s) && is_duration(out->user_s) &&
-           is_duration(out->system_s) && is_duration(out->after_s);
+    code_number(coder, &end->flags);
+    code_signed(coder, &end->exit_code);
+    code_signed(coder, &end->signal);
+    code_real(coder, &end->compute_s);
+    code_number(coder, &end->come);
+    code_number(coder, &end->come_sum);
+    code_number(coder, &end->given);
+    code_number(coder, &end->output);
+    code_number(coder, &end->output_sum);
+    code_real(coder, &end->user_s);
+    code_real(coder, &end->system_s);
+    code_real(coder, &end->after_s);
+    code_hash(coder, &end->hash);
+    code_text(coder, &end->fault);
+    if (has_values(coder))
+        coder->from.failed = (end->flags & ~known) != 0 || end->exit_code < -1 ||
+                             end->exit_code > 255 || end->signal < 0 ||
+                             end->signal > 127 || !is_duration(end->compute_s) ||
+                             !is_duration(end->user_s) || !is_duration(end->system_s) ||
+                             !is_duration(end->after_s);
 }
 
-void cv_pack_seen(struct cv_packer *packer, const struct cv_remote_seen *seen)
+static void code_seen(struct coder *coder, struct cv_remote_seen *seen)
 {
-    cv_pack_number(packer, seen->read);
-    cv_pack_number(packer, seen->output);
-    cv_pack_real(packer, seen->cpu_s);
+    code_number(coder, &seen->read);
+    code_number(coder, &seen->output);
+    code_real(coder, &seen->cpu_s);
+    if (has_values(coder))
+        coder->from.failed = !is_duration(seen->cpu_s);
 }
 
-bool cv_unpack_seen(const void *bytes, size_t length, struct cv_remote_seen *out)
-{
-    struct cv_unpacker unpacker = { bytes, length, false };
-
-    out->read = cv_unpack_number(&unpacker);
-    out->output = cv_unpack_number(&unpacker);
-    out->cpu_s = cv_unpack_real(&unpacker);
-    return cv_unpack_good(&unpacker) && is_duration(out->cpu_s);
-}
-
-/* --- files -------------------------------------------------------------------------------- */
+/* --- files and items ---------------------------------------------------------------------- */
 
 int64_t cv_stat_mtime_ns(const struct stat *facts)
 {
@@ -280,6 +238,7 @@ int64_t cv_stat_mtime_ns(const struct stat *facts)
 enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,
                                   struct cv_content_hash *out, struct cleave_error *err)
 {
+    enum { ENDS = 64 * 1024 };
     const uint64_t first = size < ENDS ? size : ENDS;
     const uint64_t last = size - first < ENDS ? size - first : ENDS;
     struct cv_content_hasher *hasher;
@@ -294,179 +253,119 @@ enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,
     return status;
 }
 
-/* --- items -------------------------------------------------------------------------------- */
-
-static void pack_file(struct cv_packer *packer, const struct cv_item_message_file *file)
-{
-    cv_pack_text(packer, file->name);
-    cv_pack_number(packer, file->size);
-    cv_pack_number(packer, file->mode);
-    cv_pack_number(packer, (uint64_t)file->mtime_ns);
-    cv_pack_number(packer, file->travels);
-    pack_hash(packer, file->ends);
-}
-
 /* Sizes add up to at most INT64_MAX. */
-static struct cv_item_message_file *
-unpack_files(struct cv_unpacker *unpacker, struct cv_arena *arena, uint64_t *out_count)
+static void code_back(struct coder *coder, struct cv_item_message_back *back)
 {
-    const size_t count = cv_unpack_count(unpacker, LEAST_ITEM_FILE);
-    struct cv_item_message_file *files = cv_array(arena, count, sizeof *files);
     uint64_t bytes = 0;
 
-    *out_count = count;
-    if (files == NULL) {
-        unpacker->failed = true;
-        return NULL;
+    back->files = code_count(coder, back->files, &back->nfiles, LEAST_ITEM_FILE,
+                             sizeof *back->files);
+    for (uint64_t i = 0; i < back->nfiles; i++) {
+        struct cv_item_message_file *file = &back->files[i];
+
+        code_text(coder, &file->name);
+        code_number(coder, &file->size);
+        code_number(coder, &file->mode);
+        code_signed(coder, &file->mtime_ns);
+        code_flag(coder, &file->travels);
+        code_hash(coder, &file->ends);
+        if (has_values(coder))
+            coder->from.failed = file->size > INT64_MAX ||
+                                 bytes + file->size > INT64_MAX || file->mode > 0777;
+        bytes += file->size;
     }
-    for (size_t i = 0; i < count; i++) {
-        files[i].name = cv_unpack_text(unpacker, arena);
-        files[i].size = cv_unpack_number(unpacker);
-        files[i].mode = cv_unpack_number(unpacker);
-        files[i].mtime_ns = (int64_t)cv_unpack_number(unpacker);
-        files[i].travels = cv_unpack_number(unpacker) != 0;
-        files[i].ends = unpack_hash(unpacker);
-        if (files[i].size > INT64_MAX || bytes + files[i].size > INT64_MAX ||
-            files[i].mode > 0777)
-            unpacker->failed = true;
-        else
-            bytes += files[i].size;
-    }
-    return files;
 }
 
-void cv_pack_parcel(struct cv_packer *packer, const struct cv_item_message *message)
+static void code_item(struct coder *coder, struct cv_item_message *message)
 {
-    cv_pack_number(packer, message->item);
-    cv_pack_list(packer, message->words);
-    cv_pack_list(packer, message->told);
-    cv_pack_list(packer, message->returns);
-    cv_pack_number(packer, message->errors);
-    cv_pack_text(packer, message->fault);
-    cv_pack_number(packer, message->nbase);
-    cv_pack_number(packer, message->nfiles);
-    for (uint64_t i = 0; i < message->nfiles; i++)
-        pack_file(packer, &message->files[i]);
-}
+    struct cv_item_message_back files = { message->files, message->nfiles };
 
-bool cv_unpack_parcel(const void *bytes, size_t length, struct cv_arena *arena,
-                      struct cv_item_message *out)
-{
-    struct cv_unpacker unpacker = { bytes, length, false };
-
-    out->item = cv_unpack_number(&unpacker);
-    out->words = cv_unpack_list(&unpacker, arena);
-    out->told = cv_unpack_list(&unpacker, arena);
-    out->returns = cv_unpack_list(&unpacker, arena);
-    out->errors = cv_unpack_number(&unpacker) != 0;
-    out->fault = cv_unpack_text(&unpacker, arena);
-    out->nbase = cv_unpack_number(&unpacker);
-    out->files = unpack_files(&unpacker, arena, &out->nfiles);
-    return cv_unpack_good(&unpacker) && out->words[0] != NULL &&
-           out->nbase <= out->nfiles && out->item < INT64_MAX;
-}
-
-void cv_pack_back(struct cv_packer *packer, const struct cv_item_message_back *back)
-{
-    cv_pack_number(packer, back->nfiles);
-    for (uint64_t i = 0; i < back->nfiles; i++)
-        pack_file(packer, &back->files[i]);
-}
-
-bool cv_unpack_back(const void *bytes, size_t length, struct cv_arena *arena,
-                    struct cv_item_message_back *out)
-{
-    struct cv_unpacker unpacker = { bytes, length, false };
-
-    out->files = unpack_files(&unpacker, arena, &out->nfiles);
-    return cv_unpack_good(&unpacker);
+    code_number(coder, &message->item);
+    code_list(coder, &message->words);
+    code_list(coder, &message->told);
+    code_list(coder, &message->returns);
+    code_flag(coder, &message->errors);
+    code_text(coder, &message->fault);
+    code_number(coder, &message->nbase);
+    code_back(coder, &files);
+    message->files = files.files;
+    message->nfiles = files.nfiles;
+    if (has_values(coder))
+        coder->from.failed = message->words[0] == NULL ||
+                             message->nbase > message->nfiles ||
+                             message->item >= INT64_MAX;
 }
 
 /* --- bodies that the worker decodes or fetches -------------------------------------------- */
 
-enum { BLOCK = 4 * 8, WORD = 8 };
-
-static uint64_t word(const uint8_t *bytes, unsigned count)
+/* `length` bytes, at most 8, as a number. */
+static void code_bytes(struct coder *coder, uint8_t *bytes, unsigned length)
 {
-    uint64_t value = 0;
+    uint64_t number = 0;
 
-    while (count > 0)
-        value = value << 8 | bytes[--count];
-    return value;
+    for (unsigned i = length; coder->packer != NULL && i-- > 0;)
+        number = number << 8 | bytes[i];
+    code_number(coder, &number);
+    for (unsigned i = 0; coder->packer == NULL && i < length; i++, number >>= 8)
+        bytes[i] = (uint8_t)number;
 }
 
-static void unword(uint64_t value, uint8_t *bytes, unsigned count)
+static void code_packed(struct coder *coder, struct cv_remote_packed *packed)
 {
-    for (unsigned i = 0; i < count; i++, value >>= 8)
-        bytes[i] = (uint8_t)value;
-}
+    enum { FIRST = 8 }; /* bytes of a head in the first number */
+    uint64_t count = packed->nblocks;
 
-void cv_pack_packed(struct cv_packer *packer, const struct cv_remote_packed *packed)
-{
-    cv_pack_text(packer, packed->form);
-    pack_range(packer, packed->body);
-    pack_range(packer, packed->in);
-    cv_pack_number(packer, packed->file);
-    cv_pack_number(packer, packed->header);
-    cv_pack_number(packer, packed->closing);
-    cv_pack_number(packer, packed->out_end);
-    cv_pack_number(packer, packed->nblocks);
+    code_text(coder, &packed->form);
+    code_range(coder, &packed->body);
+    code_range(coder, &packed->in);
+    code_number(coder, &packed->file);
+    code_number(coder, &packed->header);
+    code_closing(coder, &packed->closing);
+    code_number(coder, &packed->out_end);
+    packed->blocks =
+        code_count(coder, packed->blocks, &count, LEAST_BLOCK, sizeof *packed->blocks);
+    packed->nblocks = (size_t)count;
     for (size_t i = 0; i < packed->nblocks; i++) {
-        cv_pack_number(packer, packed->blocks[i].in);
-        cv_pack_number(packer, packed->blocks[i].out);
-        cv_pack_number(packer, word(packed->blocks[i].head, WORD));
-        cv_pack_number(packer,
-                       word(packed->blocks[i].head + WORD, CV_PACKED_HEAD - WORD));
+        code_number(coder, &packed->blocks[i].in);
+        code_number(coder, &packed->blocks[i].out);
+        code_bytes(coder, packed->blocks[i].head, FIRST);
+        code_bytes(coder, packed->blocks[i].head + FIRST, CV_PACKED_HEAD - FIRST);
     }
+    if (has_values(coder))
+        coder->from.failed = packed->closing == CV_CLOSING_TEXT ||
+                             packed->body.begin >= packed->body.end ||
+                             packed->body.end > packed->out_end ||
+                             packed->in.begin >= packed->in.end ||
+                             packed->out_end > INT64_MAX;
 }
 
-bool cv_unpack_packed(const void *bytes, size_t length, struct cv_arena *arena,
-                      struct cv_remote_packed *out)
+static void code_drawn(struct coder *coder, struct cv_remote_drawn *drawn)
 {
-    struct cv_unpacker unpacker = { bytes, length, false };
+    code_text(coder, &drawn->line);
+    code_text(coder, &drawn->name);
+    code_number(coder, &drawn->size);
+    code_range(coder, &drawn->body);
+    code_closing(coder, &drawn->closing);
+    if (has_values(coder))
+        coder->from.failed = drawn->closing == CV_CLOSING_TEXT ||
+                             drawn->body.end > drawn->size || drawn->size > INT64_MAX;
+}
 
-    out->form = cv_unpack_text(&unpacker, arena);
-    out->body = unpack_range(&unpacker);
-    out->in = unpack_range(&unpacker);
-    out->file = cv_unpack_number(&unpacker);
-    out->header = cv_unpack_number(&unpacker);
-    out->closing = unpack_closing(&unpacker);
-    out->out_end = cv_unpack_number(&unpacker);
-    out->nblocks = cv_unpack_count(&unpacker, BLOCK);
-    out->blocks = cv_array(arena, out->nblocks, sizeof *out->blocks);
-    if (out->blocks == NULL)
-        return false;
-    for (size_t i = 0; i < out->nblocks; i++) {
-        out->blocks[i].in = cv_unpack_number(&unpacker);
-        out->blocks[i].out = cv_unpack_number(&unpacker);
-        unword(cv_unpack_number(&unpacker), out->blocks[i].head, WORD);
-        unword(cv_unpack_number(&unpacker), out->blocks[i].head + WORD,
-               CV_PACKED_HEAD - WORD);
+#define X(name, type)                                                               \
+    void cv_pack_##name(struct cv_packer *packer, const struct type *in)            \
+    {                                                                               \
+        struct type copy = *in;                                                     \
+                                                                                    \
+        code_##name(&(struct coder){ .packer = packer }, &copy);                    \
+    }                                                                               \
+    bool cv_unpack_##name(const void *bytes, size_t length, struct cv_arena *arena, \
+                          struct type *out)                                         \
+    {                                                                               \
+        struct coder coder = { .from = { bytes, length, false }, .arena = arena };  \
+                                                                                    \
+        *out = (struct type){ 0 };                                                  \
+        code_##name(&coder, out);                                                   \
+        return cv_unpack_good(&coder.from);                                         \
     }
-    return cv_unpack_good(&unpacker) && out->closing != CV_CLOSING_TEXT &&
-           out->body.begin < out->body.end && out->body.end <= out->out_end &&
-           out->in.begin < out->in.end && out->out_end <= INT64_MAX;
-}
-
-void cv_pack_drawn(struct cv_packer *packer, const struct cv_remote_drawn *drawn)
-{
-    cv_pack_text(packer, drawn->line);
-    cv_pack_text(packer, drawn->name);
-    cv_pack_number(packer, drawn->size);
-    pack_range(packer, drawn->body);
-    cv_pack_number(packer, drawn->closing);
-}
-
-bool cv_unpack_drawn(const void *bytes, size_t length, struct cv_arena *arena,
-                     struct cv_remote_drawn *out)
-{
-    struct cv_unpacker unpacker = { bytes, length, false };
-
-    out->line = cv_unpack_text(&unpacker, arena);
-    out->name = cv_unpack_text(&unpacker, arena);
-    out->size = cv_unpack_number(&unpacker);
-    out->body = unpack_range(&unpacker);
-    out->closing = unpack_closing(&unpacker);
-    return cv_unpack_good(&unpacker) && out->closing != CV_CLOSING_TEXT &&
-           out->body.end <= out->size && out->size <= INT64_MAX;
-}
+CV_PAYLOAD_MAP(X)
+#undef X

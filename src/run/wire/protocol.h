@@ -204,12 +204,12 @@ struct cv_remote_drawn {
 };
 
 /* An item is a piece whose header is a struct cv_item_message and whose body are the bytes of
- * its files and one byte, CV_PARCEL_GOOD or CV_PARCEL_BAD. Its files return after the output:
+ * its files and one byte, CV_ITEM_GOOD or CV_ITEM_BAD. Its files return after the output:
  * length of the header (8 bytes), struct cv_item_message_back, bytes of the files. */
 enum {
-    CV_PARCEL_HEAD_MOST = 64 << 20,
-    CV_PARCEL_GOOD = 1, /* the files were read as announced                            */
-    CV_PARCEL_BAD = 2,  /* a file changed meanwhile                                    */
+    CV_ITEM_HEAD_MOST = 64 << 20,
+    CV_ITEM_GOOD = 1, /* the files were read as announced                            */
+    CV_ITEM_BAD = 2,  /* a file changed meanwhile                                    */
 };
 
 struct cv_item_message_file {
@@ -246,31 +246,23 @@ struct cv_item_message_back {
 void cv_pack_list(struct cv_packer *packer, const char *const *texts);
 const char **cv_unpack_list(struct cv_unpacker *unpacker, struct cv_arena *arena);
 
-void cv_pack_hello(struct cv_packer *packer, const struct cv_hello *hello);
-bool cv_unpack_hello(const void *bytes, size_t length, struct cv_arena *arena,
-                     struct cv_hello *out);
-void cv_pack_job(struct cv_packer *packer, const struct cv_remote_job *job);
-bool cv_unpack_job(const void *bytes, size_t length, struct cv_arena *arena,
-                   struct cv_remote_job *out);
-void cv_pack_piece(struct cv_packer *packer, const struct cv_remote_piece *piece);
-bool cv_unpack_piece(const void *bytes, size_t length, struct cv_remote_piece *out);
-void cv_pack_end(struct cv_packer *packer, const struct cv_remote_end *end);
-bool cv_unpack_end(const void *bytes, size_t length, struct cv_arena *arena,
-                   struct cv_remote_end *out);
-void cv_pack_seen(struct cv_packer *packer, const struct cv_remote_seen *seen);
-bool cv_unpack_seen(const void *bytes, size_t length, struct cv_remote_seen *out);
-void cv_pack_packed(struct cv_packer *packer, const struct cv_remote_packed *packed);
-bool cv_unpack_packed(const void *bytes, size_t length, struct cv_arena *arena,
-                      struct cv_remote_packed *out);
-void cv_pack_drawn(struct cv_packer *packer, const struct cv_remote_drawn *drawn);
-bool cv_unpack_drawn(const void *bytes, size_t length, struct cv_arena *arena,
-                     struct cv_remote_drawn *out);
-void cv_pack_parcel(struct cv_packer *packer, const struct cv_item_message *message);
-bool cv_unpack_parcel(const void *bytes, size_t length, struct cv_arena *arena,
-                      struct cv_item_message *out);
-void cv_pack_back(struct cv_packer *packer, const struct cv_item_message_back *back);
-bool cv_unpack_back(const void *bytes, size_t length, struct cv_arena *arena,
-                    struct cv_item_message_back *out);
+#define CV_PAYLOAD_MAP(X)       \
+    X(hello, cv_hello)          \
+    X(job, cv_remote_job)       \
+    X(piece, cv_remote_piece)   \
+    X(end, cv_remote_end)       \
+    X(seen, cv_remote_seen)     \
+    X(packed, cv_remote_packed) \
+    X(drawn, cv_remote_drawn)   \
+    X(item, cv_item_message)    \
+    X(back, cv_item_message_back)
+
+#define X(name, type)                                                               \
+    void cv_pack_##name(struct cv_packer *packer, const struct type *in);           \
+    bool cv_unpack_##name(const void *bytes, size_t length, struct cv_arena *arena, \
+                          struct type *out);
+CV_PAYLOAD_MAP(X)
+#undef X
 
 /* EINPUT unless `other` ("the worker") has our version and a possible number of
  * cores. */

@@ -47,13 +47,13 @@ static enum cleave_status read_message(struct cv_task *task, struct cleave_error
     uint64_t sum = 1;
     bool good;
 
-    bytes = length <= CV_PARCEL_HEAD_MOST ? cv_array(&item->arena, (size_t)length + 1, 1)
+    bytes = length <= CV_ITEM_HEAD_MOST ? cv_array(&item->arena, (size_t)length + 1, 1)
                                           : NULL;
     item->bytes = task->piece.body;
     item->fd = task->piece.fd;
     good = bytes != NULL &&
            pread(item->fd, bytes, (size_t)length, (off_t)head.begin) == (ssize_t)length &&
-           cv_unpack_parcel(bytes, (size_t)length, &item->arena, &item->message) &&
+           cv_unpack_item(bytes, (size_t)length, &item->arena, &item->message) &&
            item->bytes.end > item->bytes.begin &&
            pread(item->fd, &end, 1, (off_t)item->bytes.end - 1) == 1;
     for (uint64_t i = 0; good && i < message->nfiles; i++) {
@@ -63,9 +63,9 @@ static enum cleave_status read_message(struct cv_task *task, struct cleave_error
     for (size_t i = 0; good && message->returns[i] != NULL; i++)
         good = message->fault[0] != '\0' || is_safe(message->returns[i]);
     if (!good || sum != item->bytes.end - item->bytes.begin ||
-        (end != CV_PARCEL_GOOD && end != CV_PARCEL_BAD))
+        (end != CV_ITEM_GOOD && end != CV_ITEM_BAD))
         return cv_fail(err, CLEAVE_EINPUT, "expected an item, got something else");
-    item->bad = end == CV_PARCEL_BAD;
+    item->bad = end == CV_ITEM_BAD;
     return CLEAVE_OK;
 }
 

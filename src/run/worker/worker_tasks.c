@@ -524,7 +524,7 @@ static enum cleave_status take_piece(struct cv_worker *worker,
 
     if (head->chunk == UINT64_MAX || head->value > 1 ||
         (worker->options->lead != NULL && head->value == 1) ||
-        !cv_unpack_piece(payload, head->length, &request) ||
+        !cv_unpack_piece(payload, head->length, NULL, &request) ||
         (worker->job.items && (request.shared || request.mates || head->value == 1)) ||
         (request.shared && (worker->files == NULL || request.file >= worker->job.nfiles ||
                             (request.mates && request.mate_file >= worker->job.nfiles))))
@@ -638,7 +638,7 @@ static enum cleave_status take_more(struct cv_worker *worker, struct cv_task *ta
     const bool last = (head->flags & CV_FRAME_LAST) != 0;
     struct cv_remote_piece longer;
 
-    if (!task->request.shared || !cv_unpack_piece(payload, head->length, &longer) ||
+    if (!task->request.shared || !cv_unpack_piece(payload, head->length, NULL, &longer) ||
         !longer.shared || longer.mates || longer.file >= worker->job.nfiles ||
         !continues(&task->request, &longer))
         return cv_fail(err, CLEAVE_EINPUT,
