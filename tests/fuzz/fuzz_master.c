@@ -61,7 +61,7 @@ static void ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
     place->busy = false;
     if (end == CV_SLOT_DONE) {
         require(slot->piece.body.end == place->length);
-        require((place->arrived || place->open) && slot->remote->facts.computed);
+        require((place->arrived || place->open) && cv_is_computed(&slot->remote->facts));
         require(slot->remote->sent >= cv_slot_whole(&slot->piece) || /* it may be cut */
                 !place->arrived);
         require(cv_slot_came(slot) == place->output);
@@ -198,7 +198,7 @@ static void change(struct place *place, struct bytes *bytes)
     } else if (what < 6) {
         pending[place->slot.remote->facts.number % MANY] |= place->length == 0;
         cv_slot_close_input(&place->slot);
-    } else if (!place->slot.remote->facts.computed) {
+    } else if (!cv_is_computed(&place->slot.remote->facts)) {
         place->looks++;
         cv_remote_look(&place->slot);
     }
@@ -214,11 +214,11 @@ static void cut(struct place *place, uint64_t at)
     if (place->open && head.end == 0)
         return;
     place->shorter = place->request ? place->shorter : head.body.end;
-    if ((place->slot.remote->facts.arrived ||
+    if ((cv_has_arrived(&place->slot.remote->facts) ||
          (place->open && head.end < cv_slot_fed(&place->slot))) &&
         cv_remote_ask_cut(&place->slot, &head))
         place->request = true;
-    else if (!place->slot.remote->facts.arrived && !place->request &&
+    else if (!cv_has_arrived(&place->slot.remote->facts) && !place->request &&
              cv_slot_cut(&place->slot, &head))
         place->length = head.body.end;
 }
@@ -242,7 +242,7 @@ static void act(struct cv_host *host, struct bytes *bytes)
         cut(place, (uint64_t)next_byte(bytes) << 8 | next_byte(bytes));
     } else if (what < 6) {
         pending[place->slot.remote->facts.number % MANY] |=
-            !place->slot.remote->facts.arrived;
+            !cv_has_arrived(&place->slot.remote->facts);
         cv_slot_stop(&place->slot);
     } else if (what == 6) {
         pending[place->slot.remote->facts.number % MANY] = true;
@@ -260,7 +260,7 @@ static bool is_open_lie(const struct place *place, const struct cv_frame_head *h
     const struct cv_remote *remote = place->slot.remote;
     const uint64_t there = remote->sent - remote->dropped;
 
-    if (!place->open || remote->facts.computed)
+    if (!place->open || cv_is_computed(&remote->facts))
         return true;
     if (head->type == CV_FRAME_STARTED)
         return place->begun || place->length == 0;
@@ -285,27 +285,30 @@ static bool is_lie(const struct cv_host *host, const struct cv_frame_head *head)
          head->type != CV_FRAME_LINES && head->type != CV_FRAME_BACK))
         return false;
     for (int i = 0; i < SLOTS; i++)
-        if (places[i].busy && places[i].slot.remote->announced &&
+        if (places[i].busy && cv_is_announced(&places[i].slot.remote->facts) &&
             places[i].slot.remote->facts.number == head->chunk &&
             places[i].slot.remote->seat == head->peer)
             place = &places[i];
     if (place == NULL)
         return !pending[head->chunk % MANY];
     if (head->type == CV_FRAME_BACK)
-        return !host->noticed || !place->arrived || place->slot.remote->facts.computed ||
+        return !host->noticed || !place->arrived ||
+               cv_is_computed(&place->slot.remote->facts) ||
                (place->open && !place->slot.stopping);
     if (head->type == CV_FRAME_LINES)
-        return place->slot.remote->facts.computed || (!place->arrived && !place->open) ||
+        return cv_is_computed(&place->slot.remote->facts) ||
+               (!place->arrived && !place->open) ||
                (place->open && !place->slot.open.bound) || head->value != place->output;
     if (head->type == CV_FRAME_CUT_DONE)
         return !place->request && !pending[head->chunk % MANY];
     if (head->type == CV_FRAME_GOT)
         return place->arrived || head->value > place->slot.remote->sent;
     if (head->type == CV_FRAME_COMPUTED)
-        return (!place->arrived && !place->open) || place->slot.remote->facts.computed;
+        return (!place->arrived && !place->open) ||
+               cv_is_computed(&place->slot.remote->facts);
     if (head->type >= CV_FRAME_STARTED)
         return is_open_lie(place, head);
-    return !place->slot.remote->facts.computed &&
+    return !cv_is_computed(&place->slot.remote->facts) &&
            (head->type == CV_FRAME_OUTPUT || !place->slot.stopping);
 }
 
@@ -414,9 +417,9 @@ static void say_next(struct cv_host *host, struct bytes *bytes)
     }
     if (host->state == CV_HOST_GREETED) {
         head = (struct cv_frame_head){ .type = CV_FRAME_READY };
-    } else if (!place->slot.busy || !remote->announced) {
+    } else if (!place->slot.busy || !cv_is_announced(&remote->facts)) {
         return;
-    } else if (way != KEPT && !remote->facts.computed &&
+    } else if (way != KEPT && !cv_is_computed(&remote->facts) &&
                (place->open ? place->slot.open.bound : place->arrived) &&
                (next_byte(bytes) & 1) != 0) {
         head.type = CV_FRAME_LINES;
@@ -424,23 +427,25 @@ static void say_next(struct cv_host *host, struct bytes *bytes)
         some = next_some(bytes, 1 + next_byte(bytes), &length);
         if (length == 0)
             return;
-    } else if (place->open && !remote->facts.computed && (next_byte(bytes) & 3) != 0) {
+    } else if (place->open && !cv_is_computed(&remote->facts) &&
+               (next_byte(bytes) & 3) != 0) {
         say_of_open(host, place, bytes);
         return;
-    } else if (!remote->facts.arrived && place->open) {
+    } else if (!cv_has_arrived(&remote->facts) && place->open) {
         head.type = CV_FRAME_GOT;
         head.value = remote->sent;
-        head.flags = remote->last_sent && !remote->queued ? CV_FRAME_LAST : 0;
-    } else if (!remote->facts.arrived) {
+        head.flags = remote->last_sent && remote->queue == NULL ? CV_FRAME_LAST : 0;
+    } else if (!cv_has_arrived(&remote->facts)) {
         head.type = CV_FRAME_GOT;
         head.value = remote->sent;
-        head.flags = remote->queued ? 0 : CV_FRAME_LAST;
+        head.flags = remote->queue != NULL ? 0 : CV_FRAME_LAST;
     } else if (place->request && (next_byte(bytes) & 1) != 0) {
         head.type = CV_FRAME_CUT_DONE;
         head.value = next_byte(bytes) & 1;
-    } else if (!remote->facts.computed && !place->open && next_byte(bytes) >= 240) {
+    } else if (!cv_is_computed(&remote->facts) && !place->open &&
+               next_byte(bytes) >= 240) {
         head.type = host->noticed ? CV_FRAME_BACK : CV_FRAME_NOTICE;
-    } else if (!remote->facts.computed) {
+    } else if (!cv_is_computed(&remote->facts)) {
         head.type = CV_FRAME_COMPUTED;
     } else if ((next_byte(bytes) & 1) != 0 && bytes->left > 0) {
         head.type = CV_FRAME_OUTPUT;

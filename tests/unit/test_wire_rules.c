@@ -140,16 +140,16 @@ static void a_piece_goes_from_stage_to_stage(void **state)
     host.state = CV_HOST_GREETED;
     assert_int_equal(stage_of(&host, CV_FRAME_FOLDED, 1, 5), CV_STAGE_GREETED);
     host.state = CV_HOST_READY;
-    remote.queued = true;
+    remote.queue = &host.queue;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_NO_PIECE);
-    remote.announced = true;
+    remote.facts.progress = CV_PIECE_ANNOUNCED;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_SENDING);
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 0, 5), CV_STAGE_NO_PIECE);
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 4), CV_STAGE_NO_PIECE);
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 2, 5), CV_STAGE_NO_SEAT);
-    remote.queued = false;
+    remote.queue = NULL;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_SENT);
-    remote.facts.arrived = true;
+    remote.facts.progress = CV_PIECE_ARRIVED;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_ARRIVED);
     assert_int_equal(stage_of(&host, CV_FRAME_CUT_DONE, 1, 5), CV_STAGE_ARRIVED);
     remote.cutting = true;
@@ -157,7 +157,7 @@ static void a_piece_goes_from_stage_to_stage(void **state)
     assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_ARRIVED);
     slot.stopping = true;
     assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_STOPPING);
-    remote.facts.computed = true;
+    remote.facts.progress = CV_PIECE_COMPUTED;
     assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_COMPUTED);
     hosts.keeps = true;
     assert_int_equal(stage_of(&host, CV_FRAME_OUTPUT, 1, 5), CV_STAGE_KEEPING);
@@ -185,16 +185,17 @@ static void an_open_piece_has_stages_of_its_own(void **state)
     host.first_slot = &slot;
     remote.host = &host;
     assert_int_equal(stage_of(&host, CV_FRAME_STARTED, 0, 5), CV_STAGE_NO_PIECE);
-    remote.announced = true;
+    remote.facts.progress = CV_PIECE_ANNOUNCED;
     assert_int_equal(stage_of(&host, CV_FRAME_STARTED, 0, 5), CV_STAGE_OPEN);
-    remote.queued = true;
+    remote.queue = &host.queue;
     assert_int_equal(stage_of(&host, CV_FRAME_GOT, 0, 5), CV_STAGE_OPEN);
-    remote.queued = false;
-    remote.facts.arrived = true;
+    remote.queue = NULL;
+    remote.facts.progress = CV_PIECE_ARRIVED;
     assert_int_equal(stage_of(&host, CV_FRAME_SEEN, 0, 5), CV_STAGE_SHUT);
-    remote.facts.computed = true;
+    remote.facts.progress = CV_PIECE_COMPUTED;
     assert_int_equal(stage_of(&host, CV_FRAME_END, 0, 5), CV_STAGE_COMPUTED);
-    remote.facts.arrived = false; /* its command has ended before all of it was there */
+    remote.facts.progress =
+        CV_PIECE_CUT_SHORT; /* its command has ended before all of it was there */
     assert_int_equal(stage_of(&host, CV_FRAME_END, 0, 5), CV_STAGE_COMPUTED);
 }
 
@@ -252,7 +253,7 @@ static void commands_that_stay_have_stages_as_well(void **state)
     assert_int_equal(stage_of(&host, CV_FRAME_SILENT, 0, 0), CV_STAGE_STAYS);
     seats[0].silent = 2;
     assert_int_equal(stage_of(&host, CV_FRAME_SILENT, 0, 0), CV_STAGE_TOLD);
-    seats[0].leaving = true;
+    seats[0].command = CV_SEAT_LEAVING;
     assert_int_equal(stage_of(&host, CV_FRAME_SILENT, 0, 0), CV_STAGE_TOLD);
     assert_int_equal(stage_of(&host, CV_FRAME_HAS_LEFT, 0, 0), CV_STAGE_LEAVING);
     seats[0].left = 2;

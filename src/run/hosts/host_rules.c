@@ -24,7 +24,7 @@ static struct cv_slot *find_slot(const struct cv_host *host,
 {
     struct cv_slot *slot = host->first_slot;
 
-    while (slot != NULL && (!slot->busy || !slot->remote->announced ||
+    while (slot != NULL && (!slot->busy || !cv_is_announced(&slot->remote->facts) ||
                             slot->remote->facts.number != head->chunk ||
                             slot->remote->seat != head->peer))
         slot = slot->remote->next_slot;
@@ -43,11 +43,11 @@ static enum cv_stage piece_stage(const struct cv_host *host,
         return CV_STAGE_CUT_DUE;
     if (slot == NULL)
         return owed != NULL && owed->end ? CV_STAGE_GIVEN_UP : CV_STAGE_NO_PIECE;
-    if (slot->open.on && !slot->remote->facts.computed && !slot->stopping)
-        return slot->remote->facts.arrived ? CV_STAGE_SHUT : CV_STAGE_OPEN;
-    if (!slot->remote->facts.arrived && !slot->open.on)
-        return slot->remote->queued ? CV_STAGE_SENDING : CV_STAGE_SENT;
-    if (slot->remote->facts.computed)
+    if (slot->open.on && !cv_is_computed(&slot->remote->facts) && !slot->stopping)
+        return cv_has_arrived(&slot->remote->facts) ? CV_STAGE_SHUT : CV_STAGE_OPEN;
+    if (!cv_has_arrived(&slot->remote->facts) && !slot->open.on)
+        return slot->remote->queue != NULL ? CV_STAGE_SENDING : CV_STAGE_SENT;
+    if (cv_is_computed(&slot->remote->facts))
         return host->hosts->keeps ? CV_STAGE_KEEPING : CV_STAGE_COMPUTED;
     return slot->stopping ? CV_STAGE_STOPPING : CV_STAGE_ARRIVED;
 }
@@ -57,7 +57,7 @@ static enum cv_stage seat_stage(const struct cv_host *host,
 {
     const struct cv_host_seat *seat = &host->seats[head->peer];
 
-    if (head->type == CV_FRAME_HAS_LEFT && seat->leaving)
+    if (head->type == CV_FRAME_HAS_LEFT && seat->command == CV_SEAT_LEAVING)
         return CV_STAGE_LEAVING;
     if (!host->hosts->terms.persistent)
         return CV_STAGE_PLAIN;
@@ -65,7 +65,7 @@ static enum cv_stage seat_stage(const struct cv_host *host,
         return CV_STAGE_IDLE;
     if (seat->silent >= seat->given)
         return CV_STAGE_TOLD;
-    return seat->leaving ? CV_STAGE_LEAVING : CV_STAGE_STAYS;
+    return seat->command == CV_SEAT_LEAVING ? CV_STAGE_LEAVING : CV_STAGE_STAYS;
 }
 
 enum cv_stage cv_host_stage(const struct cv_host *host, const struct cv_frame_head *head,

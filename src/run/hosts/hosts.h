@@ -35,12 +35,15 @@ struct cv_slot_queue {
     struct cv_slot *first, **end;
 };
 
+/* The persistent command of a slot; CV_SEAT_LEAVING: it was asked to end. */
+enum cv_seat_command { CV_SEAT_EMPTY, CV_SEAT_USED, CV_SEAT_LEAVING };
+
 /* A slot of the host. */
 struct cv_host_seat {
     uint64_t given;        /* pieces; for each of them, a persistent command may ... */
     uint64_t silent, left; /* ... be silent once, and end once */
-    bool leaving;          /* its persistent command was asked to end */
-    double free_s;         /* when its last command had ended */
+    enum cv_seat_command command;
+    double free_s; /* when its last command had ended */
 };
 
 /* Events of a host that are reported once, and then counted. */
@@ -269,8 +272,6 @@ uint32_t cv_remote_forget_looks(struct cv_slot *slot);
 /* The functions below answer for local slots as well. */
 
 struct cv_host *cv_remote_host(const struct cv_slot *slot); /* NULL: this machine */
-/* The host knows of the piece. */
-bool cv_remote_is_announced(const struct cv_slot *slot);
 /* The host has bytes of the piece. */
 bool cv_remote_has_bytes(const struct cv_slot *slot);
 /* The answer to cv_remote_ask_cut is due. */
@@ -284,11 +285,18 @@ uint64_t cv_remote_cut_from(const struct cv_slot *slot);
 /* Commands of other slots were running when the host was lost. */
 bool cv_remote_others_ran(const struct cv_slot *slot);
 
-/* Measurements of the piece; all zero for a local slot. */
+enum cv_remote_progress {
+    CV_PIECE_UNKNOWN,   /* the host does not know of the piece */
+    CV_PIECE_ANNOUNCED, /* some of it may be there */
+    CV_PIECE_CUT_SHORT, /* open: its command has ended before all of it was there */
+    CV_PIECE_ARRIVED,   /* all of it is there */
+    CV_PIECE_COMPUTED,  /* its command has ended */
+};
+
+/* State and measurements of the piece; all zero for a local slot. */
 struct cv_remote_facts {
-    uint64_t number;              /* of the piece on its link */
-    bool arrived;                 /* all of it is there */
-    bool computed;                /* its command has ended */
+    uint64_t number; /* of the piece on its link */
+    enum cv_remote_progress progress;
     bool was_running;             /* its command ran when the host was lost */
     bool hashed;                  /* `hash` is known */
     double granted_s;             /* when it could be sent */
@@ -300,5 +308,20 @@ struct cv_remote_facts {
     struct cv_content_hash hash;  /* of the bytes that the command was given */
 };
 struct cv_remote_facts cv_remote_facts(const struct cv_slot *slot);
+
+static inline bool cv_is_announced(const struct cv_remote_facts *facts)
+{
+    return facts->progress != CV_PIECE_UNKNOWN;
+}
+
+static inline bool cv_has_arrived(const struct cv_remote_facts *facts)
+{
+    return facts->progress >= CV_PIECE_ARRIVED;
+}
+
+static inline bool cv_is_computed(const struct cv_remote_facts *facts)
+{
+    return facts->progress == CV_PIECE_COMPUTED || facts->progress == CV_PIECE_CUT_SHORT;
+}
 
 #endif

@@ -5,11 +5,16 @@
 
 struct cv_item_message_out;
 
-/* A piece whose body the host decodes or fetches. */
+enum cv_body_source {
+    CV_BODY_PLAIN,   /* bytes of the input are sent, or the host reads them */
+    CV_BODY_PACKED,  /* bytes of a compressed file are sent, which the host decodes */
+    CV_BODY_SEEN,    /* the host reads and decodes the file */
+    CV_BODY_FETCHED, /* the host fetches the body */
+};
+
 struct cv_remote_packing {
-    bool on, told;      /* it is such a piece; the host knows its current extent */
-    bool drawn;         /* the host fetches the body */
-    bool seen;          /* the host reads the file itself */
+    enum cv_body_source source;
+    bool told;          /* the host knows its current extent */
     struct cv_range in; /* of the compressed file: the bytes of the body */
     size_t next;        /* the first block that the host does not know */
 };
@@ -20,12 +25,11 @@ struct cv_remote {
     struct cv_host *host;                   /* borrowed */
     uint32_t seat;                          /* slot of the host */
     struct cv_slot *next_slot, **slot_from; /* list of host->first_slot, doubly linked */
-    struct cv_slot *next_sending;           /* queue of the link or the port */
+    struct cv_slot_queue *queue;            /* of the link or the port, or NULL */
+    struct cv_slot *next_sending;           /* in the queue */
     struct cv_item_message_out *message;    /* owned: of an item; or NULL */
     struct cv_remote_packing packed;
 
-    bool waiting, queued; /* for the port; for the link */
-    bool announced;
     uint64_t sent, acked;    /* bytes of header, body and mates, in this order */
     uint64_t sent_sum;       /* of the frames with them */
     double stopped_s;        /* when it was told to stop */
@@ -33,7 +37,6 @@ struct cv_remote {
     uint64_t burst_from;     /* the first of these bytes */
     bool cutting;            /* the answer to CUT is due ... */
     struct cv_piece shorter; /* ... and the piece then becomes this */
-    bool has_left;           /* the persistent command has ended */
 
     /* An open piece. */
     double bound_s;   /* when the host had its first byte; 0: not yet */
@@ -45,11 +48,16 @@ struct cv_remote {
     uint32_t looks;   /* LOOK without an answer */
 
     /* The output and the end. */
-    bool wanted;                  /* it is to be sent while the command runs */
-    uint64_t heard;               /* bytes that have arrived */
-    uint64_t output_sum;          /* of the frames with them */
-    struct cv_chunk_output *back; /* owned: files of an item; or NULL */
+    bool wanted;         /* it is to be sent while the command runs */
+    uint64_t heard;      /* bytes that have arrived */
+    uint64_t output_sum; /* of the frames with them */
 };
+
+/* The host decodes or fetches the body. */
+static inline bool cv_is_packed(const struct cv_remote *remote)
+{
+    return remote->packed.source != CV_BODY_PLAIN;
+}
 
 /* --- host_connection.c --- */
 

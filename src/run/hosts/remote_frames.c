@@ -18,13 +18,13 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
 {
     const struct cv_remote *remote = slot->remote;
     const uint64_t whole =
-        remote->packed.on ? cv_slot_whole(&slot->piece) : cv_remote_whole(slot);
+        cv_is_packed(remote) ? cv_slot_whole(&slot->piece) : cv_remote_whole(slot);
     /* The command of an open piece may end before it has read all of it. */
-    const bool cut_short = slot->open.on && !remote->facts.arrived;
+    const bool cut_short = remote->facts.progress == CV_PIECE_CUT_SHORT;
 
-    if (!remote->facts.computed && (end->flags & CV_END_STOPPED) != 0)
+    if (!cv_is_computed(&remote->facts) && (end->flags & CV_END_STOPPED) != 0)
         return true;
-    if (!remote->facts.computed)
+    if (!cv_is_computed(&remote->facts))
         cv_host_accuse(host, "END of a command that has not ended");
     else if (!(cut_short && end->come < remote->sent) &&
              (end->come != remote->sent || end->come_sum != remote->sent_sum))
@@ -145,8 +145,8 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     remote->facts.hash = end->hash;
     /* Less than the whole piece, if the command of an open piece ended early. */
     remote->facts.given = end->given;
-    remote->facts.hashed =
-        (host->shares || remote->packed.on) && end->given == cv_slot_whole(&slot->piece);
+    remote->facts.hashed = (host->shares || cv_is_packed(remote)) &&
+                           end->given == cv_slot_whole(&slot->piece);
     if (slot->open.on && end->after_s > 0)
         slot->open.read_s = fmax(slot->start_s, remote->facts.computed_s - end->after_s);
     cv_host_owes(host, slot, false, remote->cutting);
@@ -154,7 +154,7 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     if (slot->by_lines && !stopped && write_rest(slot, &err) != CLEAVE_OK)
         slot->broke(slot->context, &err);
     slot->busy = false;
-    if (!remote->facts.arrived) /* of an open piece, bytes may be on their way */
+    if (!cv_has_arrived(&remote->facts)) /* of an open piece, bytes may be on their way */
         cv_send_over(slot);
     cv_limit_over(slot);
     if (!stopped)
@@ -197,7 +197,7 @@ static void take_end(struct cv_host *host, struct cv_slot *slot,
     if (!cv_unpack_end(payload, length, &arena, &end) ||
         ((end.flags & CV_END_UNSEEN) != 0 && !cv_item_is_shared(slot)) ||
         ((end.flags & CV_END_SPOILED) != 0 &&
-         (!slot->remote->packed.on || slot->remote->packed.drawn)))
+         (!cv_is_packed(slot->remote) || slot->remote->packed.source == CV_BODY_FETCHED)))
         cv_host_accuse(host, "END that says what cannot be");
     else if (check_end(host, slot, &end) &&
              ((end.flags & CV_END_SPOILED) == 0 || slot->stopping ||
@@ -211,8 +211,9 @@ static void take_end(struct cv_host *host, struct cv_slot *slot,
 /* The piece has a command, or waits for its turn. */
 static bool is_there(const struct cv_slot *slot)
 {
-    return slot->busy && !slot->remote->facts.computed &&
-           (slot->remote->facts.arrived || (slot->open.on && slot->remote->announced));
+    return slot->busy && !cv_is_computed(&slot->remote->facts) &&
+           (cv_has_arrived(&slot->remote->facts) ||
+            (slot->open.on && cv_is_announced(&slot->remote->facts)));
 }
 
 /* Each seat runs one command; other pieces wait. */
@@ -239,7 +240,6 @@ void cv_remote_lose(struct cv_host *host)
     memset(host->seats, 0, host->slots * sizeof *host->seats);
     for (struct cv_slot *slot = host->first_slot; slot != NULL;
          slot = slot->remote->next_slot) {
-        slot->remote->has_left = false;
         cv_limit_over(slot);
         if (!slot->busy)
             continue;
@@ -262,7 +262,7 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
     struct cv_remote *remote = slot->remote;
 
     if (head->value > remote->sent || head->value < remote->acked ||
-        (last && (remote->queued || head->value != remote->sent ||
+        (last && (remote->queue != NULL || head->value != remote->sent ||
                   (slot->open.on && !remote->last_sent)))) {
         cv_host_accuse(host, "GOT of %llu bytes where %llu were sent",
                        (unsigned long long)head->value, (unsigned long long)remote->sent);
@@ -275,12 +275,11 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
         remote->bound_s = cv_clock_s();
         cv_limit_set(slot);
     }
-    if (!last && slot->open.on && !remote->queued && !remote->waiting &&
-        head->value == remote->sent)
+    if (!last && slot->open.on && remote->queue == NULL && head->value == remote->sent)
         cv_send_over(slot); /* other pieces may use the port until there is more */
     if (!last)
         return;
-    remote->facts.arrived = true;
+    remote->facts.progress = CV_PIECE_ARRIVED;
     cv_send_over(slot);
     slot->arrived(slot->context, slot);
     remote->facts.arrived_s = cv_clock_s();
@@ -378,12 +377,10 @@ static void take_seat_word(struct cv_host *host, const struct cv_frame_head *hea
             slot->silent(slot->context, slot);
         return;
     }
-    seat->leaving = false;
+    seat->command = CV_SEAT_EMPTY;
     for (; slot != NULL; slot = slot->remote->next_slot)
-        if (slot->remote->seat == head->peer) {
-            slot->remote->has_left = true;
+        if (slot->remote->seat == head->peer)
             cv_limit_over(slot);
-        }
 }
 
 static void take_cut_done(struct cv_slot *slot, const struct cv_frame_head *head)
@@ -393,7 +390,7 @@ static void take_cut_done(struct cv_slot *slot, const struct cv_frame_head *head
     if (head->value != 0 && slot->open.on)
         cv_packed_changed(slot);
     cv_remote_cut_answered(slot, head->value != 0);
-    if (slot->busy && slot->open.on && !slot->remote->facts.computed)
+    if (slot->busy && slot->open.on && !cv_is_computed(&slot->remote->facts))
         cv_remote_open_cut(slot, head->value != 0);
 }
 
@@ -416,7 +413,8 @@ void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
     } else if (head->type == CV_FRAME_GOT) {
         take_got(host, slot, head);
     } else if (head->type == CV_FRAME_COMPUTED) {
-        slot->remote->facts.computed = true;
+        slot->remote->facts.progress =
+            cv_has_arrived(&slot->remote->facts) ? CV_PIECE_COMPUTED : CV_PIECE_CUT_SHORT;
         slot->remote->facts.computed_s = host->seats[head->peer].free_s = now_s;
     } else if (head->type == CV_FRAME_OUTPUT) {
         take_output(slot, head, payload);

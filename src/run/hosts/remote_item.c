@@ -20,9 +20,10 @@ struct cv_item_message_out {
     const char **here;                  /* owned: local names of `files` */
     uint64_t nfiles, nbase, body;
     char fault[300];
-    size_t open; /* 1 + index of the open file; 0: none */
-    int fd;      /* owned; -1 */
-    bool bad;    /* a file was not as announced */
+    size_t open;                  /* 1 + index of the open file; 0: none */
+    int fd;                       /* owned; -1 */
+    bool bad;                     /* a file was not as announced */
+    struct cv_chunk_output *back; /* owned: files that return; or NULL */
 };
 
 static size_t count(char *const *names)
@@ -258,9 +259,11 @@ size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t max)
 enum cleave_status cv_item_take_back(struct cv_slot *slot, const void *bytes,
                                      size_t length, struct cleave_error *err)
 {
-    if (slot->remote->back == NULL)
-        CV_TRY(cv_chunk_output_open(slot->outputs, &slot->remote->back, err));
-    return cv_chunk_output_write(slot->remote->back, bytes, length, err);
+    struct cv_item_message_out *message = slot->remote->message;
+
+    if (message->back == NULL)
+        CV_TRY(cv_chunk_output_open(slot->outputs, &message->back, err));
+    return cv_chunk_output_write(message->back, bytes, length, err);
 }
 
 /* To the descriptor for standard error of the item. */
@@ -344,7 +347,7 @@ static bool read_back(const struct cv_slot *slot, const struct cv_taken *taken,
 
 bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
 {
-    struct cv_chunk_output *store = slot->remote->back;
+    struct cv_chunk_output *store = slot->remote->message->back;
     struct cv_item_message_back back;
     struct cv_arena arena;
     struct cv_taken taken;
@@ -371,15 +374,13 @@ void cv_item_forget(struct cv_slot *slot)
 {
     struct cv_item_message_out *message = slot->remote->message;
 
-    if (slot->remote->back != NULL)
-        cv_chunk_output_drop(slot->remote->back);
-    slot->remote->back = NULL;
     slot->remote->message = NULL;
     if (message == NULL)
         return;
-    if (message->nbase > 0 && !slot->remote->facts.arrived)
+    if (message->nbase > 0 && !cv_has_arrived(&slot->remote->facts))
         slot->remote->host->based = false; /* they may not have arrived */
     cv_close(&message->fd);
+    cv_chunk_output_drop(message->back);
     cv_pack_done(&message->head);
     free(message->sends);
     free(message->returns);

@@ -94,8 +94,9 @@ static uint64_t sent_to(const struct cv_slot *slot)
 /* Bytes of the file that the host needs; if it reads the file, those that it decodes. */
 static struct cv_range cover(const struct cv_slot *slot)
 {
-    return slot->remote->packed.seen ? cv_source_span(source_of(slot), &slot->piece)
-                                     : cv_source_cover(source_of(slot), &slot->piece);
+    return slot->remote->packed.source == CV_BODY_SEEN
+               ? cv_source_span(source_of(slot), &slot->piece)
+               : cv_source_cover(source_of(slot), &slot->piece);
 }
 
 /* A persistent command gets bytes that the master has decoded. A body that compression
@@ -108,21 +109,21 @@ void cv_packed_begin(struct cv_slot *slot)
     const char *name;
     uint64_t size;
 
-    *packed = (struct cv_remote_packing){ .on = false };
+    *packed = (struct cv_remote_packing){ .source = CV_BODY_PLAIN };
     if (slot->items != NULL || host->shares || host->hosts->terms.persistent ||
         source_of(slot) == NULL || piece->body.begin == piece->body.end)
         return;
-    packed->drawn =
-        !slot->open.on && cv_source_fetches(source_of(slot), piece, &name, &size) != NULL;
-    packed->on = packed->drawn;
-    if (packed->drawn ||
-        !(host->sees ? cv_source_unpacked : cv_source_packs)(source_of(slot), piece))
+    if (!slot->open.on && cv_source_fetches(source_of(slot), piece, &name, &size) != NULL)
+        packed->source = CV_BODY_FETCHED;
+    else if ((host->sees ? cv_source_unpacked : cv_source_packs)(source_of(slot), piece))
+        packed->source = host->sees ? CV_BODY_SEEN : CV_BODY_PACKED;
+    if (packed->source == CV_BODY_PLAIN || packed->source == CV_BODY_FETCHED)
         return;
-    packed->seen = host->sees;
     packed->in = cover(slot);
     packed->next = cv_source_first_block(source_of(slot), piece);
-    packed->on = slot->open.on || packed->seen ||
-                 packed->in.end - packed->in.begin < piece->body.end - piece->body.begin;
+    if (packed->source == CV_BODY_PACKED && !slot->open.on &&
+        packed->in.end - packed->in.begin >= piece->body.end - piece->body.begin)
+        packed->source = CV_BODY_PLAIN;
 }
 
 void cv_packed_changed(struct cv_slot *slot)
@@ -131,10 +132,10 @@ void cv_packed_changed(struct cv_slot *slot)
     const uint64_t sent = sent_to(slot);
 
     packed->told = false;
-    if (!packed->on || packed->drawn)
+    if (packed->source == CV_BODY_PLAIN || packed->source == CV_BODY_FETCHED)
         return;
     packed->in.end = cover(slot).end;
-    if (packed->in.end < sent && !packed->seen)
+    if (packed->in.end < sent && packed->source == CV_BODY_PACKED)
         packed->in.end = sent;
 }
 
@@ -156,12 +157,13 @@ enum cleave_status cv_packed_tell(struct cv_slot *slot, struct cleave_error *err
 {
     struct cv_remote_packing *packed = &slot->remote->packed;
     const struct cv_piece *piece = &slot->piece;
+    const bool seen = packed->source == CV_BODY_SEEN;
     struct cv_packed_block *blocks;
     enum cleave_status status = CLEAVE_OK;
 
-    if (!packed->on || packed->told)
+    if (packed->source == CV_BODY_PLAIN || packed->told)
         return CLEAVE_OK;
-    if (packed->drawn)
+    if (packed->source == CV_BODY_FETCHED)
         return tell_drawn(slot, err);
     blocks = calloc(CV_PACKED_BLOCKS, sizeof *blocks);
     if (blocks == NULL)
@@ -170,8 +172,8 @@ enum cleave_status cv_packed_tell(struct cv_slot *slot, struct cleave_error *err
         struct cv_remote_packed told = { .form = cv_source_form(source_of(slot), piece),
                                          .body = piece->body,
                                          .in = packed->in,
-                                         .file = packed->seen ? piece->file + 1 : 0,
-                                         .header = packed->seen ? header_of(slot) : 0,
+                                         .file = seen ? piece->file + 1 : 0,
+                                         .header = seen ? header_of(slot) : 0,
                                          .closing = piece->closing,
                                          .blocks = blocks };
         struct cv_packer packer = { NULL, 0, 0, false };
@@ -197,7 +199,8 @@ static uint64_t packed_size(const struct cv_slot *slot)
 {
     const struct cv_range in = slot->remote->packed.in;
 
-    return header_of(slot) + (slot->remote->packed.seen ? 0 : in.end - in.begin);
+    return header_of(slot) +
+           (slot->remote->packed.source == CV_BODY_SEEN ? 0 : in.end - in.begin);
 }
 
 /* As read(2). */
@@ -205,7 +208,8 @@ static ssize_t packed_read(const struct cv_slot *slot, void *to, size_t max)
 {
     const uint64_t at = sent_to(slot), left = slot->remote->packed.in.end - at;
 
-    if (slot->remote->packed.seen || left == 0) /* a fetched body has no file */
+    if (slot->remote->packed.source == CV_BODY_SEEN ||
+        left == 0) /* a fetched body has no file */
         return 0;
     return pread(slot->piece.fd, to, left < max ? (size_t)left : max, (off_t)at);
 }
@@ -230,8 +234,9 @@ uint64_t cv_packed_fed(const struct cv_slot *slot)
     const struct cv_range body = slot->piece.body;
     uint64_t touched;
 
-    if (slot->remote->packed.seen) /* as far as the host knows */
-        return slot->open.on && slot->remote->announced ? body.end : body.begin;
+    if (slot->remote->packed.source == CV_BODY_SEEN) /* as far as the host knows */
+        return slot->open.on && cv_is_announced(&slot->remote->facts) ? body.end
+                                                                      : body.begin;
     if (sent_to(slot) <= slot->remote->packed.in.begin)
         return body.begin;
     touched = cv_source_touches(source_of(slot), &slot->piece, sent_to(slot));
@@ -244,28 +249,30 @@ static uint64_t packed_units(const struct cv_slot *slot, uint64_t bytes)
     const struct cv_range in = slot->remote->packed.in, body = slot->piece.body;
     const double part = (double)bytes / (double)(in.end - in.begin);
 
-    return !slot->remote->packed.on || slot->remote->packed.drawn ||
-                   slot->remote->packed.seen
-               ? bytes
-               : (uint64_t)(part * (double)(body.end - body.begin));
+    return slot->remote->packed.source == CV_BODY_PACKED
+               ? (uint64_t)(part * (double)(body.end - body.begin))
+               : bytes;
 }
 
 /* --- the port ----------------------------------------------------------------------------- */
 
 static void append(struct cv_slot_queue *queue, struct cv_slot *slot)
 {
+    slot->remote->queue = queue;
     slot->remote->next_sending = NULL;
     *queue->end = slot;
     queue->end = &slot->remote->next_sending;
 }
 
-static void take_out(struct cv_slot_queue *queue, struct cv_slot *slot)
+static void leave_queue(struct cv_slot *slot)
 {
-    struct cv_slot **at = &queue->first;
+    struct cv_slot_queue *queue = slot->remote->queue;
+    struct cv_slot **at = queue != NULL ? &queue->first : NULL;
 
-    while (*at != NULL && *at != slot)
+    slot->remote->queue = NULL;
+    while (at != NULL && *at != NULL && *at != slot)
         at = &(*at)->remote->next_sending;
-    if (*at == NULL)
+    if (at == NULL || *at == NULL)
         return;
     *at = slot->remote->next_sending;
     if (queue->end == &slot->remote->next_sending)
@@ -278,8 +285,6 @@ static void grant(struct cv_slot *slot)
     struct cv_host *host = remote->host;
     const double now_s = cv_clock_s();
 
-    remote->waiting = false;
-    remote->queued = true;
     remote->facts.granted_s = now_s;
     if (host->in_flight == 0 && host->queue.first == NULL)
         host->moved_s = now_s;
@@ -296,7 +301,7 @@ static void serve_port(struct cv_hosts *hosts)
     if (hosts->port != NULL || hosts->waiting.first == NULL)
         return;
     hosts->port = hosts->waiting.first;
-    take_out(&hosts->waiting, hosts->port);
+    leave_queue(hosts->port);
     grant(hosts->port);
 }
 
@@ -306,7 +311,7 @@ void cv_send_ask(struct cv_slot *slot)
 {
     struct cv_hosts *hosts = slot->remote->host->hosts;
 
-    if (slot->open.on && !slot->remote->announced &&
+    if (slot->open.on && !cv_is_announced(&slot->remote->facts) &&
         (slot->remote->host->shares || !slot->open.bound)) {
         announce(slot); /* no bytes follow: no port is needed */
         return;
@@ -315,16 +320,8 @@ void cv_send_ask(struct cv_slot *slot)
         grant(slot);
         return;
     }
-    slot->remote->waiting = true;
     append(&hosts->waiting, slot);
     serve_port(hosts);
-}
-
-static void leave_queue(struct cv_slot *slot)
-{
-    if (slot->remote->queued)
-        take_out(&slot->remote->host->queue, slot);
-    slot->remote->queued = false;
 }
 
 void cv_send_pause(struct cv_slot *slot)
@@ -332,9 +329,6 @@ void cv_send_pause(struct cv_slot *slot)
     struct cv_hosts *hosts = slot->remote->host->hosts;
 
     leave_queue(slot);
-    if (slot->remote->waiting)
-        take_out(&hosts->waiting, slot);
-    slot->remote->waiting = false;
     if (hosts->port == slot) {
         hosts->port = NULL;
         serve_port(hosts);
@@ -379,7 +373,7 @@ bool cv_send_has_room(const struct cv_slot *slot)
     const struct cv_remote *remote = slot->remote;
     const uint64_t ahead = 2 * window(remote->host);
     const uint64_t there =
-        remote->packed.on ? cv_packed_there(slot) : remote->sent - remote->dropped;
+        cv_is_packed(remote) ? cv_packed_there(slot) : remote->sent - remote->dropped;
     const uint64_t unread = there > remote->fed ? there - remote->fed : 0;
     /* A command reads nothing before some of the body has arrived, however long the
      * header is. */
@@ -392,9 +386,9 @@ bool cv_send_has_room(const struct cv_slot *slot)
 
 uint64_t cv_remote_whole(const struct cv_slot *slot)
 {
-    return slot->items != NULL       ? cv_item_head(slot) + cv_item_body(slot)
-           : slot->remote->packed.on ? packed_size(slot)
-                                     : cv_slot_whole(&slot->piece);
+    return slot->items != NULL          ? cv_item_head(slot) + cv_item_body(slot)
+           : cv_is_packed(slot->remote) ? packed_size(slot)
+                                        : cv_slot_whole(&slot->piece);
 }
 
 void cv_send_piece(struct cv_slot *slot, enum cv_frame_type type, uint16_t flags)
@@ -446,13 +440,14 @@ void cv_send_want(void *context)
     struct cv_slot *slot = context;
 
     slot->remote->wanted = true;
-    if (slot->remote->announced && !slot->remote->facts.computed)
+    if (cv_is_announced(&slot->remote->facts) && !cv_is_computed(&slot->remote->facts))
         cv_send_word(slot, CV_FRAME_SHOW);
 }
 
 static void announce(struct cv_slot *slot)
 {
     struct cv_host *host = slot->remote->host;
+    struct cv_host_seat *seat = &host->seats[slot->remote->seat];
     struct cleave_error err;
 
     slot->remote->facts.number = host->numbered++;
@@ -463,10 +458,12 @@ static void announce(struct cv_slot *slot)
         return;
     }
     cv_send_piece(slot, CV_FRAME_PIECE, 0);
-    slot->remote->announced = true;
+    slot->remote->facts.progress = CV_PIECE_ANNOUNCED;
     if (slot->remote->wanted)
         cv_send_want(slot);
-    host->seats[slot->remote->seat].given++;
+    seat->given++;
+    if (seat->command == CV_SEAT_EMPTY)
+        seat->command = CV_SEAT_USED;
     if (host->shares)
         leave_queue(slot);
 }
@@ -487,7 +484,7 @@ static enum cv_remote_part find_next(const struct cv_slot *slot, struct cv_part 
         return CV_PART_HEADER;
     }
     at -= header;
-    if (slot->remote->packed.on || at < body ||
+    if (cv_is_packed(slot->remote) || at < body ||
         (closing.end == 0 && piece->mate_fd < 0)) {
         *part = cv_piece_body(piece);
         *offset = part->begin + at;
@@ -537,7 +534,7 @@ static bool read_next(struct cv_slot *slot, unsigned char *bytes, size_t max,
         return true;
     }
     *out_part = find_next(slot, &from, &offset);
-    if (slot->remote->packed.on && *out_part == CV_PART_BODY) {
+    if (cv_is_packed(slot->remote) && *out_part == CV_PART_BODY) {
         got = packed_read(slot, bytes, max);
         short_of = slot->remote->sent < packed_size(slot);
     } else {
@@ -590,11 +587,11 @@ bool cv_send_more(void *context)
 
     if (slot == NULL)
         return false;
-    if (!slot->remote->announced) {
+    if (!cv_is_announced(&slot->remote->facts)) {
         announce(slot);
         return true;
     }
-    if (slot->remote->packed.on && !slot->remote->packed.told) {
+    if (cv_is_packed(slot->remote) && !slot->remote->packed.told) {
         if (cv_packed_tell(slot, &err) == CLEAVE_OK)
             return true;
         slot->broke(slot->context, &err);
@@ -632,7 +629,7 @@ static void note_burst(struct cv_slot *slot, double now_s)
 {
     struct cv_remote *remote = slot->remote;
 
-    if (!slot->open.on || remote->queued || remote->waiting || remote->burst_s <= 0 ||
+    if (!slot->open.on || remote->queue != NULL || remote->burst_s <= 0 ||
         remote->acked < remote->sent || slot->carried == NULL)
         return;
     slot->carried(slot->context, slot,

@@ -22,9 +22,9 @@ static const double KILLING_S = 2;
 /* Bytes of the current piece that the host has or will have. */
 static uint64_t position(const struct cv_slot *slot)
 {
-    return slot->remote->host->shares ? slot->remote->shown
-           : slot->remote->packed.on  ? cv_packed_there(slot)
-                                      : slot->remote->sent - slot->remote->dropped;
+    return slot->remote->host->shares   ? slot->remote->shown
+           : cv_is_packed(slot->remote) ? cv_packed_there(slot)
+                                        : slot->remote->sent - slot->remote->dropped;
 }
 
 static uint64_t open_fed(const struct cv_slot *slot)
@@ -38,7 +38,7 @@ static uint64_t open_fed(const struct cv_slot *slot)
 
 static bool remote_is_open(const struct cv_slot *slot)
 {
-    return !slot->remote->facts.computed && !slot->remote->cutting &&
+    return !cv_is_computed(&slot->remote->facts) && !slot->remote->cutting &&
            slot->remote->host->state == CV_HOST_READY;
 }
 
@@ -56,15 +56,15 @@ static void go_on(struct cv_slot *slot)
     const bool more = position(slot) < whole;
     struct cleave_error err;
 
-    if (remote->queued || remote->waiting || remote->cutting || remote->last_sent ||
-        !remote->announced || !slot->open.bound)
+    if (remote->queue != NULL || remote->cutting || remote->last_sent ||
+        !cv_is_announced(&remote->facts) || !slot->open.bound)
         return;
     /* Also if there is no room for more: the host may be able to feed more of its bytes. */
     if (cv_packed_tell(slot, &err) != CLEAVE_OK) {
         slot->broke(slot->context, &err);
         return;
     }
-    if (remote->packed.seen)
+    if (remote->packed.source == CV_BODY_SEEN)
         set_bound(remote);
     if (remote->host->shares) {
         if (!more && slot->open.more)
@@ -124,14 +124,14 @@ void cv_remote_open_cut(struct cv_slot *slot, bool done)
 
     if (done && slot->remote->host->shares)
         slot->remote->shown = whole;
-    else if (done && !slot->remote->packed.on && position(slot) > whole)
+    else if (done && !cv_is_packed(slot->remote) && position(slot) > whole)
         slot->remote->dropped = slot->remote->sent - whole;
     go_on(slot);
 }
 
 void cv_remote_look(struct cv_slot *slot)
 {
-    if (slot->remote->announced) {
+    if (cv_is_announced(&slot->remote->facts)) {
         slot->remote->looks++;
         cv_send_word(slot, CV_FRAME_LOOK);
     } else { /* the host does not know of the piece */
@@ -243,7 +243,8 @@ static bool has_its_turn(const struct cv_slot *slot)
     const struct cv_slot *other = slot->remote->host->first_slot;
 
     for (; other != NULL; other = other->remote->next_slot)
-        if (other->busy && other->remote->announced && !other->remote->facts.computed &&
+        if (other->busy && cv_is_announced(&other->remote->facts) &&
+            !cv_is_computed(&other->remote->facts) &&
             other->remote->seat == slot->remote->seat &&
             other->remote->facts.number < slot->remote->facts.number)
             return false;
@@ -273,13 +274,14 @@ static double due_s(const struct cv_slot *slot, double now_s)
 
     if (!slot->busy || slot->stopping)
         since_s = remote->stopped_s;
-    else if (slot->open.on && !remote->facts.arrived && !remote->facts.computed)
+    else if (slot->open.on && !cv_has_arrived(&remote->facts) &&
+             !cv_is_computed(&remote->facts))
         since_s = open_since(slot, now_s);
-    else if (remote->facts.computed)
+    else if (cv_is_computed(&remote->facts))
         since_s = fmax(remote->facts.computed_s, host->progress_s);
-    else if (remote->facts.arrived && has_its_turn(slot))
+    else if (cv_has_arrived(&remote->facts) && has_its_turn(slot))
         since_s = fmax(remote->facts.arrived_s, host->seats[remote->seat].free_s);
-    else if (remote->announced && !remote->facts.arrived)
+    else if (cv_is_announced(&remote->facts) && !cv_has_arrived(&remote->facts))
         since_s = fmax(remote->facts.granted_s, host->progress_s);
     return since_s + limit_s(slot);
 }
@@ -392,9 +394,8 @@ enum cleave_status cv_remote_start(struct cv_slot *slot, struct cleave_error *er
     remote->last_sent = false;
     remote->looks = 0;
     remote->bound_s = remote->burst_s = 0;
-    remote->announced = remote->facts.arrived = remote->facts.computed = remote->cutting =
-        false;
-    remote->has_left = remote->facts.hashed = remote->wanted = false;
+    remote->facts.progress = CV_PIECE_UNKNOWN;
+    remote->cutting = remote->facts.hashed = remote->wanted = false;
     remote->facts.given = 0;
     cv_packed_begin(slot);
     cv_send_ask(slot);
@@ -417,16 +418,17 @@ static uint64_t fed_remote(const struct cv_slot *slot)
     const uint64_t all = remote->sent - remote->dropped;
     const uint64_t sent = all > header ? all - header : 0;
 
-    if (remote->facts.arrived || (remote->host->shares && remote->announced))
+    if (cv_has_arrived(&remote->facts) ||
+        (remote->host->shares && cv_is_announced(&remote->facts)))
         return piece->body.end;
-    if (remote->packed.on)
+    if (cv_is_packed(remote))
         return cv_packed_fed(slot);
     return piece->body.begin + (sent < body ? sent : body);
 }
 
 static uint64_t sent_remote(const struct cv_slot *slot)
 {
-    return slot->remote->packed.on ? slot->remote->facts.given : slot->remote->sent;
+    return cv_is_packed(slot->remote) ? slot->remote->facts.given : slot->remote->sent;
 }
 
 /* Only bytes that were not sent are cut off here. */
@@ -434,13 +436,13 @@ static bool cut_remote(struct cv_slot *slot, const struct cv_piece *head)
 {
     const struct cv_remote *remote = slot->remote;
 
-    if (fed_remote(slot) > head->body.end || remote->facts.arrived ||
-        (remote->announced && !remote->queued && !slot->open.on) ||
-        (remote->announced && remote->host->shares))
+    if (fed_remote(slot) > head->body.end || cv_has_arrived(&remote->facts) ||
+        (cv_is_announced(&remote->facts) && remote->queue == NULL && !slot->open.on) ||
+        (cv_is_announced(&remote->facts) && remote->host->shares))
         return false;
     slot->piece = *head;
     cv_packed_changed(slot);
-    if (slot->open.on && remote->announced &&
+    if (slot->open.on && cv_is_announced(&remote->facts) &&
         position(slot) >= cv_slot_whole(&slot->piece)) {
         cv_send_pause(slot);
         go_on(slot);
@@ -460,7 +462,7 @@ void cv_remote_forget(struct cv_slot *slot)
     if (slot->remote->host->state != CV_HOST_READY)
         return;
     cv_send_over(slot);
-    if (!slot->remote->announced)
+    if (!cv_is_announced(&slot->remote->facts))
         return;
     cv_host_owes(slot->remote->host, slot, true, slot->remote->cutting);
     cv_send_word(slot, CV_FRAME_STOP);
@@ -479,7 +481,7 @@ static void stop_remote(struct cv_slot *slot)
     if (!slot->busy || slot->stopping)
         return;
     slot->stopping = true;
-    if (slot->remote->facts.arrived) {
+    if (cv_has_arrived(&slot->remote->facts)) {
         cv_send_word(slot, CV_FRAME_STOP);
         slot->remote->stopped_s = cv_clock_s();
         cv_limit_set(slot);
@@ -498,13 +500,13 @@ static bool leave_remote(struct cv_slot *slot)
 
     if (slot->busy)
         return false;
-    if (remote->host->state != CV_HOST_READY || remote->has_left ||
-        remote->facts.number == 0 || !remote->host->hosts->terms.persistent)
+    if (remote->host->state != CV_HOST_READY || seat->command == CV_SEAT_EMPTY ||
+        !remote->host->hosts->terms.persistent)
         return true;
-    if (!seat->leaving) {
+    if (seat->command != CV_SEAT_LEAVING) {
         cv_send_word(slot, CV_FRAME_LEAVE);
         remote->stopped_s = cv_clock_s();
-        seat->leaving = true;
+        seat->command = CV_SEAT_LEAVING;
         cv_limit_set(slot);
     }
     return false;
@@ -560,9 +562,10 @@ bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
 
-    if (!slot->busy || slot->remote->cutting || slot->remote->facts.computed ||
+    if (!slot->busy || slot->remote->cutting || cv_is_computed(&slot->remote->facts) ||
         head->closing != CV_CLOSING_NONE || /* it follows the bytes to be cut off */
-        (!slot->remote->facts.arrived && (!slot->open.on || !slot->remote->announced)))
+        (!cv_has_arrived(&slot->remote->facts) &&
+         (!slot->open.on || !cv_is_announced(&slot->remote->facts))))
         return false;
     cv_pack_number(&packer, head->mate_fd >= 0 ? head->mate.end - head->mate.begin : 0);
     if (packer.failed)
@@ -582,15 +585,10 @@ struct cv_host *cv_remote_host(const struct cv_slot *slot)
     return slot->remote != NULL ? slot->remote->host : NULL;
 }
 
-bool cv_remote_is_announced(const struct cv_slot *slot)
-{
-    return slot->remote != NULL && slot->remote->announced;
-}
-
 bool cv_remote_has_bytes(const struct cv_slot *slot)
 {
     return slot->remote != NULL &&
-           (slot->remote->facts.arrived || slot->remote->bound_s > 0);
+           (cv_has_arrived(&slot->remote->facts) || slot->remote->bound_s > 0);
 }
 
 bool cv_remote_is_cutting(const struct cv_slot *slot)
@@ -616,7 +614,8 @@ double cv_remote_sending_s(const struct cv_slot *slot)
 {
     const struct cv_remote *remote = slot->remote;
 
-    return remote != NULL && (remote->queued || remote->announced)
+    return remote != NULL && (remote->queue == &remote->host->queue ||
+                              cv_is_announced(&remote->facts))
                ? cv_clock_s() - remote->facts.granted_s
                : 0;
 }
@@ -625,7 +624,8 @@ uint64_t cv_remote_cut_from(const struct cv_slot *slot)
 {
     if (slot->open.on)
         return slot->piece.body.begin + open_fed(slot);
-    return slot->remote->facts.arrived ? slot->piece.body.begin : fed_remote(slot);
+    return cv_has_arrived(&slot->remote->facts) ? slot->piece.body.begin
+                                                : fed_remote(slot);
 }
 
 bool cv_remote_others_ran(const struct cv_slot *slot)

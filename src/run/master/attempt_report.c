@@ -28,7 +28,7 @@ void cv_attempt_report(const struct cleave_execution *request, const char *worke
             .attempt = attempt->number,
             .start_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - seconds,
             .seconds = seconds,
-            .compute_s = facts.computed ? facts.compute_s : seconds,
+            .compute_s = cv_is_computed(&facts) ? facts.compute_s : seconds,
             .sent = cv_slot_sent(slot),
             .received = cv_slot_came(slot),
             .exit_code = slot->process.exit_code,

@@ -172,8 +172,8 @@ static double read_there(const struct cv_worker_attempts *places,
         const struct cv_remote_facts facts = cv_remote_facts(&places->attempts[i].slot);
 
         since_s = fmax(since_s, facts.computed_s);
-        if (places->attempts[i].slot.busy && facts.arrived && !facts.computed &&
-            (first == NULL || facts.arrived_s < arrived_s)) {
+        if (places->attempts[i].slot.busy && cv_has_arrived(&facts) &&
+            !cv_is_computed(&facts) && (first == NULL || facts.arrived_s < arrived_s)) {
             first = &places->attempts[i];
             arrived_s = facts.arrived_s;
         }

@@ -43,7 +43,7 @@ static double computed_from(const struct cv_exec_run *run,
     const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
     double from_s = facts.computed_s - facts.compute_s;
 
-    if (!facts.computed)
+    if (!cv_is_computed(&facts))
         return attempt->began_s;
     for (uint32_t i = 0; i < at->nerrands; i++) {
         const double other_s = cv_remote_facts(&at->attempts[i].slot).computed_s;
@@ -59,8 +59,8 @@ static double busy_with(const struct cv_attempt *attempt, double now_s)
 {
     const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
 
-    return facts.computed ? facts.compute_s
-                          : now_s - attempt->runs_s - attempt->slot.open.idle_s;
+    return cv_is_computed(&facts) ? facts.compute_s
+                                  : now_s - attempt->runs_s - attempt->slot.open.idle_s;
 }
 
 static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, double units,
@@ -74,7 +74,7 @@ static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, dou
     worker->chunks++;
     cv_worker_pool_was_busy(&run->pool, slot->worker, units, busy_s);
     cv_time_fit_add(&worker->compute, units, busy_s);
-    if (facts.computed && attempt->output > (double)facts.early)
+    if (cv_is_computed(&facts) && attempt->output > (double)facts.early)
         cv_time_fit_add(&worker->back, attempt->output - (double)facts.early,
                         now_s - facts.computed_s);
 }
@@ -88,14 +88,14 @@ static void tell_returned(struct cv_exec_run *run, const struct cv_attempt *atte
 {
     const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
 
-    if (facts.computed && attempt->output > 0)
-        cv_event_queue_push(&run->events, (struct cleave_event){
-                                              .kind = CLEAVE_RETURNED,
-                                              .worker = attempt->owner,
-                                              .chunk = attempt->chunk,
-                                              .units = units,
-                                              .start_s = facts.computed_s -
-                                                         run->events.began_s });
+    if (cv_is_computed(&facts) && attempt->output > 0)
+        cv_event_queue_push(&run->events,
+                            (struct cleave_event){ .kind = CLEAVE_RETURNED,
+                                                   .worker = attempt->owner,
+                                                   .chunk = attempt->chunk,
+                                                   .units = units,
+                                                   .start_s = facts.computed_s -
+                                                              run->events.began_s });
 }
 
 /* When its command had read all, if it has ended well; 0: that is not known. The way back of an
@@ -103,7 +103,7 @@ static void tell_returned(struct cv_exec_run *run, const struct cv_attempt *atte
 static double read_until(const struct cv_exec_run *run, const struct cv_slot *slot)
 {
     const struct cv_remote_facts facts = cv_remote_facts(slot);
-    const double back_s = facts.computed ? cv_clock_s() - facts.computed_s : 0;
+    const double back_s = cv_is_computed(&facts) ? cv_clock_s() - facts.computed_s : 0;
 
     return slot->open.read_s > 0 ? slot->open.read_s + back_s - run->events.began_s : 0;
 }

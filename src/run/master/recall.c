@@ -27,8 +27,7 @@ static enum cleave_status take_all(struct cv_exec_run *run, struct cv_attempt *a
                                               .told = attempt->told };
     struct cv_worker_stats *tally = &run->pool.tallies[attempt->slot.worker];
 
-    tally->taken_back_s =
-        fmax(tally->taken_back_s, cv_remote_sending_s(&attempt->slot));
+    tally->taken_back_s = fmax(tally->taken_back_s, cv_remote_sending_s(&attempt->slot));
     cv_remote_forget(&attempt->slot);
     cv_open_chunks_over(run, attempt);
     run->queue.running--;
@@ -161,7 +160,9 @@ void cv_recall_answered(void *context, struct cv_slot *slot, bool done)
  * than that. */
 static bool may_be_given(const struct cv_exec_run *run, const struct cv_slot *slot)
 {
-    return run->stay && cv_remote_is_announced(slot) &&
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
+
+    return run->stay && cv_is_announced(&facts) &&
            cv_slot_fed(slot) >= slot->piece.body.end;
 }
 
@@ -174,6 +175,7 @@ static enum cleave_status recall_remote(struct cv_exec_run *run,
     const struct cv_range body = slot->piece.body;
     const uint64_t fed = cv_slot_fed(slot);
     const double all = (double)(body.end - body.begin);
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
     struct cv_piece head, tail;
 
     if (!cv_remote_has_bytes(slot) && !may_be_given(run, slot) &&
@@ -182,7 +184,7 @@ static enum cleave_status recall_remote(struct cv_exec_run *run,
         return take_all(run, attempt, err);
     CV_TRY(part(source, slot, units, cv_remote_cut_from(slot), &head, &tail, err));
     if (tail.end > tail.begin &&
-        (cv_remote_facts(slot).arrived || (slot->open.on && head.body.end < fed))) {
+        (cv_has_arrived(&facts) || (slot->open.on && head.body.end < fed))) {
         attempt->tail = tail;
         if (cv_remote_ask_cut(slot, &head))
             return CLEAVE_OK; /* the answer will come */
