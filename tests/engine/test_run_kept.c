@@ -23,8 +23,8 @@
 
 #include <cleave/execute.h>
 #include "engine/mpi_bridge.h"
-#include "run/wire/fold_frames.h"
-#include "run/wire/frame_kinds.h"
+#include "run/wire/protocol.h"
+#include "run/wire/frame.h"
 #include "run/worker/worker_fold.h"
 #include "run/worker/worker_internal.h"
 #include "run_check.h"

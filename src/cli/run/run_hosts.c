@@ -20,7 +20,7 @@
 #include "io/platform_file.h"
 #include "model/platform/generate.h"
 #include "run/common/machine.h"
-#include "run/hosts/via_spec.h"
+#include "run/hosts/leader_spec.h"
 
 /* --- copies of cleave that are taken to hosts -------------------------------------- */
 

@@ -15,11 +15,12 @@
 #include "base/text.h"
 #include "base/shell_word.h"
 #include "cli/common/output.h"
+#include "cli/run/lead_command.h"
 #include "cli/run/run_slurm.h"
 #include "engine/mpi_bridge.h"
 #include "model/platform/generate.h"
 #include "run/common/process.h"
-#include "run/hosts/rank_groups.h"
+#include "run/hosts/leader_spec.h"
 #include "run/worker/worker_fold.h"
 
 /* --- whether all ranks were started with the same words ---------------------------- */
@@ -437,7 +438,6 @@ static void serve(const struct cv_run_mpi *mpi, const char *const *lead)
     struct cv_worker_options options = { .in = -1,
                                          .out = -1,
                                          .channel = mpi->bridge->links[0],
-                                         .lead = lead,
                                          .lent = mpi->guard };
     struct cv_worker_fold *fold;
     struct cleave_error err;
@@ -446,6 +446,7 @@ static void serve(const struct cv_run_mpi *mpi, const char *const *lead)
     if (cv_worker_fold_new(mpi->bridge->peers, &fold, &err) != CLEAVE_OK)
         return;
     cv_worker_fold_attach(fold, &options);
+    cv_lead_by(&options, lead);
     (void)cv_worker_serve(&options, &err);
     cv_worker_fold_free(fold);
 }

@@ -14,11 +14,11 @@
 #include "base/text.h"
 #include "cli/common/output.h"
 #include "cli/common/verb.h"
+#include "cli/run/lead_command.h"
 #include "cli/run/run_options.h"
 #include "run/common/piece_part.h"
 #include "run/hosts/host_spec.h"
-#include "run/hosts/join_port.h"
-#include "run/wire/call_relay.h"
+#include "run/hosts/joining.h"
 #include "run/wire/reverse_connect.h"
 #include "run/worker/worker_serve.h"
 
@@ -173,7 +173,7 @@ static int run(const struct cv_call *call)
     if (values->through)
         return stand_for(call);
     if (values->lead)
-        serve.lead = call->operands;
+        cv_lead_by(&serve, call->operands);
     else if (call->noperands > 0)
         return cv_refuse("expected no operand, got '%s'", call->operands[0]);
     status = values->hash != NULL ? check_hash(values->hash) : CV_EXIT_DONE;

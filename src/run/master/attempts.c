@@ -131,7 +131,7 @@ bool cv_attempt_awaits_order(const struct cv_attempt *attempt)
     const struct cv_slot *slot = &attempt->slot;
 
     return (attempt->state == CV_ATTEMPT_OPEN || attempt->state == CV_ATTEMPT_DORMANT) &&
-           slot->remote.looks == 0 && !slot->remote.cutting &&
+           !cv_remote_owes_answer(slot) &&
            (cv_attempt_is_empty(attempt) || (slot->open.more && slot->open.dry_s > 0));
 }
 
@@ -150,7 +150,7 @@ enum cleave_status cv_attempt_table_init(struct cv_attempt_table *table,
 static void free_attempts(struct cv_worker_attempts *worker)
 {
     for (uint32_t i = 0; i < worker->count; i++)
-        cv_slot_done(&worker->items[i].slot);
+        cv_slot_free(&worker->items[i].slot);
     free(worker->items);
     *worker = (struct cv_worker_attempts){ .max = worker->max };
 }
@@ -281,20 +281,21 @@ static double read_there(const struct cv_worker_attempts *of_worker,
                          const struct cv_time_fit *fit, double now_s)
 {
     const struct cv_attempt *first = NULL;
-    double since_s = 0;
+    double since_s = 0, arrived_s = 0;
 
     for (uint32_t i = 0; i < of_worker->count; i++) {
-        const struct cv_remote *remote = &of_worker->items[i].slot.remote;
+        const struct cv_remote_facts facts = cv_remote_facts(&of_worker->items[i].slot);
 
-        since_s = fmax(since_s, remote->computed_s);
-        if (cv_attempt_is_running(&of_worker->items[i]) && remote->arrived &&
-            !remote->computed &&
-            (first == NULL || remote->arrived_s < first->slot.remote.arrived_s))
+        since_s = fmax(since_s, facts.computed_s);
+        if (cv_attempt_is_running(&of_worker->items[i]) && cv_has_arrived(&facts) &&
+            !cv_is_computed(&facts) && (first == NULL || facts.arrived_s < arrived_s)) {
             first = &of_worker->items[i];
+            arrived_s = facts.arrived_s;
+        }
     }
     if (first == NULL)
         return 0;
-    since_s = fmax(since_s, first->slot.remote.arrived_s);
+    since_s = fmax(since_s, arrived_s);
     return fmin((double)(first->slot.piece.end - first->slot.piece.begin),
                 processed_since(fit, since_s, now_s));
 }

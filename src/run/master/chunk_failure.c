@@ -359,7 +359,7 @@ static bool lacked_memory(struct cv_exec_run *run, const struct cv_slot *slot,
 
     if (end != CV_SLOT_FAILED || slot->fault != NULL)
         return false;
-    if (slot->remote.host == NULL)
+    if (!cv_slot_is_remote(slot))
         run->memory_kills = cv_memory_kills();
     return (slot->process.signal == SIGKILL && slot->kills == 0) ||
            slot->process.exit_code == 128 + SIGKILL || run->memory_kills > before;

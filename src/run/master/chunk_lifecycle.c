@@ -19,14 +19,14 @@ static double last_arrived(const struct cv_exec_run *run,
     double last_s = 0;
 
     for (uint32_t i = 0; i < at->count; i++)
-        last_s = fmax(last_s, at->items[i].slot.remote.arrived_s);
+        last_s = fmax(last_s, cv_remote_facts(&at->items[i].slot).arrived_s);
     return last_s;
 }
 
 /* A piece uses the link only after the piece before it has arrived. */
 static double sent_from(const struct cv_exec_run *run, const struct cv_attempt *attempt)
 {
-    return fmax(attempt->slot.remote.granted_s, last_arrived(run, attempt));
+    return fmax(cv_remote_facts(&attempt->slot).granted_s, last_arrived(run, attempt));
 }
 
 /* Start time of the command. Messages of hosts are delayed: it is not before the end
@@ -35,15 +35,15 @@ static double computed_from(const struct cv_exec_run *run,
                             const struct cv_attempt *attempt)
 {
     const struct cv_worker_attempts *at = &run->table.items[attempt->slot.worker];
-    const struct cv_remote *remote = &attempt->slot.remote;
-    double from_s = remote->computed_s - remote->compute_s;
+    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
+    double from_s = facts.computed_s - facts.compute_s;
 
-    if (!remote->computed)
+    if (!cv_is_computed(&facts))
         return attempt->chunk.began_s;
     for (uint32_t i = 0; i < at->count; i++) {
-        const double other_s = at->items[i].slot.remote.computed_s;
+        const double other_s = cv_remote_facts(&at->items[i].slot).computed_s;
 
-        if (&at->items[i] != attempt && other_s < remote->computed_s)
+        if (&at->items[i] != attempt && other_s < facts.computed_s)
             from_s = fmax(from_s, other_s);
     }
     return from_s;
@@ -52,10 +52,10 @@ static double computed_from(const struct cv_exec_run *run,
 /* Seconds this attempt kept its worker busy, without earlier attempts and idle time. */
 static double busy_with(const struct cv_attempt *attempt, double now_s)
 {
-    const struct cv_slot *slot = &attempt->slot;
+    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
 
-    return slot->remote.computed ? slot->remote.compute_s
-                                 : now_s - attempt->runs_s - slot->open.idle_s;
+    return cv_is_computed(&facts) ? facts.compute_s
+                                  : now_s - attempt->runs_s - attempt->slot.open.idle_s;
 }
 
 static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, double units,
@@ -63,14 +63,15 @@ static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, dou
 {
     const struct cv_slot *slot = &attempt->slot;
     struct cv_worker_stats *worker = &run->pool.tallies[slot->worker];
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
     const double busy_s = busy_with(attempt, now_s);
 
     worker->chunks++;
     cv_worker_pool_was_busy(&run->pool, slot->worker, units, busy_s);
     cv_time_fit_add(&worker->compute, units, busy_s);
-    if (slot->remote.computed && attempt->output > (double)slot->remote.early)
-        cv_time_fit_add(&worker->back, attempt->output - (double)slot->remote.early,
-                        now_s - slot->remote.computed_s);
+    if (cv_is_computed(&facts) && attempt->output > (double)facts.early)
+        cv_time_fit_add(&worker->back, attempt->output - (double)facts.early,
+                        now_s - facts.computed_s);
 }
 
 /* --- its end ------------------------------------------------------------------------------ */
@@ -80,22 +81,24 @@ static void count(struct cv_exec_run *run, const struct cv_attempt *attempt, dou
 static void tell_returned(struct cv_exec_run *run, const struct cv_attempt *attempt,
                           double units)
 {
-    if (attempt->slot.remote.computed && attempt->output > 0)
-        cv_event_queue_push(&run->events, (struct cleave_event){
-                                              .kind = CLEAVE_RETURNED,
-                                              .worker = attempt->chunk.owner,
-                                              .chunk = attempt->chunk.number,
-                                              .units = units,
-                                              .start_s = attempt->slot.remote.computed_s -
-                                                         run->events.began_s });
+    const struct cv_remote_facts facts = cv_remote_facts(&attempt->slot);
+
+    if (cv_is_computed(&facts) && attempt->output > 0)
+        cv_event_queue_push(&run->events,
+                            (struct cleave_event){ .kind = CLEAVE_RETURNED,
+                                                   .worker = attempt->chunk.owner,
+                                                   .chunk = attempt->chunk.number,
+                                                   .units = units,
+                                                   .start_s = facts.computed_s -
+                                                              run->events.began_s });
 }
 
 /* Time when the command had read all of its input, if it succeeded; 0: unknown. The
  * transfer of the output is not part of the work. */
 static double read_until(const struct cv_exec_run *run, const struct cv_slot *slot)
 {
-    const double back_s =
-        slot->remote.computed ? cv_clock_s() - slot->remote.computed_s : 0;
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
+    const double back_s = cv_is_computed(&facts) ? cv_clock_s() - facts.computed_s : 0;
 
     return slot->open.read_s > 0 ? slot->open.read_s + back_s - run->events.began_s : 0;
 }
@@ -173,16 +176,6 @@ static uint32_t machines(const struct cv_worker_pool *pool)
     return count;
 }
 
-/* Whether the lost host was running other chunks. */
-static bool host_ran_other_chunks(const struct cv_slot *slot)
-{
-    const struct cv_slot *other = slot->remote.host->first_slot;
-
-    while (other != NULL && (other == slot || !other->remote.at_work))
-        other = other->remote.next_slot;
-    return other != NULL;
-}
-
 /* One of several chunks may have killed the host: retry this one while nothing else is
  * running. For the policy the chunk has ended. */
 static enum cleave_status retry_alone(struct cv_exec_run *run, struct cv_attempt *attempt,
@@ -202,7 +195,7 @@ static enum cleave_status chunk_lost(struct cv_exec_run *run, struct cv_attempt 
     const struct cv_slot *slot = &attempt->slot;
     const bool seen = cv_slot_passed(slot) > 0;
     uint32_t hosts = 0;
-    bool login_stderr;
+    bool alone;
 
     if (seen && !run->request->output.early) {
         *out_given_up = true;
@@ -210,16 +203,16 @@ static enum cleave_status chunk_lost(struct cv_exec_run *run, struct cv_attempt 
                           CV_SLOT_LOST, true);
         return cv_chunk_output_truncated(run, attempt, err);
     }
-    if (slot->remote.at_work)
+    if (cv_remote_facts(slot).was_running)
         CV_TRY(cv_poison_tracker_lost(&run->poison, slot->piece.begin, slot->piece.end,
-                                      slot->remote.host, machines(&run->pool), &hosts,
+                                      cv_remote_host(slot), machines(&run->pool), &hosts,
                                       err));
-    login_stderr = hosts > 0 && !attempt->chunk.runs_alone &&
-                   host_ran_other_chunks(slot) && !run->pool.hosts.keeps;
-    *out_given_up = hosts > 0 && !login_stderr;
+    alone = hosts > 0 && !attempt->chunk.runs_alone &&
+                   cv_remote_others_ran(slot) && !run->pool.hosts.keeps;
+    *out_given_up = hosts > 0 && !alone;
     if (seen && !*out_given_up)
         cv_chunk_keep_written_prefix(attempt);
-    if (login_stderr)
+    if (alone)
         return retry_alone(run, attempt, err);
     if (hosts == 0)
         return lose_chunk(run, attempt, err);
@@ -234,10 +227,11 @@ static enum cleave_status keep_in_journal(struct cv_exec_run *run,
 {
     const struct cv_slot *slot = &attempt->slot;
     const struct cv_piece *piece = &slot->piece;
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
     struct cv_journal_chunk chunk = { .file = piece->file,
                                       .begin = piece->body.begin - piece->skip,
                                       .end = piece->body.end,
-                                      .hash = slot->remote.hash,
+                                      .hash = facts.hash,
                                       .seconds = cv_clock_s() - attempt->chunk.began_s,
                                       .start_s = attempt->start_s };
     struct cv_taken taken;
@@ -246,7 +240,7 @@ static enum cleave_status keep_in_journal(struct cv_exec_run *run,
         chunk.begin = cv_item_keys_at(run->queue.keys, piece->begin);
         chunk.end = chunk.begin + 1;
         chunk.hash = attempt->content;
-    } else if (!slot->remote.hashed)
+    } else if (!facts.hashed)
         CV_TRY(cv_source_hash(run->queue.source, piece, &chunk.hash, err));
     CV_TRY(cv_ordered_output_take(slot->store, &taken, err));
     strncpy(chunk.worker, run->pool.names[slot->worker], sizeof chunk.worker - 1);
@@ -535,11 +529,12 @@ static void slot_held(void *context, struct cv_slot *slot)
 static void slot_left(void *context, struct cv_slot *slot)
 {
     struct cv_exec_run *run = context;
+    struct cv_host *host = cv_remote_host(slot);
 
     if (slot->stopping || slot->process.exit_code == 0)
         return;
     run->queue.bad_ends++;
-    if (slot->remote.host == NULL || cv_host_tells(slot->remote.host, CV_NOTE_LEFT))
+    if (host == NULL || cv_host_tells(host, CV_NOTE_LEFT))
         cv_note_bad_end(run->request, run->pool.names[slot->worker], slot);
 }
 

@@ -3,7 +3,7 @@
 #include "run/master/exec_run.h"
 
 #include "base/fail.h"
-#include "run/hosts/remote_slot.h"
+#include "run/hosts/hosts.h"
 #include "run/slot/persistent_slot.h"
 
 /* --- desks for workers, and the beginning of a chunk ------------------------------- */
@@ -20,7 +20,8 @@ static bool may_have_hosts(const struct cleave_execution *request)
            request->hosts.more != NULL;
 }
 
-static void set_up(struct cv_exec_run *run, uint32_t worker, struct cv_slot *slot)
+static enum cleave_status set_up(struct cv_exec_run *run, uint32_t worker,
+                                 struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_host *host = run->pool.host_of[worker];
 
@@ -42,9 +43,10 @@ static void set_up(struct cv_exec_run *run, uint32_t worker, struct cv_slot *slo
             slot->lines_to = run->request->output.descriptor;
     }
     if (host != NULL)
-        cv_remote_init(slot, host, worker - host->first);
-    else if (run->request->persistent)
+        return cv_remote_init(slot, host, worker - host->first, err);
+    if (run->request->persistent)
         cv_persistent_init(slot);
+    return CLEAVE_OK;
 }
 
 /* Keep the slots of persistent commands that stayed after the last input; false: there
@@ -54,7 +56,7 @@ static bool seat_again(struct cv_exec_run *run, uint32_t worker)
     struct cv_worker_attempts *places = &run->table.items[worker];
     struct cv_host *host = run->pool.host_of[worker];
 
-    if (!run->stay || places->count == 0 || places->items[0].slot.remote.host != host)
+    if (!run->stay || places->count == 0 || cv_remote_host(&places->items[0].slot) != host)
         return false;
     for (uint32_t i = 0; i < places->count; i++) {
         struct cv_slot *slot = &places->items[i].slot;
@@ -76,8 +78,15 @@ enum cleave_status cv_chunks_bind_slot(struct cv_exec_run *run, uint32_t worker,
 
     CV_TRY(cv_worker_attempts_set(places, away ? ATTEMPTS_AWAY : ATTEMPTS_HERE, err));
     places->max = away ? ATTEMPTS_AWAY : 1;
-    for (uint32_t i = 0; i < places->count; i++)
-        set_up(run, worker, &places->items[i].slot);
+    for (uint32_t i = 0; i < places->count; i++) {
+        const enum cleave_status status =
+            set_up(run, worker, &places->items[i].slot, err);
+
+        if (status != CLEAVE_OK) {
+            places->count = i + 1; /* the others are not initialized */
+            return status;
+        }
+    }
     return CLEAVE_OK;
 }
 

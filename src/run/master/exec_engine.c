@@ -96,8 +96,6 @@ static void real_close(void *instance)
     free(run->candidates);
     run->candidates = NULL;
     cv_order_queue_close(&run->queue);
-    for (size_t i = 0; !run->stay && i < run->pool.hosts.count; i++)
-        run->pool.hosts.items[i]->first_slot = NULL;
     if (engine->listening)
         cv_poller_remove(run->poller, &engine->input);
     cv_poller_cancel(run->poller, &run->slow.timer);

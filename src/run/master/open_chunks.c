@@ -9,8 +9,7 @@
 #include <math.h>
 #include "base/fail.h"
 #include "model/platform/at_once.h"
-#include "run/hosts/remote_open.h"
-#include "run/hosts/remote_slot.h"
+#include "run/hosts/hosts.h"
 #include "run/slot/slot.h"
 
 /* Seconds without input that do not count as start-up. */
@@ -80,7 +79,6 @@ static void tell_seen(struct cv_exec_run *run, const struct cv_attempt *attempt,
 void cv_open_chunks_seen(void *context, struct cv_slot *slot,
                          const struct cv_slot_seen *seen)
 {
-    slot->remote.looks--;
     tell_seen(context, cv_attempt_of(slot), seen);
 }
 
@@ -94,7 +92,7 @@ void cv_open_chunks_over(struct cv_exec_run *run, struct cv_attempt *attempt)
     cv_unread_input_end(&attempt->unread, &run->slow, attempt->slot.open.read_s,
                         cv_clock_s());
     attempt->unread = (struct cv_unread_input){ 0 };
-    for (; attempt->slot.remote.looks > 0; attempt->slot.remote.looks--)
+    for (uint32_t n = cv_remote_forget_looks(&attempt->slot); n > 0; n--)
         tell_seen(run, attempt, &(struct cv_slot_seen){ .read = 0 });
 }
 
@@ -305,7 +303,7 @@ static enum cleave_status find_more(struct cv_exec_run *run, struct cv_attempt *
     if (run->halted || run->stopping || wanted == 0 ||
         !cv_worker_pool_there(&run->pool, slot->worker))
         return CLEAVE_OK;
-    if (slot->remote.cutting) {
+    if (cv_remote_is_cutting(slot)) {
         *state = CV_TAKE_WAIT;
         return CLEAVE_OK;
     }
@@ -498,9 +496,7 @@ static enum cleave_status take_all(struct cv_exec_run *run, struct cv_attempt *a
     const struct cv_piece piece = attempt->slot.piece;
     struct cv_worker_stats *tally = &run->pool.tallies[attempt->slot.worker];
 
-    if (attempt->slot.remote.queued || attempt->slot.remote.announced)
-        tally->taken_back_s =
-            fmax(tally->taken_back_s, cv_clock_s() - attempt->slot.remote.granted_s);
+    tally->taken_back_s = fmax(tally->taken_back_s, cv_remote_sending_s(&attempt->slot));
     cv_remote_forget(&attempt->slot);
     cv_attempt_step(attempt, CV_EVENT_TAKE_BACK);
     cv_open_chunks_over(run, attempt);
@@ -565,6 +561,7 @@ static uint64_t given_until(const struct cv_slot *slot)
 {
     const struct cv_piece *piece = &slot->piece;
     const uint64_t header = piece->header.end - piece->header.begin;
+    const uint64_t given = cv_remote_facts(slot).given;
 
     if (!cv_slot_is_remote(slot)) {
         const uint64_t at = cv_pipe_writer_at(&slot->in.writer, cv_slot_body(slot));
@@ -573,8 +570,7 @@ static uint64_t given_until(const struct cv_slot *slot)
         return slot->open.spawn_s > 0 || at > min ? at : min;
     }
     /* A host that has not reported it may have fed everything. */
-    return slot->remote.given > header ? piece->body.begin + slot->remote.given - header
-                                       : piece->body.end;
+    return given > header ? piece->body.begin + given - header : piece->body.end;
 }
 
 /* Put back what follows `until`. */
@@ -630,19 +626,13 @@ void cv_recall_answered(void *context, struct cv_slot *slot, bool done)
         cv_event_queue_fail(&run->events, &err);
 }
 
-/* First byte at which the piece can be cut, perhaps by the host. */
-static uint64_t asked_from(const struct cv_slot *slot)
-{
-    if (slot->open.on)
-        return slot->piece.body.begin + cv_remote_open_fed(slot);
-    return slot->remote.arrived ? slot->piece.body.begin : cv_slot_fed(slot);
-}
-
 /* Whether the command may have been given everything before the host's report arrives.
  * Taking it back would kill the command, and a persistent one is worth more. */
 static bool may_be_given(const struct cv_exec_run *run, const struct cv_slot *slot)
 {
-    return run->stay && slot->remote.announced &&
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
+
+    return run->stay && cv_is_announced(&facts) &&
            cv_slot_fed(slot) >= slot->piece.body.end;
 }
 
@@ -655,15 +645,16 @@ static enum cleave_status recall_remote(struct cv_exec_run *run,
     const struct cv_range body = slot->piece.body;
     const uint64_t fed = cv_slot_fed(slot);
     const double all = (double)(body.end - body.begin);
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
     struct cv_piece head, tail;
 
-    if (!slot->remote.arrived && slot->remote.bound_s <= 0 && !may_be_given(run, slot) &&
+    if (!cv_remote_has_bytes(slot) && !may_be_given(run, slot) &&
         cv_slot_passed(slot) == 0 &&
         (units >= all || (units > (double)(body.end - fed) && units > 0.5 * all)))
         return take_all(run, attempt, err);
-    CV_TRY(part(source, slot, units, asked_from(slot), &head, &tail, err));
+    CV_TRY(part(source, slot, units, cv_remote_cut_from(slot), &head, &tail, err));
     if (tail.end > tail.begin &&
-        (slot->remote.arrived || (slot->open.on && head.body.end < fed))) {
+        (cv_has_arrived(&facts) || (slot->open.on && head.body.end < fed))) {
         attempt->tail = tail;
         if (cv_remote_ask_cut(slot, &head))
             return CLEAVE_OK; /* the host will answer */

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/text.h"
-#include "run/wire/frame_kinds.h"
+#include "run/wire/frame.h"
 
 /* Names of outputs: the number of the host above these bits, the number of the piece
  * below. Names of folds and moved partials: the highest bit and a number. */
@@ -62,7 +62,7 @@ uint64_t cv_remote_fold_base(const struct cv_remote_fold_orders *orders, uint32_
 }
 
 void cv_remote_fold_say(const struct cv_remote_fold_orders *orders, uint32_t worker,
-                        enum cv_fold_frame type, uint64_t id)
+                        enum cv_frame_type type, uint64_t id)
 {
     cv_link_send(&orders->pool->host_of[worker]->link,
                  &(struct cv_frame_head){ .type = (uint8_t)type, .chunk = id }, NULL, 0);

@@ -1,6 +1,6 @@
 /* remote_fold.h -- fold orders for hosts. SPDX-License-Identifier: MIT
  *
- * Frames are those of fold_frames.h. A partial that moves gets a new name at its
+ * Frames are those of protocol.h. A partial that moves gets a new name at its
  * destination, so that a late part of a cancelled order is not taken for a part of the
  * next one. */
 #ifndef CV_REMOTE_FOLD_H
@@ -9,7 +9,7 @@
 #include "run/fold/fold.h"
 #include "run/master/result_sink.h"
 #include "run/master/worker_pool.h"
-#include "run/wire/fold_frames.h"
+#include "run/wire/protocol.h"
 
 struct cv_remote_fold_order {
     struct cv_fold_step step;
@@ -62,7 +62,7 @@ enum cleave_status cv_remote_fold_tell_hosts(const struct cv_remote_fold_orders 
                                              bool *out_there, struct cleave_error *err);
 /* Send a frame about the partial `id` to the host of a worker. */
 void cv_remote_fold_say(const struct cv_remote_fold_orders *orders, uint32_t worker,
-                        enum cv_fold_frame type, uint64_t id);
+                        enum cv_frame_type type, uint64_t id);
 /* The name of an output of a worker is this plus the number of the piece. */
 uint64_t cv_remote_fold_base(const struct cv_remote_fold_orders *orders, uint32_t worker);
 

@@ -29,6 +29,7 @@ static enum cleave_status kept_add(struct cv_result_sink *results,
                                    const struct cv_piece *piece,
                                    const struct cv_slot *maker, struct cleave_error *err)
 {
+    const struct cv_remote_facts facts = cv_remote_facts(maker);
     struct cv_remote_fold *kept = kept_of(results);
 
     cv_chunk_output_drop(store); /* the output is empty */
@@ -37,8 +38,8 @@ static enum cleave_status kept_add(struct cv_result_sink *results,
     kept->pieces[kept->npieces++] = *piece;
     return cv_fold_plan_add(kept->plan,
                             cv_remote_fold_base(&kept->orders, maker->worker) +
-                                maker->remote.number,
-                            piece->begin, piece->end, maker->worker, maker->remote.kept,
+                                facts.number,
+                            piece->begin, piece->end, maker->worker, facts.kept,
                             err);
 }
 

@@ -138,6 +138,7 @@ void cv_attempt_report(const struct cleave_execution *request, const char *worke
                        bool given_up)
 {
     const struct cv_slot *slot = &attempt->slot;
+    const struct cv_remote_facts facts = cv_remote_facts(slot);
     const double seconds = cv_clock_s() - slot->start_s;
     struct timespec now;
 
@@ -153,7 +154,7 @@ void cv_attempt_report(const struct cleave_execution *request, const char *worke
             .attempt = attempt->chunk.attempt,
             .start_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - seconds,
             .seconds = seconds,
-            .compute_s = slot->remote.computed ? slot->remote.compute_s : seconds,
+            .compute_s = cv_is_computed(&facts) ? facts.compute_s : seconds,
             .sent = cv_slot_sent(slot),
             .received = cv_slot_came(slot),
             .exit_code = slot->process.exit_code,

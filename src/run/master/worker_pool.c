@@ -103,7 +103,6 @@ static enum cleave_status find_places(struct cv_worker_pool *pool,
                        host->slots);
     *out = gone->first;
     gone->first = CV_HOST_NOWHERE;
-    gone->first_slot = NULL;
     return CLEAVE_OK;
 }
 

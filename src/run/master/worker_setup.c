@@ -13,7 +13,7 @@
 #include "model/platform/platform_internal.h"
 #include "policy/common/reserved_workers.h"
 #include "run/common/machine.h"
-#include "run/hosts/connect_wait.h"
+#include "run/hosts/hosts.h"
 #include "run/master/exec_run.h"
 #include "run/master/result_sink.h"
 #include "run/master/run_policy.h"
@@ -104,7 +104,7 @@ static enum cleave_status reach_hosts(struct cv_worker_pool *pool,
     CV_TRY(cv_hosts_describe(&pool->hosts, err));
     for (uint32_t w = 0; w < places->nasked; w++)
         others = others || places->hosts[w] == NULL;
-    pool->hosts.beside = others;
+    pool->hosts.local_workers = others;
     return cv_hosts_connect(&pool->hosts, &places->patience, others, stopped_by, err);
 }
 
@@ -214,7 +214,7 @@ static enum cleave_status take_place(struct cv_worker_setup *setup,
 
     pool->host_of[place] = host;
     pool->names[place] = cleave_platform_worker_name(places->request, worker);
-    pool->hosts.beside = pool->hosts.beside || host == NULL;
+    pool->hosts.local_workers = pool->hosts.local_workers || host == NULL;
     if (host == NULL)
         return make_command(setup, pool, request, place, worker, err);
     if (place == 0 || pool->host_of[place - 1] != host)

@@ -6,8 +6,7 @@
  * indices, and more are reserved for unknown hosts. */
 #ifndef CV_WORKER_SETUP_H
 #define CV_WORKER_SETUP_H
-#include "run/hosts/file_watch.h"
-#include "run/hosts/join_port.h"
+#include "run/hosts/joining.h"
 #include "run/master/exec_run.h"
 #include "run/master/worker_pool.h"
 

@@ -11,6 +11,8 @@ struct cv_slot_kind {
     void (*stop)(struct cv_slot *slot);
     bool (*leave)(struct cv_slot *slot);
     void (*done)(struct cv_slot *slot);
+    void (*free)(struct cv_slot *slot);           /* after `done`; may be NULL */
+    uint64_t (*sent)(const struct cv_slot *slot); /* NULL: count the pipes */
     /* The command was killed, and a process that the signals did not reach holds its output: give
      * up. NULL: only the end of the command counts. */
     void (*abandon)(struct cv_slot *slot);
@@ -19,7 +21,6 @@ struct cv_slot_kind {
     enum cleave_status (*extend)(struct cv_slot *slot, const struct cv_piece *longer,
                                  struct cleave_error *err);
     void (*shut)(struct cv_slot *slot);
-    bool travels;     /* remote */
     bool starts_each; /* a command for each piece, started without waiting for it */
 };
 

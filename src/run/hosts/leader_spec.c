@@ -1,9 +1,8 @@
-/* via_spec.c -- who leads whom, as --via says it. SPDX-License-Identifier: MIT */
-#include "run/hosts/via_spec.h"
+/* leader_spec.c -- which hosts or ranks lead others. SPDX-License-Identifier: MIT */
+#include "run/hosts/leader_spec.h"
 
 #include <stdlib.h>
 #include <string.h>
-
 #include "base/text.h"
 
 static enum cleave_status refuse(const char *text, const char *expected,
@@ -11,11 +10,11 @@ static enum cleave_status refuse(const char *text, const char *expected,
 {
     char shown[80];
 
-    return cv_fail(err, CLEAVE_EINPUT, "--via: expected %s, got '%s'", expected,
+    return cv_fail(err, CLEAVE_EINPUT, "hosts.via: expected %s, got '%s'", expected,
                    cv_shown(text, strlen(text), shown, sizeof shown));
 }
 
-/* The bytes before the first ':' that is in no brackets. */
+/* The bytes before the first ':' outside of brackets. */
 static size_t length_of_leader(const char *text)
 {
     const char *end = text[0] == '[' ? strchr(text, ']') : NULL;
@@ -24,7 +23,8 @@ static size_t length_of_leader(const char *text)
     return (size_t)(end - text) + strcspn(end, ":");
 }
 
-/* Add the hosts of one option, the leader first; *behind: it says whom it leads. */
+/* Add the hosts of a text, the leader first. *behind: it names the hosts that it
+ * leads. */
 static enum cleave_status read_hosts(const char *text, struct cv_arena *arena,
                                      struct cv_host_spec *out, bool *behind,
                                      struct cleave_error *err)
@@ -38,7 +38,7 @@ static enum cleave_status read_hosts(const char *text, struct cv_arena *arena,
     leader[length] = '\0';
     if (length == 0)
         return refuse(text, "a host before the ':'", err);
-    CV_TRY(cv_host_words_add(leader, CV_HOSTS_PLAIN, "--via", arena, out, err));
+    CV_TRY(cv_host_words_add(leader, CV_HOSTS_PLAIN, "hosts.via", arena, out, err));
     if (out->count != first + 1)
         return refuse(text, "one host that leads, before the ':'", err);
     if (!*behind)
@@ -47,9 +47,9 @@ static enum cleave_status read_hosts(const char *text, struct cv_arena *arena,
     if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0')
         return refuse(text,
                       "the hosts behind the leader after the ':', whose own slots "
-                      "--hosts has",
+                      "hosts.list has",
                       err);
-    CV_TRY(cv_host_words_add(text, CV_HOSTS_PLAIN, "--via", arena, out, err));
+    CV_TRY(cv_host_words_add(text, CV_HOSTS_PLAIN, "hosts.via", arena, out, err));
     for (size_t i = first; i < out->count; i++)
         if (out->items[i].name == NULL)
             return refuse(text, "other machines than ':', this one", err);
@@ -119,4 +119,64 @@ enum cleave_status cv_via_read_names(const char *const *texts, size_t count,
                           "are reached",
                           err);
     return CLEAVE_OK;
+}
+
+/* --- ranks of an MPI job ------------------------------------------------------------ */
+
+enum { RANKS_MOST = 65536 };
+
+enum cleave_status cv_rank_groups_read(const char *text, uint32_t *out,
+                                       struct cleave_error *err)
+{
+    char *end;
+    unsigned long number;
+
+    if (strcmp(text, "node") == 0) {
+        *out = UINT32_MAX;
+        return CLEAVE_OK;
+    }
+    number = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || number < 2 ||
+        number > RANKS_MOST)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "hosts.leaders: expected node, or how many ranks of a machine one "
+                       "leads, 2 to %d, got '%s'",
+                       (int)RANKS_MOST, text);
+    *out = (uint32_t)number;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_rank_groups_make(const uint32_t *machine, uint32_t size,
+                                       uint32_t max, uint32_t *leader,
+                                       struct cleave_error *err)
+{
+    /* for each machine: the leader of the next ranks, and the number that it has */
+    struct {
+        uint32_t leader, count;
+    } *open = calloc(size, sizeof *open);
+
+    if (open == NULL)
+        return cv_fail_memory(err, "the ranks");
+    leader[0] = 0;
+    for (uint32_t r = 1; r < size; r++) {
+        const uint32_t m = machine[r];
+
+        if (open[m].count == 0 || open[m].count >= max) {
+            open[m].leader = r;
+            open[m].count = 0;
+        }
+        open[m].count++;
+        leader[r] = open[m].leader;
+    }
+    free(open);
+    return CLEAVE_OK;
+}
+
+uint32_t cv_rank_group_size(const uint32_t *leader, uint32_t size, uint32_t rank)
+{
+    uint32_t count = 0;
+
+    for (uint32_t r = 1; r < size; r++)
+        count += leader[r] == rank;
+    return count;
 }

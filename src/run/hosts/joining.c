@@ -1,5 +1,6 @@
-/* join_port.c -- a socket by which workers join a run. SPDX-License-Identifier: MIT */
-#include "run/hosts/join_port.h"
+/* joining.c -- two ways to join a run: a socket, and a file of hosts that changes.
+ * SPDX-License-Identifier: MIT */
+#include "run/hosts/joining.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,10 +8,9 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
 #include "run/common/process.h"
 
-enum { WAITING = 128 }; /* who have connected at a moment */
+enum { WAITING = 128 }; /* connections that are not accepted yet */
 
 static const double REST_S = 1;
 
@@ -43,7 +43,7 @@ enum cleave_status cv_join_port_reach(const char *path, int *out,
     return CLEAVE_ELOST;
 }
 
-/* Remove what a run that was killed has left. */
+/* Remove the socket of a run that was killed. */
 static enum cleave_status make_way(const char *path, struct cleave_error *err)
 {
     struct stat facts;
@@ -76,7 +76,7 @@ static void listen_again(void *context)
         port->full(port->context, ENOMEM);
 }
 
-/* Whoever waits would be told of at once, again and again. */
+/* A connection that waits would be reported again and again. */
 static void pause_accept(struct cv_join_port *port, int reason)
 {
     struct cleave_error err;
@@ -99,7 +99,7 @@ static void take(void *context, unsigned events)
         pause_accept(port, errno);
 }
 
-/* Nobody can connect before it is listened to, and by then nobody else may. */
+/* The mode is set before anyone can connect. */
 static enum cleave_status listen_at(struct cv_join_port *port, struct cleave_error *err)
 {
     struct sockaddr_un address;
@@ -150,4 +150,58 @@ void cv_join_port_close(struct cv_join_port *port)
         facts.st_ino == port->inode)
         unlink(port->path);
     port->poller = NULL;
+}
+
+/* --- the file ----------------------------------------------------------------------- */
+
+static const double LOOK_S = 0.5;
+
+static struct cv_file_state look(const char *path)
+{
+    struct stat now;
+
+    if (stat(path, &now) != 0)
+        return (struct cv_file_state){ 0 };
+    return (struct cv_file_state){
+        .device = now.st_dev,
+        .inode = now.st_ino,
+        .size = now.st_size,
+        .mtime_ns = (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec,
+    };
+}
+
+static bool same(const struct cv_file_state *a, const struct cv_file_state *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+           a->mtime_ns == b->mtime_ns;
+}
+
+static void look_again(void *context)
+{
+    struct cv_file_watch *watch = context;
+    const struct cv_file_state now = look(watch->path);
+    const bool rests = same(&now, &watch->last);
+
+    watch->last = now;
+    /* Without memory for the timer, a signal still works. */
+    (void)cv_poller_set(watch->poller, &watch->timer, cv_clock_s() + LOOK_S, look_again,
+                        watch, NULL);
+    if (!rests || same(&now, &watch->told) || now.inode == 0)
+        return;
+    watch->told = now;
+    watch->changed(watch->context);
+}
+
+enum cleave_status cv_file_watch_open(struct cv_file_watch *watch,
+                                      struct cleave_error *err)
+{
+    watch->told = watch->last = look(watch->path);
+    return cv_poller_set(watch->poller, &watch->timer, cv_clock_s() + LOOK_S, look_again,
+                         watch, err);
+}
+
+void cv_file_watch_close(struct cv_file_watch *watch)
+{
+    if (watch->poller != NULL)
+        cv_poller_cancel(watch->poller, &watch->timer);
 }
