@@ -12,7 +12,7 @@
 #include "run/decode/codec_gzip.h"
 #include "run/inflate/crc32.h"
 #include "run/decode/gzip_piece.h"
-#include "run/inflate/inflate_internal.h"
+#include "run/inflate/inflate.h"
 #include "run/common/ordered_jobs.h"
 
 enum {

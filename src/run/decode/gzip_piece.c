@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "run/inflate/crc32.h"
-#include "run/inflate/inflate_find.h"
-#include "run/inflate/inflate_internal.h"
+#include "run/inflate/inflate_marks.h"
+#include "run/inflate/inflate.h"
 
 enum {
     MORE = 128 * 1024,      /* bytes that are read behind the piece, at a time         */
