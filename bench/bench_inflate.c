@@ -9,7 +9,7 @@
  * output in memory at once, ours does not. zlib and ISA-L are looked for when the program runs.
  *
  * It can be made without the rest:
- *   cc -O2 -Iinclude -Isrc bench/bench_inflate.c src/run/inflate/[ci]*.c src/run/decode/codec_gzip.c -ldeflate */
+ *   cc -O2 -Iinclude -Isrc bench/bench_inflate.c src/run/inflate/*.c src/run/decode/codec_gzip.c -ldeflate */
 #include <libdeflate.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "inflate_peers.h"
-#include "run/decode/codec.h"
+#include "run/decode/decoder.h"
 #include "run/inflate/inflate_marks.h"
 
 enum { TURNS = 9, NAME = 256, CELLS = 8 << 20, HEAD = 10, TAIL = 8 };

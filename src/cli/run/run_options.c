@@ -2,7 +2,7 @@
 #include "cli/run/run_options.h"
 
 #include "cli/common/trace_output.h"
-#include "run/decode/codec.h"
+#include "run/decode/decoder.h"
 #include "run/split/split.h"
 
 #define FIELD(name) offsetof(struct cv_run_options, name)

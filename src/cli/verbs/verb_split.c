@@ -9,7 +9,6 @@
 #include "cli/run/run_options.h"
 #include "cli/run/run_values.h"
 #include "io/json_out.h"
-#include "run/decode/codec.h"
 #include "run/decode/decoder.h"
 #include "run/common/usable_cores.h"
 #include "run/pieces/pieces.h"

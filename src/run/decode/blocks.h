@@ -4,11 +4,11 @@
  * table, and blocks of xz, which has an index of them, are found without decoding anything. */
 #ifndef CV_BLOCKS_H
 #define CV_BLOCKS_H
+#include <cleave/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cleave/error.h>
-#include "run/decode/codec.h"
+#include "run/decode/decoder.h"
 
 struct cv_block {
     uint64_t in, out; /* where it begins, in the file and decoded                      */
@@ -51,15 +51,7 @@ struct cv_block_walk {
 };
 
 bool cv_blocks_add(struct cv_blocks *blocks, struct cv_block block);
-/* All of so many bytes, or false. */
-bool cv_block_read(const struct cv_block_walk *walk, uint64_t at, uint8_t *to,
-                   size_t length);
-/* False: see `whole` above. */
-bool cv_blocks_of_bgzf(struct cv_blocks *blocks, const struct cv_block_walk *walk);
-bool cv_blocks_of_zstd(struct cv_blocks *blocks, const struct cv_block_walk *walk);
-bool cv_blocks_of_lz4(struct cv_blocks *blocks, const struct cv_block_walk *walk);
 /* One block, with the head of its stream before it. */
 extern const struct cv_codec cv_codec_xz_block;
-bool cv_blocks_of_xz(struct cv_blocks *blocks, const struct cv_block_walk *walk);
 
 #endif

@@ -1,10 +1,10 @@
 /* codec_gzip.c -- gzip (RFC 1952), and BGZF, which is gzip in small members.
  * SPDX-License-Identifier: MIT */
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/decode/codec_gzip.h"
-#include "run/inflate/crc32.h"
 
 enum {
     CHECKED = 2, /* bits of the flags */
@@ -153,7 +153,7 @@ static enum cv_codec_step read_body(struct cv_gzip *gzip, struct cv_codec_io *io
                            ROOM);
     io->out = gzip->window + before;
     io->made = gzip->at - before;
-    gzip->crc = cv_crc32(gzip->crc, io->out, io->made);
+    gzip->crc = libdeflate_crc32(gzip->crc, io->out, io->made);
     if (state == CV_INFLATE_BAD) {
         gzip->part = BROKEN;
         return io->made > 0 ? CV_CODEC_MADE : bad(io, gzip->inflate.why);

@@ -1,7 +1,7 @@
 /* codec_gzip.h -- what decodes gzip, for who goes ahead of it. SPDX-License-Identifier: MIT */
 #ifndef CV_CODEC_GZIP_H
 #define CV_CODEC_GZIP_H
-#include "run/decode/codec.h"
+#include "run/decode/decoder.h"
 #include "run/inflate/inflate.h"
 
 enum {

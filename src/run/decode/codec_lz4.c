@@ -1,7 +1,7 @@
 /* codec_lz4.c -- frames of lz4. SPDX-License-Identifier: MIT
  *
  * The library decodes blocks; frames are taken apart here. So a block that is damaged is told by itself, with
- * all that was made before, however the bytes come, and blocks can be decoded by several (parallel_lz4.c). */
+ * all that was made before, however the bytes come, and blocks can be decoded by several (parallel_frames.c). */
 #include "run/decode/codec_lz4.h"
 
 #include <lz4.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "run/decode/codec.h"
+#include "run/decode/decoder.h"
 
 static const uint8_t MAGIC[] = { 0x04, 0x22, 0x4D, 0x18 };
 

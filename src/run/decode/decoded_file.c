@@ -2,15 +2,17 @@
  * SPDX-License-Identifier: MIT */
 #include "run/decode/decoded_file.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
+#include "base/arena.h"
+#include "base/bisect.h"
 #include "base/fail.h"
-#include "run/decode/decoder.h"
 #include "run/common/writer_thread.h"
+#include "run/decode/decoder.h"
 
 enum { XZ_HEAD = CV_PACKED_HEAD, SMALL = 128 * 1024, NEAR = 16 * 1024 };
 
@@ -49,6 +51,8 @@ struct decoding {
 };
 
 /* --- decoders ------------------------------------------------------------------------------- */
+
+static uint64_t out_end(const struct cv_blocks *blocks, size_t index);
 
 /* Of a block of xz, the head of its stream comes first. */
 static ssize_t read_tap(void *context, void *to, size_t max)
@@ -254,9 +258,10 @@ static enum cleave_status work(struct cv_writer_thread *threaded,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_decoded_file_give(struct cv_writer_thread *threaded, uint64_t at,
-                                        const char **bytes, size_t *length,
-                                        struct cleave_error *err)
+/* What a flow without a thread has (lazy_reader.h). */
+static enum cleave_status decoded_file_give(struct cv_writer_thread *threaded,
+                                            uint64_t at, const char **bytes,
+                                            size_t *length, struct cleave_error *err)
 {
     struct tap *tap = &((struct decoding *)threaded)->tap;
 
@@ -298,11 +303,10 @@ static enum cleave_status start_flow(struct cv_lazy_reader *well, uint64_t begin
     return status;
 }
 
-enum cleave_status cv_decoded_file_flow_alone(struct cv_decoded_file *decoded,
-                                              uint64_t begin, uint64_t end,
-                                              const struct cv_writer_thread_into *into,
-                                              struct cv_writer_thread **out,
-                                              struct cleave_error *err)
+static enum cleave_status
+decoded_file_flow_alone(struct cv_decoded_file *decoded, uint64_t begin, uint64_t end,
+                        const struct cv_writer_thread_into *into,
+                        struct cv_writer_thread **out, struct cleave_error *err)
 {
     enum cleave_status status;
 
@@ -313,7 +317,7 @@ enum cleave_status cv_decoded_file_flow_alone(struct cv_decoded_file *decoded,
     return status;
 }
 
-void cv_decoded_file_stop_alone(struct cv_writer_thread *threaded)
+static void decoded_file_stop_alone(struct cv_writer_thread *threaded)
 {
     struct cv_decoded_file *decoded = ((struct decoding *)threaded)->tap.decoded;
 
@@ -334,7 +338,7 @@ enum cleave_status cv_decoded_file_new(const struct cv_codec *codec, const char 
         return cv_fail_memory(err, "a decoder");
     decoded->well = (struct cv_lazy_reader){ .read = read_well,
                                              .threaded = start_flow,
-                                             .give = cv_decoded_file_give,
+                                             .give = decoded_file_give,
                                              .stop = stop_flow,
                                              .direct = true };
     decoded->codec = codec;
@@ -366,14 +370,17 @@ void cv_decoded_file_use(struct cv_decoded_file *decoded, int fd)
     decoded->fd = fd;
 }
 
-void cv_decoded_file_behead(struct cv_decoded_file *decoded,
-                            uint8_t (*heads)[CV_PACKED_HEAD])
+/* Of blocks that lie elsewhere than in their file (decoded_file.h): what stands before each of those of xz,
+ * which it takes over. And a flow that ends with `end`; stopped, or not even begun, it takes the file with it. */
+static void decoded_file_behead(struct cv_decoded_file *decoded,
+                                uint8_t (*heads)[CV_PACKED_HEAD])
 {
     decoded->heads = heads;
 }
 
-enum cleave_status cv_decoded_file_look(struct cv_decoded_file *decoded, uint64_t offset,
-                                        uint64_t *in)
+/* Let bytes up to the one at `offset` be decoded: *in is how far the file was read for that. */
+static enum cleave_status decoded_file_look(struct cv_decoded_file *decoded,
+                                            uint64_t offset, uint64_t *in)
 {
     struct cleave_error ignored;
 
@@ -422,4 +429,306 @@ uint64_t cv_decoded_file_round(const struct cv_decoded_file *decoded, uint64_t o
         return offset;
     near = (offset - begin <= NEAR ? begin : end) + NEAR;
     return near < blocks->out_end ? near : blocks->out_end;
+}
+
+/* --- which bytes of a compressed file hold some of its decoded bytes --------------- */
+
+enum {
+    BEFORE = 128 * 1024, /* bytes that are decoded in vain, at most                     */
+    BEHIND = 1 << 20,    /* ... that are decoded here to send less of a block           */
+    SPARE = 64 * 1024,   /* of the file, for decoders that want more at a time          */
+    APART = 64 * 1024,   /* of the file, between blocks of BGZF that are worth a word   */
+};
+
+static uint64_t in_end(const struct cv_blocks *blocks, size_t index, uint64_t size)
+{
+    return index + 1 < blocks->count ? blocks->items[index + 1].in : size;
+}
+
+static uint64_t out_end(const struct cv_blocks *blocks, size_t index)
+{
+    return index + 1 < blocks->count ? blocks->items[index + 1].out : blocks->out_end;
+}
+
+/* The last one that begins at or before a place of the file; the first if none does. */
+static size_t find(const struct cv_blocks *blocks, uint64_t in)
+{
+    size_t n;
+
+    CV_BISECT(n, blocks->count, i, blocks->items[i].in <= in);
+    return n > 0 ? n - 1 : 0;
+}
+
+bool cv_cover_holds(const struct cv_decoded_file *decoded, uint64_t offset)
+{
+    const struct cv_blocks *blocks = cv_decoded_file_blocks(decoded);
+    const struct cv_block *block;
+
+    if (offset >= blocks->out_end)
+        return false;
+    block = &blocks->items[cv_blocks_at(blocks, offset)];
+    return cv_decoded_file_codec(decoded) != &cv_codec_xz || block->head != block->in;
+}
+
+bool cv_cover_begins(const struct cv_decoded_file *decoded, uint64_t offset)
+{
+    const struct cv_blocks *blocks = cv_decoded_file_blocks(decoded);
+
+    return cv_cover_holds(decoded, offset) &&
+           offset - blocks->items[cv_blocks_at(blocks, offset)].out <= BEFORE;
+}
+
+struct cv_range cv_cover_span(const struct cv_decoded_file *decoded, struct cv_range out,
+                              uint64_t size)
+{
+    const struct cv_blocks *blocks = cv_decoded_file_blocks(decoded);
+
+    return (struct cv_range){ blocks->items[cv_blocks_at(blocks, out.begin)].in,
+                              in_end(blocks, cv_blocks_at(blocks, out.end - 1), size) };
+}
+
+struct cv_range cv_cover_find(struct cv_decoded_file *decoded, struct cv_range out,
+                              uint64_t size)
+{
+    const struct cv_blocks *blocks = cv_decoded_file_blocks(decoded);
+    const size_t last = cv_blocks_at(blocks, out.end - 1);
+    const uint64_t begin = blocks->items[last].out;
+    struct cv_range in = cv_cover_span(decoded, out, size);
+    uint64_t read;
+
+    if (out.end - begin < BEHIND &&
+        out.end - begin < (out_end(blocks, last) - begin) / 2 &&
+        in.end - blocks->items[last].in > (uint64_t)2 * SPARE &&
+        decoded_file_look(decoded, out.end - 1, &read) == CLEAVE_OK &&
+        read + SPARE < in.end)
+        in.end = read + SPARE;
+    return in;
+}
+
+uint64_t cv_cover_whole(const struct cv_decoded_file *decoded, uint64_t in)
+{
+    const struct cv_blocks *blocks = cv_decoded_file_blocks(decoded);
+
+    return blocks->items[find(blocks, in)].out;
+}
+
+uint64_t cv_cover_touched(const struct cv_decoded_file *decoded, uint64_t in)
+{
+    const struct cv_blocks *blocks = cv_decoded_file_blocks(decoded);
+
+    return in > 0 ? out_end(blocks, find(blocks, in - 1)) : 0;
+}
+
+size_t cv_cover_index(const struct cv_decoded_file *decoded, uint64_t offset)
+{
+    return cv_blocks_at(cv_decoded_file_blocks(decoded), offset);
+}
+
+static enum cleave_status read_head(const struct cv_decoded_file *decoded, uint64_t at,
+                                    uint8_t to[CV_PACKED_HEAD], struct cleave_error *err)
+{
+    const ssize_t got = pread(cv_decoded_file_fd(decoded), to, CV_PACKED_HEAD, (off_t)at);
+
+    return got == CV_PACKED_HEAD
+               ? CLEAVE_OK
+               : cv_fail(err, CLEAVE_EENGINE, "cannot read the head of a stream: %s",
+                         got < 0 ? strerror(errno) : "the file has become shorter");
+}
+
+enum cleave_status cv_cover_list(const struct cv_decoded_file *decoded, uint64_t in,
+                                 size_t *next, struct cv_packed_block *blocks, size_t max,
+                                 size_t *count, uint64_t *out_end_of,
+                                 struct cleave_error *err)
+{
+    const struct cv_blocks *from = cv_decoded_file_blocks(decoded);
+    const bool checks = cv_decoded_file_codec(decoded) == &cv_codec_bgzf;
+    uint64_t before = 0;
+
+    *count = 0;
+    for (; *count < max && *next < from->count && from->items[*next].in < in; ++*next) {
+        const struct cv_block *block = &from->items[*next];
+
+        if (checks && *count > 0 && block->in - before < APART)
+            continue;
+        blocks[*count] = (struct cv_packed_block){ .in = block->in, .out = block->out };
+        if (cv_decoded_file_codec(decoded) == &cv_codec_xz)
+            CV_TRY(read_head(decoded, block->head, blocks[*count].head, err));
+        before = block->in;
+        ++*count;
+    }
+    *out_end_of = *next > 0 ? out_end(from, *next - 1) : 0;
+    return CLEAVE_OK;
+}
+
+/* --- compressed bytes that have come from elsewhere -------------------------------- */
+
+/* Each flow has a list of its blocks for itself: more may be added while it decodes. */
+
+struct cv_arriving_input {
+    struct cv_lazy_reader well;
+    const struct cv_codec *codec;
+    struct cv_packed_block *blocks; /* owned */
+    size_t count, room;
+    uint64_t out_end;
+    int fd; /* borrowed */
+    uint64_t in, at;
+    struct cv_decoded_file *read; /* owned: for `read` of the well; NULL: not yet */
+    uint64_t read_end;
+};
+
+static size_t block_at(const struct cv_arriving_input *arriving, uint64_t where,
+                       bool decoded)
+{
+    size_t n;
+
+    CV_BISECT(n, arriving->count, i,
+              (decoded ? arriving->blocks[i].out : arriving->blocks[i].in) <= where);
+    return n > 0 ? n - 1 : 0;
+}
+
+/* A decoder of [begin, end). */
+static enum cleave_status open_range(const struct cv_arriving_input *arriving,
+                                     uint64_t begin, uint64_t end,
+                                     struct cv_decoded_file **out,
+                                     struct cleave_error *err)
+{
+    const size_t first = block_at(arriving, begin, true);
+    const size_t last = end > begin ? block_at(arriving, end - 1, true) : first;
+    uint8_t(*heads)[CV_PACKED_HEAD] = calloc(last - first + 1, sizeof *heads);
+    struct cv_blocks blocks = { .grain = 1 }; /* not all of them may be noted */
+    enum cleave_status status;
+    bool good = heads != NULL;
+
+    for (size_t i = first; good && i <= last; i++) {
+        const struct cv_packed_block *block = &arriving->blocks[i];
+        const uint64_t in = arriving->at + (block->in - arriving->in);
+
+        good = cv_blocks_add(&blocks, (struct cv_block){ in, block->out, UINT64_MAX });
+        memcpy(heads[i - first], block->head, sizeof *heads);
+    }
+    blocks.out_end =
+        last + 1 < arriving->count ? arriving->blocks[last + 1].out : arriving->out_end;
+    status = good ? cv_decoded_file_new(arriving->codec, "the piece", &blocks, out, err)
+                  : cv_fail_memory(err, "a decoder");
+    cv_blocks_done(&blocks);
+    if (status != CLEAVE_OK) {
+        free(heads);
+        return status;
+    }
+    cv_decoded_file_use(*out, arriving->fd);
+    decoded_file_behead(*out, heads);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status input_read_well(struct cv_lazy_reader *well, uint64_t offset,
+                                          void *out, size_t max, size_t *got,
+                                          struct cleave_error *err)
+{
+    struct cv_arriving_input *arriving = (struct cv_arriving_input *)well;
+
+    if (arriving->read == NULL || arriving->read_end != arriving->out_end) {
+        cv_decoded_file_free(arriving->read);
+        arriving->read = NULL;
+        CV_TRY(open_range(arriving, arriving->blocks[0].out, arriving->out_end,
+                          &arriving->read, err));
+        arriving->read_end = arriving->out_end;
+    }
+    well = cv_decoded_file_well(arriving->read);
+    return well->read(well, offset, out, max, got, err);
+}
+
+static enum cleave_status input_start_flow(struct cv_lazy_reader *well, uint64_t begin,
+                                           uint64_t end,
+                                           const struct cv_writer_thread_into *into,
+                                           struct cv_writer_thread **out,
+                                           struct cleave_error *err)
+{
+    struct cv_decoded_file *decoded;
+
+    CV_TRY(open_range((const struct cv_arriving_input *)well, begin, end, &decoded, err));
+    return decoded_file_flow_alone(decoded, begin, end, into, out, err);
+}
+
+enum cleave_status cv_arriving_input_new(const struct cv_codec *codec,
+                                         struct cv_arriving_input **out,
+                                         struct cleave_error *err)
+{
+    struct cv_arriving_input *arriving = calloc(1, sizeof *arriving);
+
+    if (arriving == NULL)
+        return cv_fail_memory(err, "a piece");
+    arriving->well = (struct cv_lazy_reader){ .read = input_read_well,
+                                              .threaded = input_start_flow,
+                                              .give = decoded_file_give,
+                                              .stop = decoded_file_stop_alone,
+                                              .bounded = true,
+                                              .direct = true };
+    arriving->codec = codec;
+    arriving->fd = -1;
+    *out = arriving;
+    return CLEAVE_OK;
+}
+
+void cv_arriving_input_free(struct cv_arriving_input *arriving)
+{
+    if (arriving == NULL)
+        return;
+    cv_decoded_file_free(arriving->read);
+    free(arriving->blocks);
+    free(arriving);
+}
+
+enum cleave_status cv_arriving_input_add(struct cv_arriving_input *arriving,
+                                         const struct cv_packed_block *blocks,
+                                         size_t count, uint64_t out_end, bool *good,
+                                         struct cleave_error *err)
+{
+    struct cv_packed_block *larger = arriving->blocks;
+    uint64_t in = arriving->count > 0 ? arriving->blocks[arriving->count - 1].in : 0;
+    uint64_t out = arriving->count > 0 ? arriving->blocks[arriving->count - 1].out : 0;
+
+    *good = false;
+    for (size_t i = 0; i < count; i++) {
+        if (arriving->count + i > 0 && (blocks[i].in <= in || blocks[i].out <= out))
+            return CLEAVE_OK;
+        in = blocks[i].in;
+        out = blocks[i].out;
+    }
+    if (arriving->count + count == 0 || out_end <= out)
+        return CLEAVE_OK;
+    if (arriving->count + count > arriving->room)
+        larger = cv_grow(arriving->blocks, &arriving->room, arriving->count + count,
+                         sizeof *larger);
+    if (larger == NULL)
+        return cv_fail_memory(err, "a piece");
+    arriving->blocks = larger;
+    if (count > 0)
+        memcpy(larger + arriving->count, blocks, count * sizeof *larger);
+    arriving->count += count;
+    arriving->out_end = out_end;
+    *good = true;
+    return CLEAVE_OK;
+}
+
+void cv_arriving_input_place(struct cv_arriving_input *arriving, int fd, uint64_t in,
+                             uint64_t at)
+{
+    arriving->fd = fd;
+    arriving->in = in;
+    arriving->at = at;
+}
+
+uint64_t cv_arriving_input_whole(const struct cv_arriving_input *arriving, uint64_t in)
+{
+    return arriving->blocks[block_at(arriving, in, false)].out;
+}
+
+uint64_t cv_arriving_input_needs(const struct cv_arriving_input *arriving, uint64_t out)
+{
+    return arriving->blocks[block_at(arriving, out, true)].in;
+}
+
+struct cv_lazy_reader *cv_arriving_input_well(struct cv_arriving_input *arriving)
+{
+    return &arriving->well;
 }

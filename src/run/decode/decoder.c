@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include "base/fail.h"
 
 enum { BLOCK = 128 * 1024 };

@@ -1,15 +1,25 @@
 /* gzip_ahead.h -- one big file of gzip, decoded by several threads. SPDX-License-Identifier: MIT
  *
  * One decodes as it always is done, from the front to the end. Others decode pieces that are ahead
- * of it (gzip_piece.h). When it comes to a block that a piece begins with, the piece is right, as
+ * of it (gzip_ahead.h). When it comes to a block that a piece begins with, the piece is right, as
  * only then are the bytes in front of it known: it is given out and passed over. What else there is
  * (heads and checks of members, blocks that cannot be found, damage, the end) is met
  * by the one in front: so all is as if there were no others. */
 #ifndef CV_GZIP_AHEAD_H
 #define CV_GZIP_AHEAD_H
-#include "run/decode/codec.h"
-#include "run/decode/stream_reader.h"
 #include "run/common/handoff_buffer.h"
+#include "run/decode/decoder.h"
+
+struct cv_stream_reader;
+
+/* With room for so many bytes. *out is owned by the caller. */
+enum cleave_status cv_stream_reader_open(const struct cv_decoder_input *input,
+                                         size_t room, struct cv_stream_reader **out,
+                                         struct cleave_error *err);
+/* As read(2), by one thread: the next bytes, which others see a while longer. */
+ssize_t cv_stream_reader_read(void *reader, void *to, size_t max);
+/* A read of the input that waits must have been made to end. */
+void cv_stream_reader_free(struct cv_stream_reader *reader);
 
 /* As cv_codec_gzip, with a state for one file. */
 extern const struct cv_codec cv_codec_gzip_ahead;
@@ -36,6 +46,9 @@ size_t cv_gzip_ahead_room(unsigned cores, size_t piece);
 /* How many pieces were of use so far: for tests, as nothing else tells a decoder that uses them from one that decodes all
  * by itself. */
 uint64_t cv_gzip_ahead_used(const void *state);
+
+/* CRC-32 of two byte strings in a row, given the CRC of each; the second has `length` bytes. */
+uint32_t cv_crc32_join(uint32_t before, uint32_t behind, uint64_t length);
 
 /* Whether that is worth it, if so many cores have nothing else to do. */
 bool cv_gzip_ahead_pays(uint64_t size, unsigned cores);

@@ -5,6 +5,8 @@
  * bytes, so that what comes slowly is not held back. */
 #ifndef CV_PARALLEL_DECODE_H
 #define CV_PARALLEL_DECODE_H
+#include <pthread.h>
+#include "run/common/ordered_jobs.h"
 #include "run/decode/decode_ahead.h"
 
 struct cv_parallel_decoder;
@@ -96,5 +98,41 @@ void cv_wide_complete(struct cv_parallel_decode_job *job, int error);
 /* Decode a job, or as much of it as it may hold. */
 enum cleave_status cv_wide_decode(struct cv_parallel_decode_job *job, bool *more,
                                   struct cleave_error *err);
+
+enum { CV_WIDE_IDLE = 20 }; /* decoders and slices that are kept for the next jobs */
+
+struct cv_parallel_decoder {
+    struct cv_ahead ahead; /* first */
+    const struct cv_parallel_decode_format *form;
+    struct cv_decoder_input input;
+    void *state; /* owned: the form's, some of it for the reader, some for who asks */
+    struct cv_ordered_jobs *pool; /* owned */
+    pthread_t reader;
+    bool reading;
+    bool members; /* are given out apart */
+    size_t held_most;
+    pthread_mutex_t lock; /* for these, and the bytes of jobs */
+    pthread_cond_t more, room;
+    size_t held;
+    bool stopped;
+    bool full;                               /* the reader had no memory */
+    struct cv_parallel_decode_chunk *spare;  /* owned */
+    struct cv_parallel_decode_slice *slices; /* owned: large ones that were read */
+    struct cv_decoder *idle[CV_WIDE_IDLE];   /* owned */
+    unsigned nslices, nidle;
+    /* For who asks. */
+    struct cv_parallel_decode_chunk *chunks, *current; /* owned */
+    uint64_t made;                                     /* handed out, or about to be */
+    struct cv_parallel_decode_job *failed; /* owned: the reader may still fill it */
+    bool over;
+    enum cleave_status status;
+    struct cleave_error err;
+};
+
+/* The bytes of a job that nobody will read are not held any more. */
+void cv_wide_forget(struct cv_parallel_decode_job *job);
+/* Free a job, and chunks. */
+void cv_wide_drop(void *job);
+void cv_wide_drop_chunks(struct cv_parallel_decode_chunk *chunks);
 
 #endif

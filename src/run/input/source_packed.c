@@ -1,7 +1,7 @@
 /* source_packed.c -- pieces of compressed files, as they lie there. SPDX-License-Identifier: MIT */
 #include "run/input/source_packed.h"
 
-#include "run/decode/block_cover.h"
+#include "run/decode/decoded_file.h"
 #include "run/fetch/fetched.h"
 #include "run/input/source_internal.h"
 #include "run/common/lazy_reader.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/decode/decode_thread.h"
+#include "run/decode/decode_ahead.h"
 #include "run/common/poller.h"
 #include "run/split/split_kind.h"
 

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/decode/codec.h"
+#include "run/decode/decoder.h"
 #include "run/decode/decoded_file.h"
-#include "run/decode/decode_thread.h"
+#include "run/decode/decode_ahead.h"
 #include "run/input/magic.h"
 #include "run/split/format_guess.h"
 #include "run/split/split_kind.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/decode/arriving_input.h"
+#include "run/decode/decoded_file.h"
 #include "run/decode/decoder.h"
 #include "run/fetch/fetched.h"
 #include "run/common/writer_thread.h"

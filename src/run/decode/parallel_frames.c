@@ -1,4 +1,4 @@
-/* parallel_decode_frames.c -- where blocks of BGZF and frames of zstd and lz4 begin, as their bytes come.
+/* parallel_frames.c -- where blocks of BGZF and frames of zstd and lz4 begin, as their bytes come.
  * SPDX-License-Identifier: MIT
  *
  * All of them say how long their parts are. A walker reads heads and passes over the rest; where a member
@@ -6,15 +6,61 @@
  * passes on: the decoder of the last job will say what is wrong, or do it all. */
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
+#include "run/decode/codec_lz4.h"
+#include "run/decode/parallel_decode.h"
 
-#include "run/decode/wide_frames.h"
-#include "run/decode/parallel_decode_internal.h"
+enum {
+    CV_WALK_BATCH = 128 * 1024, /* compressed bytes that are worth a job              */
+    CV_WALK_MOST = 32 << 20,    /* decoded ones that it may hold                      */
+    CV_WALK_HEAD = 24           /* bytes of the longest head                          */
+};
+
+/* What the head is of that is read. */
+enum cv_walk_part { CV_WALK_MEMBER, CV_WALK_BLOCK, CV_WALK_CHECK, CV_WALK_LOST };
+
+/* A job whose blocks may be those of one frame of lz4 (parallel_frames.c). */
+struct cv_walk_job {
+    struct cv_parallel_decode_job
+        job;          /* first                                                  */
+    bool apart;       /* it has blocks of one frame only: of it,                */
+    bool first, last; /* ... the first, the last                                */
+    struct cv_lz4_head head;
+    bool begun;     /* the one who asks has seen it                               */
+    bool cut_short; /* the last: its check has not all come                       */
+    uint32_t check; /* ... it                                                     */
+    uint64_t check_at, check_end; /* ... where it is in the file                      */
+};
+
+struct cv_frame_walk {
+    uint64_t at;   /* in the file: behind what was passed on              */
+    uint64_t pass; /* bytes before the next head                          */
+    uint8_t head[CV_WALK_HEAD];
+    size_t have, need;
+    enum cv_walk_part part;
+    bool checked; /* a check stands behind the member, 4 bytes           */
+    bool first;   /* there was no job before                             */
+    size_t
+        carried; /* of a head that a job may begin with: bytes from earlier reads, not passed on */
+    struct cv_walk_job *job; /* borrowed: the last one; NULL: none       */
+    /* What the head says; false: more of it is needed. */
+    bool (*step)(struct cv_frame_walk *walk);
+    /* Of lz4: the frame that it is in, if jobs may begin with its blocks. */
+    bool opens; /* one may begin here                                     */
+    bool apart; /* it is in one                                           */
+    bool fresh; /* ... of which no job has blocks yet                     */
+    uint64_t frame;
+    struct cv_lz4_head lz4;
+    /* Of who asks: what was made of such a frame. */
+    struct cv_lz4_sum *sum; /* owned */
+};
 
 enum {
     HEAD = CV_CODEC_HEAD,
     /* So many times the first block of a frame that is worth jobs of its own is what is worth a job. */
     SMALL = 32,
 };
+
 
 static uint32_t number(const uint8_t *bytes, unsigned count)
 {
@@ -25,8 +71,9 @@ static uint32_t number(const uint8_t *bytes, unsigned count)
     return value;
 }
 
-void cv_walk_expect(struct cv_frame_walk *walk, enum cv_walk_part part, size_t need,
-                    uint64_t pass)
+/* The next head, behind what is passed over. */
+static void walk_expect(struct cv_frame_walk *walk, enum cv_walk_part part, size_t need,
+                        uint64_t pass)
 {
     walk->part = part;
     walk->need = need;
@@ -42,22 +89,24 @@ static bool step_bgzf(struct cv_frame_walk *walk)
     if (!cv_codec_bgzf.begins(walk->head, HEAD) || length < HEAD)
         walk->part = CV_WALK_LOST;
     else
-        cv_walk_expect(walk, CV_WALK_MEMBER, HEAD, length - HEAD);
+        walk_expect(walk, CV_WALK_MEMBER, HEAD, length - HEAD);
     return true;
 }
 
-bool cv_walk_skippable(const uint8_t *head)
+/* A frame to be skipped? */
+static bool walk_skippable(const uint8_t *head)
 {
     return (head[0] & 0xF0) == 0x50 && memcmp(head + 1, "\x2a\x4d\x18", 3) == 0;
 }
 
-bool cv_walk_skip(struct cv_frame_walk *walk, size_t need)
+/* ... which it is; `need` bytes of the next head. */
+static bool walk_skip(struct cv_frame_walk *walk, size_t need)
 {
     if (walk->have < 8) {
         walk->need = 8;
         return false;
     }
-    cv_walk_expect(walk, CV_WALK_MEMBER, need, number(walk->head + 4, 4));
+    walk_expect(walk, CV_WALK_MEMBER, need, number(walk->head + 4, 4));
     return true;
 }
 
@@ -70,16 +119,16 @@ static bool step_zstd(struct cv_frame_walk *walk)
     if (walk->part == CV_WALK_BLOCK) {
         walk->pass = (block >> 1 & 3) == 1 ? 1 : block >> 3;
         if ((block & 1) != 0)
-            cv_walk_expect(walk, CV_WALK_MEMBER, 5, walk->pass + (walk->checked ? 4 : 0));
-    } else if (cv_walk_skippable(walk->head)) {
-        return cv_walk_skip(walk, 5);
+            walk_expect(walk, CV_WALK_MEMBER, 5, walk->pass + (walk->checked ? 4 : 0));
+    } else if (walk_skippable(walk->head)) {
+        return walk_skip(walk, 5);
     } else if (memcmp(walk->head, "\x28\xb5\x2f\xfd", 4) != 0) {
         walk->part = CV_WALK_LOST;
     } else {
         walk->checked = (flags >> 2 & 1) != 0;
-        cv_walk_expect(walk, CV_WALK_BLOCK, 3,
-                       1 - single + dictionary[flags & 3] +
-                           (flags >> 6 == 0 ? single : content[flags >> 6]));
+        walk_expect(walk, CV_WALK_BLOCK, 3,
+                    1 - single + dictionary[flags & 3] +
+                        (flags >> 6 == 0 ? single : content[flags >> 6]));
     }
     return true;
 }
@@ -198,7 +247,7 @@ static bool end_frame(struct cv_frame_walk *walk, struct cv_parallel_decoder *pa
     walk->job->check_end = walk->at;
     if (walk->have > 0)
         walk->job->check = cv_lz4_number(walk->head);
-    cv_walk_expect(walk, CV_WALK_MEMBER, 6, 0);
+    walk_expect(walk, CV_WALK_MEMBER, 6, 0);
     return end_job(walk);
 }
 
@@ -218,8 +267,8 @@ static bool pass_head(struct cv_frame_walk *walk, struct cv_parallel_decoder *pa
     return good;
 }
 
-bool cv_walk_cut(void *state, struct cv_parallel_decoder *parallel, const uint8_t *bytes,
-                 size_t length)
+static bool walk_cut(void *state, struct cv_parallel_decoder *parallel,
+                     const uint8_t *bytes, size_t length)
 {
     struct cv_frame_walk *walk = state;
     size_t at = 0, begin = 0;
@@ -249,7 +298,7 @@ bool cv_walk_cut(void *state, struct cv_parallel_decoder *parallel, const uint8_
     return good && pass_on(walk, parallel, bytes + begin, length - begin);
 }
 
-void cv_walk_end(void *state, struct cv_parallel_decoder *parallel, int error)
+static void walk_end(void *state, struct cv_parallel_decoder *parallel, int error)
 {
     struct cv_frame_walk *walk = state;
 
@@ -265,8 +314,8 @@ void cv_walk_end(void *state, struct cv_parallel_decoder *parallel, int error)
         cv_wide_complete(&walk->job->job, error);
 }
 
-struct cv_frame_walk *cv_walk_open(uint64_t offset,
-                                   bool (*step)(struct cv_frame_walk *walk), size_t need)
+static struct cv_frame_walk *
+walk_open(uint64_t offset, bool (*step)(struct cv_frame_walk *walk), size_t need)
 {
     struct cv_frame_walk *walk = calloc(1, sizeof *walk);
 
@@ -274,19 +323,19 @@ struct cv_frame_walk *cv_walk_open(uint64_t offset,
         walk->at = offset;
         walk->step = step;
         walk->first = true;
-        cv_walk_expect(walk, CV_WALK_MEMBER, need, 0);
+        walk_expect(walk, CV_WALK_MEMBER, need, 0);
     }
     return walk;
 }
 
 static void *open_bgzf(uint64_t offset)
 {
-    return cv_walk_open(offset, step_bgzf, HEAD);
+    return walk_open(offset, step_bgzf, HEAD);
 }
 
 static void *open_zstd(uint64_t offset)
 {
-    return cv_walk_open(offset, step_zstd, 5);
+    return walk_open(offset, step_zstd, 5);
 }
 
 #define FORM(name)                                                                       \
@@ -297,7 +346,148 @@ static void *open_zstd(uint64_t offset)
                                                               .max = CV_WALK_MOST,       \
                                                               .open = open_##name,       \
                                                               .close = free,             \
-                                                              .cut = cv_walk_cut,        \
-                                                              .end = cv_walk_end }
+                                                              .cut = walk_cut,           \
+                                                              .end = walk_end }
 FORM(bgzf);
 FORM(zstd);
+
+/* --- frames of lz4, and the blocks of one where each can be decoded by itself ------ */
+
+/* Such a frame is cut between blocks when a job has enough of them. Each job gets them with a head and an end in
+ * the place of the frame's, which may say how much all of them hold and have a check of it: who asks sees to these. */
+
+enum { FIRST = 6 /* bytes of a head that are looked at first */ };
+
+struct cv_lz4_sum {
+    XXH32_state_t *state; /* owned                  */
+    uint64_t made;        /* bytes of the frame     */
+};
+
+/* --- the reader ----------------------------------------------------------------------------- */
+
+/* Behind the head of a block. */
+static void pass_block(struct cv_frame_walk *walk, uint32_t block)
+{
+    const size_t check = walk->lz4.checked ? CV_LZ4_CHECK : 0;
+
+    if (block != 0)
+        walk_expect(walk, CV_WALK_BLOCK, CV_LZ4_BLOCK,
+                    (uint64_t)(block & ~CV_LZ4_STORED) +
+                        (walk->lz4.checks ? CV_LZ4_CHECK : 0));
+    else if (walk->apart)
+        walk_expect(walk, CV_WALK_CHECK, check, 0);
+    else
+        walk_expect(walk, CV_WALK_MEMBER, FIRST, check);
+}
+
+/* The head of a frame, with that of its first block. */
+static bool step_lz4(struct cv_frame_walk *walk)
+{
+    const uint8_t *head = walk->head;
+    size_t length;
+
+    if (walk->part == CV_WALK_CHECK)
+        return true;
+    if (walk->part == CV_WALK_BLOCK) {
+        pass_block(walk, cv_lz4_number(head));
+        return true;
+    }
+    if (walk_skippable(head))
+        return walk_skip(walk, FIRST);
+    length = cv_lz4_head_length(head);
+    if (memcmp(head, "\x04\x22\x4d\x18", 4) == 0 && walk->have < length + CV_LZ4_BLOCK) {
+        walk->need = length + CV_LZ4_BLOCK;
+        return false;
+    }
+    if (!cv_lz4_head_read(head, &walk->lz4)) {
+        walk->part = CV_WALK_LOST;
+        return true;
+    }
+    pass_block(walk, cv_lz4_number(head + length));
+    walk->opens = walk->lz4.apart && walk->part == CV_WALK_BLOCK;
+    return true;
+}
+
+/* --- who asks ------------------------------------------------------------------------------- */
+
+static void look(void *state, struct cv_parallel_decode_job *job)
+{
+    struct cv_lz4_sum *sum = ((struct cv_frame_walk *)state)->sum;
+    struct cv_walk_job *part = (struct cv_walk_job *)job;
+
+    if (!part->apart)
+        return;
+    if (part->first && !part->begun) {
+        XXH32_reset(sum->state, 0);
+        sum->made = 0;
+    }
+    part->begun = true;
+    sum->made += job->made;
+    if (part->head.checked)
+        for (const struct cv_parallel_decode_chunk *chunk = job->chunks; chunk != NULL;
+             chunk = chunk->next)
+            XXH32_update(sum->state, chunk->bytes, chunk->length);
+}
+
+static enum cleave_status settle(void *state, struct cv_parallel_decoder *parallel,
+                                 struct cv_parallel_decode_job *job,
+                                 struct cleave_error *err)
+{
+    const struct cv_lz4_sum *sum = ((struct cv_frame_walk *)state)->sum;
+    const struct cv_walk_job *part = (const struct cv_walk_job *)job;
+
+    (void)parallel;
+    if (job->status != CLEAVE_OK)
+        *err = job->err;
+    if (job->status != CLEAVE_OK || !part->apart || !part->last)
+        return job->status;
+    if (part->head.sized && sum->made != part->head.size)
+        return cv_decoder_refuse(job->decoder, part->check_at,
+                                 "another number of bytes than it says", err);
+    if (part->cut_short)
+        return cv_decoder_refuse(job->decoder, part->check_end, NULL, err);
+    return !part->head.checked || part->check == XXH32_digest(sum->state)
+               ? CLEAVE_OK
+               : cv_decoder_refuse(job->decoder, part->check_end,
+                                   "bytes that do not fit their check", err);
+}
+
+/* --- life ----------------------------------------------------------------------------------- */
+
+static void close_lz4(void *state)
+{
+    struct cv_frame_walk *walk = state;
+
+    if (walk->sum != NULL)
+        XXH32_freeState(walk->sum->state);
+    free(walk->sum);
+    free(walk);
+}
+
+static void *open_lz4(uint64_t offset)
+{
+    struct cv_frame_walk *walk = walk_open(offset, step_lz4, FIRST);
+
+    if (walk == NULL)
+        return NULL;
+    walk->sum = calloc(1, sizeof *walk->sum);
+    if (walk->sum != NULL)
+        walk->sum->state = XXH32_createState();
+    if (walk->sum != NULL && walk->sum->state != NULL)
+        return walk;
+    close_lz4(walk);
+    return NULL;
+}
+
+const struct cv_parallel_decode_format cv_wide_lz4 = {
+    .codec = &cv_codec_lz4,
+    .job_size = sizeof(struct cv_walk_job),
+    .batch = CV_WALK_BATCH,
+    .max = CV_WALK_MOST,
+    .open = open_lz4,
+    .close = close_lz4,
+    .cut = walk_cut,
+    .end = walk_end,
+    .look = look,
+    .settle = settle,
+};
