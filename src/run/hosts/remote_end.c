@@ -8,7 +8,7 @@
 #include "run/hosts/remote_host.h"
 #include "run/hosts/remote_item.h"
 #include "run/hosts/remote_slot.h"
-#include "run/input/source_packed.h"
+#include "run/input/source.h"
 #include "run/slot/line_output.h"
 
 /* Whether it is about all that was sent and all that has come, and says what can be; if not,

@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 #include "run/hosts/remote_host.h"
-#include "run/input/source_packed.h"
+#include "run/input/source.h"
 #include "run/wire/packed_frame.h"
 
 static struct cv_source *source_of(const struct cv_slot *slot)

@@ -2,12 +2,12 @@
  *
  * For most splitters only the bytes near the cut are read: a few kilobytes, or as many as
  * it takes to reach the next record. fastq looks back over the last eight records
- * (cut_near.c). csv needs all bytes up to the cut; they are read once, whatever the number
+ * (cut_file.c). csv needs all bytes up to the cut; they are read once, whatever the number
  * of cuts and their order, as the boundaries found on the way are remembered. */
 #ifndef CV_CUT_FILE_H
 #define CV_CUT_FILE_H
-#include "run/split/split.h"
 #include "run/common/piece_part.h"
+#include "run/split/split.h"
 
 struct cv_walk;
 
@@ -63,26 +63,40 @@ enum cleave_status cv_cut_file_count(struct cv_cut_file *file, uint64_t from, ui
  * never closed; UINT64_MAX as long as no cut or count came upon one. */
 uint64_t cv_cut_file_incomplete_record(const struct cv_cut_file *file);
 
-/* Below the search, in cut_read.c: the bytes from `offset` on, at least `least` of them
+/* Below the search, in cut_file.c: the bytes from `offset` on, at least `least` of them
  * if the file has them, borrowed until the next call; `block` are read at a time. And a
  * walk over the file, up to `limit` or as the walk says. */
 enum cleave_status cv_cut_file_read(struct cv_cut_file *file, uint64_t offset, size_t min,
                                     size_t block, const char **bytes, size_t *length,
                                     struct cleave_error *err);
-enum cleave_status cv_cut_file_walk(struct cv_cut_file *file, struct cv_walk *walk,
-                                    uint64_t limit, struct cleave_error *err);
 /* The first boundary at or after `offset` where `find` finds the first at or after `until`
  * from one before on: its answers are remembered. */
 typedef enum cleave_status cv_cut_find(struct cv_cut_file *file, uint64_t boundary,
                                        uint64_t until, uint64_t *out,
                                        struct cleave_error *err);
-enum cleave_status cv_cut_file_indexed(struct cv_cut_file *file, uint64_t offset,
-                                       cv_cut_find *find, uint64_t *out,
-                                       struct cleave_error *err);
-/* Know the lead: lines of a header that are no records, if there may be some. */
-enum cleave_status cv_cut_file_lead(struct cv_cut_file *file, struct cleave_error *err);
-/* cv_cut_file_at for fastq; 0 < offset < size. */
-enum cleave_status cv_cut_near(struct cv_cut_file *file, uint64_t offset, uint64_t *out,
-                               struct cleave_error *err);
+
+struct cv_pair_cut {
+    uint64_t first, second; /* boundaries of the two files   */
+    uint64_t records;       /* before either of them         */
+};
+
+/* For one thread at a time. The fields are for the functions of this header. */
+struct cv_cut_pairs {
+    struct cv_cut_file *first, *second; /* borrowed               */
+    struct cv_pair_cut *cuts;           /* owned: known, in order */
+    size_t ncuts, capacity;
+    uint64_t grain; /* bytes of the first file between known cuts */
+};
+
+/* Both files must have the same splitter, for which cv_splitter_pairs holds. */
+enum cleave_status cv_cut_pairs_init(struct cv_cut_pairs *pairs,
+                                     struct cv_cut_file *first,
+                                     struct cv_cut_file *second,
+                                     struct cleave_error *err);
+void cv_cut_pairs_done(struct cv_cut_pairs *pairs);
+/* The first boundary of the first file at or after `offset`, and the place of the same
+ * record in the second file. Fails if one file ends before the other. */
+enum cleave_status cv_cut_pairs_at(struct cv_cut_pairs *pairs, uint64_t offset,
+                                   struct cv_pair_cut *out, struct cleave_error *err);
 
 #endif

@@ -5,7 +5,7 @@
  * the window is not searched again from its start each time the window grows. */
 #ifndef CV_CUT_WINDOW_H
 #define CV_CUT_WINDOW_H
-#include "run/split/split_group.h"
+#include "run/split/split_kind.h"
 
 /* For one thread at a time. The fields are for the functions of this header. */
 struct cv_cut_window {

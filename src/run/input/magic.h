@@ -5,9 +5,9 @@
  * they are nothing any more. Nearly all begin with bytes that no text begins with. */
 #ifndef CV_MAGIC_H
 #define CV_MAGIC_H
+#include <cleave/error.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <cleave/error.h>
 
 enum { CV_MAGIC_LOOK = 512 }; /* bytes that are enough to tell */
 

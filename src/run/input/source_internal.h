@@ -2,7 +2,7 @@
 #ifndef CV_SOURCE_INTERNAL_H
 #define CV_SOURCE_INTERNAL_H
 #include "base/text.h"
-#include "run/input/cut_pairs.h"
+#include "run/input/cut_file.h"
 #include "run/input/cut_window.h"
 #include "run/input/source.h"
 #include "run/input/spool.h"
@@ -132,7 +132,7 @@ enum cleave_status cv_stream_read(struct cv_stream *stream, struct cleave_error 
 enum cleave_status cv_stream_finish(struct cv_stream *stream, uint64_t begin,
                                     uint64_t end, struct cleave_error *err);
 
-/* --- its boundaries that are remembered (source_marks.c) ------------------------------------- */
+/* --- its boundaries that are remembered (source_stream.c) ------------------------------------- */
 
 enum cleave_status cv_stream_records(const struct cv_stream *stream, uint64_t begin,
                                      uint64_t end, uint64_t *first, uint64_t *count,
@@ -151,7 +151,7 @@ enum cleave_status cv_stream_cut(const struct cv_stream *stream, uint64_t begin,
                                  uint64_t end, uint64_t target, uint64_t *out,
                                  struct cleave_error *err);
 
-/* --- new ones (source_settle.c) --------------------------------------------------------------- */
+/* --- new ones (source_stream.c) --------------------------------------------------------------- */
 
 /* Find new boundaries in what came, and let it be taken. */
 enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_error *err);
@@ -224,14 +224,14 @@ struct cv_source {
     bool items_come;     /* more may                                        */
 };
 
-/* --- items that come (source_coming.c) -------------------------------------------------------- */
+/* --- items that come (source_items.c) -------------------------------------------------------- */
 
 /* Ask for more, and let them be taken. */
 enum cleave_status cv_source_items_pump(struct cv_source *source,
                                         struct cleave_error *err);
 
 /* Open a file that is to be used; the one before is closed unless a piece of it is at
- * work. (source_pieces.c) */
+ * work. (source.c) */
 enum cleave_status cv_source_use(struct cv_source *source, size_t index,
                                  struct cleave_error *err);
 /* The first boundary at or after `target` in [begin, end], by offsets in the file; begin <
@@ -243,7 +243,7 @@ enum cleave_status cv_source_cut(struct cv_source *source, size_t index, uint64_
 enum cleave_status cv_source_make(struct cv_source *source, size_t index,
                                   struct cv_range body, struct cv_piece *out,
                                   struct cleave_error *err);
-/* The error that a last record is cut short; offset: where it begins. (source_facts.c) */
+/* The error that a last record is cut short; offset: where it begins. (source.c) */
 enum cleave_status cv_source_say_torn(const char *name, uint64_t offset,
                                       struct cleave_error *err);
 /* A piece was taken, or is finished or put back. */

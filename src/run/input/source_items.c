@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cleave/execute.h>
-
 #include "base/fail.h"
 #include "run/input/source_internal.h"
 #include "run/split/split_kind.h"
@@ -85,5 +84,23 @@ enum cleave_status cv_source_take_item(struct cv_source *source, uint64_t item,
     cv_source_at_work(source, &piece, true);
     *state = CV_TAKE_PIECE;
     *out = piece;
+    return CLEAVE_OK;
+}
+
+/* --- items that come while others are done ----------------------------------------- */
+
+enum cleave_status cv_source_items_pump(struct cv_source *source,
+                                        struct cleave_error *err)
+{
+    const struct cleave_items *items = source->items;
+    struct cv_source_file *file = source->files;
+    uint64_t count = source->total;
+    bool ended = false;
+
+    CV_TRY(items->more(items->context, &count, &ended, err));
+    if (count > source->total)
+        CV_TRY(cv_range_set_put(&source->pending, source->total, count, err));
+    source->total = file->size = file->cut.size = count;
+    source->items_come = !ended;
     return CLEAVE_OK;
 }

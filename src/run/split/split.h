@@ -79,7 +79,7 @@ enum cleave_status cv_splitter_head(const struct cv_splitter *splitter, const ch
 
 /* The text that was parsed, and what else was asked of it: borrowed, valid until the splitter is freed. */
 const char *cv_splitter_text(const struct cv_splitter *splitter);
-/* Whether two inputs can be cut side by side (cut_pairs.h; fastq). */
+/* Whether two inputs can be cut side by side (cut_file.h; fastq). */
 bool cv_splitter_pairs(const struct cv_splitter *splitter);
 
 /* Whether chunks may need more than their bytes: if the input has a head (cv_splitter_head),

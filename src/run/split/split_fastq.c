@@ -3,7 +3,7 @@
  * A record is a line that begins with @, lines of sequence, a line that begins with +, and
  * lines of quality with as many bytes as the sequence. A line of quality may well begin
  * with @ or +; a line of sequence cannot, which is what betrays a walk that began at the
- * wrong @ (cut_near.c). */
+ * wrong @ (cut_file.c). */
 #include "run/split/split_kind.h"
 
 #include <inttypes.h>

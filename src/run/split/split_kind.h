@@ -130,12 +130,6 @@ CV_SPLIT_MAP(X)
 /* Release what the kind regex has. */
 void cv_split_regex_free(struct cv_splitter *splitter);
 
-void cv_split_group_free(struct cv_splitter *splitter);
-
-/* Add an option to the text of a splitter (split_head.c). */
-enum cleave_status cv_splitter_say(struct cv_splitter *splitter, const char *option,
-                                   const char *argument, struct cleave_error *err);
-
 /* Begin at a record start. */
 void cv_walk_init(struct cv_walk *walk, uint64_t offset);
 /* Begin at another one of the same input. */
@@ -146,14 +140,32 @@ uint64_t cv_walk_records(const struct cv_walk *walk);
 /* How many of the bytes are `byte`. */
 uint64_t cv_count_byte(const char *bytes, size_t length, char byte);
 
-/* Search the lines of a view for those that start a record, as `next` and `last` above;
- * for kinds whose records start with a line of some look. */
-enum cv_start_verdict { CV_IS_NOT, CV_IS_START, CV_NEEDS_MORE };
-typedef enum cv_start_verdict cv_judge(const struct cv_splitter *splitter,
-                                       const struct cv_view *view, size_t line);
-bool cv_next_line(const struct cv_splitter *splitter, const struct cv_view *view,
-                  size_t from, size_t *out, cv_judge *judge);
-bool cv_last_line(const struct cv_splitter *splitter, const struct cv_view *view,
-                  size_t from, size_t to, size_t *out, cv_judge *judge);
+/* --- records that stay together ------------------------------------------------------------ */
+
+enum { CV_GROUP_LOOK = 65536 }; /* bytes of a record in which its key is */
+
+bool cv_splitter_groups(const struct cv_splitter *splitter);
+/* Records of a group; 0: they have the same key. */
+uint64_t cv_group_records(const struct cv_splitter *splitter);
+
+struct cv_key_text {
+    const char *bytes; /* borrowed from the record */
+    size_t length;
+};
+struct cv_key_text cv_group_key_text(const struct cv_splitter *splitter,
+                                     const char *bytes, size_t length);
+
+struct cv_group_key {
+    uint64_t high, low; /* its hash */
+};
+
+/* Where one stands in a row of records; all zero before the first. */
+struct cv_group_state {
+    uint64_t count; /* records of the group so far */
+    struct cv_group_key key;
+};
+/* The next record: whether it begins a new group. */
+bool cv_group_add(const struct cv_splitter *splitter, struct cv_group_state *state,
+                  const char *bytes, size_t length);
 
 #endif

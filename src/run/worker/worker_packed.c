@@ -11,7 +11,7 @@
 #include "base/fail.h"
 #include "run/decode/decoded_file.h"
 #include "run/decode/decoder.h"
-#include "run/fetch/fetched.h"
+#include "run/fetch/fetch.h"
 #include "run/common/writer_thread.h"
 #include "run/wire/packed_frame.h"
 
