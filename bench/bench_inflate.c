@@ -125,7 +125,7 @@ static size_t by_bytes(const struct member *in)
 {
     struct cv_codec_io io = { .in = in->bytes, .length = in->length };
     void *state = cv_codec_gzip.open();
-    enum cv_codec_step step = CV_CODEC_FULL;
+    enum cv_codec_step step = CV_CODEC_MEMORY;
     size_t made = 0;
 
     if (state != NULL && cv_codec_gzip.begin(state))
@@ -136,7 +136,7 @@ static size_t by_bytes(const struct member *in)
         } while (step == CV_CODEC_MADE);
     if (state != NULL)
         cv_codec_gzip.close(state);
-    return step == CV_CODEC_OVER ? made : 0;
+    return step == CV_CODEC_END ? made : 0;
 }
 
 /* The first block that a piece could begin with, as there are 32 KiB before it. */

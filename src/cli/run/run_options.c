@@ -478,7 +478,7 @@ void cv_split_words(struct cv_text *out)
                     cv_splitter_needs(i) != NULL ? ":" : "");
 }
 
-#define CODEC_WORD(upper, lower) " " #lower
+#define CODEC_WORD(name) " " #name
 
 void cv_decode_words(struct cv_text *out)
 {

@@ -23,7 +23,7 @@ struct split_options {
     int recursive, force, json, quiet, index;
 };
 
-#define CODEC_WORD(upper, lower) ", " #lower
+#define CODEC_WORD(name) ", " #name
 #define FIELD(name) offsetof(struct split_options, name)
 
 /* clang-format off */

@@ -1,4 +1,4 @@
-/* blocks.c -- where a compressed file can be decoded from. SPDX-License-Identifier: MIT */
+/* blocks.c -- places where decoding of a compressed file can begin. SPDX-License-Identifier: MIT */
 #include "run/decode/blocks.h"
 
 #include <errno.h>
@@ -7,13 +7,23 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #include "base/arena.h"
 #include "base/bisect.h"
 #include "base/fail.h"
 #include "run/common/usable_cores.h"
 #include "run/decode/decode_ahead.h"
+#include "run/decode/formats.h"
 
-/* --- blocks that were found, and what is read to find them ------------------------- */
+enum {
+    MAX_BLOCKS = 1 << 20, /* about: 24 bytes of memory each */
+    TAIL = 4,             /* bytes at the end of a BGZF block: its decoded size */
+    MAX_BGZF = 65536,     /* decoded bytes of a BGZF block */
+    TABLE_HEAD = 8,       /* bytes of the skippable frame with the table of zstd */
+    TABLE_FOOT = 9,       /* number of frames, flags, 0x8F92EAB1 */
+    MAX_ROWS = 1 << 20,
+    MAX_INDEX = 256 << 20, /* memory for the index of xz */
+};
 
 void cv_blocks_done(struct cv_blocks *blocks)
 {
@@ -23,26 +33,42 @@ void cv_blocks_done(struct cv_blocks *blocks)
 
 bool cv_blocks_add(struct cv_blocks *blocks, struct cv_block block)
 {
-    struct cv_block *larger = blocks->items;
-
-    if (blocks->count == blocks->capacity)
-        larger =
-            cv_grow(blocks->items, &blocks->capacity, blocks->count + 1, sizeof *larger);
-    if (larger == NULL)
+    if (!CV_ROOM(blocks->items, &blocks->capacity, blocks->count + 1))
         return false;
-    blocks->items = larger;
     blocks->items[blocks->count++] = block;
     return true;
 }
 
-/* All of so many bytes, or false. */
-static bool block_read(const struct cv_block_walk *walk, uint64_t at, uint8_t *to,
-                       size_t length)
+size_t cv_blocks_at(const struct cv_blocks *blocks, uint64_t offset)
 {
-    if (at > walk->size || length > walk->size - at)
+    size_t n;
+
+    CV_BISECT(n, blocks->count, i, blocks->items[i].out <= offset);
+    return n > 0 ? n - 1 : 0;
+}
+
+uint64_t cv_block_out_end(const struct cv_blocks *blocks, size_t index)
+{
+    return index + 1 < blocks->count ? blocks->items[index + 1].out : blocks->out_end;
+}
+
+/* --- the file ------------------------------------------------------------------------------- */
+
+struct file {
+    int fd;
+    uint64_t size;
+    uint64_t held_at; /* offset of `held`                            */
+    size_t nheld;     /* one call reads a BGZF tail and a header     */
+    uint8_t held[TAIL + CV_FRAME_HEAD];
+};
+
+/* All of `length` bytes, or false. */
+static bool read_at(const struct file *file, uint64_t at, uint8_t *to, size_t length)
+{
+    if (at > file->size || length > file->size - at)
         return false;
     while (length > 0) {
-        const ssize_t got = pread(walk->fd, to, length, (off_t)at);
+        const ssize_t got = pread(file->fd, to, length, (off_t)at);
 
         if (got < 0 && errno == EINTR)
             continue;
@@ -55,297 +81,170 @@ static bool block_read(const struct cv_block_walk *walk, uint64_t at, uint8_t *t
     return true;
 }
 
-size_t cv_blocks_at(const struct cv_blocks *blocks, uint64_t offset)
+/* At least `length` bytes, valid until the next call; NULL: the file does not have them. */
+static const uint8_t *peek(struct file *file, uint64_t at, size_t length)
 {
-    size_t n;
+    if (at > file->size || length > file->size - at)
+        return NULL;
+    if (at < file->held_at || at + length > file->held_at + file->nheld) {
+        const uint64_t left = file->size - at;
 
-    CV_BISECT(n, blocks->count, i, blocks->items[i].out <= offset);
-    return n > 0 ? n - 1 : 0;
+        file->held_at = at;
+        file->nheld = left < sizeof file->held ? (size_t)left : sizeof file->held;
+        if (!read_at(file, at, file->held, file->nheld)) {
+            file->nheld = 0;
+            return NULL;
+        }
+    }
+    return file->held + (at - file->held_at);
 }
 
-/* --- blocks of BGZF, frames of zstd and lz4 ---------------------------------------- */
+/* --- BGZF, zstd, lz4 ------------------------------------------------------------------------ */
 
-static uint64_t number(const uint8_t *bytes, unsigned count)
+/* Move *at from the start of a member to its end and set scan->size. False: it is damaged, or
+ * does not tell its size. */
+static bool pass_member(struct cv_frame_scan *scan, struct file *file, uint64_t *at)
 {
-    uint64_t value = 0;
+    const uint8_t *bytes;
 
-    while (count > 0)
-        value = value << 8 | bytes[--count];
-    return value;
-}
-
-/* What holds bytes is noted, unless it is too near the one before. */
-static bool note(struct cv_blocks *blocks, const struct cv_block_walk *walk, uint64_t in,
-                 uint64_t bytes)
-{
-    const uint64_t out = blocks->out_end;
-
-    if (bytes > UINT64_MAX / 4 - out)
-        return false;
-    blocks->out_end += bytes;
-    if (bytes == 0 ||
-        (blocks->count > 0 && in - blocks->items[blocks->count - 1].in < walk->grain))
+    do {
+        do {
+            bytes = peek(file, *at, scan->need);
+            if (bytes == NULL)
+                return false;
+            memcpy(scan->head, bytes, scan->need);
+            scan->have = scan->need;
+        } while (!scan->step(scan));
+        if (scan->part == CV_FRAME_LOST || (scan->part == CV_FRAME_BLOCK && !scan->sized))
+            return false;
+        *at += scan->have + scan->pass;
+    } while (scan->part != CV_FRAME_MEMBER);
+    if (scan->sized)
         return true;
-    return cv_blocks_add(blocks, (struct cv_block){ in, out, in });
+    bytes = peek(file, *at - TAIL, TAIL);
+    if (bytes == NULL)
+        return false;
+    scan->size = cv_little_endian(bytes, TAIL);
+    return scan->size <= MAX_BGZF;
 }
 
-/* --- BGZF ----------------------------------------------------------------------------------- */
-
-/* False: see `whole` above. */
-static bool blocks_of_bgzf(struct cv_blocks *blocks, const struct cv_block_walk *walk)
+static bool find_frames(struct cv_blocks *blocks, const struct cv_codec *codec,
+                        struct file *file)
 {
-    enum { HEAD = 18, TAIL = 8, SIZE = 4, BYTES_MOST = 65536 };
-    uint8_t bytes[SIZE + HEAD], *const head = bytes + SIZE;
+    struct cv_frame_scan scan;
     uint64_t at = 0;
 
-    if (walk->size > 0 && !block_read(walk, 0, head, HEAD))
+    if (!cv_frame_scan_init(&scan, codec))
         return false;
-    while (at < walk->size) {
-        const uint64_t begin = at, length = number(head + 16, 2) + 1;
-        uint64_t left;
+    while (at < file->size) {
+        const uint64_t begin = at, out = blocks->out_end;
 
-        if (!cv_codec_bgzf.begins(head, HEAD) || length < HEAD + TAIL ||
-            length > walk->size - at)
+        if (!pass_member(&scan, file, &at) || scan.size > UINT64_MAX / 4 - out)
             return false;
-        at += length;
-        left = walk->size - at;
-        /* What a block holds stands at its end, and there the next one begins: a call for both,
-         * as there are thousands of blocks before the first command is started. */
-        if ((left > 0 && left < HEAD) ||
-            !block_read(walk, at - SIZE, bytes, left > 0 ? SIZE + HEAD : SIZE) ||
-            number(bytes, SIZE) > BYTES_MOST ||
-            !note(blocks, walk, begin, number(bytes, SIZE)))
+        blocks->out_end += scan.size;
+        if (scan.size > 0 &&
+            (blocks->count == 0 ||
+             begin - blocks->items[blocks->count - 1].in >= blocks->grain) &&
+            !cv_blocks_add(blocks, (struct cv_block){ begin, out, begin }))
             return false;
     }
-    return true;
-}
-
-/* --- frames to be skipped ------------------------------------------------------------------- */
-
-static bool skip(const uint8_t *head, uint64_t *at)
-{
-    if ((head[0] & 0xF0) != 0x50 || memcmp(head + 1, "\x2a\x4d\x18", 3) != 0)
-        return false;
-    *at += 8 + number(head + 4, 4);
-    return true;
-}
-
-/* --- zstd (RFC 8878, 3.1.1) ------------------------------------------------------------------ */
-
-/* The end of the blocks of a frame, given where they begin. */
-static bool pass_zstd(const struct cv_block_walk *walk, uint64_t *at)
-{
-    for (;;) {
-        uint8_t bytes[3];
-        uint64_t head;
-
-        if (!block_read(walk, *at, bytes, sizeof bytes))
-            return false;
-        head = number(bytes, 3);
-        *at += 3 + ((head >> 1 & 3) == 1 ? 1 : head >> 3);
-        if ((head & 1) != 0)
-            return true;
-    }
-}
-
-static bool one_zstd(struct cv_blocks *blocks, const struct cv_block_walk *walk,
-                     uint64_t *at)
-{
-    static const uint8_t dictionary[] = { 0, 1, 2, 4 }, content[] = { 0, 2, 4, 8 };
-    const uint64_t begin = *at;
-    uint8_t head[4 + 14] = { 0 };
-    const size_t there =
-        walk->size - begin < sizeof head ? (size_t)(walk->size - begin) : sizeof head;
-    unsigned flags, single, before, bytes;
-    uint64_t size;
-
-    if (there < 8 || !block_read(walk, begin, head, there))
-        return false;
-    if (skip(head, at))
-        return true;
-    if (memcmp(head, "\x28\xb5\x2f\xfd", 4) != 0)
-        return false;
-    flags = head[4];
-    single = flags >> 5 & 1;
-    before = 5 + (1 - single) + dictionary[flags & 3];
-    bytes = flags >> 6 == 0 ? single : content[flags >> 6];
-    if (bytes == 0)
-        return false;
-    size = number(head + before, bytes) + (bytes == 2 ? 256 : 0);
-    *at = begin + before + bytes;
-    if (!pass_zstd(walk, at))
-        return false;
-    *at += (flags >> 2 & 1) != 0 ? 4 : 0;
-    return note(blocks, walk, begin, size);
+    return at == file->size;
 }
 
 /* --- the seekable format of zstd ------------------------------------------------------------ */
 
-enum {
-    TABLE_HEAD =
-        8, /* of the frame to be skipped that it is in                           */
-    TABLE_FOOT =
-        9, /* how many frames, flags, 0x8F92EAB1                                 */
-    ROWS_MOST = 1 << 20,
-};
-
-/* Bytes that each frame has, in the file and decoded, and perhaps a check, which its own check
- * makes needless. */
+/* Rows of the table: bytes of a frame in the file and decoded, and a checksum, which is not used:
+ * the frame has its own. *in becomes the end of the last frame. */
 static bool read_rows(struct cv_blocks *blocks, const uint8_t *rows, size_t count,
                       size_t row, uint64_t *in)
 {
     for (*in = 0; count > 0; count--, rows += row) {
-        const uint64_t holds = number(rows + 4, 4);
+        const uint64_t bytes = cv_little_endian(rows, 4),
+                       decoded = cv_little_endian(rows + 4, 4);
 
-        /* What has no bytes, as a frame to be skipped, cannot be checked: not to be told. */
-        if (number(rows, 4) == 0 || holds == 0 ||
+        /* A frame without bytes, such as a skippable one, cannot be verified. */
+        if (bytes == 0 || decoded == 0 ||
             !cv_blocks_add(blocks, (struct cv_block){ *in, blocks->out_end, *in }))
             return false;
-        *in += number(rows, 4);
-        blocks->out_end += holds;
+        *in += bytes;
+        blocks->out_end += decoded;
     }
     return true;
 }
 
-/* The table at the end of the file. False: there is none, or it does not fit. */
-static bool read_table(struct cv_blocks *blocks, const struct cv_block_walk *walk)
+/* The table at the end of the file. False: none, or it does not fit the file. */
+static bool read_table(struct cv_blocks *blocks, const struct file *file)
 {
     uint8_t foot[TABLE_FOOT], head[TABLE_HEAD], *rows;
     uint64_t count, row, length, begin, end = 0;
     bool good;
 
-    if (walk->size < TABLE_HEAD + TABLE_FOOT ||
-        !block_read(walk, walk->size - TABLE_FOOT, foot, sizeof foot) ||
-        number(foot + 5, 4) != 0x8F92EAB1 || (foot[4] & 0x7C) != 0)
+    if (file->size < TABLE_HEAD + TABLE_FOOT ||
+        !read_at(file, file->size - TABLE_FOOT, foot, sizeof foot) ||
+        cv_little_endian(foot + 5, 4) != 0x8F92EAB1 || (foot[4] & 0x7C) != 0)
         return false;
-    count = number(foot, 4);
+    count = cv_little_endian(foot, 4);
     row = (foot[4] & 0x80) != 0 ? 12 : 8;
     length = count * row + TABLE_FOOT;
-    if (count == 0 || count > ROWS_MOST || length > walk->size - TABLE_HEAD)
+    if (count == 0 || count > MAX_ROWS || length > file->size - TABLE_HEAD)
         return false;
-    begin = walk->size - TABLE_HEAD - length;
-    if (!block_read(walk, begin, head, sizeof head) ||
-        memcmp(head, "\x5e\x2a\x4d\x18", 4) != 0 || number(head + 4, 4) != length)
+    begin = file->size - TABLE_HEAD - length;
+    if (!read_at(file, begin, head, sizeof head) ||
+        memcmp(head, "\x5e\x2a\x4d\x18", 4) != 0 ||
+        cv_little_endian(head + 4, 4) != length)
         return false;
     rows = malloc((size_t)(count * row));
     good = rows != NULL &&
-           block_read(walk, begin + TABLE_HEAD, rows, (size_t)(count * row)) &&
+           read_at(file, begin + TABLE_HEAD, rows, (size_t)(count * row)) &&
            read_rows(blocks, rows, (size_t)count, (size_t)row, &end) && end == begin;
     free(rows);
-    blocks->told_end = end;
-    blocks->grain = 0;
+    blocks->table_end = end;
     return good;
 }
 
-static bool blocks_of_zstd(struct cv_blocks *blocks, const struct cv_block_walk *walk)
+bool cv_blocks_verify_table(const struct cv_blocks *blocks, int fd, uint64_t begin,
+                            uint64_t end)
 {
-    uint64_t at = 0;
+    struct file file = { .fd = fd, .size = blocks->table_end };
 
-    if (read_table(blocks, walk))
+    if (blocks->table_end == 0)
         return true;
-    cv_blocks_done(blocks);
-    blocks->grain = walk->grain;
-    while (at < walk->size)
-        if (!one_zstd(blocks, walk, &at))
-            return false;
-    return at == walk->size;
-}
-
-bool cv_blocks_proven(const struct cv_blocks *blocks, int fd, uint64_t begin,
-                      uint64_t end)
-{
-    const struct cv_block_walk walk = { fd, blocks->told_end, 0 };
-    bool good = true;
-
-    for (size_t i = blocks->told_end > 0 ? cv_blocks_at(blocks, begin) : blocks->count;
-         good && i < blocks->count && blocks->items[i].out < end; i++) {
-        const bool last = i + 1 == blocks->count;
-        struct cv_blocks one = { .items = NULL };
+    for (size_t i = cv_blocks_at(blocks, begin);
+         i < blocks->count && blocks->items[i].out < end; i++) {
+        struct cv_frame_scan scan;
         uint64_t at = blocks->items[i].in;
 
-        good = one_zstd(&one, &walk, &at) &&
-               at == (last ? blocks->told_end : blocks->items[i + 1].in) &&
-               blocks->items[i].out + one.out_end ==
-                   (last ? blocks->out_end : blocks->items[i + 1].out);
-        cv_blocks_done(&one);
-    }
-    return good;
-}
-
-/* --- lz4 ------------------------------------------------------------------------------------ */
-
-static bool pass_lz4(const struct cv_block_walk *walk, unsigned flags, uint64_t *at)
-{
-    for (;;) {
-        uint8_t bytes[4];
-        uint64_t length;
-
-        if (!block_read(walk, *at, bytes, sizeof bytes))
+        cv_frame_scan_init(&scan, &cv_codec_zstd);
+        if (!pass_member(&scan, &file, &at) ||
+            at != (i + 1 < blocks->count ? blocks->items[i + 1].in : file.size) ||
+            blocks->items[i].out + scan.size != cv_block_out_end(blocks, i))
             return false;
-        length = number(bytes, 4) & 0x7FFFFFFF;
-        *at += 4;
-        if (number(bytes, 4) == 0)
-            break;
-        *at += length + ((flags >> 4 & 1) != 0 ? 4 : 0);
     }
-    *at += (flags >> 2 & 1) != 0 ? 4 : 0;
     return true;
 }
 
-static bool one_lz4(struct cv_blocks *blocks, const struct cv_block_walk *walk,
-                    uint64_t *at)
-{
-    const uint64_t begin = *at;
-    uint8_t head[4 + 15] = { 0 };
-    const size_t there =
-        walk->size - begin < sizeof head ? (size_t)(walk->size - begin) : sizeof head;
-    unsigned flags;
+/* --- xz ------------------------------------------------------------------------------------- */
 
-    if (there < 8 || !block_read(walk, begin, head, there))
-        return false;
-    if (skip(head, at))
-        return true;
-    flags = head[4];
-    if (memcmp(head, "\x04\x22\x4d\x18", 4) != 0 || (flags >> 3 & 1) == 0)
-        return false;
-    *at = begin + 4 + 2 + 8 + ((flags & 1) != 0 ? 4 : 0) + 1;
-    return pass_lz4(walk, flags, at) && note(blocks, walk, begin, number(head + 6, 8));
-}
-
-static bool blocks_of_lz4(struct cv_blocks *blocks, const struct cv_block_walk *walk)
-{
-    uint64_t at = 0;
-
-    while (at < walk->size)
-        if (!one_lz4(blocks, walk, &at))
-            return false;
-    return at == walk->size;
-}
-
-/* --- blocks of xz, by the index behind them ---------------------------------------- */
-
-enum { MEMORY = 256 << 20 }; /* most for an index */
-
-/* The index of all streams, or NULL. */
-static lzma_index *read_index(const struct cv_block_walk *walk)
+/* The index of all streams; NULL: it cannot be read. */
+static lzma_index *read_index(const struct file *file)
 {
     lzma_stream stream = LZMA_STREAM_INIT;
     lzma_index *index = NULL;
     uint8_t bytes[8192];
     uint64_t at = 0;
-    lzma_ret ret = lzma_file_info_decoder(&stream, &index, MEMORY, walk->size);
+    lzma_ret ret = lzma_file_info_decoder(&stream, &index, MAX_INDEX, file->size);
 
     while (ret == LZMA_OK) {
-        if (stream.avail_in == 0 && at < walk->size) {
-            const uint64_t left = walk->size - at;
+        if (stream.avail_in == 0 && at < file->size) {
+            const uint64_t left = file->size - at;
 
             stream.next_in = bytes;
             stream.avail_in = left < sizeof bytes ? (size_t)left : sizeof bytes;
-            if (!block_read(walk, at, bytes, stream.avail_in))
+            if (!read_at(file, at, bytes, stream.avail_in))
                 break;
             at += stream.avail_in;
         }
-        ret = lzma_code(&stream, at < walk->size ? LZMA_RUN : LZMA_FINISH);
+        ret = lzma_code(&stream, at < file->size ? LZMA_RUN : LZMA_FINISH);
         if (ret == LZMA_SEEK_NEEDED) {
             at = stream.seek_pos;
             stream.avail_in = 0;
@@ -356,13 +255,13 @@ static lzma_index *read_index(const struct cv_block_walk *walk)
     return ret == LZMA_STREAM_END ? index : NULL;
 }
 
-static bool blocks_of_xz(struct cv_blocks *blocks, const struct cv_block_walk *walk)
+static bool find_xz(struct cv_blocks *blocks, const struct file *file)
 {
-    lzma_index *index = read_index(walk);
+    lzma_index *index = read_index(file);
     lzma_index_iter at;
-    bool good = index != NULL;
+    bool good = true;
 
-    if (!good)
+    if (index == NULL)
         return false;
     lzma_index_iter_init(&at, index);
     while (good && !lzma_index_iter_next(&at, LZMA_INDEX_ITER_NONEMPTY_BLOCK))
@@ -375,58 +274,44 @@ static bool blocks_of_xz(struct cv_blocks *blocks, const struct cv_block_walk *w
     return good;
 }
 
-/* --- where a compressed file can be decoded from ----------------------------------- */
-
-enum { BLOCKS_MOST = 1 << 20 }; /* or so: 24 bytes each are kept */
-
-enum cleave_status cv_blocks_find(struct cv_blocks *blocks, const struct cv_codec *codec,
-                                  int fd, uint64_t size, bool *whole,
-                                  struct cleave_error *err)
+bool cv_blocks_find(struct cv_blocks *blocks, const struct cv_codec *codec, int fd,
+                    uint64_t size)
 {
-    static const struct {
-        const struct cv_codec *codec;
-        bool (*find)(struct cv_blocks *blocks, const struct cv_block_walk *walk);
-    } forms[] = {
-        { &cv_codec_bgzf, blocks_of_bgzf },
-        { &cv_codec_zstd, blocks_of_zstd },
-        { &cv_codec_lz4, blocks_of_lz4 },
-        { &cv_codec_xz, blocks_of_xz },
-    };
-    const struct cv_block_walk walk = { fd, size, size / BLOCKS_MOST };
+    struct file file = { .fd = fd, .size = size };
 
-    (void)err;
-    *whole = false;
-    blocks->grain = walk.grain;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (forms[i].codec == codec)
-            *whole = forms[i].find(blocks, &walk);
-    if (!*whole)
-        cv_blocks_done(blocks);
-    return CLEAVE_OK;
+    if (codec == &cv_codec_zstd && read_table(blocks, &file))
+        return true;
+    cv_blocks_done(blocks);
+    blocks->grain = size / MAX_BLOCKS;
+    if (codec == &cv_codec_xz ? find_xz(blocks, &file)
+                              : find_frames(blocks, codec, &file))
+        return true;
+    cv_blocks_done(blocks);
+    return false;
 }
 
 /* --- by decoding ---------------------------------------------------------------------------- */
 
-struct place {
+struct reader {
     int fd;
     uint64_t at;
 };
 
-static ssize_t read_on(void *context, void *to, size_t max)
+static ssize_t read_next(void *context, void *to, size_t max)
 {
-    struct place *place = context;
-    const ssize_t got = pread(place->fd, to, max, (off_t)place->at);
+    struct reader *reader = context;
+    const ssize_t got = pread(reader->fd, to, max, (off_t)reader->at);
 
-    place->at += got > 0 ? (uint64_t)got : 0;
+    reader->at += got > 0 ? (uint64_t)got : 0;
     return got;
 }
 
 enum cleave_status cv_blocks_scan(struct cv_blocks *blocks, const struct cv_codec *codec,
                                   int fd, const char *name, struct cleave_error *err)
 {
-    struct place place = { fd, 0 };
-    const struct cv_decoder_input input = { .read = read_on,
-                                            .context = &place,
+    struct reader reader = { fd, 0 };
+    const struct cv_decoder_input input = { .read = read_next,
+                                            .context = &reader,
                                             .name = name };
     struct cv_ahead_file file = { .fd = fd };
     struct cv_ahead *ahead;
@@ -438,7 +323,11 @@ enum cleave_status cv_blocks_scan(struct cv_blocks *blocks, const struct cv_code
 
     if (fstat(fd, &now) == 0)
         file.size = (uint64_t)now.st_size;
-    CV_TRY(cv_ahead_open_members(codec, &input, &file, cv_usable_cores(), &ahead, err));
+    CV_TRY(cv_ahead_open(codec, &input,
+                         &(struct cv_ahead_options){ .threads = cv_usable_cores(),
+                                                     .file = &file,
+                                                     .members = true },
+                         &ahead, err));
     do {
         status = ahead->next(ahead, &bytes, &length, err);
         if (status == CLEAVE_OK && length > 0 && ahead->member(ahead) != member) {

@@ -16,7 +16,7 @@
 #include "base/fail.h"
 #include "run/common/nosignal_thread.h"
 #include "run/common/ordered_jobs.h"
-#include "run/decode/codec_gzip.h"
+#include "run/decode/formats.h"
 #include "run/inflate/inflate.h"
 #include "run/inflate/inflate_marks.h"
 

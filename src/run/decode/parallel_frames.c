@@ -1,493 +1,331 @@
-/* parallel_frames.c -- where blocks of BGZF and frames of zstd and lz4 begin, as their bytes come.
+/* parallel_frames.c -- jobs of BGZF, zstd and lz4 for parallel_decode.h.
  * SPDX-License-Identifier: MIT
  *
- * All of them say how long their parts are. A walker reads heads and passes over the rest; where a member
- * begins and a job has enough bytes, the next one does. If it meets what it does not know, it only
- * passes on: the decoder of the last job will say what is wrong, or do it all. */
+ * A scan finds the headers in the arriving input. A new job begins at a member if the job before
+ * has enough bytes. Where the scan fails, all further input goes to the last job, whose decoder
+ * reports the error or decodes the rest.
+ *
+ * An lz4 frame with independent blocks is cut between blocks, too. Each job of such a frame gets
+ * its own frame header and end mark. The size and checksum of the whole frame are verified by the
+ * consumer. */
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-#include "run/decode/codec_lz4.h"
+
+#include "run/decode/formats.h"
 #include "run/decode/parallel_decode.h"
 
 enum {
-    CV_WALK_BATCH = 128 * 1024, /* compressed bytes that are worth a job              */
-    CV_WALK_MOST = 32 << 20,    /* decoded ones that it may hold                      */
-    CV_WALK_HEAD = 24           /* bytes of the longest head                          */
+    BATCH = 128 * 1024,  /* input bytes of a job                                     */
+    MAX_MADE = 32 << 20, /* output bytes that it may hold                           */
+    SMALL =
+        32, /* a frame is cut inside if its first block has at least BATCH / SMALL bytes */
 };
 
-/* What the head is of that is read. */
-enum cv_walk_part { CV_WALK_MEMBER, CV_WALK_BLOCK, CV_WALK_CHECK, CV_WALK_LOST };
-
-/* A job whose blocks may be those of one frame of lz4 (parallel_frames.c). */
-struct cv_walk_job {
-    struct cv_parallel_decode_job
-        job;          /* first                                                  */
-    bool apart;       /* it has blocks of one frame only: of it,                */
-    bool first, last; /* ... the first, the last                                */
+struct frame_job {
+    struct cv_decode_job job; /* first */
+    bool split;               /* it has blocks of one lz4 frame: */
+    bool first, last;         /* the first, the last blocks      */
     struct cv_lz4_head head;
-    bool begun;     /* the one who asks has seen it                               */
-    bool cut_short; /* the last: its check has not all come                       */
-    uint32_t check; /* ... it                                                     */
-    uint64_t check_at, check_end; /* ... where it is in the file                      */
+    bool begun;                   /* the consumer has seen output of it        */
+    bool cut_short;               /* the last: the checksum is not complete    */
+    uint32_t check;               /* the last: the checksum of the frame       */
+    uint64_t check_at, check_end; /* the last: its place in the file           */
 };
 
-struct cv_frame_walk {
-    uint64_t at;   /* in the file: behind what was passed on              */
-    uint64_t pass; /* bytes before the next head                          */
-    uint8_t head[CV_WALK_HEAD];
-    size_t have, need;
-    enum cv_walk_part part;
-    bool checked; /* a check stands behind the member, 4 bytes           */
-    bool first;   /* there was no job before                             */
-    size_t
-        carried; /* of a head that a job may begin with: bytes from earlier reads, not passed on */
-    struct cv_walk_job *job; /* borrowed: the last one; NULL: none       */
-    /* What the head says; false: more of it is needed. */
-    bool (*step)(struct cv_frame_walk *walk);
-    /* Of lz4: the frame that it is in, if jobs may begin with its blocks. */
-    bool opens; /* one may begin here                                     */
-    bool apart; /* it is in one                                           */
-    bool fresh; /* ... of which no job has blocks yet                     */
-    uint64_t frame;
-    struct cv_lz4_head lz4;
-    /* Of who asks: what was made of such a frame. */
-    struct cv_lz4_sum *sum; /* owned */
-};
-
-enum {
-    HEAD = CV_CODEC_HEAD,
-    /* So many times the first block of a frame that is worth jobs of its own is what is worth a job. */
-    SMALL = 32,
-};
-
-
-static uint32_t number(const uint8_t *bytes, unsigned count)
-{
-    uint32_t value = 0;
-
-    while (count > 0)
-        value = value << 8 | bytes[--count];
-    return value;
-}
-
-/* The next head, behind what is passed over. */
-static void walk_expect(struct cv_frame_walk *walk, enum cv_walk_part part, size_t need,
-                        uint64_t pass)
-{
-    walk->part = part;
-    walk->need = need;
-    walk->pass = pass;
-}
-
-/* --- heads ---------------------------------------------------------------------------------- */
-
-static bool step_bgzf(struct cv_frame_walk *walk)
-{
-    const uint32_t length = number(walk->head + 16, 2) + 1;
-
-    if (!cv_codec_bgzf.begins(walk->head, HEAD) || length < HEAD)
-        walk->part = CV_WALK_LOST;
-    else
-        walk_expect(walk, CV_WALK_MEMBER, HEAD, length - HEAD);
-    return true;
-}
-
-/* A frame to be skipped? */
-static bool walk_skippable(const uint8_t *head)
-{
-    return (head[0] & 0xF0) == 0x50 && memcmp(head + 1, "\x2a\x4d\x18", 3) == 0;
-}
-
-/* ... which it is; `need` bytes of the next head. */
-static bool walk_skip(struct cv_frame_walk *walk, size_t need)
-{
-    if (walk->have < 8) {
-        walk->need = 8;
-        return false;
-    }
-    walk_expect(walk, CV_WALK_MEMBER, need, number(walk->head + 4, 4));
-    return true;
-}
-
-static bool step_zstd(struct cv_frame_walk *walk)
-{
-    static const uint8_t dictionary[] = { 0, 1, 2, 4 }, content[] = { 0, 2, 4, 8 };
-    const uint32_t block = number(walk->head, 3);
-    const unsigned flags = walk->head[4], single = flags >> 5 & 1;
-
-    if (walk->part == CV_WALK_BLOCK) {
-        walk->pass = (block >> 1 & 3) == 1 ? 1 : block >> 3;
-        if ((block & 1) != 0)
-            walk_expect(walk, CV_WALK_MEMBER, 5, walk->pass + (walk->checked ? 4 : 0));
-    } else if (walk_skippable(walk->head)) {
-        return walk_skip(walk, 5);
-    } else if (memcmp(walk->head, "\x28\xb5\x2f\xfd", 4) != 0) {
-        walk->part = CV_WALK_LOST;
-    } else {
-        walk->checked = (flags >> 2 & 1) != 0;
-        walk_expect(walk, CV_WALK_BLOCK, 3,
-                    1 - single + dictionary[flags & 3] +
-                        (flags >> 6 == 0 ? single : content[flags >> 6]));
-    }
-    return true;
-}
-
-/* --- jobs ----------------------------------------------------------------------------------- */
-
-/* Let there be a job. Blocks of a frame get a head of their own, before which they seem to begin. */
-static bool begin_job(struct cv_frame_walk *walk, struct cv_parallel_decoder *parallel)
-{
-    uint8_t head[CV_LZ4_LEAST];
-    struct cv_parallel_decode_job *job;
-
-    if (walk->job != NULL)
-        return true;
-    job = cv_wide_begin(parallel, walk->at - (walk->apart ? sizeof head : 0));
-    if (job == NULL)
-        return false;
-    job->made_some = !walk->first;
-    walk->first = false;
-    walk->job = (struct cv_walk_job *)job;
-    if (walk->apart) {
-        job->before = job->offset - walk->frame;
-        walk->job->apart = true;
-        walk->job->first = walk->fresh;
-        walk->job->head = walk->lz4;
-        walk->fresh = false;
-    }
-    if (!cv_wide_give(parallel, job)) {
-        walk->job = NULL;
-        return false;
-    }
-    if (!walk->apart)
-        return true;
-    cv_lz4_head_make(&walk->lz4, head);
-    return cv_wide_put(job, head, sizeof head);
-}
-
-/* There is enough in the last job. Blocks of a frame that others go on with get an end of their own. */
-static bool end_job(struct cv_frame_walk *walk)
-{
-    static const uint8_t none[CV_LZ4_BLOCK];
-    struct cv_walk_job *job = walk->job;
-    const bool good =
-        !job->apart || job->last || cv_wide_put(&job->job, none, sizeof none);
-
-    cv_wide_complete(&job->job, 0);
-    walk->job = NULL;
-    return good;
-}
-
-/* Bytes for the last job, which begins with them if there is none. */
-static bool pass_on(struct cv_frame_walk *walk, struct cv_parallel_decoder *parallel,
-                    const uint8_t *bytes, size_t length)
-{
-    if (length == 0)
-        return true;
-    if (!begin_job(walk, parallel))
-        return false;
-    walk->at += length;
-    return cv_wide_put(&walk->job->job, bytes, length);
-}
-
-/* Blocks of the frame that begins here are for jobs of their own. Its head was not passed on: one is made in its
- * place. */
-static bool open_frame(struct cv_frame_walk *walk, struct cv_parallel_decoder *parallel)
-{
-    const size_t length = walk->have - CV_LZ4_BLOCK;
-
-    walk->frame = walk->at;
-    walk->at += length;
-    walk->apart = walk->fresh = true;
-    return pass_on(walk, parallel, walk->head + length, CV_LZ4_BLOCK);
-}
-
-/* A head is there that a job may begin with, and ends before `at`. What is before it belongs to the last job;
- * it and what follows to the next one, if the last one has enough, or must not have more. *begin is what was
- * passed on of the bytes. */
-static bool end_head(struct cv_frame_walk *walk, struct cv_parallel_decoder *parallel,
-                     const uint8_t *bytes, size_t at, size_t *begin)
-{
-    const size_t here = walk->have - walk->carried;
-    const size_t before = at - here - *begin;
-    const size_t batch = parallel->form->batch;
-    const bool enough = walk->job != NULL && walk->job->job.given + before >= batch;
-    const bool opens = walk->opens && walk->pass >= batch / SMALL;
-    bool good = true;
-
-    walk->opens = false;
-    if (enough || opens) {
-        good = pass_on(walk, parallel, bytes + *begin, before) &&
-               (walk->job == NULL || end_job(walk));
-        *begin = opens ? at : at - here;
-    }
-    if (good)
-        good = opens ? open_frame(walk, parallel)
-                     : pass_on(walk, parallel, walk->head, walk->carried);
-    walk->carried = 0;
-    return good;
-}
-
-/* The check of a frame is there: it is for who asks, as no job has all of its blocks. */
-static bool end_frame(struct cv_frame_walk *walk, struct cv_parallel_decoder *parallel,
-                      const uint8_t *bytes, size_t at, size_t *begin)
-{
-    const size_t here = walk->have - walk->carried;
-    const bool good = pass_on(walk, parallel, bytes + *begin, at - here - *begin);
-
-    *begin = at;
-    walk->at += walk->have;
-    walk->carried = 0;
-    walk->apart = false;
-    if (!good)
-        return false;
-    walk->job->last = true;
-    walk->job->check_at = walk->at - walk->have;
-    walk->job->check_end = walk->at;
-    if (walk->have > 0)
-        walk->job->check = cv_lz4_number(walk->head);
-    walk_expect(walk, CV_WALK_MEMBER, 6, 0);
-    return end_job(walk);
-}
-
-static bool pass_head(struct cv_frame_walk *walk, struct cv_parallel_decoder *parallel,
-                      enum cv_walk_part was, const uint8_t *bytes, size_t at,
-                      size_t *begin)
-{
-    bool good = true;
-
-    if (was == CV_WALK_CHECK)
-        good = end_frame(walk, parallel, bytes, at, begin);
-    else if (walk->part == CV_WALK_LOST)
-        good = pass_on(walk, parallel, walk->head, walk->carried);
-    else if (was == CV_WALK_MEMBER || walk->apart)
-        good = end_head(walk, parallel, bytes, at, begin);
-    walk->have = walk->carried = 0;
-    return good;
-}
-
-static bool walk_cut(void *state, struct cv_parallel_decoder *parallel,
-                     const uint8_t *bytes, size_t length)
-{
-    struct cv_frame_walk *walk = state;
-    size_t at = 0, begin = 0;
-    bool good = true;
-
-    while (good && at < length && walk->part != CV_WALK_LOST) {
-        const uint64_t pending = walk->pass > 0 ? walk->pass : walk->need - walk->have;
-        const size_t some = pending < length - at ? (size_t)pending : length - at;
-        const enum cv_walk_part was = walk->part;
-
-        at += some;
-        if (walk->pass > 0) {
-            walk->pass -= some;
-            continue;
-        }
-        memcpy(walk->head + walk->have, bytes + at - some, some);
-        walk->have += some;
-        if (walk->have < walk->need || !walk->step(walk))
-            continue;
-        good = pass_head(walk, parallel, was, bytes, at, &begin);
-    }
-    /* A head that is not whole waits until it is. */
-    if ((walk->part == CV_WALK_MEMBER || walk->apart) && walk->pass == 0 && good) {
-        length -= walk->have - walk->carried;
-        walk->carried = walk->have;
-    }
-    return good && pass_on(walk, parallel, bytes + begin, length - begin);
-}
-
-static void walk_end(void *state, struct cv_parallel_decoder *parallel, int error)
-{
-    struct cv_frame_walk *walk = state;
-
-    if (walk->part == CV_WALK_CHECK && walk->job != NULL && error == 0) {
-        walk->job->last = true;
-        walk->job->cut_short = walk->have < walk->need;
-        walk->job->check_at = walk->at;
-        walk->job->check_end = walk->at + walk->carried;
-    } else {
-        pass_on(walk, parallel, walk->head, walk->carried);
-    }
-    if (error != 0 ? begin_job(walk, parallel) : walk->job != NULL)
-        cv_wide_complete(&walk->job->job, error);
-}
-
-static struct cv_frame_walk *
-walk_open(uint64_t offset, bool (*step)(struct cv_frame_walk *walk), size_t need)
-{
-    struct cv_frame_walk *walk = calloc(1, sizeof *walk);
-
-    if (walk != NULL) {
-        walk->at = offset;
-        walk->step = step;
-        walk->first = true;
-        walk_expect(walk, CV_WALK_MEMBER, need, 0);
-    }
-    return walk;
-}
-
-static void *open_bgzf(uint64_t offset)
-{
-    return walk_open(offset, step_bgzf, HEAD);
-}
-
-static void *open_zstd(uint64_t offset)
-{
-    return walk_open(offset, step_zstd, 5);
-}
-
-#define FORM(name)                                                                       \
-    const struct cv_parallel_decode_format cv_wide_##name = { .codec = &cv_codec_##name, \
-                                                              .job_size = sizeof(        \
-                                                                  struct cv_walk_job),   \
-                                                              .batch = CV_WALK_BATCH,    \
-                                                              .max = CV_WALK_MOST,       \
-                                                              .open = open_##name,       \
-                                                              .close = free,             \
-                                                              .cut = walk_cut,           \
-                                                              .end = walk_end }
-FORM(bgzf);
-FORM(zstd);
-
-/* --- frames of lz4, and the blocks of one where each can be decoded by itself ------ */
-
-/* Such a frame is cut between blocks when a job has enough of them. Each job gets them with a head and an end in
- * the place of the frame's, which may say how much all of them hold and have a check of it: who asks sees to these. */
-
-enum { FIRST = 6 /* bytes of a head that are looked at first */ };
-
-struct cv_lz4_sum {
-    XXH32_state_t *state; /* owned                  */
-    uint64_t made;        /* bytes of the frame     */
+struct cutter {
+    struct cv_frame_scan scan;
+    uint64_t at;           /* offset in the file of the next byte for a job          */
+    bool first;            /* there was no job before                                */
+    size_t carried;        /* bytes of scan.head from earlier reads, not in a job    */
+    struct frame_job *job; /* borrowed: the last one; NULL: none                     */
+    bool fresh;            /* no job has blocks of the split frame yet               */
+    uint64_t frame;        /* offset in the file of the split frame                  */
+    /* For the consumer: the split frame so far. */
+    XXH32_state_t *sum; /* owned; lz4 only */
+    uint64_t made;
 };
 
 /* --- the reader ----------------------------------------------------------------------------- */
 
-/* Behind the head of a block. */
-static void pass_block(struct cv_frame_walk *walk, uint32_t block)
+/* Begin a job unless there is one. */
+static bool begin_job(struct cutter *cutter, struct cv_parallel_decoder *parallel)
 {
-    const size_t check = walk->lz4.checked ? CV_LZ4_CHECK : 0;
+    const bool split = cutter->scan.split;
+    uint8_t head[CV_LZ4_LEAST];
+    struct cv_decode_job *job;
 
-    if (block != 0)
-        walk_expect(walk, CV_WALK_BLOCK, CV_LZ4_BLOCK,
-                    (uint64_t)(block & ~CV_LZ4_STORED) +
-                        (walk->lz4.checks ? CV_LZ4_CHECK : 0));
-    else if (walk->apart)
-        walk_expect(walk, CV_WALK_CHECK, check, 0);
-    else
-        walk_expect(walk, CV_WALK_MEMBER, FIRST, check);
-}
-
-/* The head of a frame, with that of its first block. */
-static bool step_lz4(struct cv_frame_walk *walk)
-{
-    const uint8_t *head = walk->head;
-    size_t length;
-
-    if (walk->part == CV_WALK_CHECK)
+    if (cutter->job != NULL)
         return true;
-    if (walk->part == CV_WALK_BLOCK) {
-        pass_block(walk, cv_lz4_number(head));
-        return true;
+    job = cv_decode_job_new(parallel, cutter->at - (split ? sizeof head : 0));
+    if (job == NULL)
+        return false;
+    job->made_some = !cutter->first;
+    cutter->first = false;
+    cutter->job = (struct frame_job *)job;
+    if (split) {
+        job->before = job->offset - cutter->frame;
+        cutter->job->split = true;
+        cutter->job->first = cutter->fresh;
+        cutter->job->head = cutter->scan.lz4;
+        cutter->fresh = false;
     }
-    if (walk_skippable(head))
-        return walk_skip(walk, FIRST);
-    length = cv_lz4_head_length(head);
-    if (memcmp(head, "\x04\x22\x4d\x18", 4) == 0 && walk->have < length + CV_LZ4_BLOCK) {
-        walk->need = length + CV_LZ4_BLOCK;
+    if (!cv_decode_job_submit(parallel, job)) {
+        cutter->job = NULL;
         return false;
     }
-    if (!cv_lz4_head_read(head, &walk->lz4)) {
-        walk->part = CV_WALK_LOST;
+    if (!split)
         return true;
-    }
-    pass_block(walk, cv_lz4_number(head + length));
-    walk->opens = walk->lz4.apart && walk->part == CV_WALK_BLOCK;
-    return true;
+    cv_lz4_head_make(&cutter->scan.lz4, head);
+    return cv_decode_job_add(job, head, sizeof head);
 }
 
-/* --- who asks ------------------------------------------------------------------------------- */
-
-static void look(void *state, struct cv_parallel_decode_job *job)
+/* The last job is complete. Blocks that others continue get an end mark. */
+static bool end_job(struct cutter *cutter)
 {
-    struct cv_lz4_sum *sum = ((struct cv_frame_walk *)state)->sum;
-    struct cv_walk_job *part = (struct cv_walk_job *)job;
+    static const uint8_t end_mark[CV_LZ4_BLOCK];
+    struct frame_job *job = cutter->job;
+    const bool good = !job->split || job->last ||
+                      cv_decode_job_add(&job->job, end_mark, sizeof end_mark);
 
-    if (!part->apart)
+    cv_decode_job_complete(&job->job, 0);
+    cutter->job = NULL;
+    return good;
+}
+
+static bool add_to_job(struct cutter *cutter, struct cv_parallel_decoder *parallel,
+                       const uint8_t *bytes, size_t length)
+{
+    if (length == 0)
+        return true;
+    if (!begin_job(cutter, parallel))
+        return false;
+    cutter->at += length;
+    return cv_decode_job_add(&cutter->job->job, bytes, length);
+}
+
+/* Split the lz4 frame that begins here: its header is replaced by one in each job. */
+static bool split_frame(struct cutter *cutter, struct cv_parallel_decoder *parallel)
+{
+    const size_t length = cutter->scan.have - CV_LZ4_BLOCK;
+
+    cutter->frame = cutter->at;
+    cutter->at += length;
+    cutter->scan.split = cutter->fresh = true;
+    return add_to_job(cutter, parallel, cutter->scan.head + length, CV_LZ4_BLOCK);
+}
+
+/* A header where a job may begin ends before bytes[at]. Earlier bytes belong to the last job; the
+ * header belongs to a new one if the last one has enough bytes or the frame is split here.
+ * bytes[*begin] is the first byte that is in no job. */
+static bool end_head(struct cutter *cutter, struct cv_parallel_decoder *parallel,
+                     bool can_split, const uint8_t *bytes, size_t at, size_t *begin)
+{
+    const size_t here = cutter->scan.have - cutter->carried;
+    const size_t before = at - here - *begin;
+    const size_t batch = cv_parallel_batch(parallel);
+    const bool enough = cutter->job != NULL && cutter->job->job.given + before >= batch;
+    const bool splits = can_split && cutter->scan.pass >= batch / SMALL;
+    bool good = true;
+
+    if (enough || splits) {
+        good = add_to_job(cutter, parallel, bytes + *begin, before) &&
+               (cutter->job == NULL || end_job(cutter));
+        *begin = splits ? at : at - here;
+    }
+    if (good)
+        good = splits ? split_frame(cutter, parallel)
+                      : add_to_job(cutter, parallel, cutter->scan.head, cutter->carried);
+    return good;
+}
+
+/* The checksum of a split frame: it is for the consumer, as no job has all blocks. */
+static bool end_frame(struct cutter *cutter, struct cv_parallel_decoder *parallel,
+                      const uint8_t *bytes, size_t at, size_t *begin)
+{
+    struct cv_frame_scan *scan = &cutter->scan;
+    const size_t here = scan->have - cutter->carried;
+    const bool good = add_to_job(cutter, parallel, bytes + *begin, at - here - *begin);
+
+    *begin = at;
+    cutter->at += scan->have;
+    if (!good)
+        return false;
+    cutter->job->last = true;
+    cutter->job->check_at = cutter->at - scan->have;
+    cutter->job->check_end = cutter->at;
+    if (scan->have > 0)
+        cutter->job->check = (uint32_t)cv_little_endian(scan->head, CV_LZ4_CHECK);
+    cv_frame_scan_init(scan, &cv_codec_lz4);
+    return end_job(cutter);
+}
+
+static bool pass_head(struct cutter *cutter, struct cv_parallel_decoder *parallel,
+                      enum cv_frame_part was, const uint8_t *bytes, size_t at,
+                      size_t *begin)
+{
+    struct cv_frame_scan *scan = &cutter->scan;
+    bool good = true;
+
+    if (was == CV_FRAME_CHECK)
+        good = end_frame(cutter, parallel, bytes, at, begin);
+    else if (scan->part == CV_FRAME_LOST)
+        good = add_to_job(cutter, parallel, scan->head, cutter->carried);
+    else if (was == CV_FRAME_MEMBER || scan->split)
+        good = end_head(cutter, parallel,
+                        was == CV_FRAME_MEMBER && scan->part == CV_FRAME_BLOCK &&
+                            scan->lz4.independent,
+                        bytes, at, begin);
+    scan->have = cutter->carried = 0;
+    return good;
+}
+
+static bool cut(void *state, struct cv_parallel_decoder *parallel, const uint8_t *bytes,
+                size_t length)
+{
+    struct cutter *cutter = state;
+    struct cv_frame_scan *scan = &cutter->scan;
+    size_t at = 0, begin = 0;
+    bool good = true;
+
+    while (good && at < length && scan->part != CV_FRAME_LOST) {
+        const uint64_t pending = scan->pass > 0 ? scan->pass : scan->need - scan->have;
+        const size_t some = pending < length - at ? (size_t)pending : length - at;
+        const enum cv_frame_part was = scan->part;
+
+        at += some;
+        if (scan->pass > 0) {
+            scan->pass -= some;
+            continue;
+        }
+        memcpy(scan->head + scan->have, bytes + at - some, some);
+        scan->have += some;
+        if (scan->have < scan->need || !scan->step(scan))
+            continue;
+        good = pass_head(cutter, parallel, was, bytes, at, &begin);
+    }
+    /* An incomplete header that may begin a job is carried over to the next call. */
+    if ((scan->part == CV_FRAME_MEMBER || scan->split) && scan->pass == 0 && good) {
+        length -= scan->have - cutter->carried;
+        cutter->carried = scan->have;
+    }
+    return good && add_to_job(cutter, parallel, bytes + begin, length - begin);
+}
+
+static void end(void *state, struct cv_parallel_decoder *parallel, int error)
+{
+    struct cutter *cutter = state;
+    const struct cv_frame_scan *scan = &cutter->scan;
+
+    if (scan->part == CV_FRAME_CHECK && cutter->job != NULL && error == 0) {
+        cutter->job->last = true;
+        cutter->job->cut_short = scan->have < scan->need;
+        cutter->job->check_at = cutter->at;
+        cutter->job->check_end = cutter->at + cutter->carried;
+    } else {
+        add_to_job(cutter, parallel, scan->head, cutter->carried);
+    }
+    if (error != 0 ? begin_job(cutter, parallel) : cutter->job != NULL)
+        cv_decode_job_complete(&cutter->job->job, error);
+}
+
+/* --- the consumer of lz4 -------------------------------------------------------------------- */
+
+static void look_lz4(void *state, struct cv_decode_job *job)
+{
+    struct cutter *cutter = state;
+    struct frame_job *part = (struct frame_job *)job;
+
+    if (!part->split)
         return;
     if (part->first && !part->begun) {
-        XXH32_reset(sum->state, 0);
-        sum->made = 0;
+        XXH32_reset(cutter->sum, 0);
+        cutter->made = 0;
     }
     part->begun = true;
-    sum->made += job->made;
-    if (part->head.checked)
-        for (const struct cv_parallel_decode_chunk *chunk = job->chunks; chunk != NULL;
+    cutter->made += job->made;
+    if (part->head.frame_check)
+        for (const struct cv_decode_chunk *chunk = job->chunks; chunk != NULL;
              chunk = chunk->next)
-            XXH32_update(sum->state, chunk->bytes, chunk->length);
+            XXH32_update(cutter->sum, chunk->bytes, chunk->length);
 }
 
-static enum cleave_status settle(void *state, struct cv_parallel_decoder *parallel,
-                                 struct cv_parallel_decode_job *job,
-                                 struct cleave_error *err)
+static enum cleave_status settle_lz4(void *state, struct cv_parallel_decoder *parallel,
+                                     struct cv_decode_job *job, struct cleave_error *err)
 {
-    const struct cv_lz4_sum *sum = ((struct cv_frame_walk *)state)->sum;
-    const struct cv_walk_job *part = (const struct cv_walk_job *)job;
+    const struct cutter *cutter = state;
+    const struct frame_job *part = (const struct frame_job *)job;
 
     (void)parallel;
     if (job->status != CLEAVE_OK)
         *err = job->err;
-    if (job->status != CLEAVE_OK || !part->apart || !part->last)
+    if (job->status != CLEAVE_OK || !part->split || !part->last)
         return job->status;
-    if (part->head.sized && sum->made != part->head.size)
+    if (part->head.sized && cutter->made != part->head.size)
         return cv_decoder_refuse(job->decoder, part->check_at,
                                  "another number of bytes than it says", err);
     if (part->cut_short)
         return cv_decoder_refuse(job->decoder, part->check_end, NULL, err);
-    return !part->head.checked || part->check == XXH32_digest(sum->state)
+    return !part->head.frame_check || part->check == XXH32_digest(cutter->sum)
                ? CLEAVE_OK
                : cv_decoder_refuse(job->decoder, part->check_end,
                                    "bytes that do not fit their check", err);
 }
 
-/* --- life ----------------------------------------------------------------------------------- */
+/* --- formats -------------------------------------------------------------------------------- */
 
-static void close_lz4(void *state)
+static void close_cutter(void *state)
 {
-    struct cv_frame_walk *walk = state;
+    XXH32_freeState(((struct cutter *)state)->sum);
+    free(state);
+}
 
-    if (walk->sum != NULL)
-        XXH32_freeState(walk->sum->state);
-    free(walk->sum);
-    free(walk);
+static void *open_cutter(const struct cv_codec *codec, uint64_t offset)
+{
+    struct cutter *cutter = calloc(1, sizeof *cutter);
+
+    if (cutter == NULL)
+        return NULL;
+    cv_frame_scan_init(&cutter->scan, codec);
+    cutter->at = offset;
+    cutter->first = true;
+    return cutter;
+}
+
+static void *open_bgzf(uint64_t offset)
+{
+    return open_cutter(&cv_codec_bgzf, offset);
+}
+
+static void *open_zstd(uint64_t offset)
+{
+    return open_cutter(&cv_codec_zstd, offset);
 }
 
 static void *open_lz4(uint64_t offset)
 {
-    struct cv_frame_walk *walk = walk_open(offset, step_lz4, FIRST);
+    struct cutter *cutter = open_cutter(&cv_codec_lz4, offset);
 
-    if (walk == NULL)
-        return NULL;
-    walk->sum = calloc(1, sizeof *walk->sum);
-    if (walk->sum != NULL)
-        walk->sum->state = XXH32_createState();
-    if (walk->sum != NULL && walk->sum->state != NULL)
-        return walk;
-    close_lz4(walk);
+    if (cutter != NULL)
+        cutter->sum = XXH32_createState();
+    if (cutter == NULL || cutter->sum != NULL)
+        return cutter;
+    close_cutter(cutter);
     return NULL;
 }
 
-const struct cv_parallel_decode_format cv_wide_lz4 = {
-    .codec = &cv_codec_lz4,
-    .job_size = sizeof(struct cv_walk_job),
-    .batch = CV_WALK_BATCH,
-    .max = CV_WALK_MOST,
-    .open = open_lz4,
-    .close = close_lz4,
-    .cut = walk_cut,
-    .end = walk_end,
-    .look = look,
-    .settle = settle,
-};
+#define FORMAT(name, ...)                                                                \
+    const struct cv_parallel_format cv_parallel_##name = { .codec = &cv_codec_##name,    \
+                                                           .job_size =                   \
+                                                               sizeof(struct frame_job), \
+                                                           .batch = BATCH,               \
+                                                           .max = MAX_MADE,              \
+                                                           .open = open_##name,          \
+                                                           .close = close_cutter,        \
+                                                           .cut = cut,                   \
+                                                           .end = end,                   \
+                                                           __VA_ARGS__ }
+
+FORMAT(bgzf, .look = NULL);
+FORMAT(zstd, .look = NULL);
+FORMAT(lz4, .look = look_lz4, .settle = settle_lz4);

@@ -16,7 +16,7 @@
 #include "run/execute/resume.h"
 #include "run/master/run_policy.h"
 
-#define CV_CODEC_WORD(upper, lower) ", " #lower
+#define CV_CODEC_WORD(name) ", " #name
 
 /* --- what was asked ------------------------------------------------------------------------ */
 

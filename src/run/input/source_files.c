@@ -148,7 +148,7 @@ enum cleave_status cv_source_file_use(struct cv_source_file *file,
     cv_cut_file_init(&file->cut, splitter, file->name, file->fd, file->size);
     if (file->decoded != NULL) {
         cv_decoded_file_use(file->decoded, file->fd);
-        file->cut.well = cv_decoded_file_well(file->decoded);
+        file->cut.well = cv_decoded_file_reader(file->decoded);
     }
     if (file->fetched != NULL)
         file->cut.well = cv_fetched_well(file->fetched);
@@ -235,7 +235,7 @@ static enum cleave_status shorten(struct cv_source *source, struct cv_source_fil
     CV_TRY(cv_source_file_use(file, source->splitter, err));
     cv_cut_file_done(&file->cut);
     cv_cut_file_init(&file->cut, source->splitter, file->name, file->fd, good_end);
-    file->cut.well = cv_decoded_file_well(file->decoded);
+    file->cut.well = cv_decoded_file_reader(file->decoded);
     file->size = good_end;
     if (record > 0)
         end -= end % record;
@@ -243,7 +243,7 @@ static enum cleave_status shorten(struct cv_source *source, struct cv_source_fil
         CV_TRY(last_record(file, &end, err));
     cv_cut_file_done(&file->cut);
     cv_cut_file_init(&file->cut, source->splitter, file->name, file->fd, end);
-    file->cut.well = cv_decoded_file_well(file->decoded);
+    file->cut.well = cv_decoded_file_reader(file->decoded);
     file->size = end;
     source->total_good =
         file->base + end; /* outputs are in order: none behind could be written */

@@ -215,7 +215,7 @@ static enum cleave_status unpack_file(struct cv_source_file *file, int fd,
     CV_TRY(find_codec(file, fd, options, &codec, err));
     if (codec == NULL)
         return CLEAVE_OK;
-    CV_TRY(cv_blocks_find(&blocks, codec, fd, file->size, &whole, err));
+    whole = cv_blocks_find(&blocks, codec, fd, file->size);
     file->unended = whole && lacks_end(codec, fd, file->size);
     alone = alone && !(options->sized && file->size < LARGE);
     *as_stream = alone && (!whole || blocks.count < 2);
