@@ -14,7 +14,7 @@ static const uint8_t MAGIC[] = { 0x04, 0x22, 0x4D, 0x18 };
 /* --- frame headers -------------------------------------------------------------------------- */
 
 enum {
-    FLAGS = 4, /* offset of the flags, and of the block size */
+    FLAGS = 4, /* offsets in a header */
     SIZES = 5,
     VERSION = 0x40, /* flags */
     INDEPENDENT = 0x20,
@@ -160,7 +160,7 @@ static bool collect(struct frames *frames, struct cv_codec_io *io, uint8_t *to,
     return frames->got >= wanted;
 }
 
-/* A step of each part. CV_CODEC_MADE without output: go on with the next part. */
+/* A step of each part. CV_CODEC_MADE without output: continue with the next part. */
 
 static bool grow_buffers(struct frames *frames)
 {

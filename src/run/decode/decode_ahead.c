@@ -155,7 +155,7 @@ struct cv_decode_thread {
     size_t room;                      /* bytes that are decoded ahead */
     pthread_t thread;
     bool running;
-    enum cleave_status status; /* of the thread, when it has ended */
+    enum cleave_status status; /* when the thread has ended */
     struct cleave_error err;
     struct cv_ahead *ahead; /* owned                                      */
     struct cv_pipe stop;    /* closing its write end stops the thread     */

@@ -1,8 +1,8 @@
 /* decode_ahead.h -- a compressed input, decoded before its bytes are asked for.
  * SPDX-License-Identifier: MIT
  *
- * By several threads if the format allows it, else by one. Output and errors are those of
- * struct cv_decoder. */
+ * By several threads if the format allows it, else by one. Output and errors do not depend on the
+ * number of threads. */
 #ifndef CV_DECODE_AHEAD_H
 #define CV_DECODE_AHEAD_H
 #include "run/decode/decoder.h"
@@ -22,7 +22,7 @@ struct cv_ahead {
 
 struct cv_ahead_file {
     int fd;          /* borrowed                                */
-    uint64_t offset; /* in it, of the first byte of the input   */
+    uint64_t offset; /* where the input begins in it            */
     uint64_t size;   /* bytes of the input                      */
 };
 

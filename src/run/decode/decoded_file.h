@@ -35,8 +35,8 @@ uint64_t cv_decoded_file_round(const struct cv_decoded_file *decoded, uint64_t o
 
 /* --- blocks that arrive from another machine -------------------------------------------------- */
 
-/* Blocks of a compressed file that are stored, with an offset, in another file. Output offsets are
- * those of the decoded original. Flows end at the end they were asked for, because the blocks after
+/* Blocks of a compressed file that are stored, with an offset, in another file. Offsets refer to the
+ * decoded original. Flows end at the end they were asked for, because the blocks after
  * it may be missing; each has its own list of blocks, as more are added while it runs. */
 struct cv_arriving_input;
 

@@ -14,7 +14,7 @@ enum fault { NONE, DAMAGED, SHORT, STRANGE, LACKING };
 struct cv_decoder {
     const struct cv_codec *codec;
     struct cv_decoder_input input;
-    void *state;       /* owned: of the codec                          */
+    void *state;       /* owned: state of the codec                    */
     uint64_t block_at; /* offset of `block` in the file                */
     uint64_t member;   /* offset of the member in the file             */
     uint64_t made;     /* decoded bytes                                */
@@ -22,7 +22,7 @@ struct cv_decoder {
     bool inside;       /* a member                                     */
     bool ended;        /* the input has ended                          */
     enum fault fault;  /* cause of a failure                           */
-    const char *why;   /* what was found instead, or is missing        */
+    const char *why;   /* as in struct cv_codec_io                     */
     uint8_t block[BLOCK];
 };
 
@@ -205,7 +205,7 @@ static enum cleave_status switch_codec(struct cv_decoder *decoder,
     return change_codec(decoder, other, err);
 }
 
-/* What is found instead of a member: files of two formats may have been concatenated. */
+/* The format found instead of a member: files of two formats may have been concatenated. */
 static const char *find_other(const struct cv_decoder *decoder)
 {
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)

@@ -20,7 +20,7 @@ enum cv_codec_step {
     CV_CODEC_MORE,   /* the input is used up                                          */
     CV_CODEC_MADE,   /* there is output: call again                                   */
     CV_CODEC_END,    /* the member has ended; there may be output                     */
-    CV_CODEC_BAD,    /* damaged: `why`, a constant text, is what was found            */
+    CV_CODEC_BAD,    /* damaged: `why`, a constant text, describes the bytes          */
     CV_CODEC_LACK,   /* something outside the file is needed: `why`, a constant text  */
     CV_CODEC_MEMORY, /* out of memory                                                 */
 };
@@ -61,7 +61,7 @@ struct cv_decoder_input {
     ssize_t (*read)(void *context, void *to, size_t max);
     void *context;    /* borrowed                                          */
     const char *name; /* borrowed: for messages                            */
-    uint64_t offset;  /* of the first byte in the file                     */
+    uint64_t offset;  /* where the input begins in the file                */
     uint64_t made;    /* decoded bytes before it                           */
     uint64_t before;  /* bytes of the first member that precede it         */
     /* Borrowed; may be NULL. If the caller appends all output to it before it asks for more,

@@ -28,7 +28,7 @@ enum {
 
 struct cv_gzip {
     struct cv_inflate inflate;
-    unsigned part;              /* of the member: see codec_gzip.c              */
+    unsigned part;              /* see codec_gzip.c                             */
     unsigned flags, got, extra; /* bytes of the part so far; bytes left to skip */
     uint8_t bytes[CV_GZIP_FIXED];
     uint32_t crc;
@@ -72,7 +72,7 @@ void cv_lz4_head_make(const struct cv_lz4_head *head, uint8_t *bytes);
 
 enum { CV_FRAME_HEAD = 24 }; /* bytes of the longest header */
 
-/* What the next header belongs to. */
+/* The owner of the next header. */
 enum cv_frame_part {
     CV_FRAME_MEMBER,
     CV_FRAME_BLOCK,
@@ -80,7 +80,7 @@ enum cv_frame_part {
     CV_FRAME_LOST,  /* the bytes are not in the format: end of the scan */
 };
 
-/* Members of BGZF, zstd and lz4 consist of parts that say how long they are. The caller copies
+/* Members of BGZF, zstd and lz4 consist of parts with a length in the header. The caller copies
  * `need` bytes to `head`, sets `have`, calls `step`, and skips `pass` bytes to the next header.
  * If `step` returns false, `need` has grown. */
 struct cv_frame_scan {

@@ -85,7 +85,7 @@ static bool pass_lz4_block(struct cv_frame_scan *scan, const uint8_t *head)
                        : expect(scan, CV_FRAME_MEMBER, LZ4_FIRST, check);
 }
 
-/* The header of a frame is read together with that of its first block. */
+/* The headers of a frame and of its first block are read together. */
 static bool step_lz4(struct cv_frame_scan *scan)
 {
     size_t length;

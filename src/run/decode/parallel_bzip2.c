@@ -2,7 +2,7 @@
  *
  * A block begins at any bit, with a mark of 48 bits, and does not tell its length. The reader cuts
  * a stream at every mark of a block or of the end of the stream. It turns the bits between two
- * marks into a stream of their own: header, block, and an end with the checksum of this block.
+ * marks into a separate stream: header, block, and an end with the checksum of this block.
  * The bits of a mark can also occur inside a block, by chance or on purpose. Then a part cannot be
  * decoded, and the consumer joins it with the next one. The consumer also verifies what concerns
  * a whole stream, such as its checksum. A damaged block gives no output. */
@@ -32,9 +32,9 @@ struct part {
     uint64_t begin;  /* in the file, in bits               */
     uint64_t count;  /* bits                               */
     uint64_t stream; /* offset of the stream in the file   */
-    char level;      /* of the stream                      */
+    char level;      /* in the header of the stream        */
     bool plain;      /* not bzip2: the input unchanged     */
-    bool ends;       /* it begins with END_MARK            */
+    bool ends;       /* the first mark is END_MARK         */
     bool followed;   /* another part follows               */
 };
 
@@ -48,11 +48,11 @@ struct cutter {
     uint64_t stream;
     char level;
     bool marked;         /* there was a mark                                   */
-    bool ends;           /* it was END_MARK                                    */
+    bool ends;           /* the last mark was END_MARK                         */
     struct part *plain;  /* borrowed: gets all input; NULL                     */
     uint8_t shifts[256]; /* bit positions of a mark whose bits 16 to 23 are the index */
     /* For the consumer. */
-    char level_now; /* of the current stream; 0: none yet */
+    char level_now; /* level of the stream; 0: none yet   */
     uint32_t check; /* over its blocks                    */
 };
 
@@ -190,7 +190,7 @@ static bool join_next(struct cv_parallel_decoder *parallel, struct bits *bits,
     return good;
 }
 
-/* Replace the output of a part by that of another one, which is freed. */
+/* Replace the output of a part by the output of another part, which is freed. */
 static enum cleave_status decode_instead(struct part *part, struct part *other,
                                          struct cleave_error *err)
 {

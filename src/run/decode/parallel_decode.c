@@ -1,8 +1,8 @@
 /* parallel_decode.c -- a compressed input that several threads decode. SPDX-License-Identifier: MIT
  *
  * Three kinds of threads: the reader, the pool, the consumer. Input is in lists of slices, one for
- * each job, and their total is limited. The limit cannot block the oldest job: when a younger one
- * has input, the oldest has all of its own. The pool has one thread more than asked for, because
+ * each job, and their total is limited. The limit cannot block the oldest job: when a younger job
+ * has input, the input of the oldest is complete. The pool has one thread more than asked for, because
  * one may wait for input. */
 #include "run/decode/parallel_decode.h"
 
@@ -38,7 +38,8 @@ struct cv_parallel_decoder {
     struct cv_ahead ahead; /* first */
     const struct cv_parallel_format *format;
     struct cv_decoder_input input;
-    void *state; /* owned: of the format; parts for the reader, parts for the consumer */
+    void *
+        state; /* owned: made by format->open; some members for the reader, some for the consumer */
     struct cv_ordered_jobs *pool; /* owned */
     pthread_t reader;
     bool reading;

@@ -32,7 +32,7 @@ struct cv_decode_job {
     struct cv_decode_slice *first, *last; /* owned: not read yet     */
     struct cv_decode_slice *spent;        /* owned: read last        */
     bool complete;                        /* all input was added     */
-    int error;                            /* of reading it, or 0     */
+    int error;                            /* errno of a failed read, or 0 */
     /* Output. */
     bool starved; /* stopped for lack of input, with output to be given out */
     struct cv_decoder *decoder;            /* owned; NULL: not begun */
@@ -44,11 +44,12 @@ struct cv_decode_job {
 
 struct cv_parallel_format {
     const struct cv_codec *codec;
-    size_t job_size; /* of a structure that begins with a struct cv_decode_job   */
+    size_t job_size; /* size of a structure that begins with struct cv_decode_job */
     bool always;     /* use it with one thread, too                              */
     size_t batch;    /* input bytes of a job, at least, if it can be cut         */
     size_t max;      /* output bytes that a job may hold; SIZE_MAX: any number   */
-    void *(*open)(uint64_t offset); /* of the input in the file; NULL: no memory */
+    void *(*open)(
+        uint64_t offset); /* where the input begins in the file; NULL: no memory */
     void (*close)(void *state);
     /* Called by the reader: add input to jobs. False: stop reading. */
     bool (*cut)(void *state, struct cv_parallel_decoder *parallel, const uint8_t *bytes,

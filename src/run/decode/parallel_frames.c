@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * A scan finds the headers in the arriving input. A new job begins at a member if the job before
- * has enough bytes. Where the scan fails, all further input goes to the last job, whose decoder
+ * has enough bytes. If the scan fails, all further input goes to the last job, whose decoder
  * reports the error or decodes the rest.
  *
  * An lz4 frame with independent blocks is cut between blocks, too. Each job of such a frame gets
@@ -24,8 +24,8 @@ enum {
 
 struct frame_job {
     struct cv_decode_job job; /* first */
-    bool split;               /* it has blocks of one lz4 frame: */
-    bool first, last;         /* the first, the last blocks      */
+    bool split;               /* a part of one lz4 frame: */
+    bool first, last;         /* the first part, the last */
     struct cv_lz4_head head;
     bool begun;                   /* the consumer has seen output of it        */
     bool cut_short;               /* the last: the checksum is not complete    */
