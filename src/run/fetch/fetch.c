@@ -672,7 +672,7 @@ void cv_fetched_free(struct cv_fetched *fetched)
     free(fetched);
 }
 
-struct cv_lazy_reader *cv_fetched_well(struct cv_fetched *fetched)
+struct cv_lazy_reader *cv_fetched_reader(struct cv_fetched *fetched)
 {
     return &fetched->well;
 }

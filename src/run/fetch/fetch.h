@@ -44,7 +44,7 @@ struct cv_fetched;
 enum cleave_status cv_fetched_new(const char *line, const char *name, uint64_t size,
                                   struct cv_fetched **out, struct cleave_error *err);
 void cv_fetched_free(struct cv_fetched *fetched);
-struct cv_lazy_reader *cv_fetched_well(struct cv_fetched *fetched);
+struct cv_lazy_reader *cv_fetched_reader(struct cv_fetched *fetched);
 const char *cv_fetched_line(const struct cv_fetched *fetched);
 
 #endif

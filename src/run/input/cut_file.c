@@ -1,4 +1,4 @@
-/* cut_file.c -- cut a file at record boundaries. SPDX-License-Identifier: MIT */
+/* cut_file.c -- record boundaries of a file. SPDX-License-Identifier: MIT */
 #include "run/input/cut_file.h"
 
 #include <errno.h>
@@ -15,13 +15,18 @@
 #include "run/common/lazy_reader.h"
 #include "run/split/split_kind.h"
 
-/* --- the bytes of a file that is cut, and walks over them -------------------------- */
-
 enum {
-    BLOCK = 128 * 1024, /* read at a time by a walk   */
-    GRAIN = 64 * 1024,  /* least bytes between slots  */
-    SLOTS_MOST = 1 << 16,
+    BLOCK = 128 * 1024,  /* read at a time by a walk or count */
+    MAX_BLOCK = 1 << 20, /* read at a time by a search        */
+    MAX_FRAME =
+        64 << 20,      /* bytes in which the first record of a framed input must begin */
+    GRAIN = 64 * 1024, /* least bytes between slots         */
+    MAX_SLOTS = 1 << 16,
+    PAIRS_GRAIN = 1 << 20,
+    MAX_CUTS = 1 << 14,
 };
+
+/* --- reading -------------------------------------------------------------------------------- */
 
 void cv_cut_file_init(struct cv_cut_file *file, const struct cv_splitter *splitter,
                       const char *name, int fd, uint64_t size)
@@ -33,7 +38,7 @@ void cv_cut_file_init(struct cv_cut_file *file, const struct cv_splitter *splitt
         .size = size,
         .torn = UINT64_MAX,
         .near = CV_CUT_NEAR,
-        .grain = size / SLOTS_MOST > GRAIN ? size / SLOTS_MOST : GRAIN,
+        .grain = size / MAX_SLOTS > GRAIN ? size / MAX_SLOTS : GRAIN,
     };
 }
 
@@ -48,15 +53,29 @@ void cv_cut_file_done(struct cv_cut_file *file)
     file->held = file->capacity = file->nslots = file->slots_capacity = 0;
 }
 
-uint64_t cv_cut_file_incomplete_record(const struct cv_cut_file *file)
+static enum cleave_status read_some(const struct cv_cut_file *file, uint64_t offset,
+                                    char *to, size_t length, size_t *got,
+                                    struct cleave_error *err)
 {
-    return file->torn;
+    const struct cv_place place = { file->name, 0, 0, NULL };
+    ssize_t some;
+
+    if (file->reader != NULL)
+        return file->reader->read(file->reader, offset, to, length, got, err);
+    do
+        some = pread(file->fd, to, length, (off_t)offset);
+    while (some < 0 && errno == EINTR);
+    *got = some > 0 ? (size_t)some : 0;
+    return some >= 0 ? CLEAVE_OK
+                     : cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s",
+                                  offset, strerror(errno));
 }
 
 static enum cleave_status fill(struct cv_cut_file *file, uint64_t offset, size_t length,
                                struct cleave_error *err)
 {
     const struct cv_place place = { file->name, 0, 0, NULL };
+    size_t got;
 
     /* To read all of a large file may take minutes. */
     if (cv_signal_waits())
@@ -64,30 +83,12 @@ static enum cleave_status fill(struct cv_cut_file *file, uint64_t offset, size_t
     if (!CV_ROOM(file->block, &file->capacity, length))
         return cv_fail_memory(err, "a block of the input");
     file->block_at = offset;
-    file->held = 0;
-    while (file->well != NULL && file->held < length) {
-        size_t got;
-
-        CV_TRY(file->well->read(file->well, offset + file->held, file->block + file->held,
-                                length - file->held, &got, err));
+    for (file->held = 0; file->held < length; file->held += got) {
+        CV_TRY(read_some(file, offset + file->held, file->block + file->held,
+                         length - file->held, &got, err));
         if (got == 0)
             return cv_fail_at(err, &place, "expected %" PRIu64 " bytes, got %" PRIu64,
                               file->size, offset + file->held);
-        file->held += got;
-    }
-    while (file->held < length) {
-        const ssize_t got = pread(file->fd, file->block + file->held, length - file->held,
-                                  (off_t)(offset + file->held));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s",
-                              offset + file->held, strerror(errno));
-        if (got == 0)
-            return cv_fail_at(err, &place, "expected %" PRIu64 " bytes, got %" PRIu64,
-                              file->size, offset + file->held);
-        file->held += (size_t)got;
     }
     return CLEAVE_OK;
 }
@@ -110,7 +111,7 @@ enum cleave_status cv_cut_file_read(struct cv_cut_file *file, uint64_t offset, s
     return CLEAVE_OK;
 }
 
-/* Let a walk that begins behind the start know what stands there. */
+/* Set the form of a walk that begins after the start of the file. */
 static enum cleave_status learn_form(struct cv_cut_file *file, struct cv_walk *walk,
                                      struct cleave_error *err)
 {
@@ -128,8 +129,9 @@ static enum cleave_status learn_form(struct cv_cut_file *file, struct cv_walk *w
     return CLEAVE_OK;
 }
 
-static enum cleave_status cut_file_walk(struct cv_cut_file *file, struct cv_walk *walk,
-                                        uint64_t limit, struct cleave_error *err)
+/* Walk up to `limit`, or as far as walk->until and walk->max allow. */
+static enum cleave_status walk_file(struct cv_cut_file *file, struct cv_walk *walk,
+                                    uint64_t limit, struct cleave_error *err)
 {
     const struct cv_split_kind *kind = file->splitter->kind;
 
@@ -155,25 +157,23 @@ static enum cleave_status cut_file_walk(struct cv_cut_file *file, struct cv_walk
     return CLEAVE_OK;
 }
 
-/* --- a record start of a FASTQ file, from the bytes near it ------------------------ */
+/* --- fastq ---------------------------------------------------------------------------------- */
 
-/* A line that begins with @ may be a name or a quality. So the search goes back, and
- * walks from every line there that begins with @ until a walk is not contradicted by what
- * it finds. Where every quality is one line, a walk from a quality meets a name in place
- * of the sequence at once. A quality of several lines may itself read like a record; but
- * once that quality is over, the wrong walk is contradicted or has become the right one.
- * Hence a walk is trusted after ENOUGH records: to be misled takes a quality of at least
- * four times as many lines that reads as ENOUGH records one after the other. As long as
- * fewer are found the search goes further back, in the end to the start of the file,
- * where there is nothing to guess. */
+/* A line that begins with @ may be a name or a quality. So the search goes back some bytes and
+ * walks from each line there that begins with @ until a walk meets no contradiction. If every
+ * quality is one line, a walk from a quality meets a name instead of a sequence at once. A quality
+ * of several lines may look like records, but when it ends, the wrong walk is contradicted or has
+ * become the right one. Hence a walk is trusted after ENOUGH records: a quality that misleads it
+ * must have four times as many lines. With fewer records the search goes further back, in the end
+ * to the start of the file. */
 
 enum {
     ENOUGH = 8,        /* records after which a walk is trusted */
     PIECE = 32 * 1024, /* read at a time                        */
 };
 
-/* Walk from what is taken for a record start to the first boundary at or after `offset`.
- * *contradicted tells whether it is none, *trusted whether it must be one. */
+/* Walk from a line that may start a record to the first boundary at or after `offset`.
+ * *contradicted: it does not start one; *trusted: it does. */
 static enum cleave_status try_from(struct cv_cut_file *file, uint64_t start,
                                    uint64_t offset, uint64_t *out, bool *trusted,
                                    bool *contradicted, struct cleave_error *err)
@@ -184,7 +184,7 @@ static enum cleave_status try_from(struct cv_cut_file *file, uint64_t start,
 
     cv_walk_init(&walk, start);
     walk.until = offset;
-    status = cut_file_walk(file, &walk, file->size, err);
+    status = walk_file(file, &walk, file->size, err);
     *trusted = start == file->lead || walk.found >= ENOUGH;
     *contradicted = walk.bad;
     if (!*trusted)
@@ -195,12 +195,12 @@ static enum cleave_status try_from(struct cv_cut_file *file, uint64_t start,
     return CLEAVE_OK;
 }
 
-/* The start of the next line at or after `from` that begins with @, or `limit`. */
+/* The next line at or after `from` that begins with @, or `limit`. */
 static enum cleave_status next_at_sign(struct cv_cut_file *file, uint64_t from,
                                        uint64_t limit, uint64_t *out,
                                        struct cleave_error *err)
 {
-    /* One byte further back, to see whether a line begins at `from`. */
+    /* One byte earlier, to see whether a line begins at `from`. */
     for (uint64_t at = from - 1; at + 1 < limit;) {
         const char *bytes, *newline;
         size_t length;
@@ -222,8 +222,8 @@ static enum cleave_status next_at_sign(struct cv_cut_file *file, uint64_t from,
 }
 
 /* cv_cut_file_at for fastq; 0 < offset < size. */
-static enum cleave_status cut_near(struct cv_cut_file *file, uint64_t offset,
-                                   uint64_t *out, struct cleave_error *err)
+static enum cleave_status find_fastq(struct cv_cut_file *file, uint64_t offset,
+                                     uint64_t *out, struct cleave_error *err)
 {
     uint64_t cut = 0;
     bool trusted = false, contradicted;
@@ -246,26 +246,18 @@ static enum cleave_status cut_near(struct cv_cut_file *file, uint64_t offset,
     return CLEAVE_OK;
 }
 
-/* --- cut a file at record boundaries ----------------------------------------------- */
-
-enum {
-    FILE_BLOCK = 128 * 1024, /* read at a time by a count  */
-    BLOCK_MOST = 1 << 20,    /* read at a time by a search */
-    FRAME_MOST = 64 << 20,   /* in which a first record has to begin that is framed */
-};
-
 /* --- local splitters -------------------------------------------------------------------- */
 
-/* It does not take all of a file without the ends that were expected to say so. */
-static enum cleave_status give_up(const struct cv_cut_file *file, uint64_t inside,
-                                  struct cleave_error *err)
+enum cleave_status cv_cut_fail_long(const char *name, bool inside, uint64_t offset,
+                                    uint64_t max, struct cleave_error *err)
 {
-    const struct cv_place place = { file->name, 0, 0, NULL };
+    const struct cv_place place = { name, 0, 0, NULL };
 
     return cv_fail_at(err, &place,
-                      "the record that byte %" PRIu64 " is in is longer than %" PRIu64
-                      " bytes (is it split as it should be? --max-record allows more)",
-                      inside, file->longest);
+                      "the record %s byte %" PRIu64 " %s is longer than %" PRIu64
+                      " bytes (is it split as it should be? input.max_record allows "
+                      "more)",
+                      inside ? "that" : "from", offset, inside ? "is in" : "on", max);
 }
 
 /* The first record start at or after `from`, or the end. */
@@ -294,20 +286,24 @@ static enum cleave_status search(struct cv_cut_file *file, uint64_t from, size_t
             *out = file->size;
             return CLEAVE_OK;
         }
-        /* To judge one position takes as much as it takes; to pass over many, blocks of
-         * some size are enough. */
-        if (block < BLOCK_MOST || at == position)
+        /* A single position may need any number of bytes; to skip many positions, MAX_BLOCK is
+         * enough. */
+        if (block < MAX_BLOCK || at == position)
             block *= 4;
         min = at == position ? block : behind + 1;
         from = view.offset + at;
         if (file->longest > 0 && (from - inside) / 2 > file->longest)
-            return give_up(file, inside, err);
+            return cv_cut_fail_long(file->name, true, inside, file->longest, err);
     }
 }
 
-/* --- csv -------------------------------------------------------------------------------- */
+/* --- splitters that read the whole file ---------------------------------------------------- */
 
-/* The first boundary at or after `until`, given one before. */
+/* Finds the first boundary at or after `until`, given one before. */
+typedef enum cleave_status find_after(struct cv_cut_file *file, uint64_t boundary,
+                                      uint64_t until, uint64_t *out,
+                                      struct cleave_error *err);
+
 static enum cleave_status walk_from(struct cv_cut_file *file, uint64_t boundary,
                                     uint64_t until, uint64_t *out,
                                     struct cleave_error *err)
@@ -320,7 +316,7 @@ static enum cleave_status walk_from(struct cv_cut_file *file, uint64_t boundary,
         return CLEAVE_OK;
     }
     walk.until = until;
-    CV_TRY(cut_file_walk(file, &walk, file->size, err));
+    CV_TRY(walk_file(file, &walk, file->size, err));
     *out = walk.boundary >= until ? walk.boundary : file->size;
     return CLEAVE_OK;
 }
@@ -334,9 +330,9 @@ static enum cleave_status add_slot(struct cv_cut_file *file, uint64_t boundary,
     return CLEAVE_OK;
 }
 
-static enum cleave_status cut_file_indexed(struct cv_cut_file *file, uint64_t offset,
-                                           cv_cut_find *find, uint64_t *out,
-                                           struct cleave_error *err)
+static enum cleave_status find_indexed(struct cv_cut_file *file, uint64_t offset,
+                                       find_after *find, uint64_t *out,
+                                       struct cleave_error *err)
 {
     const size_t slot = (size_t)(offset / file->grain);
 
@@ -359,21 +355,20 @@ static enum cleave_status cut_file_indexed(struct cv_cut_file *file, uint64_t of
     return find(file, file->slots[slot], offset, out, err);
 }
 
-/* --- all of them ------------------------------------------------------------------------ */
+/* --- all splitters -------------------------------------------------------------------------- */
 
-/* What stands before the first record start is no record of its own. Done once. */
+/* Bytes before the first record start belong to the first record. */
 static enum cleave_status find_floor(struct cv_cut_file *file, struct cleave_error *err)
 {
     uint64_t first = 0;
 
     if (file->splitter->kind->walk != NULL) {
-        /* A file that is not FASTQ is told from its first bytes rather than after a
-         * search of half of it. */
+        /* Refuse a file that is not FASTQ by its first bytes, not after a long search. */
         struct cv_walk walk;
         const uint64_t near = file->lead + file->near;
 
         cv_walk_init(&walk, file->lead);
-        CV_TRY(cut_file_walk(file, &walk, near < file->size ? near : file->size, err));
+        CV_TRY(walk_file(file, &walk, near < file->size ? near : file->size, err));
     } else {
         CV_TRY(search(file, file->lead, file->near, &first, err));
     }
@@ -381,14 +376,14 @@ static enum cleave_status find_floor(struct cv_cut_file *file, struct cleave_err
     return CLEAVE_OK;
 }
 
-static enum cleave_status no_frame(const struct cv_cut_file *file,
-                                   struct cleave_error *err)
+static enum cleave_status fail_frame(const struct cv_cut_file *file,
+                                     struct cleave_error *err)
 {
     const struct cv_place place = { file->name, 0, 0, NULL };
 
     return cv_fail_at(err, &place,
                       "expected a record of %s in the first %d bytes, got none",
-                      cv_splitter_text(file->splitter), FRAME_MOST);
+                      cv_splitter_text(file->splitter), MAX_FRAME);
 }
 
 enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
@@ -401,8 +396,8 @@ enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
         const char *bytes;
         size_t length, end = 0;
 
-        if (cv_splitter_frames(file->splitter) && min > FRAME_MOST)
-            return no_frame(file, err);
+        if (cv_splitter_frames(file->splitter) && min > MAX_FRAME)
+            return fail_frame(file, err);
         CV_TRY(cv_cut_file_read(file, 0, min, min, &bytes, &length, err));
         CV_TRY(cv_splitter_head(file->splitter, bytes, length, length >= file->size,
                                 &found, &end, err));
@@ -412,8 +407,7 @@ enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
 }
 
 /* Know the lead: lines of a header that are no records, if there may be some. */
-static enum cleave_status cut_file_lead(struct cv_cut_file *file,
-                                        struct cleave_error *err)
+static enum cleave_status learn_lead(struct cv_cut_file *file, struct cleave_error *err)
 {
     if (!file->led && cv_splitter_leads(file->splitter))
         CV_TRY(cv_cut_file_header(file, &file->lead, err));
@@ -436,17 +430,17 @@ enum cleave_status cv_cut_record_at(struct cv_cut_file *file, uint64_t offset,
         *out = step < file->size - offset ? offset + step : file->size;
         return CLEAVE_OK;
     }
-    CV_TRY(cut_file_lead(file, err));
+    CV_TRY(learn_lead(file, err));
     if (offset <= file->lead) {
         *out = file->lead;
         return CLEAVE_OK;
     }
     if (file->splitter->kind->needs_pass)
-        return cut_file_indexed(file, offset, walk_from, out, err);
+        return find_indexed(file, offset, walk_from, out, err);
     if (file->floor == 0)
         CV_TRY(find_floor(file, err));
     if (file->splitter->kind->walk != NULL)
-        return cut_near(file, offset, out, err);
+        return find_fastq(file, offset, out, err);
     if (offset < file->floor)
         offset = file->floor;
     if (offset < file->size)
@@ -481,7 +475,7 @@ static enum cleave_status count_ends(struct cv_cut_file *file, uint64_t from, ui
         const char *bytes;
         size_t length;
 
-        CV_TRY(cv_cut_file_read(file, from, 1, FILE_BLOCK, &bytes, &length, err));
+        CV_TRY(cv_cut_file_read(file, from, 1, BLOCK, &bytes, &length, err));
         if (length > to - from)
             length = (size_t)(to - from);
         count += cv_count_byte(bytes, length, end);
@@ -500,7 +494,7 @@ static enum cleave_status count_starts(struct cv_cut_file *file, uint64_t from,
     while (from < to) {
         uint64_t start;
 
-        CV_TRY(search(file, from, FILE_BLOCK, &start, err));
+        CV_TRY(search(file, from, BLOCK, &start, err));
         count += start < to;
         from = start + 1;
     }
@@ -527,31 +521,28 @@ enum cleave_status cv_cut_file_count(struct cv_cut_file *file, uint64_t from, ui
         return count_ends(file, from, to, out, err);
     if (splitter->kind->walk == NULL)
         return count_starts(file, from, to, out, err);
-    CV_TRY(cut_file_lead(file, err));
+    CV_TRY(learn_lead(file, err));
     if (from < file->lead) {
         CV_TRY(count_ends(file, from, file->lead < to ? file->lead : to, &lines, err));
         from = file->lead;
     }
     cv_walk_init(&walk, from);
     if (from < to)
-        CV_TRY(cut_file_walk(file, &walk, to, err));
+        CV_TRY(walk_file(file, &walk, to, err));
     *out = lines + cv_walk_records(&walk);
     return CLEAVE_OK;
 }
 
-/* --- cut a file between groups of records ------------------------------------------ */
+/* --- groups of records -------------------------------------------------------------------- */
 
-/* Where neighbours with one key end can be told from the records around a cut. Groups of so
- * many records are counted from the start of the file, once for all cuts, as the boundaries
- * found on the way are remembered. */
-
+/* Groups with the same key are found from the records around a cut. Groups of N records are counted
+ * from the start of the file. */
 enum {
-    STEP = 64,                /* how far back a record is looked for at first      */
-    GROUP_BLOCK = 128 * 1024, /* read at a time where all records are looked at    */
-    COUNTED = 4096,           /* bytes whose records are counted at a time         */
+    STEP = 64,      /* bytes that the first search for a record goes back */
+    COUNTED = 4096, /* bytes whose records are counted at a time          */
 };
 
-/* A row of records: where the last one begins, and how its end is found. */
+/* A sequence of records. */
 struct row {
     struct cv_cut_file *file;
     struct cv_walk walk;
@@ -565,7 +556,6 @@ static void begin_row(struct row *row, struct cv_cut_file *file, uint64_t at)
     cv_walk_init(&row->walk, row->at);
 }
 
-/* The end of the record at row->at. */
 static enum cleave_status end_of(struct row *row, uint64_t *out, struct cleave_error *err)
 {
     struct cv_cut_file *file = row->file;
@@ -573,12 +563,12 @@ static enum cleave_status end_of(struct row *row, uint64_t *out, struct cleave_e
     if (file->splitter->kind->walk == NULL)
         return cv_cut_record_at(file, row->at + 1, out, err);
     row->walk.until = row->at + 1;
-    CV_TRY(cut_file_walk(file, &row->walk, file->size, err));
+    CV_TRY(walk_file(file, &row->walk, file->size, err));
     *out = row->walk.boundary > row->at ? row->walk.boundary : file->size;
     return CLEAVE_OK;
 }
 
-/* Look at the record at row->at, and go on behind it. */
+/* Add the record at row->at to the group, and move to the next one. */
 static enum cleave_status next_record(struct row *row, struct cv_group_state *state,
                                       bool *starts, struct cleave_error *err)
 {
@@ -601,8 +591,7 @@ static enum cleave_status next_record(struct row *row, struct cv_group_state *st
     return CLEAVE_OK;
 }
 
-/* Where so many records end that are told by their last byte: they need not be looked at
- * one after the other. */
+/* Skip a number of records that end in a byte. */
 static enum cleave_status skip_ended(struct cv_cut_file *file, uint64_t at,
                                      uint64_t records, uint64_t *out,
                                      struct cleave_error *err)
@@ -614,7 +603,7 @@ static enum cleave_status skip_ended(struct cv_cut_file *file, uint64_t at,
         size_t length;
         uint64_t count;
 
-        CV_TRY(cv_cut_file_read(file, at, 1, GROUP_BLOCK, &bytes, &length, err));
+        CV_TRY(cv_cut_file_read(file, at, 1, BLOCK, &bytes, &length, err));
         length = length < COUNTED ? length : COUNTED;
         count = cv_count_byte(bytes, length, ending);
         end = bytes + length;
@@ -640,7 +629,7 @@ static enum cleave_status find_counted(struct cv_cut_file *file, uint64_t at,
     return CLEAVE_OK;
 }
 
-/* The first group that begins at or after `until`, given one that begins before. */
+/* The first group at or after `until`, given the start of one before. */
 static enum cleave_status find_group(struct cv_cut_file *file, uint64_t begin,
                                      uint64_t until, uint64_t *out,
                                      struct cleave_error *err)
@@ -696,9 +685,9 @@ static enum cleave_status group_at(struct cv_cut_file *file, uint64_t offset,
     uint64_t boundary, before = 0;
 
     if (cv_group_records(file->splitter) > 0 && file->near == CV_CUT_NEAR)
-        file->near = GROUP_BLOCK; /* all of the file is read */
+        file->near = BLOCK; /* the whole file is read */
     if (cv_group_records(file->splitter) > 0)
-        return cut_file_indexed(file, offset, find_group, out, err);
+        return find_indexed(file, offset, find_group, out, err);
     CV_TRY(cv_cut_record_at(file, offset, &boundary, err));
     if (boundary == file->size || boundary <= file->lead) {
         *out = boundary;
@@ -713,16 +702,14 @@ enum cleave_status cv_cut_file_at(struct cv_cut_file *file, uint64_t offset,
 {
     if (!cv_splitter_groups(file->splitter) || offset == 0 || offset >= file->size)
         return cv_cut_record_at(file, offset, out, err);
-    CV_TRY(cut_file_lead(file, err));
+    CV_TRY(learn_lead(file, err));
     if (offset > file->lead)
         return group_at(file, offset, out, err);
     *out = file->lead;
     return CLEAVE_OK;
 }
 
-/* --- cut two files of mates after the same number of records ----------------------- */
-
-enum { PAIRS_GRAIN = 1 << 20, CUTS_MOST = 1 << 14 };
+/* --- pairs ---------------------------------------------------------------------------------- */
 
 static enum cleave_status add_cut(struct cv_cut_pairs *pairs, struct cv_pair_cut cut,
                                   struct cleave_error *err)
@@ -737,7 +724,7 @@ enum cleave_status cv_cut_pairs_init(struct cv_cut_pairs *pairs,
                                      struct cv_cut_file *first,
                                      struct cv_cut_file *second, struct cleave_error *err)
 {
-    const uint64_t grain = first->size / CUTS_MOST;
+    const uint64_t grain = first->size / MAX_CUTS;
 
     *pairs = (struct cv_cut_pairs){ .first = first, .second = second };
     pairs->grain = grain > PAIRS_GRAIN ? grain : PAIRS_GRAIN;
@@ -758,9 +745,9 @@ void cv_cut_pairs_done(struct cv_cut_pairs *pairs)
     pairs->ncuts = pairs->capacity = 0;
 }
 
-/* One file ended before the other: how many records each of them has. */
-static enum cleave_status say_counts(struct cv_cut_pairs *pairs, struct cv_pair_cut from,
-                                     struct cleave_error *err)
+/* One file has fewer records: count both. */
+static enum cleave_status fail_counts(struct cv_cut_pairs *pairs, struct cv_pair_cut from,
+                                      struct cleave_error *err)
 {
     struct cv_cut_file *first = pairs->first, *second = pairs->second;
     const struct cv_place place = { second->name, 0, 0, NULL };
@@ -788,18 +775,18 @@ static enum cleave_status step_pair(struct cv_cut_pairs *pairs, struct cv_pair_c
 
     cv_walk_init(&one, from.first);
     one.until = offset;
-    CV_TRY(cut_file_walk(first, &one, first->size, err));
+    CV_TRY(walk_file(first, &one, first->size, err));
     n = cv_walk_records(&one);
     ends = one.boundary < offset || first->size == 0;
-    /* Where the first file ends, there must be no record left in the second. */
+    /* If the first file ends, the second must not have another record. */
     cv_walk_init(&two, from.second);
     two.max = n > 0 ? n : 1;
-    CV_TRY(cut_file_walk(second, &two, second->size, err));
+    CV_TRY(walk_file(second, &two, second->size, err));
     m = cv_walk_records(&two);
     fewer = ends ? m < n : two.found < n;
     more = ends && (two.found == two.max || m > n);
     if (fewer || more)
-        return say_counts(pairs, from, err);
+        return fail_counts(pairs, from, err);
     out->first = ends ? first->size : one.boundary;
     out->second = ends ? second->size : two.boundary;
     out->records = from.records + n;
@@ -818,7 +805,7 @@ enum cleave_status cv_cut_pairs_at(struct cv_cut_pairs *pairs, uint64_t offset,
         CV_TRY(step_pair(pairs, cut, cut.first + pairs->grain, &cut, err));
         CV_TRY(add_cut(pairs, cut, err));
     }
-    /* The last known cut that is not behind `offset`. */
+    /* The last known cut at or before `offset`. */
     CV_BISECT(known, pairs->ncuts, i, pairs->cuts[i].first <= offset);
     cut = pairs->cuts[known > 0 ? known - 1 : 0];
     if (cut.first < offset || pairs->first->size == 0)

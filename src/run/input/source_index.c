@@ -1,9 +1,9 @@
-/* source_index.c -- boundaries that are found once and kept beside a file.
+/* source_index.c -- FILE.cleave-index: boundaries of a file that are found once.
  * SPDX-License-Identifier: MIT
  *
- * FILE.cleave-index is lines of text: what it is of, then the first boundary at or after each
- * multiple of a number of bytes, and at the end a hash of all that. A run that would have to read
- * the file from its start to find a boundary takes them from there. */
+ * Lines of text: splitter and identity of the file, then the first boundary at or after each
+ * multiple of a number of bytes, then a hash of all that. For splitters that would have to read
+ * the file from its start. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,18 +19,18 @@
 #include "base/new_file.h"
 #include "base/text.h"
 #include "base/write_all.h"
-#include "run/input/source_internal.h"
+#include "run/input/source_kind.h"
 #include "run/split/split_kind.h"
 
 enum { MOST_BYTES = 8 << 20, HASH_LINE = 21 }; /* "end 0123456789abcdef\n" */
 
-bool cv_index_is_useful(const struct cv_splitter *splitter)
+static bool is_useful(const struct cv_splitter *splitter)
 {
     return splitter->kind->needs_pass ||
            (cv_splitter_groups(splitter) && cv_group_records(splitter) > 0);
 }
 
-void cv_index_add_head(struct cv_text *out, const struct cv_source_file *file)
+static void add_head(struct cv_text *out, const struct cv_source_file *file)
 {
     const uint64_t bytes = file->decoded != NULL ? file->packed_size : file->size;
 
@@ -38,7 +38,7 @@ void cv_index_add_head(struct cv_text *out, const struct cv_source_file *file)
     cv_text_add(out, "file %" PRIu64 " %" PRId64 "\n", bytes, file->mtime_ns);
 }
 
-char *cv_index_name(const struct cv_source_file *file)
+static char *index_name(const struct cv_source_file *file)
 {
     char *name = NULL;
 
@@ -51,7 +51,8 @@ static enum cleave_status refuse(const char *name, const char *why,
     const struct cv_place place = { name, 0, 0, NULL };
 
     return cv_fail_at(err, &place,
-                      "%s: make it again by cleave split --index --force, or remove it",
+                      "%s: make it again by cleave split with pieces.index and "
+                      "pieces.replace, or remove it",
                       why);
 }
 
@@ -93,7 +94,6 @@ static bool read_slots(struct cv_cut_file *cut, const char *at)
     return strncmp(at, "end ", 4) == 0;
 }
 
-/* Of a text that ends in its hash. */
 static enum cleave_status read_index(struct cv_source_file *file, const char *name,
                                      const char *text, size_t length,
                                      struct cleave_error *err)
@@ -103,7 +103,7 @@ static enum cleave_status read_index(struct cv_source_file *file, const char *na
     bool ours, same, good;
     char hash[HASH_LINE + 1];
 
-    cv_index_add_head(&head, file);
+    add_head(&head, file);
     if (head.failed)
         return cv_fail_memory(err, "an index of the input");
     of = strstr(head.bytes, "\nfile ") + 1;
@@ -127,7 +127,6 @@ static enum cleave_status read_index(struct cv_source_file *file, const char *na
                          : CLEAVE_OK;
 }
 
-/* All of an open file, with a zero behind it. */
 static enum cleave_status read_file(struct cv_source_file *file, const char *name, int fd,
                                     struct cleave_error *err)
 {
@@ -155,13 +154,12 @@ enum cleave_status cv_source_file_index(struct cv_source_file *file,
     char *name;
     int fd;
 
-    if (file->borrowed || file->fetched != NULL ||
-        !cv_index_is_useful(file->cut.splitter))
+    if (file->borrowed || file->fetched != NULL || !is_useful(file->cut.splitter))
         return CLEAVE_OK;
-    name = cv_index_name(file);
+    name = index_name(file);
     if (name == NULL)
         return cv_fail_memory(err, "an index of the input");
-    fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* whatever it is, nobody waits */
+    fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* even if it is a FIFO */
     if (fd >= 0) {
         status = read_file(file, name, fd, err);
         close(fd);
@@ -170,7 +168,7 @@ enum cleave_status cv_source_file_index(struct cv_source_file *file,
     return status;
 }
 
-/* --- keep boundaries beside a file ------------------------------------------------- */
+/* --- writing -------------------------------------------------------------------------------- */
 
 static enum cleave_status write_text(const char *name, const struct cv_text *text,
                                      bool force, struct cleave_error *err)
@@ -197,25 +195,24 @@ static enum cleave_status write_text(const char *name, const struct cv_text *tex
     return cv_fail(err, status == CLEAVE_EREFUSED ? CLEAVE_EINPUT : status,
                    "cannot write '%s': %s",
                    cv_shown(name, strlen(name), shown, sizeof shown),
-                   status == CLEAVE_EREFUSED ? "it exists; use --force to replace it"
-                                             : why.text);
+                   status == CLEAVE_EREFUSED
+                       ? "it exists; use pieces.replace to replace it"
+                       : why.text);
 }
 
-/* Find all boundaries that are kept, and keep them. */
 static enum cleave_status make_index(struct cv_source_file *file, bool force,
                                      uint64_t *slots, struct cleave_error *err)
 {
     struct cv_text text = { .bytes = NULL };
-    char *name = cv_index_name(file);
+    char *name = index_name(file);
     enum cleave_status status = CLEAVE_OK;
     uint64_t cut;
 
     if (file->size > 1)
         status = cv_cut_file_at(&file->cut, file->size - 1, &cut, err);
-    if (status == CLEAVE_OK && cv_cut_file_incomplete_record(&file->cut) != UINT64_MAX)
-        status = cv_source_say_torn(file->name, cv_cut_file_incomplete_record(&file->cut),
-                                    err);
-    cv_index_add_head(&text, file);
+    if (status == CLEAVE_OK && file->cut.torn != UINT64_MAX)
+        status = cv_source_fail_torn(file->name, file->cut.torn, err);
+    add_head(&text, file);
     cv_text_add(&text, "slots %" PRIu64 " %zu\n", file->cut.grain,
                 file->cut.nslots > 0 ? file->cut.nslots : 1);
     for (size_t i = 0; i < file->cut.nslots; i++)
@@ -235,11 +232,11 @@ static enum cleave_status make_index(struct cv_source_file *file, bool force,
     return status;
 }
 
-/* Whether an index would take the place of an input: its name may be a link. */
+/* Refuse an index that would replace an input: its name may be a link. */
 static enum cleave_status check_inputs(const struct cv_source *source, size_t index,
                                        struct cleave_error *err)
 {
-    char *name = cv_index_name(&source->files[index]), shown[200];
+    char *name = index_name(&source->files[index]), shown[200];
     struct cv_file_identity identity = { .known = false };
     enum cleave_status status = CLEAVE_OK;
 
@@ -264,16 +261,16 @@ enum cleave_status cv_source_index(struct cv_source *source, bool force, uint64_
                                    struct cleave_error *err)
 {
     *slots = 0;
-    if (!cv_index_is_useful(source->splitter))
+    if (!is_useful(source->splitter))
         return cv_fail(
             err, CLEAVE_EINPUT,
-            "--index: expected records that are found from the start of a file "
-            "on, as of csv or with --records; of %s they are found anywhere",
+            "pieces.index: expected records that are found from the start of a file "
+            "on, as of csv or with input.records; of %s they are found anywhere",
             source->splitter->kind->name);
-    if (source->stream != NULL || source->files[0].borrowed)
+    if (source->nfiles == 0 || source->files[0].borrowed)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "--index: expected files that can be read from any place on, got "
-                       "a stream");
+                       "pieces.index: expected files that can be read from any place on, "
+                       "got a stream");
     for (size_t i = 0; i < source->nfiles; i++)
         CV_TRY(check_inputs(source, i, err));
     for (size_t i = 0; i < source->nfiles; i++) {

@@ -1,8 +1,8 @@
-/* source_packed.c -- the compressed bytes that a piece of a source is decoded from.
- * SPDX-License-Identifier: MIT
- *
- * For hosts that decode their pieces themselves. */
+/* source_packed.c -- compressed files of a source, and their blocks for hosts that decode them.
+ * SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,15 +11,258 @@
 #include "run/common/lazy_reader.h"
 #include "run/decode/decoded_file.h"
 #include "run/fetch/fetch.h"
-#include "run/input/source_internal.h"
+#include "run/input/magic.h"
+#include "run/input/source_kind.h"
+#include "run/split/split_kind.h"
 
 enum {
+    LARGE = 4 << 20, /* bytes of a compressed file that take noticeable time to decode */
+    STEP = 64 * 1024,
     MAX_WASTE =
         128 * 1024,     /* decoded bytes before a piece that a host may decode in vain  */
     MAX_LOOK = 1 << 20, /* bytes that are decoded here to send less of the last block   */
     SPARE = 64 * 1024,  /* bytes of the file that a decoder may read ahead              */
     APART = 64 * 1024,  /* bytes of the file between listed blocks of BGZF              */
 };
+
+static enum cleave_status cannot_read(struct cleave_error *err, const char *name)
+{
+    const struct cv_place place = { name, 0, 0, NULL };
+
+    return cv_fail_at(err, &place, "cannot read: %s", strerror(errno));
+}
+
+/* --- opening -------------------------------------------------------------------------------- */
+
+/* A BGZF file ends with an empty block. Without it, the writer was probably stopped between two
+ * blocks, which no decoder can notice. */
+static bool lacks_eof_block(const struct cv_codec *codec, int fd, uint64_t size)
+{
+    static const uint8_t end[28] =
+        "\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0\x1b\0\x03";
+    uint8_t bytes[sizeof end];
+
+    return codec == &cv_codec_bgzf && size >= sizeof end &&
+           pread(fd, bytes, sizeof bytes, (off_t)(size - sizeof end)) ==
+               (ssize_t)sizeof bytes &&
+           memcmp(bytes, end, sizeof end) != 0;
+}
+
+/* The format that the file is to be decoded from; NULL: none. */
+static enum cleave_status find_codec(struct cv_source_file *file, int fd,
+                                     const struct cv_source_options *options,
+                                     const struct cv_codec **out,
+                                     struct cleave_error *err)
+{
+    char bytes[CV_MAGIC_LOOK];
+    const ssize_t got = pread(fd, bytes, sizeof bytes, 0);
+    const struct cv_magic *magic;
+    bool undecided;
+
+    *out = NULL;
+    if (got < 0)
+        return cannot_read(err, file->name);
+    if (got > 0 && options->codec != NULL) {
+        *out = options->codec;
+        return cv_magic_check_codec(options->codec, bytes, (size_t)got, file->name, err);
+    }
+    magic = cv_magic_find(bytes, (size_t)got, &undecided);
+    *out = magic != NULL ? cv_magic_codec(magic) : NULL;
+    file->around = *out != NULL ? magic : NULL;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status unpack(struct cv_source_file *file, int fd,
+                                 const struct cv_source_options *options, bool alone,
+                                 bool *as_stream, struct cleave_error *err)
+{
+    /* A piece of a stream that is framed is held until it is complete. */
+    const bool sized = options->sized && !cv_splitter_frames(options->splitter);
+    struct cv_blocks blocks = { .items = NULL };
+    const struct cv_codec *codec;
+    enum cleave_status status;
+    bool found;
+
+    CV_TRY(find_codec(file, fd, options, &codec, err));
+    if (codec == NULL)
+        return CLEAVE_OK;
+    found = cv_blocks_find(&blocks, codec, fd, file->size);
+    file->unended = found && lacks_eof_block(codec, fd, file->size);
+    alone = alone && !(options->sized && file->size < LARGE);
+    *as_stream = alone && (!found || blocks.count < 2);
+    if (found && blocks.count == 1 && file->size >= LARGE)
+        file->lone = codec;
+    status = found || (alone && !sized)
+                 ? CLEAVE_OK
+                 : cv_blocks_scan(&blocks, codec, fd, file->name, err);
+    file->foretold = *as_stream && sized;
+    file->foretold_bytes = blocks.out_end;
+    if (status == CLEAVE_OK && !*as_stream)
+        status = cv_decoded_file_new(codec, file->name, &blocks, &file->decoded, err);
+    cv_blocks_done(&blocks);
+    if (status == CLEAVE_OK && !*as_stream) {
+        file->packed_size = file->size;
+        file->size = cv_decoded_file_size(file->decoded);
+    }
+    return status;
+}
+
+enum cleave_status cv_source_file_unpack(struct cv_source_file *file,
+                                         const struct cv_source_options *options,
+                                         bool alone, bool *as_stream,
+                                         struct cleave_error *err)
+{
+    enum cleave_status status;
+    int fd;
+
+    if (options->raw || (options->splitter->record_bytes > 0 && options->codec == NULL))
+        return CLEAVE_OK;
+    fd = file->borrowed ? STDIN_FILENO : open(file->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return cannot_read(err, file->name);
+    status = unpack(file, fd, options, alone, as_stream, err);
+    if (!file->borrowed)
+        close(fd);
+    return status;
+}
+
+/* One decoder for all workers looks like a slow run: tell how to compress the input. Blocks within
+ * a frame of lz4 are decoded in parallel. */
+bool cv_source_lone(const struct cv_source *source, struct cleave_error *note)
+{
+    static const struct {
+        const struct cv_codec *codec;
+        const char *advice;
+    } rows[] = {
+        { &cv_codec_xz, "one block of xz, which one core decodes: 'xz -T0' writes blocks "
+                        "that are decoded side by side" },
+        { &cv_codec_zstd,
+          "one frame of zstd, which one core decodes: 'pzstd' writes frames "
+          "that are decoded side by side" },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (source->lone == rows[i].codec) {
+            (void)cv_fail(note, CLEAVE_EINPUT, "%s: %s",
+                          cv_source_span_at(source, 0).name, rows[i].advice);
+            return true;
+        }
+    return false;
+}
+
+bool cv_source_unended(const struct cv_source *source, struct cleave_error *note)
+{
+    const char *name = source->unended ? cv_source_span_at(source, 0).name : NULL;
+    size_t others = 0;
+    char more[40] = "";
+
+    for (size_t i = 0; i < source->nfiles; i++) {
+        if (!source->files[i].unended)
+            continue;
+        others += name != NULL;
+        name = name != NULL ? name : source->files[i].name;
+    }
+    if (name == NULL)
+        return false;
+    if (others > 0)
+        snprintf(more, sizeof more, " (and of %zu other%s)", others,
+                 others == 1 ? "" : "s");
+    (void)cv_fail(note, CLEAVE_EINPUT,
+                  "%s: the empty block at the end of BGZF is missing%s: who wrote it may "
+                  "have been stopped before it was whole",
+                  name, more);
+    return true;
+}
+
+/* --- damaged files ------------------------------------------------------------------------------ */
+
+/* The end of the last complete record. */
+static enum cleave_status find_last_record(struct cv_source_file *file, uint64_t *out,
+                                           struct cleave_error *err)
+{
+    uint64_t step = STEP, found = 0, next = 0;
+    enum cv_closing closing;
+
+    CV_TRY(cv_cut_file_closing(&file->cut, &closing, err));
+    if (file->cut.splitter->kind->ends_in_byte && closing == CV_CLOSING_NONE) {
+        *out = file->size;
+        return CLEAVE_OK;
+    }
+    /* Search back until a record begins before the end. */
+    for (;;) {
+        const uint64_t from = file->size > step ? file->size - step : 0;
+
+        CV_TRY(cv_cut_file_at(&file->cut, from, &found, err));
+        if (found < file->size || from == 0)
+            break;
+        step *= 4;
+    }
+    while (next < file->size) {
+        *out = found;
+        CV_TRY(cv_cut_file_at(&file->cut, found + 1, &next, err));
+        found = next;
+    }
+    return CLEAVE_OK;
+}
+
+/* Let a file end before the damage. */
+static enum cleave_status shorten(struct cv_source *source, struct cv_source_file *file,
+                                  uint64_t good_end, struct cleave_error *err)
+{
+    const uint64_t record = source->splitter->record_bytes;
+    uint64_t end = good_end;
+
+    CV_TRY(cv_source_file_use(file, source->splitter, err));
+    cv_cut_file_done(&file->cut);
+    cv_source_file_cut(file, source->splitter, good_end);
+    if (record > 0)
+        end -= end % record;
+    else if (end > 0)
+        CV_TRY(find_last_record(file, &end, err));
+    cv_cut_file_done(&file->cut);
+    cv_source_file_cut(file, source->splitter, end);
+    /* Outputs are in order: none after the damage could be written. */
+    source->total_good = file->base + end;
+    return CLEAVE_OK;
+}
+
+bool cv_source_shorten(struct cv_source *source, const struct cv_range_set *left)
+{
+    struct cv_range range;
+    bool some = false;
+
+    if (source->mate != NULL)
+        return false;
+    for (size_t i = 0; i < source->nfiles && !some; i++) {
+        struct cv_source_file *file = &source->files[i];
+        struct cleave_error damage;
+        uint64_t good_end;
+
+        file->in_use = 0;
+        if (file->decoded == NULL ||
+            !cv_decoded_file_damaged(file->decoded, &good_end, &damage) ||
+            good_end >= file->size)
+            continue;
+        if (shorten(source, file, good_end, NULL) != CLEAVE_OK)
+            return false;
+        source->damage = damage;
+        source->shortened = some = true;
+    }
+    if (!some ||
+        cv_range_set_remove(&source->pending, 0, source->total, NULL) != CLEAVE_OK)
+        return false;
+    for (uint64_t at = 0; cv_range_set_find(left, at, &range); at = range.end) {
+        const uint64_t end =
+            range.end < source->total_good ? range.end : source->total_good;
+
+        if (range.begin < end &&
+            cv_range_set_put(&source->pending, range.begin, end, NULL) != CLEAVE_OK)
+            return false;
+    }
+    return true;
+}
+
+/* --- blocks of pieces ----------------------------------------------------------------------- */
 
 static const struct cv_source_file *file_of(const struct cv_source *source,
                                             const struct cv_piece *piece)

@@ -1,7 +1,5 @@
-/* source_validate.c -- what can be told of files before anything of them is given out.
+/* source_validate.c -- checks of files before the first piece is taken.
  * SPDX-License-Identifier: MIT */
-#include "run/input/source.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,36 +7,39 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "run/input/magic.h"
-#include "run/input/source_internal.h"
+#include "run/input/source_kind.h"
 #include "run/split/format_guess.h"
 #include "run/split/split_kind.h"
 
 /* --- text ---------------------------------------------------------------------------------- */
 
-/* It may be one line: then it is for one worker. Most have a line in what was looked at. */
-static enum cleave_status look_for_a_line(struct cv_source *source,
-                                          struct cv_source_file *file,
-                                          struct cleave_error *err)
+/* A file that is one line is for one worker. Most have a newline in their first bytes. */
+static enum cleave_status look_for_line(struct cv_source *source,
+                                        struct cv_source_file *file,
+                                        struct cleave_error *err)
 {
     const char *bytes;
     size_t length;
 
-    if (source->like != NULL || file->size < CV_ENDLESS_LOOK)
+    if (source->like != NULL || file->size < CV_GUESS_LINE)
         return CLEAVE_OK;
-    CV_TRY(cv_cut_file_read(&file->cut, 0, CV_LIKENESS_LOOK, CV_LIKENESS_LOOK, &bytes,
-                            &length, err));
+    CV_TRY(cv_cut_file_read(&file->cut, 0, CV_GUESS_LOOK, CV_GUESS_LOOK, &bytes, &length,
+                            err));
     if (memchr(bytes, '\n', length) != NULL)
         return CLEAVE_OK;
-    CV_TRY(cv_cut_file_read(&file->cut, 0, CV_ENDLESS_LOOK, CV_ENDLESS_LOOK, &bytes,
-                            &length, err));
+    CV_TRY(cv_cut_file_read(&file->cut, 0, CV_GUESS_LINE, CV_GUESS_LINE, &bytes, &length,
+                            err));
     source->like = cv_format_guess_endless(bytes, length);
     return CLEAVE_OK;
 }
 
-static enum cleave_status vet_text(struct cv_source *source, struct cv_source_file *file,
-                                   struct cleave_error *err)
+static enum cleave_status check_text(struct cv_source *source,
+                                     struct cv_source_file *file,
+                                     struct cleave_error *err)
 {
+    const struct cv_split_kind *kind = source->splitter->kind;
     const bool first = file == source->files && file->fetched == NULL;
+    const char *path = file->borrowed ? NULL : file->name;
     const struct cv_magic *magic;
     const char *bytes;
     size_t length;
@@ -47,39 +48,34 @@ static enum cleave_status vet_text(struct cv_source *source, struct cv_source_fi
     if (source->raw || file->size == 0)
         return CLEAVE_OK;
     CV_TRY(cv_cut_file_read(&file->cut, 0, CV_MAGIC_LOOK,
-                            first ? CV_LIKENESS_LOOK : CV_MAGIC_LOOK, &bytes, &length,
-                            err));
+                            first ? CV_GUESS_LOOK : CV_MAGIC_LOOK, &bytes, &length, err));
     if (first)
         source->like = cv_format_guess_find(bytes, length);
     magic =
         cv_magic_find(bytes, length < CV_MAGIC_LOOK ? length : CV_MAGIC_LOOK, &undecided);
-    if (cv_splitter_frames(source->splitter) && source->splitter->kind->eats != NULL &&
-        (magic == NULL || !cv_magic_is(magic, source->splitter->kind->eats)))
-        return cv_magic_refuse_as(magic, file->name, file->borrowed ? NULL : file->name,
-                                  source->splitter->kind->eats,
-                                  source->splitter->kind->name, err);
+    if (kind->frames && kind->eats != NULL &&
+        (magic == NULL || !cv_magic_is(magic, kind->eats)))
+        return cv_magic_refuse_as(magic, file->name, path, kind->eats, kind->name, err);
     if (magic == NULL && first)
-        return look_for_a_line(source, file, err);
-    if (magic == NULL || cv_magic_is(magic, source->splitter->kind->eats))
+        return look_for_line(source, file, err);
+    if (magic == NULL || cv_magic_is(magic, kind->eats))
         return CLEAVE_OK;
     if (file->fetched != NULL && cv_magic_codec(magic) != NULL)
         return cv_magic_refuse_fetched(magic, file->name, err);
-    if (file->around != NULL)
-        return cv_magic_refuse_inside(magic, file->around, file->name,
-                                      file->borrowed ? NULL : file->name, err);
-    return cv_magic_refuse(magic, file->name, file->borrowed ? NULL : file->name, err);
+    return cv_magic_refuse(magic, file->around, file->name, path, err);
 }
 
 /* --- headers ------------------------------------------------------------------------------ */
 
-/* The header of a file, without a byte order mark before it and the end of its line. */
+/* The header of a file, without byte order mark and end of line. */
 struct header {
     char *bytes; /* owned */
     size_t begin, end;
 };
 
-/* Bytes at the end of a record that end it. */
-static size_t ending(const struct cv_splitter *splitter, const char *bytes, size_t length)
+/* Bytes of the end of a line, or of the zero byte, at the end of a record. */
+static size_t count_ending(const struct cv_splitter *splitter, const char *bytes,
+                           size_t length)
 {
     const bool zero = splitter->kind->ends_in_byte && splitter->byte == '\0';
 
@@ -106,7 +102,7 @@ static enum cleave_status read_header(struct cv_source *source, size_t index,
     memcpy(out->bytes, bytes, (size_t)end);
     if (out->end >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
         out->begin = 3;
-    out->end -= ending(source->splitter, bytes + out->begin, out->end - out->begin);
+    out->end -= count_ending(source->splitter, bytes + out->begin, out->end - out->begin);
     return CLEAVE_OK;
 }
 
@@ -124,7 +120,7 @@ static enum cleave_status compare_headers(const struct cv_source *source, size_t
     if (other == length && memcmp(a, b, length) == 0)
         return CLEAVE_OK;
     for (size_t i = 0; i < length && i < other && a[i] == b[i]; i++)
-        line = a[i] == '\n' ? i + 1 : line; /* the first one that differs */
+        line = a[i] == '\n' ? i + 1 : line; /* the first line that differs */
     cv_shown(a + line, length - line, shown[0], sizeof shown[0]);
     cv_shown(b + line, other - line, shown[1], sizeof shown[1]);
     cv_shown(source->files[first].name, strlen(source->files[first].name), shown[2],
@@ -133,8 +129,9 @@ static enum cleave_status compare_headers(const struct cv_source *source, size_t
                       shown[2], shown[1]);
 }
 
-/* Outputs are one behind the other: with several headers they would not fit together. */
-static enum cleave_status vet_headers(struct cv_source *source, struct cleave_error *err)
+/* Outputs are concatenated, so all files must have the same header. */
+static enum cleave_status check_headers(struct cv_source *source,
+                                        struct cleave_error *err)
 {
     struct header first = { NULL, 0, 0 };
     size_t of = 0;
@@ -158,8 +155,8 @@ static enum cleave_status vet_headers(struct cv_source *source, struct cleave_er
 
 /* --- ends --------------------------------------------------------------------------------- */
 
-static enum cleave_status vet_fixed(const struct cv_source_file *file, uint64_t record,
-                                    struct cleave_error *err)
+static enum cleave_status check_fixed(const struct cv_source_file *file, uint64_t record,
+                                      struct cleave_error *err)
 {
     const struct cv_place place = { file->name, 0, 0, NULL };
 
@@ -171,9 +168,9 @@ static enum cleave_status vet_fixed(const struct cv_source_file *file, uint64_t 
                       record, file->size);
 }
 
-/* The last records, where they can be found without all that is before. */
-static enum cleave_status vet_end(struct cv_source *source, struct cv_source_file *file,
-                                  struct cleave_error *err)
+/* Check the last record, unless that takes reading the whole file. */
+static enum cleave_status check_end(struct cv_source *source, struct cv_source_file *file,
+                                    struct cleave_error *err)
 {
     uint64_t end;
 
@@ -181,15 +178,14 @@ static enum cleave_status vet_end(struct cv_source *source, struct cv_source_fil
         source->splitter->kind->needs_pass)
         return CLEAVE_OK;
     CV_TRY(cv_cut_record_at(&file->cut, file->size - 1, &end, err));
-    return cv_cut_file_incomplete_record(&file->cut) != UINT64_MAX
-               ? cv_source_say_torn(file->name, cv_cut_file_incomplete_record(&file->cut),
-                                    err)
+    return file->cut.torn != UINT64_MAX
+               ? cv_source_fail_torn(file->name, file->cut.torn, err)
                : CLEAVE_OK;
 }
 
-/* A name that no element has would make one chunk of all. */
-static enum cleave_status vet_elements(struct cv_source *source, size_t index,
-                                       struct cleave_error *err)
+/* Without an element of the name, the whole input would be one chunk. */
+static enum cleave_status check_elements(struct cv_source *source, size_t index,
+                                         struct cleave_error *err)
 {
     const struct cv_splitter *splitter = source->splitter;
     struct cv_source_file *file = &source->files[index];
@@ -217,22 +213,21 @@ enum cleave_status cv_source_validate(struct cv_source *source, struct cleave_er
     if (source->max_record > 0 && splitter->record_bytes > source->max_record)
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected records of at most %" PRIu64
-                       " bytes (--max-record), got "
-                       "%s",
+                       " bytes (input.max_record), got %s",
                        source->max_record, cv_splitter_text(splitter));
     for (size_t i = 0; i < source->nfiles; i++) {
         if (splitter->record_bytes > 0)
-            CV_TRY(vet_fixed(&source->files[i], splitter->record_bytes, err));
+            CV_TRY(check_fixed(&source->files[i], splitter->record_bytes, err));
         CV_TRY(cv_source_use(source, i, err));
-        CV_TRY(vet_text(source, &source->files[i], err));
-        CV_TRY(vet_elements(source, i, err));
-        CV_TRY(vet_end(source, &source->files[i], err));
+        CV_TRY(check_text(source, &source->files[i], err));
+        CV_TRY(check_elements(source, i, err));
+        CV_TRY(check_end(source, &source->files[i], err));
     }
     if (source->mate != NULL) {
-        CV_TRY(vet_text(source, source->mate, err));
-        CV_TRY(vet_end(source, source->mate, err));
+        CV_TRY(check_text(source, source->mate, err));
+        CV_TRY(check_end(source, source->mate, err));
     }
     return source->header && source->nfiles > 1 && !cv_splitter_frames(splitter)
-               ? vet_headers(source, err)
+               ? check_headers(source, err)
                : CLEAVE_OK;
 }
